@@ -260,7 +260,7 @@ tirx.kernel @causal_tensor_attention(%q: !memory, %k: !memory, %v: !columns, %o:
     %r = arith.truncf %product : f32 to f16
     tirx.yield %r : f16
   } -> !result
-  %go = tirx.view %o[%head, %m, %c0] clipped : !memory -> !queries_part
+  %go = tirx.view %o[%head, %m, %c0] clipped begins_inside : !memory -> !queries_part
   tirx.copy %result, %go : !result, !queries_part
   tirx.return
 }

@@ -46,7 +46,7 @@ def _mark_start(copy: CopyOp | AsyncCopyOp) -> None:
     remark(
         copy,
         f"this bulk store traps if its tile begins before the memref in dimension {where}: 'clipped begins_inside' on "
-        "the view says that it never does, 'engine ld_st' on a copy from shared memory stores such tiles",
+        "the view says that it never does",
     )
 
 

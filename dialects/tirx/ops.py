@@ -112,7 +112,8 @@ class ViewOp(DirectOperation):
 
     With `clipped` the tile may reach beyond the memref: what is read there is zero, what is written is dropped. Bulk
     tensor copies store no tile that begins before the memref. `clipped begins_inside` says that this one begins at 0 or
-    later in every dimension; without it the thread that starts a bulk store traps where that is not so.
+    later in every dimension. Without it, and where indices do not show it, threads store the tile, and the thread that
+    starts a bulk store which is written traps where that is not so.
     """
 
     name = "tirx.view"

@@ -37,7 +37,14 @@ from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import constant_value
 from tirx.passes.plan.product import ILLEGAL, target_of
 from tirx.passes.plan.run_time_strides import placed, run_time_strides, why_beyond_threads
-from tirx.passes.plan.views import Origin, argument_number, plan_clip, surely_negative_start, view_alignment
+from tirx.passes.plan.views import (
+    Origin,
+    argument_number,
+    plan_clip,
+    surely_negative_start,
+    unproved_starts,
+    view_alignment,
+)
 
 
 def _times(formula: Formula, factor: int) -> Formula:
@@ -207,10 +214,28 @@ def async_engine(copy: CopyOp | AsyncCopyOp) -> EngineChoice:
     refused: list[tuple[Engine, str]] = []
     for engine in engines:
         try:
-            return EngineChoice(engine, tuple(refused), check_engine(copy, engine))
+            chosen = EngineChoice(engine, tuple(refused), check_engine(copy, engine))
+            if engine is Engine.TMA_STORE:
+                _check_starts(copy.destination)
+            return chosen
         except ILLEGAL as e:
             refused.append((engine, str(e)))
     return EngineChoice(Engine.LD_ST, tuple(refused))
+
+
+def _check_starts(tile: SSAValue) -> None:
+    """
+    Raises TmaError unless a tile is known to begin inside the memref.
+
+    Threads drop what is before it. A bulk store would trap there, which no program asks for that does not write it.
+    """
+    if unproved := unproved_starts(tile):
+        where = " and ".join(map(str, unproved))
+        raise TmaError(
+            TmaReason.VIEW,
+            f"expected a tile that begins inside the memref, which its indices do not show in dimension {where}: "
+            "'clipped begins_inside' on the view says so",
+        )
 
 
 def check_engine(copy: CopyOp | AsyncCopyOp, engine: Engine) -> tuple[int, ...]:

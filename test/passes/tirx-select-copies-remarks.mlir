@@ -58,8 +58,10 @@ tirx.kernel @starts(%x: memref<100x32xf32>, %n: index) target("sm_90") threads(1
     tirx.copy %s, %g : !tirx.tile<16x32xf32, shared, #s>, !tirx.tile<16x32xf32, global, #s>
   }
   %h = tirx.view %x[%n, %n] clipped : memref<100x32xf32> -> !tirx.tile<16x32xf32, global, #s>
-  // expected-remark@+1 {{this bulk store traps if its tile begins before the memref in dimension 0 and 1: 'clipped begins_inside' on the view says that it never does, 'engine ld_st' on a copy from shared memory stores such tiles}}
+  // expected-remark@+1 {{threads look at the bounds of this copy; no tma_store: expected a tile that begins inside the memref, which its indices do not show in dimension 0 and 1: 'clipped begins_inside' on the view says so}}
   tirx.copy %s, %h : !tirx.tile<16x32xf32, shared, #s>, !tirx.tile<16x32xf32, global, #s>
+  // expected-remark@+1 {{this bulk store traps if its tile begins before the memref in dimension 0 and 1: 'clipped begins_inside' on the view says that it never does}}
+  tirx.copy %s, %h engine tma_store : !tirx.tile<16x32xf32, shared, #s>, !tirx.tile<16x32xf32, global, #s>
   %p = tirx.view %x[%n, %n] clipped begins_inside : memref<100x32xf32> -> !tirx.tile<16x32xf32, global, #s>
   tirx.copy %s, %p : !tirx.tile<16x32xf32, shared, #s>, !tirx.tile<16x32xf32, global, #s>
   tirx.return

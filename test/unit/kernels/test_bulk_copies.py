@@ -125,14 +125,14 @@ tirx.kernel @k(%a: memref<8x16xf32>, %d: memref<20x16xf32>, %t: memref<2xi32>) t
     "start, engine, starts, is_bulk",
     [
         ("%m = arith.muli %i, %c13 : index", "", (0, 13), True),
-        ("%m = arith.addi %any, %c0 : index", "", (3, 17), True),
-        ("%m = arith.addi %any, %c0 : index", "", (3, -1), True),
-        ("%m = arith.addi %any, %c0 : index", "engine ld_st", (-7, 30), False),
+        ("%m = arith.addi %any, %c0 : index", "engine tma_store", (3, 17), True),
+        ("%m = arith.addi %any, %c0 : index", "engine tma_store", (3, -1), True),
+        ("%m = arith.addi %any, %c0 : index", "", (-7, 30), False),
         ("%n = arith.muli %i, %c13 : index\n  %m = arith.subi %n, %c8 : index", "", (-8, 5), False),
     ],
 )
 def test_tiles_that_begin_before_the_memref(start: str, engine: str, starts: tuple[int, int], is_bulk: bool):
-    """Threads drop what is before the memref; a bulk store that is not known to begin inside traps there."""
+    """Threads drop what is before the memref; a bulk store that is written, and not known to begin inside, traps."""
     program = tirx.build(STARTS.replace("START", start).replace("ENGINE", engine))
     assembled(program.ptx)
     assert ("cp.async.bulk.tensor.2d.global" in program.ptx) is is_bulk
