@@ -88,7 +88,7 @@ class LitFile(pytest.File):
 
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> LitFile | None:
-    if file_path.suffix != ".mlir" or "Inputs" in file_path.parts:
+    if file_path.suffix != ".mlir" or not {"Inputs", "corpus"}.isdisjoint(file_path.parts):
         return None
     return LitFile.from_parent(parent, path=file_path)
 

@@ -220,7 +220,7 @@ def test_without_the_frameworks(module: str, monkeypatch: pytest.MonkeyPatch) ->
         if module == "jax"
         else (lambda: to_dtensor(layout, (2,), (2,)), lambda: from_dtensor((None,), (2,), (2,)))
     ):
-        with pytest.raises(ModuleNotFoundError, match=rf"needs {module}: pip install 'tirx\[{module}\]'"):
+        with pytest.raises(ModuleNotFoundError, match=rf"needs {module}: pip install 'tirx-compiler\[{module}\]'"):
             call()
 
 
