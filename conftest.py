@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from collections import defaultdict
@@ -22,6 +23,9 @@ from hypothesis import settings
 
 if raises.VARIABLE in os.environ:
     raises.install(os.environ[raises.VARIABLE])
+
+# IR is full of cycles that are in use: the collector runs far less often than by default, as in the tools.
+gc.set_threshold(300_000, 10, 10)
 
 # A sample in every run; `pytest --hypothesis-profile=thorough` looks further. Times depend on the machine.
 settings.register_profile("sample", deadline=None, max_examples=15)
@@ -111,6 +115,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: the collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
