@@ -29,7 +29,7 @@ def test_as_one_by_one(family: str, target: str, element: str, result: str) -> N
             a, b = (rng.integers(-3, 4, (2, rows, 32)).astype(np.float32) for rows in (16, 8))
             chain.add(a * np.float32(factor), b * np.float32(factor))
             expected = multiply_values(
-                rule, a * np.float32(factor), b * np.float32(factor), expected, (element,) * 2, result
+                rule, a * np.float32(factor), b * np.float32(factor), expected, (element, element), result
             )
         found = chain.plus(c)
         assert np.array_equal(found.astype(np.float64), np.asarray(expected).astype(np.float64))
