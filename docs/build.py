@@ -242,7 +242,14 @@ def dead_links() -> list[str]:
 
 def build_site() -> None:
     """Writes the site: a page for each page, links between them, everything in files beside them."""
-    from markdown import Markdown
+    try:
+        from markdown import Markdown
+    except ModuleNotFoundError as error:
+        if error.name != "markdown":
+            raise
+        raise SystemExit(
+            "error: the site needs the package markdown: pip install 'tirx-compiler[docs]'; --reference does not"
+        ) from error
 
     listed = [path for names in CHAPTERS.values() for path in names if (DOCS / path).exists()]
     missing = {path.relative_to(DOCS) for path in DOCS.rglob("*.md")} - {Path(name) for name in listed}
@@ -340,4 +347,7 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except OSError as problem:
+        sys.exit(f"error: {problem}")

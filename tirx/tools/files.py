@@ -26,7 +26,7 @@ def read_input(path: str) -> bytes:
 def write_output(path: str, text: str) -> None:
     """Writes `text` to the file `path` as `write_file` does, or to standard output for `-`. Raises FileError."""
     if path != "-":
-        write_file(path, text.encode())
+        write_file(path, text.encode(errors="backslashreplace"))  # of names of files that are not UTF-8
         return
     try:
         sys.stdout.write(text)
@@ -36,6 +36,15 @@ def write_output(path: str, text: str) -> None:
     except OSError as error:
         close_output()
         raise FileError(f"cannot write standard output: {error.strerror}") from error
+
+
+def check_place(path: str) -> None:
+    """Raises FileError if the file `path` cannot be written as there is no directory for it, or it is one."""
+    place = Path(path).resolve()
+    if place.is_dir():
+        raise FileError(f"cannot write '{path}': Is a directory")
+    if not place.parent.is_dir():
+        raise FileError(f"cannot write '{path}': No such file or directory")
 
 
 def close_output() -> None:

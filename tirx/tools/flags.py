@@ -21,6 +21,7 @@ from tirx.diagnostics import WARNINGS
 from tirx.hw.targets import TARGETS, TargetError
 from tirx.passes import PASS_SUMMARIES, OptionError, lower_to_ptx_pipeline
 from tirx.text.suggestions import did_you_mean
+from tirx.tools.files import write_output
 from tirx.tools.process import ArgumentParser, UsageError
 from tirx.tools.times import TimeFormat
 from tirx.universe import OUTPUT_PASSES, TIRX_UNIVERSE, all_passes, all_targets
@@ -85,7 +86,7 @@ class _LowerToPtx(ArgSpecConvertible):
 
 class _VersionAction(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        print(f"tirx-opt {installed_version()}, xDSL {version('xdsl')}, Python {sys.version.split()[0]}")
+        write_output("-", f"tirx-opt {installed_version()}, xDSL {version('xdsl')}, Python {sys.version.split()[0]}\n")
         parser.exit()
 
 
@@ -96,7 +97,7 @@ class _ExplainAction(argparse.Action):
         text = explain(str(values))
         if text is None:
             raise UsageError(f"unknown rule '{values}'{did_you_mean(str(values), rule_names())}")
-        print(text)
+        write_output("-", f"{text}\n")
         parser.exit()
 
 
@@ -104,7 +105,7 @@ class _ListRulesAction(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from tirx.text.rules import list_rules  # imports the tables of all families
 
-        print(list_rules())
+        write_output("-", f"{list_rules()}\n")
         parser.exit()
 
 

@@ -1,7 +1,7 @@
 """
 `tirx-sim`: runs a kernel of a PTX file on the CPU, with arrays from .npy files.
 
-Exit code 0 is success and 1 an error in the kernel or on the command line; no file is written then.
+Exit code 0 is success and 1 an error in the kernel or on the command line; no file but a timeline is written then.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tirx.sim import (
     run,
 )
 from tirx.sim.trace import DUMPED_STATES, DumpedState
-from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_file, write_output
+from tirx.tools.files import INTERRUPTED, FileError, check_place, close_output, read_input, write_file, write_output
 from tirx.tools.process import ArgumentParser, UsageError
 
 _Array = npt.NDArray[Any]
@@ -269,8 +269,7 @@ class _Parameters:
             if path in self._arrays:
                 raise UsageError(f"--out: '{path}' is given already, and cannot be a new array")
             self._arrays[path] = array
-        if not Path(path).resolve().parent.is_dir():
-            raise FileError(f"cannot write '{path}': No such file or directory")
+        check_place(path)
         self.outputs[path] = array
         return array
 
@@ -321,7 +320,7 @@ def _entry(text: str, wanted: str | None) -> str:
 def _read_launch(path: str, entry: str) -> Launch:
     try:
         launches = {launch.entry: launch for launch in read_launches(read_input(path).decode())}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise FileError(f"cannot read '{path}': it has no launch descriptors of 'tirx-opt --launch'") from error
     if entry not in launches:
         raise UsageError(f"--launch: expected a descriptor of {entry}, found those of {', '.join(launches) or 'none'}")
@@ -346,6 +345,8 @@ def _progress_line() -> Callable[[int, int], None] | None:
 
 
 def _run(flags: SimFlags) -> None:
+    for path in flags.timeline:
+        check_place(path)
     try:
         text = read_input(flags.input_path).decode()
     except UnicodeDecodeError as error:
@@ -410,7 +411,7 @@ def _write_timeline(timeline: Timeline, flags: SimFlags, entry: str) -> None:
     title = f"{entry} ({'<stdin>' if flags.input_path == '-' else Path(flags.input_path).name})"
     for path in flags.timeline:
         text = timeline_html(timeline, title) if path.endswith(".html") else timeline_trace(timeline)
-        write_file(path, text.encode())
+        write_output(path, text)
 
 
 def _show(path: str, error: SimError | SimWarning, severity: str = "error") -> str:

@@ -18,7 +18,7 @@ from tirx.diagnostics import LocatedError
 from tirx.hw.targets import TARGETS, TargetError
 from tirx.layout import LayoutError
 from tirx.text.source import check_encoding, decode
-from tirx.tools.files import FileError, close_output, read_input, write_file, write_output
+from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_file, write_output
 from tirx.tools.process import ArgumentParser, UsageError
 from tirx.viz import Tile, page, presets, read_tiles, tile_svg
 
@@ -132,12 +132,12 @@ def _kind(path: str) -> str:
 
 def _drawn(kind: str, tiles: Sequence[Tile], title: str) -> bytes:
     if kind == "html":
-        return page(tiles, title).encode()
+        return page(tiles, title).encode(errors="backslashreplace")  # of names of files that are not UTF-8
     if len(tiles) != 1:
         raise UsageError(f"--output: expected one tile for .{kind}, found {len(tiles)}; .html shows many")
     svg = tile_svg(tiles[0])
     if kind == "svg":
-        return svg.encode()
+        return svg.encode(errors="backslashreplace")
     from tirx.viz.browser import BrowserError, draw_svg
 
     size = _SVG_SIZE.search(svg)
@@ -157,8 +157,15 @@ def _print(tiles: Sequence[Tile]) -> None:
         raise UsageError(
             "--terminal: expected the package rich, found none: pip install 'tirx-compiler[viz]'"
         ) from error
-    for tile in tiles:
-        print_tile(tile, sys.stdout)
+    try:
+        for tile in tiles:
+            print_tile(tile, sys.stdout)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        close_output()
+        raise FileError(f"cannot write standard output: {error.strerror}") from error
 
 
 def _list(tiles: Sequence[Tile]) -> None:
@@ -169,7 +176,7 @@ def _list(tiles: Sequence[Tile]) -> None:
 def _run(flags: argparse.Namespace) -> None:
     if flags.target is not None and flags.target not in TARGETS:
         raise UsageError(f"--target: expected one of {', '.join(TARGETS)}, found '{flags.target}'")
-    output: str = flags.output or "layout.html"
+    output: str = "layout.html" if flags.output is None else flags.output
     kind = _kind(output)
     tiles = _tiles(flags)
     if flags.list:
@@ -194,6 +201,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
     except BrokenPipeError:
         close_output()  # its reader is gone
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return 1
 
 

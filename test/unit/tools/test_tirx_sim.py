@@ -242,3 +242,15 @@ def test_dump(directory: Path, capsys: pytest.CaptureFixture[str]):
 )
 def test_wrong_filters(errors: Callable[..., str], option: str, value: str, message: str):
     assert message in errors(_SCALE, "--block", "32", option, value)
+
+
+def test_a_timeline_without_a_place_ends_before_the_run(directory: Path, errors: Callable[..., str]):
+    (directory / "d.html").mkdir()
+    for path, why in (("no/t.html", "No such file or directory"), ("d.html", "Is a directory")):
+        assert errors("missing.ptx", "--block", "64", "--timeline", path) == f"error: cannot write '{path}': {why}\n"
+
+
+def test_a_launch_file_nested_too_deep(directory: Path, errors: Callable[..., str]):
+    (directory / "deep.json").write_text("[" * 100_000)
+    text = errors(_SCALE, "--launch", "deep.json")
+    assert text == "error: cannot read 'deep.json': it has no launch descriptors of 'tirx-opt --launch'\n"

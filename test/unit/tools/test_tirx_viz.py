@@ -132,3 +132,46 @@ def test_program_with_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str
     error = capsys.readouterr().err
     assert error.startswith(f"{path}:2:") and "\n  %t = tirx.alloc" in error
     assert not (tmp_path / "x.html").exists()
+
+
+def test_an_empty_name_is_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: _Capture):
+    monkeypatch.chdir(tmp_path)
+    assert main([_SWIZZLED, "-o", ""]) == 1
+    assert (
+        capsys.readouterr().err == "error: --output: expected a file that ends in .html, .svg, .png, .pdf, found ''\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_whose_name_is_not_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    name = "\udcff.mlir"
+    try:
+        Path(name).write_text(
+            'tirx.kernel @k() target("sm_80") threads(32) {\n'
+            "  %a = tirx.alloc : !tirx.tile<8x8xf16, shared, #tirx.tile_layout<S[(8, 8) : (8, 1)]>>\n  tirx.return\n}\n"
+        )
+    except OSError:
+        pytest.skip("the file system has names in UTF-8 only")
+    assert main([name, "-o", "k.html"]) == 0
+    assert "<title>\\udcff.mlir" in Path("k.html").read_text(encoding="utf-8")
+
+
+def test_an_interrupt_has_its_exit_code(monkeypatch: pytest.MonkeyPatch):
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tirx.tools.tirx_viz.read_tiles", interrupt)
+    assert main([_SWIZZLED]) == 130
+
+
+def test_a_full_disk_is_an_error_of_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: _Capture):
+    pytest.importorskip("rich")
+    monkeypatch.setattr("tirx.tools.tirx_viz.close_output", lambda: None)
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tirx.viz.terminal.print_tile", fail)
+    assert main([_SWIZZLED, "--terminal"]) == 1
+    assert capsys.readouterr().err == "error: cannot write standard output: No space left on device\n"

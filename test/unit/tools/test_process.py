@@ -1,0 +1,30 @@
+"""The set-up of the processes of the commands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[3]
+_COMMAND = "import sys; from tirx.tools.commands import tirx_opt; sys.exit(tirx_opt())"
+
+
+@pytest.mark.parametrize(
+    ("redirection", "arguments", "message"),
+    [
+        (">&-", "--list-rules", "error: cannot write standard output: Bad file descriptor\n"),
+        ("<&-", "-", "error: cannot read '-': Bad file descriptor\n"),
+    ],
+)
+def test_closed_standard_streams(redirection: str, arguments: str, message: str):
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -c "$1" {arguments} {redirection}', sys.executable, _COMMAND],
+        env=os.environ | {"PYTHONPATH": str(_ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (1, message)
