@@ -276,6 +276,10 @@ class _KernelLowering:
     def access(self, emit: Emitter, memory: SSAValue, register: TileType, *, once: bool) -> TileAccess | ClippedAccess:
         tile, threads = self.memory(memory, emit), self.threads.count
         clip = self.clip(memory, emit)
+        if tile.are_multiples and (origin := Origin.of(memory)) is not None:
+            # Sizes say so of arrays without gaps; a launch may give others.
+            for dimension in run_time_strides(memory):
+                self.parameters.require_vectors(origin.view.source, dimension, STRIDE_BYTES, "vectors")
 
         def access(emit: Emitter, careful: bool = False) -> TileAccess:
             end = tile.by_element() if careful and not tile.are_multiples else tile
@@ -521,7 +525,7 @@ def _cp_async(lowering: _KernelLowering, op: CpAsyncTileOp, emit: Emitter) -> Se
     ends = lowering.memory(op.source, emit), lowering.memory(op.destination, emit)
     if (origin := Origin.of(op.source)) is not None:
         for dimension in run_time_strides(op.source):
-            lowering.parameters.require_vectors(origin.view.source, dimension, STRIDE_BYTES)
+            lowering.parameters.require_vectors(origin.view.source, dimension, STRIDE_BYTES, "cp.async")
     emit_cp_async(emit, op, *ends, lowering.threads.count, lowering.thread, lowering.clip(op.source, emit))
     return ()
 

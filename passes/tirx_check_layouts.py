@@ -87,6 +87,11 @@ def _target(kernel: KernelOp) -> Target:
         raise LocatedError(kernel, str(e)) from e
 
 
+def _is_conditional(op: Operation) -> bool:
+    """True where a condition may be what keeps an index within bounds."""
+    return any(isinstance(around, scf.IfOp) or never_runs(around) for around in ancestors(op))
+
+
 class _Checker:
     """Checks one kernel, in the order of its text."""
 
@@ -243,8 +248,8 @@ class _Checker:
             )
 
     def view(self, op: ViewOp) -> None:
-        if any(isinstance(around, scf.IfOp) or never_runs(around) for around in ancestors(op)):
-            return  # a condition may be what keeps it within bounds
+        if _is_conditional(op):
+            return
         sizes = op.source_type.get_shape()
         extents = (1,) * (len(sizes) - len(op.result.type.dims)) + op.result.type.dims
         for dimension, (index, size, extent) in enumerate(zip(op.indices, sizes, extents, strict=True)):
@@ -261,7 +266,7 @@ class _Checker:
     def part(self, op: SubviewOp) -> None:
         if not op.indices:
             return
-        for dimension, index in op.computed.items():
+        for dimension, index in () if _is_conditional(op) else op.computed.items():
             fact, room = index_range(index), TileType.of(op.source).dims[dimension] - op.result.type.dims[dimension]
             found = fact.low if fact.low is not None and fact.low < 0 else fact.high
             if found is not None and not 0 <= found <= room:

@@ -105,11 +105,11 @@ class Parameters:
         hint = f"{memref.name_hint or 'argument'}_stride{dimension}"
         return self._start(arith.IndexCastOp(self.launch_value(formula, hint), i64)).result
 
-    def require_vectors(self, memref: SSAValue, dimension: int, divisor: int) -> None:
-        """Lets launches check that a run-time stride is a multiple of `divisor` bytes."""
+    def require_vectors(self, memref: SSAValue, dimension: int, divisor: int, purpose: str) -> None:
+        """Lets launches check that a run-time stride is a multiple of `divisor` bytes, as `purpose` needs it."""
         name = memref.name_hint or f"argument {self._kernel.body.block.args.index(memref)}"  # pyright: ignore[reportArgumentType]
         message = (
-            f"expected a stride of a multiple of {divisor} bytes along dimension {dimension} of '{name}' for cp.async"
+            f"expected a stride of a multiple of {divisor} bytes along dimension {dimension} of '{name}' for {purpose}"
         )
         add_requirement(
             self._kernel, Requirement(self._stride_bytes(memref, dimension), "multiple_of", divisor, message)

@@ -130,3 +130,22 @@ tirx.kernel @split_k(%a: memref<64x256xf16>) target("sm_80") grid(4) threads(128
   }
   tirx.return
 }
+
+// A condition may be what keeps a part within its tile.
+
+// CHECK-LABEL: tirx.kernel @conditional_part
+tirx.kernel @conditional_part() target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %s = tirx.alloc : !tirx.tile<2x64xf16, shared, #tirx.tile_layout<S[(2, 64) : (64, 1)]>>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %inside = arith.cmpi slt, %i, %c2 : index
+    scf.if %inside {
+      // CHECK: tirx.subview %s[%i, 0]
+      %part = tirx.subview %s[%i, 0] : !tirx.tile<2x64xf16, shared, #tirx.tile_layout<S[(2, 64) : (64, 1)]>> -> !tirx.tile<1x64xf16, shared, #tirx.tile_layout<S[(1, 64) : (64, 1)]>>
+    }
+  }
+  tirx.return
+}

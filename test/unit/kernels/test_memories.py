@@ -199,3 +199,28 @@ def test_cp_async_needs_strides_of_16_bytes():
     np.testing.assert_array_equal(d, a[1])
     with pytest.raises(ArgumentError, match="multiple of 16 bytes along dimension 1 of 'a' for cp.async"):
         kernel.simulate(np.zeros((2, 11, 27), np.float16), np.zeros((11, 27), np.float16, order="F"))
+
+
+def test_gaps_between_rows_of_16_bytes():
+    """Where sizes make strides multiples of 16 bytes, a launch with an array that has gaps has to keep to it."""
+    text = """
+    !t = !tirx.tile<2x16x64xf16, global>
+    !s = !tirx.tile<2x16x64xf16, shared>
+    tirx.kernel @k(%a: memref<2x?x64xf16>, %d: memref<2x16x64xf16>) target("sm_80") grid(1) threads(64) {
+      %c0 = arith.constant 0 : index
+      %s = tirx.alloc : !s
+      %ga = tirx.view %a[%c0, %c0, %c0] : memref<2x?x64xf16> -> !t
+      %gd = tirx.view %d[%c0, %c0, %c0] : memref<2x16x64xf16> -> !t
+      tirx.copy %ga, %s : !t, !s
+      tirx.copy %s, %gd : !s, !t
+      tirx.return
+    }
+    """
+    kernel = tirx.build(text).kernels["k"]
+    numbers, d = np.arange(2600).astype(np.float16), np.zeros((2, 16, 64), np.float16)
+    whole = numbers[:2560].reshape(2, 20, 64)[:, :17]
+    kernel.simulate(whole, d, check="strict")
+    np.testing.assert_array_equal(d, whole[:, :16])
+    uneven = np.lib.stride_tricks.as_strided(numbers, (2, 17, 64), ((17 * 64 + 1) * 2, 128, 2))
+    with pytest.raises(ArgumentError, match="multiple of 16 bytes along dimension 0 of 'a' for vectors"):
+        kernel.simulate(uneven, d)
