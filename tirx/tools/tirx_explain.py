@@ -33,7 +33,7 @@ from tirx.smem.wgmma_descriptor import WgmmaDescriptor
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
-from tirx.tools.files import FileError, close_output, read_input, write_output
+from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_output
 from tirx.tools.process import ArgumentParser, UsageError
 
 _ILLEGAL = 2
@@ -278,6 +278,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
     except BrokenPipeError:
         close_output()  # its reader is gone
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return 1
 
 

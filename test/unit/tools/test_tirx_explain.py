@@ -82,3 +82,11 @@ def test_illegal_is_2(capsys: pytest.CaptureFixture[str]) -> None:
 def test_usage_errors(arguments: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments.split()) == 1
     assert f"error: {message}" in capsys.readouterr().err
+
+
+def test_an_interrupt_has_its_exit_code(monkeypatch: pytest.MonkeyPatch):
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tirx.tools.tirx_explain.read_input", interrupt)
+    assert main(["kernel.ptx"]) == 130
