@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncWaitGroupOp
 from tirx.dialects.ptx.mbarrier import MbarrierArriveExpectTxOp, MbarrierInitOp, MbarrierWaitParityOp
-from tirx.dialects.ptx.sync import FenceMbarrierInitOp, FenceProxyAsyncOp
+from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceMbarrierInitOp, FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
 from tirx.dialects.tirx import (
     AddressOp,
@@ -115,6 +115,8 @@ class _Expansion:
         _by_leader(emit, self._leader, [expect, TmaLoadOp(copy.source, copy.destination, self._mbarrier)])
         parity = emit(memref.LoadOp.get(self._parity, [])).results[0]
         emit(MbarrierWaitParityOp(self._mbarrier, parity))
+        # Instructions of whole warps may follow.
+        emit(BarWarpSyncOp())
         emit(memref.StoreOp.get(emit(arith.XOrIOp(parity, emit.constant(1, i32))).result, self._parity, []))
 
     def _store(self, emit: Emitter, copy: CopyOp) -> None:

@@ -176,15 +176,20 @@ def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
             return Integers(width)
 
 
+_MOST_VALUES = 64
+"""Values that are looked at for the sources of one: with more of them, any two expressions count as sharing one."""
+
+
 def _share_a_source(a: SSAValue, b: SSAValue) -> bool:
-    """Returns True if arithmetic computes both values from one that is no constant."""
+    """Returns True if arithmetic computes both values from one that is no constant, or may do so."""
     if constant_value(a) is not None or constant_value(b) is not None:
         return False
-    return not _arithmetic_sources(a).isdisjoint(_arithmetic_sources(b))
+    left, right = _arithmetic_sources(a), _arithmetic_sources(b)
+    return left is None or right is None or not left.isdisjoint(right)
 
 
-def _arithmetic_sources(value: SSAValue) -> set[SSAValue]:
-    """What is not computed by arithmetic, of all that a value is computed from."""
+def _arithmetic_sources(value: SSAValue) -> set[SSAValue] | None:
+    """What is not computed by arithmetic, of all that a value is computed from; None for too long an expression."""
     seen: set[SSAValue] = set()
     found: set[SSAValue] = set()
     pending = [value]
@@ -192,6 +197,8 @@ def _arithmetic_sources(value: SSAValue) -> set[SSAValue]:
         one = pending.pop()
         if one in seen:
             continue
+        if len(seen) == _MOST_VALUES:
+            return None
         seen.add(one)
         if isinstance(op := one.owner, Operation) and op.name.startswith("arith."):
             pending += op.operands

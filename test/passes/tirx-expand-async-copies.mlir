@@ -31,6 +31,7 @@ tirx.kernel @tma(%a: memref<64x64xf16>, %d: memref<64x64xf16>) target("sm_90a") 
   // CHECK-NEXT: }
   // CHECK-NEXT: %[[NOW:.*]] = memref.load %[[PHASE]][]
   // CHECK-NEXT: ptx.mbarrier.wait_parity %[[BAR]], %[[NOW]]
+  // CHECK-NEXT: ptx.bar.warp.sync
   // CHECK: arith.xori %[[NOW]]
   // CHECK-NEXT: memref.store
   tirx.copy %ga, %s engine tma : !g, !s

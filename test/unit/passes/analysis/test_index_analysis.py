@@ -125,6 +125,15 @@ def test_chains_are_longer_than_the_stack():
     assert index_range(value).divisor == 4
 
 
+def test_long_expressions_of_several_values_claim_no_limits():
+    """What they have in common is not looked for: each would look through all of those before it."""
+    y = BlockIdOp(GridAxis.Y).result
+    value = BlockIdOp(GridAxis.X).result
+    for _ in range(5000):
+        value = arith.SubiOp(value, y).result
+    assert index_range(value) == Integers(64)
+
+
 def test_constants_wrap():
     value = constant(3)
     for _ in range(40):
