@@ -21,9 +21,11 @@ def test_example(path: Path, gpu: Device) -> None:
     _compare(tirx.build(path.read_text()), gpu)
 
 
-@pytest.mark.parametrize("target", ["sm_75", "sm_90a"])
-def test_one_program_for_several_targets(target: str, gpu: Device) -> None:
-    _compare(tirx.build((EXAMPLES / "gemm_any_target.mlir").read_text(), target), gpu)
+@pytest.mark.parametrize(
+    ("name", "target"), [("gemm_any_target", "sm_75"), ("gemm_any_target", "sm_90a"), ("flash_attention", "sm_80")]
+)
+def test_one_program_for_several_targets(name: str, target: str, gpu: Device) -> None:
+    _compare(tirx.build((EXAMPLES / f"{name}.mlir").read_text(), target), gpu)
 
 
 @pytest.mark.parametrize(("name", "cluster"), [("wgmma_f16_out_gemm", "rows"), ("wgmma_split_k_gemm", "columns")])
