@@ -1,28 +1,34 @@
 """
 Random programs on tiles against numpy: products, arithmetic and copies, over shapes, layouts, edges and targets.
 
-`python test/sweeps/programs.py 5000 [first seed]` compiles and simulates so many programs, with all checks of
-synchronisation, assembles them 25 at a time, and prints how many were right. Every program is a function of its seed.
+    python test/sweeps/programs.py [--jobs N] [--seconds S] [--gpu] [COUNT [FIRST]]
+
+compiles and simulates COUNT programs (100), with all checks of synchronisation, assembles them 25 at a time, and prints
+how many were right. Every program is a function of its seed; FIRST (0) is the first one.
 Every third one is one of `random_arithmetic`; the others multiply two matrices of which the tiles may reach beyond the
 edges, staged in shared memory or held in registers, do arithmetic on the sums and store what comes of it. Values are
 small integers: all sums are exact.
-
-With `--gpu` the programs of targets that the GPU runs are launched on it instead.
 """
 
 from __future__ import annotations
 
+import argparse
+import multiprocessing
 import random
 import re
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from sweeps.random_arithmetic import DTYPES, Program, random_program
 
 import tirx
@@ -233,9 +239,17 @@ def _on_gpu(seed: int) -> str | None:
     return _difference(case)
 
 
-def main() -> None:
-    arguments = [argument for argument in sys.argv[1:] if argument != "--gpu"]
-    count, first = (int(arguments[k]) if len(arguments) > k else default for k, default in enumerate((100, 0)))
+@dataclass(frozen=True)
+class _Share:
+    """The programs of one process: their seeds, where they run, and the `time.time()` after which none begins."""
+
+    seeds: Iterable[int]
+    on_gpu: bool
+    end: float
+
+
+def _check_share(share: _Share) -> tuple[Counter[str], float]:
+    """Checks the programs of a share, prints what is wrong, and returns the outcomes and the seconds of CPU time."""
     outcomes: Counter[str] = Counter()
     waiting: dict[str, list[tuple[int, str]]] = {}
     start = time.process_time()
@@ -250,13 +264,14 @@ def main() -> None:
                     outcomes["not assembled"] += 1
                     print(seed, "PTXAS", result.stderr, flush=True)
 
-    on_gpu = "--gpu" in sys.argv
-    for seed in range(first, first + count):
+    for seed in share.seeds:
+        if time.time() > share.end:
+            break
         target = random_case(seed).target
-        if on_gpu and target.startswith("sm_1"):
+        if share.on_gpu and target.startswith("sm_1"):
             continue
         try:
-            problem, ptx = (_on_gpu(seed), "") if on_gpu else check(seed)
+            problem, ptx = (_on_gpu(seed), "") if share.on_gpu else check(seed)
         except Exception as e:  # any other exception is a bug: the sweep counts it and goes on
             problem, ptx = f"{type(e).__name__}: {e}", ""
         kind = "right" if problem is None else "refused" if problem.startswith("refused") else "WRONG"
@@ -267,12 +282,33 @@ def main() -> None:
             waiting.setdefault(target, []).append((seed, ptx))
             if len(waiting[target]) == BATCH:
                 assemble_all(target)
-        if (done := sum(outcomes.values())) % 50 == 0:
-            print(f"{done} programs: {dict(outcomes)}", flush=True)
+        if (done := outcomes["right"] + outcomes["refused"] + outcomes["WRONG"]) % 50 == 0:
+            print(f"{done} programs up to seed {seed}: {dict(outcomes)}", flush=True)
     for target in list(waiting):
         assemble_all(target)
-    seconds = time.process_time() - start
-    print(f"{sum(outcomes.values())} programs: {dict(outcomes)}, {seconds:.0f} s of CPU")
+    return outcomes, time.process_time() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="time after which no program begins")
+    parser.add_argument("--gpu", action="store_true", help="run on the GPU what it can run, instead of simulating")
+    parser.add_argument("count", nargs="?", type=int, default=100, metavar="COUNT", help="how many programs")
+    parser.add_argument("first", nargs="?", type=int, default=0, metavar="FIRST", help="the first seed")
+    flags = parser.parse_args()
+    end, last = time.time() + flags.seconds, flags.first + flags.count
+    shares = [_Share(range(flags.first + k, last, flags.jobs), flags.gpu, end) for k in range(flags.jobs)]
+    if flags.jobs == 1:
+        done = [_check_share(shares[0])]
+    else:
+        with multiprocessing.get_context("spawn").Pool(flags.jobs) as pool:
+            done = pool.map(_check_share, shares, chunksize=1)
+    outcomes = sum((found for found, _ in done), Counter[str]())
+    programs = sum(outcomes[kind] for kind in ("right", "refused", "WRONG"))
+    seconds = sum(used for _, used in done)
+    print(f"{programs} programs of {flags.count}: {dict(outcomes)}, {seconds:.0f} s of CPU")
+    sys.exit(any(outcomes[kind] for kind in ("WRONG", "not assembled")))
 
 
 if __name__ == "__main__":
