@@ -1,12 +1,15 @@
 """
 Kernels with rings in which one thing is wrong, and who refuses each.
 
-    python test/sweeps/ring_mutants.py [--share S] [--ptx] [KERNEL ...]
+    python test/sweeps/ring_mutants.py [--ptx] [--part I/N] [--jobs N] [--seconds S] [--results FILE] [KERNEL ...]
 
 Wrong is one operation of the tile program, or one of what `tirx-lower-rings` makes of it; with `--ptx` also one line of
-the PTX. KERNEL are numbers of `KERNELS`, all of them without any. The table says of each mutation how many mutants a
-verifier, `tirx-check-rings`, another pass or the simulator refuses first, and how many compute wrong numbers. Mutants
-that nobody refuses are listed: those of `RIGHT` are right, for the reason given there, and any other is an error.
+the PTX. KERNEL are numbers of `KERNELS`, all of them without any. `--part 3/40` is the third of 40 parts of the
+mutants. A sweep that `--seconds` of wall time end goes on in the next run with the same `--results`.
+
+The table says of each mutation how many mutants a verifier, `tirx-check-rings`, another pass or the simulator refuses
+first, and how many compute wrong numbers. Mutants that nobody refuses are listed: those of `RIGHT` are right, for the
+reason given there, and any other is an error.
 """
 
 from __future__ import annotations
@@ -14,54 +17,83 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+import time
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from unit.kernels.ring_ir_mutants import NOBODY, NUMBERS, SIMULATOR, VERIFIER, ir_mutants, reason_of
-from unit.kernels.ring_mutants import KERNELS, RIGHT, mutants
+from sweeps.shares import Sweep, one_thread_each
+
+one_thread_each()
+
+from unit.kernels.ring_ir_mutants import (  # noqa: E402
+    NOBODY,
+    NUMBERS,
+    SIMULATOR,
+    VERIFIER,
+    IrMutant,
+    ir_mutants,
+    reason_of,
+)
+from unit.kernels.ring_mutants import KERNELS, RIGHT, Mutant, mutants  # noqa: E402
 
 CHECK = "tirx-check-rings"
 OTHER = "another pass"
 COLUMNS = (VERIFIER, CHECK, OTHER, SIMULATOR, NUMBERS, NOBODY)
 
 
+def everything(kernels: list[int], ptx: bool) -> Iterator[tuple[str, IrMutant | Mutant]]:
+    """Mutants and their names."""
+    for number in kernels:
+        for mutant in ir_mutants(KERNELS[number]):
+            yield f"{number}: {mutant.level}: {mutant.mutation}: {mutant.ordinal}", mutant
+        ordinals: Counter[str] = Counter()
+        for mutant in mutants(KERNELS[number]) if ptx else ():
+            yield f"{number}: PTX: {mutant.mutation}: {ordinals[mutant.mutation]}", mutant
+            ordinals[mutant.mutation] += 1
+
+
+def outcome(mutant: IrMutant | Mutant) -> Mapping[str, Any]:
+    """Who refuses a mutant first."""
+    if isinstance(mutant, IrMutant):
+        who = mutant.verdict().who
+        return {"who": who if who in COLUMNS else OTHER}
+    said = mutant.verdict()
+    return {"who": NOBODY if said is None else NUMBERS if said == NUMBERS else SIMULATOR}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--share", type=float, default=1.0, help="part of the mutants, from 0 to 1")
     parser.add_argument("--ptx", action="store_true", help="lines of PTX, too")
     parser.add_argument("kernels", nargs="*", type=int, metavar="KERNEL")
+    Sweep.add_arguments(parser)
     options = parser.parse_args()
-    rng = random.Random(0)
+    start = time.monotonic()
     counts: dict[tuple[str, str], Counter[str]] = {}
     wrong = 0
-    for number in options.kernels or range(len(KERNELS)):
-        for mutant in ir_mutants(KERNELS[number]):
-            if rng.random() >= options.share:
-                continue
-            verdict = mutant.verdict()
-            who = verdict.who if verdict.who in COLUMNS else OTHER
-            counts.setdefault((mutant.level, mutant.mutation), Counter())[who] += 1
-            if who == NOBODY:
-                reason = reason_of(mutant)
-                wrong += reason is None
-                print(
-                    f"kernel {number}: {mutant.mutation}: {mutant.place}: {reason or 'NOBODY refuses it'}", flush=True
-                )
-        for mutant in mutants(KERNELS[number]) if options.ptx else ():
-            if rng.random() >= options.share:
-                continue
-            said = mutant.verdict()
-            who = NOBODY if said is None else NUMBERS if said == NUMBERS else SIMULATOR
-            counts.setdefault(("PTX", mutant.mutation), Counter())[who] += 1
-            if who == NOBODY:
-                reason = RIGHT.get((mutant.kernel, mutant.mutation, mutant.line))
-                wrong += reason is None
-                print(f"kernel {number}: {mutant.mutation}: {mutant.line}: {reason or 'NOBODY refuses it'}", flush=True)
+    tasks = list(everything(options.kernels or list(range(len(KERNELS))), options.ptx))
+    random.Random(0).shuffle(tasks)
+    for mutant, found in Sweep.of(options).run(tasks, outcome):
+        who = found["who"]
+        level, reason, place = "PTX", None, ""
+        if isinstance(mutant, IrMutant):
+            level, place = mutant.level, mutant.place
+            reason = reason_of(mutant)
+        else:
+            place = mutant.line
+            reason = RIGHT.get((mutant.kernel, mutant.mutation, mutant.line))
+        counts.setdefault((level, mutant.mutation), Counter())[who] += 1
+        if who == NOBODY:
+            wrong += reason is None
+            number = KERNELS.index(mutant.kernel)
+            print(f"kernel {number}: {mutant.mutation}: {place}: {reason or 'NOBODY refuses it'}", flush=True)
     print(f"{'':14}{'':32}" + "".join(f"{name:>18}" for name in COLUMNS))
     total = sum(counts.values(), Counter[str]())
     for (level, mutation), row in (*sorted(counts.items()), (("all", ""), total)):
         print(f"{level:14}{mutation:32}" + "".join(f"{row[name] or '':>18}" for name in COLUMNS))
+    print(f"{total.total()} of {len(tasks)}, {time.monotonic() - start:.0f} s")
     return 1 if wrong else 0
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from unit.kernels import pipelined_kernels, ring_kernels
 from unit.kernels.pipelined_kernels import FAMILIES, MOST_STEPS, Pipelined
 from unit.kernels.ring_kernels import RingKernel, all_kernels
+from unit.sim.assembled import registers_of
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,31 @@ class Case:
         n = self.slots
         least, most = (self.kernel.least_trips, 8) if isinstance(self.kernel, RingKernel) else (0, MOST_STEPS - 1)
         return sorted(count for count in {0, 1, 2, n - 1, n, n + 1, 2 * n + 1} if least <= count <= most)
+
+    @property
+    def name(self) -> str:
+        """The choices that are not those of every kernel, such as `slots=1 roles=True engine=tma`."""
+        if isinstance(self.kernel, RingKernel):
+            usual = vars(RingKernel())
+            return " ".join(f"{name}={value}" for name, value in self.choices if value != usual[name]) or "usual"
+        return f"{self.family}: {self.kernel.options} grid={self.kernel.grid}{' odd' if self.kernel.odd else ''}"
+
+    @property
+    def steps(self) -> int:
+        """Iterations of all runs and blocks, each with what stands around it: the cost, about."""
+        rows, columns = (3, 2) if isinstance(self.kernel, RingKernel) and self.kernel.tiles else (1, 1)
+        if isinstance(self.kernel, Pipelined):
+            rows, columns = self.kernel.grid
+        return rows * columns * sum(trips + 2 for trips in self.trips())
+
+    def registers(self) -> int:
+        """The registers of a thread, after ptxas has assembled the kernel well. Raises LocatedError, AssertionError."""
+        match self.kernel:
+            case RingKernel() as kernel:
+                compiled = ring_kernels.kernel_of(kernel)
+            case kernel:
+                compiled = pipelined_kernels.kernel_of(kernel)
+        return registers_of(compiled.program.ptx)
 
     def run(self, trips: int, seed: int) -> None:
         """One run. Raises LocatedError, SimError or AssertionError."""
@@ -67,7 +93,8 @@ def cases() -> Iterator[Case]:
                     # An odd number of tiles has a pair of blocks with a tile too many.
                     for cluster in ("rows", "columns") if role == "load" and family.target == "sm_90a" else ():
                         options = f"stages={slots} roles={role} order={order} cluster={cluster}"
-                        yield Case(name, Pipelined(name, options, (3, 3)), slots, 2)
+                        grid = (3, tiles) if cluster == "rows" else (tiles, 3)
+                        yield Case(name, Pipelined(name, options, grid), slots, 2)
 
 
 def pairwise(cases: Iterable[Case]) -> list[Case]:

@@ -313,9 +313,13 @@ def kernel_of(kernel: RingKernel) -> Kernel:
     return program.kernels["product"]
 
 
+class Warned(SimError):
+    """A warning of the simulator."""
+
+
 def refuse(warning: SimWarning) -> None:
     """Makes an error of what only the letter of the ISA forbids, such as `.aligned` behind a branch of some lanes."""
-    raise SimError(str(warning))
+    raise Warned(str(warning))
 
 
 def check(

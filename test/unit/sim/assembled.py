@@ -18,27 +18,35 @@ def assembled(text: str) -> str:
     return text
 
 
-@lru_cache(maxsize=256)
 def assembled_well(text: str) -> str:
+    """`text`, after `registers_of` has found nothing wrong with it."""
+    registers_of(text)
+    return text
+
+
+@lru_cache(maxsize=256)
+def registers_of(text: str) -> int:
     """
-    `text`, after ptxas has accepted it with no warning, no spills and no more registers than the block can have.
+    The registers of a thread, after ptxas has accepted `text` with no warning, no spills and no more registers than the
+    block can have; 0 without a ptxas.
 
     Nor may it report a loss: products of wgmma that wait for each other, or `setmaxnreg` that it ignores (C75xx).
     """
-    if find_ptxas() is not None:
-        result = assemble(text, _target(text), warnings_as_errors=True, verbose=True)
-        assert result.ok, result.stderr
-        # ptxas reports these as information, which -Werror does not turn into an error.
-        losses = [line for line in result.stderr.splitlines() if re.search(r"\(C7\d\d\d\)", line)]
-        assert not losses, losses
-        spills = [line.strip() for line in result.stderr.splitlines() if re.search(r"[1-9]\d* bytes spill", line)]
-        assert not spills, f"ptxas spills: {spills}"
-        threads = max(prod(map(int, found.split(","))) for found in re.findall(r"\.reqntid ([\d, ]+)", text))
-        used = max(map(int, re.findall(r"Used (\d+) registers", result.stderr)))
-        # Each of the four partitions of an SM has 16,384 registers, dealt to its warps in steps of 8 a thread.
-        warps_of_partition = -(-threads // 128)
-        assert used <= 16384 // (32 * warps_of_partition), f"{used} registers in each of {threads} threads"
-    return text
+    if find_ptxas() is None:
+        return 0
+    result = assemble(text, _target(text), warnings_as_errors=True, verbose=True)
+    assert result.ok, result.stderr
+    # ptxas reports these as information, which -Werror does not turn into an error.
+    losses = [line for line in result.stderr.splitlines() if re.search(r"\(C7\d\d\d\)", line)]
+    assert not losses, losses
+    spills = [line.strip() for line in result.stderr.splitlines() if re.search(r"[1-9]\d* bytes spill", line)]
+    assert not spills, f"ptxas spills: {spills}"
+    threads = max(prod(map(int, found.split(","))) for found in re.findall(r"\.reqntid ([\d, ]+)", text))
+    used = max(map(int, re.findall(r"Used (\d+) registers", result.stderr)))
+    # Each of the four partitions of an SM has 16,384 registers, dealt to its warps in steps of 8 a thread.
+    warps_of_partition = -(-threads // 128)
+    assert used <= 16384 // (32 * warps_of_partition), f"{used} registers in each of {threads} threads"
+    return used
 
 
 def _target(text: str) -> str:
