@@ -1,21 +1,27 @@
 """
 Who sees a synchronisation that is missing: each of the examples loses one instruction after the other.
 
-`python test/sweeps/deleted_synchronization.py [example ...] [--all] [--pipeline]` deletes every instruction of
-`SYNCHRONISATION` from the lowered examples, one at a time, runs the static checks (`tirx-check-synchronization` and
+`python test/sweeps/deleted_synchronization.py [example ...] [--all] [--pipeline] [--jobs 8]` deletes every instruction
+of `SYNCHRONISATION` from the lowered examples, one at a time, runs the static checks (`tirx-check-synchronization` and
 `tirx-check-rings`) and the simulator, with strict checks and with those of hardware, and prints a table: instruction,
-how many were deleted, how many each of them sees, and how many nobody sees. What both accept is listed: it has to be
-redundant. `--all` takes all examples, `--pipeline` the kernels that copy in rings.
+how many were deleted, how many each of them sees, and how many nobody sees. What nobody sees is listed below it and has
+to be redundant. `--all` takes all examples, `--pipeline` the kernels that copy in rings. `--seconds` ends in time; the
+last line says how many deletions were tried.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +37,7 @@ from tirx.passes.analysis.synchronization_rules import check_synchronization
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.describe import describe
 from tirx.runtime.launch import Launch
-from tirx.runtime.program import Program
+from tirx.runtime.simulation import simulate
 from tirx.sim import SimError, SimWarning
 from tirx.text.parsing import parse_located
 from tirx.text.verification import run_passes
@@ -40,7 +46,7 @@ from tirx.universe import new_context
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "test"))
 
-from gpu.arrays import random_arguments  # noqa: E402
+from unit.sim.example_launches import LAUNCHES  # noqa: E402
 
 Array = npt.NDArray[Any]
 Level = Literal["strict", "hardware"]
@@ -63,10 +69,10 @@ EXAMPLES = (
     "tcgen05_ws_zero_columns",
     "wgmma_gemm",
 )
-# The launch of its kernel depends on the data.
-NOT_LAUNCHED = ("quantize_mxfp8",)
-_INSTRUCTIONS = 100_000  # of a run that does not end
+_INSTRUCTIONS = 400_000  # of a run that does not end
 _SEEDS = (None, 1, 2)
+_SHARE = 6
+"""Deletions that one process takes at a time."""
 
 
 @dataclass(frozen=True)
@@ -104,28 +110,56 @@ def without(op: Operation) -> Generator[None]:
     block.insert_op_before(op, following)
 
 
-def deletions(path: Path, options: str = "pipeline=off", names: Sequence[str] = SYNCHRONISATION) -> Iterator[Deletion]:
-    """Everything that can be deleted from an example, of the operations `names`."""
+def deletable(path: Path, options: str, names: Sequence[str] = SYNCHRONISATION) -> int:
+    """How many operations `names` an example has."""
+    return sum(op.name.removeprefix("ptx.") in names for op in lowered(path, options).walk())
+
+
+def deletions(
+    path: Path,
+    options: str = "pipeline=off",
+    names: Sequence[str] = SYNCHRONISATION,
+    chosen: range | None = None,
+    end: float = math.inf,
+) -> Iterator[Deletion]:
+    """
+    Everything that can be deleted from an example, of the operations `names`.
+
+    `chosen` takes these of them only, counted over all kernels of the example. At the time `end` (of `time.monotonic`)
+    it stops.
+    """
     module = lowered(path, options)
-    launches = {launch.entry: launch for launch in describe(module)}
+    launches, whole = {launch.entry: launch for launch in describe(module)}, print_ptx(module)
+    number = 0
     for entry in [op for op in module.walk() if isinstance(op, EntryOp)]:
-        name = entry.sym_name.data
-        launch, count, whole = launches[name], Counter[str](), print_ptx(module)
+        operations = [op for op in entry.walk() if op.name.removeprefix("ptx.") in names]
+        numbers = range(number, number := number + len(operations))
+        if chosen is not None and not set(numbers) & set(chosen):
+            continue
+        name, count = entry.sym_name.data, Counter[str]()
+        launch = launches[name]
         expected, errors = _simulated(whole, launch, "strict")
         usual = frozenset(errors)
         if not expected or _static(entry) is not None:
-            raise SystemExit(f"error: '{name}' is refused as it is: {errors or _static(entry)}")
-        for op in [op for op in entry.walk() if op.name.removeprefix("ptx.") in names]:
+            raise RuntimeError(f"'{name}' is refused as it is: {errors or _static(entry)}")
+        for at, op in zip(numbers, operations, strict=True):
             mnemonic = op.name.removeprefix("ptx.")
+            nth = count[mnemonic]
+            count[mnemonic] += 1
+            if chosen is not None and at not in chosen:
+                continue
+            if time.monotonic() > end:
+                return
             with without(op):
                 static = _static(entry)
                 try:
                     text = print_ptx(module)
                 except LocatedError as error:
-                    static, text = str(error), _without_line(whole, mnemonic, count[op.name])
-            strict, hardware = (_seen(text, launch, expected, level, usual) for level in ("strict", "hardware"))
-            yield Deletion(name, mnemonic, count[op.name], static, strict, hardware)
-            count[op.name] += 1
+                    static, text = str(error), _without_line(whole, mnemonic, nth)
+            strict = _seen(text, launch, expected, "strict", usual)
+            # What strict checks accept, those of hardware do.
+            hardware = None if strict is None else _seen(text, launch, expected, "hardware", usual)
+            yield Deletion(name, mnemonic, nth, static, strict, hardware)
 
 
 def _without_line(text: str, mnemonic: str, number: int) -> str:
@@ -157,11 +191,20 @@ def _seen(text: str, launch: Launch, expected: list[Array], level: Level, usual:
 
 def _simulated(text: str, launch: Launch, level: Level, seed: int | None = None) -> tuple[list[Array], list[str]]:
     """The arguments after a run (none after an error), and its error or the rules of its warnings."""
-    arguments = random_arguments(launch, np.random.default_rng(0))
+    example = LAUNCHES[launch.entry]
+    arguments = example.make(np.random.default_rng(0), "integers" if example.exact else "normal").arguments
+    x, y, z = (*example.one, 1)[:3]
     warnings: list[SimWarning] = []
     try:
-        Program(text, [launch]).kernels[launch.entry].simulate(
-            *arguments, check=level, seed=seed, max_instructions=_INSTRUCTIONS, report=warnings.append
+        simulate(
+            text,
+            replace(launch, grid=None),  # a part of the grid is enough
+            arguments,
+            grid=(x * launch.cluster[0], y, z),
+            check=level,
+            seed=seed,
+            max_instructions=_INSTRUCTIONS,
+            report=warnings.append,
         )
     except SimError as error:
         return [], [error.message.splitlines()[0]]
@@ -191,26 +234,55 @@ def table(found: Sequence[Deletion]) -> str:
     return "\n".join(lines)
 
 
+def _share(path: Path, options: str, chosen: range, end: float) -> list[Deletion]:
+    return list(deletions(path, options, chosen=chosen, end=end))
+
+
+def _line(each: Deletion) -> str:
+    shown = "; ".join(
+        f"{who}: {message[:90]}"
+        for who, message in (("static", each.static), ("strict", each.strict), ("hardware", each.hardware))
+        if message is not None
+    )
+    return f"{each.kernel}: {each.name} {each.number}: {shown or 'nobody'}"
+
+
 def main() -> None:
     """Prints the table, and what nobody sees."""
     parser = argparse.ArgumentParser(description="who sees a synchronisation that is missing")
     parser.add_argument("examples", nargs="*", default=EXAMPLES)
     parser.add_argument("--all", action="store_true", help="all examples")
     parser.add_argument("--pipeline", action="store_true", help="kernels that copy in rings")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
+    parser.add_argument("--seconds", type=float, default=math.inf, metavar="S", help="starts no deletion after that")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="writes a line for each deletion")
     flags = parser.parse_args()
+    end = time.monotonic() + flags.seconds
+    everything = sorted(path.stem for path in (ROOT / "examples").glob("*.mlir"))
+    options = "" if flags.pipeline else "pipeline=off"
+    paths = [ROOT / "examples" / f"{name}.mlir" for name in (everything if flags.all else flags.examples)]
     found: list[Deletion] = []
-    everything = sorted(path.stem for path in (ROOT / "examples").glob("*.mlir") if path.stem not in NOT_LAUNCHED)
-    for name in everything if flags.all else flags.examples:
-        path = ROOT / "examples" / f"{name}.mlir"
-        for each in deletions(path, "" if flags.pipeline else "pipeline=off"):
-            found.append(each)
-            shown = "; ".join(
-                f"{who}: {message[:90]}"
-                for who, message in (("static", each.static), ("strict", each.strict), ("hardware", each.hardware))
-                if message is not None
-            )
-            print(f"{each.kernel}: {each.name} {each.number}: {shown or 'nobody'}", file=sys.stderr, flush=True)
+    refused: list[str] = []
+    with ProcessPoolExecutor(flags.jobs, get_context("spawn")) as pool:
+        counts = list(pool.map(deletable, paths, [options] * len(paths)))
+        shares = {
+            pool.submit(_share, path, options, range(start, min(start + _SHARE, count)), end): path
+            for path, count in sorted(zip(paths, counts, strict=True), key=lambda each: each[1])
+            for start in range(0, count, _SHARE)
+        }
+        for future in as_completed(shares):
+            if isinstance(error := future.exception(), RuntimeError):
+                refused.append(f"{shares[future].stem}: {error}")
+                continue
+            for each in future.result():
+                found.append(each)
+                print(_line(each), file=sys.stderr, flush=True)
+                if flags.json is not None:
+                    with flags.json.open("a") as file:
+                        print(json.dumps(asdict(each)), file=file)
     print(table(found))
+    print("\n".join(_line(each) for each in found if not each.is_seen))
+    print(f"{len(found)} of {sum(counts)} deletions", *sorted(set(refused)), sep="\n")
 
 
 if __name__ == "__main__":
