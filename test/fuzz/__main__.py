@@ -1,8 +1,9 @@
 """
 Random and mutated inputs, for which promises are checked: `python test/fuzz --minutes 2 --jobs 2`.
 
-Every input is a function of its class, the seed and its number. Each class gets the same CPU time. A failure is
-minimised and written to `corpus/` (`--corpus`), whose files the tests check from then on; the exit code is 1 then.
+Every input is a function of its class, the seed and its number. Each class gets its share (`SHARES`) of the CPU time. A
+failure is minimised and written to `corpus/` (`--corpus`), whose files the tests check from then on; the exit code is 1
+then. `--json` writes a summary: for each class inputs, CPU seconds, outcomes, and the seeds with how many inputs each.
 """
 
 from __future__ import annotations
@@ -16,31 +17,47 @@ import sys
 import time
 import warnings
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE.parents[1]), str(_HERE.parent)]
 sys.path.remove(str(_HERE)) if str(_HERE) in sys.path else None
 
-from fuzz.classes import CLASSES  # noqa: E402
+from fuzz.classes import CLASSES, SHARES  # noqa: E402
 from fuzz.engine import CORPUS, Finding, InputClass, examine, limit_memory  # noqa: E402
 from fuzz.minimise import minimised  # noqa: E402
 
 _LIFETIME = 120.0
 """CPU seconds of a worker, so that what a process keeps does not count as memory of an input."""
 
+_MINIMISE = 60.0
+"""CPU seconds for making one failure small."""
 
-def _minimised(inputs: InputClass, text: str, finding: Finding) -> str:
+_SLACK = 5.0
+"""Seconds before the end by the clock at which no further worker starts."""
+
+
+def _spent() -> float:
+    """CPU seconds of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
+
+
+def _minimised(inputs: InputClass, text: str, finding: Finding, end: float) -> str:
+    stop = _spent() + _MINIMISE
+
     def fails(candidate: str) -> bool:
+        if _spent() > stop or time.time() > end:
+            return False
         again = examine(inputs, candidate)
         return isinstance(again, Finding) and again.cause == finding.cause
 
-    tries = 60 if finding.kind == "out of time" else 1500
-    return minimised(text, fails, tries)
+    return minimised(text, fails)
 
 
-def _work(name: str, seed: int, first: int, count: int | None, seconds: float, corpus: Path) -> None:
+def _work(name: str, seed: int, first: int, count: int | None, seconds: float, end: float, corpus: Path) -> None:
     """Examines inputs of one class from number `first` on, and prints what happened as one line of JSON."""
     warnings.simplefilter("error")
     inputs = CLASSES[name]()
@@ -49,9 +66,9 @@ def _work(name: str, seed: int, first: int, count: int | None, seconds: float, c
     outcomes: Counter[str] = Counter()
     findings: dict[str, str] = {}
     seen: set[tuple[str, str]] = set()
-    start = time.process_time()
-    number = first
-    while (count is None or number < first + count) and time.process_time() - start < min(seconds, _LIFETIME):
+    start, number = _spent(), first
+    stop = start + min(seconds, _LIFETIME)
+    while (count is None or number < first + count) and _spent() < stop and time.time() < end:
         text = inputs.generate(random.Random(f"{name} {seed} {number}"))
         number += 1
         result = examine(inputs, text)
@@ -63,45 +80,47 @@ def _work(name: str, seed: int, first: int, count: int | None, seconds: float, c
             continue
         seen.add(result.cause)
         print(f"{name} {seed} {number - 1}: {result}", file=sys.stderr, flush=True)
-        small = _minimised(inputs, text, result)
         path = corpus / name / f"{sha256(repr(result.cause).encode()).hexdigest()[:10]}{inputs.suffix}"
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+        small = _minimised(inputs, text, result, end)
         path.write_text(small, encoding="utf-8", errors="surrogateescape")
-        findings[str(path)] = str(result)
-    spent = time.process_time() - start
+        findings[str(path)] = f"{name} {seed} {number - 1}: {result}"
+    spent = _spent() - start
     print(json.dumps({"next": number, "seconds": spent, "outcomes": outcomes, "findings": findings}))
 
 
 class _Job:
-    """The inputs of one class of which one process at a time works on."""
+    """The inputs of one class and one seed, on which one process at a time works."""
 
-    def __init__(self, name: str, flags: argparse.Namespace, share: int, seconds: float):
-        self.name, self.flags, self.left = name, flags, seconds
-        self.seed = flags.seed + share
+    def __init__(self, name: str, flags: argparse.Namespace, slot: int, seconds: float, end: float):
+        self.name, self.flags, self.left, self.end = name, flags, seconds, end
+        self.seed = flags.seed + slot
         self.next = 0
         self.spent = 0.0
         self.outcomes: Counter[str] = Counter()
         self.findings: dict[str, str] = {}
-        self.process: subprocess.Popen[str] | None = None
 
     @property
     def is_done(self) -> bool:
-        return self.left < 0.5 or (self.flags.count is not None and self.next >= self.flags.count)
+        late = time.time() > self.end - _SLACK
+        return late or self.left < 0.5 or (self.flags.count is not None and self.next >= self.flags.count)
 
-    def start(self) -> None:
+    def run(self) -> None:
+        """Starts one process after the other until time or count are reached."""
+        while not self.is_done:
+            self._run_process()
+
+    def _run_process(self) -> None:
         count = None if self.flags.count is None else self.flags.count - self.next
-        argv = [self.name, self.seed, self.next, count, self.left, self.flags.corpus]
+        argv = [self.name, self.seed, self.next, count, self.left, self.end, self.flags.corpus]
         command = [sys.executable, str(_HERE), "--worker", json.dumps([str(each) for each in argv])]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
-
-    def wait(self) -> None:
-        assert self.process is not None
-        output = self.process.communicate()[0]
-        if self.process.returncode or not output:
-            self.findings[f"{self.name} seed {self.seed}"] = f"the process ended with {self.process.returncode}"
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode or not done.stdout:
+            self.findings[f"{self.name} seed {self.seed}"] = f"the process ended with {done.returncode}"
             self.left = 0
             return
-        found = json.loads(output.splitlines()[-1])
+        found = json.loads(done.stdout.splitlines()[-1])
         self.next = found["next"]
         self.left -= found["seconds"]
         self.spent += found["seconds"]
@@ -109,42 +128,62 @@ class _Job:
         self.findings.update(found["findings"])
 
 
+def _run_slot(jobs: list[_Job]) -> None:
+    for job in jobs:
+        job.run()
+
+
+def _summary(jobs: list[_Job]) -> dict[str, Any]:
+    outcomes = sum((job.outcomes for job in jobs), Counter[str]())
+    return {
+        "inputs": sum(outcomes.values()),
+        "seconds": round(sum(job.spent for job in jobs), 1),
+        "outcomes": outcomes,
+        "seeds": {job.seed: job.next for job in jobs},
+        "findings": {path: finding for job in jobs for path, finding in job.findings.items()},
+    }
+
+
 def main() -> int:
     """Runs the fuzzer as the command line says; 1 if something was found."""
     parser = argparse.ArgumentParser(prog="test/fuzz", description="random and mutated inputs")
-    parser.add_argument("--minutes", type=float, default=2.0, help="time of all jobs together, per job (default: 2)")
+    parser.add_argument("--minutes", type=float, default=2.0, help="CPU time of each job, for all classes (default: 2)")
+    parser.add_argument("--end", type=float, default=float("inf"), help="stop after so many seconds by the clock")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--class", dest="classes", action="append", choices=list(CLASSES), help="only these classes")
     parser.add_argument("--seed", type=int, default=0, help="the first seed; each job has one of its own")
     parser.add_argument("--count", type=int, help="inputs of each class and job, if time suffices")
     parser.add_argument("--corpus", type=Path, default=CORPUS, help="where failures are written")
+    parser.add_argument("--json", type=Path, help="where a summary is written")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     flags = parser.parse_args()
     if flags.worker is not None:
-        name, seed, first, count, seconds, corpus = json.loads(flags.worker)
-        _work(name, int(seed), int(first), None if count == "None" else int(count), float(seconds), Path(corpus))
+        name, seed, first, count, seconds, end, corpus = json.loads(flags.worker)
+        many = None if count == "None" else int(count)
+        _work(name, int(seed), int(first), many, float(seconds), float(end), Path(corpus))
         return 0
     names: list[str] = flags.classes or list(CLASSES)
-    seconds = 60 * flags.minutes / len(names)
-    jobs = [_Job(name, flags, share, seconds) for share in range(flags.jobs) for name in names]
-    while waiting := [job for job in jobs if not job.is_done]:
-        batch = waiting[: flags.jobs]
-        for job in batch:
-            job.start()
-        for job in batch:
-            job.wait()
-    total, findings = 0, dict[str, str]()
-    for name in names:
-        own = [job for job in jobs if job.name == name]
-        outcomes = sum((job.outcomes for job in own), Counter[str]())
-        count, spent = sum(outcomes.values()), sum(job.spent for job in own)
-        total += count
-        for job in own:
-            findings |= job.findings
-        print(f"{name:10} {count:8} inputs in {spent:7.0f} s of CPU: {dict(outcomes)}")
-    print(f"{total} inputs, {len(findings)} causes of failures")
+    unit = 60 * flags.minutes / sum(SHARES[name] for name in names)
+    end = time.time() + flags.end
+    # Each slot begins with another class, so that all get their share if the clock ends the run.
+    slots = [
+        [
+            _Job(name, flags, slot, unit * SHARES[name], end)
+            for name in names[slot % len(names) :] + names[: slot % len(names)]
+        ]
+        for slot in range(flags.jobs)
+    ]
+    with ThreadPoolExecutor(flags.jobs) as pool:
+        list(pool.map(_run_slot, slots))
+    found = {name: _summary([job for jobs in slots for job in jobs if job.name == name]) for name in names}
+    for name, each in found.items():
+        print(f"{name:10} {each['inputs']:8} inputs in {each['seconds']:7.0f} s of CPU: {dict(each['outcomes'])}")
+    findings = {path: finding for each in found.values() for path, finding in each["findings"].items()}
+    print(f"{sum(each['inputs'] for each in found.values())} inputs, {len(findings)} causes of failures")
     for path, finding in findings.items():
         print(f"  {path}: {finding}")
+    if flags.json is not None:
+        flags.json.write_text(json.dumps(found, indent=1))
     return 1 if findings else 0
 
 

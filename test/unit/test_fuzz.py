@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fuzz.classes import CLASSES
+from fuzz.classes import CLASSES, SHARES
 from fuzz.engine import CORPUS, Finding, InputClass, Problem, examine
 from fuzz.minimise import minimised
 
@@ -37,6 +37,11 @@ def test_some_inputs(name: str) -> None:
         assert text == inputs.generate(random.Random(f"{name} 0 {number}"))
         found = examine(inputs, text)
         assert not isinstance(found, Finding), f"{found}\n{text}"
+
+
+def test_every_class_has_a_share() -> None:
+    assert set(SHARES) == set(CLASSES)
+    assert sum(SHARES.values()) == 100
 
 
 class _Broken(InputClass):

@@ -98,6 +98,8 @@ def run(
     64.0
     """
     level = _level(check)
+    if dynamic_shared < 0:
+        raise SimError(f"expected 0 or more bytes of dynamic shared memory, found {dynamic_shared}")
     program, symbols = link(_parsed(ptx_text), entry, dynamic_shared, variables, check=level, arithmetic=arithmetic)
     grid, block, cluster = _dimensions(grid, "grid"), _dimensions(block, "block"), _dimensions(cluster, "cluster")
     if any(count > most for count, most in zip(grid, _MAX_GRID, strict=True)):

@@ -47,6 +47,11 @@ def test_grids(grid: int | tuple[int, ...]):
         run(f"{HEADER}.visible .entry k() {{ ret; }}", "k", grid, 1, [])
 
 
+def test_less_than_no_dynamic_shared_memory():
+    with pytest.raises(SimError, match="expected 0 or more bytes of dynamic shared memory, found -4"):
+        run(f"{HEADER}.visible .entry k() {{ ret; }}", "k", 1, 1, [], dynamic_shared=-4)
+
+
 def test_loops_that_compute():
     loop = ".reg .b32 %r; mov.u32 %r, 0; NEXT: add.u32 %r, %r, 1; bra NEXT;"
     with pytest.raises(SimError, match="more than 1000 warp instructions"):
