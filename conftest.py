@@ -17,6 +17,7 @@ from typing import Any
 import lit.discovery
 import lit.LitConfig
 import lit.Test
+import mutants
 import pytest
 import raises
 from hypothesis import settings
@@ -95,6 +96,12 @@ def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> LitFile | 
     if file_path.suffix != ".mlir" or not {"Inputs", "corpus"}.isdisjoint(file_path.parts):
         return None
     return LitFile.from_parent(parent, path=file_path)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    distributes = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
+    if mutants.VARIABLE in os.environ and not distributes:
+        config.pluginmanager.register(mutants.CallNotes(os.environ[mutants.VARIABLE]))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import json
 import random
 from pathlib import Path
 
@@ -48,13 +48,36 @@ def test_a_new_statement_without_a_test_is_an_error(
 
 
 def test_a_mutant_has_one_change() -> None:
-    before = ast.unparse(ast.parse(_SOURCE)).splitlines()
+    before = _SOURCE.splitlines()
     for seed in range(20):
-        changed = mutants.mutant(_SOURCE, random.Random(seed))
-        assert changed is not None
-        after = changed.splitlines()
+        found = mutants.mutant(_SOURCE, random.Random(seed))
+        assert found is not None
+        after = found[0].splitlines()
         assert len(after) == len(before)
         assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
+        assert before[found[1] - 1].lstrip().startswith("def ")
+
+
+def test_changes_are_made_in_the_text() -> None:
+    source = (
+        "def f(x: int | str) -> int | None:  # \u00e9\n    return {'\u00e9': (x if x < 7 else 8), 'b': f'{x + 1}'}\n"
+    )
+    texts = {change.apply(source).splitlines()[1] for change in mutants.changes(source)}
+    assert texts == {
+        f"    return {{'\u00e9': (x if {condition} else {other}), 'b': f'{{x + 1}}'}}"
+        for condition, other in [("((x) <= (7))", 8), ("((x) >= (7))", 8), ("x < 8", 8), ("x < 6", 8)]
+        + [("x < 7", 9), ("x < 7", 7)]
+    }
+
+
+def test_tests_that_call_a_function_come_in_order_of_their_time(tmp_path: Path) -> None:
+    note = {"failed": False, "functions": ["a.py:3"]}
+    (tmp_path / "1.json").write_text(json.dumps({"slow": {**note, "seconds": 50.0}, "quick": {**note, "seconds": 2.0}}))
+    (tmp_path / "2.json").write_text(json.dumps({"slow": {**note, "seconds": 20.0}, "own": {**note, "seconds": 1.0}}))
+    (tmp_path / "3.json").write_text(json.dumps({"broken": {**note, "seconds": 1.0, "failed": True}}))
+    calls = mutants.Calls.read(tmp_path)
+    assert list(calls.slices("a.py:3", {"own"})) == [["quick"], ["slow"]]
+    assert list(calls.slices("a.py:4", set())) == []
 
 
 def test_tests_of_a_file_mirror_it() -> None:
