@@ -8,6 +8,8 @@ Errors and warnings while one types, what passes decided under the pointer, defi
 from __future__ import annotations
 
 import asyncio
+import errno
+import io
 import sys
 from urllib.parse import unquote, urlparse
 
@@ -17,6 +19,7 @@ from pygls.lsp.server import LanguageServer
 from tirx.diagnostics import Diagnostic
 from tirx.text.source import Source
 from tirx.tools.language import Analysis
+from tirx.tools.process import prepare_process
 from tirx.version import installed_version
 
 _SEVERITIES = {
@@ -26,6 +29,11 @@ _SEVERITIES = {
 }
 _DELAY = 0.3
 """Seconds without a change after which a text is compiled."""
+
+LONGEST_MESSAGE = 64 << 20
+"""Bytes of a message. A server that was told of a longer one ends, as it cannot find the next one."""
+
+_LONGEST_HEADER = 1024
 
 
 class _Server(LanguageServer):
@@ -131,11 +139,36 @@ def make_server() -> LanguageServer:
     return server
 
 
+class Input(io.BufferedReader):
+    """Standard input with limits of what a client may have us keep."""
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """The next line of a header, or as much of it as may be."""
+        return super().readline(_LONGEST_HEADER)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """The `size` bytes of a message. Raises OSError if they are too many."""
+        if size is None or size > LONGEST_MESSAGE:
+            found = f"expected messages of at most {LONGEST_MESSAGE} bytes, found one of {size}"
+            raise OSError(errno.EMSGSIZE, found)
+        return super().read(size)
+
+
 def main() -> int:
     """Serves until the client ends it."""
-    make_server().start_io()
+    return serve(Input(io.FileIO(sys.stdin.fileno(), closefd=False)))
+
+
+def serve(source: Input) -> int:
+    """Serves a client until it ends that. Returns 1 if it cannot be read."""
+    try:
+        make_server().start_io(source)
+    except OSError as error:
+        print(f"error: cannot read from the client: {error.strerror}", file=sys.stderr)
+        return 1
     return 0
 
 
 if __name__ == "__main__":
+    prepare_process()
     sys.exit(main())

@@ -34,7 +34,7 @@ from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_output
-from tirx.tools.process import ArgumentParser, UsageError
+from tirx.tools.process import ArgumentParser, UsageError, prepare_process
 
 _ILLEGAL = 2
 _MOST_COLUMNS = 256
@@ -284,4 +284,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    prepare_process()
     sys.exit(main())

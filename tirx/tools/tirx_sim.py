@@ -36,7 +36,7 @@ from tirx.sim import (
 )
 from tirx.sim.trace import DUMPED_STATES, DumpedState
 from tirx.tools.files import INTERRUPTED, FileError, check_place, close_output, read_input, write_file, write_output
-from tirx.tools.process import ArgumentParser, UsageError
+from tirx.tools.process import ArgumentParser, UsageError, prepare_process
 
 _Array = npt.NDArray[Any]
 
@@ -447,4 +447,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    prepare_process()
     sys.exit(main())

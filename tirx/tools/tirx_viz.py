@@ -19,7 +19,7 @@ from tirx.hw.targets import TARGETS, TargetError
 from tirx.layout import LayoutError
 from tirx.text.source import check_encoding, decode
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_file, write_output
-from tirx.tools.process import ArgumentParser, UsageError
+from tirx.tools.process import ArgumentParser, UsageError, prepare_process
 from tirx.viz import Tile, page, presets, read_tiles, tile_svg
 
 _KINDS = ("html", "svg", "png", "pdf")
@@ -207,4 +207,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    prepare_process()
     sys.exit(main())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -133,6 +134,20 @@ async def _talk() -> None:
     await client.ask("shutdown", None)
     client.tell("exit", None)
     assert await asyncio.wait_for(server.wait(), 20) == 0
+
+
+def test_messages_and_headers_have_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pygls", reason="the extra lsp is not installed")
+    from tirx.tools.lsp import LONGEST_MESSAGE, Input, serve
+
+    source = io.BytesIO(b"x" * 10_000)
+    with Input(cast(io.RawIOBase, source)) as read:
+        assert len(read.readline()) == 1024
+        assert read.read(5) == b"xxxxx"
+    header = b"Content-Length: %d\r\n\r\n{}"
+    for message in (header % (LONGEST_MESSAGE + 1), header % 10**30, header % (10**900) + b"\n"):
+        assert serve(Input(cast(io.RawIOBase, io.BytesIO(message)))) == 1
+        assert "expected messages of at most 67108864 bytes, found one of " in capsys.readouterr().err
 
 
 class _Client:
