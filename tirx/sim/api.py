@@ -18,6 +18,7 @@ from tirx.sim.core.traffic import Traffic
 from tirx.sim.errors import SimError, SimWarning
 from tirx.sim.hazards.checker import Checker
 from tirx.sim.hazards.monitor import Monitor, Note
+from tirx.sim.hazards.shared_checker import SharedChecker
 from tirx.sim.program.code import Op
 from tirx.sim.program.linker import link
 from tirx.sim.reader import Module, parse
@@ -109,11 +110,21 @@ def run(
     if any(count % size for count, size in zip(grid, cluster, strict=True)):
         raise SimError(f"expected a grid that is a multiple of the cluster {cluster}, found {grid}")
 
+    shared: SharedChecker | None = None
+
     def new_monitor(ctas: int, lanes: int, note: Note) -> Monitor:
+        nonlocal shared
         if level is None:
             own = observer.monitor(ctas, lanes, note) if isinstance(observer, Observer) else None
             return own or Monitor()
-        return Checker(ctas, lanes, program.shared_end, None if level == "strict" else note)
+
+        def new_checker() -> Checker:
+            return Checker(ctas, lanes, program.shared_end, None if level == "strict" else note)
+
+        if seed is not None or grid == cluster:  # one cluster, or each in an order of its own
+            return new_checker()
+        shared = shared or SharedChecker(new_checker)
+        return shared.of_cluster()
 
     launch = Launch(
         program,

@@ -12,7 +12,7 @@ import numpy as np
 from tirx.sim.core.cta import Cluster, ThreadGroup
 from tirx.sim.core.observer import Observer
 from tirx.sim.core.types import WARP, Array
-from tirx.sim.hazards.monitor import Monitor, Note, Snapshot, TensorAccess
+from tirx.sim.hazards.monitor import Monitor, Note, Snapshot, Stored, TensorAccess
 from tirx.sim.memory.region import Region
 from tirx.sim.program.code import Op
 
@@ -479,9 +479,7 @@ class _Clock(Monitor):
     def shared_load(self, rank: int, offsets: Array, width: int, threads: Array, strong: bool = False) -> None:
         self._touch(rank, "shared", offsets, "use", "read by threads")
 
-    def shared_store(
-        self, rank: int, offsets: Array, values: Array, threads: Array, memory: Array, strong: bool = False
-    ) -> None:
+    def shared_store(self, rank: int, offsets: Array, stored: Stored, threads: Array, strong: bool = False) -> None:
         self._touch(rank, "shared", offsets, "fill", "written by threads")
 
     def _touch(self, rank: int, memory: str, places: Array, kind: Kind, label: str) -> None:

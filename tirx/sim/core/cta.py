@@ -101,6 +101,7 @@ class Cluster:
             self.events.popleft()()
         for cta in self.ctas:
             cta.finish()
+        self.monitor.ended()
 
 
 class Cta:
@@ -315,6 +316,16 @@ class Sides:
         for part, first, end in zip(self.parts, [0, *ends], ends, strict=False):
             if first < end:
                 yield part, slice(first, end)
+
+    def tell(self, lanes: Array, tell: Callable[[ThreadGroup, slice], None]) -> None:
+        """Calls `tell` for each part that `lanes` are in. Errors are about the threads of that part."""
+        for part, own in self.split(lanes):
+            try:
+                tell(part, own)
+            except SimError as error:
+                mask = np.zeros(len(part.mask), np.bool_)
+                mask[lanes[own] % len(mask)] = True
+                raise error.at(None, where=part.describe(mask)) from None
 
 
 class ThreadGroup:

@@ -137,6 +137,7 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
     wide.defers = True
     watched = [index for index, part in enumerate(parts) if part.cta.diverged]
     executed, apart = 0, False
+    op = code[pc]
     try:
         while executed < limit and not apart:
             op, mask = code[pc], wide.mask
@@ -184,8 +185,8 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
     except UndefinedError:
         pass  # the same
     except SimError as error:
-        if error.line is not None:
-            raise
+        if error.line is not None or error.where:
+            raise error.at(op.line, op.text) from None
         # The CTA that it is about says so when it executes the instruction itself.
     finally:
         launch.executed += executed * len(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,8 +12,8 @@ from tirx.sim.core.types import Array
 from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.lifetimes import Lifetimes
-from tirx.sim.hazards.monitor import Monitor, Note, Snapshot, TensorAccess, Writes
-from tirx.sim.hazards.shared_shadow import SharedShadow, Writer, bytes_of
+from tirx.sim.hazards.monitor import Monitor, Note, Snapshot, Stored, TensorAccess, Writes, bytes_of
+from tirx.sim.hazards.shared_shadow import SharedShadow, Writer
 from tirx.sim.hazards.tensor_shadow import TensorShadow
 from tirx.sim.memory.region import Region
 
@@ -50,6 +51,12 @@ class Checker(Monitor):
         self._fences: _Fences | None = None
         self._ordered: dict[object, Array] = {}
         self._lifetimes = Lifetimes(self._clocks, ctas, lanes, note)
+
+    def copy(self) -> Checker:
+        """Returns another checker that has heard the same."""
+        for shadow in self._shared:
+            shadow.catch_up()
+        return copy.deepcopy(self, {id(self._note): self._note})
 
     def tick(self) -> None:
         self._clocks.now += 1
@@ -139,21 +146,18 @@ class Checker(Monitor):
     def shared_forget(self, rank: int, offsets: Array, width: int) -> None:
         self._shared[rank].forget(bytes_of(offsets, width))
 
-    def shared_store(
-        self, rank: int, offsets: Array, values: Array, threads: Array, memory: Array, strong: bool = False
-    ) -> None:
+    def shared_store(self, rank: int, offsets: Array, stored: Stored, threads: Array, strong: bool = False) -> None:
         self._lifetimes.use(rank, threads, "a store")
-        raw = np.ascontiguousarray(values).view(np.uint8)
         kind = Writer.STRONG if strong else Writer.GENERIC
-        self._shared[rank].store(offsets, raw.shape[1], raw, threads, kind, memory)
+        self._shared[rank].store(offsets, stored.width, threads, kind, stored)
 
     def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         self._lifetimes.use(rank, threads, "an atomic access")
         self._shared[rank].load(offsets, width, threads, True)
-        self._shared[rank].store(offsets, width, None, threads, Writer.STRONG)
+        self._shared[rank].store(offsets, width, threads, Writer.STRONG)
 
     def copy_async(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
-        self._shared[rank].store(offsets, width, None, threads, Writer.COPY)
+        self._shared[rank].store(offsets, width, threads, Writer.COPY)
 
     def copies_waited(self, threads: Array, marks: Array) -> None:
         self._clocks.own(Row.COPIED, threads, marks)

@@ -25,6 +25,9 @@ class _Instruction:
     rows: tuple[Row, ...]
     foreign: tuple[Row, ...]  # the same, for a thread that accesses the bytes through the async proxy
 
+    def __deepcopy__(self, memo: object) -> _Instruction:
+        return self
+
 
 class Instants:
     """

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from tirx.sim.core.types import Array
+from tirx.sim.errors import HazardError
 from tirx.sim.memory.region import Region
 
 # What a thread may rely on, to be handed from releasing to acquiring threads; None when nothing is checked.
 Snapshot: TypeAlias = "Array | None"
 # Hears of a rule that is broken, and a message, where that is no error.
 Note: TypeAlias = Callable[[str, str], None]
+_NOTHING: Array = np.zeros(0, np.int64)
 TensorAccess: TypeAlias = Literal["mma", "cp", "cp.4x256b", "shift"]
 
 
@@ -28,6 +31,63 @@ class Writes:
     by_threads: Array
     instants: Array
     swizzles: Array
+
+
+class Stored:
+    """The values that a store writes: thread i values[i], elements, to offsets[i] of `memory` (bytes, before that)."""
+
+    __slots__ = ("width", "_offsets", "_values", "_memory", "_changes")
+
+    def __init__(self, offsets: Array, values: Array, memory: Array):
+        self.width: int = values.dtype.itemsize * values.shape[1]
+        self._offsets, self._values, self._memory = offsets, values, memory
+        self._changes: Array | None = None
+
+    def refuse_clash(self) -> None:
+        """Raises HazardError if threads write different values to a byte."""
+        if len(self._offsets) < 2 or _are_apart(self._offsets.tobytes(), self.width):
+            return
+        places, values = bytes_of(self._offsets, self.width).ravel(), self._bytes().ravel()
+        order = np.argsort(places, kind="stable")
+        places, values = places[order], values[order]
+        bad = (places[1:] == places[:-1]) & (values[1:] != values[:-1])
+        if bad.any():
+            address = int(places[1:][bad][0])
+            raise HazardError(f"data race: lanes of one store write different values to shared address {address:#x}")
+
+    def changes(self) -> Array:
+        """Returns for each thread whether it changes what is in memory."""
+        found = self._changes
+        if found is None:
+            places = bytes_of(self._offsets, self.width)
+            found = self._changes = (self._memory[places] != self._bytes()).any(axis=1)
+        return found
+
+    def finds_as(self, other: Stored) -> bool:
+        """Returns True if `other` has given the answers that this one has given so far, and its width is the same."""
+        if self.width != other.width:
+            return False
+        return self._changes is None or np.array_equal(self._changes, other.changes())
+
+    def without_values(self) -> Stored:
+        """Returns the same answers that were given so far."""
+        found = Stored(_NOTHING, np.zeros((0, self.width), np.uint8), _NOTHING)
+        found._changes = self._changes
+        return found
+
+    def _bytes(self) -> Array:
+        return np.ascontiguousarray(self._values).view(np.uint8)
+
+
+def bytes_of(offsets: Array, width: int) -> Array:
+    """The bytes (lanes, width) of accesses."""
+    return offsets[:, None] + np.arange(width)
+
+
+@lru_cache(maxsize=4096)
+def _are_apart(offsets: bytes, width: int) -> bool:
+    """Returns True if accesses of `width` bytes at multiples of the width (int64) are to different bytes."""
+    return len(np.unique(np.frombuffer(offsets, np.int64))) * 8 == len(offsets)
 
 
 class Monitor:
@@ -96,10 +156,8 @@ class Monitor:
     def shared_forget(self, rank: int, offsets: Array, width: int) -> None:
         """Marks bytes as undefined, because undefined values were stored there."""
 
-    def shared_store(
-        self, rank: int, offsets: Array, values: Array, threads: Array, memory: Array, strong: bool = False
-    ) -> None:
-        """Thread i writes the elements values[i] to offsets[i] of `memory` (bytes, before that)."""
+    def shared_store(self, rank: int, offsets: Array, stored: Stored, threads: Array, strong: bool = False) -> None:
+        """Thread i writes to offsets[i], which `stored` knows, too."""
 
     def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         """Thread i updates `width` bytes at offsets[i] atomically."""
@@ -159,6 +217,9 @@ class Monitor:
     def bulk_completed(self, thread: int) -> Snapshot:
         """Returns the snapshot that the mbarrier of a bulk copy issued now gives to waiting threads."""
         return None
+
+    def ended(self) -> None:
+        """Nothing more happens in the cluster."""
 
     def bulk_reads_done(self, threads: Array, marks: Array) -> None:
         """cp.async.bulk.wait_group(.read): the copies that thread i issued until mark i have read their sources."""

@@ -12,7 +12,7 @@ from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError, UndefinedError
 from tirx.sim.hazards.clocks import Clocks, Row, Span, span_of
 from tirx.sim.hazards.instants import Instants
-from tirx.sim.hazards.monitor import Note, Writes
+from tirx.sim.hazards.monitor import Note, Stored, Writes, bytes_of
 from tirx.sim.memory.addresses import SHARED_BASE
 from tirx.sim.memory.region import WORD, Region
 
@@ -84,8 +84,6 @@ class SharedShadow:
         self._last_read: Array = np.zeros(words, np.int32)
         self._readers: set[Span] = set()  # threads that have read, and maybe others
         self._writes.blur(slice(0, SHARED_BASE // WORD))
-        self._scratch: Array = np.zeros(size, np.uint8)
-        self._scratch_words: Array = np.zeros(words, np.uint32)
         # What is still to be noted byte by byte. An access replaces one of the same bytes by the same threads.
         self._log: dict[tuple[object, ...], Callable[[], None]] = {}
 
@@ -93,9 +91,9 @@ class SharedShadow:
         self._log.pop(key, None)
         self._log[key] = apply
         if len(self._log) > _MOST_LATER:
-            self._catch_up()
+            self.catch_up()
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
         """Notes byte by byte what was put off."""
         for apply in self._log.values():
             apply()
@@ -103,7 +101,7 @@ class SharedShadow:
 
     def writes(self, places: Array) -> Writes:
         """What is known of the last writes to bytes."""
-        self._catch_up()
+        self.catch_up()
         kinds = self._write_kind[places]
         threads = ((kinds == Writer.GENERIC) | (kinds == Writer.COPY)) & (self._write_time[places] > 0)
         swizzles = np.where(kinds == Writer.BULK, self.swizzles[places], -1)
@@ -111,7 +109,7 @@ class SharedShadow:
 
     def writes_at(self, instant: int) -> tuple[Array, Array]:
         """The bytes that were last written at an instant, and the thread of each."""
-        self._catch_up()
+        self.catch_up()
         places = np.flatnonzero(self._write_time == instant)
         return places, self._writer[places]
 
@@ -123,7 +121,7 @@ class SharedShadow:
         words, _ = _words(key, width)
         # Bytes of which an instruction is known are written, and in no mbarrier object.
         if not self._writes.settled(words, observers, written=True):
-            self._catch_up()
+            self.catch_up()
             places = bytes_of(offsets, width)
             self._refuse_mbarrier(places, "a load")
             if not tolerant:
@@ -147,40 +145,31 @@ class SharedShadow:
 
         self._later(("load", key, width, observers), apply)
 
-    def store(
-        self,
-        offsets: Array,
-        width: int,
-        values: Array | None,
-        threads: Array,
-        kind: Writer,
-        memory: Array | None = None,
-    ) -> None:
+    def store(self, offsets: Array, width: int, threads: Array, kind: Writer, stored: Stored | None = None) -> None:
         """
-        Thread i writes the bytes values[i] (lanes, width) to offsets[i]; None: they are not known.
+        Thread i writes `width` bytes to offsets[i]: those of `stored`, if they are known.
 
-        If `memory` holds them already, the write before need not be ordered: threads may all write the same.
+        If memory holds them already, the write before need not be ordered: threads may all write the same.
         """
         key, writers, now = offsets.tobytes(), span_of(threads), self._clocks.now
         words, whole = _words(key, width)
-        if values is not None and len(threads) > 1 and kind is not Writer.STRONG:
-            self._one_writer(offsets, width, values, words)
+        if stored is not None and kind is not Writer.STRONG:
+            stored.refuse_clash()
         if not (
             whole
             and self._writes.settled(words, writers)
             and self._readers_known(words, writers, (Row.GENERIC,))
             and (not self._async_reads or self._async.settled(words, writers))
         ):
-            self._catch_up()
+            self.catch_up()
             places = bytes_of(offsets, width)
             users = np.broadcast_to(threads[:, None], places.shape)
             self._refuse_mbarrier(places, "a store")
             if not self._writes.settled(words, writers):
-                changes = None if memory is None else (memory[places] != values).any(axis=1)
-                self._behind_writer(places, users, "is written", kind is Writer.STRONG, changes)
+                self._behind_writer(places, users, "is written", kind is Writer.STRONG, stored)
             self._behind_readers(places, users, words, writers)
         if not whole:
-            self._catch_up()
+            self.catch_up()
             self._wrote(bytes_of(offsets, width), threads[:, None], kind, self._clocks.now)
             self._writes.blur(words)
             return
@@ -195,26 +184,6 @@ class SharedShadow:
         self._written[places] = True
         self._writer[places], self._write_time[places], self._write_kind[places] = users, instant, kind
 
-    def _one_writer(self, offsets: Array, width: int, values: Array, words: Array) -> None:
-        """Raises SimError if one instruction writes different values to a byte."""
-        if width % WORD == 0:
-            written = values.view(np.uint32).reshape(words.shape)
-            self._scratch_words[words] = written
-            if np.array_equal(self._scratch_words[words], written):
-                return
-        places = bytes_of(offsets, width)
-        self._scratch[places] = values
-        if np.array_equal(self._scratch[places], values):
-            return
-        flat = places.ravel()
-        order = np.argsort(flat, kind="stable")
-        places, values = flat[order], values.ravel()[order]
-        bad = (places[1:] == places[:-1]) & (values[1:] != values[:-1])
-        if bad.any():
-            raise HazardError(
-                f"data race: lanes of one store write different values to shared address {int(places[1:][bad][0]):#x}"
-            )
-
     def _refuse_mbarrier(self, places: Array, what: str) -> None:
         if self._mbarrier[places].any():
             bad = int(places[self._mbarrier[places]][0])
@@ -227,17 +196,17 @@ class SharedShadow:
 
     def undefined(self, places: Array) -> Array:
         """Returns True for every i where places[i] has a byte that was never written."""
-        self._catch_up()
+        self.catch_up()
         return np.any(~self._written[places], axis=1)
 
     def forget(self, places: Array) -> None:
         """Marks bytes as never written, because undefined values were stored there."""
-        self._catch_up()
+        self.catch_up()
         self._written[places] = False
         self._writes.blur(places // WORD)
 
     def _behind_writer(
-        self, places: Array, users: Array, what: str, strong: bool, changes: Array | None = None
+        self, places: Array, users: Array, what: str, strong: bool, stored: Stored | None = None
     ) -> None:
         times = self._write_time[places]
         if not times.any():
@@ -248,8 +217,8 @@ class SharedShadow:
         bad = (times > 0) & (known < times) & (asynchronous | (writers != users))
         if strong:
             bad &= kinds != Writer.STRONG
-        if changes is not None:
-            bad &= asynchronous | changes[:, None]
+        if stored is not None and bad.any():
+            bad &= asynchronous | stored.changes()[:, None]
         if not bad.any():
             return
         place = tuple(np.argwhere(bad)[0])
@@ -333,7 +302,7 @@ class SharedShadow:
     # mbarrier objects
 
     def set_mbarrier(self, offset: int, thread: int, live: bool) -> None:
-        self._catch_up()
+        self.catch_up()
         places, words = np.arange(offset, offset + 8), slice(offset // WORD, offset // WORD + 2)
         if live:
             users = np.full(8, thread)
@@ -349,7 +318,7 @@ class SharedShadow:
     def async_read(self, region: Region, threads: Array, what: str, row: Row) -> None:
         """A read on behalf of each of `threads`, of which the last is remembered."""
         if not self._writes.settled(region.words, span_of(threads), written=True, foreign=True):
-            self._catch_up()
+            self.catch_up()
             self._refuse_mbarrier(region.places, what)
             self._require_written(region.places, what)
             for thread in threads.tolist():
@@ -374,7 +343,7 @@ class SharedShadow:
             and self._readers_known(words, user, _READ_ROWS[True])
             and (not self._async_reads or self._async.settled(words, user))
         ):
-            self._catch_up()
+            self.catch_up()
             self._refuse_mbarrier(region.places, what)
             if not self._writes.settled(words, user, foreign=True):
                 self._async_order(region.places, thread, f"{what} writes", overwrites=True)
@@ -382,7 +351,7 @@ class SharedShadow:
             self._behind_readers(region.places, users, words, user, asynchronous=True)
         self.swizzles[region.index] = -1
         if not region.whole:
-            self._catch_up()
+            self.catch_up()
             self._wrote(region.index, thread, Writer.BULK, self._clocks.now)
             self._writes.blur(words)
             return
@@ -392,7 +361,7 @@ class SharedShadow:
 
     def async_update(self, places: Array, thread: int, what: str) -> None:
         """A reduction through the async proxy; only the last of several that are not ordered is remembered."""
-        self._catch_up()
+        self.catch_up()
         self._refuse_mbarrier(places, what)
         self._require_written(places, what)
         self._async_order(places[self._write_kind[places] != Writer.UPDATE], thread, f"{what} updates")
@@ -403,7 +372,7 @@ class SharedShadow:
 
     def deferred_store(self, places: Array, thread: int, what: str, updates: bool) -> None:
         """st.async and red.async: through the generic proxy, complete when their mbarrier has been waited for."""
-        self._catch_up()
+        self.catch_up()
         self._refuse_mbarrier(places, what)
         users, words = np.full(places.shape, thread), places // WORD
         ordered = self._write_kind[places] != Writer.UPDATE if updates else np.ones(places.shape, np.bool_)
@@ -439,11 +408,6 @@ class SharedShadow:
         if self._note is None or not overwrites or (bad & ~ordered).any():
             raise HazardError(message)
         self._note("fence.proxy.async between writes", message)
-
-
-def bytes_of(offsets: Array, width: int) -> Array:
-    """The bytes (lanes, width) of accesses."""
-    return offsets[:, None] + np.arange(width)
 
 
 @lru_cache(maxsize=4096)

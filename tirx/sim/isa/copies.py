@@ -103,10 +103,14 @@ def _copy(decoder: Decoder) -> Step:
 def _side_by_side(group: ThreadGroup, sides: Sides, lanes: Array, where: Array, data: Array) -> None:
     """Writes what the lanes of several CTAs copy."""
     offsets = spaces.own_offsets(group, where, data.itemsize * data.shape[1], "cp.async")
-    for part, own in sides.split(lanes) if group.cta.launch.checks else ():
+
+    def copies(part: ThreadGroup, own: slice) -> None:
         monitor = part.cta.monitor
         monitor.copy_async(0, offsets[own], data.itemsize * data.shape[1], group.lanes[lanes[own]])
         sides.copies.issued(lanes[own], monitor.mark())
+
+    if group.cta.launch.checks:
+        sides.tell(lanes, copies)
     sides.shared.scatter(offsets + sides.bases[lanes], data)
     group.cta.launch.made_progress()
 

@@ -11,6 +11,7 @@ from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.traffic import Direction
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
+from tirx.sim.hazards.monitor import Stored
 from tirx.sim.memory.addresses import OFFSET_MASK, RANK_SHIFT, SHARED_OFFSET_MASK, SPACES, WINDOW_SHIFT
 from tirx.sim.memory.segment import Segment, is_misaligned
 
@@ -159,9 +160,12 @@ def _load_shared(
     width = unit.itemsize * count
     if group.sides is not None:
         places = own_offsets(group, addresses, width, "load")
-        for part, own in group.sides.split(lanes) if group.cta.launch.checks else ():
-            threads = group.lanes[lanes[own]]
-            part.cta.monitor.shared_load(0, places[own], width, threads, strong)
+
+        def loads(part: ThreadGroup, own: slice) -> None:
+            part.cta.monitor.shared_load(0, places[own], width, group.lanes[lanes[own]], strong)
+
+        if group.cta.launch.checks:
+            group.sides.tell(lanes, loads)
         return group.sides.shared.gather(places + group.sides.bases[lanes], unit, count)
     for rank, which, offsets in shared_targets(group, addresses):
         check_shared(group, rank, offsets, width, "load")
@@ -182,9 +186,13 @@ def _store_shared(group: ThreadGroup, lanes: Array, addresses: Array, values: Ar
     width = values.dtype.itemsize * values.shape[1]
     if group.sides is not None:
         places = own_offsets(group, addresses, width, "store")
-        for part, which in group.sides.split(lanes) if group.cta.launch.checks else ():
-            threads, memory = group.lanes[lanes[which]], part.cta.shared.data
-            part.cta.monitor.shared_store(0, places[which], values[which], threads, memory, strong)
+
+        def stores(part: ThreadGroup, own: slice) -> None:
+            stored = Stored(places[own], values[own], part.cta.shared.data)
+            part.cta.monitor.shared_store(0, places[own], stored, group.lanes[lanes[own]], strong)
+
+        if group.cta.launch.checks:
+            group.sides.tell(lanes, stores)
         group.sides.shared.scatter(places + group.sides.bases[lanes], values)
         return
     for rank, which, offsets in shared_targets(group, addresses):
@@ -192,7 +200,7 @@ def _store_shared(group: ThreadGroup, lanes: Array, addresses: Array, values: Ar
         own = values[which]
         threads = group.lanes[lanes[which]] + group.cta.first_thread
         segment = group.cta.cluster.ctas[rank].shared
-        group.cta.monitor.shared_store(rank, offsets, own, threads, segment.data, strong)
+        group.cta.monitor.shared_store(rank, offsets, Stored(offsets, own, segment.data), threads, strong)
         _observe_shared(group, lanes[which], offsets, width, "written")
         segment.scatter(offsets, own)
 

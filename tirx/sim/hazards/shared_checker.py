@@ -1,0 +1,262 @@
+"""
+One checker for all clusters of a launch that do the same.
+
+What a checker finds depends on nothing but the accesses and the synchronisation that it hears of. The first cluster
+that comes to such an event tells the checker of it; clusters behind it compare theirs with the record. One that does
+something else goes on with another checker, which has been told the record up to there. So every cluster has the
+verdict of a checker of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from tirx.sim.core.types import Array
+from tirx.sim.hazards.checker import Checker
+from tirx.sim.hazards.monitor import Monitor, Stored
+from tirx.sim.memory.region import Region
+
+_LIMIT = 1 << 24  # bytes of a record
+_BUDGET = 1 << 26  # bytes of all records that clusters which have not started may follow
+_OVERHEAD = 500  # bytes of an event without its arrays
+_SMALL = 1 << 12  # bytes of arrays that are compared as bytes
+
+# Events that change nothing: a cluster may leave them out.
+_QUERIES = frozenset(("knows", "shared_undefined", "shared_writes", "shared_writes_at"))
+_EVENTS = (
+    *("release", "acquire", "relaxed", "acquire_relaxed", "join", "proxy_fence", "loads_returned", "mbarrier_fence"),
+    *("fence", "shared_load", "shared_forget", "shared_atomic", "ordered_access", "copy_async"),
+    *("copies_waited", "mark", "mbarrier_init", "mbarrier_inval", "mbarrier_use", "mbarrier_uses", "async_read"),
+    *("async_write", "swizzled_write", "async_update", "deferred_store", "bulk_completed", "bulk_reads_done"),
+    *("warpgroup_read", "warpgroup_read_done", "exited", "commit_arrives", "committed", "tensor_allocated"),
+    *("tensor_freed", "tensor_load", "tensor_store", "tensor_async_read", "tensor_async_write", "tensor_fence_before"),
+    *("tensor_fence_after", "tensor_waited", *_QUERIES),
+)
+
+
+@dataclass(slots=True, eq=False)
+class _Event:
+    """
+    A call of a method of the monitor, and what it returned.
+
+    `ticks`: an instruction has started since the event before. `tolerant` is that of the monitor.
+    """
+
+    name: str
+    arguments: tuple[object, ...]
+    options: dict[str, Any]
+    ticks: bool
+    tolerant: bool
+    result: object = None
+    size: int = 0  # bytes
+
+    def tell(self, checker: Checker) -> object:
+        """Tells a checker of the event. Returns its answer."""
+        if self.ticks:
+            checker.tick()
+        checker.tolerant = self.tolerant
+        return getattr(checker, self.name)(*self.arguments, **self.options)
+
+    def is_like(self, other: _Event) -> bool:
+        """Returns True if the event of another cluster is the same as this one, which has been recorded."""
+        return (
+            self.name == other.name
+            and self.ticks is other.ticks
+            and self.tolerant is other.tolerant
+            and len(self.arguments) == len(other.arguments)
+            and all(map(_is_same, self.arguments, other.arguments))
+            and self.options == other.options
+        )
+
+    def keep(self, result: object) -> None:
+        """Makes the event independent of memory and registers."""
+        self.arguments, self.result = tuple(map(_kept, self.arguments)), result
+        self.size = _OVERHEAD + sum(_size(each) for each in (*self.arguments, result))
+
+
+def _is_array(value: object) -> TypeGuard[Array]:
+    return isinstance(value, np.ndarray)
+
+
+def _is_same(recorded: object, found: object) -> bool:
+    if recorded is found:
+        return True
+    if _is_array(recorded):
+        if not _is_array(found) or recorded.shape != found.shape:
+            return False
+        if recorded.nbytes <= _SMALL:
+            return recorded.tobytes() == found.tobytes()
+        return np.array_equal(recorded, found)
+    if isinstance(recorded, Region):
+        return isinstance(found, Region) and recorded.key == found.key
+    if isinstance(recorded, Stored):
+        return isinstance(found, Stored) and recorded.finds_as(found)
+    return recorded == found
+
+
+def _kept(argument: object) -> object:
+    """Addresses may be registers. Other arrays (snapshots, cells) are never changed."""
+    if _is_array(argument):
+        return argument.copy() if argument.ndim == 1 else argument
+    return argument.without_values() if isinstance(argument, Stored) else argument
+
+
+def _size(value: object) -> int:
+    if isinstance(value, Region):
+        return value.places.nbytes
+    return value.nbytes if _is_array(value) else 0
+
+
+class _History:
+    """
+    Events from number `first` on, which clusters have in common.
+
+    `base` is a checker that knows the events before these, None if there are none; `checker` one that knows all, None
+    if nobody needs it at present. `branches` are other histories, by the number of the first event that differs.
+    """
+
+    def __init__(self, new: Callable[[], Checker], first: int, events: list[_Event], base: Checker | None):
+        self._new = new
+        self.first, self.events, self._base = first, events, base
+        self.checker: Checker | None = None
+        self.branches: dict[int, list[_History]] = {}
+        self.members: set[ClusterChecker] = set()
+        self._own = 0  # bytes of the events that are in no other history
+        self._limit = _LIMIT
+
+    @property
+    def end(self) -> int:
+        return self.first + len(self.events)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the record, branches included."""
+        return self._own + sum(branch.size for each in self.branches.values() for branch in each)
+
+    def before(self, number: int) -> Checker:
+        """Returns a new checker that knows the events before one."""
+        checker = self._new() if self._base is None else self._base.copy()
+        _tell(checker, self.events[: number - self.first])
+        return checker
+
+    def branch(self, number: int, event: _Event) -> _History:
+        """Returns the history that parts from this one with an event."""
+        for branch in self.branches.setdefault(number, []):
+            if branch.first <= number < branch.end and branch.events[number - branch.first].is_like(event):
+                return branch
+        base = None if self._base is None else self._base.copy()
+        made = _History(self._new, self.first, self.events[: number - self.first], base)
+        self.branches[number].append(made)
+        return made
+
+    def add(self, event: _Event) -> None:
+        """Tells the checker of the next event, and records it."""
+        if self.checker is None:
+            self.checker = self.before(self.end)
+        event.keep(event.tell(self.checker))
+        self.events.append(event)
+        self._own += event.size
+        if self._own > self._limit:
+            self._shorten()
+
+    def _shorten(self) -> None:
+        """Forgets the events that lie behind all clusters. None that has not started can follow any more."""
+        first = min(member.number for member in self.members)
+        if len(self.members) > 1:
+            self._base = self._base or self._new()
+            _tell(self._base, self.events[: first - self.first])
+        else:
+            first = self.end  # nobody will ask for what was before
+        if first == self.first:
+            self._limit += _LIMIT
+            return
+        del self.events[: first - self.first]
+        self.first = first
+        self._own = sum(event.size for event in self.events)
+        self.branches = {number: each for number, each in self.branches.items() if number >= first}
+
+
+def _tell(checker: Checker, events: Iterable[_Event]) -> None:
+    for event in events:
+        if event.name not in _QUERIES:
+            event.tell(checker)
+
+
+class SharedChecker:
+    """The checkers of a launch. `new` returns one for a cluster that has not begun."""
+
+    def __init__(self, new: Callable[[], Checker]):
+        self._new = new
+        self._root = _History(new, 0, [], None)
+
+    def of_cluster(self) -> Monitor:
+        """Returns the monitor of a cluster that starts."""
+        if self._root.first or self._root.size > _BUDGET:
+            self._root = _History(self._new, 0, [], None)
+        return ClusterChecker(self._root)
+
+
+class ClusterChecker(Monitor):
+    """The monitor of a cluster that shares a checker. `number` is that of its next event."""
+
+    def __init__(self, history: _History):
+        self._history = history
+        self._ticks = False
+        self.number = 0
+        history.members.add(self)
+
+    def tick(self) -> None:
+        self._ticks = True
+
+    def ended(self) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        history = self._history
+        history.members.discard(self)
+        if not history.members:
+            history.checker = None
+
+    def shared_store(self, rank: int, offsets: Array, stored: Stored, threads: Array, strong: bool = False) -> None:
+        # The values are the cluster's own.
+        if not strong:
+            stored.refuse_clash()
+        self.hear("shared_store", (rank, offsets, stored, threads, strong), {})
+
+    def hear(self, name: str, arguments: tuple[object, ...], options: dict[str, Any]) -> Any:
+        """Returns the answer of the checker to an event."""
+        is_query = name in _QUERIES
+        event = _Event(name, arguments, options, self._ticks and not is_query, self.tolerant)
+        history = self._history
+        while self.number < history.end:
+            recorded = history.events[self.number - history.first]
+            if recorded.is_like(event):
+                break
+            if recorded.name not in _QUERIES:
+                self._leave()
+                self._history = history = history.branch(self.number, event)
+                history.members.add(self)
+                continue
+            self.number += 1
+        else:
+            history.add(event)
+            recorded = event
+        self.number += 1
+        if not is_query:
+            self._ticks = False
+        return recorded.result
+
+
+def _told(name: str) -> Callable[..., Any]:
+    def method(self: ClusterChecker, *arguments: object, **options: Any) -> Any:
+        return self.hear(name, arguments, options)
+
+    return method
+
+
+for _name in _EVENTS:
+    setattr(ClusterChecker, _name, _told(_name))
