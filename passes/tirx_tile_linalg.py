@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, StridedLayoutAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -36,7 +35,15 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.targets import Target, TargetError
-from tirx.passes.analysis.structured import Structured, contracted, is_structured, memref_type, reduced, structured
+from tirx.passes.analysis.structured import (
+    Form,
+    Structured,
+    contracted,
+    is_structured,
+    memref_type,
+    reduced,
+    structured,
+)
 from tirx.passes.emit.emitter import Emitter
 from tirx.rules import InvalidOperation, LinalgError, TilingError
 
@@ -44,15 +51,17 @@ from tirx.rules import InvalidOperation, LinalgError, TilingError
 @dataclass(frozen=True)
 class TirxTileLinalgPass(ModulePass):
     """
-    A function that holds `linalg.generic`, `linalg.matmul`, `linalg.fill` or `memref.copy` on its arguments becomes a
-    kernel of that name: `tirx-tile-linalg{tile=128,256,64 threads=256 target=sm_90a}`.
+    A function that holds operations of `linalg` (`linalg.generic` and named ones) or `memref.copy` on its arguments
+    becomes a kernel of that name: `tirx-tile-linalg{tile=128,256,64 threads=256 target=sm_90a}`.
 
-    All operations of a function have the same one or two parallel dimensions, which `tile` cuts into the tiles of the
-    blocks; the size behind them cuts the reduction. Contractions (`D += A B`, each operand in either order, converted
-    by `arith.extf` where types differ) become products, elementwise operations maps, reductions by addf, maxnumf and
-    minnumf loops. What one operation writes at a place the next may read at the same place: it stays in registers.
-    Operands that are indexed the other way round become arguments with strides, vectors that have one of two dimensions
-    rows (`memref<1x64xf32>`) or columns. Other functions stay.
+    All operations of a function have the same parallel dimensions, at most three. `tile` cuts the last two (the last
+    one of reductions) into the tiles of the blocks; the size behind them cuts the reduction. Dimensions in front of
+    these count a batch: a block works on one element of it. Contractions (`D += A B`, each operand in either order,
+    converted by `arith.extf` where types differ) become products, elementwise operations maps, reductions by addf,
+    maxnumf and minnumf loops. What one operation writes at a place the next may read at the same place: it stays in
+    registers, and a `memref.alloc` that only lives within the function is nowhere else. Operands whose dimensions
+    come in another order become arguments with strides, vectors that have one of two dimensions rows
+    (`memref<1x64xf32>`) or columns. Other functions stay.
     """
 
     name = "tirx-tile-linalg"
@@ -89,13 +98,41 @@ class TirxTileLinalgPass(ModulePass):
                 raise LocatedError(function, str(error)) from error
 
 
-class _Form(StrEnum):
-    """How a kernel has an argument of the function: a vector that is one of two dimensions is a row or a column."""
+def _factors(step: Structured) -> tuple[int, int] | None:
+    """The inputs of a product of matrices, rows times rows: by the parallel dimension before the last, and the last."""
+    if len(step.parallel) < 2 or len(step.reduction) != 1 or contracted(step) is None:
+        return None
+    (*batch, m, n), (k,) = step.parallel, step.reduction
+    inside = [set(dims).difference(batch) for dims in step.dims[:2]]
+    for first, second in ((0, 1), (1, 0)):
+        if inside[first] == {m, k} and inside[second] == {n, k}:
+            return first, second
+    return None
 
-    AS_IT_IS = "it is"
-    TURNED = "its transpose"
-    ROW = "a row"
-    COLUMN = "a column"
+
+def _needs_nothing(op: Operation) -> bool:
+    """Returns True for operations beside structured ones that have no part in what blocks do."""
+    match op:
+        case func.ReturnOp():
+            return not op.operands
+        case memref.DimOp():
+            return all(isinstance(use.operation, memref.AllocOp) for use in op.result.uses)
+        case _:
+            return isinstance(op, arith.ConstantOp | memref.AllocOp | memref.DeallocOp)
+
+
+def _reads(step: Structured, number: int) -> bool:
+    """Returns True if the operation needs the values that operand `number` has before it."""
+    if number < len(step.inputs):
+        return True
+    return step.body is not None and step.body.args[number].first_use is not None
+
+
+def _used(step: Structured, count: int) -> list[int]:
+    """The memrefs among the first `count` operands whose elements the body uses."""
+    assert step.body is not None
+    used = enumerate(step.body.args[:count])
+    return [i for i, each in used if each.first_use is not None and isinstance(step.operands[i].type, MemRefType)]
 
 
 @dataclass(frozen=True)
@@ -113,11 +150,15 @@ class _Tiling:
     function: func.FuncOp
     options: TirxTileLinalgPass
     held: dict[SSAValue, _Held] = field(default_factory=dict[SSAValue, _Held])
-    origins: list[SSAValue] = field(default_factory=list[SSAValue])
+    starts: list[SSAValue] = field(default_factory=list[SSAValue])
+    """Where the tiles of the block start along the parallel dimensions."""
 
     def run(self) -> None:
         steps = [structured(op) for op in self._operations()]
-        self.rank = len(steps[0].parallel)
+        parallel = len(steps[0].parallel)
+        reduces = any(step.reduction and _factors(step) is None for step in steps)
+        self.rank = min(parallel, 1 if reduces and not any(map(_factors, steps)) else 2)
+        self.batch = parallel - self.rank
         self._check(steps)
         tile = self.options.tile
         self.extents = tile[: self.rank]
@@ -125,7 +166,7 @@ class _Tiling:
         if len(tile) < self.rank + self.has_reduction:
             raise TilingError(
                 self.function,
-                f"expected {self.rank + self.has_reduction} tile sizes, {self.rank} of parallel dimensions"
+                f"expected {self.rank + self.has_reduction} tile sizes, {self.rank} of the last parallel dimensions"
                 f"{' and that of the reduction' if self.has_reduction else ''}, found {len(tile)}",
             )
         self.forms = self._forms(steps)
@@ -138,10 +179,11 @@ class _Tiling:
                 constant = self.emit(op.clone())
                 constant.result.name_hint = op.result.name_hint
                 self.arguments = {**self.arguments, op.result: constant.result}
-        axes = (GridAxis.Y, GridAxis.X) if self.rank == 2 else (GridAxis.X,)
+        axes = (GridAxis.Z, GridAxis.Y, GridAxis.X)[-parallel:]
         ids = [self.emit(BlockIdOp(axis)).result for axis in axes]
         steps_of = [self.emit.constant(extent, IndexType()) for extent in self.extents]
-        self.origins = [self.emit(arith.MuliOp(i, by)).result for i, by in zip(ids, steps_of, strict=True)]
+        tiled = zip(ids[self.batch :], steps_of, strict=True)
+        self.starts = [*ids[: self.batch], *(self.emit(arith.MuliOp(i, by)).result for i, by in tiled)]
         for step in steps:
             self.emit = Emitter(InsertPoint.at_end(block), step.op.location)
             self._step(step)
@@ -159,13 +201,11 @@ class _Tiling:
         for op in self.function.body.block.ops:
             if is_structured(op):
                 found.append(op)
-            elif not isinstance(op, arith.ConstantOp | func.ReturnOp) or (
-                isinstance(op, func.ReturnOp) and op.operands
-            ):
+            elif not _needs_nothing(op):
                 raise LinalgError(
                     op,
-                    "expected linalg.generic, linalg.matmul, linalg.fill, memref.copy and constants in a function that "
-                    f"becomes a kernel, found '{op.name}'{' with operands' if op.name == 'func.return' else ''}",
+                    "expected operations of linalg, memref.copy, constants and memref.alloc in a function that becomes "
+                    f"a kernel, found '{op.name}'{' with operands' if op.name == 'func.return' else ''}",
                 )
         return found
 
@@ -173,11 +213,12 @@ class _Tiling:
         """Raises LocatedError for operations that blocks cannot do one after the other, each on its own tile."""
         arguments = set(self.function.body.block.args)
         written = {output: step.op for step in steps for output in step.outputs}
+        known = set[SSAValue](arguments)
         for step in steps:
-            if len(step.parallel) not in (1, 2) or len(step.parallel) != self.rank:
+            if len(step.parallel) not in (1, 2, 3) or len(step.parallel) != self.batch + self.rank:
                 raise LinalgError(
                     step.op,
-                    f"expected one or two parallel dimensions, the same number in all operations of @"
+                    f"expected one to three parallel dimensions, the same number in all operations of @"
                     f"{self.function.sym_name.data}, found {len(step.parallel)}",
                 )
             if len(step.reduction) > 1:
@@ -185,8 +226,14 @@ class _Tiling:
             for number, (operand, dims) in enumerate(zip(step.operands, step.dims, strict=True)):
                 if not isinstance(operand.type, MemRefType):
                     continue
-                if operand not in arguments:
-                    raise LinalgError(step.op, "expected memrefs that are arguments of the function, found another")
+                if operand not in arguments and not isinstance(operand.owner, memref.AllocOp):
+                    raise LinalgError(
+                        step.op, "expected memrefs that are arguments of the function or of memref.alloc, found another"
+                    )
+                if operand not in known and _reads(step, number):
+                    raise LinalgError(
+                        step.op, "expected a memref.alloc that is written before it is read, found one without values"
+                    )
                 if number >= len(step.inputs) and dims != step.parallel:
                     raise LinalgError(
                         step.op, f"expected outputs indexed by the parallel dimensions in order, found {dims}"
@@ -197,19 +244,24 @@ class _Tiling:
                         f"expected what this function writes to be read where it is written, found it read by {dims}; "
                         "blocks do not wait for each other: make two functions of it",
                     )
+            known.update(step.outputs)
 
-    def _forms(self, steps: Sequence[Structured]) -> dict[SSAValue, _Form]:
+    def _forms(self, steps: Sequence[Structured]) -> dict[SSAValue, Form]:
         """How the kernel has each argument."""
-        found: dict[SSAValue, _Form] = {}
+        found: dict[SSAValue, Form] = {}
+        tile_rank = 2 if self.has_reduction else self.rank
         for step in steps:
             for operand, dims in zip(step.operands, step.dims, strict=True):
-                if not isinstance(operand.type, MemRefType):
+                if not isinstance(operand.type, MemRefType) or not isinstance(operand, BlockArgument):
                     continue
-                form = _Form.AS_IT_IS
-                if dims != self._order(step, dims):
-                    form = _Form.TURNED
-                elif len(dims) == 1 and (self.rank == 2 or self.has_reduction):
-                    form = _Form.COLUMN if dims[0] == step.parallel[0] else _Form.ROW
+                order = self._order(step, dims)
+                inside = self._inside(step, dims)
+                units: tuple[int, ...] = ()
+                if len(inside) < tile_rank:
+                    before = len(order) - len(inside)
+                    is_column = inside == step.parallel[self.batch : self.batch + 1]
+                    units = (before + 1,) if is_column else (before,) * (tile_rank - len(inside))
+                form = Form(tuple(dims.index(d) for d in order), units)
                 if found.setdefault(operand, form) != form:
                     ways = f"as {found[operand]} and as {form}"
                     raise LinalgError(step.op, f"expected an argument to be indexed in one way, found it {ways}")
@@ -220,34 +272,29 @@ class _Tiling:
         """The dimensions in the order of tiles: parallel ones, then that of the reduction."""
         return tuple(d for d in (*step.parallel, *step.reduction) if d in dims)
 
+    def _inside(self, step: Structured, dims: Sequence[int]) -> tuple[int, ...]:
+        """The dimensions that a tile has, in order: those that count no batch."""
+        return tuple(d for d in self._order(step, dims) if d not in step.parallel[: self.batch])
+
     def _kernel(self, steps: Sequence[Structured]) -> KernelOp:
         types: list[Attribute] = []
         for argument in self.function.body.block.args:
-            type_: Attribute = argument.type
-            form = self.forms.get(argument)
-            if form in (_Form.ROW, _Form.COLUMN):
-                (extent,) = memref_type(argument).get_shape()
-                shape = [1, extent] if form is _Form.ROW else [extent, 1]
-                type_ = MemRefType(memref_type(argument).element_type, shape)
-            if form is _Form.TURNED:
-                type_ = memref_type(argument)
-                strides = type_.get_strides()
-                if strides is None or any(n is None for n in strides):
-                    raise LinalgError(
-                        self.function,
-                        f"expected known strides of an argument indexed in the other order, found {type_}",
-                    )
-                layout = StridedLayoutAttr([n for n in reversed(strides) if n is not None])
-                type_ = MemRefType(type_.element_type, list(reversed(type_.get_shape())), layout)
+            type_: Attribute | None = argument.type
+            if (form := self.forms.get(argument)) is not None:
+                type_ = form.type_of(memref_type(argument))
+            if type_ is None:
+                raise LinalgError(
+                    self.function, f"expected strides of an argument that is indexed as {form}, found {argument.type}"
+                )
             types.append(type_)
-        out = steps[0].outputs[0]
-        position = list[SSAValue](self.function.body.block.args).index(out)
-        sizes = [self._size(out, position, d) for d in range(self.rank)]
+        out = next((each for step in steps for each in step.outputs if isinstance(each, BlockArgument)), None)
+        if out is None:
+            raise LinalgError(self.function, "expected a function that writes one of its arguments, found none")
+        sizes = [self._size(out, out.index, d) for d in range(self.batch + self.rank)]
         blocks: list[Formula] = [
-            -(-size // extent) if isinstance(size, int) else Call("ceildiv", (size, extent))
-            for size, extent in zip(sizes, self.extents, strict=True)
+            -(-size // extent) if isinstance(size, int) else Call("ceildiv", (size, extent)) if extent > 1 else size
+            for size, extent in zip(sizes, (*(1,) * self.batch, *self.extents), strict=True)
         ]
-        self.sizes: list[Formula] = sizes
         name, options = self.function.sym_name.data, self.options
         kernel = KernelOp(name, types, options.threads, target=options.target, grid=tuple(reversed(blocks)))
         kernel.location = self.function.location
@@ -264,34 +311,31 @@ class _Tiling:
     # Tiles.
 
     def _shape(self, step: Structured, dims: Sequence[int]) -> tuple[int, ...]:
-        """The extents of a tile that has these dimensions."""
+        """The extents of a tile that has these dimensions, without those that count a batch."""
         sizes = (*self.extents, *self.options.tile[self.rank : self.rank + 1])
-        order = (*step.parallel, *step.reduction)
-        return tuple(sizes[order.index(d)] for d in self._order(step, dims))
+        order = (*step.parallel[self.batch :], *step.reduction)
+        return tuple(sizes[order.index(d)] for d in self._inside(step, dims))
 
     def _view(self, step: Structured, operand: SSAValue, dims: Sequence[int], at: SSAValue | None = None) -> SSAValue:
         """The part of an argument that the block, in an iteration of the reduction, works on."""
-        value = self.arguments[operand]
-        order, shape = self._order(step, dims), self._shape(step, dims)
-        starts = [self.origins[step.parallel.index(d)] if d in step.parallel else at for d in order]
-        match self.forms[operand]:
-            case _Form.ROW:
-                starts, shape = [self.emit.constant(0, IndexType()), *starts], (1, *shape)
-            case _Form.COLUMN:
-                starts, shape = [*starts, self.emit.constant(0, IndexType())], (*shape, 1)
-            case _:
-                pass
+        value, form = self.arguments[operand], self.forms[operand]
+        order, inside = self._order(step, dims), self._shape(step, dims)
+        places = [self.starts[step.parallel.index(d)] if d in step.parallel else at for d in order]
+        extents = form.inserted((*(1,) * (len(order) - len(inside)), *inside), 1)
+        shape = extents[len(order) - len(inside) :]
+        if form.units:
+            places = form.inserted(places, self.emit.constant(0, IndexType()))
         clipped = any(
             size == DYNAMIC_INDEX or size % extent
-            for size, extent in zip(memref_type(value).get_shape(), shape, strict=True)
+            for size, extent in zip(memref_type(value).get_shape(), extents, strict=True)
         )
         type_ = TileType.get(shape, memref_type(value).element_type, MemorySpace.GLOBAL)
-        view = ViewOp(value, [start for start in starts if start is not None], type_, clipped=clipped)
+        view = ViewOp(value, [place for place in places if place is not None], type_, clipped=clipped)
         return self.emit(view).result
 
     def _full_shape(self, step: Structured, dims: Sequence[int], loops: Sequence[int]) -> tuple[int, ...]:
         """The extents of a tile with an extent of 1 for each dimension of `loops` that it lacks."""
-        shape = dict(zip(self._order(step, dims), self._shape(step, dims), strict=True))
+        shape = dict(zip(self._inside(step, dims), self._shape(step, dims), strict=True))
         return tuple(shape.get(d, 1) for d in loops)
 
     def _alloc(self, shape: Sequence[int], element: Attribute, memory: MemorySpace) -> SSAValue:
@@ -329,15 +373,15 @@ class _Tiling:
             self.held[step.outputs[0]] = _Held(number=number)
         elif not step.reduction:
             self._elementwise(step)
-        elif contracted(step) is not None and self.rank == 2:
-            self._contraction(step)
+        elif (factors := _factors(step)) is not None and self.rank == 2:
+            self._contraction(step, factors)
         elif (found := reduced(step)) is not None and self.rank == 1:
             self._reduction(step, *found)
         else:
             raise LinalgError(
                 step.op,
-                "expected a product of two inputs that is added to the output over two parallel dimensions, or a "
-                "reduction by addf, maxnumf or minnumf over one, found another body",
+                "expected a product of two inputs, indexed by either parallel dimension of a tile and that of the "
+                "reduction, that is added to the output, or a reduction by addf, maxnumf or minnumf, found another",
             )
 
     def _loop(self, step: Structured) -> tuple[scf.ForOp, SSAValue]:
@@ -347,7 +391,8 @@ class _Tiling:
         for operand, dims in zip(step.operands, step.dims, strict=True):
             if size is None and d in dims:
                 index = list(self.arguments).index(operand)
-                position = self._order(step, dims).index(d) + (self.forms[operand] is _Form.ROW)
+                form = self.forms[operand]
+                position = form.inserted(self._order(step, dims), -1).index(d)
                 size = self._size(self.arguments[operand], index, position)
         assert size is not None
         high = self.emit.constant(size, IndexType()) if isinstance(size, int) else self.emit(LaunchValueOp(size)).result
@@ -363,17 +408,8 @@ class _Tiling:
         assert block is not None
         self.emit = Emitter(InsertPoint.at_end(block), loop.location)
 
-    def _contraction(self, step: Structured) -> None:
-        m, n = step.parallel
-        (k,) = step.reduction
-        by_dims = {frozenset(dims): (operand, dims) for operand, dims in zip(step.inputs, step.dims, strict=False)}
-        pair = [by_dims.get(frozenset(wanted)) for wanted in ((m, k), (n, k))]
-        if None in pair:
-            raise LinalgError(
-                step.op,
-                f"expected inputs indexed by ({m}, {k}) and ({n}, {k}), found {step.dims[0]} and {step.dims[1]}",
-            )
-        operands = [each for each in pair if each is not None]
+    def _contraction(self, step: Structured, factors: Sequence[int]) -> None:
+        operands = [(step.inputs[i], step.dims[i]) for i in factors]
         shared: list[SSAValue] = []
         for operand, dims in operands:
             shared.append(self._alloc(self._shape(step, dims), memref_type(operand).element_type, MemorySpace.SHARED))
@@ -393,20 +429,23 @@ class _Tiling:
         self.held[out] = _Held(accumulator)
 
     def _elementwise(self, step: Structured) -> None:
-        loops: tuple[int, ...] = step.parallel
+        loops = step.parallel[self.batch :]
         if self.rank == 1 and self.has_reduction:
-            loops = (*step.parallel, -1)  # a column, as reductions make them
+            loops = (*loops, -1)  # a column, as reductions make them
         if step.body is None:
             self.held[step.outputs[0]] = _Held(self._read(step, step.inputs[0], step.dims[0], loops))
             return
-        used = [i for i, argument in enumerate(step.body.args) if argument.first_use is not None]
-        tiles = [self._read(step, step.operands[i], step.dims[i], loops) for i in used]
+        used = _used(step, len(step.operands))
+        # Loads in front of what waits for a product.
+        order = sorted(used, key=lambda i: step.operands[i] in self.held)
+        read = {i: self._read(step, step.operands[i], step.dims[i], loops) for i in order}
+        tiles = [read[i] for i in used]
         results = self._map(step, used, tiles, step.yielded, self._full_shape(step, step.parallel, loops))
         for output, result in zip(step.outputs, results, strict=True):
             self.held[output] = _Held(result)
 
     def _reduction(self, step: Structured, how: Combination, value: SSAValue) -> None:
-        loops = (*step.parallel, *step.reduction)
+        loops = (*step.parallel[self.batch :], *step.reduction)
         (d,) = step.reduction
         out = step.outputs[0]
         for operand, dims in zip(step.inputs, step.dims, strict=False):
@@ -421,7 +460,7 @@ class _Tiling:
         total = self._alloc(column, memref_type(out).element_type, MemorySpace.REGISTER)
         self.emit(CopyOp(self._read(step, out, step.parallel, loops), total))
         loop, at = self._loop(step)
-        used = [i for i, argument in enumerate(step.body.args[:-1]) if argument.first_use is not None]
+        used = _used(step, len(step.inputs))
         tiles = [self._read(step, step.operands[i], step.dims[i], loops, at) for i in used]
         shape = (*self.extents, self.options.tile[1])
         (values,) = self._map(step, used, tiles, [value], shape)
@@ -449,6 +488,8 @@ class _Tiling:
         assert step.body is not None
         block = Block(arg_types=[scalar_type(TileType.of(tile).element_type) for tile in tiles])
         values: dict[SSAValue, SSAValue] = dict(self.arguments)
+        for operand, argument in zip(step.operands, step.body.args, strict=True):
+            values[argument] = self.arguments.get(operand, operand)
         values.update(zip((step.body.args[i] for i in used), block.args, strict=True))
         needed = self._needed(yielded)
         for op in step.body.ops:
@@ -480,6 +521,8 @@ class _Tiling:
         """Writes what the block has computed, in the order of the first writes."""
         last = {output: step for step in steps for output in step.outputs}
         for output, held in list(self.held.items()):
+            if not isinstance(output, BlockArgument):
+                continue
             step = last[output]
             self.emit = Emitter(self.emit.point, step.op.location)
             view = self._view(step, output, step.parallel)

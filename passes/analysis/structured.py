@@ -1,23 +1,38 @@
-"""Reads structured operations (`linalg`, `memref.copy`) as loops over dimensions, and what their bodies compute."""
+"""
+Reads structured operations (`linalg`, `memref.copy`) as loops over dimensions, and what their bodies compute.
+
+`Form` is how a kernel has an operand whose dimensions are not those of its tiles.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import AffineMapAttr, MemRefType
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AnyFloat,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+)
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.dialects.linalg.ops import FillOp, GenericOp, MatmulOp
+from xdsl.dialects.linalg.ops import BroadcastOp, FillOp, ReduceOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from tirx.diagnostics import operation_name
 from tirx.dialects.tirx import Combination
 from tirx.rules import LinalgError
 
-__all__ = ["Structured", "contracted", "is_structured", "memref_type", "reduced", "structured"]
+__all__ = ["Form", "Structured", "contracted", "is_structured", "memref_type", "reduced", "structured"]
+
+_T = TypeVar("_T")
 
 _COMBINATIONS: dict[type[Operation], Combination] = {
     arith.AddfOp: Combination.ADD,
@@ -60,9 +75,46 @@ class Structured:
         return () if last is None else last.operands
 
 
+@dataclass(frozen=True)
+class Form:
+    """
+    How a kernel has an argument: its dimensions in the order `permutation`, and extents of 1 at the positions `units`.
+
+    A vector that tiles of two dimensions need is a row (unit in front of it) or a column (unit behind it).
+    """
+
+    permutation: tuple[int, ...]
+    units: tuple[int, ...] = ()
+
+    def inserted(self, values: Sequence[_T], unit: _T) -> list[_T]:
+        """`values`, which are in the order of the permutation, with `unit` at each position of `units`."""
+        found = list(values)
+        for position in self.units:
+            found.insert(position, unit)
+        return found
+
+    def type_of(self, type_: MemRefType[Attribute]) -> MemRefType[Attribute] | None:
+        """The type of the kernel's argument, whose elements stay where they are. None for layouts without strides."""
+        is_in_order = self.permutation == tuple(range(len(self.permutation)))
+        if is_in_order and not self.units:
+            return type_
+        shape = self.inserted([type_.get_shape()[i] for i in self.permutation], 1)
+        if is_in_order and isinstance(type_.layout, NoneAttr):
+            return MemRefType(type_.element_type, shape)
+        strides = type_.get_strides()
+        if strides is None:
+            return None
+        layout = StridedLayoutAttr(self.inserted([strides[i] for i in self.permutation], 1), type_.get_offset())
+        return MemRefType(type_.element_type, shape, layout)
+
+    def __str__(self) -> str:
+        turned = "" if self.permutation == tuple(range(len(self.permutation))) else f" turned to {self.permutation}"
+        return f"it is{turned}" + (f" with extents of 1 at {self.units}" if self.units else "")
+
+
 def is_structured(op: Operation) -> bool:
-    """Returns True for operations that `structured` reads."""
-    return isinstance(op, LinalgStructuredOperation | memref.CopyOp)
+    """Returns True for operations that `structured` reads, or refuses."""
+    return operation_name(op).startswith("linalg.") or isinstance(op, memref.CopyOp)
 
 
 def structured(op: Operation) -> Structured:
@@ -76,13 +128,28 @@ def structured(op: Operation) -> Structured:
             out = op.outputs[0]
             dims = tuple(range(_type(op, out).get_num_dims()))
             return Structured(op, tuple(op.inputs), (out,), ((), dims), dims, (), None)
-        case GenericOp() | MatmulOp():
+        case BroadcastOp() | ReduceOp():
+            is_reduction = isinstance(op, ReduceOp)
+            all_, own = (op.input, op.init) if is_reduction else (op.init, op.input)
+            dims = tuple(range(_type(op, all_).get_num_dims()))
+            others = op.dimensions.get_values()
+            kept = tuple(d for d in dims if d not in others)
+            _type(op, own)
+            if is_reduction:
+                return Structured(op, (all_,), (own,), (dims, kept), kept, tuple(sorted(others)), op.region.block)
+            return Structured(op, (own,), (all_,), (kept, dims), dims, (), op.hidden_region.block)
+        case LinalgStructuredOperation():
             pass
         case _:
             raise LinalgError(
-                op, f"expected linalg.generic, linalg.matmul, linalg.fill or memref.copy in a kernel, found '{op.name}'"
+                op,
+                "expected an operation of linalg that xDSL knows (linalg.generic is every other), or memref.copy, in a "
+                f"kernel, found '{operation_name(op)}'",
             )
-    for value in (*op.inputs, *op.outputs):
+    for value in op.inputs:
+        if not isinstance(value.type, AnyFloat | IntegerType | IndexType):
+            _type(op, value)
+    for value in op.outputs:
         _type(op, value)
     maps = [attr.data for attr in op.get_indexing_maps()]
     kinds = [attr.data for attr in op.get_iterator_types()]
@@ -124,7 +191,7 @@ def _dims(op: Operation, map_: AffineMap) -> tuple[int, ...]:
 
 def _extended(value: SSAValue) -> SSAValue:
     """The value in front of conversions to a larger type."""
-    while isinstance(op := value.owner, arith.ExtFOp):
+    while isinstance(op := value.owner, arith.ExtFOp | arith.ExtSIOp):
         value = op.input
     return value
 
@@ -133,11 +200,11 @@ def contracted(step: Structured) -> tuple[int, int] | None:
     """The inputs whose product a body adds to its output, converted to the output's type; None for other bodies."""
     if step.body is None or len(step.inputs) != 2 or len(step.outputs) != 1 or len(step.yielded) != 1:
         return None
-    if not isinstance(add := step.yielded[0].owner, arith.AddfOp):
+    if not isinstance(add := step.yielded[0].owner, arith.AddfOp | arith.AddiOp):
         return None
     accumulator = step.body.args[2]
     for held, other in ((add.lhs, add.rhs), (add.rhs, add.lhs)):
-        if held is accumulator and isinstance(mul := other.owner, arith.MulfOp):
+        if held is accumulator and isinstance(mul := other.owner, arith.MulfOp | arith.MuliOp):
             factors = [_extended(mul.lhs), _extended(mul.rhs)]
             if all(isinstance(x, BlockArgument) and x.block is step.body for x in factors):
                 first, second = (x.index for x in factors if isinstance(x, BlockArgument))

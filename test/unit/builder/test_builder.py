@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,29 +27,11 @@ from tirx.builder.tiles import Array, Scalar
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Call
 
-_EXAMPLES = Path(__file__).parents[3] / "examples"
-
 
 @pytest.fixture(autouse=True)
 def _verify_once(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """What passes leave is verified by the tests of passes."""
     monkeypatch.setenv("TIRX_VERIFY_EACH", "0")
-
-
-def test_a_product_is_that_of_the_text() -> None:
-    @kernel(f16[256, 256], f16[512, 256], f32[256, 512], grid=(2, 2), threads=256, target="sm_90a")
-    def wgmma_gemm(k: KernelBuilder, a: Array, b: Array, d: Array) -> None:
-        i, j = k.block.y, k.block.x
-        m, n = i * 128, j * 256
-        sa, sb = k.shared(f16[128, 64]), k.shared(f16[256, 64])
-        acc = k.accumulator(f32[128, 256], 0.0)
-        with k.loop(0, 256, 64) as at:
-            sa[:] = a[m : m + 128, at : at + 64]
-            sb[:] = b[n : n + 256, at : at + 64]
-            acc += sa @ sb.T
-        d[m : m + 128, n : n + 256] = acc
-
-    assert tirx.compile(wgmma_gemm.module) == tirx.compile((_EXAMPLES / "wgmma_gemm.mlir").read_text())
 
 
 def test_operations_know_their_python_line() -> None:
