@@ -10,6 +10,7 @@ import pytest
 import tirx
 from tirx import embed
 from tirx.builder import apply, f16, f32, kernel, maximum
+from tirx.builder.tiles import Scalar
 from tirx.dialects.formula import Call
 from tirx.passes.tirx_tile_linalg import TirxTileLinalgPass
 
@@ -52,6 +53,10 @@ func.func @gemm_any_target(%a: memref<?x256xf16>, %b: memref<?x256xf16>, %bias: 
 """
 
 
+def _bias_relu(x: Scalar, y: Scalar) -> Scalar:
+    return maximum(x + y.to(f32), 0.0).to(f16)
+
+
 def _built() -> Any:
     grid = (Call("ceildiv", (Call("size", (1, 0)), 64)), Call("ceildiv", (Call("size", (0, 0)), 128)))
 
@@ -65,7 +70,7 @@ def _built() -> Any:
             sa[:], sb[:] = ga, gb
             acc += sa @ sb.T
         row = k.load(bias.clipped[0:1, n : n + 64])
-        d.clipped[m : m + 128, n : n + 64] = apply(lambda x, y: maximum(x + y.to(f32), 0.0).to(f16), acc, row)
+        d.clipped[m : m + 128, n : n + 64] = apply(_bias_relu, acc, row)
 
     return gemm_any_target.module
 
