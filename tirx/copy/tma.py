@@ -31,13 +31,14 @@ SWIZZLE_WIDTHS: dict[TensorMapSwizzle, int] = {"none": 0, "32B": 32, "64B": 64, 
 ATOM_32B_SINCE = 100
 """Compute capability (times ten) from which tensor maps have swizzles of 32-byte atoms (same page)."""
 
-_SWIZZLES: Mapping[SwizzleMode, TensorMapSwizzle] = {
+SWIZZLES_OF_LAYOUTS: Mapping[SwizzleMode, TensorMapSwizzle] = {
     "none": "none",
     "32B": "32B",
     "64B": "64B",
     "128B": "128B",
     "128B_base32B": "128B_atom_32B",
 }
+"""The swizzle of a tensor map for each mode of layouts."""
 
 TENSOR_MAP_TYPES: dict[str, int] = {
     "u8": 1,
@@ -259,9 +260,9 @@ def _swizzle(swizzle: SwizzleLayout | None, element: ElementType) -> TensorMapSw
         raise TmaError(
             TmaReason.SWIZZLE,
             f"expected a swizzle that the hardware has for elements of {element.storage_bits} bits "
-            f"({', '.join(_SWIZZLES)}), found {swizzle}",
+            f"({', '.join(SWIZZLES_OF_LAYOUTS)}), found {swizzle}",
         )
-    return _SWIZZLES[mode]
+    return SWIZZLES_OF_LAYOUTS[mode]
 
 
 def _period_bytes(layout: TileLayout | ComposeLayout, element: ElementType) -> int:

@@ -11,16 +11,22 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
 from tirx.hw.targets import TARGETS, TargetError
 from tirx.layout import LayoutError
-from tirx.text.source import check_encoding, decode
+from tirx.passes import lower_to_ptx_pipeline
+from tirx.text.source import Source, check_encoding, decode
+from tirx.tools.decisions import DecisionRecorder
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_file, write_output
 from tirx.tools.process import ArgumentParser, UsageError, prepare_process
 from tirx.viz import Tile, page, presets, read_tiles, tile_svg
+from tirx.viz.sources import TileCollector, compile_program, program_tiles
 
 _KINDS = ("html", "svg", "png", "pdf")
 _SVG_SIZE = re.compile(r'width="([0-9.]+)" height="([0-9.]+)"')
@@ -33,7 +39,7 @@ A layout is one of
   "((8,2),(4,4)):((4,32),(1,64))"                                   CuTe
   "#ttg.linear<{register = [[0, 1]], lane = [[0, 2]], warp = [], block = []}>"     Triton
   "T.TileLayout(T.S[(2, 4):(4 @ Axis.wgid, 1 @ Axis.warpid)])"      TVM
-  kernel.mlir                                                       every tile of a program, with its line
+  kernel.mlir                      every tile of a program, with its line; in .html also what the compiler decided
 
 Without a layout the page has the presets only: the case studies of the notation, swizzles, canonical operands, tensor
 memory, and every fragment of mma.sync, wgmma and tcgen05.ld.
@@ -86,41 +92,77 @@ class _Reported(Exception):
     """An error whose message is complete."""
 
 
-def _tiles_of_file(path: str, target: str | None) -> list[Tile]:
-    from tirx.viz.sources import program_tiles
-
+def _read_file(path: str, target: str | None, decides: bool) -> tuple[list[Tile], dict[str, Any] | None]:
+    """The tiles of a program; with `decides`, also what the whole pipeline decides, for the page."""
     data = read_input(path)
     name = "<stdin>" if path == "-" else path
     source = decode(name, data)
+    program = None
     try:
         check_encoding(name, data)
-        found = program_tiles(source.text, name, target)
+        if decides:
+            found, program = _decided(source, target)
+        else:
+            found = program_tiles(source.text, name, target)
     except LocatedError as error:
-        raise _Reported("\n".join(source.render(each) for each in error.diagnostics)) from error
+        raise _Reported(_rendered(source, error)) from error
     except DiagnosticException as error:
         raise _Reported(f"error: {name}: {error}") from error
     if not found:
         raise UsageError(f"expected a program with tiles, found none with a layout in '{name}'")
-    return found
+    return found, program
+
+
+def _decided(source: Source, target: str | None) -> tuple[list[Tile], dict[str, Any]]:
+    """An error behind the pass that lays out tiles is part of the page: the tiles are there to find it."""
+    collector, recorder = TileCollector(), DecisionRecorder()
+    problem: str | None = None
+
+    def hear(diagnostic: Diagnostic) -> None:
+        recorder.hear(diagnostic)
+        if diagnostic.severity == "warning":
+            print(source.render(diagnostic), file=sys.stderr)
+
+    def after(module_pass: ModulePass, module: ModuleOp) -> None:
+        collector.after(module_pass, module)
+        recorder.after(module_pass, module)
+
+    with diagnostic_handler(hear):
+        try:
+            compile_program(source.text, source.name, lower_to_ptx_pipeline(target), after)
+        except (LocatedError, DiagnosticException) as error:
+            if not collector.tiles:
+                raise
+            problem = _rendered(source, error) if isinstance(error, LocatedError) else str(error)
+    kernels = [kernel.json() for kernel in recorder.kernels()]
+    program = {"name": source.name, "source": source.text, "kernels": kernels}
+    return collector.tiles or [], program | ({} if problem is None else {"error": problem})
+
+
+def _rendered(source: Source, error: LocatedError) -> str:
+    return "\n".join(source.render(each) for each in error.diagnostics)
 
 
 def _is_file(text: str) -> bool:
     return text == "-" or text.endswith(".mlir")
 
 
-def _tiles(flags: argparse.Namespace) -> list[Tile]:
+def _tiles(flags: argparse.Namespace, decides: bool) -> tuple[list[Tile], list[dict[str, Any]]]:
     shape = _shape(flags.shape)
     found: list[Tile] = []
+    programs: list[dict[str, Any]] = []
     for text in flags.layouts:
         if _is_file(text):
-            found += _tiles_of_file(text, flags.target)
+            tiles, program = _read_file(text, flags.target, decides)
+            found += tiles
+            programs += [] if program is None else [program]
             continue
         try:
             found += read_tiles(text, shape, flags.dtype)
         except LayoutError as error:
             message = _pointed(text, error)
             raise _Reported(message if "error:" in message else f"error: {message}") from error
-    return found
+    return found, programs
 
 
 def _kind(path: str) -> str:
@@ -130,9 +172,9 @@ def _kind(path: str) -> str:
     return kind
 
 
-def _drawn(kind: str, tiles: Sequence[Tile], title: str) -> bytes:
+def _drawn(kind: str, tiles: Sequence[Tile], programs: Sequence[dict[str, Any]], title: str) -> bytes:
     if kind == "html":
-        return page(tiles, title).encode(errors="backslashreplace")  # of names of files that are not UTF-8
+        return page(tiles, title, programs).encode(errors="backslashreplace")  # of names of files that are not UTF-8
     if len(tiles) != 1:
         raise UsageError(f"--output: expected one tile for .{kind}, found {len(tiles)}; .html shows many")
     svg = tile_svg(tiles[0])
@@ -178,7 +220,7 @@ def _run(flags: argparse.Namespace) -> None:
         raise UsageError(f"--target: expected one of {', '.join(TARGETS)}, found '{flags.target}'")
     output: str = "layout.html" if flags.output is None else flags.output
     kind = _kind(output)
-    tiles = _tiles(flags)
+    tiles, programs = _tiles(flags, decides=kind == "html" and not flags.list and not flags.terminal)
     if flags.list:
         _list(tiles)
     elif flags.terminal:
@@ -187,7 +229,7 @@ def _run(flags: argparse.Namespace) -> None:
         _print(tiles)
     else:
         title = flags.layouts[0] if len(flags.layouts) == 1 else "Layouts"
-        write_file(output, _drawn(kind, tiles, title))
+        write_file(output, _drawn(kind, tiles, programs, title))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import Any
 
-from tirx.viz.presets import presets, variant_tables
+from tirx.viz.fragments import fragment_tables
+from tirx.viz.presets import presets
 from tirx.viz.tile import Tile
 from tirx.viz.words import word_tables
 
+_INDENT_OR_COMMENT = re.compile(r"^[ ]+(?://.*\n)?|^//.*\n", re.MULTILINE)
 _IMPORT = re.compile(r'^import (\* as \w+|\{[^}]*\}) from "\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let) )", re.MULTILINE)
 _EXPORTED = re.compile(r"^export (?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
@@ -46,7 +48,7 @@ def _as_function(module: str, text: str) -> str:
 
 @cache
 def script() -> str:
-    """All modules of the page as one script."""
+    """All modules of the page as one script, without indentation and lines that are comments."""
     done: dict[str, str] = {}
 
     def visit(module: str) -> None:
@@ -58,7 +60,7 @@ def script() -> str:
         done[module] = _as_function(module, text)
 
     visit("main")
-    return "const $modules = {};\n" + "".join(done.values())
+    return "const $modules = {};\n" + _INDENT_OR_COMMENT.sub("", "".join(done.values()))
 
 
 def inline_json(data: Any) -> str:
@@ -67,13 +69,19 @@ def inline_json(data: Any) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def page(tiles: Sequence[Tile] = (), title: str = "Layouts") -> str:
-    """The page with these tiles first, and all presets. The first tile is open at the start."""
+def page(tiles: Sequence[Tile] = (), title: str = "Layouts", programs: Sequence[Mapping[str, Any]] = ()) -> str:
+    """
+    The page with these tiles first, and all presets. The first tile is open at the start.
+
+    programs: what the compiler decided about each program, as `tirx-viz` collects it: `name`, `source`, `kernels` (as
+    `tirx-opt --explain-json` prints them), and `error` where it does not compile to the end.
+    """
     data = {
         "tables": word_tables(),
         "tiles": [tile.json() for tile in tiles],
         "presets": [tile.json() for tile in presets()],
-        "variants": variant_tables(),
+        "variants": fragment_tables(),
+        "programs": [each for each in programs if each["kernels"]],
     }
     parts = {
         "title": escape(title),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 from tirx import tcgen05, wgmma
-from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout, element_type
+from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.layout.iters import row_major
 from tirx.mma import VARIANTS
 from tirx.smem.atoms import smem_layout
@@ -150,29 +149,6 @@ def _mma() -> Iterator[Tile]:
         first = names[0] + (f" (+{len(names) - 1})" if len(names) > 1 else "")
         note = f"{key[1]} of {', '.join(names)}; B is given as N x K."
         yield Tile(f"{key[0]} {key[1]}: {first}", layout, shape, dtype, group=_MMA, note=note)
-
-
-@cache
-def variant_tables() -> list[dict[str, Any]]:
-    """The forms of mma.sync with their three fragments, as plain data for the page. B is N x K."""
-    return [
-        {
-            "name": variant.name,
-            "mnemonic": variant.mnemonic,
-            "operands": {
-                letter: {
-                    "text": str(fragment.layout),
-                    "shape": fragment.shape if fragment.shape[0] > 1 else fragment.shape[1:],
-                    "dtype": fragment.dtype,
-                    "bits": element_type(fragment.dtype).storage_bits,
-                    "register_type": fragment.register_type,
-                    "registers": fragment.registers,
-                }
-                for letter, fragment in (("A", variant.a), ("B", variant.b), ("C", variant.c))
-            },
-        }
-        for variant in VARIANTS.values()
-    ]
 
 
 def _wgmma() -> Iterator[Tile]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import PassPipeline
+from xdsl.passes import ModulePass, PassPipeline
 from xdsl.transforms import get_all_passes as get_xdsl_passes
 
 from tirx.dialects.tirx.attributes import ComposeLayoutAttr, TileLayoutAttr, TileType
@@ -60,20 +60,42 @@ def read_tiles(text: str, shape: Sequence[int] | None = None, dtype: str = "f16"
     return [Tile(str(found), found, tuple(own if shape is None else shape), dtype, group="Given")]
 
 
+class TileCollector:
+    """The tiles of a program with a layout, each with its place, as `tirx-pick-layouts` leaves them."""
+
+    def __init__(self) -> None:
+        self.tiles: list[Tile] | None = None
+        """None before that pass has run."""
+
+    def after(self, module_pass: ModulePass, module: ModuleOp) -> None:
+        """Reads the tiles behind the pass; for `compile_program`."""
+        if module_pass.name == _LAST_PASS:
+            self.tiles = list(_tiles_of(module))
+
+
 def program_tiles(text: str, name: str, target: str | None = None) -> list[Tile]:
     """
-    Every tile of a program with a layout, each with its place, as `tirx-pick-layouts` leaves them.
+    Every tile of a program with a layout, as `TileCollector`.
 
     target: overrides the target that the kernels name. Raises LocatedError for a program that is not legal.
+    """
+    collector = TileCollector()
+    specs = lower_to_ptx_pipeline(target)
+    compile_program(text, name, specs[: specs.index(_LAST_PASS) + 1], collector.after)
+    return collector.tiles or []
+
+
+def compile_program(text: str, name: str, specs: Sequence[str], watch: Callable[[ModulePass, ModuleOp], None]) -> None:
+    """
+    Parses a program and runs these passes; `watch` sees the module behind each.
+
+    Raises LocatedError for a program that is not legal.
     """
     with paused_collector():
         context = new_context()
         module = parse_located(context, text, name)
-        specs = lower_to_ptx_pipeline(target)
-        specs = specs[: specs.index(_LAST_PASS) + 1]
         pipeline = PassPipeline.parse_spec(get_xdsl_passes() | get_all_passes(), ",".join(specs))
-        run_passes(context, module, pipeline.passes)
-        return list(_tiles_of(module))
+        run_passes(context, module, pipeline.passes, watch)
 
 
 def _tiles_of(module: ModuleOp) -> Iterator[Tile]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from tirx.copy import tensor_map_bits, tma
+from tirx.hw.bits import extract
 from tirx.hw.dtypes import DTYPES
 from tirx.layout import SwizzleLayout, known_axes
 from tirx.smem import smem_descriptor, wgmma_descriptor
@@ -56,6 +58,37 @@ def _shapes() -> list[dict[str, Any]]:
     ]
 
 
+def _tensor_maps() -> dict[str, Any]:
+    """Tensor maps: fields, limits, and the unit in which elements of each type are copied."""
+    units: dict[str, tma.Unit | None] = {}
+    for name, dtype in DTYPES.items():
+        try:
+            units[name] = tma.tensor_map_unit(dtype)
+        except tma.TmaError:
+            units[name] = None
+    swizzles: dict[str, Any] = {}
+    for mode, name in tma.SWIZZLES_OF_LAYOUTS.items():
+        sample = tensor_map_bits.TensorMapBits(0, "u8", (16,), (), (16,), swizzle=name).encode()
+        codes = next(codes for codes, each in tensor_map_bits.SWIZZLES.items() if each == name)
+        alignment = extract(int.from_bytes(sample, "little"), tensor_map_bits.FIELDS["shared_alignment"])
+        row = {"name": name, "codes": codes, "width": tma.SWIZZLE_WIDTHS[name], "alignment": alignment}
+        swizzles[mode] = row | {"since": tma.ATOM_32B_SINCE if "atom" in name else 90}
+    return {
+        "fields": tensor_map_bits.FIELDS,
+        "elements": tensor_map_bits.ELEMENTS,
+        "units": {
+            name: {"type": unit.type, "elements": unit.elements, "bytes": unit.bytes}
+            for name, unit in units.items()
+            if unit is not None
+        },
+        "swizzles": swizzles,
+        "most_rank": tma.MAX_RANK,
+        "most_box": tma.MAX_BOX,
+        "row_unit": tma.ROW_UNIT,
+        "box_alignment": tma.BOX_ALIGNMENT,
+    }
+
+
 @cache
 def word_tables() -> dict[str, Any]:
     """Everything that the page needs to encode and decode words, as plain data."""
@@ -105,5 +138,6 @@ def word_tables() -> dict[str, Any]:
         ],
         "kinds": [_kind(name) for name in KINDS],
         "shapes": _shapes(),
+        "tma": _tensor_maps(),
         "mask": {"fields": zero_column_mask.FIELDS, "reserved": zero_column_mask.RESERVED},
     }

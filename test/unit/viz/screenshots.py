@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tirx.tools.tirx_viz import main as tirx_viz
 from tirx.viz import page, presets
 from tirx.viz.browser import Browser
 
@@ -67,9 +68,43 @@ SCENES: dict[str, Scene] = {
     ),
     "viz-cute": Scene({"tab": "cute", "co": "logical_divide", "ca": "(4,2,3):(2,1,8)", "cb": "4:2"}, (1400, 420)),
     "viz-fragments": Scene({"tab": "fragments", "fv": "m16n8k16.row.col.f32.f16", "ft": "5"}, (1400, 800)),
+    "viz-wgmma": Scene(
+        {"tab": "fragments", "fv": "m64nNk16.f32: f16 x f16, bf16 x bf16", "fn": "16", "ft": "37"}, (1400, 700)
+    ),
+    "viz-box": Scene(
+        {
+            "tab": "copies",
+            "eng": "tma",
+            "d": "f16",
+            "td": "256, 192",
+            "tb": "8, 64",
+            "ts": "250, 64",
+            "tw": "128B",
+            "e": "70",
+        },
+        (1400, 720),
+    ),
+    "viz-accesses": Scene(
+        {
+            "tab": "copies",
+            "eng": "threads",
+            "d": "f16",
+            "l": "ComposeLayout(Swizzle(1, 3, 3), S[(16, 16) : (16, 1)])",
+            "s": "16,16",
+            "rl": "S[(2, 8, 2, 4, 2) : (4, 4@laneid, 2, 1@laneid, 1)]",
+            "ft": "5",
+            "ka": "0",
+            "e": "",
+        },
+        (1400, 760),
+    ),
     "viz-descriptors": Scene(_preset("f16 K-major 128B, 128 x 64", tab="descriptor"), (1400, 700)),
     "viz-mask": Scene({"tab": "mask", "mm": "64", "mn": "256", "mask": "0x010c00820000000b"}, (1400, 760)),
 }
+
+
+PROGRAM = Scene({"tab": "program", "pl": "29"}, (1400, 900))
+"""What was decided about the GEMM of the examples."""
 
 
 def with_palette(png: bytes) -> bytes:
@@ -130,16 +165,19 @@ def _paeth(left: NDArray[np.int64], up: NDArray[np.int64], corner: NDArray[np.in
 
 def main() -> None:
     """Draws all pictures."""
+    example = Path(__file__).parents[3] / "examples" / "tcgen05_gemm.mlir"
     with tempfile.TemporaryDirectory() as directory, Browser((1400, 700)) as browser:
-        path = Path(directory) / "page.html"
-        path.write_text(page(), encoding="utf-8")
-        browser.open(path.as_uri())
-        for name, scene in SCENES.items():
-            browser.resize(*scene.size)
-            browser.evaluate(f"document.documentElement.dataset.theme = {scene.theme!r}")
-            browser.evaluate(f"tirx.app.change({json.dumps(scene.state)})")
-            browser.evaluate("new Promise((done) => setTimeout(done, 300))")
-            (IMAGES / f"{name}.png").write_bytes(with_palette(browser.screenshot(fast=True)))
+        plain, program = Path(directory) / "page.html", Path(directory) / "program.html"
+        plain.write_text(page(), encoding="utf-8")
+        assert tirx_viz([str(example), "-o", str(program)]) == 0
+        for path, scenes in ((plain, SCENES), (program, {"viz-program": PROGRAM})):
+            browser.open(path.as_uri())
+            for name, scene in scenes.items():
+                browser.resize(*scene.size)
+                browser.evaluate(f"document.documentElement.dataset.theme = {scene.theme!r}")
+                browser.evaluate(f"tirx.app.change({json.dumps(scene.state)})")
+                browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+                (IMAGES / f"{name}.png").write_bytes(with_palette(browser.screenshot(fast=True)))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import { setAxes } from "./algebra.js";
 import * as algebra from "./algebra.js";
 import * as banks from "./banks.js";
 import * as colors from "./colors.js";
+import * as copy from "./copy.js";
 import * as cute from "./cute.js";
 import { byId, h, replace, select } from "./dom.js";
 import { exportAs, gridsSvg, pngOf } from "./export.js";
@@ -11,30 +12,33 @@ import * as mask from "./mask.js";
 import * as notation from "./notation.js";
 import { hasAddress, readAddress, state, writeAddress } from "./state.js";
 import { algebraTab, compareTab, cuteTab } from "./tab_algebra.js";
+import { copyTab } from "./tab_copy.js";
 import { fragmentTab } from "./tab_fragment.js";
 import { layoutTab } from "./tab_layout.js";
+import { programTab } from "./tab_program.js";
 import { descriptorTab, maskTab } from "./tab_words.js";
 import * as tiles from "./tiles.js";
 import * as words from "./words.js";
 
-const TABS = [
-  ["layout", "Layout", layoutTab], ["compare", "Compare", compareTab], ["algebra", "Algebra", algebraTab],
-  ["cute", "CuTe", cuteTab], ["fragments", "Fragments", fragmentTab], ["descriptor", "Descriptors", descriptorTab],
-  ["mask", "Column mask", maskTab],
-];
-const KEYS = [
-  ["1 – 7", "tabs"], ["/", "search the presets"], ["t", "light, dark"], ["?", "these keys"], ["← ↑ → ↓", "next element (in a grid)"],
-  ["+ − 0", "zoom in, out, fit (in a grid)"], ["Ctrl + wheel", "zoom"], ["Home End PgUp PgDn", "far (in a grid)"],
-];
-
 const data = JSON.parse(byId("data").textContent);
 setAxes(data.tables.axes);
+
+const TABS = [
+  ["layout", "Layout", layoutTab], ["compare", "Compare", compareTab], ["algebra", "Algebra", algebraTab],
+  ["cute", "CuTe", cuteTab], ["fragments", "Fragments", fragmentTab], ["copies", "Copies", copyTab], ["descriptor", "Descriptors", descriptorTab],
+  ["mask", "Column mask", maskTab], ...(data.programs.length ? [["program", "Program", programTab]] : []),
+];
+const KEYS = [
+  [`1 – ${TABS.length}`, "tabs"], ["/", "search the presets"], ["t", "light, dark"], ["?", "these keys"], ["← ↑ → ↓", "next element (in a grid)"],
+  ["+ − 0", "zoom in, out, fit (in a grid)"], ["Ctrl + wheel", "zoom"], ["Home End PgUp PgDn", "far (in a grid)"],
+];
 
 const app = {
   tables: data.tables,
   tiles: data.tiles,
   presets: data.presets,
   variants: data.variants,
+  programs: data.programs,
   change(values) {
     Object.assign(state, values);
     update();
@@ -153,7 +157,7 @@ update();
 
 // For tests, and for whoever wants to script the page.
 window.tirx = {
-  state, app, algebra, banks, colors, cute, mask, notation, tiles, words, grids: () => tabOf(state.tab).grids(),
+  state, app, algebra, banks, colors, copy, cute, mask, notation, tiles, words, grids: () => tabOf(state.tab).grids(),
   svg: () => gridsSvg(tabOf(state.tab).grids()),
   png: () => pngOf(gridsSvg(tabOf(state.tab).grids())),
 };

@@ -9,7 +9,10 @@ const DEFAULTS = {
   op: "tile", os: "", is: "", bx: "0:8, 0:8", pm: "1,0",
   ca: "((2,2),4):((1,8),2)", cb: "4:2", co: "logical_divide",
   fam: "tcgen05", base: "0", word: "", kind: "f16", idesc: "",
-  fv: "m16n8k16.row.col.f32.f16", ft: "5",
+  fv: "m16n8k16.row.col.f32.f16", fn: "", ft: "5",
+  eng: "tma", td: "256, 192", tb: "16, 64", ts: "8, 64", tw: "128B", // copies: a box of a tensor
+  rl: "", ka: "", // or who holds what, and an access
+  pk: "", pl: "", // a kernel of a program, and a line
   mm: "64", mn: "256", mask: "",
 };
 

@@ -1,0 +1,92 @@
+// What the compiler decided about a program, beside its text: layouts, engines, plans, descriptors, memory, roles, rings.
+
+import { h, replace, select, field } from "./dom.js";
+import { state } from "./state.js";
+
+const SECTIONS = [
+  ["tiles", "Tiles"], ["copies", "Copies"], ["products", "Products"], ["memory", "Memory"], ["schedule", "Roles and rings"],
+];
+const WORD = /^(0x[0-9a-f]+)(.*)$/s;
+
+export function programTab(app) {
+  const { programs } = app;
+  const keys = programs.flatMap((program) => program.kernels.map((kernel) => [`${program.name}@${kernel.name}`, program, kernel]));
+  const kernel = select(keys.map(([key]) => [key, key]), keys[0]?.[0] ?? "", (value) => app.change({ pk: value, pl: "" }), { id: "kernel" });
+  const head = h("p", { class: "facts" });
+  const error = h("pre", { class: "error", hidden: true });
+  const source = h("div", { class: "source", id: "source" });
+  const decisions = h("div", { class: "stack", id: "decisions" });
+  const element = h("div", { class: "tab" }, h("div", { class: "inputs" }, field("kernel", kernel)), head, error,
+    h("div", { class: "two" }, h("section", { class: "panel" }, h("header", {}, h("h2", {}, "Program")), source), decisions));
+  let shown = "";
+
+  const link = (title, change) => h("button", { type: "button", class: "link", onclick: () => app.change(change) }, title);
+
+  // The text of a fact; a word is a link to its bits.
+  function valueOf(name, text, decision) {
+    const found = WORD.exec(text);
+    const plan = decision.facts.plan ?? "";
+    if (found === null) return h("code", {}, text);
+    const [, word, rest] = found;
+    const [, kind] = /kind = "(\w+)"/.exec(plan) ?? [];
+    const change = name === "instruction descriptor" ? { tab: "descriptor", idesc: word, ...(kind ? { kind } : {}) }
+      : name === "zero-column mask" ? { tab: "mask", mask: word, mm: /\bm = (\d+)/.exec(plan)?.[1] ?? state.mm, mn: /\bn = (\d+)/.exec(plan)?.[1] ?? state.mn }
+        : { tab: "descriptor", word, fam: plan.startsWith("wgmma") ? "wgmma" : "tcgen05" };
+    return h("code", {}, link(word, change), rest);
+  }
+
+  // The tile of the page with this layout on this line.
+  function tileOf(decision) {
+    const text = decision.facts.layout;
+    if (text === undefined) return null;
+    const swizzle = /swizzle_layout<([^>]*)>/.exec(text)?.[1];
+    const plain = /tile_layout<(.*?)>+$/.exec(text)?.[1];
+    const wanted = swizzle === undefined ? plain : `ComposeLayout(Swizzle(${swizzle}), ${plain})`;
+    return app.tiles.find((tile) => tile.text === wanted && Number(tile.place?.split(":").at(-2)) === decision.line) ?? null;
+  }
+
+  function card(decision) {
+    const tile = tileOf(decision);
+    return h("div", { class: "decision", "data-line": decision.line },
+      h("h4", {}, decision.line === null ? null : link(`line ${decision.line}`, { pl: String(decision.line) }), " ", decision.what,
+        tile === null ? null : [" ", link("open", { tab: "layout", l: tile.text, s: tile.shape.join(","), d: tile.dtype, e: "", c: "", v: "" })]),
+      h("dl", {}, Object.entries(decision.facts).map(([name, text]) => [h("dt", {}, name), h("dd", {}, valueOf(name, text, decision))]),
+        decision.why.map((text) => [h("dt", {}, "why"), h("dd", {}, text)])));
+  }
+
+  // A memory as a bar of what lies in it.
+  function bar(decision) {
+    const spans = Object.keys(decision.facts).map((name) => name.split("-").map(Number)).map(([first, last]) => [first, last ?? first]);
+    const total = Math.max(1, ...spans.map(([, last]) => last + 1));
+    return h("div", { class: "memory" }, spans.map(([first, last], k) => h("span", {
+      class: `f${k % 8}`, style: `left:${(100 * first) / total}%;width:${(100 * (last - first + 1)) / total}%`, title: `${Object.keys(decision.facts)[k]}: ${Object.values(decision.facts)[k]}`,
+    }, Object.values(decision.facts)[k])));
+  }
+
+  function draw(program, found) {
+    head.textContent = found.head;
+    error.hidden = !program.error;
+    error.textContent = program.error ?? "";
+    const lines = new Map();
+    for (const [name] of SECTIONS) for (const each of found[name]) if (each.line !== null) lines.set(each.line, true);
+    replace(source, program.source.split("\n").map((text, k) => h("div", {
+      class: lines.has(k + 1) ? "line decided" : "line", "data-line": k + 1, ...(lines.has(k + 1) ? { onclick: () => app.change({ pl: String(k + 1) }) } : {}),
+    }, h("span", {}, String(k + 1)), text)));
+    const notes = found.notes.map(([line, text]) => h("p", {}, line === null ? null : link(`line ${line}`, { pl: String(line) }), ` ${text}`));
+    replace(decisions,
+      SECTIONS.filter(([name]) => found[name].length).map(([name, title]) => h("section", { class: "card" }, h("h2", {}, title), found[name].map((each) => [card(each), name === "memory" ? bar(each) : null]))),
+      notes.length ? h("section", { class: "card" }, h("h2", {}, "Notes"), notes) : null);
+  }
+
+  function update() {
+    const [key, program, found] = keys.find(([each]) => each === state.pk) ?? keys[0];
+    kernel.value = key;
+    if (shown !== key) {
+      shown = key;
+      draw(program, found);
+    }
+    for (const each of element.querySelectorAll("[data-line]")) each.classList.toggle("chosen", each.dataset.line === state.pl && state.pl !== "");
+    if (state.pl !== "") for (const box of [source, decisions]) box.querySelector(".chosen")?.scrollIntoView({ block: "nearest" });
+  }
+  return { element, update, grids: () => [] };
+}
