@@ -1,6 +1,7 @@
 // Attention, O = softmax(Q K^T / sqrt(128)) V, on Blackwell, for any number of heads and any lengths; the arguments are those of
 // flash_attention.mlir. Scores and sums are in tensor memory, and so are the weights: there they are A of the second product.
-// Each thread has a row of 128 scores in its registers while it computes the weights.
+// Each thread has a row of 128 scores in its registers while it computes the weights. Meanwhile one warp multiplies: the
+// scores of the next keys, then the weights of the keys before with V. Another one copies.
 //
 //   tirx-opt --lower-to-ptx tcgen05_attention.mlir
 

@@ -24,6 +24,7 @@ from tirx.dialects.tirx import (
     Engine,
     ForOp,
     KernelOp,
+    MmaOp,
     PendingType,
     Queue,
     ReleaseOp,
@@ -36,7 +37,7 @@ from tirx.dialects.tirx import (
 from tirx.hw.targets import Target
 from tirx.passes.analysis.pipelining import accesses, slice_of, tile_name
 from tirx.passes.analysis.purity import is_pure
-from tirx.passes.emit.delayed_parts import delayed_parts
+from tirx.passes.emit.delayed_parts import delayed_parts, early_parts
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.store_rings import ring_stores
 from tirx.passes.plan.schedule_loops import (
@@ -48,6 +49,7 @@ from tirx.passes.plan.schedule_loops import (
     RingPlan,
     plan_loops,
 )
+from tirx.passes.plan.tensor_exchanges import Exchange, ExchangedTile
 from tirx.rules import NoTargetError, ScheduleOptionError
 
 AUTO = "auto"
@@ -66,13 +68,14 @@ class TirxPipelineLoopsPass(ModulePass):
     """
     An `scf.for` that copies global tiles to shared memory and reads them becomes a `tirx.for` that fills rings ahead.
 
-    The test is made for each tile: every iteration fills it before it reads it, nothing else touches it, and the source
-    is known iterations ahead and not written meanwhile. Products that read rings by hardware stay pending where nothing
-    else needs their sum. Those whose sums only the next iteration needs run a round later than others. A tile that is
-    loaded before the loop becomes a ring of its own, as does a shared tile of a tile loop that a bulk store empties.
-    `stages` is the number of slots, `auto` for what shared memory has room for (3 to 6); `tirx.stages = 4` on a loop
-    says it for that loop, and 1 keeps it as it is. Remarks name every choice and, for what stays as it is, what is in
-    the way.
+    The test is made for each tile: every iteration fills it before it reads it, nothing else touches it, and the
+    source is known iterations ahead and not written meanwhile. Products that read rings by hardware stay pending
+    where nothing else needs their sum. Those whose sums only the next iteration needs run a round later than others,
+    and those on tensor memory whose sums threads read a round earlier; what threads and products hand each other
+    there are rings. A tile that is loaded before the loop becomes a ring of its own, as does a shared tile of a tile
+    loop that a bulk store empties. `stages` is the number of slots, `auto` for what shared memory has room for (3 to
+    6); `tirx.stages = 4` on a loop says it for that loop, and 1 keeps it as it is. Remarks name every choice and, for
+    what stays as it is, what is in the way.
     """
 
     name = "tirx-pipeline-loops"
@@ -102,6 +105,7 @@ class _Pipeline:
         self.location = plan.loop.location
         self.rings: dict[RingPlan, RingOp] = {}
         self.held: list[RingOp] = []
+        self.started: dict[MmaOp, AsyncMmaOp] = {}
 
     def rewrite(self) -> None:
         plan, loop = self.plan, self.loop
@@ -128,13 +132,15 @@ class _Pipeline:
         parts = [(plan.skew, use)]
         if plan.delayed:
             parts, end = delayed_parts(use, body.args[1:], plan.skew)
+        elif plan.early:
+            parts, end = early_parts(use, [self.started[op] for op in plan.early], plan.skew)
         for stage, block in ((plan.skew, waits), (0, fill), *parts):
             if block is not None:
                 self._part(body, stage, block)
         if end is None:
             end = YieldOp(*(() if body.last_op is None else body.last_op.results))
         Emitter(InsertPoint.at_end(body), self.location)(end)
-        pipelined = ForOp(self._symbol(), trips, Region(body), loop.iter_args, plan.skew + plan.delayed)
+        pipelined = ForOp(self._symbol(), trips, Region(body), loop.iter_args, plan.skew + plan.rounds_apart)
         pipelined.attributes.update({name: value for name, value in loop.attributes.items() if name != STAGES})
         emit(pipelined)
         self._replace_results(pipelined)
@@ -143,7 +149,7 @@ class _Pipeline:
         staged = [tile.alloc for ring in plan.rings for tile in ring.tiles]
         scales = () if plan.scales is None else plan.scales.allocs
         held = [tile.alloc for tile in plan.held]
-        tensors = (each.alloc for each in (*plan.accumulators, *plan.metadata))
+        tensors = (each.alloc for each in (*plan.accumulators, *plan.metadata, *plan.exchanged))
         for alloc in (*staged, *held, *scales, *tensors):
             alloc.detach()
             alloc.erase()
@@ -162,7 +168,7 @@ class _Pipeline:
 
     # Rings
 
-    def _ring(self, allocs: Sequence[AllocOp], slots: int, stations: Sequence[str]) -> RingOp:
+    def _ring(self, allocs: Sequence[AllocOp], slots: int, stations: Sequence[str], carries: bool = False) -> RingOp:
         """A ring in the place of allocations, at the top of the kernel."""
         top: Operation = allocs[0]
         while top.parent_op() is not self.kernel and (around := top.parent_op()) is not None:
@@ -172,7 +178,7 @@ class _Pipeline:
         labels = [label if label.isidentifier() and labels.count(label) == 1 else "" for label in labels]
         contents = [[(label, alloc.result.type)] for label, alloc in zip(labels, allocs, strict=True)]
         across = Across.PAIR if self.plan.of_pairs else None
-        ring = emit(RingOp(slots, stations, RingType.get(*contents), across))
+        ring = emit(RingOp(slots, stations, RingType.get(*contents), across, carries))
         ring.result.name_hint = "_".join(filter(None, labels)) or None
         return ring
 
@@ -327,6 +333,8 @@ class _Pipeline:
             self._scale_ring(part)
         for metadata in plan.metadata:
             self._metadata_ring(metadata)
+        for tile in plan.exchanged:
+            self._exchange_ring(tile)
         behind: Operation | None = None
         for product in plan.products:
             emit = Emitter.before(product)
@@ -344,7 +352,7 @@ class _Pipeline:
                 old.replace_all_uses_with(new)
             product.detach()
             product.erase()
-            behind = started
+            self.started[product] = behind = started
         if plan.delayed or not isinstance(behind, AsyncMmaOp) or behind.queue is not Queue.WGMMA:
             return
         while isinstance(behind.next_op, ReleaseOp):
@@ -361,6 +369,28 @@ class _Pipeline:
         read = self._acquire(emit, ring, USE)
         Emitter.after(plan.last)(ReleaseOp(ring.result, USE, Queue.TCGEN05))
         _rebase(plan.alloc.result, lambda op: stored if op in plan.copies else read)
+
+    def _exchange_ring(self, tile: ExchangedTile) -> None:
+        """Threads and products take turns at a tile; one that is carried passes the products untouched at both ends."""
+        stations = tile.exchange.value
+        by_threads, by_products = reversed(stations) if tile.exchange is Exchange.SUMS else stations
+        ring = self._ring([tile.alloc], tile.slots, stations, tile.exchange is Exchange.CARRIED)
+        slots: dict[Operation, SSAValue] = {}
+
+        def turn(ops: Sequence[Operation], station: str, queue: Queue | None = None) -> None:
+            slot = self._acquire(Emitter.before(ops[0]), ring, station)
+            slots.update((inner, slot) for op in ops for inner in op.walk())
+            Emitter.after(ops[-1])(ReleaseOp(ring.result, station, queue))
+
+        turn(tile.threads, by_threads)
+        turn(tile.products, by_products, Queue.TCGEN05)
+        for ops in (tile.before, tile.behind):
+            if ops:
+                turn(ops, by_threads)
+                emit = Emitter.after(ops[-1].next_op or ops[-1])
+                self._acquire(emit, ring, by_products)
+                emit(ReleaseOp(ring.result, by_products, Queue.TCGEN05))
+        _rebase(tile.alloc.result, slots.__getitem__)
 
     def _scale_ring(self, part: Block) -> None:
         """Scale factors go to a slot in tensor memory, in the order of the queue of the products that read them."""
@@ -405,7 +435,7 @@ class _Pipeline:
         plan = self.plan
         for ring in plan.rings:
             queue = "" if ring.after is None else f", read by {ring.after}"
-            ahead = "" if plan.delayed else f" {_count(plan.skew, 'iteration')} ahead"
+            ahead = "" if plan.rounds_apart else f" {_count(plan.skew, 'iteration')} ahead"
             remark(
                 self.loop,
                 f"a ring of {_count(plan.slots, 'slot')} of {ring.slot_bytes} bytes for {ring.names}, filled"
@@ -414,9 +444,15 @@ class _Pipeline:
         for tile in plan.held:
             name = tile_name(tile.alloc)
             remark(self.loop, f"a slot of {tile.slot_bytes} bytes for {name}, filled before the loop by {Engine.TMA}")
+        for tile in plan.exchanged:
+            passing = " and ".join(f"'{name}'" for name in tile.exchange.value)
+            slots = f"{_count(tile.slots, 'slot')} of {_count(tile.columns, 'column')}"
+            remark(self.loop, f"a ring of {slots} for {tile_name(tile.alloc)}, between {passing}")
+        if plan.early:
+            remark(self.loop, "products whose sums threads read run an iteration ahead of the rest")
         if plan.delayed:
             remark(self.loop, "products whose sums are carried run an iteration later, behind those of the next one")
-        elif plan.products:
+        elif plan.products and not plan.early:
             until = "while the next ones run" if plan.pending else "until the next ones start"
             remark(self.loop, f"its products stay pending {until}")
         for note in plan.notes:

@@ -7,7 +7,7 @@ reads it carries nothing from one iteration to the next, whatever other tiles do
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -191,7 +191,7 @@ def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:
             raise NotPipelined(
                 fill, f"{name} keeps one buffer: '{fill.name}' writes it behind '{reads[0].op.name}', which reads it"
             )
-    if not _covers(alloc, fills, reads):
+    if not covers(alloc, [fill.destination for fill in fills], [read.tile for read in reads]):
         raise NotPipelined(
             reads[0].op, f"{name} keeps one buffer: '{reads[0].op.name}' reads more than is copied to it"
         )
@@ -200,16 +200,16 @@ def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:
     return StagedTile(alloc, tuple(fills), tuple(reads))
 
 
-def _covers(alloc: AllocOp, fills: list[CopyOp], reads: list[Access]) -> bool:
-    """True if the fills write all elements that are read."""
+def covers(alloc: AllocOp, writes: Iterable[SSAValue], reads: Iterable[SSAValue]) -> bool:
+    """True if views of an allocation that are written have all elements of those that are read."""
     written = np.zeros(alloc.result.type.dims, np.bool_)
-    for fill in fills:
-        if (box := _box(fill.destination, alloc)) is not None:
+    for tile in writes:
+        if (box := _box(tile, alloc)) is not None:
             written[box] = True
     if written.all():
         return True
-    for read in reads:
-        box = _box(read.tile, alloc)
+    for tile in reads:
+        box = _box(tile, alloc)
         if box is None or not written[box].all():
             return False
     return True

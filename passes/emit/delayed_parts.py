@@ -1,4 +1,4 @@
-"""The parts of a pipelined loop whose late products run a round behind its early ones."""
+"""The parts of a pipelined loop whose products run a round apart."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.tirx import AcquireOp, AsyncMmaOp, AwaitOp, ReleaseOp, TileType, YieldOp
 from tirx.passes.analysis.purity import is_pure
+from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.delayed_products import carried_sums, is_only_carried, users_among
 
@@ -58,10 +59,44 @@ def delayed_parts(use: Block, carried: Sequence[SSAValue], skew: int) -> tuple[l
     for op in reversed(scalars):
         op.detach()
         op.erase()
+    _end_parts(blocks, early[0])
+    return blocks, end
+
+
+def early_parts(use: Block, early: Sequence[AsyncMmaOp], skew: int) -> tuple[list[tuple[int, Block]], YieldOp]:
+    """
+    Splits the block of an iteration: products that run a round ahead, with the slots that they use, and the rest.
+
+    Returns the same as `delayed_parts`. The early products need nothing of the rest but scalars, which both compute.
+    """
+    end = use.last_op
+    assert isinstance(end, YieldOp)
+    end.detach()
+    slots = (slot_tile(operand) for op in early for operand in op.operands)
+    places = {(slot.acquire.ring, slot.acquire.station.data) for slot in slots if slot and slot.acquire.parent is use}
+    starts: set[Operation] = set(early)
+    for op in use.ops:
+        if isinstance(op, AcquireOp | ReleaseOp) and (op.ring, op.station.data) in places:
+            starts.add(op)
+    starts |= _needed_for(starts, use)
+    scalars = [op for op in use.ops if _is_scalar(op)]
+    yielded = _needed_for([end], use)
+    ahead = [op for op in use.ops if op in starts and op not in scalars]
+    rest = [op for op in use.ops if op not in ahead and (op not in scalars or op in yielded)]
+    blocks = [(skew, _block(ahead, scalars)), (skew + 1, _block(rest, [op for op in scalars if op not in yielded]))]
+    for op in reversed(scalars):
+        if op not in yielded:
+            op.detach()
+            op.erase()
+    _end_parts(blocks, early[0])
+    return blocks, end
+
+
+def _end_parts(blocks: Sequence[tuple[int, Block]], product: Operation) -> None:
+    """Lets each part give what other parts use."""
     for _, block in blocks:
         computed = [value for op in block.ops for value in op.results if _is_used_outside(value, block)]
-        Emitter(InsertPoint.at_end(block), early[0].location)(YieldOp(*computed))
-    return blocks, end
+        Emitter(InsertPoint.at_end(block), product.location)(YieldOp(*computed))
 
 
 def _top(op: Operation, block: Block) -> Operation | None:

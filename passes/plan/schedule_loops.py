@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
@@ -46,6 +46,7 @@ from tirx.passes.plan.delayed_products import can_delay
 from tirx.passes.plan.exchanges import exchange_bytes
 from tirx.passes.plan.memory import aligned_bytes
 from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, Schedule, fewest_slots, start_values
+from tirx.passes.plan.tensor_exchanges import ExchangedTile, choose_slots, early_products, exchanged_tiles
 from tirx.rules import ScheduleOptionError
 
 STAGES = "tirx.stages"
@@ -119,7 +120,8 @@ class HeldTile:
 class LoopPlan:
     """
     A loop that becomes a `tirx.for` with rings. `products` are those that become asynchronous, `held` the tiles that
-    one slot holds for all iterations. `delayed`: some products run a round later, see `can_delay`.
+    one slot holds for all iterations. `delayed`: some products run a round later, see `can_delay`; `early`: those that
+    run a round earlier than all else, see `early_products`.
     """
 
     loop: scf.ForOp
@@ -131,6 +133,8 @@ class LoopPlan:
     accumulators: tuple[AccumulatorPlan, ...] = ()
     scales: ScalePlan | None = None
     metadata: tuple[MetadataPlan, ...] = ()
+    exchanged: tuple[ExchangedTile, ...] = ()
+    early: tuple[MmaOp, ...] = ()
     slots: int = FEWEST_SLOTS
     asked: int | None = None
     """The number of slots that the program asks for."""
@@ -146,19 +150,24 @@ class LoopPlan:
         return any(product.pair is not None for product in self.products)
 
     @property
+    def rounds_apart(self) -> int:
+        """Rounds between the first and the last products of an iteration."""
+        return int(self.delayed or bool(self.early))
+
+    @property
     def pending(self) -> int:
         """Iterations whose products may be unfinished while the next ones are issued."""
-        if self.delayed:
+        if self.rounds_apart:
             return 0
         return min(self.schedule.pending, self.slots - 2) if self.products and self.slots > 1 else 0
 
     @property
     def skew(self) -> int:
         """
-        Rounds that fills run ahead: the slot to fill has to be free again without a wait. Where products are delayed, a
-        role of its own fills and runs ahead by itself.
+        Rounds that fills run ahead: the slot to fill has to be free again without a wait. Where products are rounds
+        apart, a role of its own fills and runs ahead by itself.
         """
-        return 0 if self.delayed else self.slots - 1 - self.pending
+        return 0 if self.rounds_apart else self.slots - 1 - self.pending
 
 
 def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[LoopPlan]:
@@ -278,6 +287,8 @@ def _with_products(
     tiles = [tile for tile, _ in staged]
     slots = [tile.alloc for tile in (*tiles, *held)]
     delayed = False
+    exchanged: tuple[ExchangedTile, ...] = ()
+    early: tuple[MmaOp, ...] = ()
     try:
         products = _wgmma_products(loop, slots)
         try:
@@ -287,10 +298,14 @@ def _with_products(
             delayed = can_delay(loop, products, [fill for tile in tiles for fill in tile.fills])
             if not delayed:
                 raise
-        products = products or _tcgen05_products(loop, slots)
+        if not products:
+            products = _tcgen05_products(loop, slots)
+            exchanged = exchanged_tiles(loop, products)
+            early = early_products(loop, products, exchanged, [tile.alloc for tile in tiles])
+            choose_slots(loop, exchanged, early)
         scales = _scales(loop, products, tiles)
         metadata = _metadata(loop, products)
-        accumulators = _accumulators(loop, products)
+        accumulators = _accumulators(loop, products, {tile.alloc for tile in exchanged})
         _check_readers(tiles, products, scales)
     except NotPipelined as e:
         if (
@@ -299,10 +314,12 @@ def _with_products(
             # Both blocks would have to wait for each other in every iteration.
             raise NotPipelined(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
         notes.append(f"each product is awaited: {e.reason}")
-        products, delayed, accumulators, scales, metadata = (), False, (), None, ()
+        products, delayed, accumulators, scales, metadata, exchanged, early = (), False, (), None, (), (), ()
     asynchronous: set[Operation] = {*products, *(() if scales is None else scales.copies)}
     rings = _rings(loop, staged, asynchronous)
-    return LoopPlan(loop, rings, schedule, held, products, delayed, accumulators, scales, metadata, notes=notes)
+    return LoopPlan(
+        loop, rings, schedule, held, products, delayed, accumulators, scales, metadata, exchanged, early, notes=notes
+    )
 
 
 def _rings(
@@ -389,11 +406,12 @@ def _goes_on(loop: scf.ForOp, use: Use) -> bool:
 
 
 def _tcgen05_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp, ...]:
+    """The products on tensor memory, whose operands in shared memory are slots."""
     products = [op for op in loop.walk() if isinstance(op, MmaOp) and op.on_tensor_memory]
     for op in products:
         if top_of(op, loop) is not op:
             raise NotPipelined(op, f"'{op.name}' does not run in every iteration")
-        _require_staged(op, (op.a, op.b), staged)
+        _require_staged(op, [tile for tile in (op.a, op.b) if TileType.of(tile).memory is MemorySpace.SHARED], staged)
     return tuple(products)
 
 
@@ -445,13 +463,17 @@ def _scales(loop: scf.ForOp, products: Sequence[MmaOp], tiles: Sequence[StagedTi
     return ScalePlan(tuple(a for a in allocs if isinstance(a, AllocOp)), tuple(copies))
 
 
-def _accumulators(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[AccumulatorPlan, ...]:
-    """The accumulators in tensor memory. Raises NotPipelined for one that is used otherwise than before and behind."""
+def _accumulators(
+    loop: scf.ForOp, products: Sequence[MmaOp], exchanged: Container[Operation]
+) -> tuple[AccumulatorPlan, ...]:
+    """The other accumulators in tensor memory. Raises NotPipelined for uses that are neither before nor behind."""
     found: list[AccumulatorPlan] = []
     around = loop.parent
     roots = dict.fromkeys(base_allocation(op.accumulator) for op in products if op.on_tensor_memory)
     for root in roots:
         alloc = root.owner
+        if isinstance(alloc, Operation) and alloc in exchanged:
+            continue
         if not isinstance(alloc, AllocOp) or around is None:
             raise NotPipelined(loop, "the accumulator is no allocation")
         order = {op: i for i, op in enumerate(around.ops)}

@@ -279,7 +279,7 @@ class State:
                 [("the access by threads", access.origin) for access in mine],
             )
         self.unfenced -= mine
-        self._require_filled(role, step, ring, self.filled.pop((*place, use), None))
+        self._require_filled(role, step, ring, use, self.filled.pop((*place, use), None))
         self.released[place] += 1
         self.held[place] = self.held[place][1:]
         groups = [] if step.after is None else self.queues[role].get(step.after, [])
@@ -305,8 +305,10 @@ class State:
                         [("the work that is not complete", access.origin)],
                     )
 
-    def _require_filled(self, role: str, step: Release, ring: Ring, sent: int | None) -> None:
-        if sent is None and self.happens.writes(ring.name, step.station):
+    def _require_filled(self, role: str, step: Release, ring: Ring, use: int, sent: int | None) -> None:
+        # A slot that carries its value may pass a station as it came, but for the first use, which nobody has written.
+        kept = self.happens.carries(ring) and (use > 0 or step.station > 0)
+        if sent is None and self.happens.writes(ring.name, step.station) and not kept:
             raise SlotUseError(f"{role} passes on a slot of {ring.name} that it did not fill", step.origin)
         by_bytes = step.after is not None and step.after.completion is Completion.BYTES
         if step.station == 0 and ring.bytes and ring.share(role):

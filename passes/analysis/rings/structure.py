@@ -60,6 +60,10 @@ class Activity:
         """True if a party writes slots at the station."""
         return bool(self.at[(ring, station)] & WRITES)
 
+    def carries(self, ring: Ring) -> bool:
+        """True if the first station reads what the use before left."""
+        return Happens.CARRY in self.of(ring)
+
     def needs_fence(self, ring: Ring, station: int) -> bool:
         """
         True if threads have to fence before they pass a slot on.

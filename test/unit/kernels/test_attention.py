@@ -79,3 +79,31 @@ def test_flash_attention_on_other_targets(
         expected = weighted(q[i], k[j], v[j], causal=kernel.startswith("causal"))
         atol = 2.0 ** (-9 if element == "f16" else -6) * float(np.abs(expected).max())
         np.testing.assert_allclose(o[i].astype(np.float64), expected, atol=atol)
+
+
+@pytest.mark.parametrize("kernel", ["causal_tensor_attention", "tensor_attention"])
+@pytest.mark.sample(1)
+def test_products_on_tensor_memory_overlap(kernel: str) -> None:
+    """Scores, weights and sums are rings between threads and products, whose role runs an iteration ahead."""
+    replacements: Any = runpy.run_path(str(EXAMPLES.parent / "benchmarks" / "gpu_programs.py"))["attention_of"]
+    text = (EXAMPLES / "tcgen05_attention.mlir").read_text()
+    first, second = text.index("tirx.kernel @tensor_attention"), text.index("// The same for queries")
+    text = text[:second] if kernel == "tensor_attention" else text[:first] + text[second:]
+    for pattern, new in (
+        *replacements(64, "bf16", 128, 64, 128),
+        (r"(?m)^!products = .*", "!products = !tirx.tile<128x64xf32, tensor>"),
+        (r"(?m)^!weights = .*", "!weights = !tirx.tile<128x64xbf16, tensor>"),
+        (r"(?m)^!halves = .*", "!halves = !tirx.tile<128x64xbf16, register>"),
+        (r"(?m)^!sums = .*", "!sums = !tirx.tile<128x64xf32, tensor>"),
+        (r"(?m)^!parts = .*", "!parts = !tirx.tile<128x64xf32, register>"),
+    ):
+        text = re.sub(pattern, new, text)
+    program = tirx.build(text)
+    assembled(program.ptx)
+    assert [role.name for role in program.kernels[kernel].launch.schedule.roles] == ["epilogue", "load", "mma"]
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((1, rows, 64)).astype(ml_dtypes.bfloat16) for rows in (40, 100, 100))
+    o = np.zeros_like(q)
+    program.kernels[kernel].simulate(q, k, v.transpose(0, 2, 1), o, check="strict")
+    expected = weighted(q[0], k[0], v[0], causal=kernel.startswith("causal"))
+    np.testing.assert_allclose(o[0].astype(np.float64), expected, atol=2.0**-6 * float(np.abs(expected).max()))

@@ -303,6 +303,24 @@ case(
         [loop("k", "K", read("r"))],
     ),
 )
+
+
+def untouched_ends(first: bool) -> Kernel:
+    """Threads and products take turns at a sum; the products pass the first and the last use, which threads fill."""
+    turn = [acquire("o", 0), use("o", 0, CARRY), use("o", 0, WRITE), FENCE, release("o", 0)]
+    begin = [acquire("o", 0), *([use("o", 0, WRITE), FENCE] if first else []), release("o", 0)]
+    end = [acquire("o", 0), use("o", 0, CARRY), FENCE, release("o", 0)]
+    passed = [acquire("o", 1), release("o", 1, HARDWARE)]
+    product = [acquire("o", 1), work(HARDWARE, ("o", 1, WRITE)), release("o", 1, HARDWARE)]
+    return kernel(
+        Ring("o", 1, (("threads",), ("mma",))),
+        threads=[*begin, loop("j", "J", *turn), *end],
+        mma=[*passed, loop("j", "J", *product), *passed],
+    )
+
+
+case("a carried sum that products pass as it came, before and behind the loop", True, untouched_ends(True))
+case("a carried sum that nobody has filled", False, untouched_ends(False))
 case(
     "TileLang 2674: counters restart in every tile",
     False,

@@ -42,8 +42,8 @@ def witness(kernel: Kernel, trips: Sequence[int], runs: int) -> None:
                 run_randomly(kernel, programs, rng)
 
 
-def test_there_are_100_cases():
-    assert len({name for name, _, _ in CASES}) == len(CASES) == 100
+def test_there_are_102_cases():
+    assert len({name for name, _, _ in CASES}) == len(CASES) == 102
 
 
 @pytest.mark.parametrize(("name", "expected", "kernel"), CASES, ids=[name for name, _, _ in CASES])
