@@ -153,8 +153,9 @@ def _columns(op: Operation) -> int:
 
 
 def _columns_of(type_: object) -> int:
-    is_tensor = isinstance(type_, TileType) and type_.memory is MemorySpace.TENSOR
-    return TensorTile.of(type_).columns if is_tensor else 0
+    if not isinstance(type_, TileType) or type_.memory is not MemorySpace.TENSOR:
+        return 0
+    return TensorTile.of(type_).columns
 
 
 @dataclass
