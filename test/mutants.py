@@ -38,6 +38,12 @@ _FOLDERS = ("tirx", "dialects", "passes")
 _SLICES = (10.0, 60.0)
 """Tests that call a function are run in order of their time: first so many seconds of them, then more, then all."""
 
+_SOUND = "test/unit/test_universe.py"
+"""A test that passes where tests can run at all."""
+
+_MOST_SECONDS = 90.0
+"""Time of a run of tests beyond five times their own."""
+
 _COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
     ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="), ast.GtE: (">", "<"), ast.Eq: ("!=",),
     ast.NotEq: ("==",), ast.In: ("not in",), ast.NotIn: ("in",), ast.Is: ("is not",), ast.IsNot: ("is",),
@@ -301,14 +307,16 @@ class _Run:
 
     def _is_noticed(self, root: Path, path: Path, function: int) -> bool | None:
         """None if there is no time left to say."""
-        named = self.flags.tests or [each for each in tests_of(path, root) if each not in self.calls.failed]
+        named = self.flags.tests or tests_of(path, root)
+        if self.calls.seconds:  # tests that ran, and passed
+            named = [each for each in named if each in self.calls.seconds and each not in self.calls.failed]
         quick = sorted(named, key=lambda test: self.calls.seconds.get(test, 0.0))
         slices = [quick] if quick else []
         for tests in (*slices, *self.calls.slices(f"{path.as_posix()}:{function}", set(named))):
             usual = sum(self.calls.seconds.get(test, 10.0) for test in tests)
             if time.time() + usual > self.end:
                 return None
-            if _notices(root, tests, 90 + 5 * usual):
+            if _notices(root, tests, _MOST_SECONDS + 5 * usual):
                 return True
         return False
 
@@ -327,12 +335,16 @@ def main() -> int:
     flags = parser.parse_args()
     files = [path.resolve().relative_to(ROOT) for path in flags.files] or _files()
     calls = Calls() if flags.calls is None else Calls.read(flags.calls)
+    if flags.calls is not None and not calls.callers:
+        parser.error(f"nobody has noted in '{flags.calls}' who calls what")
     run = _Run(flags, files, calls, time.time() + flags.seconds)
     with tempfile.TemporaryDirectory(prefix="tirx-mutants-") as directory:
         ignored = shutil.ignore_patterns(".git", "__pycache__", ".lit", ".hypothesis", "*.egg-info", "build", ".gpu")
         for job in range(flags.jobs):
             shutil.copytree(ROOT, root := Path(directory, str(job)), symlinks=True, ignore=ignored)
             run.trees.put(root)
+        if _notices(root, [_SOUND], _MOST_SECONDS):
+            parser.error(f"{_SOUND} fails without any change: nothing that fails would mean anything")
         with ThreadPoolExecutor(flags.jobs) as pool:
             list(pool.map(run.examine, range(flags.first, flags.first + flags.count)))
     made, noticed = len(run.results), sum(run.results.values())

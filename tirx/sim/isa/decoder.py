@@ -433,7 +433,7 @@ class Decoder:
         if not isinstance(operand, Address) or operand.rest:
             raise self.error("expected an address in brackets")
         if isinstance(operand.base, Immediate):
-            value = np.uint64(self.constant(operand.base) + operand.offset)
+            value = np.uint64((self.constant(operand.base) + operand.offset) % (1 << 64))
             return AddressSource(lambda group, mask: np.full(len(mask), value), None)
         if not isinstance(operand.base, Name):
             raise self.error("expected a register or a variable as the base of an address")

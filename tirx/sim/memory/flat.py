@@ -75,14 +75,14 @@ class FlatMemory:
                 f"out-of-bounds {self.space} {what} of {width} bytes at {int(addresses[0]):#x}: no buffer there"
             )
         segment = self._segments[index]
-        offsets = (addresses - np.uint64(segment.base)).view(np.int64)
-        if offsets.max() + width > segment.size:
-            bad = int(offsets.max())
+        offsets = addresses - np.uint64(segment.base)
+        bad = int(offsets.max())
+        if bad + width > segment.size:
             raise SimError(
                 f"out-of-bounds {self.space} {what} of {width} bytes at offset {bad} of {segment.name}, "
                 f"which has {segment.size} bytes"
             )
-        return segment, which, offsets
+        return segment, which, offsets.view(np.int64)
 
     def load(self, addresses: Array, unit: np.dtype[Any], count: int) -> Array:
         """(lanes, count) elements of `unit`"""

@@ -1,0 +1,345 @@
+"""What the simulator refuses, each message once: statements and modules, and below each the message, indented."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirx.sim import SimError, run
+
+_HEADER = ".version 9.0\n.target sm_100a\n.address_size 64\n"
+_MODULE = ".global .align 128 .b8 g[4096]; .const .b32 c[4];"
+_BODY = (
+    ".reg .pred %p<4>; .reg .b8 %b<3>; .reg .b16 %h<8>; .reg .b32 %r<40>; .reg .b64 %d<8>; .reg .b128 %q<4>; "
+    ".reg .f32 %f<8>; .reg .f64 %x<4>; .shared .align 128 .b8 s[4096];"
+)
+_REGISTERS = {
+    "$2": "{%r1, %r2}",
+    "$3": "%r2, %r3, %r4",
+    "$4": "{%r1, %r2, %r3, %r4}",
+    "$8": "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}",
+}
+_STATEMENTS = """
+add.u32 %r1;
+    expected 3 operands, found 1
+add %r1, %r2, %r3;
+    expected a type at the end of the modifiers, found none
+add.pred %p1, %p2, %p3;
+    expected a type of .u16, .u32, .u64, .s16, .s32, .s64, found .pred
+add.u32 %r1, !%p1, 5;
+    expected a value, found a negated predicate
+add.u32 %r1, %r2+4, 5;
+    expected a register, found %r2 with an offset
+mov.pred %p1, %tid.x;
+    expected .u32, found .pred for %tid.x
+mov.b16 %h1, s;
+    expected an integer type of 32 or 64 bits for the address of s
+mov.u32 %r1, 0d3ff0000000000000;
+    expected a literal of .u32, found one of f64
+mov.u32 %r1, 1.5;
+    expected an integer literal for .u32, found 1.5
+mov.b64 {%r1, %r2, %r3}, %d1;
+    expected 64 bits as 2, 4 or 8 elements of 8 to 64 bits, found 3 elements
+ld.global.u32 5, [%d1];
+    expected a destination register
+ld.global.u32 %r1, %d1;
+    expected an address in brackets
+ld.global.u32 %r1, [%h1];
+    expected an address register of 32 or 64 bits, found %h1
+ld.global.v2.u32 %r1, [g];
+    expected a vector of 2 elements in braces for operand 1
+ld.shared.u32 %r1, [g];
+    expected a variable in .shared, found one in .global
+mapa.u64 %d1, [%d1], 0;
+    expected a register or a variable without brackets
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d1, $3}, %d1, %d2, 1, 1, 1, 0, 0;
+    expected a register of 32 bits
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 $4, {%d1, $3}, %d2, 1, 1, 1, 0;
+    expected a register of 32 bits
+cvt.rni.f32.s32 %f1, %r1;
+    expected .rn, .rz, .rm or .rp to .f32, found rni
+cvt.rni.f16.f32 %h1, 0f3f800000;
+    expected the same types with .rni, found .f32 and .f16
+cvt.rn.s32.f32 %r1, %f1;
+    expected .rni, .rzi, .rmi or .rpi to .s32, found rn
+cvt.rni.s32.s16 %r1, %h1;
+    expected no rounding between integers, found .rni
+cvt.rn.f64.f32 %x1, %f1;
+    expected no rounding from .f32 to .f64, found .rn
+cvt.f32.f64 %f1, %x1;
+    expected a rounding mode from .f64 to .f32
+cvt.rn.relu.f32.f64 %f1, %x1;
+    expected a conversion to .f16 or .bf16 with .relu
+cvt.rn.e4m3x2.s32 %h1, %r1, %r2;
+    unknown conversion from .s32 to .e4m3x2
+cvt.rn.f32.e4m3x2 %f1, %h1;
+    unknown conversion from .e4m3x2 to .f32
+cvt.rn.satfinite.scaled::n2::ue8m0.e4m3x2.f32 %h1, %f1, %f2;
+    unknown modifier .scaled::n2::ue8m0 of a conversion to .e4m3x2
+cvt.pack.sat.u8.s32 %r1, %r2, %r3;
+    expected a third operand (.b32) for types of less than 16 bits
+cvt.pack.sat.u32.s32 %r1, %r2, %r3;
+    expected .pack.sat.T.s32 with T of u16, s16, u8, s8, u4, s4, u2, s2
+cvt.rs.f16x2.f64 %r1, %f1, %f2, %r3;
+    expected a conversion from .f32 with .rs
+cvt.rs.f32.f32 %r1, %f1, %f2, %r3;
+    expected a result of type f16x2, bf16x2, e4m3x4, e5m2x4, e2m3x4, e3m2x4 with .rs, found .f32
+cvta.to.global.u32 %r1, %r2;
+    expected .u64: generic addresses have 64 bits
+cvta.shared.u64 %d1, g;
+    expected a variable in .shared, found g in .global
+mov.u64 %d1, 5; cvta.to.shared.u64 %d2, %d1;
+    expected generic addresses of .shared, found 0x5
+add.ftz.f32.f16 %f1, %h1, %f2;
+    expected neither .ftz nor .relu with operands of two types
+div.approx.f64 %x1, %x2, %x3;
+    expected .f32 with .approx
+min.abs.f32 %f1, %f2, %f3;
+    expected .xorsign.abs
+fma.rn.s32 %r1, %r2, %r3, %r4;
+    expected a floating-point type of 'fma', found .s32
+add.rz.f16 %h1, %h2, %h3;
+    expected .rn for .f16, found .rz
+add.sat.u32 %r1, %r2, %r3;
+    expected .s32 with .sat, found .u32
+dp4a.f32.s32 %r1, %r2, %r3, %r4;
+    expected the types of a and b, each .u32 or .s32
+min.relu.u32 %r1, %r2, %r3;
+    expected .s16x2 or .s32 with .relu
+max.relu.u16x2 %r1, %r2, %r3;
+    expected .s16x2 or .s32 with .relu
+mad24.lo.sat.s32 %r1, %r2, %r3, %r4;
+    expected mad24.hi.sat.s32: .sat goes with no other mad24
+mad.lo.sat.s32 %r1, %r2, %r3, %r4;
+    expected mad.hi.sat.s32: .sat goes with no other integer mad
+selp.b8 %b1, %b2, %b2, %p1;
+    expected a type of 16 to 128 bits, found .b8
+set.lt.f32.f16x2 %r1, %r2, %r3;
+    expected .f16x2, .u32 or .s32 as the type of the result, found .f32
+set.u32.u32 %r1, %r2, %r3;
+    expected a type at the end of the modifiers, found none
+lop3.or.b32 %r1, %r2, %r3, %r4, 5, %p1;
+    expected two destinations d|p
+lop3.b32 %r1, %r2, %r3, %r4, 256;
+    expected a look-up table from 0 to 255, found 256
+redux.sync.min.abs.s32 %r1, %r2, -1;
+    expected .f32 with .abs or .NaN
+elect.sync %p1, -1;
+    expected two destinations d|p
+vadd.s32.u32.u32.add %r1.h0, %r2, %r3, %r4;
+    expected a whole register as the destination with .add
+nosuch.b32 %r1;
+    unknown instruction 'nosuch'
+call 5;
+    expected call (results), function, (arguments)
+alloca.u64 %d1, 16, 32;
+    expected an alignment of 1 to 16 bytes that is a power of two, found 32
+bar.arrive 1;
+    expected a thread count
+barrier.sync 1, 33;
+    expected a thread count that is a positive multiple of 32, found 33
+bar.arrive 1, 64; bar.arrive 1, 32;
+    barrier 1: thread count 32 differs from 64 of those already there
+setp.eq.u32 %p1, %laneid, 0; @%p1 bar.warp.sync 2;
+    bar.warp.sync by a lane that is not in its member mask 0x00000002
+setp.eq.u32 %p1, %laneid, 0; @%p1 barrier.cluster.arrive.aligned;
+    barrier.cluster.arrive is .aligned: expected all threads of the warp, found warp 0 (thread 0), CTA (0, 0, 0)
+mov.u32 %r1, %tid.x; bar.sync %r1;
+    expected the barrier to be the same in all lanes, found 0 and 1
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.bf16 $4, %d1, %d2, 1, 1, 1, 0, 0;
+    wgmma .m64n8k16.f32.f16.bf16 does not exist or is not simulated
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16 $4, %d1, %d2, 1, 1, 1, 0, 0;
+    expected the types of D, A and B
+wgmma.mma_async.sync.aligned.f32.f16.f16 $4, %d1, %d2, 1, 1, 1, 0, 0;
+    expected a shape .m64nNkK
+wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1 $4, %d1, %d2, 1;
+    expected .and.popc with .b1, and only with it
+wgmma.mma_async.sync.aligned.m64n8k16.satfinite.f32.f16.f16 $4, %d1, %d2, 1, 1, 1, 0, 0;
+    expected .satfinite with integers only
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 $4, %d1, %d2, 1, 1, 1, 2, 0;
+    expected 0 (K-major) or 1 (MN-major), found 2
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %d1, %d2, 1, 1, 1, 0, 0;
+    wgmma needs warpgroups of 128 threads; the last of the block is smaller
+wgmma.wait_group.sync.aligned 9;
+    expected a number of groups from 0 to 7, found 9
+mma.sync.aligned.m16n8k16.row.row.row.f32.f16.f16.f32 $4, $4, $2, $4;
+    expected the layouts of A and B, each .row or .col
+mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32 $4, $4, $2, $4;
+    expected .satfinite with integers only
+mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32 $4, $2, {%r1}, $4;
+    expected .and.popc or .xor.popc with .b1, and only with it
+mma.sp.sync.aligned.kind::f8f6f4.m16n8k64.row.col.f32.e4m3.e4m3.f32 $4, $4, $4, $4, %r5, 0;
+    expected .sp::ordered_metadata with .kind
+mma.sync.aligned.kind::mxf8f6f4.block_scale.scale_vec::1X.m16n8k32.row.col.f32.e4m3.e4m3.f32.ue4m3 $4, $4, $2, $4, 1,
+{0, 0}, 1, {0, 0};
+    expected scale factors of type ue8m0
+mma.sync.aligned.kind::mxf8f6f4.block_scale.scale_vec::2X.m16n8k32.row.col.f32.e4m3.e4m3.f32.ue8m0 $4, $4, $2, $4, 1,
+{0, 0}, 1, {0, 0};
+    expected .scale_vec::1X with .kind::mxf8f6f4
+wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16.f16 $8, $8, $8, $8;
+    expected types of D, A, B and C with A and B of f16, bf16, s8, u8
+tcgen05.foo.b32 %r1;
+    unknown instruction 'tcgen05.foo'
+tcgen05.ld.sync.aligned.16x256b.x64.b32 $4, [%r2];
+    expected at most 128 registers, found 256
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s], 48;
+    expected a power of two from 32 to 512 columns, found 48
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s], 32;
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s], 64;
+    tcgen05.alloc of 64 columns after one of 32: sizes must not increase
+tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned; tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32
+[s], 32;
+    tcgen05.alloc after tcgen05.relinquish_alloc_permit
+mov.u32 %r1, 511; tcgen05.ld.sync.aligned.32x32b.x2.b32 $2, [%r1];
+    tcgen05.ld: lanes 0-31, columns 511-512 are not in tensor memory (128 lanes, 512 columns)
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s], 32;
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s], 32; mov.u32 %r9, 479;
+tcgen05.ld.sync.aligned.32x32b.x2.b32 $2, [%r9];
+    tcgen05.ld: columns 479-480 are of several allocations
+red.async.relaxed.global.add.u32 [%d1], 1;
+    expected .mbarrier::complete_tx::bytes, or .release and .add, with red.async
+st.bulk.weak.shared::cta [s], 16, 1;
+    expected 0 as the initial value, found 1
+cp.async.bulk.global.global.bulk_group [%d1], [%d2], 16;
+    expected a copy between .global and .shared, found from .global to .global
+cp.async.bulk.global.shared::cta.bulk_group [g], [s], 15;
+    cp.async.bulk: expected a size that is a multiple of 16, found 0xf
+cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16 [g], [s], 16;
+    expected .noftz with .add of .f16 and .bf16, and only with it
+cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [s], %d1, [s];
+    expected [tensor map, {coordinates}]
+cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [s], [%d1, {0, 0}], [s], {1};
+    expected .3d, .4d or .5d with .im2col, found .2d
+cp.async.bulk.tensor.3d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes [s], [%d1, {0, 0, 0, 0, 0}],
+[s];
+    expected .2d with .tile::gather4, found .3d
+cp.async.bulk.tensor.2d.shared::cluster.shared::cta.tile.mbarrier::complete_tx::bytes [s], [%d1, {0, 0}], [s];
+    expected a copy between .global and .shared, found shared::cluster shared::cta
+cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [s], [5, {0, 0}], [s];
+    expected the generic address of a tensor map, found 0x5
+cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [s], [g+8, {0, 0}], [s];
+    expected an address of a tensor map that is a multiple of 64, found 0x7f0000000008
+tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [s], %r1;
+    expected a literal for .elemtype
+tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [s], 9, 5;
+    expected an index from 0 to 4 of .box_dim, found 9
+tensormap.replace.tile.box_dim.global.b1024.b32 [g], 0, 99999;
+    expected a value of .box_dim up to 65535, found 99999
+tensormap.replace.tile.rank.shared::cta.b1024.b32 [s+4], 1;
+    expected an address of a tensor map that is a multiple of 64, found 0x404
+tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [g], [s], 64;
+    expected a size of 128, found 64
+tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [g+8], [s], 128;
+    expected addresses that are multiples of 128, found 0x7f0000000008 and 0x400
+fence.proxy.tensormap::generic.acquire.gpu [g], 64;
+    expected a size of 128, found 64
+fence.proxy.tensormap::generic.acquire.gpu [5], 128;
+    expected the address of a tensor map in global memory, found 0x5
+clusterlaunchcontrol.query_cancel.get_first_ctaid.b32.b128 %r1, %q1;
+    expected .v4 or one of .::x, .::y and .::z with .get_first_ctaid
+clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [s+4], [s];
+    expected an address that is a multiple of 16, found 0x404
+mbarrier.try_wait.parity.shared::cta.b64 %p1, [s], 2;
+    expected parity 0 or 1, found 2
+mov.u64 %d1, 5; mbarrier.init.b64 [%d1], 1;
+    expected a generic address of shared memory, found 0x5
+elect.sync _|%p1, -1; @!%p1 exit; mbarrier.init.shared::cta.b64 [s], 1; mbarrier.arrive.noComplete.shared::cta.b64
+%d1, [s], 1;
+    mbarrier.arrive.noComplete of 1 completes the phase: 0 phases completed, 1 of 1 arrivals and 0 bytes pending
+elect.sync _|%p1, -1; @!%p1 exit; mbarrier.init.shared::cta.b64 [s], 1; mbarrier.expect_tx.relaxed.cta.shared::cta.b64
+[s], 9999999;
+    mbarrier: transaction count 9999999 is not within +-(2^20 - 1)
+ld.param.u32 %r1, [1];
+    misaligned parameter load: 0x1 is not a multiple of 4 bytes
+st.const.u32 [c], 5;
+    expected a state space that can be written, found .const
+atom.add.u32 %r1, [c], 1;
+    expected global or shared memory for an atomic access, found .const
+ld.global.u32 %r1, [-4];
+    out-of-bounds global load of 4 bytes at offset 18446604435732824060 of variable g, which has 4096 bytes
+mov.u64 %d1, -1; ld.global.u8 %r1, [%d1];
+    out-of-bounds global load of 1 bytes at offset 18446604435732824063 of variable g, which has 4096 bytes
+"""
+_MODULES = """
+.address_size; .entry k() { ret; }
+    expected an integer, found ';'
+.global .b32 x[y]; .entry k() { ret; }
+    expected an array bound, found 'y'
+.section .debug { .b8 1
+    expected '}', found 'end of file'
+.pragma "x"
+    expected ';', found 'end of file'
+.global .attribute(.managed .b32 x; .entry k() { ret; }
+    expected ')', found 'end of file'
+.global .align 4 x; .entry k() { ret; }
+    expected a type, found 'x'
+.global .b32 x[2] = {1, 2, 3}; .entry k() { ret; }
+    x has more initialisers than elements
+.global .b32 x = 1.5; .entry k() { ret; }
+    floating-point initialiser for x, which is .b32
+.global .u64 x = nobody; .entry k() { ret; }
+    expected a variable of this module, found 'nobody'
+.global .b32 x; .global .b32 x; .entry k() { ret; }
+    x is declared twice, first on line 4
+.func f() .foo { ret; } .entry k() { ret; }
+    expected '{' or a directive of a function, found '.foo'
+.func f(.reg .b32 x) { ret; } .entry k() { ret; }
+    expected .param, found .reg: register parameters of functions
+.func f(.global .b32 x) { ret; } .entry k() { ret; }
+    expected '.param', found '.global'
+.func f(.param .b32 x, .param .b32 x) { ret; } .entry k() { ret; }
+    x is declared twice
+.entry k() { .reg .b32 %r<3>; .reg .b32 %r<5>; ret; }
+    registers %r<...> are declared twice
+.entry k() { .shared .b32 s; .shared .b32 s; ret; }
+    s is declared twice
+.entry k() { .reg .b32 %r<1.5>; ret; }
+    expected an integer, found '>'
+.entry k() { .reg .b32 %r; mov.u32 %r, 0; brx.idx %r; ret; }
+    expected an index and the label of .branchtargets
+.entry k() { .reg .b32 %r; mov.u32 %r, 0; T: .branchtargets A, B; brx.idx %r, T; A: ret; }
+    expected labels of this function in .branchtargets
+.entry k() .reqnctapercluster 17 { ret; }
+    expected at most 16 CTAs in a cluster, found 17
+.func f(); .entry k() { call f; ret; }
+    function f has no definition; known without one are __assertfail, vprintf
+.func f(.param .b32 a) { ret; } .entry k() { .param .b64 p; call f, (p); ret; }
+    expected a parameter of 4 bytes for a, found p
+.func f(.param .b8 a[4]) { ret; } .entry k() { call f, (5); ret; }
+    expected a .param variable for a
+.func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b); .entry k() { .reg .b32 %r; .reg .b64 %d; call (%r),
+vprintf, (%d, %d); ret; }
+    expected .param variables as arguments and results
+.func vprintf (.param .b64 a, .param .b64 b); .entry k() { .param .b64 a; .param .b64 b; call vprintf, (a, b); ret; }
+    expected vprintf with two arguments and one result
+.func __assertfail (.param .b64 a); .entry k() { .param .b64 a; call __assertfail, (a); ret; }
+    expected __assertfail with five arguments
+"""
+
+
+def _cases(table: str) -> list[tuple[str, str]]:
+    """The texts and messages of a table, whose long lines are broken at spaces."""
+    found: list[tuple[list[str], list[str]]] = []
+    for line in table.strip().splitlines():
+        if line.startswith(" "):
+            found[-1][1].append(line.strip())
+        elif not found or found[-1][1]:
+            found.append(([line], []))
+        else:
+            found[-1][0].append(line)
+    return [(" ".join(text), " ".join(message)) for text, message in found]
+
+
+@pytest.mark.parametrize(("statement", "message"), _cases(_STATEMENTS))
+def test_statements(statement: str, message: str):
+    for short, registers in _REGISTERS.items():
+        statement = statement.replace(short, registers)
+    with pytest.raises(SimError) as found:
+        run(f"{_HEADER}{_MODULE}\n.visible .entry k() {{ {_BODY}\n{statement}\nret; }}", "k", 1, 32, [])
+    assert found.value.message.partition("\n")[0] == message
+
+
+@pytest.mark.parametrize(("module", "message"), _cases(_MODULES))
+def test_modules(module: str, message: str):
+    with pytest.raises(SimError) as found:
+        run(_HEADER + module, "k", 1, 32, [])
+    assert found.value.message == message
