@@ -56,16 +56,14 @@ _PADDING = ("UIADD3 URZ, URZ, URZ, URZ", "LDS RZ, [RZ]", "NOP")
 
 @dataclass(frozen=True)
 class Loop:
-    """The instructions from the target of a backward branch to the branch."""
+    """The instructions on all ways from a label to a branch back to it, by their numbers in the listing."""
 
-    first: int
-    last: int
-    body: tuple[str, ...]
+    body: Mapping[int, str]
 
     def counts(self) -> Counter[str]:
         """Instructions by column, all of them as `instructions`."""
         found: Counter[str] = Counter()
-        for text in self.body:
+        for text in self.body.values():
             if text.endswith(_PADDING):
                 continue
             opcode = re.sub(r"^@!?U?P\w+ ", "", text)
@@ -75,32 +73,50 @@ class Loop:
         return found
 
 
+_JUMP = re.compile(r"(@!?U?P\w+ )?(?:BRA|CALL\.REL\.NOINC)\S* .*`\((\.L\w+)\)")
+"""A jump, whether it has a condition, and its target; ptxas also uses a call that does not return."""
+
+
 def loops_of(sass: str) -> list[Loop]:
-    """The loops of a listing of `nvdisasm -c`, in the order of their branches."""
+    """The loops of a listing of `nvdisasm -c`. ptxas may put parts of a loop behind its last branch."""
     labels: dict[str, int] = {}
     texts: list[str] = []
-    found: list[Loop] = []
     for line in sass.splitlines():
         if label := re.match(r"\s*(\.L_x?_?\w+):", line):
             labels[label[1]] = len(texts)
-        if (instruction := re.search(r"/\*[0-9a-f]{4,}\*/\s+(.*?);", line)) is None:
-            continue
-        texts.append(instruction[1].strip())
-        branch = re.search(r"BRA\S* .*`\((\.L\w+)\)", texts[-1])
-        if branch is not None and (first := labels.get(branch[1])) is not None:
-            found.append(Loop(first, len(texts) - 1, tuple(texts[first:])))
+        if (instruction := re.search(r"/\*[0-9a-f]{4,}\*/\s+(.*?);", line)) is not None:
+            texts.append(instruction[1].strip())
+    before: dict[int, list[int]] = {}
+    back: dict[int, list[int]] = {}
+    for at, text in enumerate(texts):
+        jump = _JUMP.match(text)
+        if jump is not None and (target := labels.get(jump[2])) is not None:
+            before.setdefault(target, []).append(at)
+            if target <= at:
+                back.setdefault(target, []).append(at)
+        if not (text.startswith("EXIT") or (jump is not None and jump[1] is None)):
+            before.setdefault(at + 1, []).append(at)
+    found: list[Loop] = []
+    for first, latches in back.items():
+        inside = {first}
+        work = list(latches)
+        while work:
+            if (at := work.pop()) not in inside:
+                inside.add(at)
+                work += before.get(at, ())
+        found.append(Loop({at: texts[at] for at in sorted(inside)}))
     return found
 
 
 def main_loop(loops: Sequence[Loop]) -> Loop | None:
-    """The loop with the most products, of those that have no loop with products inside; the longest of equal ones."""
+    """
+    The loop with the most products, of those that have no loop with products inside.
+
+    Of equal ones it is the first: behind the rounds in which all parts run stand those of the end.
+    """
     multiplying = [loop for loop in loops if loop.counts()["products"]]
-    inner = [
-        loop
-        for loop in multiplying
-        if not any(other is not loop and loop.first <= other.first and other.last <= loop.last for other in multiplying)
-    ]
-    return max(inner, key=lambda loop: (loop.counts()["products"], len(loop.body)), default=None)
+    inner = [loop for loop in multiplying if not any(other.body.keys() < loop.body.keys() for other in multiplying)]
+    return max(inner, key=lambda loop: (loop.counts()["products"], -min(loop.body)), default=None)
 
 
 def disassembled(ptx: str, nvdisasm: str) -> tuple[str, str]:
