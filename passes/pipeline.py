@@ -68,6 +68,7 @@ _LOWER_TO_PTX = (
     "convert-math-to-ptx",
     "convert-arith-to-ptx",
     "tirx-cse",
+    "tirx-hoist-addresses",
     "convert-scf-to-ptx",
     "tirx-copy-accumulators",
     "tirx-check-synchronization",

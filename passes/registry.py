@@ -50,6 +50,7 @@ PASS_SUMMARIES = {
     "convert-math-to-ptx": "lower functions of numbers to PTX instructions and approximations",
     "convert-arith-to-ptx": "lower arith operations to PTX instructions",
     "tirx-cse": "compute once what is computed twice, and nothing that is not used",
+    "tirx-hoist-addresses": "compute in front of loops what addresses have in common in all iterations",
     "convert-scf-to-ptx": "lower structured control flow to PTX branches",
     "tirx-copy-accumulators": "copy accumulators that are read again, so that products can overwrite them",
     "tirx-check-synchronization": "check that no fence, wait, commit or barrier is missing",

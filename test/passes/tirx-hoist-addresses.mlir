@@ -1,0 +1,137 @@
+// RUN: tirx-opt --tirx-hoist-addresses %s | filecheck %s
+
+// Four instructions for a register go; what is known to ptxas stays with the slot, which is part of the instruction.
+// CHECK-LABEL: ptx.entry @lanes
+ptx.entry @lanes(a : u64) target("sm_90") reqntid(128) {
+  %c0 = ptx.constant 0 : i64
+  %c1 = ptx.constant 1 : i64
+  %n = ptx.ld.param @a : i64
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %x = ptx.read_special tid.x
+  // CHECK: %x = ptx.read_special tid.x
+  // CHECK-NEXT: [[TWO:%.*]] = ptx.constant 2 : i32
+  // CHECK-NEXT: [[ROW:%.*]] = ptx.shr unsigned %x, [[TWO]] : i32
+  // CHECK-NEXT: [[SEVEN:%.*]] = ptx.constant 7 : i32
+  // CHECK-NEXT: [[COLUMN:%.*]] = ptx.and [[ROW]], [[SEVEN]] : i32
+  // CHECK-NEXT: [[WORDS:%.*]] = ptx.shl [[COLUMN]], [[TWO]] : i32
+  // CHECK-NEXT: [[LANE:%.*]] = ptx.xor [[ROW]], [[WORDS]] : i32
+  // CHECK-NEXT: scf.for
+  scf.for %k = %c0 to %n step %c1 : i64 {
+    // CHECK-NEXT: [[SLOT:%.*]] = ptx.cvt
+    // CHECK: [[START:%.*]] = ptx.add %tile, [[SLOT]] : i32
+    // CHECK-NEXT: [[AT:%.*]] = ptx.add [[START]], [[LANE]] : i32
+    // CHECK-NEXT: ptx.ld shared [[AT]]
+    %two = ptx.constant 2 : i32
+    %seven = ptx.constant 7 : i32
+    %row = ptx.shr unsigned %x, %two : i32
+    %column = ptx.and %row, %seven : i32
+    %words = ptx.shl %column, %two : i32
+    %lane = ptx.xor %row, %words : i32
+    %slot = ptx.cvt %k : i64 -> i32
+    %start = ptx.add %tile, %slot : i32
+    %at = ptx.add %start, %lane : i32
+    %value = ptx.ld shared %at : i32 -> i32
+    ptx.st shared %at, %value : i32, i32
+    scf.yield
+  }
+  ptx.ret
+}
+
+// Of a sum the terms that do not change come first. Less than four instructions for a register of 32 bits stay.
+// CHECK-LABEL: ptx.entry @terms
+ptx.entry @terms(a : u64, n : u64) target("sm_90") reqntid(128) {
+  %c0 = ptx.constant 0 : i64
+  %c1 = ptx.constant 1 : i64
+  %a = ptx.ld.param @a : i64
+  %n = ptx.ld.param @n : i64
+  %x = ptx.read_special tid.x
+  %block = ptx.read_special ctaid.x
+  // CHECK: [[MATRIX:%.*]] = ptx.add %a, [[OFFSET:%.*]] : i64
+  // CHECK: [[ALL:%.*]] = ptx.add [[MATRIX]], [[LANES:%.*]] : i64
+  // CHECK-NEXT: scf.for
+  scf.for %k = %c0 to %n step %c1 : i64 {
+    // CHECK-NOT: ptx.mul.lo
+    // CHECK: [[STEP:%.*]] = ptx.shl %k
+    // CHECK: [[AT:%.*]] = ptx.add [[STEP]], [[ALL]] : i64
+    // CHECK-NEXT: ptx.ld global [[AT]]
+    %four = ptx.constant 4 : i32
+    %five = ptx.constant 5 : i32
+    %tiles = ptx.mul.lo %block, %five : i32
+    %rows = ptx.xor %tiles, %block : i32
+    %wide = ptx.cvt %rows : i32 -> i64
+    %offset = ptx.shl %wide, %four : i64
+    %matrix = ptx.add %a, %offset : i64
+    %step = ptx.shl %k, %four : i64
+    %tile = ptx.add %matrix, %step : i64
+    %both = ptx.mul.lo %x, %five : i32
+    %lane = ptx.xor %both, %x : i32
+    %lanes = ptx.cvt %lane : i32 -> i64
+    %at = ptx.add %tile, %lanes : i64
+    %value = ptx.ld global %at : i64 -> i32
+    // CHECK: ptx.shr unsigned %x
+    %sum = ptx.shr unsigned %x, %four : i32
+    %twice = ptx.add %sum, %value : i32
+    ptx.st global %at, %twice : i64, i32
+    scf.yield
+  }
+  ptx.ret
+}
+
+// Two loops use one result; what a loop inside of another has in front of it moves on.
+// CHECK-LABEL: ptx.entry @loops
+ptx.entry @loops(n : u64) target("sm_90") reqntid(128) {
+  %c0 = ptx.constant 0 : i64
+  %c1 = ptx.constant 1 : i64
+  %n = ptx.ld.param @n : i64
+  %x = ptx.read_special tid.x
+  // CHECK: [[LANE:%.*]] = ptx.xor
+  // CHECK-NEXT: scf.for
+  // CHECK-NEXT: scf.for
+  // CHECK-NEXT: ptx.st shared [[LANE]]
+  scf.for %i = %c0 to %n step %c1 : i64 {
+    scf.for %j = %c0 to %n step %c1 : i64 {
+      %two = ptx.constant 2 : i32
+      %row = ptx.shr unsigned %x, %two : i32
+      %next = ptx.add %row, %two : i32
+      %words = ptx.shl %next, %two : i32
+      %lane = ptx.xor %row, %words : i32
+      ptx.st shared %lane, %x : i32, i32
+      scf.yield
+    }
+    scf.yield
+  }
+  // CHECK-NOT: ptx.xor
+  // CHECK: scf.for
+  // CHECK-NEXT: ptx.st shared [[LANE]]
+  scf.for %k = %c0 to %n step %c1 : i64 {
+    %two = ptx.constant 2 : i32
+    %row = ptx.shr unsigned %x, %two : i32
+    %next = ptx.add %row, %two : i32
+    %words = ptx.shl %next, %two : i32
+    %lane = ptx.xor %row, %words : i32
+    ptx.st shared %lane, %x : i32, i32
+    scf.yield
+  }
+  ptx.ret
+}
+
+// A loop without registers to spare stays as it is.
+// CHECK-LABEL: ptx.entry @full
+ptx.entry @full(n : u64) target("sm_90") reqntid(128) maxnreg(8) {
+  %c0 = ptx.constant 0 : i64
+  %c1 = ptx.constant 1 : i64
+  %n = ptx.ld.param @n : i64
+  %x = ptx.read_special tid.x
+  // CHECK: scf.for
+  // CHECK: ptx.xor
+  scf.for %k = %c0 to %n step %c1 : i64 {
+    %two = ptx.constant 2 : i32
+    %row = ptx.shr unsigned %x, %two : i32
+    %next = ptx.add %row, %two : i32
+    %words = ptx.shl %next, %two : i32
+    %lane = ptx.xor %row, %words : i32
+    ptx.st shared %lane, %x : i32, i32
+    scf.yield
+  }
+  ptx.ret
+}
