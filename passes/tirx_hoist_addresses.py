@@ -84,7 +84,9 @@ def _hoist(loop: scf.ForOp, known: dict[Hashable, Operation]) -> None:
 def _invariants(loop: scf.ForOp) -> dict[SSAValue, Operation]:
     """Integers that are the same in all iterations -> the operations in the loop that compute them, in order."""
     found: dict[SSAValue, Operation] = {}
-    inside = {arg for op in loop.walk() for region in op.regions for block in region.blocks for arg in block.args}
+    inside: set[SSAValue] = {
+        arg for op in loop.walk() for region in op.regions for block in region.blocks for arg in block.args
+    }
     for op in tuple(loop.body.walk()):
         inside.update(op.results)
         if isinstance(op, AddOp) and (constant := _constant_terms(op, found, inside)) is not None:
