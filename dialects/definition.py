@@ -8,11 +8,13 @@ are first used, and of a definition only what the operation has is looked at. Th
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, cached_property, lru_cache
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     I32,
@@ -28,19 +30,26 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.ir.core import SSAValues, Use
 from xdsl.irdl import (
+    AttrConstraint,
     AttrSizedOperandSegments,
     EqIntConstraint,
     RangeConstraint,
     RangeLengthConstraint,
+    RangeOf,
     VerificationContext,
 )
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.operations import (
+    AfterVariadicSingleAccessor,
+    BaseAttrAccessor,
     BeforeVariadicSingleAccessor,
     IRDLOperation,
     OpDef,
+    OptionalAttrAccessor,
     OptionalDef,
+    SingleAttrAccessor,
     UniqueVariadicAccessor,
+    VariadicAttrAccessor,
     VariadicDef,
     VarIRConstruct,
     get_accessors_from_op_def,
@@ -64,13 +73,15 @@ def defined(names: Mapping[str, object], dialect: str, kind: type[_DefinedT]) ->
     return [cls for cls in classes if str(getattr(cls, "name", "")).startswith(f"{dialect}.")]
 
 
-def _of_one(constraint: RangeConstraint) -> RangeConstraint:
-    """The same constraint for a range that is known to have one element."""
+def _of_each(constraint: RangeConstraint, is_variadic: bool) -> AttrConstraint | None:
+    """The constraint of each element of a range, of one unless it is variadic. None if that is not all."""
     match constraint:
-        case RangeLengthConstraint(constraint=inner, length=EqIntConstraint(value=1)):
+        case RangeOf(constr=inner):
+            return inner
+        case RangeLengthConstraint(constraint=RangeOf(constr=inner), length=EqIntConstraint(1)) if not is_variadic:
             return inner
         case _:
-            return constraint
+            return None
 
 
 class _Values:
@@ -78,23 +89,22 @@ class _Values:
 
     def __init__(self, definitions: Sequence[tuple[str, Any]]):
         variadic = [i for i, (_, definition) in enumerate(definitions) if isinstance(definition, VariadicDef)]
-        self.count = len(definitions)
+        found = [_of_each(d.constr, i in variadic) for i, (_, d) in enumerate(definitions)]
+        self.constraints = [constraint for constraint in found if constraint is not None]
         self.variadic = variadic[0] if variadic else None
-        self.is_simple = len(variadic) <= 1 and not any(isinstance(d, OptionalDef) for _, d in definitions)
-        self.constraints = [
-            _of_one(d.constr) if i != self.variadic else d.constr for i, (_, d) in enumerate(definitions)
-        ]
+        is_optional = any(isinstance(definition, OptionalDef) for _, definition in definitions)
+        self.is_simple = len(variadic) <= 1 and None not in found and not is_optional
 
-    def check(self, types: Sequence[Attribute], context: VerificationContext) -> bool:
+    def check(self, values: Sequence[SSAValue], context: VerificationContext) -> bool:
         """Returns True if there are as many as the definition says. Raises VerifyException if a type is wrong."""
-        surplus = len(types) - self.count
-        if surplus < -1 or (surplus and self.variadic is None):
-            return False
-        at = 0
-        for i, constraint in enumerate(self.constraints):
-            taken = 1 + surplus if i == self.variadic else 1
-            constraint.verify(types[at : at + taken], context)
-            at += taken
+        constraints = self.constraints
+        if surplus := len(values) - len(constraints):
+            if surplus < -1 or self.variadic is None:
+                return False
+            first, behind = constraints[: self.variadic], constraints[self.variadic + 1 :]
+            constraints = [*first, *(1 + surplus) * [constraints[self.variadic]], *behind]
+        for constraint, value in zip(constraints, values, strict=True):
+            constraint.verify(value.type, context)
         return True
 
 
@@ -132,7 +142,7 @@ class _Definition(OpDef):
 
     def _check(self, op: Operation) -> bool:
         context = VerificationContext()
-        if not self._operands.check(op.operand_types, context) or not self._results.check(op.result_types, context):
+        if not self._operands.check(op._operands, context) or not self._results.check(op.results, context):  # pyright: ignore[reportPrivateUsage]
             return False
         for found, known in ((op.properties, self.properties), (op.attributes, self.attributes)):
             for name, definition in known.items():
@@ -153,7 +163,16 @@ def value_of(value: Value) -> SSAValue:
     return SSAValue.get(value)  # which says what is wrong
 
 
-class DirectOperation(IRDLOperation):
+class OperationClass(ABCMeta):
+    """
+    The class of operations, of which nothing is an instance but what inherits from it. `isinstance` need not look for
+    classes that are registered with an abstract one, in Python: passes look at the types of all operations.
+    """
+
+    __instancecheck__ = type.__instancecheck__
+
+
+class DirectOperation(IRDLOperation, metaclass=OperationClass):
     """
     An operation that is built from the values, types and properties given, in the order of its definition, without
     a look at the definition: several times as fast as IRDLOperation. Operands and results are one each, None for one
@@ -186,18 +205,28 @@ class DirectOperation(IRDLOperation):
             else:
                 types += type_ or ()
         present = {name: value for name, value in properties.items() if value is not None}
-        if type(self).get_irdl_definition().options and _has_segments(type(self)):
+        if _has_segments(type(self)):
             present[AttrSizedOperandSegments.attribute_name] = _segments(tuple(sizes))
         # What `Operation.__init__` does, for an operation that has nothing yet and gets no regions or successors.
         self._operands = SSAValues(values)
-        self._operand_uses = uses = tuple([Use(self, i) for i in range(len(values))])
-        for value, use in zip(values, uses, strict=True):
+        uses: list[Use] = []
+        for i, value in enumerate(values):
+            uses.append(use := Use(self, i))
             value.add_use(use)
+        self._operand_uses = tuple(uses)
         self.results = SSAValues([OpResult(type_, self, i) for i, type_ in enumerate(types)])
         self.properties = present
         self.attributes = {}
         self.location = UNKNOWN_LOC
-        self.__post_init__()
+        if _has_defaults(type(self)):
+            self.__post_init__()
+
+
+@cache
+def _has_defaults(operation: type[IRDLOperation]) -> bool:
+    definition = operation.get_irdl_definition()
+    known = (*definition.properties.values(), *definition.attributes.values())
+    return any(each.default_value is not None for each in known)
 
 
 @cache
@@ -243,6 +272,8 @@ def irdl_op_definition(cls: type[OpT]) -> type[OpT]:
     if text is not None:
         _add_format(cls, text, definition)
     _locate(cls)
+    cls.__class__ = OperationClass  # pyright: ignore[reportAttributeAccessIssue]
+    cls.__hash__ = object.__hash__  # that of xDSL is the same, in Python
     return cls
 
 
@@ -284,20 +315,80 @@ def _pointing(verify: Any) -> Callable[[Operation], None]:
     return verify_
 
 
-def _direct(accessor: object) -> object:
-    """The same accessor, but quicker if it is that of operands or results at fixed places."""
-    match accessor:
-        case BeforeVariadicSingleAccessor(construct=VarIRConstruct.OPERAND, idx=index):
-            return property(lambda op: op._operands[index])  # pyright: ignore[reportPrivateUsage]
-        case BeforeVariadicSingleAccessor(construct=VarIRConstruct.RESULT, idx=index):
-            return property(lambda op: op.results[index])
-        case UniqueVariadicAccessor(construct=VarIRConstruct.OPERAND, idx=first, num_defs=count):
-            behind = count - first - 1
-            return property(lambda op: op._operands[first : len(op._operands) - behind])  # pyright: ignore[reportPrivateUsage]
-        case UniqueVariadicAccessor(construct=VarIRConstruct.RESULT, idx=0, num_defs=1):
-            return property(lambda op: op.results)
-        case _:
-            return accessor
+_ARGUMENTS: Mapping[VarIRConstruct, str] = {
+    VarIRConstruct.OPERAND: "_operands",
+    VarIRConstruct.RESULT: "results",
+    VarIRConstruct.REGION: "regions",
+    VarIRConstruct.SUCCESSOR: "_successors",
+}
+"""What a name of a definition stands for -> the tuple of all of that kind that an operation has."""
+
+_at: Callable[[tuple[Any, ...], Any], Any] = cast(Any, tuple).__getitem__
+"""An item of a tuple. The classes of xDSL for operands and results have one of their own, in Python."""
+
+
+def _part(whole: tuple[Any, ...], start: int, end: int) -> tuple[Any, ...]:
+    return type(whole)(_at(whole, slice(start, end)))
+
+
+@lru_cache(maxsize=256)
+def _sizes(data: bytes) -> tuple[int, ...]:
+    """The numbers of 32 bits of a property with the sizes of segments."""
+    return i32.unpack(data, len(data) // 4)
+
+
+def _direct(accessor: Any) -> object:
+    """The same accessor, but quicker if it is one of operands, results, regions or successors."""
+    if type(accessor) not in _DIRECT:
+        return accessor
+    read = attrgetter(_ARGUMENTS[accessor.construct])
+    return property(_DIRECT[type(accessor)](accessor, read))
+
+
+_Read = Callable[[Operation], tuple[Any, ...]]
+
+
+def _before_variadic(accessor: BeforeVariadicSingleAccessor, read: _Read) -> Callable[[Operation], object]:
+    index = accessor.idx
+    return lambda op: _at(read(op), index)
+
+
+def _after_variadic(accessor: AfterVariadicSingleAccessor, read: _Read) -> Callable[[Operation], object]:
+    index = accessor.idx - accessor.num_defs
+    return lambda op: _at(read(op), index)
+
+
+def _variadic(accessor: UniqueVariadicAccessor, read: _Read) -> Callable[[Operation], object]:
+    first, behind = accessor.idx, accessor.num_defs - accessor.idx - 1
+    if not first and not behind:
+        return read
+    return lambda op: _part(whole := read(op), first, len(whole) - behind)
+
+
+def _segment(accessor: BaseAttrAccessor, read: _Read) -> Callable[[Operation], object]:
+    index, option = accessor.idx, accessor.option
+    is_variadic = isinstance(accessor, VariadicAttrAccessor)
+    is_optional = isinstance(accessor, OptionalAttrAccessor)
+
+    def get(op: Operation) -> object:
+        sizes = _sizes(cast(DenseArrayBase, option.container(op)[option.attribute_name]).data.data)
+        start = sum(sizes[:index])
+        if is_variadic:
+            return _part(read(op), start, start + sizes[index])
+        return None if is_optional and not sizes[index] else _at(read(op), start)
+
+    return get
+
+
+_DIRECT: Mapping[type, Callable[[Any, _Read], Callable[[Operation], object]]] = {
+    BeforeVariadicSingleAccessor: _before_variadic,
+    AfterVariadicSingleAccessor: _after_variadic,
+    UniqueVariadicAccessor: _variadic,
+    SingleAttrAccessor: _segment,
+    VariadicAttrAccessor: _segment,
+    OptionalAttrAccessor: _segment,
+}
+"""The accessors of xDSL -> what reads the same."""
 
 
 def _add_format(cls: type[IRDLOperation], text: str, definition: OpDef) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
-from xdsl.traits import IsTerminator, OpTrait, Pure, SymbolTable
+from xdsl.ir import Block, Operation
+from xdsl.traits import IsolatedFromAbove, IsTerminator, OpTrait, Pure, SymbolTable
 
+from tirx.dialects.nesting import walk
 from tirx.rules import SymbolTableError
 
 
@@ -14,6 +15,21 @@ class UsableBeforeDefinition(OpTrait):
 
     Whoever owns the block verifies the order that it gives such values (`tirx.for` does for `tirx.at`).
     """
+
+
+class Isolated(IsolatedFromAbove):
+    """IsolatedFromAbove of an operation with many inside, which takes a look at each operand only."""
+
+    def verify(self, op: Operation) -> None:
+        inside = [inner for inner in walk(op) if inner is not op]
+        blocks = {inner.parent for inner in inside}
+        for inner in inside:
+            for operand in inner.operands:
+                owner = operand.owner
+                block = owner if isinstance(owner, Block) else owner.parent
+                if block is not inner.parent and block not in blocks:
+                    super().verify(op)  # which says what is wrong
+                    return
 
 
 class InSymbolTable(OpTrait):

@@ -33,7 +33,7 @@ from tirx.dialects.ptx.base import register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
 from tirx.hw.features import has_features
 from tirx.hw.targets import Target
-from tirx.passes.emit.emitter import Emitter, erase
+from tirx.passes.emit.emitter import Emitter, erase, replace_uses
 from tirx.passes.emit.fast_math import may_approximate
 from tirx.passes.emit.narrow_integers import widen_bytes
 from tirx.rules import NoFormError
@@ -55,25 +55,24 @@ class ConvertArithToPtxPass(ModulePass):
             convert_entry(entry)
 
 
-_KNOWN_DIALECTS = frozenset({"arith", "scf", "ptx"})
+_KNOWN_DIALECTS = ("arith.", "scf.", "ptx.")
 """What an entry may hold at this point; the index values of other operations cannot be converted."""
 
 
 def convert_entry(entry: EntryOp) -> None:
     """Applies the pass to one entry."""
-    ops = list(entry.walk())
-    for op in ops:
-        if op.name.partition(".")[0] not in _KNOWN_DIALECTS and not isinstance(op, UnrealizedConversionCastOp):
+    for op in entry.walk():
+        if not op.name.startswith(_KNOWN_DIALECTS) and not isinstance(op, UnrealizedConversionCastOp):
             raise NoFormError(
                 op, f"no PTX form for '{operation_name(op)}'; kernels may use tirx, arith, scf.for and scf.if"
             )
     widen_bytes(entry)
     _replace_index_types(entry)
     for op in list(entry.walk()):
-        if isinstance(op, UnrealizedConversionCastOp):
-            _drop_identity_cast(op)
-        elif op.name.startswith("arith."):
+        if op.name.startswith("arith."):
             _lower(op)
+        elif isinstance(op, UnrealizedConversionCastOp):
+            _drop_identity_cast(op)
 
 
 def _replace_index_types(entry: EntryOp) -> None:
@@ -85,7 +84,7 @@ def _replace_index_types(entry: EntryOp) -> None:
 
 def _retype(values: Sequence[SSAValue]) -> None:
     for value in tuple(values):
-        if isinstance(value.type, IndexType):
+        if type(value.type) is IndexType:
             Rewriter.replace_value_with_new_type(value, i64)
 
 
@@ -125,7 +124,7 @@ def _lower(op: Operation) -> None:
     replacement = rule(op, Emitter.before(op))
     if replacement.name_hint is None:
         replacement.name_hint = result.name_hint
-    result.replace_all_uses_with(replacement)
+    replace_uses(result, replacement)
     erase(op)
 
 

@@ -14,7 +14,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryEffect, MemoryRea
 
 from tirx.dialects.ptx.core import entries
 from tirx.dialects.tirx import kernels
-from tirx.passes.emit.emitter import erase
+from tirx.passes.emit.emitter import erase, replace_uses
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation]) -> None:
         earlier = known.setdefault(key, op)
         if earlier is not op:
             for result, other in zip(op.results, earlier.results, strict=True):
-                result.replace_all_uses_with(other)
+                replace_uses(result, other)
             erase(op)
 
 

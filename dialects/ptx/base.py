@@ -66,12 +66,15 @@ SCRATCH_CLASSES: dict[Attribute, RegisterClass] = {SCRATCH_128: RegisterClass("b
 _INTEGER_CLASSES: dict[int, RegisterClass] = {t.width.data: REGISTER_CLASSES[t] for t in (i1, i16, i32, i64)}
 """Width -> register class. To hash a type takes several times as long."""
 
+_FLOAT_CLASSES: dict[type[Attribute], RegisterClass] = {type(t): REGISTER_CLASSES[t] for t in (f16, bf16, f32, f64)}
+"""Of types without parameters."""
+
 
 def register_class(type_: Attribute) -> RegisterClass | None:
     """The registers that hold a value of `type_`; None if PTX has none (index, memref, ...)."""
     if type(type_) is IntegerType:
         return _INTEGER_CLASSES.get(type_.width.data) if type_.signedness.data is Signedness.SIGNLESS else None
-    return REGISTER_CLASSES.get(type_)
+    return _FLOAT_CLASSES.get(type(type_))
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,8 @@ def is_float(type_: Attribute) -> bool:
 
 def bits_type(type_: Attribute) -> str:
     """The untyped PTX type of the same width, `pred` for predicates: `b32` for i32 and f32."""
-    return "pred" if type_ == i1 else f"b{width(type_)}"
+    bits = width(type_)
+    return "pred" if bits == 1 else f"b{bits}"
 
 
 def typed(type_: Attribute, *, unsigned: bool = False) -> str:
@@ -201,7 +205,9 @@ class PTXTerminator(IRDLOperation, abc.ABC):
 
 def source(reg: Names, value: SSAValue) -> str:
     """A source operand of arithmetic: literals are allowed except for 16-bit floats and predicates."""
-    return reg(value) if value.type in (i1, f16, bf16) else reg.imm(value)
+    type_ = value.type
+    has_literals = type_.width.data > 1 if type(type_) is IntegerType else type(type_) in (Float32Type, Float64Type)
+    return reg.imm(value) if has_literals else reg(value)
 
 
 def vector(reg: Names, values: Sequence[SSAValue]) -> str:
@@ -255,7 +261,7 @@ def literal(value: IntegerAttr | FloatAttr) -> str:
 def expect_type(name: str, value: SSAValue | Attribute, expected: Attribute) -> None:
     """Raises VerifyException unless `value` (or a type) is of type `expected`."""
     found = value.type if isinstance(value, SSAValue) else value
-    if found != expected:
+    if found is not expected and found != expected:
         raise InstructionFormError(f"expected {name} of type {expected}, found {found}")
 
 

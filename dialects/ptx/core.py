@@ -36,7 +36,7 @@ from xdsl.irdl import (
 from xdsl.irdl.operations import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import ConstantLike, HasFolder, IsolatedFromAbove, IsTerminator, SymbolOpInterface
+from xdsl.traits import ConstantLike, HasFolder, IsTerminator, SymbolOpInterface
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
@@ -52,6 +52,7 @@ from tirx.dialects.ptx.base import (
     width,
 )
 from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT, PARAM_LIMIT, EntryParam, EntryParamAttr, check_identifier
+from tirx.dialects.traits import Isolated
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import EntryError, InstructionFormError, InvalidOperation
 
@@ -94,7 +95,7 @@ class EntryOp(QuickWalk, IRDLOperation):
     grid = opt_prop_def(ArrayAttr[FormulaAttr])
     body = region_def()
 
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+    traits = traits_def(Isolated(), SymbolOpInterface())
 
     def __init__(
         self,

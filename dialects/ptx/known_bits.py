@@ -5,7 +5,8 @@ Addresses are known no further than their alignment; arguments of blocks, loads 
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
@@ -50,69 +51,99 @@ def known_bits(value: SSAValue, depth: int = EVERYTHING) -> Integers:
 _Found: TypeAlias = dict[tuple[SSAValue, int], Integers]
 """Registers at a depth: each is derived once, however many paths lead to it."""
 
+_Of: TypeAlias = Callable[[SSAValue], Integers]
+"""The values that an operand may have."""
+
+_Rule: TypeAlias = Callable[[Any, int, _Of], Integers | None]
+"""The values of a result of so many bits; None where nothing is known."""
+
 
 def _known(value: SSAValue, depth: int, found: _Found) -> Integers:
     bits = width(value.type)
     if depth == 0 or is_float(value.type):
         return Integers(bits)
-    if (value, depth) not in found:
-        found[value, depth] = _derive(value, bits, depth - 1, found)
-    return found[value, depth]
+    key = value, depth
+    if (known := found.get(key)) is None:
+        known = found[key] = _derive(value, bits, depth - 1, found)
+    return known
 
 
 def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> Integers:
     def of(operand: SSAValue) -> Integers:
         return _known(operand, depth, found)
 
-    match op := value.owner:
-        case ConstantOp(value=IntegerAttr() as constant):
-            return Integers.of(constant.value.data, bits)
-        case SharedAllocOp():
-            return Integers(bits, op.align.data - 1 & (1 << bits) - 1)
-        case AndOp():
-            return of(op.lhs) & of(op.rhs)
-        case OrOp():
-            return of(op.lhs) | of(op.rhs)
-        case XorOp():
-            return of(op.lhs) ^ of(op.rhs)
-        case AddOp():
-            return of(op.lhs) + of(op.rhs)
-        case SubOp():
-            return of(op.lhs) - of(op.rhs)
-        case MulLoOp():
-            return of(op.lhs) * of(op.rhs)
-        case MadLoOp():
-            return of(op.a) * of(op.b) + of(op.c)
-        case NotOp():
-            return ~of(op.operand)
-        case NegOp():
-            return -of(op.operand)
-        case MulWideOp():
-            signed = op.unsigned is None
-            return of(op.lhs).extend(bits, signed=signed) * of(op.rhs).extend(bits, signed=signed)
-        case ShlOp() if (amount := _shift(of(op.amount), bits)) is not None:
-            return of(op.value) << amount
-        case ShrOp() if (amount := _shift(of(op.amount), bits)) is not None:
-            return of(op.value).shift_right(amount, signed=op.unsigned is None)
-        case DivOp() if op.unsigned is not None and (divisor := of(op.rhs).value):
-            return of(op.lhs).unsigned_quotient(divisor)
-        case RemOp() if op.unsigned is not None and (divisor := of(op.rhs).value):
-            return of(op.lhs).unsigned_remainder(divisor)
-        case SelpOp():
-            return of(op.on_true).join(of(op.on_false))
-        case CvtOp() if not is_float(op.operand.type):
-            return of(op.operand).extend(bits, signed=op.unsigned is None)
-        case MovOp():
-            return of(op.operand)
-        case PackOp():
-            low, high = (of(half).extend(bits, signed=False) for half in (op.low, op.high))
-            return low | high << bits // 2
-        case UnpackOp():
-            whole = of(op.operand)
-            half = whole if value is op.results[0] else whole.shift_right(bits, signed=False)
-            return half.extend(bits, signed=False)
-        case _:
-            return Integers(bits)
+    op = value.owner
+    if type(op) is UnpackOp:
+        half = whole = of(op.operand)
+        if value is not op.results[0]:
+            half = whole.shift_right(bits, signed=False)
+        return half.extend(bits, signed=False)
+    rule = _RULES.get(type(op))
+    known = None if rule is None else rule(op, bits, of)
+    return Integers(bits) if known is None else known
+
+
+def _constant(op: ConstantOp, bits: int, of: _Of) -> Integers | None:
+    return Integers.of(op.value.value.data, bits) if isinstance(op.value, IntegerAttr) else None
+
+
+def _mul_wide(op: MulWideOp, bits: int, of: _Of) -> Integers:
+    signed = op.unsigned is None
+    return of(op.lhs).extend(bits, signed=signed) * of(op.rhs).extend(bits, signed=signed)
+
+
+def _shl(op: ShlOp, bits: int, of: _Of) -> Integers | None:
+    amount = _shift(of(op.amount), bits)
+    return None if amount is None else of(op.value) << amount
+
+
+def _shr(op: ShrOp, bits: int, of: _Of) -> Integers | None:
+    amount = _shift(of(op.amount), bits)
+    return None if amount is None else of(op.value).shift_right(amount, signed=op.unsigned is None)
+
+
+def _div(op: DivOp, bits: int, of: _Of) -> Integers | None:
+    divisor = None if op.unsigned is None else of(op.rhs).value
+    return of(op.lhs).unsigned_quotient(divisor) if divisor else None
+
+
+def _rem(op: RemOp, bits: int, of: _Of) -> Integers | None:
+    divisor = None if op.unsigned is None else of(op.rhs).value
+    return of(op.lhs).unsigned_remainder(divisor) if divisor else None
+
+
+def _cvt(op: CvtOp, bits: int, of: _Of) -> Integers | None:
+    return None if is_float(op.operand.type) else of(op.operand).extend(bits, signed=op.unsigned is None)
+
+
+def _pack(op: PackOp, bits: int, of: _Of) -> Integers:
+    low, high = (of(half).extend(bits, signed=False) for half in (op.low, op.high))
+    return low | high << bits // 2
+
+
+_RULES: Mapping[type, _Rule] = {
+    ConstantOp: _constant,
+    SharedAllocOp: lambda op, bits, of: Integers(bits, op.align.data - 1 & (1 << bits) - 1),
+    AndOp: lambda op, bits, of: of(op.lhs) & of(op.rhs),
+    OrOp: lambda op, bits, of: of(op.lhs) | of(op.rhs),
+    XorOp: lambda op, bits, of: of(op.lhs) ^ of(op.rhs),
+    AddOp: lambda op, bits, of: of(op.lhs) + of(op.rhs),
+    SubOp: lambda op, bits, of: of(op.lhs) - of(op.rhs),
+    MulLoOp: lambda op, bits, of: of(op.lhs) * of(op.rhs),
+    MadLoOp: lambda op, bits, of: of(op.a) * of(op.b) + of(op.c),
+    NotOp: lambda op, bits, of: ~of(op.operand),
+    NegOp: lambda op, bits, of: -of(op.operand),
+    MulWideOp: _mul_wide,
+    ShlOp: _shl,
+    ShrOp: _shr,
+    DivOp: _div,
+    RemOp: _rem,
+    SelpOp: lambda op, bits, of: of(op.on_true).join(of(op.on_false)),
+    CvtOp: _cvt,
+    MovOp: lambda op, bits, of: of(op.operand),
+    PackOp: _pack,
+}
+"""Instruction with one result -> what is known of that."""
 
 
 def _shift(amount: Integers, bits: int) -> int | None:

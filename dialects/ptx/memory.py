@@ -196,13 +196,16 @@ def _place(space: Space | str, offset: int) -> Mapping[str, Attribute]:
 
 
 def _check_vector(space: Space, base: SSAValue, types: Sequence[Attribute]) -> None:
-    expect_type(f"{space} address", base, ADDRESS_TYPES[space])
+    if base.type is not (expected := ADDRESS_TYPES[space]):
+        expect_type(f"{space} address", base, expected)
     expect_choice("number of registers", len(types), (1, 2, 4))
-    if i1 in types:
+    first = types[0]
+    is_mixed = any(t is not first and t != first for t in types)
+    if first == i1 or (is_mixed and i1 in types):
         raise InstructionFormError("expected integer or float registers, found i1: PTX loads and stores no predicates")
-    if any(t != types[0] for t in types):
+    if is_mixed:
         raise InstructionFormError(f"expected registers of one type, found {', '.join(map(str, types))}")
-    if (bits := len(types) * width(types[0])) > 128:
+    if (bits := len(types) * width(first)) > 128:
         raise InstructionFormError(f"expected at most 128 bits in one access, found {bits}")
 
 

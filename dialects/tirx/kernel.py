@@ -34,7 +34,6 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     HasParent,
-    IsolatedFromAbove,
     IsTerminator,
     Pure,
     SymbolOpInterface,
@@ -47,7 +46,7 @@ from tirx.dialects.formula import Call, Formula, FormulaAttr, constant_divisors,
 from tirx.dialects.nesting import QuickWalk, enclosing
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, refuse_again, types_text
-from tirx.dialects.traits import InSymbolTable
+from tirx.dialects.traits import InSymbolTable, Isolated
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import InvalidOperation, KernelError, LaunchValueError
 
@@ -198,7 +197,7 @@ class KernelOp(QuickWalk, IRDLOperation, OnThreads):
     memory = opt_prop_def(MemoryPlanAttr)
     body = region_def("single_block")
 
-    traits = traits_def(InSymbolTable(), IsolatedFromAbove(), SymbolOpInterface())
+    traits = traits_def(InSymbolTable(), Isolated(), SymbolOpInterface())
 
     def __init__(
         self,

@@ -43,20 +43,32 @@ from tirx.wgmma.check import WgmmaFacts
 def check_entry(entry: EntryOp, target: Target) -> None:
     """Raises LocatedError, with the fix, at the first instruction that breaks a rule of `tirx.tcgen05.check` (on this
     target) or `tirx.wgmma.check`, or does not fit the others of the entry."""
-    instructions = [op for op in entry.walk() if isinstance(op, Tcgen05Op)]
+    instructions: list[Tcgen05Op] = []
+    products: list[WgmmaMmaAsyncOp] = []
+    loads: list[CpAsyncBulkTensorLoadOp] = []
+    for op in entry.walk():
+        match op:
+            case Tcgen05Op():
+                instructions.append(op)
+            case WgmmaMmaAsyncOp():
+                products.append(op)
+            case CpAsyncBulkTensorLoadOp():
+                loads.append(op)
+            case _:
+                pass
     described = [(op, description) for op in instructions if (description := op.description) is not None]
     for op, description in described:
         _located(op, lambda description=description: check_instruction(description, target.name))
         for message in MmaInfo(description).aliases if isinstance(description, Mma) else ():
             warn(op, message, "aliased-elements")
-    for op in (op for op in entry.walk() if isinstance(op, WgmmaMmaAsyncOp)):
+    for op in products:
         product = replace(op.description, threads=_threads(entry))
         _located(op, lambda product=product: check_wgmma(product))
         for message in WgmmaFacts(product).aliases:
             warn(op, message, "aliased-elements")
     flow = ControlFlow(entry)
     _check_issue(entry, flow)
-    _check_cta_groups(entry, instructions)
+    _check_cta_groups(entry, instructions, loads)
     _check_lanes(entry, instructions, flow)
     _check_allocations(instructions, flow)
     _check_collectors([(op, product) for op, product in described if isinstance(product, Mma)], flow)
@@ -70,7 +82,7 @@ def _located(op: Operation, check: Callable[[], None]) -> None:
         raise LocatedError(op, str(error)) from error
 
 
-def _check_cta_groups(entry: EntryOp, instructions: list[Tcgen05Op]) -> None:
+def _check_cta_groups(entry: EntryOp, instructions: list[Tcgen05Op], loads: list[CpAsyncBulkTensorLoadOp]) -> None:
     """
     `ptxas` 13.0 and later rejects a kernel that mixes `.cta_group::1` and `.cta_group::2`; 12.9 accepts it. No release
     looks at the cluster, whose CTAs form pairs (PTX ISA, "CTA Pair").
@@ -85,7 +97,7 @@ def _check_cta_groups(entry: EntryOp, instructions: list[Tcgen05Op]) -> None:
             raise CtaGroupError(
                 op, f"expected {first.group} as in '{first.name}', found {op.group}: a kernel uses one cta_group"
             )
-    pair = first if first is not None and first.group == "cta_group::2" else _load_of_a_pair(entry)
+    pair = first if first is not None and first.group == "cta_group::2" else _load_of_a_pair(loads)
     if pair is not None and entry.cluster is not None and entry.cluster_size % 2:
         raise CtaGroupError(
             pair,
@@ -94,10 +106,11 @@ def _check_cta_groups(entry: EntryOp, instructions: list[Tcgen05Op]) -> None:
         )
 
 
-def _load_of_a_pair(entry: EntryOp) -> CpAsyncBulkTensorLoadOp | None:
-    """A TMA load that may signal the other CTA of a pair. It may be in a kernel of either cta_group: that of TMA says
-    where the mbarrier is (PTX ISA, "cp.async.bulk.tensor")."""
-    loads = (op for op in entry.walk() if isinstance(op, CpAsyncBulkTensorLoadOp))
+def _load_of_a_pair(loads: list[CpAsyncBulkTensorLoadOp]) -> CpAsyncBulkTensorLoadOp | None:
+    """
+    The first TMA load that may signal the other CTA of a pair. It may be in a kernel of either cta_group: that of TMA
+    says where the mbarrier is (PTX ISA, "cp.async.bulk.tensor").
+    """
     return next((op for op in loads if op.cta_group is not None and op.cta_group.value.data == 2), None)
 
 

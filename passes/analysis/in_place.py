@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -86,14 +86,15 @@ def _is_later(user: Operation, op: Operation, behind: set[Block]) -> bool:
     return user.parent in behind or (user is not op and user.parent is op.parent and op.is_before_in_block(user))
 
 
-def shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
+def shared_registers(entry: EntryOp, in_place: Iterable[InPlace] | None = None) -> dict[SSAValue, SSAValue]:
     """
     Values that have the register of another value, each with one value of that register that is not among them.
 
-    Results have that of the operand that they overwrite. So have the block arguments that pass such values on, as far
-    as no two of them are needed at the same time: registers of products that are pending cannot be copied.
+    `in_place` are the `in_place_operands` of the entry, where they are known already. Results have the register of the
+    operand that they overwrite. So have the block arguments that pass such values on, as far as no two of them are
+    needed at the same time: registers of products that are pending cannot be copied.
     """
-    found = [one for one in in_place_operands(entry) if one.problem is None]
+    found = [one for one in (in_place_operands(entry) if in_place is None else in_place) if one.problem is None]
     return _Registers(entry, found).roots() if found else {}
 
 

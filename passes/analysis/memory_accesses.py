@@ -37,9 +37,6 @@ _GRANULE = 16
 _PAGE_COLUMNS = 8
 """Columns of tensor memory that are looked up together."""
 
-_PAGE_GRANULES = 4
-"""Granules of shared and global memory that are looked up together."""
-
 _FEW = 12
 """So many accesses are compared one by one rather than looked up."""
 
@@ -108,9 +105,12 @@ class Footprint:
 
     @cached_property
     def pages(self) -> frozenset[int]:
-        """Where to look for footprints of the same origin that it may meet: two that meet have one in common."""
+        """
+        Where to look for footprints of the same origin that it may meet: two that meet have one in common. Granules of
+        shared and global memory, runs of columns of tensor memory.
+        """
         if not self.is_tensor:
-            return frozenset({granule // _PAGE_GRANULES for granule in self._granules})
+            return self._granules
         low, high = self._bounds
         return frozenset(range(low // _PAGE_COLUMNS, (high - 1) // _PAGE_COLUMNS + 1))
 
@@ -126,8 +126,9 @@ class Footprint:
         """The units of 16 bytes that it touches."""
         if self.operand is not None:
             return self.operand.granules
-        last = (self.column + (self.columns - 1)) // _GRANULE
-        return frozenset((self.column // _GRANULE).tolist()).union(last.tolist())
+        first, last = self.column // _GRANULE, (self.column + (self.columns - 1)) // _GRANULE
+        found = frozenset(first.tolist())
+        return found if (first == last).all() else found.union(last.tolist())
 
     @cached_property
     def _granule_map(self) -> tuple[int, Threads]:
@@ -287,7 +288,7 @@ class _Pages:
     def __init__(self):
         self._groups: dict[tuple[tuple[Symbol, ...], frozenset[int]], list[Access]] = {}
         """Origin and pages -> the accesses that touch just these."""
-        self._known: dict[tuple[Symbol, ...], dict[int, list[frozenset[int]]]] = {}
+        self._known: dict[tuple[Symbol, ...], dict[int, tuple[frozenset[int], ...]]] = {}
         """Origin -> page -> the pages of each group that touches it."""
         self._new: dict[tuple[Symbol, ...], list[tuple[Access, Footprint]]] = {}
 
@@ -305,10 +306,12 @@ class _Pages:
             for access, touched in self._new.pop(origin, ()):
                 group = self._groups.setdefault((origin, touched.pages), [])
                 if not group:
-                    for page in touched.pages:
-                        known.setdefault(page, []).append(touched.pages)
+                    shared = touched.pages & known.keys()
+                    for page in shared:
+                        known[page] += (touched.pages,)
+                    known.update(dict.fromkeys(touched.pages - shared, (touched.pages,)))
                 group.append(access)
-            met = set[frozenset[int]]().union(*(known[page] for page in footprint.pages if page in known))
+            met = set[frozenset[int]]().union(*map(known.__getitem__, footprint.pages & known.keys()))
             for pages in met:
                 found.update(self._groups[origin, pages])
         return found

@@ -95,6 +95,9 @@ class OtherWay:
 
     branch: Block
 
+    def __hash__(self) -> int:
+        return id(self.branch)
+
 
 OrderingState: TypeAlias = "frozenset[Ordering] | frozenset[Ordering | Committed | Arrived | Younger | OtherWay]"
 """All that has happened to an access since."""
@@ -165,12 +168,18 @@ class State:
         other_way = OtherWay(branch)
         condition, value = decision
         kept: dict[Access, OrderingState] = {}
+        known: dict[ActiveThreads, tuple[bool, bool]] = {}
+        """The threads of accesses -> whether they do not take the edge, and whether they take the other one."""
         for access, ordering in self.pending.items():
-            if Ordering.MET not in ordering and is_elsewhere(access.active, taking):
+            if (found := known.get(who := access.active)) is None:
+                turned = (condition, not value) in who.decisions and not is_elsewhere(who, before)
+                found = known[who] = is_elsewhere(who, taking), turned
+            elsewhere, turned = found
+            if elsewhere and Ordering.MET not in ordering:
                 continue
             if other_way in ordering:
                 ordering -= {other_way}
-            if (condition, not value) in access.active.decisions and not is_elsewhere(access.active, before):
+            if turned:
                 ordering |= {other_way}
             kept[access] = ordering
         return State(kept, dict(self.loading), self.waited)

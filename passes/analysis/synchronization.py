@@ -48,7 +48,7 @@ from tirx.passes.analysis.orderings import (
     is_awaited,
     is_elsewhere,
 )
-from tirx.passes.analysis.thread_flow import ActiveThreads, Edge, ThreadFlow, Worklist, edges
+from tirx.passes.analysis.thread_flow import ActiveThreads, Edge, ThreadFlow, Worklist
 from tirx.passes.analysis.thread_values import threads_of_warps, warp_numbers
 
 
@@ -217,7 +217,7 @@ class OrderingAnalysis:
             state = states[block].behind(self._joined[block])
             for op in self._interesting[block]:
                 self._step(op, active, state)
-            for edge in edges(block):
+            for edge in self.flow.edges[block]:
                 taking = self.flow.along(edge, active)
                 arriving = state if edge.decision is None else state.along(block, edge.decision, active, taking)
                 if self._bypasses_synchronization(block, edge):

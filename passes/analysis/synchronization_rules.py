@@ -25,7 +25,7 @@ from tirx.passes.analysis.in_place import passed_values, shared_registers
 from tirx.passes.analysis.memory_accesses import Access, Footprint, meet
 from tirx.passes.analysis.orderings import Barrier, Committed, Ordering, OrderingState, State
 from tirx.passes.analysis.synchronization import OrderingAnalysis
-from tirx.passes.analysis.thread_flow import ActiveThreads, Decision, Edge, ThreadFlow, edges
+from tirx.passes.analysis.thread_flow import ActiveThreads, Decision, Edge, ThreadFlow
 from tirx.passes.analysis.thread_values import ThreadValue, threads_of_warps
 from tirx.passes.analysis.warpgroup_fences import check_fences
 from tirx.rules import AllocationError, SynchronizationError
@@ -397,7 +397,7 @@ class _Paths:
 
     def come_to(self, block: Block, reached: dict[Block, bool]) -> bool:
         """Returns True if all paths from the end of a block go on to blocks that are `reached`."""
-        following = [reached[edge.successor] for edge in edges(block) if not self._is_excluded(edge)]
+        following = [reached[edge.successor] for edge in self._flow.edges[block] if not self._is_excluded(edge)]
         branch = block.last_op
         if isinstance(branch, CondBraOp) and self._flow.is_split(branch.condition):
             return any(following)

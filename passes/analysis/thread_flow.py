@@ -49,16 +49,15 @@ class ActiveThreads:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Edge:
-    """From a block to a successor; `decision` where a predicate chooses it."""
+    """From a block to a successor; `decision` where a predicate chooses it. There is one object for each."""
 
     successor: Block
     decision: Decision | None = None
 
 
-def edges(block: Block) -> tuple[Edge, ...]:
-    """Where control goes from a block."""
+def _edges(block: Block) -> tuple[Edge, ...]:
     match block.last_op:
         case CondBraOp() as branch:
             return Edge(branch.then_dest, (branch.condition, True)), Edge(branch.else_dest, (branch.condition, False))
@@ -75,6 +74,8 @@ class ThreadFlow:
         self.entry = entry
         self.control = ControlFlow(entry)
         self.blocks = self.control.blocks
+        self.edges = {block: _edges(block) for block in self.blocks}
+        """Where control goes from each block."""
         self.values = ThreadValues(self.control)
         self._fixed = self._fixed_predicates()
         self._interned: dict[object, ActiveThreads] = {}
@@ -118,7 +119,7 @@ class ThreadFlow:
             return frozenset()
         if block not in self.control.cyclic:
             return frozenset()
-        other = next(one.successor for one in edges(block) if one.decision != edge.decision)
+        other = next(one.successor for one in self.edges[block] if one.decision != edge.decision)
         post = self.control.post_dominators
         join = post.immediate(block)
         if other is join or any(one is block or post.dominates(block, one) for one in (edge.successor, other)):
@@ -148,7 +149,7 @@ class ThreadFlow:
         waiting = Worklist(self.control.position)
         waiting.add(first)
         while (block := waiting.pop()) is not None:
-            for edge in edges(block):
+            for edge in self.edges[block]:
                 # Who does not take the edge may still come to its end, later.
                 meeting = edge.decision is None or self.control.is_passed_by_all(edge.successor, block)
                 arriving = found[block] if meeting else self.along(edge, found[block])

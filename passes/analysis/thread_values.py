@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, i1, i32, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from tirx.dialects.ptx.arith import (
@@ -128,6 +128,12 @@ _COMPARE: Mapping[Comparison, Callable[[Numbers, Numbers], Threads]] = {
 }
 
 _INTEGERS = (i1, i32, i64)
+_WIDTHS = tuple(type_.width.data for type_ in _INTEGERS)
+
+
+def _is_integer(type_: Attribute) -> bool:
+    """Returns True for the integers whose values are followed."""
+    return type(type_) is IntegerType and type_.width.data in _WIDTHS and type_ in _INTEGERS
 
 
 def _wrapped(numbers: Numbers, type_: Attribute) -> Numbers:
@@ -166,8 +172,8 @@ class ThreadValues:
             for block in blocks:
                 self._block_arguments(block)
                 for op in block.ops:
-                    if len(op.results) == 1 and op.results[0].type in _INTEGERS:
-                        self._define(op, op.results[0])
+                    if len(op.results) == 1 and _is_integer((result := op.results[0]).type):
+                        self._define(op, result)
         self._varying = self._find_varying()
         for block in blocks:
             for op in block.ops:
@@ -210,7 +216,7 @@ class ThreadValues:
         computed: set[int] = set()  # operations whose results are in `pending` or have been
         while pending:
             value = pending.pop()
-            if value in varying or (known := self.get(value)) is not None and known.is_uniform:
+            if value in varying or ((known := self._values.get(value)) is not None and known.is_uniform):
                 continue
             varying.add(value)
             for use in value.uses:
@@ -367,7 +373,7 @@ _OF_THREADS = (SpecialRegister.TID_X, SpecialRegister.TID_Y, SpecialRegister.TID
 
 def _is_uniform_source(op: Operation) -> bool:
     """Returns True if the results of `op` are the same in all threads whose operands are."""
-    if isinstance(op, ReadSpecialOp):
+    if type(op) is ReadSpecialOp:
         return op.register.data not in _OF_THREADS
     return isinstance(op, PureInstruction)
 

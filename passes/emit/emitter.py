@@ -9,6 +9,7 @@ from typing import TypeVar
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -25,8 +26,24 @@ def erase(op: Operation) -> None:
     """Takes an operation, whose results nothing uses any more, out of its block."""
     op.detach()
     op.drop_all_references()
-    if any(result.first_use is not None for result in op.results):
-        op.erase(drop_references=False)  # which says whose results are used
+    for result in op.results:
+        if result.first_use is not None:
+            op.erase(drop_references=False)  # which says whose results are used
+
+
+def replace_uses(value: SSAValue, by: SSAValue) -> None:
+    """As `value.replace_all_uses_with(by)`, which looks at all operands of each user several times."""
+    if by is value:
+        return
+    for use in tuple(value.uses):
+        op, index = use.operation, use.index
+        operands = [*op._operands]  # pyright: ignore[reportPrivateUsage]
+        operands[index] = by
+        op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage]
+        value.remove_use(use)
+        by.add_use(use)
+    if by.name_hint is None:
+        by.name_hint = value.name_hint
 
 
 def bit_pattern(value: int, width: int) -> IntegerAttr[IntegerType]:
@@ -72,10 +89,14 @@ class Emitter:
         op.location = self.location
         if (replaced := self._replaced) is not None and replaced.name == op.name:
             op.attributes = replaced.attributes | op.attributes
-        if self.point.insert_before is None:
-            self.point.block.add_op(op)
+        block, behind = self.point.block, self.point.insert_before
+        if behind is None:
+            block.add_op(op)
+        elif op.regions or op.parent is not None or behind.parent is not block or behind.prev_op is None:
+            block.insert_op_before(op, behind)
         else:
-            self.point.block.insert_op_before(op, self.point.insert_before)
+            op.parent = block
+            behind._insert_prev_op(op)  # pyright: ignore[reportPrivateUsage]
         return op
 
     def value(self, op: Operation) -> SSAValue:

@@ -38,11 +38,12 @@ class _Bytes:
 
     @staticmethod
     def of(op: Operation) -> _Bytes:
-        return _Bytes(op, tuple(type_ == _BYTE for type_ in op.operand_types), _BYTE in op.result_types)
+        return _Bytes(op, tuple(map(_is_byte, op.operands)), any(map(_is_byte, op.results)))
 
-    @property
-    def any(self) -> bool:
-        return self.result or any(self.operands)
+
+def _is_byte(value: SSAValue) -> bool:
+    type_ = value.type
+    return type(type_) is IntegerType and type_.width.data == 8 and type_ == _BYTE
 
 
 def widen_bytes(entry: EntryOp) -> None:
@@ -51,11 +52,15 @@ def widen_bytes(entry: EntryOp) -> None:
 
     Operations of `arith` on i8 are done in i32, on operands that are extended as the operation reads them.
     """
-    found = [bytes_ for op in entry.walk() if op.name.startswith("arith.") and (bytes_ := _Bytes.of(op)).any]
+    found = [
+        _Bytes.of(op)
+        for op in entry.walk()
+        if op.name.startswith("arith.") and any(map(_is_byte, (*op.operands, *op.results)))
+    ]
     for block in entry.walk_blocks():
         for values in (block.args, *(op.results for op in block.ops)):
             for value in tuple(values):
-                if value.type == _BYTE:
+                if _is_byte(value):
                     Rewriter.replace_value_with_new_type(value, i16)
     for bytes_ in found:
         _widen(bytes_)

@@ -169,14 +169,15 @@ def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
 
     Raises LocatedError where something else could read the operand after it is overwritten.
     """
-    for one in in_place_operands(entry):
+    found = list(in_place_operands(entry))
+    for one in found:
         if one.problem is not None:
             raise StageError(
                 one.op,
                 f"expected accumulators that '{one.op.name}' can overwrite, found {one.problem}; "
                 "tirx-copy-accumulators copies it",
             )
-    return shared_registers(entry)
+    return shared_registers(entry, found)
 
 
 def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:
@@ -253,15 +254,15 @@ class _Names:
     def __call__(self, value: SSAValue) -> str:
         name = self.registers.get(value)
         if name is None:
-            root = value
-            while root in self.in_place:
-                root = self.in_place[root]
-            name = self.registers[root] = self.registers.get(root) or self._fresh(root.type, root)
+            if value in self.in_place:
+                name = self(self.in_place[value])
+            else:
+                name = self._fresh(value.type, value)
             self.registers[value] = name
         return name
 
     def imm(self, value: SSAValue) -> str:
-        return literal(value.owner.value) if isinstance(value.owner, ConstantOp) else self(value)
+        return literal(op.value) if type(op := value.owner) is ConstantOp else self(value)
 
     def label(self, stem: str) -> str:
         return f"${stem}{self._count(stem)}"

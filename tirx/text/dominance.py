@@ -17,14 +17,15 @@ class Dominance:
     """
 
     def __init__(self) -> None:
-        self._positions: dict[Block, dict[Operation, int]] = {}
+        self._positions: dict[Block, dict[int, int]] = {}
+        """Block -> the identity of each operation of it -> its position."""
         self._trees: dict[Region, Dominators] = {}
 
     def _is_before(self, a: Operation, b: Operation, block: Block) -> bool:
         positions = self._positions.get(block)
         if positions is None:
-            positions = self._positions[block] = {op: i for i, op in enumerate(block.ops)}
-        return positions[a] < positions[b]
+            positions = self._positions[block] = {id(op): i for i, op in enumerate(block.ops)}
+        return positions[id(a)] < positions[id(b)]
 
     def _dominates(self, a: Block, b: Block, region: Region) -> bool:
         """Returns True if every path from the entry to `b` goes through `a`, or none leads to `b`."""

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
-from xdsl.ir import BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import BlockArgument, ErasedSSAValue, Operation, OpResult, Region, SSAValue
 from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, in_stage
-from tirx.dialects.nesting import ancestors
+from tirx.dialects.nesting import ancestors, walk
 from tirx.passes import PASS_SUMMARIES
 from tirx.rules import DefinitionError, DominanceError, invalid
 from tirx.text.dominance import Dominance
@@ -45,7 +45,11 @@ def _verify_structure(op: Operation) -> None:
                 block.verify()
     block = op.parent
     region = None if block is None else block.parent
-    if block is None or region is None or block.last_op is not op or region.first_block is region.last_block:
+    if block is None or region is None:
+        op.verify(verify_nested_ops=False)
+    elif block.last_op is not op and not op._successors:  # pyright: ignore[reportPrivateUsage]
+        op.verify_()  # its place is not one of those that `Operation.verify` looks at
+    elif region.first_block is region.last_block:
         op.verify(verify_nested_ops=False)
     else:
         _verify_end(op, region)
@@ -72,7 +76,7 @@ def _definition(value: SSAValue) -> FileLineColLoc | None:
 
 def _verify_operands(op: Operation, dominance: Dominance) -> None:
     for index, operand in enumerate(op.operands):
-        if type(operand) is ForwardDeclaredValue:
+        if type(operand) is ForwardDeclaredValue or type(operand) is ErasedSSAValue:
             raise DominanceError(op, f"use of operand #{index}, which no definition reaches")
         if dominance.is_defined_at(operand, op):
             continue
@@ -97,7 +101,7 @@ def verify_located(module: Operation) -> None:
     """
     dominance = Dominance()
     try:
-        for op in module.walk(region_first=True):
+        for op in walk(module, region_first=True):
             _verify_operation(op, dominance)
     except LocatedError:
         _raise_all(module, dominance)
@@ -117,7 +121,7 @@ def _raise_all(module: Operation, dominance: Dominance) -> None:
     errors = Errors()
     wrong: set[Operation] = set()
     around: set[Operation] = set()
-    for op in module.walk(region_first=True):
+    for op in walk(module, region_first=True):
         if op in around:
             continue
         with in_stage("verify"), errors.attempt():
