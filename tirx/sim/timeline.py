@@ -464,9 +464,10 @@ class _Clock(Monitor):
     def warpgroup_read(self, rank: int, region: Region, threads: Array, what: str) -> None:
         self._reads.append((rank, "shared", region.first))
 
-    def warpgroup_read_done(self, thread: int, instant: int, observers: int) -> None:
-        lane = self._units.get((thread // WARP // self._warps, "tensor core"))
-        self._wait(np.array([observers]), instant, None if lane is None else (lane, instant))
+    def warpgroup_reads_done(self, done: Sequence[tuple[int, int, int]]) -> None:
+        for thread, instant, observers in done:
+            lane = self._units.get((thread // WARP // self._warps, "tensor core"))
+            self._wait(np.array([observers]), instant, None if lane is None else (lane, instant))
 
     def committed(self, thread: int) -> Snapshot:
         rank = thread // WARP // self._warps

@@ -135,15 +135,15 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
     for part in parts:
         part.wait, part.defers = None, True
     wide.defers = True
+    ticks = [part.cta.monitor.tick for part in parts] if launch.checks else []
     watched = [index for index, part in enumerate(parts) if part.cta.diverged]
     executed, apart = 0, False
     op = code[pc]
     try:
         while executed < limit and not apart:
             op, mask = code[pc], wide.mask
-            if launch.checks:
-                for part in parts:
-                    part.cta.monitor.tick()
+            for tick in ticks:
+                tick()
             if wide.deferred is not None and (op.rows is None or not op.rows.isdisjoint(wide.deferred.rows)):
                 wide.finish_deferred()
             if op.guard is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -242,11 +243,11 @@ class Checker(Monitor):
     def warpgroup_read(self, rank: int, region: Region, threads: Array, what: str) -> None:
         self._shared[rank].async_read(region, threads, what, Row.WARPGROUP_READ)
 
-    def warpgroup_read_done(self, thread: int, instant: int, observers: int) -> None:
-        # Every thread of the warp knows it.
-        lanes = np.arange(observers, observers + _WARP)
+    def warpgroup_reads_done(self, done: Sequence[tuple[int, int, int]]) -> None:
         known = self._clocks.known[Row.WARPGROUP_READ]
-        known[lanes, thread] = np.maximum(known[lanes, thread], instant)
+        for thread, instant, observers in done:
+            own = known[observers : observers + _WARP, thread]
+            np.maximum(own, instant, out=own)
 
     def exited(self, rank: int) -> None:
         self._lifetimes.exit(rank)

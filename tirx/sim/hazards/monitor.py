@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -227,8 +227,11 @@ class Monitor:
     def warpgroup_read(self, rank: int, region: Region, threads: Array, what: str) -> None:
         """Bytes are read by wgmma.mma_async of several warps; `threads` are their first ones."""
 
-    def warpgroup_read_done(self, thread: int, instant: int, observers: int) -> None:
-        """The wgmma.mma_async of the warp of `thread` until `instant` have completed; so the warp `observers` knows."""
+    def warpgroup_reads_done(self, done: Sequence[tuple[int, int, int]]) -> None:
+        """
+        Notes that wgmma.mma_async have completed. For each (thread, instant, observers): those of the warp of `thread`
+        until `instant`, which the warp of `observers` knows.
+        """
 
     def exited(self, rank: int) -> None:
         """The last thread of a CTA has exited."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -30,12 +30,14 @@ _QUERIES = frozenset(("knows", "shared_undefined", "shared_writes", "shared_writ
 _EVENTS = (
     *("release", "acquire", "relaxed", "acquire_relaxed", "join", "proxy_fence", "loads_returned", "mbarrier_fence"),
     *("fence", "shared_load", "shared_forget", "shared_atomic", "ordered_access", "copy_async"),
-    *("copies_waited", "mark", "mbarrier_init", "mbarrier_inval", "mbarrier_use", "mbarrier_uses", "async_read"),
+    *("copies_waited", "mbarrier_init", "mbarrier_inval", "mbarrier_use", "mbarrier_uses", "async_read"),
     *("async_write", "swizzled_write", "async_update", "deferred_store", "bulk_completed", "bulk_reads_done"),
-    *("warpgroup_read", "warpgroup_read_done", "exited", "commit_arrives", "committed", "tensor_allocated"),
+    *("warpgroup_read", "warpgroup_reads_done", "exited", "commit_arrives", "committed", "tensor_allocated"),
     *("tensor_freed", "tensor_load", "tensor_store", "tensor_async_read", "tensor_async_write", "tensor_fence_before"),
     *("tensor_fence_after", "tensor_waited", *_QUERIES),
 )
+# Of an event: name, arguments, options, ticks and tolerant.
+_Call: TypeAlias = tuple[str, tuple[object, ...], dict[str, Any], bool, bool]
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +54,9 @@ class _Event:
     ticks: bool
     tolerant: bool
     result: object = None
+    instant: int = 0  # of the checker
     size: int = 0  # bytes
+    marks: tuple[object, ...] = ()  # the arguments as they are compared: small arrays as bytes
 
     def tell(self, checker: Checker) -> object:
         """Tells a checker of the event. Returns its answer."""
@@ -61,20 +65,21 @@ class _Event:
         checker.tolerant = self.tolerant
         return getattr(checker, self.name)(*self.arguments, **self.options)
 
-    def is_like(self, other: _Event) -> bool:
+    def is_like(
+        self, name: str, arguments: tuple[object, ...], options: dict[str, Any], ticks: bool, tolerant: bool
+    ) -> bool:
         """Returns True if the event of another cluster is the same as this one, which has been recorded."""
-        return (
-            self.name == other.name
-            and self.ticks is other.ticks
-            and self.tolerant is other.tolerant
-            and len(self.arguments) == len(other.arguments)
-            and all(map(_is_same, self.arguments, other.arguments))
-            and self.options == other.options
-        )
+        if self.name != name or self.ticks is not ticks or self.tolerant is not tolerant or self.options != options:
+            return False
+        for mark, found in zip(self.marks, arguments, strict=True):
+            if mark is not found and not _is_same(mark, found):
+                return False
+        return True
 
-    def keep(self, result: object) -> None:
-        """Makes the event independent of memory and registers."""
-        self.arguments, self.result = tuple(map(_kept, self.arguments)), result
+    def keep(self, result: object, instant: int) -> None:
+        """Adds what the checker says, and makes the event independent of memory and registers."""
+        self.arguments, self.result, self.instant = tuple(map(_kept, self.arguments)), result, instant
+        self.marks = tuple(map(_mark, self.arguments))
         self.size = _OVERHEAD + sum(_size(each) for each in (*self.arguments, result))
 
 
@@ -82,20 +87,20 @@ def _is_array(value: object) -> TypeGuard[Array]:
     return isinstance(value, np.ndarray)
 
 
-def _is_same(recorded: object, found: object) -> bool:
-    if recorded is found:
-        return True
-    if _is_array(recorded):
-        if not _is_array(found) or recorded.shape != found.shape:
-            return False
-        if recorded.nbytes <= _SMALL:
-            return recorded.tobytes() == found.tobytes()
-        return np.array_equal(recorded, found)
-    if isinstance(recorded, Region):
-        return isinstance(found, Region) and recorded.key == found.key
-    if isinstance(recorded, Stored):
-        return isinstance(found, Stored) and recorded.finds_as(found)
-    return recorded == found
+def _mark(argument: object) -> object:
+    return argument.tobytes() if _is_array(argument) and argument.ndim == 1 and argument.nbytes <= _SMALL else argument
+
+
+def _is_same(mark: object, found: object) -> bool:
+    if isinstance(mark, bytes):
+        return _is_array(found) and found.ndim == 1 and mark == found.tobytes()
+    if _is_array(mark):
+        return _is_array(found) and np.array_equal(mark, found)
+    if isinstance(mark, Region):
+        return isinstance(found, Region) and mark.key == found.key
+    if isinstance(mark, Stored):
+        return isinstance(found, Stored) and mark.finds_as(found)
+    return mark == found
 
 
 def _kept(argument: object) -> object:
@@ -143,10 +148,10 @@ class _History:
         _tell(checker, self.events[: number - self.first])
         return checker
 
-    def branch(self, number: int, event: _Event) -> _History:
-        """Returns the history that parts from this one with an event."""
+    def branch(self, number: int, call: _Call) -> _History:
+        """Returns the history that parts from this one with an event: that of another cluster, if it is the same."""
         for branch in self.branches.setdefault(number, []):
-            if branch.first <= number < branch.end and branch.events[number - branch.first].is_like(event):
+            if branch.first <= number < branch.end and branch.events[number - branch.first].is_like(*call):
                 return branch
         base = None if self._base is None else self._base.copy()
         made = _History(self._new, self.first, self.events[: number - self.first], base)
@@ -157,7 +162,7 @@ class _History:
         """Tells the checker of the next event, and records it."""
         if self.checker is None:
             self.checker = self.before(self.end)
-        event.keep(event.tell(self.checker))
+        event.keep(event.tell(self.checker), self.checker.mark())
         self.events.append(event)
         self._own += event.size
         if self._own > self._limit:
@@ -206,6 +211,7 @@ class ClusterChecker(Monitor):
     def __init__(self, history: _History):
         self._history = history
         self._ticks = False
+        self._instant = 1
         self.number = 0
         history.members.add(self)
 
@@ -227,28 +233,33 @@ class ClusterChecker(Monitor):
             stored.refuse_clash()
         self.hear("shared_store", (rank, offsets, stored, threads, strong), {})
 
+    def mark(self) -> int:
+        return self.hear("mark", (), {}) if self._ticks else self._instant
+
     def hear(self, name: str, arguments: tuple[object, ...], options: dict[str, Any]) -> Any:
         """Returns the answer of the checker to an event."""
-        is_query = name in _QUERIES
-        event = _Event(name, arguments, options, self._ticks and not is_query, self.tolerant)
-        history = self._history
-        while self.number < history.end:
-            recorded = history.events[self.number - history.first]
-            if recorded.is_like(event):
+        history, ticks = self._history, self._ticks and name not in _QUERIES
+        call = (name, arguments, options, ticks, self.tolerant)
+        while True:
+            place = self.number - history.first
+            if place == len(history.events):
+                event = _Event(*call)
+                history.add(event)
                 break
-            if recorded.name not in _QUERIES:
-                self._leave()
-                self._history = history = history.branch(self.number, event)
-                history.members.add(self)
+            event = history.events[place]
+            if event.is_like(*call):
+                break
+            if event.name in _QUERIES:
+                self.number += 1
                 continue
-            self.number += 1
-        else:
-            history.add(event)
-            recorded = event
+            self._leave()
+            self._history = history = history.branch(self.number, call)
+            history.members.add(self)
         self.number += 1
-        if not is_query:
+        self._instant = event.instant
+        if ticks:
             self._ticks = False
-        return recorded.result
+        return event.result
 
 
 def _told(name: str) -> Callable[..., Any]:

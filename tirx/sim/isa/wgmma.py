@@ -8,7 +8,7 @@ and all of B. What the others of the warpgroup must not do meanwhile is the busi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -102,6 +102,7 @@ def _wait(decoder: Decoder) -> Step:
     def step(group: ThreadGroup, mask: Mask) -> None:
         cta = group.cta
         cta.require_converged(group, mask, "wgmma.wait_group")
+        reads: list[tuple[int, int, int]] = []
         for index in range(group.warps):
             warp = group.warp + index
             done = cta.warpgroup_products[warp].wait(pending)
@@ -109,26 +110,26 @@ def _wait(decoder: Decoder) -> Step:
                 own = group.states[:, index * WARP : (index + 1) * WARP]
                 own[sorted(done.registers)] = RegisterState.DEFINED
             own = cta.first_thread + warp * WARP
-            cta.monitor.warpgroup_read_done(own, done.instant, own)
+            reads.append((own, done.instant, own))
             if cta.launch.checks and not cta.launch.strict:
-                _wait_for_others(cta, warp)
+                reads += _of_others(cta, warp)
+        cta.monitor.warpgroup_reads_done(tuple(reads))
 
     return step
 
 
-def _wait_for_others(cta: Cta, warp: int) -> None:
+def _of_others(cta: Cta, warp: int) -> Iterator[tuple[int, int, int]]:
     """
-    Marks the products of the other warps of the warpgroup as complete for a warp that waited for its own.
+    Yields the products of the other warps of the warpgroup that are complete for a warp that waited for its own.
 
     By the letter of the ISA a wait speaks for its own warp only.
     """
     count = cta.warpgroup_products[warp].completed
-    observers = cta.first_thread + warp * WARP
     first = warp // _WARPGROUP * _WARPGROUP
     for other in range(first, min(first + _WARPGROUP, len(cta.warpgroup_products))):
         instant = cta.warpgroup_products[other].instant_of(count)
         if other != warp and instant:
-            cta.monitor.warpgroup_read_done(cta.first_thread + other * WARP, instant, observers)
+            yield cta.first_thread + other * WARP, instant, cta.first_thread + warp * WARP
 
 
 @dataclass(frozen=True, slots=True)
