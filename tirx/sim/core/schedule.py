@@ -8,7 +8,8 @@ from itertools import islice
 import numpy as np
 
 from tirx.sim.core.cta import Cluster, Cta, ThreadGroup
-from tirx.sim.core.execute import join_warps, merge_splits, release_arrived, run_group, run_wide
+from tirx.sim.core.execute import join_warps, merge_splits, release_arrived, run_group
+from tirx.sim.core.execute_wide import run_wide
 from tirx.sim.core.launch import Launch
 from tirx.sim.core.observer import Observer
 from tirx.sim.core.types import WARP
