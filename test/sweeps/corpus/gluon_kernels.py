@@ -16,7 +16,7 @@ from triton.experimental.gluon._runtime import GluonASTSource
 from triton.experimental.gluon.language.nvidia import blackwell, hopper
 from triton.experimental.gluon.language.nvidia.ampere import async_copy
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma
-from triton_kernels import Block, _aligned, _type_of, launch
+from triton_build import Block, is_aligned, launch, type_of
 
 CASES: list[Case] = []
 _TARGETS = {80: "sm_80", 90: "sm_90a", 100: "sm_100a"}
@@ -30,13 +30,13 @@ def case(uses: str, *targets: int, **options: Any):
                 function, grid, values, constants, results = make()
                 signature: dict[str, str] = {}
                 for name, value in values.items():
-                    text = _type_of(value)
+                    text = type_of(value)
                     if isinstance(value, Block):
                         bits = value.array.itemsize * 8
                         layout = gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=bits, rank=2)
                         text = f"{text[:-1]},{layout!r}>"
                     signature[name] = text
-                attributes = {(i,): [["tt.divisibility", 16]] for i, v in enumerate(values.values()) if _aligned(v)}
+                attributes = {(i,): [["tt.divisibility", 16]] for i, v in enumerate(values.values()) if is_aligned(v)}
                 source = GluonASTSource(
                     function, {**signature, **dict.fromkeys(constants, "constexpr")}, constants, attributes
                 )
