@@ -5,7 +5,8 @@ Kernels that Triton, Gluon, CuTe DSL, TileLang and nvcc compile from the sources
     python test/sweeps/corpus [--only TEXT] [--save FOLDER] [--pack FILE] [--table]
 
 Every kernel runs with `check="hardware"` and has to give what numpy gives. No GPU is needed. `--save` writes the PTX;
-`--table` prints the rows of docs/corpus.md. The exit code is the number of kernels that fail.
+`--table` prints the rows of docs/corpus.md. The exit code is the number of kernels that fail, and of producers that are
+not installed.
 """
 
 # pyright: basic
@@ -18,9 +19,34 @@ import sys
 import time
 import traceback
 from pathlib import Path
+from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 _PRODUCERS = ("triton_kernels", "gluon_kernels", "cute_kernels", "tilelang_kernels", "cuda_kernels")
+_RULES = (
+    "fence.mbarrier_init",
+    "fence.proxy.async behind reads",
+    "fence.proxy.async between writes",
+    "tcgen05.fence",
+    "tcgen05.wait::ld",
+    "bar.warp.sync",
+)
+"""Rules of warnings, which the table names by their number, from 1."""
+
+
+def print_table(rows: list[tuple[Any, list[str]]]) -> None:
+    """A row for each kernel, with all targets and the rules that warn on some of them."""
+    kernels: dict[tuple[str, str, str], tuple[list[str], set[str]]] = {}
+    for case, warnings in rows:
+        targets, rules = kernels.setdefault((case.producer, case.name, case.uses), ([], set()))
+        targets.append(case.target)
+        rules.update(warnings)
+    print("\n| producer | kernel | uses | targets | warnings |\n|---|---|---|---|---|")
+    for (producer, name, uses), (targets, rules) in kernels.items():
+        numbers = " ".join(
+            [*(str(i) for i, rule in enumerate(_RULES, 1) if rule in rules), *sorted(rules - set(_RULES))]
+        )
+        print(f"| {producer} | {name} | {uses} | {', '.join(targets)} | {numbers} |")
 
 
 def main() -> int:
@@ -36,7 +62,13 @@ def main() -> int:
 
     rows, failed, packed = [], 0, []
     for module in flags.producer or _PRODUCERS:
-        for case in importlib.import_module(module).CASES:
+        try:
+            cases = importlib.import_module(module).CASES
+        except ModuleNotFoundError as error:
+            failed += 1
+            print(f"{module}: {error}", flush=True)
+            continue
+        for case in cases:
             if not any(part in case.title for part in flags.only.split(",")):
                 continue
             start = time.process_time()
@@ -62,9 +94,7 @@ def main() -> int:
     if flags.pack:
         write(packed, flags.pack)
     if flags.table:
-        print("\n| producer | kernel | target | uses | warnings |\n|---|---|---|---|---|")
-        for case, warnings in rows:
-            print(f"| {case.producer} | {case.name} | {case.target} | {case.uses} | {', '.join(warnings)} |")
+        print_table(rows)
     print(f"{len(rows)} of {len(rows) + failed} kernels run and equal numpy", file=sys.stderr)
     return failed
 
