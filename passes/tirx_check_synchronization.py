@@ -28,13 +28,17 @@ class TirxCheckSynchronizationPass(ModulePass):
       tcgen05.fence::after_thread_sync (9.7.16.6.3), and is given back when all are done with it, and always;
     - shared memory goes from the generic to the async proxy with fence.proxy.async, on either side of the
       synchronisation, and is written again after what reads it (9.7.9.25.2, "Async Proxy");
-    - bulk copies announce their bytes and are waited for, mbarriers are initialised before they are used;
+    - bulk copies announce their bytes and are waited for, mbarriers are initialised before they are used, those of the
+      slots of a ring one by one;
     - shared and global memory goes from one thread of the block to another with a barrier.
 
-    Errors are certain: every reported kernel is wrong. Let through is what cannot be known here: addresses that are
-    loaded or depend on loops (the stages of a ring), threads that loaded values choose, what all threads synchronise in
-    some turns of a loop only, blocks of more than one dimension, memory of other blocks, and what bulk copies touch
-    behind their first 16 bytes.
+    An operand that was written with another swizzle than its matrix descriptor reads it with is a warning, where bulk
+    tensor copies or stores at known addresses write it.
+
+    Errors are certain: every reported kernel is wrong, if its loops run often enough to come to all slots of a ring.
+    Let through is what cannot be known here: addresses that are loaded or depend on loops (the stages of a ring),
+    threads that loaded values choose, what all threads synchronise in some turns of a loop only, blocks of more than
+    one dimension, memory of other blocks, and what bulk copies touch behind their first 16 bytes.
     Two accesses are only compared where a path through the kernel leads from one to the other: not those of warps with
     parts of their own, between their meetings.
     """

@@ -273,7 +273,14 @@ def wants_remarks() -> bool:
     return _wants_remarks.get()
 
 
-WARNINGS = ("aliased-elements", "different-sizes", "emulated-instruction", "never-runs", "overlapping-views")
+WARNINGS = (
+    "aliased-elements",
+    "different-sizes",
+    "emulated-instruction",
+    "never-runs",
+    "operand-pattern",
+    "overlapping-views",
+)
 """The names of warnings, as `-Wno-NAME` takes them; `tirx/text/rules.md` says what each is about."""
 
 

@@ -21,6 +21,7 @@ from tirx.dialects.ptx.effects import (
     MbarrierInvalidate,
     MbarrierTransaction,
     MbarrierWait,
+    MemoryAccess,
     ProxyFence,
     Synchronization,
     TensorCommit,
@@ -101,6 +102,8 @@ class OrderingAnalysis:
         self.entry = entry
         self.flow = ThreadFlow(entry)
         self.accesses = AccessTable()
+        self.stated: dict[Operation, MemoryAccess] = {}
+        """What instructions state of the memory that they access."""
         self._accesses: dict[Operation, Access] = {}
         self._synchronizations: dict[Operation, Synchronization] = {}
         self.latest: dict[Access, Operation] = {}
@@ -154,6 +157,7 @@ class OrderingAnalysis:
                 case _:
                     pass
         if effects.access is not None:
+            self.stated[op] = effects.access
             if effects.access.barrier is not None and not effects.access.kind.is_in_order:
                 self.mbarriers[op] = effects.access.barrier
             self.has_proxies |= not effects.access.kind.is_generic

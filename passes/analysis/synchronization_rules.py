@@ -17,12 +17,15 @@ from tirx.dialects.ptx.effects import (
     Synchronization,
     TensorCommit,
 )
+from tirx.dialects.ptx.mbarrier import MbarrierInitOp
 from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05DeallocOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
 from tirx.layout.axis import WARP_SIZE
+from tirx.passes.analysis.counters import Counters, Taken
 from tirx.passes.analysis.in_place import passed_values, shared_registers
 from tirx.passes.analysis.memory_accesses import Access, Footprint, meet
+from tirx.passes.analysis.operand_patterns import warn_of_patterns
 from tirx.passes.analysis.orderings import Barrier, Committed, Ordering, OrderingState, State
 from tirx.passes.analysis.synchronization import OrderingAnalysis
 from tirx.passes.analysis.thread_flow import ActiveThreads, Decision, Edge, ThreadFlow
@@ -50,6 +53,16 @@ def check_synchronization(entry: EntryOp) -> None:
     _check_deallocations(analysis.flow)
     checker.check_announced()
     analysis.visit(checker.check)
+    counters = Counters()
+    checker.check_initialised(counters)
+    warn_of_patterns(analysis, counters)
+
+
+def _places(taken: Taken) -> list[tuple[object, int]]:
+    """Bytes of allocations. All dynamic shared memory begins at the same address."""
+    allocation = taken.allocation
+    key = "dynamic" if allocation is not None and allocation.dynamic is not None else allocation
+    return [(key, number) for number in taken.numbers.tolist()]
 
 
 class _Checker:
@@ -104,6 +117,27 @@ class _Checker:
         completion = COMPLETIONS[before.kind]
         source = _ORDER if before.kind.is_tcgen05 else _PROXY
         return self._missing(completion.by, before, op, use, completion.fix, source)
+
+    def check_initialised(self, counters: Counters) -> None:
+        """What is used as an mbarrier is initialised somewhere, the slots of rings one by one."""
+        initialised = set[tuple[object, int]]()
+        for op in self._analysis.entry.walk():
+            if isinstance(op, MbarrierInitOp):
+                if (taken := counters.taken(op.barrier)) is None:
+                    return
+                initialised.update(_places(taken))
+        for op, address in self._analysis.mbarriers.items():
+            taken = counters.taken(address)
+            if taken is None or taken.allocation is None:
+                continue
+            missing = next((place for place in _places(taken) if place not in initialised), None)
+            if missing is not None:
+                raise SynchronizationError(
+                    op,
+                    f"expected mbarrier.init of the mbarrier at byte {missing[1]} of '{taken.allocation.symbol.data}', "
+                    "found none; put ptx.mbarrier.init at the start of the kernel, and ptx.bar.sync 0 behind it "
+                    '(PTX ISA, "mbarrier.init")',
+                )
 
     def check_announced(self) -> None:
         """A wait for a bulk copy waits for its bytes only if they are announced."""

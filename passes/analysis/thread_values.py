@@ -136,7 +136,7 @@ def _is_integer(type_: Attribute) -> bool:
     return type(type_) is IntegerType and type_.width.data in _WIDTHS and type_ in _INTEGERS
 
 
-def _wrapped(numbers: Numbers, type_: Attribute) -> Numbers:
+def wrapped(numbers: Numbers, type_: Attribute) -> Numbers:
     """The signed reading of the bits that a register of this type keeps."""
     match width(type_):
         case 1:
@@ -232,7 +232,7 @@ class ThreadValues:
 
     def _block_arguments(self, block: Block) -> None:
         for argument in block.args:
-            sources = [self.get(value) for value in _incoming(block, argument)]
+            sources = [self.get(value) for value in incoming(block, argument)]
             first = sources[0] if sources else None
             if first is not None and all(
                 s is not None and s.symbols == first.symbols and np.array_equal(s.numbers, first.numbers)
@@ -251,7 +251,7 @@ class ThreadValues:
                 if not _is_uniform_source(op) or not all(operand.is_uniform for operand in known):
                     return
                 value = self._symbol("value", result)
-        self._values[result] = ThreadValue(value.symbols, _wrapped(value.numbers, result.type))
+        self._values[result] = ThreadValue(value.symbols, wrapped(value.numbers, result.type))
 
     def _bound(self, op: AndOp, result: SSAValue) -> None:
         """The `and` of two predicates holds in no more threads than the one that differs between them."""
@@ -296,39 +296,8 @@ class ThreadValues:
     def _computed(self, op: Operation, operands: list[ThreadValue]) -> ThreadValue | None:
         if any(not operand.is_known for operand in operands):
             return self._of_symbols(op, operands)
-        numbers = [operand.numbers for operand in operands]
-        match op, numbers:
-            case AddOp(), [a, b]:
-                found = a + b
-            case SubOp(), [a, b]:
-                found = a - b
-            case MadLoOp(), [a, b, c]:
-                found = a * b + c
-            case NotOp(), [a]:
-                found = 1 - a if op.result.type == i1 else ~a
-            case CvtOp(), [a]:
-                found = _unsigned(a, op.operand) if op.unsigned is not None and op.result.type == i64 else a
-            case MulWideOp(), [a, b]:
-                found = _unsigned(a, op.lhs) * _unsigned(b, op.rhs) if op.unsigned is not None else a * b
-            case SetpOp(), [a, b] if (compare := _COMPARE.get(op.comparison.data)) is not None:
-                if op.unsigned is not None:
-                    a, b = _unsigned(a, op.lhs), _unsigned(b, op.rhs)
-                    if (a < 0).any() or (b < 0).any():
-                        return None
-                found = np.asarray(compare(a, b), np.int64)
-            case SelpOp(), [condition, a, b]:
-                found = np.where(condition != 0, a, b)
-            case _, [a, b] if (function := _BINARY.get(type(op))) is not None:
-                if isinstance(op, ShrOp) and op.unsigned is not None and ((a := _unsigned(a, op.value)) < 0).any():
-                    return None
-                if isinstance(op, ShlOp | ShrOp) and ((b < 0) | (b >= width(op.result.type))).any():
-                    return None
-                if isinstance(op, _NOT_NEGATIVE) and ((a < 0) | (b <= 0)).any():
-                    return None
-                found = function(a, b)
-            case _:
-                return None
-        return ThreadValue((), found)
+        found = arithmetic(op, [operand.numbers for operand in operands])
+        return None if found is None else ThreadValue((), found)
 
     def _of_symbols(self, op: Operation, operands: list[ThreadValue]) -> ThreadValue | None:
         """Sums, and what makes a matrix descriptor of an address."""
@@ -359,6 +328,42 @@ class ThreadValues:
                 return None
 
 
+def arithmetic(op: Operation, numbers: list[Numbers]) -> Numbers | None:
+    """Computes an operation on integers, number by number, before they are `wrapped`. None if it does not say what."""
+    match op, numbers:
+        case AddOp(), [a, b]:
+            found = a + b
+        case SubOp(), [a, b]:
+            found = a - b
+        case MadLoOp(), [a, b, c]:
+            found = a * b + c
+        case NotOp(), [a]:
+            found = 1 - a if op.result.type == i1 else ~a
+        case CvtOp(), [a]:
+            found = _unsigned(a, op.operand) if op.unsigned is not None and op.result.type == i64 else a
+        case MulWideOp(), [a, b]:
+            found = _unsigned(a, op.lhs) * _unsigned(b, op.rhs) if op.unsigned is not None else a * b
+        case SetpOp(), [a, b] if (compare := _COMPARE.get(op.comparison.data)) is not None:
+            if op.unsigned is not None:
+                a, b = _unsigned(a, op.lhs), _unsigned(b, op.rhs)
+                if (a < 0).any() or (b < 0).any():
+                    return None
+            found = np.asarray(compare(a, b), np.int64)
+        case SelpOp(), [condition, a, b]:
+            found = np.where(condition != 0, a, b)
+        case _, [a, b] if (function := _BINARY.get(type(op))) is not None:
+            if isinstance(op, ShrOp) and op.unsigned is not None and ((a := _unsigned(a, op.value)) < 0).any():
+                return None
+            if isinstance(op, ShlOp | ShrOp) and ((b < 0) | (b >= width(op.result.type))).any():
+                return None
+            if isinstance(op, _NOT_NEGATIVE) and ((a < 0) | (b <= 0)).any():
+                return None
+            found = function(a, b)
+        case _:
+            return None
+    return found
+
+
 def _sum(a: tuple[Symbol, ...], b: tuple[Symbol, ...]) -> tuple[Symbol, ...]:
     return tuple(sorted((*a, *b), key=lambda s: (s.kind, id(s.key)))) if a and b else a or b
 
@@ -378,7 +383,7 @@ def _is_uniform_source(op: Operation) -> bool:
     return isinstance(op, PureInstruction)
 
 
-def _incoming(block: Block, argument: BlockArgument) -> list[SSAValue]:
+def incoming(block: Block, argument: BlockArgument) -> list[SSAValue]:
     """The values that branches pass for an argument of a block."""
     found: list[SSAValue] = []
     for use in block.uses:

@@ -113,6 +113,8 @@ ptx.entry @through_an_mbarrier(a : u64 ptr) target("sm_90") reqntid(128) {
   %4 = ptx.constant 4 : i32
   %offset = ptx.shl %tid, %4 : i32
   %own = ptx.add %tile, %offset : i32
+  ptx.mbarrier.init %bar, 128
+  ptx.bar.sync 0
   ptx.cp.async "cg" %own, %a bytes 16
   ptx.cp.async.mbarrier.arrive noinc %bar
   ptx.mbarrier.wait_parity %bar, %0

@@ -349,6 +349,10 @@ ptx.entry @same_branch_twice(t : u32, a : u64) target("sm_100a") reqntid(128) {
   %done = ptx.shared_alloc @done bytes 8 align 8
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
+  ptx.mbarrier.init %bar, 1
+  ptx.mbarrier.init %done, 1
+  ptx.fence.mbarrier_init
+  ptx.bar.sync 0
   ptx.cond_bra %leader, ^issue, ^issued
 ^issue:
   ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64

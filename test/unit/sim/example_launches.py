@@ -176,7 +176,7 @@ def _f16_out(m: int, n: int, k: int) -> Callable[[np.random.Generator, Numbers],
     return make
 
 
-def _tiles(rows: int, columns: int, steps: int, tile: tuple[int, int], n: int) -> Callable[..., Launch]:
+def tiles(rows: int, columns: int, steps: int, tile: tuple[int, int], n: int) -> Callable[..., Launch]:
     """`rows` by `columns` tiles of D, which has n columns, that blocks go through; `steps` of 64 columns of A and B."""
 
     def make(rng: np.random.Generator, numbers: Numbers) -> Launch:
@@ -242,9 +242,9 @@ LAUNCHES = {
     "sparse_gemm": Example(_sparse, some=(2, 2), tile=(128, 128)),
     "tf32_mn_major": Example(_tf32_mn_major, some=(2, 1), tile=(128, 128)),
     "ws_zero_columns": Example(_zero_columns),
-    "tcgen05_2cta_ring_gemm": Example(_tiles(1, 2, 3, (256, 128), 256)),
-    "wgmma_ring_gemm": Example(_tiles(2, 1, 3, (128, 256), 512)),
-    "wgmma_roles_gemm": Example(_tiles(2, 1, 3, (128, 256), 512)),
+    "tcgen05_2cta_ring_gemm": Example(tiles(1, 2, 3, (256, 128), 256)),
+    "wgmma_ring_gemm": Example(tiles(2, 1, 3, (128, 256), 512)),
+    "wgmma_roles_gemm": Example(tiles(2, 1, 3, (128, 256), 512)),
     "gemm_any_target": Example(arithmetic.bias_relu),
     "wgmma_any_size_gemm": Example(_f16_out(130, 40, 72)),
     "wgmma_batched_gemm": Example(_batched, some=(1, 2, 2), tile=(128, 256)),
