@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 
 from tirx.dialects.formula import Formula, FormulaAttr
+from tirx.rules import LaunchParameterError
 
 REQUIRES = "tirx.requires"
 """The attribute: a list of `[value, test, bound, message]`, value and bound formulas. Entries keep it."""
@@ -32,13 +33,15 @@ def add_requirement(op: Operation, requirement: Requirement) -> None:
 
 
 def requirements(op: Operation) -> tuple[Requirement, ...]:
-    """The requirements of a kernel or an entry. Raises ValueError for an attribute of another form."""
+    """The requirements of a kernel or an entry. Raises LocatedError for an attribute of another form."""
     attribute = op.attributes.get(REQUIRES)
     if attribute is None:
         return ()
     if not isinstance(attribute, ArrayAttr):
-        raise ValueError(f"expected {REQUIRES} as a list of [value, test, bound, message], found {attribute}")
-    return tuple(_requirement(each) for each in cast("ArrayAttr[Any]", attribute))
+        raise LaunchParameterError(
+            op, f"expected {REQUIRES} as a list of [value, test, bound, message], found {attribute}"
+        )
+    return tuple(_requirement(op, each) for each in cast("ArrayAttr[Any]", attribute))
 
 
 def _attribute(requirement: Requirement) -> Attribute:
@@ -52,7 +55,7 @@ def _attribute(requirement: Requirement) -> Attribute:
     )
 
 
-def _requirement(attribute: Any) -> Requirement:
+def _requirement(op: Operation, attribute: Any) -> Requirement:
     match attribute:
         case ArrayAttr(
             data=(
@@ -64,4 +67,4 @@ def _requirement(attribute: Any) -> Requirement:
         ):
             return Requirement(value, test, bound, message)
         case _:
-            raise ValueError(f"expected [value, test, bound, message] in {REQUIRES}, found {attribute}")
+            raise LaunchParameterError(op, f"expected [value, test, bound, message] in {REQUIRES}, found {attribute}")

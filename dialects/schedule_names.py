@@ -9,6 +9,8 @@ from typing import Any, Literal, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, StringAttr, i32
 from xdsl.ir import Attribute, Operation
 
+from tirx.rules import LaunchParameterError
+
 SCHEDULE = "tirx.schedule"
 """The attribute of kernels and entries that holds a `Schedule`."""
 
@@ -79,9 +81,12 @@ class Schedule:
 
     @staticmethod
     def of(op: Operation) -> Schedule:
-        """What is stored on a kernel or an entry; no roles and no rings if nothing is. Raises ValueError."""
+        """What is stored on a kernel or an entry; no roles and no rings if nothing is. Raises LocatedError."""
         stored = op.attributes.get(SCHEDULE)
-        return Schedule() if stored is None else Schedule.from_json(_plain(stored))
+        try:
+            return Schedule() if stored is None else Schedule.from_json(_plain(stored))
+        except ValueError as error:
+            raise LaunchParameterError(op, str(error)) from error
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Schedule:

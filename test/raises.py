@@ -5,7 +5,9 @@ With `TIRX_RAISES=directory` in the environment, `pytest` notes the statements t
 are compiled with a call in front of every `raise`. `python test/raises.py directory` compares them with the recorded
 list `test/raises.txt`, which may only shrink: a statement that no test executes and that is not on the list is an
 error. `--update` takes those off the list that a test executes, or that are gone. Statements are known by file,
-function and text, so that lines may move. Processes that tests start are not seen.
+function and text, so that lines may move. Indented lines of the list say why no test can execute the statement above.
+Processes that tests start are not seen. Not counted: `raise AssertionError`, which says what cannot happen, and `raise
+NotImplementedError`, which stands for the body of an abstract method.
 """
 
 from __future__ import annotations
@@ -41,13 +43,18 @@ def statements(source: str) -> Iterator[tuple[ast.Raise, str]]:
             inner = around
             if isinstance(child, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
                 inner = (*around, child.name)
-            if isinstance(child, ast.Raise):
+            if isinstance(child, ast.Raise) and not _is_statement_only(child):
                 name = f"{'.'.join(around)}: {' '.join(ast.unparse(child).split())[:_TEXT]}"
                 count[name] += 1
                 yield child, name if count[name] == 1 else f"{name} #{count[name]}"
             yield from walk(child, inner)
 
     yield from walk(ast.parse(source), ())
+
+
+def _is_statement_only(node: ast.Raise) -> bool:
+    called = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+    return isinstance(called, ast.Name) and called.id in ("AssertionError", "NotImplementedError")
 
 
 def sources() -> Iterator[tuple[str, Path]]:
@@ -60,7 +67,7 @@ def sources() -> Iterator[tuple[str, Path]]:
 
 
 def all_raises() -> set[str]:
-    """The key of every `raise`, as `file: function: text`."""
+    """The key of every `raise` that counts, as `file: function: text`."""
     return {f"{name}: {key}" for name, path in sources() for _, key in statements(path.read_text())}
 
 
@@ -71,8 +78,10 @@ class _Marked(ast.NodeTransformer):
         lines = {(node.lineno, node.col_offset): key for node, key in statements(source)}
         self._keys = {place: f"{file}: {key}" for place, key in lines.items()}
 
-    def visit_Raise(self, node: ast.Raise) -> list[ast.stmt]:
-        key = self._keys[node.lineno, node.col_offset]
+    def visit_Raise(self, node: ast.Raise) -> list[ast.stmt] | ast.Raise:
+        key = self._keys.get((node.lineno, node.col_offset))
+        if key is None:
+            return node
         call = ast.Expr(ast.Call(ast.Name(_HOOK, ast.Load()), [ast.Constant(key)], []))
         return [ast.fix_missing_locations(ast.copy_location(call, node)), node]
 
@@ -124,17 +133,25 @@ def executed(directory: Path) -> set[str]:
     return {line for path in directory.glob("*.txt") for line in path.read_text().splitlines()}
 
 
-def recorded() -> set[str]:
-    """The statements that are known to be executed by no test."""
-    return {line for line in RECORD.read_text().splitlines() if line} if RECORD.exists() else set()
+def recorded() -> dict[str, list[str]]:
+    """The statements that are known to be executed by no test, each with the lines that say why."""
+    found: dict[str, list[str]] = {}
+    key = ""
+    for line in RECORD.read_text().splitlines() if RECORD.exists() else []:
+        if line.startswith(" "):
+            found[key].append(line)
+        elif line:
+            found[key := line] = []
+    return found
 
 
 def compared(found: set[str], *, update: bool) -> int:
     """Prints what differs from the list; the exit code. With `update`, executed statements leave the list."""
     missing, known = all_raises() - found, recorded()
-    new, tested = sorted(missing - known), sorted(known - missing)
+    new, tested = sorted(missing - {*known}), sorted({*known} - missing)
     if update:
-        RECORD.write_text("".join(f"{key}\n" for key in sorted(missing & known if known else missing)))
+        kept = sorted(missing & {*known} if known else missing)
+        RECORD.write_text("".join(f"{line}\n" for key in kept for line in (key, *known.get(key, []))))
         print(f"{len(all_raises())} raise statements, {len(missing)} without a test")
         return 1 if known and new else 0
     for key in new:

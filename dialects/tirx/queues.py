@@ -239,7 +239,8 @@ class AwaitOp(IRDLOperation):
             raise QueueError("expected a pending tile, or a queue and how many groups may be pending")
         expected = None if self.value is None else PendingType.tile_of(self.value)
         if expected != (found := None if self.result is None else self.result.type):
-            raise QueueError(f"expected a result of type {expected}, found {found}")
+            of_type = "no result" if expected is None else f"a result of type {expected}"
+            raise QueueError(f"expected {of_type}, found {'none' if found is None else found}")
         if self.queue is not None and not self.queue.data.has_groups:
             names = ", ".join(queue for queue in Queue if queue.has_groups)
             raise QueueError(

@@ -20,6 +20,10 @@ class A:
     def g(self):
         raise ValueError("too small")
         raise ValueError("too small")
+
+    def h(self):
+        raise NotImplementedError
+        raise AssertionError("not here")
 """
 
 
@@ -38,13 +42,13 @@ def test_a_new_statement_without_a_test_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record = tmp_path / "raises.txt"
-    record.write_text("a: known\nb: tested\n")
+    record.write_text("a: known\n    because of this\nb: tested\n")
     monkeypatch.setattr(raises, "RECORD", record)
     monkeypatch.setattr(raises, "all_raises", lambda: {"a: known", "b: tested", "c: new"})
     assert raises.compared({"b: tested"}, update=False) == 1
     assert "no test executes: c: new" in capsys.readouterr().out
     assert raises.compared({"b: tested", "c: new"}, update=True) == 0
-    assert record.read_text() == "a: known\n"
+    assert record.read_text() == "a: known\n    because of this\n"
 
 
 def test_a_mutant_has_one_change() -> None:

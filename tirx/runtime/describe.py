@@ -52,10 +52,6 @@ def describe_entry(entry: EntryOp) -> Launch:
     """The launch descriptor of one entry. Raises LocatedError for a parameter that no launch could pass."""
     accesses = _accesses(entry)
     arguments = tuple(_argument(entry, param.data, accesses[param.data.name]) for param in entry.params)
-    try:
-        required = requirements(entry)
-    except ValueError as e:
-        raise LaunchParameterError(entry, str(e)) from e
     grid = None if entry.grid is None else _three([n.data for n in entry.grid])
     return Launch(
         entry=entry.sym_name.data,
@@ -66,7 +62,7 @@ def describe_entry(entry: EntryOp) -> Launch:
         dynamic_shared=0 if entry.dynamic_shared is None else entry.dynamic_shared.data,
         arguments=arguments,
         preconditions=(
-            *(Precondition(each.value, each.test, each.bound, each.message) for each in required),
+            *(Precondition(each.value, each.test, each.bound, each.message) for each in requirements(entry)),
             *(p for a in arguments if isinstance(a, TensorMapArgument) for p in _preconditions(a)),
         ),
         schedule=Schedule.of(entry),

@@ -196,8 +196,6 @@ class TensorMap:
         return self.box[0] * self.packing[1] // 16
 
     def _check_packing(self, bits: int, group: int) -> None:
-        if self.array.dtype.itemsize != 1:
-            raise SimError(f"tensor map: expected an array of bytes for .{self.element}, found {self.array.dtype}")
         if self.box[0] % 16:
             raise SimError(f"tensor map: expected groups of 16 elements of .{self.element}, found {self.box[0]}")
         if group != 16:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from tirx.sim import SimError, run
+import numpy as np
+import pytest
+from refusals import cases
+
+from tirx.sim import SimError, TensorMap, run
 
 _HEADER = ".version 9.0\n.target sm_100a\n.address_size 64\n"
 _MODULE = ".global .align 128 .b8 g[4096]; .const .b32 c[4];"
@@ -316,20 +320,7 @@ vprintf, (%d, %d); ret; }
 """
 
 
-def _cases(table: str) -> list[tuple[str, str]]:
-    """The texts and messages of a table, whose long lines are broken at spaces."""
-    found: list[tuple[list[str], list[str]]] = []
-    for line in table.strip().splitlines():
-        if line.startswith(" "):
-            found[-1][1].append(line.strip())
-        elif not found or found[-1][1]:
-            found.append(([line], []))
-        else:
-            found[-1][0].append(line)
-    return [(" ".join(text), " ".join(message)) for text, message in found]
-
-
-@pytest.mark.parametrize(("statement", "message"), _cases(_STATEMENTS))
+@pytest.mark.parametrize(("statement", "message"), cases(_STATEMENTS))
 def test_statements(statement: str, message: str):
     for short, registers in _REGISTERS.items():
         statement = statement.replace(short, registers)
@@ -338,8 +329,83 @@ def test_statements(statement: str, message: str):
     assert found.value.message.partition("\n")[0] == message
 
 
-@pytest.mark.parametrize(("module", "message"), _cases(_MODULES))
+@pytest.mark.parametrize(("module", "message"), cases(_MODULES))
 def test_modules(module: str, message: str):
     with pytest.raises(SimError) as found:
         run(_HEADER + module, "k", 1, 32, [])
     assert found.value.message == message
+
+
+_IMAGES = np.zeros((2, 8, 8, 16), np.float16)
+_MAPS: list[tuple[dict[str, Any], str]] = [
+    ({"box": (64, 8, 2)}, "expected an array of 1 to 5 dimensions and a box of as many, found 2 and 3"),
+    ({"array": np.zeros((64, 65), np.float16)}, "expected contiguous rows and strides of multiples of 16 bytes, found"),
+    ({"element_strides": (1, 9)}, "expected element strides from 1 to 8, found (1, 9)"),
+    ({"swizzle": "256B"}, "expected a swizzle of none, 32B, 64B, 128B, "),
+    ({"packing": "b4x16"}, "expected an element type of 2 bytes of "),
+    (
+        {"array": np.zeros((64, 64), np.uint8), "packing": "b4x16", "box": (24, 8)},
+        "expected groups of 16 elements of .b4x16",
+    ),
+    (
+        {"array": np.zeros((64, 80), np.uint8), "packing": "b4x16_p64", "box": (128, 8)},
+        "expected rows of 128 elements in a box and of a multiple of 64 bytes in the array for .b4x16_p64",
+    ),
+    (
+        {"array": np.zeros((64, 64), np.uint8), "packing": "b4x16_p64", "box": (128, 8), "swizzle": "32B"},
+        "expected strides of multiples of 32 bytes and swizzle none or 128B for .b4x16_p64",
+    ),
+]
+_COLUMNS: list[tuple[Any, Any, int, int, str]] = [
+    ((0, 0), (0,), 16, 8, "expected images of 3 to 5 dimensions and corners of two fewer, found 4, 2 and 1"),
+    ((0, 0), (0, 128), 16, 8, "expected corners from -128 to 127, found "),
+    ((0, 0), (0, 0), 16, 0, "expected 1 to 1024 pixels and 1 to 256 channels, found 0 and 16"),
+]
+
+
+@pytest.mark.parametrize(("changed", "message"), _MAPS)
+def test_tensor_maps(changed: dict[str, Any], message: str):
+    arguments: dict[str, Any] = {"array": np.zeros((64, 64), np.float16), "box": (64, 8), **changed}
+    with pytest.raises(SimError) as found:
+        TensorMap(**arguments)
+    assert found.value.message.startswith(f"tensor map: {message}")
+
+
+@pytest.mark.parametrize(("lower", "upper", "channels", "pixels", "message"), _COLUMNS)
+def test_tensor_maps_of_images(lower: Any, upper: Any, channels: int, pixels: int, message: str):
+    with pytest.raises(SimError) as found:
+        TensorMap.im2col(_IMAGES, lower, upper, channels, pixels)
+    assert found.value.message.startswith(f"tensor map: {message}")
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    view = array[:]
+    view.flags.writeable = False
+    return view
+
+
+_WORDS = np.zeros(8, np.int32)
+_ARGUMENTS: list[tuple[str, list[Any], str]] = [
+    (
+        ".param .u64 a, .param .u64 b",
+        [_frozen(_WORDS), _WORDS],
+        "is read-only, but shares memory with an array that is not",
+    ),
+    (
+        ".param .align 8 .b8 a[128]",
+        [TensorMap(np.zeros((8, 8), np.int32), (8, 8))],
+        "expected a parameter of 128 bytes aligned to 64",
+    ),
+    (
+        ".param .align 64 .b8 a[256]",
+        [{8: TensorMap(np.zeros((8, 8), np.int32), (8, 8))}],
+        "a tensor map, to be aligned to 64 bytes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parameters", "arguments", "message"), _ARGUMENTS)
+def test_arguments(parameters: str, arguments: list[Any], message: str):
+    with pytest.raises(SimError) as found:
+        run(f"{_HEADER}.visible .entry k({parameters}) {{ ret; }}", "k", 1, 32, arguments)
+    assert message in found.value.message

@@ -78,7 +78,7 @@ def _run_replaced(text: str, seed: int | None = None) -> tuple[np.ndarray, np.nd
     first, other = rng.integers(0, 99, (16, 32)).astype(np.int32), rng.integers(0, 99, (3, 24)).astype(np.int32)
     work, out = np.zeros(128, np.uint8), np.zeros((4, 16), np.int32)
     tensor_map = TensorMap(first.astype(np.float32).view(np.float32), (8, 8))
-    run(assembled(text), "k", 1, 32, [tensor_map, work, other, out], seed=seed)
+    run(text, "k", 1, 32, [tensor_map, work, other, out], seed=seed)
     return other, out
 
 
@@ -87,7 +87,7 @@ def _run_replaced(text: str, seed: int | None = None) -> tuple[np.ndarray, np.nd
 def test_every_field_is_replaced(seed: int | None, zeros: bool):
     """Of another map, or of zeros."""
     body = _REPLACE.replace("ld.global.b32 %r7, [%d1];", "mov.u32 %r7, 0;") if zeros else _REPLACE
-    other, out = _run_replaced(_kernel(body + _LOAD, ("map", "work", "other", "out")), seed)
+    other, out = _run_replaced(assembled(_kernel(body + _LOAD, ("map", "work", "other", "out"))), seed)
     expected = np.zeros((4, 4, 4), np.int32)
     expected[:2] = other[1:, :16].reshape(2, 4, 4)
     lines = np.arange(4) // 2
@@ -109,7 +109,7 @@ def test_fences_of_the_tensormap_proxy(body: str, old: str, message: str):
     parameters = ("map", "work", "other", "out")
     new = "REPLACED:" if old.startswith("REPLACED") else ""
     with pytest.raises(SimError, match=message):
-        _run_replaced(_kernel(body.replace(old, new) + _LOAD, parameters))
+        _run_replaced(assembled(_kernel(body.replace(old, new) + _LOAD, parameters)))
 
 
 def test_bytes_that_are_no_map():
@@ -138,9 +138,14 @@ def test_replaced_in_global_memory():
         ("elemtype", 11, "element type .tf32 is not simulated"),
         ("interleave_layout", 1, "an interleave layout is not simulated"),
         ("fill_mode", 1, "expected oob_fill zero for .s32"),
+        ("elemtype", 99, "tensor map: expected element type from 0 to "),
+        ("swizzle_mode", 7, "tensor map: swizzle mode 7 with atomicity 0, rank 2"),
+        ("global_dim", 0, r"tensor map: expected positive sizes, found \[0, "),
+        ("global_address", 8, "tensor map: expected a global address that is a multiple of 16, found 0x8"),
+        ("rank", 0, "expected a tensor map of 2 dimensions, found one of 1"),
     ],
 )
-def test_what_is_not_simulated(field: str, value: int, message: str):
+def test_maps_that_are_refused(field: str, value: int, message: str):
     text = _kernel(_REPLACE + _LOAD, ("map", "work", "other", "out"))
     line = next(each for each in text.splitlines() if f".{field}." in each)
     new = line[: line.rindex(",")] + f", {value};"

@@ -1,0 +1,209 @@
+"""What verifiers and parsers of the dialects refuse, beyond the FileCheck tests: operations, and their messages."""
+
+from __future__ import annotations
+
+import pytest
+from refusals import cases
+
+from tirx.diagnostics import LocatedError
+from tirx.text.parsing import parse_located
+from tirx.text.verification import verify_located
+from tirx.universe import new_context
+
+_ENTRY = """ptx.entry @k(a : u64, n : u32, x : f32, m : b8[128] align 64) target("sm_90a") {
+  %l = ptx.ld.param @a : i64
+  %i = ptx.ld.param @n : i32
+  %f = ptx.ld.param @x : f32
+  %p = ptx.constant true
+  %j = ptx.constant 1 : i16
+  %h = ptx.constant 1.0 : f16
+  %b = ptx.constant 1.0 : bf16
+  %d = ptx.constant 1.0 : f64
+  %s
+  ptx.ret
+}
+"""
+_KERNEL = """tirx.kernel @k(%n: index, %x: i32, %m: memref<64x64xf16>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %s
+  tirx.return
+}
+"""
+_INSTRUCTIONS = """
+%r = ptx.mul.wide %i, %i : i32 -> i32
+    expected i16 -> i32 or i32 -> i64, found i32 -> i32
+%r = "ptx.mul.wide"(%i, %i) : (i32, i32) -> i32
+    expected i16 -> i32 or i32 -> i64, found i32 -> i32
+%r = ptx.setp lt unsigned %f, %f : f32
+    expected 'unsigned' on integers only, found f32
+%r = ptx.setp eq %p, %p : i1
+    expected integer or float registers, found i1
+%r = ptx.min nan %d, %d : f64
+    ptx.min: expected 'nan' on f16, bf16 or f32, found f64
+%r = ptx.cvt %b : bf16 -> f16
+    expected bf16 to convert from or to f32, found bf16 -> f16
+%r = ptx.cvt %i : i32 -> i32
+    expected two different integer or float types, found i32 -> i32
+%r = ptx.pack %i, %i : i32 -> i32
+    expected two 16-bit halves of i32 or two 32-bit halves of i64, found i32 and i32
+%r = "ptx.constant"() <{value = 1 : i32}> : () -> i64
+    expected a value of type i64, found i32
+%r = ptx.shared_alloc @t bytes 0 align 16
+    expected a positive number of bytes, found 0
+%r = ptx.shared_alloc @t bytes 4 align 12
+    expected alignment to be a power of two, found 12
+%r = ptx.ld.param @m : i64
+    expected a scalar parameter, found array 'm'
+%r = ptx.ld.param @x : i32
+    expected f32 for parameter 'x', found i32
+%r = ptx.ld global %l : i64 -> i1
+    expected integer or float registers, found i1: PTX loads and stores no predicates
+%r, %q = ptx.ld global %l : i64 -> i32, f32
+    expected registers of one type, found i32, f32
+%r:4 = ptx.mma.m8n8k4.f16 row col a(%i : i32) b(%i, %i : i32, i32) c(%i, %i, %i, %i : i32, i32, i32, i32) -> i32, i32,
+i32, i32
+    expected a to be 2 registers i32, found 1
+%r = ptx.pair fma f16x2 %i, %i
+    expected 3 operands of fma, found 2
+%r = ptx.cvt.from_pair f16x2 %j
+    expected a format of elements of a byte, found f16x2
+ptx.bar.sync 1 threads 33
+    expected a positive multiple of 32 threads, found 33
+ptx.red add unsigned %l, %f : f32
+    expected 'unsigned' on integers only
+ptx.red add %l, %f, %i : f32, i32
+    expected registers of one type
+ptx.red add %l, %p : i1
+    expected registers of i32, i64, f16, bf16, f32 or f64, found i1
+"""
+_OPERATIONS = """
+"tirx.for"() <{loop = "k", operandSegmentSizes = array<i32: 0, 0>}> ({
+^bb0(%k: index):
+tirx.yield
+}) : () -> ()
+    expected one number of iterations, a value or a constant
+"tirx.for"() <{loop = "k", constant_trips = 3 : index, operandSegmentSizes = array<i32: 0, 0>}> ({
+^bb0(%k: i32):
+tirx.yield
+}) : () -> ()
+    expected a body with the iteration, an index, as its first argument, found (i32)
+"tirx.for"() <{loop = "k", constant_trips = 3 : index, operandSegmentSizes = array<i32: 0, 0>}> ({
+^bb0(%k: index, %a: i32):
+tirx.yield %a : i32
+}) : () -> i32
+    expected 1 values to start iter, found 0
+"tirx.for"() <{loop = "k", constant_trips = 3 : index, operandSegmentSizes = array<i32: 0, 0>}> ({
+^bb0(%k: index):
+%r = "tirx.at"() <{stage = 0 : i32}> ({
+tirx.yield %x : i32
+}) : () -> i64
+tirx.yield
+}) : () -> ()
+    expected values of types (i64), found (i32)
+"tirx.for"() <{loop = "k", constant_trips = 3 : index, operandSegmentSizes = array<i32: 0, 0>}> ({
+^bb0(%k: index):
+ptx.ret
+}) : () -> ()
+    expected a body that ends in 'tirx.yield', found 'ptx.ret'
+"tirx.tiles"(%m, %n, %n) <{loop = "t", order = #tirx.tile_order row, operandSegmentSizes = array<i32: 1, 2>}> ({
+^bb0(%i: index, %j: index):
+}) : (memref<64x64xf16>, index, index) -> ()
+    expected nothing to read the order row from, found memref<64x64xf16>
+"tirx.tiles"(%n, %n) <{loop = "t", order = #tirx.tile_order row, station = "s", operandSegmentSizes = array<i32: 0,
+2>}> ({
+^bb0(%i: index, %j: index):
+}) : (index, index) -> ()
+    expected a station only for hardware, found s for row
+%a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+%c = tirx.zero : !tirx.tile<128x128xf32, register>
+%p = tirx.async_mma %a, %a, %c instruction("m16n8k16") : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16,
+shared>, !tirx.tile<128x128xf32, register> -> !tirx.pending<!tirx.tile<128x128xf32, register>>
+    expected an accumulator in tensor memory for instruction, found one in registers
+%r = "tirx.await"() <{queue = #tirx.queue cp_async, pending = 0 : i32}> : () -> !tirx.tile<4x4xf32, register>
+    expected no result, found !tirx.tile<4x4xf32, register>
+%a = tirx.alloc : !tirx.tile<2x64xf16, shared, #tirx.tile_layout<S[(2, 64) : (64, 1)]>>
+%s = tirx.slot %a[%x] : !tirx.tile<2x64xf16, shared, #tirx.tile_layout<S[(2, 64) : (64, 1)]>> -> !tirx.tile<64xf16,
+register>
+    expected slots in shared or tensor memory, found !tirx.tile<64xf16, register> in !tirx.tile<2x64xf16, shared,
+    #tirx.tile_layout<S[(2, 64) : (64, 1)]>>
+%a = tirx.alloc : !tirx.tile<8x8xf32, shared>
+%r = tirx.zero : !tirx.tile<8x8xf32, register>
+tirx.store %r, %a reduce(add) : !tirx.tile<8x8xf32, register>, !tirx.tile<8x8xf32, shared>
+    expected reduce(add) into global memory, found !tirx.tile<8x8xf32, shared>
+%a = tirx.alloc : !tirx.tile<4xf32, register>
+%r = "tirx.map"(%a) <{operandSegmentSizes = array<i32: 1, 0>}> ({
+^bb0(%e: f32):
+ptx.ret
+}) : (!tirx.tile<4xf32, register>) -> !tirx.tile<4xf32, register>
+    expected a body that ends in 'tirx.yield'
+"""
+_MODULES = """
+ptx.entry @k() target("sm_90a") grid(1, 2, 3, 4) {
+ptx.ret
+}
+    expected a grid of one to three extents, found 4
+ptx.entry @k(a : b8[40000]) target("sm_90a") {
+ptx.ret
+}
+    expected at most 32764 bytes of parameters, found 40000
+ptx.entry @k(a : b8) target("sm_90a") {
+ptx.ret
+}
+    expected a length for b8 parameters and for no others, parameter 'a'
+ptx.entry @k(a : u32 align 4) target("sm_90a") {
+ptx.ret
+}
+    expected an alignment only on pointers and arrays, parameter 'a'
+ptx.entry @k(a : b8[0]) target("sm_90a") {
+ptx.ret
+}
+    expected length of parameter 'a' to be positive, found 0
+ptx.entry @k(a : u32 ptr) target("sm_90a") {
+ptx.ret
+}
+    expected pointer parameter 'a' to be u64, found u32
+ptx.entry @"1k"() target("sm_90a") {
+ptx.ret
+}
+    expected entry name to be a PTX identifier ([A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+), found '1k'
+ptx.entry @WARP_SZ() target("sm_90a") {
+ptx.ret
+}
+    expected entry name to be a name that PTX does not reserve, found 'WARP_SZ'
+"test.op"() {map = #tirx.tensor_map<argument = -1, type = "f16", dims = [128], strides = [], box = [64]>} : () -> ()
+    expected the position of an argument, 0 or more, found -1
+"test.op"() {map = #tirx.tensor_map<argument = 0, type = "f16", dims = [128], strides = [], box = [64], swizzle =
+"256B">} : () -> ()
+    expected a swizzle of none, 32B, 64B, 128B, 128B_atom_32B, found 256B
+"test.op"() {map = #tirx.tensor_map<argument = 0, type = "f16", dims = [128], strides = [], box = [64], fill = "one">}
+: () -> ()
+    expected fill to be zero or nan, found one
+"test.op"() {plan = #tirx.memory_plan<shared = -1, alignment = 1024>} : () -> ()
+    expected shared of 0 or more, found -1
+"test.op"() {plan = #tirx.memory_plan<shared = 16, alignment = 12>} : () -> ()
+    expected an alignment that is a power of two, found 12
+"test.op"() {f = #ptx.formula<foo(1, 2)>} : () -> ()
+    expected an integer or a function of size, stride, sm_count, add, mul, ceildiv, min, max, found 'foo'
+"""
+
+
+def _refusal(text: str) -> str:
+    with pytest.raises(LocatedError) as found:
+        module = parse_located(new_context(), text, "<input>")
+        verify_located(module)
+    return found.value.diagnostic.message.partition("\n")[0]
+
+
+@pytest.mark.parametrize(("text", "message"), cases(_INSTRUCTIONS))
+def test_instructions(text: str, message: str):
+    assert _refusal(_ENTRY.replace("%s", text, 1)) == message
+
+
+@pytest.mark.parametrize(("text", "message"), cases(_OPERATIONS))
+def test_operations(text: str, message: str):
+    assert _refusal(_KERNEL.replace("%s", text, 1)) == message
+
+
+@pytest.mark.parametrize(("text", "message"), cases(_MODULES))
+def test_modules(text: str, message: str):
+    assert _refusal(text) == message
