@@ -27,7 +27,7 @@ def fragment_tables() -> list[dict[str, Any]]:
     layout, its shape, element type, and `title`. With `sizes`, the last dimension of an operand that `grows` is
     repeated size / `step` times, registers of one repeat behind those of the one before. B of mma.sync is N x K.
     """
-    return [*_mma(), *_wgmma(), *_tensor_memory(), *_matrices()]
+    return [*_mma(), *_other_mma(), *_wgmma(), *_tensor_memory(), *_matrices()]
 
 
 def _operand(layout: TileLayout, shape: tuple[int, ...], dtype: str, title: str, grows: bool = False) -> dict[str, Any]:
@@ -47,6 +47,75 @@ def _mma() -> Iterator[dict[str, Any]]:
             )
             operands[letter] = _operand(fragment.layout, shape, fragment.dtype, title)
         yield {"group": "mma.sync", "name": variant.name, "mnemonic": variant.mnemonic, "operands": operands}
+
+
+# (shape, element type of A and B, its bits, of C, what follows the types, sparse), PTX ISA, "Warp-level matrix
+# multiply-accumulate": "Matrix Fragments" of m8n8k16 to m16n8k256, and of sparse m16n8k8 to m16n8k128.
+_OTHER_FORMS: tuple[tuple[tuple[int, int, int], str, int, str, str, bool], ...] = (
+    ((8, 8, 16), "s8", 8, "s32", "", False),
+    ((8, 8, 32), "s4", 4, "s32", "", False),
+    ((16, 8, 32), "s4", 4, "s32", "", False),
+    ((16, 8, 64), "s4", 4, "s32", "", False),
+    ((8, 8, 128), "b1", 1, "s32", ".xor.popc", False),
+    ((16, 8, 128), "b1", 1, "s32", ".xor.popc", False),
+    ((16, 8, 256), "b1", 1, "s32", ".xor.popc", False),
+    ((16, 8, 64), "e2m1", 4, "f32", ".ue8m0", False),
+    ((16, 8, 16), "f16", 16, "f32", "", True),
+    ((16, 8, 32), "f16", 16, "f32", "", True),
+    ((16, 8, 8), "tf32", 32, "f32", "", True),
+    ((16, 8, 16), "tf32", 32, "f32", "", True),
+    ((16, 8, 32), "s8", 8, "s32", "", True),
+    ((16, 8, 64), "s8", 8, "s32", "", True),
+    ((16, 8, 64), "e4m3", 8, "f32", "", True),
+    ((16, 8, 64), "s4", 4, "s32", "", True),
+    ((16, 8, 128), "s4", 4, "s32", "", True),
+)
+
+
+def warp_fragment(rows: int, k: int, bits: int) -> TileLayout:
+    """
+    A of mma.sync of 8 or 16 rows and `k` stored elements of `bits` bits, or B as N x K; C is one of 32 bits whose
+    neighbours share a thread: `warp_accumulator`.
+
+    With E elements in a register, element E r + x of lane 4g + t is A[g + 8 (r % 2), E t + x + 4 E (r / 2)] of 16 rows,
+    and A[g, E t + x + 4 E r] of 8.
+    """
+    each = REGISTER_BITS // bits
+    halves = (Iter(2, each),) if rows == 16 else ()
+    steps = k // (ROW_LANES * each)
+    columns = (Iter(steps, rows // 8 * each), Iter(ROW_LANES, 1, "laneid"), Iter(each, 1))
+    return TileLayout((*halves, Iter(8, ROW_LANES, "laneid"), *columns))
+
+
+def warp_accumulator(rows: int) -> TileLayout:
+    """C of mma.sync of 8 or 16 rows and 8 columns, in elements of any width."""
+    halves = (Iter(2, 2),) if rows == 16 else ()
+    return TileLayout((*halves, Iter(8, ROW_LANES, "laneid"), Iter(ROW_LANES, 1, "laneid"), Iter(2, 1)))
+
+
+def _other_mma() -> Iterator[dict[str, Any]]:
+    """Forms that tirx does not compile to."""
+    for (m, n, k), dtype, bits, accumulator, suffix, sparse in _OTHER_FORMS:
+        stored = k // 2 if sparse else k
+        a, b, c = warp_fragment(m, stored, bits), warp_fragment(n, k, bits), warp_accumulator(m)
+        counts = [each.span("m") * bits // REGISTER_BITS for each in (a, b)]
+        half = ", the stored half" if sparse else ""
+        prefix = "mma.sp::ordered_metadata" if sparse else "mma"
+        kind = ".kind::mxf4.block_scale.scale_vec::2X" if suffix == ".ue8m0" else ""
+        types = f"{accumulator}.{dtype}.{dtype}.{accumulator}"
+        yield {
+            "group": "mma.sync, others",
+            "name": f"m{m}n{n}k{k}.{accumulator}.{dtype}{'.sp' if sparse else ''}",
+            "mnemonic": f"{prefix}.sync.aligned.m{m}n{n}k{k}.row.col{kind}.{types}{suffix}",
+            "operands": {
+                "A": _operand(
+                    a, (m, stored), dtype, f"A: {m} × {stored} {dtype} (M × K{half}), {counts[0]} .b32 registers"
+                ),
+                "B": _operand(b, (n, k), dtype, f"B: {k} × {n} {dtype} (K × N), {counts[1]} .b32 registers"),
+                "C": _operand(c, (m, n), accumulator, f"C: {m} × {n} {accumulator} (M × N), {c.span('m')} registers"),
+            },
+            "note": "tirx does not compile to this form.",
+        }
 
 
 def _wgmma() -> Iterator[dict[str, Any]]:

@@ -21,13 +21,14 @@ from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.layout.iters import row_major
 from tirx.layout.ownership import held_elements
+from tirx.mma import VARIANTS
 from tirx.sim import TensorMap
 from tirx.sim.memory.tensor_copy import shared_addresses
 from tirx.sim.tensor_map import ELEMENTS
 from tirx.tcgen05 import ld_fragment
 from tirx.tools.tirx_viz import main
 from tirx.viz.browser import Browser
-from tirx.viz.fragments import fragment_tables, matrix_fragment
+from tirx.viz.fragments import fragment_tables, matrix_fragment, warp_accumulator, warp_fragment
 from tirx.wgmma import accumulator_layout
 
 _EXAMPLE = Path(__file__).parents[3] / "examples" / "tcgen05_gemm.mlir"
@@ -209,6 +210,20 @@ def test_tensor_memory_fragments(shown: Page, row: dict[str, Any]) -> None:
     layout = ld_fragment(row["name"], num)
     rows = row["operands"]["T"]["shape"][0]
     assert _held(shown) == [_expected(layout, (rows, layout.size() // rows), {"laneid": 18, "wid_in_wg": 1})]
+
+
+def test_fragments_that_no_product_uses(shown: Page) -> None:
+    """They follow the formula that the forms of the compiler follow, and are drawn."""
+    for variant in VARIANTS.values():
+        _, n, k = variant.shape
+        if variant.instruction != "m8n8k4" and variant.a.dtype != "f64":
+            bits = DTYPES[variant.a.dtype].bits
+            assert warp_fragment(16, k, bits).equivalent(variant.a.layout), variant
+            assert warp_fragment(n, k, bits).equivalent(variant.b.layout), variant
+            assert warp_accumulator(16).equivalent(variant.c.layout), variant
+    for name in ("m16n8k256.s32.b1", "m16n8k32.f32.f16.sp", "m64nNk32.f32.sp: f16 x f16, bf16 x bf16"):
+        shown.change(tab="fragments", fv=name, fn="", ft="4")
+        assert len(_held(shown)) == 3
 
 
 @pytest.mark.parametrize("transposed", [False, True])

@@ -45,8 +45,8 @@ export function fragmentTab(app) {
       layout = repeated(layout, makeLayout([{ extent: count, stride: 1, axis: "m" }]), outer, shape);
       shape = [shape[0], product(shape.slice(1)) * count];
     }
-    const bits = app.tables.dtypes.find((row) => row.name === operand.dtype).storage;
-    const tile = { layout, shape, dtype: operand.dtype, bits };
+    const known = app.tables.dtypes.find((row) => row.name === operand.dtype);
+    const tile = { layout, shape, dtype: known?.name ?? "f16", bits: known?.storage ?? 16 };
     if (letter !== "B") return tile;
     const dims = shape.map((_, d) => d);
     const swapped = [...dims.slice(0, -2), dims.length - 1, dims.length - 2];
