@@ -10,7 +10,8 @@ from unit.sim.kernels import entry
 from unit.sim.strict import run
 from unit.sim.tensor_products import Product, build
 
-from tirx.sim import SimError
+from tirx import sim
+from tirx.sim import SimError, SimWarning
 
 _SEEDS = (None, 1, 2)
 _CLUSTER = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
@@ -125,3 +126,39 @@ def test_commits_that_nobody_waits_for(seed: int | None):
         "EXTRA: mbarrier.try_wait.parity.shared::cta.b64 %p6, [%x15], 0; @!%p6 bra EXTRA;\n" + text[end:]
     ).replace(_CLUSTER, "bar.sync 0;")
     assert np.array_equal(case.run(waited, seed), case.expected)
+
+
+_OUT = """
+  ld.param.u64 %d0, [x]; mov.b32 %r3, data; mov.b32 %r4, bar; mov.u32 %r0, 7;
+  st.shared.v4.b32 [%r3], {%r0, %r0, %r0, %r0}; fence.proxy.async.shared::cta;
+  cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r3], 16; cp.async.bulk.commit_group;
+"""
+_IN = """
+  ld.param.u64 %d0, [x]; mov.b32 %r3, data; mov.b32 %r4, bar;
+  mbarrier.init.shared::cta.b64 [%r4], 1; fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], 16;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%d0], 16, [%r4];
+"""
+_COPIES = {
+    "out, waited": (_OUT + "cp.async.bulk.wait_group.read 0;", ""),
+    "out": (_OUT, "may still read its shared memory: expected cp.async.bulk.wait_group.read before"),
+    "out, one of two": (
+        _OUT + "cp.async.bulk.wait_group.read 0;" + _OUT + "cp.async.bulk.wait_group.read 1;",
+        "may still read its shared memory",
+    ),
+    "in, waited": (_IN + _WAIT, ""),
+    "in": (_IN, "may still write its shared memory: expected a wait on its mbarrier before"),
+}
+
+
+@pytest.mark.parametrize("body, finding", _COPIES.values(), ids=_COPIES.keys())
+def test_bulk_copies_end_before_the_block(body: str, finding: str):
+    text = entry(body, ("x",), _DECLARATIONS)
+    memory, warnings = np.full(4, 3, np.uint32), list[SimWarning]()
+    sim.run(text, "k", 1, 1, [memory], check="hardware", report=warnings.append)
+    assert [each.rule for each in warnings] == (["bulk copy at the end"] if finding else [])
+    if not finding:
+        run(text, "k", 1, 1, [memory])
+        return
+    with pytest.raises(SimError, match=finding):
+        run(text, "k", 1, 1, [memory])

@@ -213,6 +213,7 @@ class Checker(Monitor):
 
     def async_write(self, rank: int, region: Region, thread: int, what: str) -> None:
         self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
+        self._lifetimes.start_copy(rank, thread, Row.BULK_WRITTEN)
         self._shared[rank].async_write(region, thread, what)
 
     def swizzled_write(self, rank: int, region: Region, swizzle: int) -> None:
@@ -226,11 +227,15 @@ class Checker(Monitor):
 
     def async_update(self, rank: int, offsets: Array, thread: int, what: str) -> None:
         self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
+        self._lifetimes.start_copy(rank, thread, Row.BULK_WRITTEN)
         self._shared[rank].async_update(offsets, thread, what)
 
     def deferred_store(self, rank: int, offsets: Array, thread: int, what: str, updates: bool = False) -> None:
         self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
         self._shared[rank].deferred_store(offsets, thread, what, updates)
+
+    def bulk_issued(self, rank: int, thread: int) -> None:
+        self._lifetimes.start_copy(rank, thread, Row.BULK_READ)
 
     def bulk_completed(self, thread: int) -> Snapshot:
         snapshot = self._clocks.release(np.array([thread]))

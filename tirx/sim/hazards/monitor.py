@@ -214,6 +214,9 @@ class Monitor:
     def deferred_store(self, rank: int, offsets: Array, thread: int, what: str, updates: bool = False) -> None:
         """Bytes at `offsets` will be written, or updated atomically, by a st.async or red.async of `thread`."""
 
+    def bulk_issued(self, rank: int, thread: int) -> None:
+        """A bulk copy out of the shared memory of CTA `rank` belongs to the next group of `thread`."""
+
     def bulk_completed(self, thread: int) -> Snapshot:
         """Returns the snapshot that the mbarrier of a bulk copy issued now gives to waiting threads."""
         return None

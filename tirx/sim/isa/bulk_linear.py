@@ -202,7 +202,9 @@ def _to_global(decoder: Decoder) -> Step:
 
 def issued(group: ThreadGroup, lane: int) -> None:
     """A bulk copy out of shared memory belongs to the next group of the thread."""
-    group.cta.bulk_copies.issued(group.lanes[lane : lane + 1], group.cta.monitor.mark())
+    cta = group.cta
+    cta.bulk_copies.issued(group.lanes[lane : lane + 1], cta.monitor.mark())
+    cta.monitor.bulk_issued(cta.rank, int(group.lanes[lane]) + cta.first_thread)
 
 
 def wait_group(decoder: Decoder) -> Step:
