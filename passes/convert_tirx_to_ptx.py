@@ -23,7 +23,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.copy.matrix import MatrixPlan
-from tirx.diagnostics import LocatedError, operation_name
+from tirx.diagnostics import LocatedError, for_each, operation_name
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, RetOp, SharedAllocOp
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
 from tirx.dialects.ptx.reductions import Red
@@ -115,6 +115,7 @@ class _KernelLowering:
 
     def run(self) -> None:
         kernel = self.kernel
+        require_lowered(kernel)
         if kernel.target is None:
             raise NoTargetError(
                 kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
@@ -594,6 +595,4 @@ class ConvertTirxToPtxPass(ModulePass):
     name = "convert-tirx-to-ptx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
-            require_lowered(kernel)
-            _KernelLowering(kernel).run()
+        for_each(kernels(op), lambda kernel: _KernelLowering(kernel).run())

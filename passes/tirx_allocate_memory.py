@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
+from tirx.diagnostics import for_each
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.schedule_names import RING, SCHEDULE, Schedule
 from tirx.dialects.tirx import AllocOp, KernelOp, MemoryPlanAttr, kernels
@@ -30,8 +31,7 @@ class TirxAllocateMemoryPass(ModulePass):
     name = "tirx-allocate-memory"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
-            _allocate(kernel)
+        for_each(kernels(op), _allocate)
 
 
 def _allocate(kernel: KernelOp) -> None:

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import Errors, LocatedError, warn
+from tirx.diagnostics import Errors, LocatedError, for_each, warn
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx import (
     AllocOp,
@@ -405,5 +405,4 @@ class TirxCheckLayoutsPass(ModulePass):
     name = "tirx-check-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
-            _Checker(kernel).run()
+        for_each(kernels(op), lambda kernel: _Checker(kernel).run())

@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tirx.diagnostics import for_each
 from tirx.dialects.tirx import kernels
 from tirx.passes.analysis.scheduled import has_barriers, is_scheduling
 
@@ -28,8 +29,8 @@ class TirxCheckRingsPass(ModulePass):
     name = "tirx-check-rings"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
-            if has_barriers(kernel) or is_scheduling(kernel):
-                from tirx.passes.analysis.rings.proof import prove  # imports what only such kernels need
+        found = [kernel for kernel in kernels(op) if has_barriers(kernel) or is_scheduling(kernel)]
+        if found:
+            from tirx.passes.analysis.rings.proof import prove  # imports what only such kernels need
 
-                prove(kernel)
+            for_each(found, prove)

@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
-from tirx.diagnostics import operation_name
+from tirx.diagnostics import for_each, operation_name
 from tirx.dialects.formula import Call
 from tirx.dialects.tirx import (
     AllocOp,
@@ -453,14 +453,17 @@ class TirxMem2regPass(ModulePass):
     name = "tirx-mem2reg"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
-            for dim in [inner for inner in kernel.walk() if isinstance(inner, memref.DimOp)]:
-                _promote_size(kernel, dim)
-            for dim in [inner for inner in kernel.walk() if isinstance(inner, GridDimOp)]:
-                _promote_extent(kernel, dim)
-            for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp) and inner.is_widening]:
-                _widen(mma)
-            _Promoter(kernel).run()
+        for_each(kernels(op), _promote)
+
+
+def _promote(kernel: KernelOp) -> None:
+    for dim in [inner for inner in kernel.walk() if isinstance(inner, memref.DimOp)]:
+        _promote_size(kernel, dim)
+    for dim in [inner for inner in kernel.walk() if isinstance(inner, GridDimOp)]:
+        _promote_extent(kernel, dim)
+    for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp) and inner.is_widening]:
+        _widen(mma)
+    _Promoter(kernel).run()
 
 
 def _widen(mma: MmaOp) -> None:

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.copy.distribute import Memory, copy_distribution
 from tirx.copy.exchange import plan_reduction
-from tirx.diagnostics import LocatedError, remark
+from tirx.diagnostics import LocatedError, for_each, remark
 from tirx.dialects.tirx import (
     AllocOp,
     AsyncMmaOp,
@@ -398,5 +398,4 @@ class TirxPickLayoutsPass(ModulePass):
     name = "tirx-pick-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
-            _Picker(kernel).run()
+        for_each(kernels(op), lambda kernel: _Picker(kernel).run())

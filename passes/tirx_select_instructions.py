@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tirx.diagnostics import for_each
 from tirx.dialects.tirx import AsyncMmaOp, MmaOp, PlanAttr, kernels
 from tirx.passes.plan.families import match
 
@@ -26,6 +27,8 @@ class TirxSelectInstructionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            for mma in kernel.walk():
-                if isinstance(mma, MmaOp | AsyncMmaOp):
-                    mma.plan = PlanAttr(match(mma))
+            for_each((inner for inner in kernel.walk() if isinstance(inner, MmaOp | AsyncMmaOp)), _select)
+
+
+def _select(mma: MmaOp | AsyncMmaOp) -> None:
+    mma.plan = PlanAttr(match(mma))

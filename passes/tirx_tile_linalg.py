@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, for_each
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import (
     AllocOp,
@@ -78,12 +78,14 @@ class TirxTileLinalgPass(ModulePass):
         for call in op.walk():
             if isinstance(call, func.CallOp) and (name := call.callee.string_value()) in names:
                 raise LinalgError(call, f"expected no calls of @{name}, which becomes a kernel; launch it")
-        for each in made:
-            self._check(each)
-            try:
-                _Tiling(each, self).run()
-            except InvalidOperation as error:  # of a tile that is too large
-                raise LocatedError(each, str(error)) from error
+        for_each(made, self._tile)
+
+    def _tile(self, function: func.FuncOp) -> None:
+        self._check(function)
+        try:
+            _Tiling(function, self).run()
+        except InvalidOperation as error:  # of a tile that is too large
+            raise LocatedError(function, str(error)) from error
 
     def _check(self, function: func.FuncOp) -> None:
         """Raises LocatedError for options that no kernel can have."""

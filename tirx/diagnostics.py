@@ -6,14 +6,16 @@ import contextlib
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, UnregisteredOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 Severity = Literal["error", "warning", "remark"]
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -243,6 +245,15 @@ class Errors:
             raise first
 
 
+def for_each(parts: Iterable[_T], do: Callable[[_T], object]) -> None:
+    """Calls `do` for each part, also behind a LocatedError. Raises the first one at the end, with its `others`."""
+    errors = Errors()
+    for part in parts:
+        with errors.attempt():
+            do(part)
+    errors.raise_all()
+
+
 def _print_warnings(diagnostic: Diagnostic) -> None:
     if diagnostic.severity != "remark":
         print(diagnostic, file=sys.stderr)
@@ -292,7 +303,24 @@ def warn(where: Operation, message: str, rule: str) -> None:
 
 
 def report(diagnostic: Diagnostic) -> None:
-    """Hands a diagnostic, of whichever severity, to the handler."""
+    """
+    Hands a diagnostic, of whichever severity, to the handler: the way in which passes of others warn.
+
+    Its stage is the pass that runs, unless it has one.
+
+    >>> from tirx import embed
+    >>> from xdsl.passes import ModulePass
+    >>> class SlowPass(ModulePass):
+    ...     name = "toy-slow"
+    ...     def apply(self, ctx, op):
+    ...         embed.report(embed.Diagnostic("warning", "this will be slow", op.ops.first.location))
+    >>> module = embed.parse("func.func @f() { func.return }", "f.toy")
+    >>> embed.run(module, [SlowPass()], on_diagnostic=print)
+    f.toy:1:1: warning: this will be slow [-Wtoy-slow]
+    True
+    """
+    if diagnostic.stage is None:
+        diagnostic = replace(diagnostic, stage=_stage.get())
     _handler.get()(diagnostic)
 
 

@@ -20,15 +20,19 @@ passes of their own, put behind any pass of tirx. `docs/embedding.md` is the gui
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Dialect
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, StringAttr
+from xdsl.ir import Dialect, Operation
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, report
+from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.binary import BinaryOp
+from tirx.dialects.ptx.core import EntryOp, entries
 from tirx.dialects.tirx.interface import ScalarOpInterface, ThreadLowering, TileOpInterface
 from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.printer import print_ptx
@@ -56,6 +60,7 @@ __all__ = [
     "pipeline",
     "program",
     "ptx",
+    "report",
     "run",
 ]
 
@@ -115,12 +120,18 @@ def run(
     *,
     context: Context | None = None,
     on_diagnostic: Callable[[Diagnostic], None] | None = None,
+    verify_each: bool | None = None,
 ) -> bool:
     """
     Runs passes over a module, in place. Returns True if there was no error.
 
-    Errors, warnings and remarks go to `on_diagnostic` as values, several errors of one pass included. Without it,
-    warnings are printed and the first error is raised as LocatedError.
+    Errors, warnings and remarks go to `on_diagnostic` as values, several errors of one pass and xDSL's
+    PassFailedException included. Without it, warnings are printed and the first error is raised, as LocatedError or
+    PassFailedException. With `verify_each`, the module is verified behind every pass, not only behind the last; by
+    default as the environment variable TIRX_VERIFY_EACH says.
+
+    Raises InvalidPassOutputError, which names the pass, for a module that does not verify behind a pass: a bug of the
+    pass, not of the program.
 
     >>> from tirx import embed
     >>> module = embed.parse("tirx.kernel @k() threads(32) { tirx.return }", "k.mlir")
@@ -130,14 +141,18 @@ def run(
     """
     known = new_context() if context is None else context
     if on_diagnostic is None:
-        run_passes(known, module, passes)
+        run_passes(known, module, passes, verify_each=verify_each)
         return True
+    done: list[ModulePass] = []
     with diagnostic_handler(on_diagnostic):
         try:
-            run_passes(known, module, passes)
+            run_passes(known, module, passes, lambda each, _: done.append(each), verify_each=verify_each)
         except LocatedError as error:
             for each in error.diagnostics:
                 report(each)
+            return False
+        except PassFailedException as error:
+            report(Diagnostic("error", str(error), UNKNOWN_LOC, stage=passes[len(done)].name))
             return False
     return True
 
@@ -156,19 +171,36 @@ def ptx(module: ModuleOp) -> str:
 
 def launches(module: ModuleOp) -> dict[str, Launch]:
     """
-    How to launch the kernels of a module that is lowered, by name.
+    How to launch the kernels of a module that is lowered, by name, as `extract` gives it.
 
     >>> from tirx import embed
     >>> module = embed.parse('ptx.entry @nothing() target("sm_80") reqntid(64) { ptx.ret }')
     >>> embed.launches(module)["nothing"].block
     (64, 1, 1)
     """
-    return {launch.entry: launch for launch in describe(module)}
+    return dict(zip(_names(entries(module)), describe(module), strict=True))
+
+
+def _names(kernels: Iterable[BinaryOp | EntryOp]) -> list[str]:
+    """The names of kernels, behind those of their modules where several have one name."""
+    paths = [
+        [*(name for each in reversed([*ancestors(kernel)][:-1]) if (name := _symbol(each))), kernel.sym_name.data]
+        for kernel in kernels
+    ]
+    plain = Counter(path[-1] for path in paths)
+    return [path[-1] if plain[path[-1]] == 1 else "::".join(path) for path in paths]
+
+
+def _symbol(op: Operation) -> str | None:
+    name = op.properties.get("sym_name") or op.attributes.get("sym_name")
+    return name.data if isinstance(name, StringAttr) else None
 
 
 def extract(module: ModuleOp, context: Context | None = None) -> dict[str, BinaryOp]:
     """
     Replaces the kernels of a module that is lowered by `ptx.binary` operations of the same names, and returns them.
+
+    A name that kernels of several modules have stands behind that of its module, as in `first::gemm`.
 
     >>> from tirx import embed
     >>> module = embed.parse('ptx.entry @nothing() target("sm_80") reqntid(64) { ptx.ret }')
@@ -176,7 +208,8 @@ def extract(module: ModuleOp, context: Context | None = None) -> dict[str, Binar
     'nothing'
     """
     TirxExtractKernelsPass().apply(new_context() if context is None else context, module)
-    return {op.sym_name.data: op for op in module.walk() if isinstance(op, BinaryOp)}
+    binaries = [op for op in module.walk() if isinstance(op, BinaryOp)]
+    return dict(zip(_names(binaries), binaries, strict=True))
 
 
 def program(binary: BinaryOp) -> Program:

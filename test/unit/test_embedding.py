@@ -13,8 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Dialect
+from xdsl.irdl import IRDLOperation, irdl_op_definition
+from xdsl.passes import ModulePass
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from tirx import embed
 from tirx.passes import lower_to_ptx_pipeline
@@ -105,6 +110,90 @@ def test_three_ways_in(tmp_path: Path, capsys: pytest.CaptureFixture[str], monke
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == ptx
+
+
+_FOREIGN = """
+"gpu.module"() <{sym_name = "first"}> ({
+  tirx.kernel @k(%a: memref<64xf32>) target("sm_80") grid(1) threads(32) {
+    %c0 = arith.constant 0 : index
+    %g = tirx.view %a[%c0] : memref<64xf32> -> !tirx.tile<64xf32, global>
+    %x = tirx.load %g : !tirx.tile<64xf32, global> -> !tirx.tile<64xf32, register>
+    %y = toy.relu %x : !tirx.tile<64xf32, register> -> !tirx.tile<64xf32, register>
+    tirx.copy %y, %g : !tirx.tile<64xf32, register>, !tirx.tile<64xf32, global>
+    tirx.return
+  }
+}) : () -> ()
+"gpu.module"() <{sym_name = "second"}> ({
+  tirx.kernel @k(%a: memref<64xf32>) target("sm_90a") grid(1) threads(64) {
+    %c0 = arith.constant 0 : index
+    %g = tirx.view %a[%c0] : memref<64xf32> -> !tirx.tile<64xf32, global>
+    %x = tirx.load %g : !tirx.tile<64xf32, global> -> !tirx.tile<64xf32, register>
+    %y = toy.relu %x : !tirx.tile<64xf32, register> -> !tirx.tile<64xf32, register>
+    tirx.copy %y, %g : !tirx.tile<64xf32, register>, !tirx.tile<64xf32, global>
+    tirx.return
+  }
+}) : () -> ()
+"""
+
+
+def test_errors_of_all_kernels_come_at_once() -> None:
+    context, found = embed.context(_TOY["TOY"]), list[embed.Diagnostic]()
+    module = embed.parse(_FOREIGN, "two.toy", context)
+    assert not embed.run(module, embed.pipeline(), context=context, on_diagnostic=found.append)
+    errors = [each for each in found if each.severity == "error"]
+    assert [each.position for each in errors] == [("two.toy", 7, 10), ("two.toy", 17, 10)]
+    assert all("expected 'toy.relu' to be lowered before convert-tirx-to-ptx" in each.message for each in errors)
+
+
+def test_kernels_of_one_name_in_several_modules() -> None:
+    context = embed.context(_TOY["TOY"])
+    module = embed.parse(_FOREIGN, "two.toy", context)
+    embed.run(module, embed.pipeline(after={"tirx-mem2reg": [_TOY["LowerToyPass"]()]}), context=context)
+    launches = embed.launches(module)
+    assert {name: launch.block for name, launch in launches.items()} == {
+        "first::k": (32, 1, 1),
+        "second::k": (64, 1, 1),
+    }
+    binaries = embed.extract(module)
+    assert {name: op.target.data for name, op in binaries.items()} == {"first::k": "sm_80", "second::k": "sm_90a"}
+
+
+class _FailingPass(ModulePass):
+    name = "toy-fail"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        raise PassFailedException("expected better weather")
+
+
+def test_failures_of_passes_of_others_are_diagnostics() -> None:
+    module, found = embed.parse("func.func @f() { func.return }"), list[embed.Diagnostic]()
+    assert not embed.run(module, [_FailingPass()], on_diagnostic=found.append)
+    assert [(each.rule, each.message, each.position) for each in found] == [
+        ("toy-fail", "expected better weather", None)
+    ]
+    with pytest.raises(PassFailedException, match="expected better weather"):
+        embed.run(module, [_FailingPass()])
+
+
+@irdl_op_definition
+class _PickyOp(IRDLOperation):
+    name = "picky.op"
+
+    def verify_(self) -> None:
+        raise VerifyException("expected something else")
+
+
+def test_errors_of_others_have_no_rule_of_an_error_beside_them() -> None:
+    """Each error of the verifier has its own facts."""
+    context, found = embed.context(Dialect("picky", [_PickyOp])), list[embed.Diagnostic]()
+    wrong = """
+    %c0 = arith.constant 0 : index
+    %g = tirx.view %a[%c0, %c0] : memref<64xf32> -> !tirx.tile<64xf32, global>
+    "picky.op"() : () -> ()
+    tirx.return"""
+    text = f'tirx.kernel @k(%a: memref<64xf32>) target("sm_80") grid(1) threads(32) {{{wrong}\n}}'
+    embed.run(embed.parse(text, "p.mlir", context), embed.pipeline(), context=context, on_diagnostic=found.append)
+    assert [each.rule for each in found] == ["view", "operation-definition"]
 
 
 def _print_generic(text: str, output: StringIO) -> None:

@@ -103,9 +103,12 @@ def verify_located(module: Operation) -> None:
     try:
         for op in walk(module, region_first=True):
             _verify_operation(op, dominance)
-    except LocatedError:
-        _raise_all(module, dominance)
-        raise
+        return
+    except LocatedError as error:
+        first = error
+    # Outside of the handler: errors that are raised in it would have the facts of the first one.
+    _raise_all(module, dominance)
+    raise first
 
 
 def _verify_operation(op: Operation, dominance: Dominance) -> None:

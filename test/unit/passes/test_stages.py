@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
@@ -71,10 +72,17 @@ def test_the_pipeline_leaves_what_it_needs_in_time() -> None:
 @pytest.mark.parametrize("name", sorted(set(_KERNELS.values()) | {"tcgen05_gemm"}))
 @pytest.mark.sample(3)
 def test_facts_hold_behind_the_pass_that_leaves_them(name: str) -> None:
+    """Attributes of others hold, too: what stays the operation that it was has those that it had."""
     context = new_context()
     module = parse_located(context, (_EXAMPLES / f"{name}.mlir").read_text())
+    for op in module.walk():
+        op.attributes["my.note"] = UnitAttr()
     for each in _pipeline():
+        noted = {(op.name, op.location) for op in module.walk() if "my.note" in op.attributes}
         each.apply(context, module)
+        for op in module.walk():
+            lost = "my.note" not in op.attributes and (op.name, op.location) in noted
+            assert not lost or isinstance(op, arith.ConstantOp), f"attributes behind {each.name}: {op}"
         for fact in LEAVES.get(each.name, ()):
             broken = [op for kernel in kernels(module) for op in kernel.walk() if FACTS[fact].breaks(op)]
             assert not broken, f"{fact} behind {each.name}: {broken[0]}"
