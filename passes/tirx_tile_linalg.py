@@ -213,9 +213,8 @@ class _Tiling:
 
     def _check(self, steps: Sequence[Structured]) -> None:
         """Raises LocatedError for operations that blocks cannot do one after the other, each on its own tile."""
-        arguments = set(self.function.body.block.args)
         written = {output: step.op for step in steps for output in step.outputs}
-        known = set[SSAValue](arguments)
+        known = set[SSAValue](self.function.body.block.args)
         for step in steps:
             if len(step.parallel) not in (1, 2, 3) or len(step.parallel) != self.batch + self.rank:
                 raise LinalgError(
@@ -228,10 +227,6 @@ class _Tiling:
             for number, (operand, dims) in enumerate(zip(step.operands, step.dims, strict=True)):
                 if not isinstance(operand.type, MemRefType):
                     continue
-                if operand not in arguments and not isinstance(operand.owner, memref.AllocOp):
-                    raise LinalgError(
-                        step.op, "expected memrefs that are arguments of the function or of memref.alloc, found another"
-                    )
                 if operand not in known and _reads(step, number):
                     raise LinalgError(
                         step.op, "expected a memref.alloc that is written before it is read, found one without values"

@@ -1,0 +1,179 @@
+// RUN: tirx-opt %s --tirx-tile-linalg="tile=8,8,8 threads=32 target=\"sm_80\"" --split-input-file --verify-diagnostics --allow-unregistered-dialect
+
+// Tensors are values, which have no place.
+
+#id = affine_map<(m, n) -> (m, n)>
+#t = affine_map<(m, n) -> (n, m)>
+#row = affine_map<(m, n) -> (m)>
+func.func @f(%a: tensor<16x16xf32>, %d: tensor<16x16xf32>) {
+  // expected-error@+1 {{expected a memref, found tensor<16x16xf32>; bufferize tensors first}}
+  %r = linalg.exp ins(%a : tensor<16x16xf32>) outs(%d : tensor<16x16xf32>) -> tensor<16x16xf32>
+  func.return
+}
+
+// -----
+
+// Windows.
+
+#x = affine_map<(m) -> (m)>
+func.func @f(%a: memref<16xf32>, %d: memref<16xf32>) {
+  // expected-error@+1 {{expected parallel and reduction iterators, found window}}
+  linalg.generic {indexing_maps = [#x, #x], iterator_types = ["window"]}
+      ins(%a : memref<16xf32>) outs(%d : memref<16xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// -----
+
+// A kernel is launched, not called.
+
+func.func @f(%a: memref<16x16xf32>, %d: memref<16x16xf32>) {
+  "memref.copy"(%a, %d) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  func.return
+}
+func.func @g(%a: memref<16x16xf32>, %d: memref<16x16xf32>) {
+  // expected-error@+1 {{expected no calls of @f, which becomes a kernel; launch it}}
+  func.call @f(%a, %d) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  func.return
+}
+
+// -----
+
+// Memory that somebody else has.
+
+func.func @f(%p: i64, %d: memref<16x16xf32>) {
+  %a = "test.op"(%p) : (i64) -> memref<16x16xf32>
+  func.return
+}
+func.func @g(%d: memref<16x16xf32>) {
+  // expected-error@+1 {{expected operations of linalg, memref.copy, constants and memref.alloc in a function that becomes a kernel, found 'test.op'}}
+  %a = "test.op"() : () -> memref<16x16xf32>
+  "memref.copy"(%a, %d) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  func.return
+}
+
+// -----
+
+// Two reductions.
+
+#in = affine_map<(m, k, l) -> (m, k, l)>
+#m = affine_map<(m, k, l) -> (m)>
+func.func @f(%a: memref<16x16x16xf32>, %d: memref<16xf32>) {
+  // expected-error@+1 {{expected at most one reduction dimension, found 2}}
+  linalg.generic {indexing_maps = [#in, #m], iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%a : memref<16x16x16xf32>) outs(%d : memref<16xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// -----
+
+// An output that is turned.
+
+#id = affine_map<(m, n) -> (m, n)>
+#t = affine_map<(m, n) -> (n, m)>
+#row = affine_map<(m, n) -> (m)>
+func.func @f(%a: memref<16x16xf32>, %d: memref<16x16xf32>) {
+  // expected-error@+1 {{expected outputs indexed by the parallel dimensions in order, found (1, 0)}}
+  linalg.generic {indexing_maps = [#id, #t], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<16x16xf32>) outs(%d : memref<16x16xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// -----
+
+// An argument that is turned for one operation and not for the other.
+
+#id = affine_map<(m, n) -> (m, n)>
+#t = affine_map<(m, n) -> (n, m)>
+#row = affine_map<(m, n) -> (m)>
+func.func @f(%a: memref<16x16xf32>, %d: memref<16x16xf32>) {
+  "memref.copy"(%a, %d) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  // expected-error@+1 {{expected an argument to be indexed in one way, found it as it is and as it is turned to (1, 0)}}
+  linalg.generic {indexing_maps = [#t, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<16x16xf32>) outs(%d : memref<16x16xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// -----
+
+// A layout without strides.
+
+#id = affine_map<(m, n) -> (m, n)>
+#t = affine_map<(m, n) -> (n, m)>
+#row = affine_map<(m, n) -> (m)>
+// expected-error@+1 {{expected strides of an argument that is indexed as it is turned to (1, 0), found memref<16x16xf32, affine_map<(d0, d1) -> ((d0 * 16), d1)>>}}
+func.func @f(%a: memref<16x16xf32, affine_map<(d0, d1) -> (d0 * 16, d1)>>, %d: memref<16x16xf32>) {
+  linalg.generic {indexing_maps = [#t, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<16x16xf32, affine_map<(d0, d1) -> (d0 * 16, d1)>>) outs(%d : memref<16x16xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// -----
+
+// Branches.
+
+// expected-error@+1 {{expected a function of one block, found 2}}
+func.func @f(%a: memref<16x16xf32>, %d: memref<16x16xf32>) {
+  "memref.copy"(%a, %d) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  "cf.br"()[^bb1] : () -> ()
+^bb1:
+  func.return
+}
+
+// -----
+
+// A reduction whose last part is no whole tile.
+
+#id = affine_map<(m, n) -> (m, n)>
+#t = affine_map<(m, n) -> (n, m)>
+#row = affine_map<(m, n) -> (m)>
+func.func @f(%a: memref<16x20xf32>, %d: memref<16xf32>) {
+  // expected-error@+1 {{expected a multiple of 8 elements to reduce, found memref<16x20xf32>}}
+  linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%a : memref<16x20xf32>) outs(%d : memref<16xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// -----
+
+// A product that is subtracted.
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+#nm = affine_map<(m, n, k) -> (n, m)>
+func.func @f(%a: memref<16x16xf32>, %b: memref<16x16xf32>, %d: memref<16x16xf32>) {
+  // expected-error@+1 {{expected a product of two inputs, indexed by either parallel dimension of a tile and that of the reduction, that is added to the output, or a reduction by addf, maxnumf or minnumf, found another}}
+  linalg.generic {indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<16x16xf32>, memref<16x16xf32>) outs(%d : memref<16x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %acc: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.subf %acc, %p : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
