@@ -33,6 +33,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, NoTerminator, RecursiveMemoryEffect
+from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition
@@ -441,10 +442,11 @@ class TilesOp(IRDLOperation):
 
     - `order(row)`, `order(group 8)` (columns of that many tiles), `order(hilbert)` (in squares of 8 x 8 tiles), each
       `of (%tm, %tn)`,
-    - `order(table %t : memref<?xi32>) of (%tm, %tn)`: the order stands in memory,
+    - `order(table %t : memref<?xi32>) of (%tm, %tn)`: `%t` has the numbers of all tiles, `%i * %tn + %j`, in any order,
     - `hardware(%clc, read)`: cluster launch control gives the next tile. Every role that has the loop reads one answer
       of the ring `%clc` at its station `read` at the end of the body, the last, negative one included,
-    - `%i, %j, %k0, %k1 = items(%t : memref<?x4xi32>)`: parts `%k0` to `%k1` of the iterations along K of a tile.
+    - `%i, %j, %k0, %k1 = items(%t : memref<?x4xi32>)`: rows of `%t`, each with a tile and the part `%k0` to `%k1` of
+      its iterations along K.
     """
 
     name = "tirx.tiles"
@@ -503,17 +505,18 @@ class TilesOp(IRDLOperation):
         source = None if self.source is None else self.source.type
         match order:
             case TileOrder.TABLE | TileOrder.ITEMS:
-                if not isinstance(source, MemRefType):
-                    raise TileOrderError(f"expected a table in memory for {order}, found {source}")
+                rank, columns, text = (1, (), "?") if order is TileOrder.TABLE else (2, (4,), "?x4")
+                found = source.get_shape() if isa(source, MemRefType) and source.element_type == i32 else ()
+                if len(found) != rank or found[1:] != columns:
+                    raise TileOrderError(f"expected a table in memory for {order}, memref<{text}xi32>, found {source}")
             case TileOrder.HARDWARE:
                 if self.source is None or not isinstance(source, RingType) or not source.is_tile_id:
                     raise TileOrderError(f"expected a ring of answers, !tirx.ring<tile_id>, found {source}")
                 stations = RingOp.of(self.source).station_names[1:]
                 if self.station is None or self.station.data not in stations:
                     found = None if self.station is None else self.station.data
-                    raise TileOrderError(
-                        f"expected a station where answers are read ({', '.join(stations)}), found {found}"
-                    )
+                    readers = ", ".join(stations)
+                    raise TileOrderError(f"expected a station where answers are read ({readers}), found {found}")
             case _:
                 if source is not None:
                     raise TileOrderError(f"expected nothing to read the order {order} from, found {source}")
@@ -588,7 +591,6 @@ class TilesOp(IRDLOperation):
 
 
 def _coordinates(order: TileOrder) -> int:
-    """How many numbers say which tile it is."""
     return 4 if order is TileOrder.ITEMS else 2
 
 

@@ -491,7 +491,8 @@ class Schedule(RoleCode):
         if answers_of(op) is not None:
             launched_tiles(op, emit, lambda inside: self._answer(op, inside), body)
         else:
-            persistent_tiles(op, [self.value(extent) for extent in op.extents], emit, body)
+            table = None if op.source is None else self.value(op.source)
+            persistent_tiles(op, [self.value(extent) for extent in op.extents], table, emit, body)
 
     def finish(self, emit: Emitter) -> None:
         """Emits what a role does at its end: no block leaves while others, or bulk stores, use its shared memory."""

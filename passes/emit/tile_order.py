@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -19,28 +19,40 @@ from tirx.rules import RingLoweringError
 Body = Callable[[Emitter, Sequence[SSAValue]], None]
 
 
-def persistent_tiles(op: TilesOp, extents: Sequence[SSAValue], emit: Emitter, body: Body) -> None:
+def persistent_tiles(
+    op: TilesOp, extents: Sequence[SSAValue], table: SSAValue | None, emit: Emitter, body: Body
+) -> None:
     """
     Emits a loop over the tiles of one block: those whose number is the block's, modulo the number of blocks.
 
     `extents` are the numbers of tiles, `body` gets the coordinates of a tile. The blocks of a cluster take one tile
-    together. Raises LocatedError for an order that is not lowered.
+    together. `table` has the numbers of the tiles, row by row, in the order in which they are begun.
     """
-    order = op.order.data
-    if order not in _ORDERS:
-        supported = ", ".join((*_ORDERS, TileOrder.HARDWARE))
-        raise RingLoweringError(op, f"expected an order of tiles that is lowered ({supported}), found {order}")
     first, blocks = _block_and_blocks(op, emit)
-    total = emit(arith.MuliOp(extents[0], extents[1])).result
+    if op.order.data is TileOrder.ITEMS and table is not None:
+        total = emit(memref.DimOp(table, emit.constant(0, IndexType()))).result
+    else:
+        total = emit(arith.MuliOp(extents[0], extents[1])).result
     block = Block(arg_types=[IndexType()])
     inside = Emitter(InsertPoint.at_end(block), op.location)
-    group = 1 if op.group is None else op.group.value.data
-    # There are fewer tiles than 2^31, and 64-bit divisions are subroutines.
-    number, *sizes = (inside(arith.IndexCastOp(value, i32)).result for value in (block.args[0], *extents))
-    coordinates = _ORDERS[order](inside, number, sizes, group)
+    coordinates = _coordinates(op, inside, block.args[0], extents, table)
     body(inside, [inside(arith.IndexCastOp(value, IndexType())).result for value in coordinates])
     inside(scf.YieldOp())
     emit(scf.ForOp(first, total, blocks, [], Region(block)))
+
+
+def _coordinates(
+    op: TilesOp, emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], table: SSAValue | None
+) -> Sequence[SSAValue]:
+    """The coordinates of the tile of a number, and of items the iterations along K, as i32."""
+    if op.order.data is TileOrder.ITEMS and table is not None:
+        columns = (emit.constant(column, IndexType()) for column in range(4))
+        return [emit(memref.LoadOp.get(table, [number, column])).res for column in columns]
+    # There are fewer tiles than 2^31, and 64-bit divisions are subroutines.
+    place, *sizes = (emit(arith.IndexCastOp(value, i32)).result for value in (number, *extents))
+    if op.order.data is TileOrder.TABLE and table is not None:
+        return _row(emit, emit(memref.LoadOp.get(table, [number])).res, sizes, 1)
+    return _ORDERS[op.order.data](emit, place, sizes, 1 if op.group is None else op.group.value.data)
 
 
 def launched_tiles(op: TilesOp, emit: Emitter, answer: Callable[[Emitter], QueryCancelOp], body: Body) -> None:

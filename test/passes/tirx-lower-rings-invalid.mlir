@@ -57,15 +57,6 @@ tirx.kernel @baton() target("sm_90a") threads(384) {
 
 // -----
 
-tirx.kernel @order(%t: memref<?xi32>, %n: index) target("sm_90a") threads(32) {
-  // expected-error@+1 {{expected an order of tiles that is lowered (row, group, hilbert, hardware), found table}}
-  tirx.tiles @tile %i, %j = order(table %t : memref<?xi32>) of (%n, %n) {
-  }
-  tirx.return
-}
-
-// -----
-
 tirx.kernel @target(%n: index) threads(32) {
   // expected-error@-1 {{expected a target}}
   tirx.for @k %k = 0 to %n {

@@ -206,8 +206,26 @@ tirx.kernel @k(%n: index, %x: i32) threads(32) {
 // -----
 
 tirx.kernel @k(%n: index, %x: i32) threads(32) {
-  // expected-error@+1 {{expected a table in memory for table, found i32}}
+  // expected-error@+1 {{expected a table in memory for table, memref<?xi32>, found i32}}
   tirx.tiles @t %i, %j = order(table %x : i32) of (%n, %n) {
+  }
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @k(%n: index, %x: memref<?x2xi32>) threads(32) {
+  // expected-error@+1 {{expected a table in memory for table, memref<?xi32>, found memref<?x2xi32>}}
+  tirx.tiles @t %i, %j = order(table %x : memref<?x2xi32>) of (%n, %n) {
+  }
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @k(%x: memref<?x3xi32>) threads(32) {
+  // expected-error@+1 {{expected a table in memory for items, memref<?x4xi32>, found memref<?x3xi32>}}
+  tirx.tiles @t %i, %j, %k0, %k1 = items(%x : memref<?x3xi32>) {
   }
   tirx.return
 }

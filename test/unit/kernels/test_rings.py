@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import numpy as np
 import pytest
 from unit.kernels.ring_cases import Case, cases, pairwise
 from unit.kernels.ring_ir_mutants import NOBODY, IrMutant, ir_mutants, reason_of
-from unit.kernels.ring_kernels import RingKernel, check
+from unit.kernels.ring_kernels import AS_WRITTEN, STEP, RingKernel, check
 from unit.kernels.ring_mutants import KERNELS, mutants
+
+import tirx
 
 
 @pytest.mark.parametrize(
@@ -61,6 +64,49 @@ def test_hardware_gives_tiles(kernel: RingKernel):
     """One block takes over all tiles, or as many as it is given."""
     for seed in (None, 1):
         check(kernel, 3, seed=seed, extents=(2, 1))
+
+
+TABLED = (
+    RingKernel(slots=2, skew=0, roles=True, engine="tma", tiles=True),
+    RingKernel(slots=2, skew=1, engine="cp_async", use_first=True, tiles=True),
+)
+
+
+@pytest.mark.parametrize("kernel", TABLED)
+@pytest.mark.sample(1)
+def test_tiles_in_the_order_of_a_table(kernel: RingKernel):
+    text = kernel.text.replace("order(group 2) of", "order(table %t : memref<?xi32>) of")
+    text = text.replace("%tn: index", "%tn: index, %t: memref<?xi32>")
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-3, 4, (rows, 128)).astype(np.float16) for rows in (192, 128))
+    d = np.zeros((192, 128), np.float32)
+    compiled = tirx.build(text, options=AS_WRITTEN).kernels["product"]
+    compiled.simulate(a, b, d, 3, 3, 2, rng.permutation(6).astype(np.int32), grid=(2, 1, 1), check="strict", seed=1)
+    k = slice(3 * STEP)
+    np.testing.assert_array_equal(d, 2 * (a[:, k].astype(np.float32) @ b[:, k].astype(np.float32).T))
+
+
+@pytest.mark.parametrize("kernel", TABLED)
+@pytest.mark.sample(1)
+def test_items_are_tiles_with_parts_of_k(kernel: RingKernel):
+    """Numbers of iterations differ from item to item; one has none."""
+    text = kernel.text.replace(
+        "%ti, %tj = order(group 2) of (%tm, %tn)", "%ti, %tj, %k0, %k1 = items(%t : memref<?x4xi32>)"
+    )
+    text = text.replace("%tm: index, %tn: index", "%t: memref<?x4xi32>").replace("0 to %nk", "0 to %part")
+    text = text.replace("%m = arith.muli", "%part = arith.subi %k1, %k0 : index %m = arith.muli")
+    text = text.replace("%kk = arith.muli %k,", "%at = arith.addi %k0, %k : index %kk = arith.muli %at,")
+    items = np.array([(2, 1, 0, 3), (0, 0, 2, 5), (1, 1, 4, 4), (0, 1, 7, 8)], np.int32)
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-3, 4, (rows, 128)).astype(np.float16) for rows in (192, 128))
+    d = np.full((192, 128), 7, np.float32)
+    expected = d.copy()
+    for i, j, first, last in items:
+        rows, columns, k = slice(64 * i, 64 * i + 64), slice(64 * j, 64 * j + 64), slice(STEP * first, STEP * last)
+        expected[rows, columns] = 2 * (a[rows, k].astype(np.float32) @ b[columns, k].astype(np.float32).T)
+    compiled = tirx.build(text, options=AS_WRITTEN).kernels["product"]
+    compiled.simulate(a, b, d, 0, items, grid=(2, 1, 1), check="strict", seed=1)
+    np.testing.assert_array_equal(d, expected)
 
 
 def test_pairs_of_choices(sampled: Callable[[Iterable[Case], int], list[Case]]):
