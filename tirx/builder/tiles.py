@@ -187,7 +187,8 @@ class Tile:
         extents: list[int] = []
         for part, extent in zip(parts, self.shape, strict=True):
             if not isinstance(part, _Slice) or part.step is not None:
-                raise BuildError(f"expected slices without a step of a tile, found {part!r}")
+                found = f"one with step {part.step}" if isinstance(part, _Slice) else repr(part)
+                raise BuildError(f"expected slices without a step of a tile, found {found}")
             start, stop = (0 if part.start is None else part.start), (extent if part.stop is None else part.stop)
             if not isinstance(start, int) or not isinstance(stop, int) or not 0 <= start < stop <= extent:
                 raise BuildError(f"expected slices within {extent} elements, known in Python, found {start!r}:{stop!r}")

@@ -179,6 +179,31 @@ def _no_number(k: KernelBuilder, a: Array) -> None:
     a[:, :] = None  # pyright: ignore[reportArgumentType]
 
 
+def _index_behind(k: KernelBuilder, a: Array) -> None:
+    a[0:8, 0]
+
+
+def _tile_index(k: KernelBuilder, a: Array) -> None:
+    k.shared(f32[64, 64])[0, :]
+
+
+def _half_a_byte(k: KernelBuilder, a: Array) -> None:
+    k.shared(f32[64, 64])[::2, :]
+
+
+def _added(k: KernelBuilder, a: Array) -> None:
+    x = k.accumulator(f32[64, 64])
+    x += a  # pyright: ignore[reportOperatorIssue]
+
+
+def _of_numbers(k: KernelBuilder, a: Array) -> None:
+    apply(lambda x: x, 1.0)
+
+
+def _index_and_text(k: KernelBuilder, a: Array) -> None:
+    k.block.x + "1"  # pyright: ignore[reportOperatorIssue, reportUnusedExpression]
+
+
 def test_quotients_of_negative_indices_are_those_of_python() -> None:
     @kernel(f32[5, 4], f32[5, 4], grid=(5,), threads=32, target="sm_80")
     def moved(k: KernelBuilder, a: Array, b: Array) -> None:
@@ -209,6 +234,12 @@ def test_quotients_of_negative_indices_are_those_of_python() -> None:
         (_in_shared, "expected tiles in registers, found a tile .* in shared memory; k.load copies one"),
         (_outside, "expected slices within 64 elements, known in Python, found 0:65"),
         (_too_many, "expected at most 2 slices, found 3"),
+        (_index_behind, "expected indices in front of slices, found one behind"),
+        (_tile_index, "expected slices without a step of a tile, found 0"),
+        (_half_a_byte, "expected slices without a step of a tile, found one with step 2"),
+        (_added, r"expected a product a @ b.T behind \+=, found another value"),
+        (_of_numbers, "expected a tile among the operands, found numbers alone"),
+        (_index_and_text, "expected an index as an integer, found '1'"),
         (_no_arguments, "expected a function of the kernel and 1 arguments, found 0"),
     ],
 )

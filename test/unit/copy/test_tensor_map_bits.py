@@ -105,3 +105,10 @@ def test_names_have_codes() -> None:
     assert len(ELEMENTS) <= 16 and len(set(SWIZZLES.values())) == len(SWIZZLES)
     with pytest.raises(LegalityError, match="rank: expected 1 to 5"):
         TensorMapBits.decode(bytes([*[0] * 8, 0x70, *[0] * 119]))
+    with pytest.raises(LegalityError, match="expected the 128 bytes of a tensor map, found 4"):
+        TensorMapBits.decode(bytes(4))
+    codes = {"element": 15, "interleave": 3, "swizzle_96B": 1}
+    for name, code in codes.items():
+        word = code << FIELDS[name][0] | (1 << FIELDS["swizzle"][0] if name == "swizzle_96B" else 0)
+        with pytest.raises(LegalityError, match=f"{name.partition('_')[0]}: expected (a code from 0|codes)"):
+            TensorMapBits.decode(word.to_bytes(128, "little"))

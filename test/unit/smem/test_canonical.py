@@ -343,3 +343,15 @@ def test_an_operand_has_two_dimensions(shape: tuple[int, int]) -> None:
         canonical_layout(layout, shape, "f16")
     with pytest.raises(LegalityError, match=r"expected an operand of shape \(MN, K\)"):
         operand_slices(layout, shape, "f16", 16)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "container", "message"),
+    [
+        ("f16", (64, 64), 8, "f16: expected a container of 16 bits, found 8"),
+        ("f16", (0, 64), None, "expected a positive MN, found 0"),
+    ],
+)
+def test_what_has_no_canonical_layout(dtype: str, shape: tuple[int, int], container: int | None, message: str) -> None:
+    with pytest.raises(LegalityError, match=message):
+        canonical_layout(TileLayout.row_major((64, 64)), shape, dtype, container_bits=container)

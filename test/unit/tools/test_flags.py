@@ -58,6 +58,10 @@ def test_options_of_passes():
         (["--lower-to-ptx=target=90"], "'lower-to-ptx': Incompatible types"),
         (["--lower-to-ptx=stages=2 stages=3"], "expected the option 'stages' of --lower-to-ptx once, found it again"),
         (["--lower-to-ptx=target=sm_999"], "'lower-to-ptx': unknown target 'sm_999'"),
+        (
+            [f"--lower-to-ptx=stages={'9' * 5000}"],
+            "expected options with numbers that fit, found 'lower-to-ptx{stages=99",
+        ),
         (['--lower-to-ptx=target="sm_90{}"'], "'lower-to-ptx': unknown target 'sm_90{}'"),
     ],
 )

@@ -74,6 +74,8 @@ def test_illegal_is_2(capsys: pytest.CaptureFixture[str]) -> None:
         ("smem 0 --shape 100000000x100000000", "--shape: expected rows and elements of K as 128x16, up to 1024"),
         ("smem 0x4000404000010000 --target sm_90a", "smem: 'tcgen05' does not exist on sm_90a"),
         ("wgmma 0x4000004000010000 --target sm_100a", "wgmma: 'wgmma' does not exist on sm_100a"),
+        ("mask columns=0-3 shift=1 use_span=3 --m 64 --n 256", "columns: expected no field but shift beside it"),
+        ("smem start=16 7", "expected field=value, found '7'"),
         ("none.ptx", "cannot read 'none.ptx'"),
         ("none.ptx 0", "expected one PTX file, or one of smem"),
         ("tensormap element=f16 dims=64,64 strides=100 box=64,8", "global stride 0: expected 0 to"),

@@ -102,6 +102,8 @@ _USUAL = ("--block", "32", "--arg", "x.npy", "--arg", "1")
         ((*_USUAL, "--out", "y.npy:f32:4x0"), "--out: expected a shape as 128x64, found '4x0'"),
         ((*_USUAL, "--out", "y.npy:f32:999999999999x999999999999"), "--out: an array of shape"),
         ((*_USUAL, "--out", "y.npy:f32:" + "9" * 5000), "--out: expected a shape as 128x64, found '999"),
+        ((*_USUAL, "--timeline", "t.txt"), "--timeline: expected a file called .html or .json, found 't.txt'"),
+        ((*_USUAL, "--check", "strict", "--timeline", "t.json"), "expected no --check with --timeline, which runs"),
         ((*_USUAL, "--out", "x.npy:f32:64"), "--out: 'x.npy' is given already"),
         ((*_USUAL, "--out", "no/y.npy:f32:64"), "cannot write 'no/y.npy': No such file or directory"),
     ],
