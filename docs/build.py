@@ -15,7 +15,7 @@ import html
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields
 from inspect import cleandoc
 from pathlib import Path
@@ -162,8 +162,92 @@ def _short(line: str) -> str:
     return line if len(line) <= 150 else line[:147] + "..."
 
 
-def operations_page() -> str:
-    """The reference of operations: documentation, clauses, and what they are tested by."""
+INSTRUCTIONS_OF = tuple(f"examples/{name}.mlir" for name in (
+    "mma_m8n8k4_f16_gemm", "mma_m8n8k4_f64_gemm", "mma_gemm_fp8_output", "mma_m16n8k16_f16_gemm", "norms", "softmax",
+    "quantize_mxfp8", "transpose", "split_k_gemm", "wgmma_any_size_gemm", "wgmma_ring_gemm", "wgmma_roles_gemm",
+    "tcgen05_gemm", "tcgen05_gemm_explicit", "tcgen05_a_in_tensor_memory", "tcgen05_sparse_gemm",
+    "tcgen05_ws_zero_columns", "tcgen05_2cta_ring_gemm", "tcgen05_2cta_nvfp4_block_scaled_gemm",
+))  # fmt: skip
+"""The programs that the table of instructions is made from."""
+
+_GENERATIONS = ("before sm_90", "sm_90a", "sm_100 and later")
+_PLAIN = frozenset(
+    f"ptx.{name}"
+    for name in "add and bra cond_bra constant cvt div entry ld.param mov mul mul.lo mul.wide mad.lo or param_address "
+    "read_special rem selp setp shl shr sub xor not neg pack unpack shared_alloc cvta.to.global min max".split()
+)
+"""Instructions that compute numbers, addresses and where to go on, which nearly every operation needs."""
+
+
+def instructions_of(program: Path) -> Iterator[tuple[str, str, str]]:
+    """
+    (operation, generation, operation of the dialect `ptx`) for all that the operations of a program become.
+
+    Every pass gives what it makes the location of what it makes it from: the locations carry the names along.
+    """
+    from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+    from xdsl.ir import Operation
+    from xdsl.passes import ModulePass
+
+    from tirx.dialects.tirx import kernels
+    from tirx.hw.targets import Target
+    from tirx.passes import lower_to_ptx_passes
+    from tirx.text.parsing import parse_located
+    from tirx.text.verification import run_passes
+    from tirx.universe import new_context
+
+    def names(op: Operation) -> list[str]:
+        match op.location:
+            case FileLineColLoc(filename=chain) if chain.data.startswith("|"):
+                return chain.data[1:].split("|")
+            case _:
+                return []
+
+    def stamp(_: ModulePass | None, module: ModuleOp) -> None:
+        for op in module.walk():
+            chain = names(op)
+            if not chain or chain[-1] != op.name:
+                op.location = FileLineColLoc(StringAttr("|" + "|".join([*chain, op.name])), IntAttr(1), IntAttr(1))
+
+    module = parse_located(new_context(), program.read_text())
+    target = Target.parse(next(kernel.target.data for kernel in kernels(module) if kernel.target is not None))
+    generation = _GENERATIONS[(target.cc >= 90) + (target.cc >= 100)]
+    stamp(None, module)
+    run_passes(new_context(), module, lower_to_ptx_passes().passes, stamp, verify_each=False)
+    for op in module.walk():
+        for name in set(names(op)[:-1]):
+            yield name, generation, op.name
+
+
+def _instructions(programs: Sequence[str]) -> list[str]:
+    """The table of what the operations become."""
+    from tirx.dialects import get_all_dialects
+
+    found: dict[str, dict[str, set[str]]] = {}
+    for program in programs:
+        for name, generation, instruction in instructions_of(ROOT / program):
+            found.setdefault(name, {}).setdefault(generation, set()).add(instruction)
+
+    def cell(own: set[str] | None) -> str:
+        if own is None:
+            return ""
+        special = sorted(each.removeprefix("ptx.") for each in own - _PLAIN)
+        return ", ".join(f"`{each}`" for each in special) or "arithmetic"
+
+    names = [op.name for key, make in get_all_dialects().items() if key != "ptx" for op in make().operations]
+    return [
+        "## PTX", "",
+        "What the operations become in the examples of the repository, as operations of the dialect",
+        "[`ptx`](#the-dialect-ptx), each of which is one instruction. Arithmetic, conversions and jumps are left out;",
+        "a wait or a fence counts for the operation that needs it.",
+        "", f"| operation | {' | '.join(_GENERATIONS)} |", "|---|---|---|---|",
+        *(f"| [`{name}`](#{slug(f'`{name}`')}) | {' | '.join(cell(found[name].get(key)) for key in _GENERATIONS)} |"
+          for name in sorted(names) if name in found), "",
+    ]  # fmt: skip
+
+
+def operations_page(programs: Sequence[str] = INSTRUCTIONS_OF) -> str:
+    """The reference of operations: documentation, clauses, and the instructions that they become in `programs`."""
     from tirx.dialects import get_all_dialects
     from tirx.tools.language import clauses
 
@@ -171,6 +255,7 @@ def operations_page() -> str:
         "# Operations", "", _MADE, "",
         "Every operation of the dialects of tirx, from its documentation in the code. [The tile level](language.md)",
         "shows those that programs are written with, each in a program that runs.", "",
+        *_instructions(programs),
     ]  # fmt: skip
     for name, make in get_all_dialects().items():
         dialect = make()

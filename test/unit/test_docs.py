@@ -115,10 +115,17 @@ def test_excerpts(path: Path) -> None:
 
 
 def test_reference_pages_have_everything() -> None:
-    made = {name: make() for name, make in _BUILD["GENERATED"].items()}
+    programs = [f"examples/{name}_gemm.mlir" for name in ("tcgen05", "mma_m8n8k4_f16")]
+    made = {"passes.md": _BUILD["passes_page"](), "operations.md": _BUILD["operations_page"](programs)}
     assert all(f"## `{name}`" in made["passes.md"] for name in PASS_SUMMARIES)
     for dialect in get_all_dialects().values():
         assert all(f"`{op.name}`" in made["operations.md"] for op in dialect().operations)
+    rows = {row.partition("]")[0][4:-1]: row for row in made["operations.md"].splitlines() if row.startswith("| [`")}
+    assert rows["tirx.mma"].count("|") == 5
+    _, _, before, hopper, blackwell, _ = rows["tirx.mma"].split("|")
+    assert "`mma.m8n8k4.f16`" in before and hopper.strip() == "" and "`tcgen05.mma`" in blackwell
+    assert "`cp.async.bulk.tensor.load`" in rows["tirx.copy"].split("|")[4]
+    assert rows["tcgen05.commit"].split("|")[4].strip() == "`tcgen05.commit`"
 
 
 def test_no_link_is_dead() -> None:
