@@ -1,24 +1,25 @@
 """
 How fast the simulator is: a product of f16 matrices by tcgen05, by wgmma and by mma.sync, and cost by the size.
 
-    python benchmarks/simulator.py [--size 1024] [--baseline COMMIT]
+    python benchmarks/simulator.py [--size 1024] [--baseline COMMIT] [--rounds 3]
 
 Every kernel computes size x size x size with small integers, which numpy checks. Seconds are CPU time of a process that
-has imported the simulator, without and with checks. `--baseline` runs the simulator of another commit of this
-repository on the same PTX, in the same run, and shows the ratio. The last table shows how the cost of the tcgen05
-kernel grows with its blocks.
+has imported the simulator, without and with checks; the least of `--rounds`. `--baseline` runs the simulator of another
+commit of this repository, or of a folder that holds its files, on the same PTX, in the same run, and shows the ratio.
+The last table shows how the cost of the tcgen05 kernel grows with its blocks.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from time import process_time
 from typing import Any, TypeAlias
@@ -227,24 +228,30 @@ def _measured(root: Path, size: int, kernel: Kernel, levels: Sequence[bool]) -> 
         json.dump([size, asdict(kernel), list(levels)], file)
         file.flush()
         command = [sys.executable, __file__, "--measure", file.name]
-        found = subprocess.run(command, env={"PYTHONPATH": str(root)}, capture_output=True, text=True)
+        path = os.pathsep.join((str(root), *sys.path[1:]))
+        found = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
     if found.returncode:
         return found.stderr
     return [float(each) for each in found.stdout.split()]
 
 
-def _of_this_checkout(size: int, kernel: Kernel) -> Cost:
-    found = _measured(ROOT, size, kernel, (False, True))
-    if isinstance(found, str):
-        raise SystemExit(found)
-    return Cost(*found)
+def _of_this_checkout(size: int, kernel: Kernel, rounds: int = 1) -> Cost:
+    """The least of several rounds."""
+    found = [_measured(ROOT, size, kernel, (False, True)) for _ in range(rounds)]
+    costs: list[Cost] = []
+    for each in found:
+        if isinstance(each, str):
+            raise SystemExit(each)
+        costs.append(Cost(*each))
+    return Cost(*(min(each) for each in zip(*(astuple(cost) for cost in costs), strict=True)))
 
 
 def main() -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, default=1024, help="a multiple of 128 (default: 1024)")
-    parser.add_argument("--baseline", metavar="COMMIT", help="a commit to compare with")
+    parser.add_argument("--baseline", metavar="COMMIT", help="a commit to compare with, or a folder with its files")
+    parser.add_argument("--rounds", type=int, default=1, help="runs of each kernel (default: 1)")
     parser.add_argument("--only", metavar="NAME", action="append", help="only this kernel")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     flags = parser.parse_args()
@@ -253,7 +260,10 @@ def main() -> None:
         return
     chosen = {name: each for name, each in kernels(flags.size).items() if not flags.only or name in flags.only}
     with tempfile.TemporaryDirectory() as directory:
-        if flags.baseline:
+        baseline = Path(directory)
+        if flags.baseline and Path(flags.baseline).is_dir():
+            baseline = Path(flags.baseline).resolve()
+        elif flags.baseline:
             archive = subprocess.run(["git", "archive", flags.baseline], cwd=ROOT, capture_output=True, check=True)
             subprocess.run(["tar", "-x", "-C", directory], input=archive.stdout, check=True)
         print(
@@ -262,18 +272,18 @@ def main() -> None:
         )
         print("|---|---:|---:|---:|---:|" + ("---:|---:|" if flags.baseline else ""))
         for name, kernel in chosen.items():
-            new = _of_this_checkout(flags.size, kernel)
+            new = _of_this_checkout(flags.size, kernel, flags.rounds)
             cells = [f"{new.without:.2f} s", f"{new.checked:.2f} s", f"{new.checked / new.without:.1f} x"]
             cells.append(f"{new.memory:.0f} MiB")
             if flags.baseline:
-                old = _measured(Path(directory), flags.size, kernel, (False,))
+                old = _measured(baseline, flags.size, kernel, (False,))
                 cells += (
                     ["refused", "-"] if isinstance(old, str) else [f"{old[0]:.2f} s", f"{old[0] / new.without:.1f}"]
                 )
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
     print("\n| tcgen05, size | blocks | seconds | for each block and step of K |\n|---:|---:|---:|---:|")
     for size in (128, 256, 512):
-        without = _of_this_checkout(size, kernels(size)["tcgen05"]).without
+        without = _of_this_checkout(size, kernels(size)["tcgen05"], flags.rounds).without
         steps = (size // 128) ** 2 * (size // 64)
         print(f"| {size} | {(size // 128) ** 2} | {without:.3f} | {1e3 * without / steps:.2f} ms |", flush=True)
 

@@ -20,7 +20,7 @@ from tirx.sim.hazards.checker import Checker
 from tirx.sim.hazards.monitor import Monitor, Note
 from tirx.sim.hazards.shared_checker import SharedChecker
 from tirx.sim.program.code import Op
-from tirx.sim.program.linker import link
+from tirx.sim.program.linker import Linked, link
 from tirx.sim.reader import Module, parse
 
 _LOGGER = logging.getLogger("tirx.sim")
@@ -32,6 +32,12 @@ _MAX_GRID = (2**31 - 1, 65535, 65535)
 @lru_cache(maxsize=16)
 def _parsed(text: str) -> Module:
     return parse(text)
+
+
+@lru_cache(maxsize=16)
+def _linked(text: str, entry: str, dynamic_shared: int, check: Level | None, arithmetic: Arithmetic) -> Linked:
+    """A launch of the same kernel again, on other arguments or in another order, is decoded already."""
+    return link(_parsed(text), entry, dynamic_shared, check=check, arithmetic=arithmetic)
 
 
 def entries(ptx_text: str) -> tuple[str, ...]:
@@ -101,7 +107,9 @@ def run(
     level = _level(check)
     if dynamic_shared < 0:
         raise SimError(f"expected 0 or more bytes of dynamic shared memory, found {dynamic_shared}")
-    program, symbols = link(_parsed(ptx_text), entry, dynamic_shared, variables, check=level, arithmetic=arithmetic)
+    linked = _linked(ptx_text, entry, dynamic_shared, level, arithmetic)
+    program = linked.program()
+    global_memory, const_memory = linked.symbols.memories(variables or {})
     grid, block, cluster = _dimensions(grid, "grid"), _dimensions(block, "block"), _dimensions(cluster, "cluster")
     if any(count > most for count, most in zip(grid, _MAX_GRID, strict=True)):
         raise SimError(f"expected a grid of at most {_MAX_GRID} blocks, found {grid}")
@@ -128,8 +136,8 @@ def run(
 
     launch = Launch(
         program,
-        symbols.global_memory,
-        symbols.const_memory,
+        global_memory,
+        const_memory,
         grid,
         block,
         cluster,

@@ -17,6 +17,11 @@ _GAP = 1 << 16  # bytes of nothing between buffers, so that small overruns are c
 _ALIGNMENT = 256
 
 
+def address_behind(address: int, size: int) -> int:
+    """Returns the address of the buffer behind one of `size` bytes."""
+    return -(-(address + size + _GAP) // _ALIGNMENT) * _ALIGNMENT
+
+
 class FlatMemory:
     """Buffers at increasing addresses from `base`; `space` is for messages, `observed` hears of global memory."""
 
@@ -34,7 +39,7 @@ class FlatMemory:
         self._segments.append(segment)
         self._starts.append(segment.base)
         self._bases = np.array(self._starts, np.uint64)
-        self._next = -(-(self._next + len(data) + _GAP) // _ALIGNMENT) * _ALIGNMENT
+        self._next = address_behind(self._next, len(data))
         return segment.base
 
     def locate(self, addresses: Array, width: int, what: str) -> Iterator[tuple[Segment, Array | slice, Array]]:

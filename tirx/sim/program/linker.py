@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tirx.sim.core.launch import Arithmetic, Level
-from tirx.sim.core.types import B64, PRED, U32, U64, Array
+from tirx.sim.core.types import B64, PRED, U32, U64
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import decode
@@ -24,21 +25,47 @@ _BRANCHES = ("bra", "brx")
 _ENDS = ("ret", "exit")
 
 
+class Linked:
+    """
+    An entry with all functions that it may call, decoded, for any number of launches.
+
+    `symbols` has the memories of a launch (`Symbols.memories`).
+    """
+
+    def __init__(self, program: Program, symbols: Symbols, decode_carrying: Callable[[], list[Op]] | None):
+        self._program, self.symbols, self._decode_carrying = program, symbols, decode_carrying
+
+    def program(self) -> Program:
+        """Returns the program for one launch, which may watch all registers for itself."""
+        found = replace(self._program, code=list(self._program.code))
+        decode_carrying = self._decode_carrying
+        if decode_carrying is None:
+            return found
+
+        def look_closely() -> None:
+            registers = self.symbols.watch_all()
+            undefined = len(registers) - len(found.initially_undefined)
+            found.watched = tuple(register.name for register in registers)
+            found.initially_undefined += (False,) * undefined
+            found.code[:] = decode_carrying()
+
+        found.look_closely = look_closely
+        return found
+
+
 def link(
     module: Module,
     entry_name: str,
     dynamic_shared: int = 0,
-    variables: Mapping[str, Array] | None = None,
     *,
     check: Level | None = "strict",
     arithmetic: Arithmetic = "hardware",
-) -> tuple[Program, Symbols]:
+) -> Linked:
     """
     Decodes the entry `entry_name` and all functions that it may call.
 
-    `variables` hold the contents of some of the module's. With `check`, registers that may be read before they are
-    written are watched. Raises SimError for a name that is not declared, and for an instruction that is unknown and can
-    be reached.
+    With `check`, registers that may be read before they are written are watched. Raises SimError for a name that is not
+    declared, and for an instruction that is unknown and can be reached.
     """
     entry = module.functions.get(entry_name)
     if entry is None or not entry.is_entry or not entry.defined:
@@ -48,7 +75,7 @@ def link(
         )
     functions, recursive = called_functions(module, entry)
     check_recursion(functions, recursive)
-    symbols = Symbols(module, functions, dynamic_shared, variables or {})
+    symbols = Symbols(module, functions, dynamic_shared)
     symbols.arithmetic = arithmetic
     symbols.strict = check == "strict"
     linker = _Linker(symbols, functions, recursive)
@@ -73,17 +100,9 @@ def link(
         directives=entry.directives,
         side_by_side=may_run_side_by_side(linker.code),
     )
-
-    def look_closely() -> None:
-        registers = symbols.watch_all()
-        undefined = len(registers) - len(program.initially_undefined)
-        program.watched = tuple(register.name for register in registers)
-        program.initially_undefined += (False,) * undefined
-        program.code[:] = _Linker(symbols, functions, recursive, carry=True).code
-
-    if check:
-        program.look_closely = look_closely
-    return program, symbols
+    if not check:
+        return Linked(program, symbols, None)
+    return Linked(program, symbols, lambda: _Linker(symbols, functions, recursive, carry=True).code)
 
 
 class _Linker:

@@ -22,7 +22,7 @@ from tirx.sim.memory.addresses import (
     SHARED_BASE,
     SHARED_LIMIT,
 )
-from tirx.sim.memory.flat import FlatMemory
+from tirx.sim.memory.flat import FlatMemory, address_behind
 from tirx.sim.program.code import Register
 from tirx.sim.reader.syntax import (
     TYPE_SIZES,
@@ -47,6 +47,9 @@ MOST_PARAMETER_BYTES = 32_764
 MOST_LOCAL_BYTES = 512 << 10
 MOST_CONST_BYTES = 11 * (64 << 10)
 MOST_GLOBAL_BYTES = 512 << 20
+# State spaces of the module's variables: where they begin, and how large they may be.
+_BASES = {"global": GLOBAL_BASE, "const": CONST_BASE}
+_MOST_BYTES = {"global": MOST_GLOBAL_BYTES, "const": MOST_CONST_BYTES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,24 +84,20 @@ class Symbols:
     memory, but for those of `alloca`; calls of functions that call themselves save them.
     """
 
-    def __init__(
-        self, module: Module, functions: list[Function], dynamic_shared: int, given: Mapping[str, Array] | None = None
-    ):
+    def __init__(self, module: Module, functions: list[Function], dynamic_shared: int):
         self.module = module
         self.cta_group: int | None = None  # of the tcgen05 instructions, once there is one
         self.target = module.target.split(",")[0].strip()
         self.arithmetic: Arithmetic = "hardware"
         self.strict = False
         self.functions = functions
-        self.global_memory = FlatMemory("global", GLOBAL_BASE)
-        self.const_memory = FlatMemory("const", CONST_BASE)
         self.register_counts: dict[int, int] = {}
         self._registers: dict[tuple[int, str], Register] = {}
         self._owners: dict[tuple[int, str], tuple[Scope, str] | None] = {}  # by the scope that mentions a name
         self._places: dict[int, Place] = {}
         self._place_parameters(functions[0])
         self._place_locals()
-        self._place_module_variables(given or {})
+        self._variables = self._place_module_variables()
         self._place_shared(dynamic_shared)
 
     # Registers
@@ -200,33 +199,43 @@ class Symbols:
         found = (scope.variable(name) for scope, name in self._mentioned())
         return {id(variable) for variable in found if variable is not None}
 
-    def _place_module_variables(self, given: Mapping[str, Array]) -> None:
-        """Gives the module's variables addresses; `given` are arrays that hold variables, by name."""
-        named = {each.name: each for each in self.module.variables if each.space in ("global", "const")}
+    def _place_module_variables(self) -> list[Variable]:
+        """Gives the module's variables in .global and .const addresses. Returns them in this order."""
+        inner = [variable for function in self.functions for variable in function.variables]
+        variables = [each for each in self.module.variables + inner if each.space in _BASES]
+        placed = [each for each in variables if not (each.external and each.size == 0)]
+        following = dict(_BASES)
+        for variable in placed:
+            address = following[variable.space]
+            self._places[id(variable)] = Place(variable.space, address)
+            following[variable.space] = address_behind(address, variable.size)
+        return placed
+
+    def memories(self, given: Mapping[str, Array]) -> tuple[FlatMemory, FlatMemory]:
+        """
+        Returns global and constant memory for a launch, with the module's variables.
+
+        `given` are arrays that hold variables, by name. Raises SimError for what is no variable, or too large.
+        """
+        found = {space: FlatMemory(space, base) for space, base in _BASES.items()}
+        named = {each.name: each for each in self.module.variables if each.space in _BASES}
         for name in given:
             if name not in named:
                 known = ", ".join(sorted(named)) or "it has none"
                 raise SimError(f"expected a variable in .global or .const of the module ({known}), found {name!r}")
-        inner = [variable for function in self.functions for variable in function.variables]
-        variables = [each for each in self.module.variables + inner if each.space in ("global", "const")]
-        images: list[tuple[Variable, np.ndarray]] = []
-        sizes = {"global": 0, "const": 0}
-        for variable in variables:
-            if variable.external and variable.size == 0:
-                continue
-            memory = self.global_memory if variable.space == "global" else self.const_memory
+        sizes = dict.fromkeys(_BASES, 0)
+        for variable in self._variables:
+            space = variable.space
             held = given.get(variable.name) if named.get(variable.name) is variable else None
             if held is None:
-                sizes[variable.space] += variable.size
-                limit = MOST_GLOBAL_BYTES if variable.space == "global" else MOST_CONST_BYTES
-                _check_size(f"variables in .{variable.space}", sizes[variable.space], limit, variable)
+                sizes[space] += variable.size
+                _check_size(f"variables in .{space}", sizes[space], _MOST_BYTES[space], variable)
             image = np.zeros(variable.size, np.uint8) if held is None else _bytes_of(variable, held)
-            address = memory.add(image, f"variable {variable.name}", read_only=variable.space == "const")
-            self._places[id(variable)] = Place(variable.space, address)
+            address = found[space].add(image, f"variable {variable.name}", read_only=space == "const")
+            assert address == self.place(variable).address, "the buffers are in the order of the places"
             if held is None:
-                images.append((variable, image))
-        for variable, image in images:
-            self._initialize(variable, image)
+                self._initialize(variable, image)
+        return found["global"], found["const"]
 
     def _initialize(self, variable: Variable, image: np.ndarray) -> None:
         size = TYPE_SIZES[variable.type]
