@@ -1,5 +1,5 @@
 """
-How fast the compiler is: `python benchmarks/compiler.py [warm] [process] [scaling] [--largest N] [--plot FILE.png]`.
+How fast the compiler is: `python benchmarks/compiler.py [warm] [process] [scaling] [--help]`.
 
 - warm: CPU time to compile `examples/tcgen05_gemm.mlir` again in the same process, beside that of building and
   verifying 1,000 `arith.addi` with xDSL, and of Triton and CuTe DSL compiling the same product, if they are installed:
@@ -7,7 +7,8 @@ How fast the compiler is: `python benchmarks/compiler.py [warm] [process] [scali
   Triton runs `ptxas` as a process of its own, whose time is not counted.
 - process: a whole `tirx-opt` on a kernel of three lines beside the stock `xdsl-opt -p canonicalize`.
 - scaling: time and memory of 10 to 10,000 tile operations in programs of five shapes. The exponent is the slope of a
-  line through the sizes from 100 on, in logarithms: 1 is linear. Each point is measured in a process of its own.
+  line through the sizes from 100 on, in logarithms: 1 is linear. Each point is measured in a process of its own,
+  `--jobs` shapes at a time. `--points FILE.json` keeps what was measured, to be drawn elsewhere by `--plot`.
 
 Times are CPU times, the best of several repeats where the task is short; look at the ratios, which come from one run.
 """
@@ -24,7 +25,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from io import StringIO
 from math import log
 from pathlib import Path
@@ -207,21 +209,44 @@ def worst_step(points: Sequence[Point]) -> str:
     return f"{worst} ({slopes[worst]:.2f}, {last.steps[worst] / last.seconds:.0%} of the time)"
 
 
-def scaling(largest: int, plot: str | None) -> None:
+@dataclass(frozen=True)
+class Curve:
+    """The points of a shape, and why there are no larger ones; empty if there are."""
+
+    points: list[Point]
+    why: str = ""
+
+
+def run_shape(shape: str, largest: int) -> Curve:
+    """All points of a shape, one after the other, up to the first that takes too long."""
+    points: list[Point] = []
+    for size in (size for size in SIZES if size <= largest):
+        point = run_point(shape, size)
+        if isinstance(point, str):
+            return Curve(points, f"; {size}: {point}")
+        points.append(point)
+    return Curve(points)
+
+
+def measured(largest: int, jobs: int, kept: Path | None) -> dict[str, Curve]:
+    """The points of all shapes: those in the file `kept`, if there is one, or those that are measured now."""
+    if kept is not None and kept.exists():
+        read = json.loads(kept.read_text())
+        return {shape: Curve([Point(**each) for each in one["points"]], one["why"]) for shape, one in read.items()}
+    with ThreadPoolExecutor(jobs) as pool:  # of threads that wait for processes
+        curves = dict(zip(SHAPES, pool.map(lambda shape: run_shape(shape, largest), SHAPES), strict=True))
+    if kept is not None:
+        kept.write_text(json.dumps({shape: asdict(curve) for shape, curve in curves.items()}, indent=1) + "\n")
+    return curves
+
+
+def scaling(largest: int, jobs: int, kept: Path | None, plot: str | None) -> None:
     """A table with one row a shape, and a plot of all points if `plot` names a file."""
     print(f"\n| shape | largest size | time | exponent | memory | exponent | steepest step | goal {GOAL['exponent']} |")
     print("|---|---:|---:|---:|---:|---:|---|---|")
-    curves: dict[str, list[Point]] = {}
-    for shape in SHAPES:
-        points: list[Point] = []
-        why = ""
-        for size in (size for size in SIZES if size <= largest):
-            point = run_point(shape, size)
-            if isinstance(point, str):
-                why = f"; {size}: {point}"
-                break
-            points.append(point)
-        curves[shape] = points
+    curves = measured(largest, jobs, kept)
+    for shape, curve in curves.items():
+        points, why = curve.points, curve.why
         if not points:
             print(f"| {shape} | {why} |", flush=True)
             continue
@@ -235,7 +260,7 @@ def scaling(largest: int, plot: str | None) -> None:
             flush=True,
         )
     if plot is not None:
-        draw(curves, plot)
+        draw({shape: curve.points for shape, curve in curves.items()}, plot)
 
 
 def draw(curves: dict[str, list[Point]], path: str) -> None:
@@ -369,6 +394,10 @@ def main() -> None:
     parser.add_argument(
         "--largest", type=int, default=SIZES[-1], metavar="N", help="the largest program of the scaling"
     )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="shapes that are measured at a time")
+    parser.add_argument(
+        "--points", type=Path, metavar="FILE.json", help="read the points from a file, or write them if it is not there"
+    )
     parser.add_argument("--plot", metavar="FILE.png", help="draw the scaling (needs matplotlib)")
     parser.add_argument("--point", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -378,7 +407,7 @@ def main() -> None:
     parts: dict[str, Callable[[], None]] = {
         "warm": warm,
         "process": process,
-        "scaling": lambda: scaling(arguments.largest, arguments.plot),
+        "scaling": lambda: scaling(arguments.largest, arguments.jobs, arguments.points, arguments.plot),
     }
     if unknown := set(arguments.parts) - parts.keys():
         parser.error(f"expected parts out of {', '.join(parts)}, found {', '.join(sorted(unknown))}")
