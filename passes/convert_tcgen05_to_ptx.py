@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects import tcgen05
+from tirx.dialects.nesting import walk
 from tirx.dialects.ptx import tcgen05 as ptx
 from tirx.dialects.ptx.arith import MaxOp, MinOp
 from tirx.dialects.ptx.core import ReadSpecialOp
@@ -299,7 +300,7 @@ class ConvertTcgen05ToPtxPass(ModulePass):
         for kernel in kernels(op):
             check_lifetimes(kernel)
         views: list[tcgen05.TileOp | SubviewOp | ReshapeOp] = []
-        for inner in list(op.walk()):
+        for inner in list(walk(op)):
             kind = type(inner)
             if kind in _SYMBOLIC:
                 message = f"expected materialized descriptors, found {inner.name}"

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects import wgmma
+from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.conversion import UndefinedOp
 from tirx.dialects.ptx.wgmma import WgmmaCommitGroupOp, WgmmaFenceOp, WgmmaMmaAsyncOp, WgmmaWaitGroupOp
 from tirx.dialects.tirx import PendingType, TileType
@@ -102,7 +103,7 @@ class ConvertWgmmaToPtxPass(ModulePass):
     name = "convert-wgmma-to-ptx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(op.walk()):
+        for inner in list(walk(op)):
             if isinstance(inner, wgmma.SmemDescriptorOp):
                 message = f"expected materialized descriptors, found {inner.name}"
                 raise StageError(inner, f"{message}; run tirx-materialize-descriptors first")

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.sync import FenceProxyAsyncOp
 from tirx.dialects.tirx import (
     AllocOp,
@@ -150,10 +151,11 @@ class _BarrierInsertion:
                 pending = self._meet(op, self._inside(op), pending, insert)
             if isinstance(op, RolesOp):
                 # Roles run at the same time, and share nothing but rings; all threads meet at their end.
-                pending = self._meet(op, self._inside(op), pending, insert)
+                inside = self._inside(op)
+                pending = self._meet(op, inside, pending, insert)
                 for role in op.roles if insert else ():
                     self.block(role.body.block, _Accesses(unfenced=pending.unfenced), insert=True)
-                pending = _Accesses(unfenced=pending.unfenced | self._inside(op).unfenced)
+                pending = _Accesses(unfenced=pending.unfenced | inside.unfenced)
                 continue
             if op.regions:
                 around = self._tile_accesses(op)
@@ -240,15 +242,17 @@ class _BarrierInsertion:
 
     def _of(self, op: Operation) -> _Accesses | None:
         """The accesses of an operation without regions, None if it is a barrier."""
-        if op not in self._accesses:
-            self._accesses[op] = None if _is_barrier(op) else self._tile_accesses(op)
-        return self._accesses[op]
+        if op in self._accesses:
+            return self._accesses[op]
+        found = self._accesses[op] = None if _is_barrier(op) else self._tile_accesses(op)
+        return found
 
     def _inside(self, op: Operation) -> _Accesses:
         """All accesses in the regions of `op`."""
         found = _NOTHING
-        for inner in op.walk():
-            found |= self._of(inner) or _NOTHING
+        for inner in walk(op):
+            if (accesses := self._of(inner)) is not None and accesses is not _NOTHING:
+                found |= accesses
         return found
 
     def _regions(self, op: Operation, pending: _Accesses) -> tuple[_Accesses, _Accesses]:

@@ -12,6 +12,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import AddressOp
@@ -128,7 +129,7 @@ class TirxMaterializeDescriptorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         bases: _Bases = {}
-        for symbolic in list(op.walk()):
+        for symbolic in list(walk(op)):
             match symbolic:
                 case SmemDescriptorOp() if (block := symbolic.parent) is not None:
                     value = _smem_descriptor(symbolic, block, bases)

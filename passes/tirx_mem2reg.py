@@ -163,15 +163,21 @@ class _Effects:
             self.surely_written |= set[SSAValue].intersection(*(branch.surely_written for branch in branches))
 
 
+_ON_VARIABLES = frozenset((memref.LoadOp, memref.StoreOp, CopyOp, SubviewOp, ReshapeOp, FillOp, MmaOp))
+"""Operations that do more with a variable than to use its value."""
+
+
 class _Promoter:
     """Promotes the variables of one kernel: loops carry them, branches merge them."""
 
     def __init__(self, kernel: KernelOp):
+        self.kernel = kernel
+        self.declarations: list[Operation] = []
         for op in kernel.walk():
             if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.ACCUMULATOR:
                 raise StageError(op, "expected accumulators with a memory; tirx-resolve-accumulators chooses it")
-        self.kernel = kernel
-        self.declarations = [op for op in kernel.walk() if _declares_variable(op)]
+            if _declares_variable(op):
+                self.declarations.append(op)
         self.variables = {op.results[0] for op in self.declarations}
         self.effects: dict[Operation, _Effects] = {}  # of operations with regions
         self.total = self._effects_of(kernel.body)
@@ -226,6 +232,8 @@ class _Promoter:
     def _block(self, block: Block, values: _Values) -> None:
         for op in tuple(block.ops):
             match op:
+                case _ if not op.regions:
+                    self._operation(op, values)
                 case scf.ForOp():
                     self._for(op, values)
                 case scf.WhileOp():
@@ -234,7 +242,7 @@ class _Promoter:
                     self._if(op, values)
                 case MapOp():
                     self._map(op, values)
-                case _ if op.regions:
+                case _:
                     if self._carried(op):  # roles may keep tiles of their own in registers
                         raise RegisterValueError(
                             op,
@@ -244,11 +252,12 @@ class _Promoter:
                     for region in op.regions:
                         for inner in region.blocks:
                             self._block(inner, dict(values))
-                case _:
-                    self._operation(op, values)
 
     def _operation(self, op: Operation, values: _Values) -> None:
         match op:
+            case _ if type(op) not in _ON_VARIABLES:
+                self._read_operands(op, values)
+                return
             case memref.LoadOp() if op.memref in self.variables:
                 op.res.replace_all_uses_with(self._current(values, op.memref, op))
             case memref.StoreOp() if op.memref in self.variables:
@@ -457,12 +466,16 @@ class TirxMem2regPass(ModulePass):
 
 
 def _promote(kernel: KernelOp) -> None:
-    for dim in [inner for inner in kernel.walk() if isinstance(inner, memref.DimOp)]:
-        _promote_size(kernel, dim)
-    for dim in [inner for inner in kernel.walk() if isinstance(inner, GridDimOp)]:
-        _promote_extent(kernel, dim)
-    for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp) and inner.is_widening]:
-        _widen(mma)
+    for op in list(kernel.walk()):
+        match op:
+            case memref.DimOp():
+                _promote_size(kernel, op)
+            case GridDimOp():
+                _promote_extent(kernel, op)
+            case MmaOp() if op.is_widening:
+                _widen(op)
+            case _:
+                pass
     _Promoter(kernel).run()
 
 

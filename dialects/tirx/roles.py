@@ -22,6 +22,7 @@ from xdsl.traits import HasParent, NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition, unit
+from tirx.dialects.nesting import QuickWalk
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
 from tirx.dialects.tirx.ring_types import PendingType, RingType
@@ -62,7 +63,7 @@ class UnitAttr(EnumAttribute[Unit], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_op_definition
-class RoleOp(IRDLOperation, OnThreads):
+class RoleOp(QuickWalk, IRDLOperation, OnThreads):
     """
     `tirx.role @load warps(4) registers(40) unit(warp) { ... }`: what some warps of the block do.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +33,8 @@ from tirx.tcgen05 import LegalityError
 _PATTERN_BYTES = 1024
 """The longest that a swizzle takes to repeat."""
 
-_GRANULE = 16
+_GRANULE_BITS = 4
+_GRANULE = 1 << _GRANULE_BITS
 """Bytes of a row of a core matrix of an operand; most accesses are of that size."""
 
 _PAGE_COLUMNS = 8
@@ -75,6 +78,13 @@ def _granules(operand: Operand) -> frozenset[int]:
     return frozenset(np.unique(bits // (8 * _GRANULE)).tolist())
 
 
+@lru_cache(maxsize=64)
+def _no_rows(count: int) -> Numbers:
+    found = np.zeros(count, np.int64)
+    found.flags.writeable = False
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Footprint:
     """
@@ -95,7 +105,8 @@ class Footprint:
     @staticmethod
     def of_bytes(address: ThreadValue, size: int, offset: int = 0) -> Footprint:
         """`size` bytes."""
-        return Footprint(address.symbols, np.zeros_like(address.numbers), address.numbers + offset, 1, size)
+        numbers = address.numbers
+        return Footprint(address.symbols, _no_rows(len(numbers)), numbers + offset if offset else numbers, 1, size)
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -126,7 +137,7 @@ class Footprint:
         """The units of 16 bytes that it touches."""
         if self.operand is not None:
             return self.operand.granules
-        first, last = self.column // _GRANULE, (self.column + (self.columns - 1)) // _GRANULE
+        first, last = self.column >> _GRANULE_BITS, (self.column + (self.columns - 1)) >> _GRANULE_BITS
         found = frozenset(first.tolist())
         return found if (first == last).all() else found.union(last.tolist())
 
@@ -238,10 +249,12 @@ def _footprints(regions: tuple[Region, ...], kind: AccessKind, values: ThreadVal
             found = _matrix(region, values)
         elif (value := values.get(region.address)) is None:
             continue
+        elif kind is AccessKind.GLOBAL:
+            found = _footprint(region, ThreadValue((*value.symbols, _GLOBAL), value.numbers))
         else:
             found = _footprint(region, value)
         if found is not None:
-            yield replace(found, origin=(*found.origin, _GLOBAL)) if kind is AccessKind.GLOBAL else found
+            yield found
 
 
 def _footprint(region: Bytes | MatrixRows | TensorCells, value: ThreadValue) -> Footprint | None:
@@ -282,38 +295,58 @@ def _is_aligned(start: ThreadValue) -> bool:
             return not start.symbols
 
 
-class _Pages:
-    """Accesses by the pages of memory that they touch. Memory that nobody asks for is not looked at."""
+class _Memory:
+    """Accesses to memory of one origin by the pages that they touch. Memory that nobody asks for is not looked at."""
 
     def __init__(self):
-        self._groups: dict[tuple[tuple[Symbol, ...], frozenset[int]], list[Access]] = {}
-        """Origin and pages -> the accesses that touch just these."""
-        self._known: dict[tuple[Symbol, ...], dict[int, tuple[frozenset[int], ...]]] = {}
-        """Origin -> page -> the pages of each group that touches it."""
-        self._new: dict[tuple[Symbol, ...], list[tuple[Access, Footprint]]] = {}
+        self._groups: dict[frozenset[int], list[Access]] = {}
+        """Pages -> the accesses that touch just these."""
+        self._known: dict[int, tuple[frozenset[int], ...]] = {}
+        """Page -> the pages of each group that touches it."""
+        self._alone: set[frozenset[int]] = set()
+        """The pages of groups of which no other group touches any."""
+        self.new: list[tuple[Access, Footprint]] = []
+
+    def near(self, pages: frozenset[int]) -> Iterable[Access]:
+        """All accesses that touch `pages`."""
+        for access, footprint in self.new:
+            if (group := self._groups.get(footprint.pages)) is None:
+                group = self._groups[footprint.pages] = []
+                self._add(footprint.pages)
+            group.append(access)
+        self.new.clear()
+        if pages in self._alone:
+            return self._groups[pages]
+        met = set[frozenset[int]]().union(*map(self._known.__getitem__, pages & self._known.keys()))
+        return chain.from_iterable(self._groups[one] for one in met)
+
+    def _add(self, pages: frozenset[int]) -> None:
+        shared = pages & self._known.keys()
+        for page in shared:
+            self._alone.difference_update(self._known[page])
+            self._known[page] += (pages,)
+        if not shared:
+            self._alone.add(pages)
+        self._known.update(dict.fromkeys(pages - shared, (pages,)))
+
+
+class _Pages:
+    """Accesses by the memory that they touch."""
+
+    def __init__(self):
+        self._memories: defaultdict[tuple[Symbol, ...], _Memory] = defaultdict(_Memory)
 
     def add(self, access: Access, footprints: tuple[Footprint, ...]) -> None:
         """Makes `near` find `access` at `footprints`."""
         for footprint in footprints:
-            self._new.setdefault(footprint.origin, []).append((access, footprint))
+            self._memories[footprint.origin].new.append((access, footprint))
 
     def near(self, footprints: tuple[Footprint, ...]) -> set[Access]:
         """All accesses that touch memory of `footprints`, and some that do not."""
         found: set[Access] = set()
         for footprint in footprints:
-            origin = footprint.origin
-            known = self._known.setdefault(origin, {})
-            for access, touched in self._new.pop(origin, ()):
-                group = self._groups.setdefault((origin, touched.pages), [])
-                if not group:
-                    shared = touched.pages & known.keys()
-                    for page in shared:
-                        known[page] += (touched.pages,)
-                    known.update(dict.fromkeys(touched.pages - shared, (touched.pages,)))
-                group.append(access)
-            met = set[frozenset[int]]().union(*map(known.__getitem__, footprint.pages & known.keys()))
-            for pages in met:
-                found.update(self._groups[origin, pages])
+            if (memory := self._memories.get(footprint.origin)) is not None:
+                found.update(memory.near(footprint.pages))
         return found
 
 
@@ -383,8 +416,13 @@ class AccessTable:
 def _is_apart(access: Access) -> bool:
     """Returns True if no two threads write the same bytes, which they touch in this access only."""
     (footprint,) = access.writes
-    first = np.sort(footprint.column[access.threads])
-    return not access.reads and bool((np.diff(first) >= footprint.columns).all())
+    if access.reads:
+        return False
+    first = footprint.column[access.threads]
+    distances = np.diff(first)
+    if (distances < 0).any():
+        distances = np.diff(np.sort(first))
+    return bool((distances >= footprint.columns).all())
 
 
 def meet(before: tuple[Footprint, ...], own: Threads, after: tuple[Footprint, ...], others: Threads) -> Threads | None:

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
 from tirx.dialects.ptx.effects import (
+    NO_EFFECTS,
     AccessKind,
     BlockBarrier,
     ClusterArrive,
@@ -31,6 +32,7 @@ from tirx.dialects.ptx.effects import (
     WarpBarrier,
 )
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp
+from tirx.dialects.ptx.tcgen05 import Tcgen05DeallocOp
 from tirx.passes.analysis.memory_accesses import Access, AccessTable, access_of
 from tirx.passes.analysis.orderings import (
     CLUSTER,
@@ -121,6 +123,9 @@ class OrderingAnalysis:
         self._interesting: dict[Block, list[Operation]] = {}
         for block in self.flow.blocks:
             self._interesting[block] = [op for op in block.ops if self._read(op, self.flow.active[block])]
+        self._others = {op for block in self.flow.blocks for op in block.ops if isinstance(op, Tcgen05DeallocOp)}
+        """Instructions that are checked although their accesses are not known, or count as none."""
+        self._others |= self.mbarriers.keys()
         self._waits = {
             (self.barrier(found.barrier), self.flow.active[block])
             for block, ops in self._interesting.items()
@@ -141,7 +146,8 @@ class OrderingAnalysis:
         """Notes what an instruction states. Returns True if it is more than nothing."""
         if not isinstance(op, PTXInstruction):
             return False
-        effects = op.effects()
+        if (effects := op.effects()) is NO_EFFECTS:
+            return False
         if (synchronization := effects.synchronization) is not None:
             self._synchronizations[op] = synchronization
             self.has_proxies |= isinstance(synchronization, TensorCommit)
@@ -205,8 +211,10 @@ class OrderingAnalysis:
             state = self._states[block].behind(self._joined[block])
             active = self.flow.active[block]
             for op in block.ops:
-                access = self._accesses.get(op)
-                check(op, access, self._synchronizations.get(op), active, state)
+                access, synchronization = self._accesses.get(op), self._synchronizations.get(op)
+                if access is None and synchronization is None and not state.loading and op not in self._others:
+                    continue  # neither on memory nor on registers that come later
+                check(op, access, synchronization, active, state)
                 self._step(op, active, state)
                 if access is not None:
                     self.latest[access] = op

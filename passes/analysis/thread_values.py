@@ -56,12 +56,19 @@ _DESCRIPTOR_ADDRESS = 0x3FFF
 
 def warp_numbers(threads: Threads) -> frozenset[int]:
     """The warps that some of `threads` are in."""
-    return frozenset((np.flatnonzero(threads) // WARP_SIZE).tolist())
+    return frozenset(np.flatnonzero(_warps(threads)).tolist())
 
 
 def threads_of_warps(threads: Threads) -> Threads:
     """All threads of the warps that some of `threads` are in."""
-    return np.isin(np.arange(len(threads)) // WARP_SIZE, list(warp_numbers(threads)))
+    return np.repeat(_warps(threads), WARP_SIZE)[: len(threads)]
+
+
+def _warps(threads: Threads) -> Threads:
+    """The warps that some of `threads` are in; the last one need not be whole."""
+    whole = np.zeros(-(-len(threads) // WARP_SIZE) * WARP_SIZE, np.bool_)
+    whole[: len(threads)] = threads
+    return np.logical_or.reduce(whole.reshape(-1, WARP_SIZE), axis=1)
 
 
 @dataclass(frozen=True)
@@ -142,7 +149,7 @@ def wrapped(numbers: Numbers, type_: Attribute) -> Numbers:
         case 1:
             return numbers & 1
         case 32:
-            return ((numbers + 0x80000000) & 0xFFFFFFFF) - 0x80000000
+            return numbers.astype(np.int32).astype(np.int64)
         case _:
             return numbers
 

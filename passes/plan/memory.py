@@ -16,6 +16,7 @@ from typing import NamedTuple
 from xdsl.ir import Operation
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import (
     AllocOp,
     CopyOp,
@@ -205,7 +206,7 @@ def _lifetimes(kernel: KernelOp, allocs: Sequence[AllocOp]) -> dict[AllocOp, Lif
     """
     position: dict[Operation, int] = {}
     for i, op in enumerate(kernel.body.block.ops):
-        position.update((inner, i) for inner in op.walk())
+        position.update((inner, i) for inner in walk(op))
     whole = Lifetime(0, position[op]) if (op := kernel.body.block.last_op) is not None else Lifetime(0, 0)
     found: dict[AllocOp, Lifetime] = {}
     for alloc in allocs:
