@@ -38,6 +38,10 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'tirx' has no attribute '{name}'")
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def compile(module_or_text: ModuleOp | str, target: str | None = None, options: str = "") -> str:
     """
     PTX for the kernels of a module, given as IR or as MLIR text; see `tirx.compiler.compile`.

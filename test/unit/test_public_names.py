@@ -62,6 +62,10 @@ def test_public_modules_define_what_they_export() -> None:
         assert {name for name in own if not name.startswith("_")} <= set(module.__all__)
 
 
+def test_the_package_shows_what_is_public() -> None:
+    assert dir(tirx) == sorted(tirx.__all__)
+
+
 def test_the_version() -> None:
     try:
         assert tirx.__version__ == version("tirx-compiler")
