@@ -1,5 +1,6 @@
 // Rows of 1024 f32 as e4m3 with a factor, a power of two, for every 32 elements (MX format): the factor is the smallest power
-// of two with which no element of its block exceeds 448, the largest e4m3. Four rows in a block of threads.
+// of two with which no element of its block exceeds 448, the largest e4m3. Four rows in a block of threads,
+// any number of rows.
 //
 //   tirx-opt --lower-to-ptx quantize_mxfp8.mlir
 
@@ -9,14 +10,14 @@
 !factors = !tirx.tile<4x32x1xf8E8M0FNU, register>
 
 tirx.kernel @quantize(%x: memref<?x32x32xf32>, %y: memref<?x32x32xf8E4M3FN>, %s: memref<?x32x1xf8E8M0FNU>)
-    target("sm_100a") grid(2) threads(128) {
+    target("sm_100a") grid(ceildiv(size(0, 0), 4)) threads(128) {
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
   %i = tirx.block_id x
   %first = arith.muli %i, %c4 : index
-  %gx = tirx.view %x[%first, %c0, %c0] : memref<?x32x32xf32> -> !tirx.tile<4x32x32xf32, global>
-  %gy = tirx.view %y[%first, %c0, %c0] : memref<?x32x32xf8E4M3FN> -> !tirx.tile<4x32x32xf8E4M3FN, global>
-  %gs = tirx.view %s[%first, %c0, %c0] : memref<?x32x1xf8E8M0FNU> -> !tirx.tile<4x32x1xf8E8M0FNU, global>
+  %gx = tirx.view %x[%first, %c0, %c0] clipped : memref<?x32x32xf32> -> !tirx.tile<4x32x32xf32, global>
+  %gy = tirx.view %y[%first, %c0, %c0] clipped : memref<?x32x32xf8E4M3FN> -> !tirx.tile<4x32x32xf8E4M3FN, global>
+  %gs = tirx.view %s[%first, %c0, %c0] clipped : memref<?x32x1xf8E8M0FNU> -> !tirx.tile<4x32x1xf8E8M0FNU, global>
 
   %tile = tirx.load %gx : !tirx.tile<4x32x32xf32, global> -> !tile
   %sizes = tirx.map ins(%tile : !tile) {

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gpu.arrays import DYNAMIC, product_of, random_arguments
+from sweeps.example_sizes import Case, all_cases, check
 
 import tirx
 from tirx.runtime import GpuError, Program
@@ -31,6 +32,16 @@ def test_one_program_for_several_targets(name: str, target: str, gpu: Device) ->
 @pytest.mark.parametrize(("name", "cluster"), [("wgmma_f16_out_gemm", "rows"), ("wgmma_split_k_gemm", "columns")])
 def test_pairs_of_blocks(name: str, cluster: str, gpu: Device) -> None:
     _compare(tirx.build((EXAMPLES / f"{name}.mlir").read_text(), options=f"cluster={cluster} stages=3"), gpu)
+
+
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
+@pytest.mark.sample(24)
+def test_other_sizes(case: Case, gpu: Device) -> None:
+    """`python test/sweeps/example_sizes.py --gpu` runs all of them."""
+    try:
+        assert check(case, on_gpu=True) is None
+    except GpuError as error:
+        pytest.skip(str(error))
 
 
 def _compare(program: Program, gpu: Device) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import runpy
-from typing import Any
-
 import ml_dtypes
 import numpy as np
 import pytest
 from unit.examples import EXAMPLES
-from unit.sim.arithmetic_launches import attention, weighted
+from unit.sim.arithmetic_launches import attention, scaled_attention, weighted
 from unit.sim.assembled import assembled
+from unit.sim.attention_texts import attention_text
 
 import tirx
 
@@ -30,11 +27,7 @@ def test_wgmma_keeps_scores_and_weights_in_registers() -> None:
 
 def test_heads_of_64_in_bf16() -> None:
     """Three warpgroups, more keys than a block of them; the loop has no product that waits for the one before it."""
-    replacements: Any = runpy.run_path(str(EXAMPLES.parent / "benchmarks" / "gpu_programs.py"))["attention_of"]
-    text = (EXAMPLES / "flash_attention.mlir").read_text()
-    for pattern, new in replacements(64, "bf16", 192, 64, 384):
-        text = re.sub(pattern, new, text)
-    program = tirx.build(text)
+    program = tirx.build(attention_text("flash_attention", 64, "bf16", 192, 64, 384))
     loop = program.ptx[program.ptx.index(".entry flash_attention(") :]
     assert "wgmma.wait_group.sync.aligned 1;" in loop
     rng = np.random.default_rng(0)
@@ -56,13 +49,7 @@ def test_flash_attention_on_other_targets(
     target: str, kernel: str, head: int, element: str, heads: tuple[int, int], lengths: tuple[int, int]
 ) -> None:
     """The example for Hopper: mma.sync, and keys that `cp.async` or the accelerator brings ahead."""
-    replacements: Any = runpy.run_path(str(EXAMPLES.parent / "benchmarks" / "gpu_programs.py"))["attention_of"]
-    text = (EXAMPLES / "flash_attention.mlir").read_text()
-    first, second = text.index("tirx.kernel @flash_attention"), text.index("// The same for queries")
-    text = text[:second] if kernel == "flash_attention" else text[:first] + text[second:]
-    for pattern, new in replacements(head, element, 64, 64, 128):
-        text = re.sub(pattern, new, text)
-    program = tirx.build(text, target)
+    program = tirx.build(attention_text(kernel, head, element, 64, 64, 128), target)
     assembled(program.ptx)
     assert ("cp.async.cg" if target == "sm_80" else "cp.async.bulk.tensor") in program.ptx
     # Neither single elements nor rows that threads transpose.
@@ -85,25 +72,14 @@ def test_flash_attention_on_other_targets(
 @pytest.mark.sample(1)
 def test_products_on_tensor_memory_overlap(kernel: str) -> None:
     """Scores, weights and sums are rings between threads and products, whose role runs an iteration ahead."""
-    replacements: Any = runpy.run_path(str(EXAMPLES.parent / "benchmarks" / "gpu_programs.py"))["attention_of"]
-    text = (EXAMPLES / "tcgen05_attention.mlir").read_text()
-    first, second = text.index("tirx.kernel @tensor_attention"), text.index("// The same for queries")
-    text = text[:second] if kernel == "tensor_attention" else text[:first] + text[second:]
-    for pattern, new in (
-        *replacements(64, "bf16", 128, 64, 128),
-        (r"(?m)^!products = .*", "!products = !tirx.tile<128x64xf32, tensor>"),
-        (r"(?m)^!weights = .*", "!weights = !tirx.tile<128x64xbf16, tensor>"),
-        (r"(?m)^!halves = .*", "!halves = !tirx.tile<128x64xbf16, register>"),
-        (r"(?m)^!sums = .*", "!sums = !tirx.tile<128x64xf32, tensor>"),
-        (r"(?m)^!parts = .*", "!parts = !tirx.tile<128x64xf32, register>"),
-    ):
-        text = re.sub(pattern, new, text)
-    program = tirx.build(text)
+    program = tirx.build(attention_text(kernel, 64, "bf16", 128, 64, 128))
     assembled(program.ptx)
     assert [role.name for role in program.kernels[kernel].launch.schedule.roles] == ["epilogue", "load", "mma"]
-    rng = np.random.default_rng(0)
-    q, k, v = (rng.standard_normal((1, rows, 64)).astype(ml_dtypes.bfloat16) for rows in (40, 100, 100))
-    o = np.zeros_like(q)
-    program.kernels[kernel].simulate(q, k, v.transpose(0, 2, 1), o, check="strict")
-    expected = weighted(q[0], k[0], v[0], causal=kernel.startswith("causal"))
-    np.testing.assert_allclose(o[0].astype(np.float64), expected, atol=2.0**-6 * float(np.abs(expected).max()))
+    causal = kernel.startswith("causal")
+    launch = scaled_attention(
+        np.random.default_rng(0), "normal", (1, 1), (40, 100), causal=causal, size=64, dtype=ml_dtypes.bfloat16
+    )
+    program.kernels[kernel].simulate(*launch.arguments, check="strict")
+    (output,) = launch.outputs
+    found = np.asarray(launch.arguments[output.index]).astype(np.float64)
+    assert (np.abs(found - output.expected) <= output.tolerance).all()

@@ -6,13 +6,17 @@ import math
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 from unit.sim.launches import Launch, Output, result
 from unit.sim.products import Array, Numbers, bound, product, random
 
 F16, F32 = np.float16, np.float32
 BF16, E4M3 = np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.float8_e4m3fn)
 
-_M, _N, _K = 256, 128, 128
+Size = tuple[int, int, int]
+"""M, N and K."""
+
+_SIZE: Size = (256, 128, 128)
 
 
 def _as_f32(values: Array) -> Array:
@@ -20,18 +24,19 @@ def _as_f32(values: Array) -> Array:
     return values.astype(F32).astype(np.float64)
 
 
-def bias_relu_residual(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    a, b = random(rng, numbers, (_M, _K), F16), random(rng, numbers, (_N, _K), F16)
-    bias, residual = random(rng, numbers, (1, _N), F16), random(rng, numbers, (_M, _N), F16)
+def bias_relu_residual(rng: np.random.Generator, numbers: Numbers, size: Size = _SIZE) -> Launch:
+    m, n, k = size
+    a, b = random(rng, numbers, (m, k), F16), random(rng, numbers, (n, k), F16)
+    bias, residual = random(rng, numbers, (1, n), F16), random(rng, numbers, (m, n), F16)
     sums, magnitude = product(a, b)
     expected = np.maximum(sums + bias, 0) + residual
-    tolerance = bound(magnitude, _K, F32) + 2.0**-10 * (np.abs(expected) + np.abs(residual.astype(np.float64)))
-    return Launch([a, b, bias, residual, result((_M, _N), F16)], [Output(4, expected, tolerance)])
+    tolerance = bound(magnitude, k, F32) + 2.0**-10 * (np.abs(expected) + np.abs(residual.astype(np.float64)))
+    return Launch([a, b, bias, residual, result((m, n), F16)], [Output(4, expected, tolerance)])
 
 
-def bias_relu(rng: np.random.Generator, numbers: Numbers) -> Launch:
+def bias_relu(rng: np.random.Generator, numbers: Numbers, size: Size = (100, 72, 256)) -> Launch:
     """D has rows and columns that no tile has."""
-    m, n, k = 100, 72, 256
+    m, n, k = size
     a, b = random(rng, numbers, (m, k), F16), random(rng, numbers, (n, k), F16)
     bias = random(rng, numbers, (1, n), F16)
     sums, magnitude = product(a, b)
@@ -40,35 +45,38 @@ def bias_relu(rng: np.random.Generator, numbers: Numbers) -> Launch:
     return Launch([a, b, bias, result((m, n), F16)], [Output(3, expected, tolerance)])
 
 
-def alpha_beta(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    a, b = random(rng, numbers, (_M, _K), F16), random(rng, numbers, (_N, _K), F16)
-    c = result((_M, _N))
+def alpha_beta(rng: np.random.Generator, numbers: Numbers, size: Size = _SIZE) -> Launch:
+    m, n, k = size
+    a, b = random(rng, numbers, (m, k), F16), random(rng, numbers, (n, k), F16)
+    c = result((m, n))
     sums, magnitude = product(a, b)
     expected = 2 * sums - 3 * c.astype(np.float64)
-    return Launch([a, b, c, 2.0, -3.0], [Output(2, expected, bound(2 * magnitude + 3 * np.abs(c), _K, F32))])
+    return Launch([a, b, c, 2.0, -3.0], [Output(2, expected, bound(2 * magnitude + 3 * np.abs(c), k, F32))])
 
 
-def fp8_output(rng: np.random.Generator, numbers: Numbers) -> Launch:
+def fp8_output(rng: np.random.Generator, numbers: Numbers, size: Size = _SIZE) -> Launch:
     """Sums beyond 448 become 448; those of small integers are exact before they are rounded."""
+    m, n, k = size
     scale = 4.0
-    a, b = random(rng, numbers, (_M, _K), BF16), random(rng, numbers, (_N, _K), BF16)
+    a, b = random(rng, numbers, (m, k), BF16), random(rng, numbers, (n, k), BF16)
     sums, magnitude = product(a, b)
     expected = np.clip(scale * sums, -448, 448)
     if numbers == "integers":
         exact = expected.astype(F32).astype(E4M3).astype(np.float64)
-        return Launch([a, b, result((_M, _N), E4M3), scale], [Output(2, exact)])
-    tolerance = 2.0**-4 * np.abs(expected) + 2.0**-9 + scale * bound(magnitude, _K, F32)
-    return Launch([a, b, result((_M, _N), E4M3), scale], [Output(2, expected, tolerance)])
+        return Launch([a, b, result((m, n), E4M3), scale], [Output(2, exact)])
+    tolerance = 2.0**-4 * np.abs(expected) + 2.0**-9 + scale * bound(magnitude, k, F32)
+    return Launch([a, b, result((m, n), E4M3), scale], [Output(2, expected, tolerance)])
 
 
-def gelu(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    a, b = random(rng, numbers, (_M, _K), BF16), random(rng, numbers, (_N, _K), BF16)
-    bias = random(rng, numbers, (1, _N), F32)
+def gelu(rng: np.random.Generator, numbers: Numbers, size: Size = _SIZE) -> Launch:
+    m, n, k = size
+    a, b = random(rng, numbers, (m, k), BF16), random(rng, numbers, (n, k), BF16)
+    bias = random(rng, numbers, (1, n), F32)
     sums, magnitude = product(a, b)
     x = sums + bias
     expected = _as_f32(x * (np.vectorize(math.erf)(x * np.sqrt(0.5)) + 1) / 2)
-    tolerance = 2.0**-8 * np.abs(expected) + 2.0**-19 * np.abs(x) + bound(magnitude, _K, F32)
-    return Launch([a, b, bias, result((_M, _N), BF16)], [Output(3, expected, tolerance)])
+    tolerance = 2.0**-8 * np.abs(expected) + 2.0**-19 * np.abs(x) + bound(magnitude, k, F32)
+    return Launch([a, b, bias, result((m, n), BF16)], [Output(3, expected, tolerance)])
 
 
 def split_k(rng: np.random.Generator, numbers: Numbers) -> Launch:
@@ -94,15 +102,15 @@ def split_k_round(rng: np.random.Generator, numbers: Numbers) -> Launch:
     return Launch([w, result(w.shape, F16)], [Output(0, np.zeros(w.shape)), Output(1, w.astype(F16))])
 
 
-def softmax(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    x = random(rng, numbers, (8, 1024), F16)
+def softmax(rng: np.random.Generator, numbers: Numbers, rows: int = 8) -> Launch:
+    x = random(rng, numbers, (rows, 1024), F16)
     powers = np.exp(x.astype(np.float64))
     expected = _as_f32(powers / powers.sum(1, keepdims=True))
     return Launch([x, result(x.shape, F16)], [Output(1, expected, 2.0**-10 * expected + 2.0**-25)])
 
 
-def _norm(rng: np.random.Generator, numbers: Numbers, *, centred: bool) -> Launch:
-    x, eps = random(rng, numbers, (16, 512), F16), 1e-3
+def _norm(rng: np.random.Generator, numbers: Numbers, rows: int, *, centred: bool) -> Launch:
+    x, eps = random(rng, numbers, (rows, 512), F16), 1e-3
     weights = [random(rng, numbers, (1, 512), F16) for _ in range(2 if centred else 1)]
     wide = x.astype(np.float64)
     if centred:
@@ -113,17 +121,17 @@ def _norm(rng: np.random.Generator, numbers: Numbers, *, centred: bool) -> Launc
     return Launch([x, *weights, result(x.shape, F16), eps], [Output(1 + len(weights), expected, tolerance)])
 
 
-def layer_norm(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    return _norm(rng, numbers, centred=True)
+def layer_norm(rng: np.random.Generator, numbers: Numbers, rows: int = 16) -> Launch:
+    return _norm(rng, numbers, rows, centred=True)
 
 
-def rms_norm(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    return _norm(rng, numbers, centred=False)
+def rms_norm(rng: np.random.Generator, numbers: Numbers, rows: int = 16) -> Launch:
+    return _norm(rng, numbers, rows, centred=False)
 
 
-def transpose(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    x = random(rng, numbers, (128, 256), F32)
-    return Launch([x, result((256, 128)).T], [Output(1, x.astype(np.float64))])
+def transpose(rng: np.random.Generator, numbers: Numbers, shape: tuple[int, int] = (128, 256)) -> Launch:
+    x = random(rng, numbers, shape, F32)
+    return Launch([x, result(shape[::-1]).T], [Output(1, x.astype(np.float64))])
 
 
 def weighted(q: Array, k: Array, v: Array, *, causal: bool) -> Array:
@@ -148,24 +156,34 @@ def _attention(rng: np.random.Generator, numbers: Numbers, *, causal: bool) -> L
     return Launch([q, k, v.T, result(q.shape, F16)], [Output(3, expected, tolerance)])
 
 
-def _flash_attention(
-    rng: np.random.Generator, numbers: Numbers, heads: int, queries: int, keys: int, *, causal: bool
+def scaled_attention(
+    rng: np.random.Generator,
+    numbers: Numbers,
+    heads: tuple[int, int],
+    lengths: tuple[int, int],
+    *,
+    causal: bool,
+    size: int = 128,
+    dtype: npt.DTypeLike = F16,
 ) -> Launch:
-    """Heads of queries for one of keys; the last blocks of both end beyond them."""
-    q = random(rng, numbers, (heads, queries, 128), F16)
-    k, v = (random(rng, numbers, (1, keys, 128), F16) for _ in range(2))
-    q = (q / 4).astype(F16)
-    expected = _as_f32(np.stack([weighted(head, k[0], v[0], causal=causal) for head in q]))
-    tolerance = np.full(expected.shape, 2.0**-9 * float(np.abs(v.astype(np.float64)).max()))
-    return Launch([q, k, v.transpose(0, 2, 1), result(q.shape, F16)], [Output(3, expected, tolerance)])
+    """`heads` and `lengths` are those of queries and of keys; heads of queries share those of keys."""
+    q = random(rng, numbers, (heads[0], lengths[0], size), dtype)
+    k, v = (random(rng, numbers, (heads[1], lengths[1], size), dtype) for _ in range(2))
+    q = (q / 4).astype(dtype)
+    shared = heads[0] // heads[1]
+    outputs = [weighted(head, k[i // shared], v[i // shared], causal=causal) for i, head in enumerate(q)]
+    expected = _as_f32(np.stack(outputs))
+    bits = 9 if np.dtype(dtype) == F16 else 6
+    tolerance = np.full(expected.shape, 2.0**-bits * float(np.abs(v.astype(np.float64)).max()))
+    return Launch([q, k, v.transpose(0, 2, 1), result(q.shape, dtype)], [Output(3, expected, tolerance)])
 
 
 def flash_attention(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    return _flash_attention(rng, numbers, 1, 72, 150, causal=False)
+    return scaled_attention(rng, numbers, (1, 1), (72, 150), causal=False)
 
 
 def causal_flash_attention(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    return _flash_attention(rng, numbers, 2, 100, 100, causal=True)
+    return scaled_attention(rng, numbers, (2, 1), (100, 100), causal=True)
 
 
 def attention(rng: np.random.Generator, numbers: Numbers) -> Launch:
@@ -199,13 +217,13 @@ def mxfp8(rng: np.random.Generator, numbers: Numbers) -> Launch:
     return Launch([*operands, result((128, 128))], [Output(4, sums, bound(magnitude, 1024, F32))])
 
 
-def quantize(rng: np.random.Generator, numbers: Numbers) -> Launch:
+def quantize(rng: np.random.Generator, numbers: Numbers, rows: int = 8) -> Launch:
     """Quotients by powers of two are exact, so that there is one rounding, to e4m3."""
-    x = random(rng, numbers, (8, 32, 32), F32)
+    x = random(rng, numbers, (rows, 32, 32), F32)
     largest = np.abs(x.astype(np.float64)).max(2, keepdims=True)
     exponent = np.ceil(np.log2(np.maximum(largest, 2.0**-100) / 448))
     exponent = np.where(largest == 0, -127, exponent)
     expected = (x / 2.0**exponent).astype(E4M3).astype(np.float64)
-    factors = np.zeros((8, 32, 1), ml_dtypes.float8_e8m0fnu)
+    factors = np.zeros((rows, 32, 1), ml_dtypes.float8_e8m0fnu)
     outputs = [Output(1, expected), Output(2, 2.0**exponent)]
     return Launch([x, result(x.shape, E4M3), factors], outputs)
