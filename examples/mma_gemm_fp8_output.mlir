@@ -1,13 +1,12 @@
-// D = scale * A * B^T in e4m3, by mma.sync.m16n8k16 on bf16 (sm_89 and later, which convert to 8 bits): A and B are
-// K-major, of any size. Two numbers are converted at a time; those that e4m3 does not reach become its largest.
+// D = scale * A * B^T in e4m3, by mma.sync.m16n8k16 on bf16 (sm_89 and later, which convert to 8 bits): A is Mx128 for any M, B
+// is 128x128, both K-major. Two numbers are converted at a time; those that e4m3 does not reach become its largest.
 //
 //   tirx-opt --lower-to-ptx mma_gemm_fp8_output.mlir
 
-tirx.kernel @fp8_output(%a: memref<?x?xbf16>, %b: memref<?x?xbf16>, %d: memref<?x?xf8E4M3FN>, %scale: f32)
-    target("sm_89") grid(ceildiv(size(1, 0), 64), ceildiv(size(0, 0), 128)) threads(128) {
+tirx.kernel @fp8_output(%a: memref<?x128xbf16>, %b: memref<128x128xbf16>, %d: memref<?x128xf8E4M3FN>, %scale: f32)
+    target("sm_89") grid(2, ceildiv(size(0, 0), 128)) threads(128) {
   %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %ck = memref.dim %a, %c1 : memref<?x?xbf16>
+  %ck = arith.constant 128 : index
   %cbk = arith.constant 64 : index
   %cbm = arith.constant 128 : index
   %cbn = arith.constant 64 : index
@@ -24,8 +23,8 @@ tirx.kernel @fp8_output(%a: memref<?x?xbf16>, %b: memref<?x?xbf16>, %d: memref<?
 
   tirx.fill %acc, %zero : f32, !tirx.tile<128x64xf32, register>
   scf.for %k = %c0 to %ck step %cbk {
-    %ga = tirx.view %a[%m, %k] clipped : memref<?x?xbf16> -> !tirx.tile<128x64xbf16, global>
-    %gb = tirx.view %b[%n, %k] clipped : memref<?x?xbf16> -> !tirx.tile<64x64xbf16, global>
+    %ga = tirx.view %a[%m, %k] clipped : memref<?x128xbf16> -> !tirx.tile<128x64xbf16, global>
+    %gb = tirx.view %b[%n, %k] clipped : memref<128x128xbf16> -> !tirx.tile<64x64xbf16, global>
     tirx.copy %ga, %sa : !tirx.tile<128x64xbf16, global>, !tirx.tile<128x64xbf16, shared>
     tirx.copy %gb, %sb : !tirx.tile<64x64xbf16, global>, !tirx.tile<64x64xbf16, shared>
     tirx.mma %sa, %sb, %acc : !tirx.tile<128x64xbf16, shared>, !tirx.tile<64x64xbf16, shared>, !tirx.tile<128x64xf32, register>
@@ -37,7 +36,7 @@ tirx.kernel @fp8_output(%a: memref<?x?xbf16>, %b: memref<?x?xbf16>, %d: memref<?
     %result = arith.truncf %scaled : f32 to f8E4M3FN
     tirx.yield %result : f8E4M3FN
   } -> !tirx.tile<128x64xf8E4M3FN, register>
-  %gd = tirx.view %d[%m, %n] clipped : memref<?x?xf8E4M3FN> -> !tirx.tile<128x64xf8E4M3FN, global>
+  %gd = tirx.view %d[%m, %n] clipped : memref<?x128xf8E4M3FN> -> !tirx.tile<128x64xf8E4M3FN, global>
   tirx.copy %td, %gd : !tirx.tile<128x64xf8E4M3FN, register>, !tirx.tile<128x64xf8E4M3FN, global>
   tirx.return
 }
