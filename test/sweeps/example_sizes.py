@@ -29,7 +29,7 @@ from unit.examples import EXAMPLES
 from unit.sim import arithmetic_launches as arithmetic
 from unit.sim.attention_texts import attention_text
 from unit.sim.launches import Launch, Output, result
-from unit.sim.products import Numbers, bound, product, random
+from unit.sim.products import Array, Numbers, bound, product, random
 
 import tirx
 from tirx.ptx.ptxas import assemble, find_ptxas
@@ -200,9 +200,9 @@ def all_cases() -> list[Case]:
     return [*_any_size(), *_fixed_size(), *_rows(), *_attention()]
 
 
-def _padded(array: Any) -> Any:
+def _padded(array: Array | float) -> Array | float:
     """The same elements in rows that are parts of longer ones, of a multiple of 16 bytes."""
-    if not isinstance(array, np.ndarray) or array.ndim < 2 or array.shape[-1] * array.itemsize % 16 == 0:
+    if isinstance(array, int | float) or array.ndim < 2 or array.shape[-1] * array.itemsize % 16 == 0:
         return array
     unit = 16 // array.itemsize
     wide = np.zeros((*array.shape[:-1], -(-array.shape[-1] // unit) * unit), array.dtype)
