@@ -81,12 +81,13 @@ def run(
     arrays, which are updated in place too.
 
     `seed`: None is a fixed order; an int chooses a random but reproducible interleaving of the warps, so that races
-    show. `check`: data races, missing fences and uses of what was never written are errors. "hardware" (or True) are
-    those that give wrong numbers, a trap or a hang on a GPU; what only the letter of the ISA forbids goes to `report`
-    (by default the logger `tirx.sim`), once for each rule. "strict": both are errors. `arithmetic`: sums of tensor
-    cores are those of the hardware (`tirx.sim.numerics.tensor_cores`), or exact and rounded once. `observer` is called
-    before every instruction; an `Observer` (`Profile`, `Trace`) hears of more. `progress` is called with the number of
-    CTAs that have ended, and of all, whenever some end. `max_instructions` ends a run that does not end.
+    show, and of what is asynchronous, which is late with odd seeds. `check`: data races, missing fences and uses of
+    what was never written are errors. "hardware" (or True) are those that give wrong numbers, a trap or a hang on a
+    GPU; what only the letter of the ISA forbids goes to `report` (by default the logger `tirx.sim`), once for each
+    rule. "strict": both are errors. `arithmetic`: sums of tensor cores are those of the hardware
+    (`tirx.sim.numerics.tensor_cores`), or exact and rounded once. `observer` is called before every instruction; an
+    `Observer` (`Profile`, `Trace`) hears of more. `progress` is called with the number of CTAs that have ended, and of
+    all, whenever some end. `max_instructions` ends a run that does not end.
     `max_resident`: how many clusters may be on the GPU at once, if they wait for each other.
 
     >>> import numpy as np, tirx

@@ -28,6 +28,9 @@ Arithmetic: TypeAlias = Literal["hardware", "exact"]
 # What is an error: what goes wrong on a GPU, or all that the letter of the ISA forbids.
 Level: TypeAlias = Literal["hardware", "strict"]
 
+# With even and with odd seeds: how probable it is that an asynchronous operation goes on for another turn.
+_DELAYS = (0.5, 0.98)
+
 
 @dataclass(slots=True)
 class Resources:
@@ -96,6 +99,7 @@ class Launch:
         self.cluster = cluster
         self.dynamic_shared = dynamic_shared
         self.random = None if seed is None else random.Random(seed)
+        self.delay = 0.0 if seed is None else _DELAYS[seed % 2]
         self.elected = 0 if self.random is None else self.random.randrange(32)
         self.new_monitor = new_monitor
         self.observed = traffic

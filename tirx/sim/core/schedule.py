@@ -210,7 +210,7 @@ class Scheduler:
         fired = False
         for cluster in running:
             while cluster.events and not (
-                self._launch.random is not None and ran and self._launch.random.random() < 0.5
+                self._launch.random is not None and ran and self._launch.random.random() < self._launch.delay
             ):
                 cluster.events.popleft()()
                 self._launch.progress += 1
