@@ -27,6 +27,7 @@ from tirx.dialects.tirx import (
     RolesOp,
     SlotOp,
     TileType,
+    ViewOp,
     base_allocation,
     foreign_effects,
     is_foreign,
@@ -35,6 +36,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS, WarpgroupOp
 from tirx.passes.analysis.scheduled import require_lowered
+from tirx.passes.analysis.tile_loops import is_tile_loop, parts_of_tiles
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.memory import shared_bytes
 
@@ -74,9 +76,11 @@ class _Accesses:
         """What is pending behind these accesses and `other`."""
         return _Accesses(self.reads | other.reads, self.writes | other.writes, unfenced=self.unfenced | other.unfenced)
 
-    def without(self, place: _Place) -> _Accesses:
+    def without(self, *places: _Place) -> _Accesses:
         """The accesses to all other places."""
-        return _Accesses(self.reads - {place}, self.writes - {place}, unfenced=self.unfenced - {place})
+        return _Accesses(
+            self.reads.difference(places), self.writes.difference(places), unfenced=self.unfenced.difference(places)
+        )
 
     def needs_fence(self, pending: _Accesses) -> bool:
         """Returns True if something is read here through the async proxy that `pending` has written past it."""
@@ -260,12 +264,21 @@ class _BarrierInsertion:
         key = op, pending
         if key not in self._behind:
             start, end = pending, self._once(op, pending)
+            apart = self._written_apart(op)
             # What a loop has pending at its end meets what it does at its start. More at the start may move its
             # barriers and so leave more at the end: until nothing is new.
-            while not isinstance(op, scf.IfOp | WarpgroupOp) and (joined := start | end) != start:
+            while not isinstance(op, scf.IfOp | WarpgroupOp) and (joined := start | end.without(*apart)) != start:
                 start, end = joined, self._once(op, joined)
             self._behind[key] = start, end
         return self._behind[key]
+
+    def _written_apart(self, op: Operation) -> set[SSAValue]:
+        """The memrefs that a tile loop does not read, and of which each iteration writes other elements."""
+        if not is_tile_loop(op):
+            return set()
+        accesses = self._inside(op)
+        views = [inner for inner in op.walk() if isinstance(inner, ViewOp) and inner.source in accesses.writes]
+        return {source for source in parts_of_tiles(op, views) if source not in accesses.reads}
 
     def _once(self, op: Operation, pending: _Accesses) -> _Accesses:
         end = pending
@@ -283,6 +296,8 @@ class TirxInsertBarriersPass(ModulePass):
 
     A product of wgmma reads shared memory through the async proxy: behind threads that have written what it reads
     stands `fence.proxy.async` in front of the barrier, which every product on tensor memory brings with it.
+
+    Iterations of a tile loop that write other parts of a memref need none between them.
 
     Operations of other dialects read and write the tiles and memrefs that they are given, unless they say what they do
     (`TileOpInterface`). Memrefs are taken not to overlap (see `tirx.kernel`). Tensor memory counts where several warps

@@ -13,6 +13,7 @@ from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.tirx import KernelOp, TileOrder, TilesOp
+from tirx.passes.analysis.tile_loops import mark_coordinate
 from tirx.passes.emit.emitter import Emitter
 from tirx.rules import RingLoweringError
 
@@ -36,7 +37,7 @@ def persistent_tiles(
     block = Block(arg_types=[IndexType()])
     inside = Emitter(InsertPoint.at_end(block), op.location)
     coordinates = _coordinates(op, inside, block.args[0], extents, table)
-    body(inside, [inside(arith.IndexCastOp(value, IndexType())).result for value in coordinates])
+    body(inside, _as_indices(inside, coordinates, are_tiles=op.order.data in _ORDERS))
     inside(scf.YieldOp())
     emit(scf.ForOp(first, total, blocks, [], Region(block)))
 
@@ -55,6 +56,14 @@ def _coordinates(
     return _ORDERS[op.order.data](emit, place, sizes, 1 if op.group is None else op.group.value.data)
 
 
+def _as_indices(emit: Emitter, coordinates: Sequence[SSAValue], *, are_tiles: bool) -> list[SSAValue]:
+    """Coordinates (i32) as indices. `are_tiles`: each tile comes once, which a table need not say."""
+    casts = [emit(arith.IndexCastOp(value, IndexType())) for value in coordinates]
+    for index, cast in enumerate(casts if are_tiles else ()):
+        mark_coordinate(cast, index)
+    return [cast.result for cast in casts]
+
+
 def launched_tiles(op: TilesOp, emit: Emitter, answer: Callable[[Emitter], QueryCancelOp], body: Body) -> None:
     """
     Emits a loop over the tile of this block and those that cluster launch control gives it, one for each answer.
@@ -65,7 +74,7 @@ def launched_tiles(op: TilesOp, emit: Emitter, answer: Callable[[Emitter], Query
     head, block = Block(arg_types=[i1, i32, i32]), Block(arg_types=[i32, i32])
     Emitter(InsertPoint.at_end(head), op.location)(scf.ConditionOp(head.args[0], *head.args[1:]))
     inside = Emitter(InsertPoint.at_end(block), op.location)
-    body(inside, [inside(arith.IndexCastOp(value, IndexType())).result for value in block.args])
+    body(inside, _as_indices(inside, block.args, are_tiles=True))
     found = answer(inside)
     inside(scf.YieldOp(found.more, *_launched(op, inside, found.x, found.y, found.z)))
     emit(scf.WhileOp([emit.constant(1, i1), *first], [i32, i32], Region(head), Region(block)))

@@ -476,3 +476,90 @@ tirx.kernel @wgmma(%a: memref<64x64xf16>, %b: memref<64x64xf16>, %n: index) targ
   %4 = tirx.mma %s, %s, %3 : !sa, !sa, !d -> !d
   tirx.return
 }
+
+// Iterations of a tile loop have another row or column of tiles each: their stores need no barrier between them. Where
+// tiles overlap, where a column is missing, and where the loop reads what it stores, threads meet.
+
+!global = !tirx.tile<64x64xf32, global>
+!value = !tirx.tile<64x64xf32, register>
+
+// CHECK-LABEL: tirx.kernel @tiles
+// CHECK-NOT:     tirx.barrier
+// CHECK-LABEL: tirx.kernel @overlapping
+// CHECK:         tirx.barrier
+// CHECK-NEXT:    tirx.store
+// CHECK-LABEL: tirx.kernel @rows
+// CHECK:         tirx.barrier
+// CHECK-NEXT:    tirx.store
+// CHECK-LABEL: tirx.kernel @reads
+// CHECK:         tirx.barrier
+// CHECK-NEXT:    tirx.load
+// CHECK:         tirx.barrier
+// CHECK-NEXT:    tirx.store
+tirx.kernel @tiles(%d: memref<?x512xf32>, %n: index, %half: index) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %v = tirx.zero : !value
+  scf.for %t = %c0 to %n step %c1 {
+    %t32 = arith.index_cast %t : index to i32
+    %i = arith.index_cast %t32 {tirx.tile_coordinate = 0 : i32} : i32 to index
+    %j = arith.index_cast %t32 {tirx.tile_coordinate = 1 : i32} : i32 to index
+    %twice = arith.addi %i, %i : index
+    %row = arith.addi %twice, %half : index
+    %m = arith.muli %row, %c64 : index
+    %at = arith.muli %j, %c64 : index
+    %g = tirx.view %d[%m, %at] : memref<?x512xf32> -> !global
+    tirx.store %v, %g : !value, !global
+  }
+  tirx.return
+}
+tirx.kernel @overlapping(%d: memref<?x512xf32>, %n: index) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c32 = arith.constant 32 : index
+  %v = tirx.zero : !value
+  scf.for %t = %c0 to %n step %c1 {
+    %t32 = arith.index_cast %t : index to i32
+    %i = arith.index_cast %t32 {tirx.tile_coordinate = 0 : i32} : i32 to index
+    %j = arith.index_cast %t32 {tirx.tile_coordinate = 1 : i32} : i32 to index
+    %m = arith.muli %i, %c64 : index
+    %at = arith.muli %j, %c32 : index
+    %g = tirx.view %d[%m, %at] : memref<?x512xf32> -> !global
+    tirx.store %v, %g : !value, !global
+  }
+  tirx.return
+}
+tirx.kernel @rows(%d: memref<?x512xf32>, %n: index) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %v = tirx.zero : !value
+  scf.for %t = %c0 to %n step %c1 {
+    %t32 = arith.index_cast %t : index to i32
+    %i = arith.index_cast %t32 {tirx.tile_coordinate = 0 : i32} : i32 to index
+    %j = arith.index_cast %t32 {tirx.tile_coordinate = 1 : i32} : i32 to index
+    %m = arith.muli %i, %c64 : index
+    %g = tirx.view %d[%m, %c0] : memref<?x512xf32> -> !global
+    tirx.store %v, %g : !value, !global
+  }
+  tirx.return
+}
+tirx.kernel @reads(%d: memref<?x512xf32>, %n: index) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %t = %c0 to %n step %c1 {
+    %t32 = arith.index_cast %t : index to i32
+    %i = arith.index_cast %t32 {tirx.tile_coordinate = 0 : i32} : i32 to index
+    %j = arith.index_cast %t32 {tirx.tile_coordinate = 1 : i32} : i32 to index
+    %m = arith.muli %i, %c64 : index
+    %at = arith.muli %j, %c64 : index
+    %h = tirx.view %d[%c0, %at] : memref<?x512xf32> -> !global
+    %v = tirx.load %h : !global -> !value
+    %g = tirx.view %d[%m, %at] : memref<?x512xf32> -> !global
+    tirx.store %v, %g : !value, !global
+  }
+  tirx.return
+}
