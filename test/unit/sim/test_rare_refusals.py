@@ -1,0 +1,92 @@
+"""Refusals that take more than one statement: masks of columns, memory that is read-only, barriers, output."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tirx.sim import SimError, TensorMap, run
+from tirx.sim.tensor.zero_mask import expand_zero_mask
+
+_HEADER = ".version 9.0\n.target sm_100a\n.address_size 64\n"
+
+
+@pytest.mark.parametrize(
+    ("bits", "message"),
+    [
+        (1 << 36, "illegal zero-column mask 0x0000001000000000: bits 36-38 and 62-63 must be zero"),
+        (1 << 62, "bits 36-38 and 62-63 must be zero"),
+        (9 << 56, r"shift 9 is more than 8 \(M=64, maximum shift 8 in the instruction descriptor\)"),
+        (1 << 39 | 3, "start count 3 of sub-mask 0 is not below the length 1 of its first run"),
+    ],
+)
+def test_zero_column_masks(bits: int, message: str):
+    with pytest.raises(SimError, match=message):
+        expand_zero_mask(bits, 64, 64, 8)
+
+
+def _frozen() -> np.ndarray:
+    array = np.zeros(64, np.int32)
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("atom.global.add.u32 %r, [%d], 1;", "atomic access to argument p, which is read-only"),
+        ("st.global.u32 [%d], 1;", "which is read-only"),
+        (
+            "cp.async.bulk.global.shared::cta.bulk_group [%d], [s], 16; cp.async.bulk.commit_group; "
+            "cp.async.bulk.wait_group 0;",
+            "which is read-only",
+        ),
+    ],
+)
+def test_memory_that_is_read_only(statement: str, message: str):
+    body = f".reg .b32 %r; .reg .b64 %d; .shared .align 16 .b8 s[16]; ld.param.u64 %d, [p]; {statement}"
+    ptx = f"{_HEADER}.visible .entry k(.param .u64 p) {{ {body} ret; }}"
+    with pytest.raises(SimError, match=message):
+        run(ptx, "k", 1, 1, [_frozen()], check=False)
+
+
+def test_a_tensor_that_is_read_only():
+    body = (
+        ".reg .b64 %d; .shared .align 128 .b8 s[256]; ld.param.u64 %d, [p]; "
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%d, {0, 0}], [s]; cp.async.bulk.commit_group; "
+        "cp.async.bulk.wait_group 0;"
+    )
+    ptx = f"{_HEADER}.visible .entry k(.param .u64 p) {{ {body} ret; }}"
+    with pytest.raises(SimError, match="cp.async.bulk.tensor to a tensor that is read-only"):
+        run(ptx, "k", 1, 1, [TensorMap(_frozen().reshape(8, 8), (8, 8))], check=False)
+
+
+def test_more_threads_at_a_barrier_than_it_expects():
+    # Warp 2 has 16 threads and arrives while warp 0 waits for warp 1.
+    body = (
+        ".reg .pred %p<3>; .reg .u32 %t; mov.u32 %t, %tid.x; setp.lt.u32 %p1, %t, 32; setp.lt.u32 %p2, %t, 64; "
+        "@%p1 bra FIRST; @%p2 bra SECOND; barrier.arrive 1, 32; bra END; SECOND: barrier.arrive 2, 64; bra END; "
+        "FIRST: barrier.sync 2, 64; barrier.arrive 1, 32; END:"
+    )
+    with pytest.raises(SimError, match="barrier 1: 48 threads arrived, it expects 32"):
+        run(f"{_HEADER}.visible .entry k() {{ {body} ret; }}", "k", 1, 80, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("%*d", r"printf with '\*' as width is not simulated"),
+        ("x" * 65536, "expected a string that ends within 65536 bytes"),
+    ],
+)
+def test_what_is_not_printed(text: str, message: str):
+    values = ", ".join(str(ord(each)) for each in text)
+    ptx = (
+        f"{_HEADER}.global .b8 text[{len(text) + 8}] = {{{values}}};\n"
+        ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"
+        ".visible .entry k() { .reg .b64 %d; .param .b32 r; .param .b64 a; .param .b64 b; "
+        "mov.u64 %d, text; cvta.global.u64 %d, %d; st.param.b64 [a], %d; st.param.b64 [b], %d; "
+        "call (r), vprintf, (a, b); ret; }"
+    )
+    with pytest.raises(SimError, match=message):
+        run(ptx, "k", 1, 1, [])
