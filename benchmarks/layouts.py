@@ -1,8 +1,9 @@
 """The layout algebra against Apache TVM and tensor-layouts: `python benchmarks/layouts.py` prints a table.
 
 Needs `pip install -e '.[benchmarks]'`. All do the same thing on the same layout and the results are compared
-before anything is timed. Times are the best of several repeats, which is what a loaded machine disturbs least; the
-ratio is what to look at. tensor-layouts is CuTe's algebra, without named axes and cuts of a layout by a shape.
+before anything is timed. Times are processor time and the best of several repeats, which is what a loaded machine
+disturbs least; the ratio is what to look at. tensor-layouts is CuTe's algebra, without named axes and cuts of a layout
+by a shape.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from statistics import median
-from time import perf_counter
+from time import process_time
 from timeit import Timer
 from typing import Any, TypeVar
 
@@ -22,7 +23,7 @@ from tvm.tirx import layout as tvm_layout
 
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 
-REPEATS = 7
+REPEATS = 15
 FRESH = 1000
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ REGION = ((0, 128), (64, 128))
 
 def seconds(action: Callable[[], object]) -> float:
     """Best time of one call."""
-    timer = Timer(action)
+    timer = Timer(action, timer=process_time)
     count, _ = timer.autorange()
     return min(timer.repeat(REPEATS, count)) / count
 
@@ -45,10 +46,10 @@ def seconds_fresh(make: Callable[[], T], action: Callable[[T], object]) -> float
     best = float("inf")
     for _ in range(REPEATS):
         objects = [make() for _ in range(FRESH)]
-        start = perf_counter()
+        start = process_time()
         for item in objects:
             action(item)
-        best = min(best, (perf_counter() - start) / FRESH)
+        best = min(best, (process_time() - start) / FRESH)
     return best
 
 
@@ -70,7 +71,7 @@ def tvm_tile(layout: TileLayout) -> Any:
 
 def import_seconds() -> float:
     """What `import tirx.layout` adds to `import numpy`, median over fresh processes, with bytecode as installed."""
-    code = "import numpy, time; t = time.perf_counter(); import tirx.layout; print(time.perf_counter() - t)"
+    code = "import numpy, time; t = time.process_time(); import tirx.layout; print(time.process_time() - t)"
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", code]
     runs = [subprocess.run(command, env=env, capture_output=True, text=True, check=True) for _ in range(10)]
