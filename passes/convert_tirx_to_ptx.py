@@ -76,7 +76,7 @@ from tirx.passes.emit.arithmetic import ARITHMETIC, ArithmeticOp, emit_arithmeti
 from tirx.passes.emit.clipping import Clip
 from tirx.passes.emit.control_flow import CONTROL_FLOW
 from tirx.passes.emit.emitter import Emitter, erase
-from tirx.passes.emit.foreign import lower_scalars
+from tirx.passes.emit.foreign import lower_scalars, lower_tiles
 from tirx.passes.emit.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, emit_cp_async, is_whole
 from tirx.passes.emit.mma_sync import emit_mma_sync
 from tirx.passes.emit.parameters import Parameters
@@ -188,7 +188,7 @@ class _KernelLowering:
                 self.lowered.append(op)
                 continue
             if isinstance(op, TileOpInterface):
-                made = op.lower(_Threads(self, op))
+                made = lower_tiles(op, _Threads(self, op))
                 for old, registers in zip(op.results, made, strict=True):
                     if type(old.type) is TileType:
                         self.keep(old, registers)

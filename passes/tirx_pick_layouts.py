@@ -71,7 +71,14 @@ from tirx.passes.plan.tcgen05_scales import block_shape, scale_smem_layout, scal
 from tirx.passes.plan.tensor_layouts import choose_tensor_layout, plain_tensor_layout, tensor_roots
 from tirx.passes.plan.tensor_tiles import common_fragment
 from tirx.passes.plan.wgmma_product import check, register_layouts
-from tirx.rules import LayoutChoiceError, RegisterLayoutError, StageError, ViewShapeError, WholeWarpsError
+from tirx.rules import (
+    ForeignOperationError,
+    LayoutChoiceError,
+    RegisterLayoutError,
+    StageError,
+    ViewShapeError,
+    WholeWarpsError,
+)
 from tirx.tcgen05 import LegalityError
 
 
@@ -186,7 +193,15 @@ class _Picker:
         assert isinstance(op, Operation)
         name = self.kernel.target
         target = None if name is None else Target.parse(name.data)
-        for tile, layout in op.wanted_layouts(target).items():
+        wanted = op.wanted_layouts(target)
+        # By place: a value that gets a layout is another value then, and so are others of its class.
+        places = [(i, wanted[value]) for i, value in enumerate((*op.operands, *op.results)) if value in wanted]
+        for place, layout in places:
+            tile = (*op.operands, *op.results)[place]
+            try:
+                TileType.of(tile).with_layout(layout)
+            except VerifyException as error:
+                raise ForeignOperationError(op, f"'{op.name}': {error}") from error
             reason = f"what '{op.name}' asks for"
             if not is_register_tile(tile):
                 if TileType.of(tile).layout is None:

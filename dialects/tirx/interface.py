@@ -44,7 +44,12 @@ class ThreadLowering(ABC):
 
     @abstractmethod
     def registers(self, tile: SSAValue) -> Sequence[SSAValue]:
-        """The registers of one thread that hold a register tile, in the order of the layout's memory axis."""
+        """
+        The registers of one thread that hold a register tile, in the order of the layout's memory axis.
+
+        Elements of f32 and f64 have registers of these types, integers of 64 bits those of i64. All others are packed
+        into registers of i32, the first element in the low bits: two of f16, four of i8.
+        """
 
     @abstractmethod
     def address(self, tile: SSAValue) -> SSAValue:
@@ -114,7 +119,8 @@ class TileOpInterface:
 
     def lower(self, threads: ThreadLowering) -> Sequence[Sequence[SSAValue]]:
         """
-        Emits what each thread does, in `arith`, `math`, `scf` and `ptx`; returns the registers of each result.
+        Emits what each thread does, in `arith`, `math`, `scf` and `ptx`; returns the registers of each result, as many
+        and of the types that `threads.registers` would give for it.
 
         `convert-tirx-to-ptx` calls it for operations that are still there.
         """

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
-from toy_dialect import TOY
+from toy_dialect import TOY, RowsOp, TwiceOp
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, f64
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import BarrierOp, RingOp, kernels
+from tirx.layout import TileLayout
 from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.describe import describe
@@ -82,6 +87,68 @@ def test_a_layout_that_is_not_the_one_asked_for_is_changed() -> None:
   tirx.copy %y, %gd : {_R}, {_G}"""
     a, d = _run(body)
     assert np.array_equal(d, a + np.arange(64, dtype=np.float32)[:, None])
+
+
+def test_layouts_of_what_a_loop_carries() -> None:
+    """Operand and result are of one class, which gets its layout at once."""
+    a, d = _run(f"""
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %x = tirx.load %ga : {_G} -> {_R}
+  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%z = %x) -> ({_R}) {{
+    %w = toy.rows %z : {_R} -> {_R}
+    scf.yield %w : {_R}
+  }}
+  tirx.copy %y, %gd : {_R}, {_G}""")
+    assert np.array_equal(d, a + 3 * np.arange(64)[:, None])
+
+
+def _nothing(op: Any, threads: Any) -> Any:
+    return []
+
+
+def _too_few(op: Any, threads: Any) -> Any:
+    return [threads.registers(op.source)[1:]]
+
+
+def _integers(op: Any, threads: Any) -> Any:
+    return [[threads.thread] * 32]
+
+
+def _half(op: Any, target: Any) -> Any:
+    return {op.source: TileLayout("S[(64, 16) : (1@tx, 1)]")}
+
+
+def _wide(op: Any, target: Any) -> Any:
+    wide = arith.ExtFOp(op.operand, f64)
+    return [wide], wide.result
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "message"),
+    [
+        ("lower", _nothing, "expected the registers of 1 results of 'lower' of 'toy.rows', found 0"),
+        ("lower", _too_few, "expected 'lower' of 'toy.rows' to return 32 of f32 for result 0, found 31 of f32"),
+        ("lower", _integers, "expected 'lower' of 'toy.rows' to return 32 of f32 for result 0, found 32 of i32"),
+        ("wanted_layouts", _half, "'toy.rows': expected a layout of 2048 elements for a 64x32 tile, found one of 1024"),
+        ("lower_scalar", _wide, "expected 'lower_scalar' of 'toy.twice' to return 1 of f32 .*, found 1 of f64"),
+    ],
+)
+def test_answers_that_are_no_answers(
+    method: str, answer: Callable[[Any, Any], Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TwiceOp if method == "lower_scalar" else RowsOp, method, answer)
+    text = f"""
+  %x = tirx.load %ga : {_G} -> {_R}
+  %y = toy.rows %x : {_R} -> {_R}
+  %z = tirx.map ins(%y : {_R}) {{
+  ^bb0(%e: f32):
+    %s = toy.twice %e : f32
+    tirx.yield %s : f32
+  }} -> {_R}
+  tirx.copy %z, %gd : {_R}, {_G}"""
+    with pytest.raises(LocatedError, match=f"toy.mlir:.*{message}"):
+        _build(_kernel(text))
 
 
 def test_an_operation_in_shared_memory_is_synchronised() -> None:
