@@ -84,7 +84,7 @@ def _split(op: Operation, name: str, arg_types: Sequence[Attribute] = ()) -> tup
     """Cuts the block of `op` in two: what comes before `op`, and a block `name` of `op` and what follows it."""
     before = op.parent_block()
     if before is None or (region := before.parent) is None:
-        raise ValueError(f"expected '{op.name}' to be in a block of a region, found a detached op")
+        raise AssertionError(f"expected '{op.name}' to be in a block of a region, found a detached op")
     # As `split_before`, which counts the blocks of the region.
     after = Block(arg_types=arg_types)
     moved = [op]
@@ -129,7 +129,7 @@ def _end(block: Block) -> tuple[Operation, tuple[SSAValue, ...]]:
     """Takes the terminator off `block`; gives it and its operands."""
     terminator = block.last_op
     if terminator is None:
-        raise ValueError("expected a terminator, found an empty block")
+        raise AssertionError("expected a terminator, found an empty block")
     operands = tuple(terminator.operands)
     terminator.detach()
     return terminator, operands
@@ -142,7 +142,7 @@ def _for(op: scf.ForOp) -> Sequence[Block]:
     before, after = _split(op, "loop_end")
     header = Block(arg_types=[arg.type for arg in op.body.block.args])
     if (region := after.parent) is None:
-        raise ValueError("expected 'scf.for' to be in a region, found a detached block")
+        raise AssertionError("expected 'scf.for' to be in a region, found a detached block")
     region.insert_block_before(header, after)
     header.name_hint = "loop"
     body = _move_before(op.body, after, "loop_body")

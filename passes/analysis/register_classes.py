@@ -61,7 +61,7 @@ class RegisterClass:
             return owner
         around = owner.parent_op()
         if around is None:
-            raise ValueError(f"expected a register tile inside an operation, found {self.type} in none")
+            raise AssertionError(f"expected a register tile inside an operation, found {self.type} in none")
         return around
 
 

@@ -163,4 +163,4 @@ def _integer_type(type_: Attribute) -> IntegerType | IndexType:
         case IntegerType() | IndexType():
             return type_
         case _:
-            raise TypeError(f"expected an integer or index type, found {type_}")
+            raise AssertionError(f"expected an integer or index type, found {type_}")

@@ -55,7 +55,7 @@ class IndexEmission:
                 constant = sum(t.value for t in terms if isinstance(t, Const))
                 return self.emit.add(reduce(self.emit.add, map(self, varying)), constant)
             case _:
-                raise TypeError(f"expected an index expression, found {x!r}")
+                raise AssertionError(f"expected an index expression, found {x!r}")
 
     def _div(self, x: IndexExpr, divisor: int) -> SSAValue:
         """Division that rounds down; unsigned, that is a shift or one instruction, where nothing can be negative."""

@@ -120,7 +120,7 @@ def _integer(type_: Attribute) -> IntegerType:
         case IntegerType():
             return type_
         case _:
-            raise TypeError(f"expected an integer type, found {type_}")
+            raise AssertionError(f"expected an integer type, found {type_}")
 
 
 __all__ = ["widen_bytes"]

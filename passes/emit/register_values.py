@@ -53,7 +53,7 @@ def register_format(tile: TileType) -> RegisterFormat:
     """The registers of a tile with a layout. ValueError for a tile that is not in registers."""
     layout = tile.layout
     if not isinstance(layout, TileLayout):
-        raise ValueError(f"expected a register tile with a tile layout, found {tile}")
+        raise AssertionError(f"expected a register tile with a tile layout, found {tile}")
     slots = layout.footprint().get("m", (0, 0))[1] + 1
     bits = tile.dtype.storage_bits
     packed = max(1, REGISTER_BITS // bits)

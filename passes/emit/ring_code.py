@@ -146,7 +146,7 @@ class RingStorage:
     def mbarrier(self, emit: Emitter, station: Station, slot: SSAValue) -> SSAValue:
         """The address of the mbarrier behind a station for a slot. ValueError for a station without."""
         if self.mbarriers is None or station.first is None:
-            raise ValueError(f"expected a station with mbarriers, found number {station.index} without")
+            raise AssertionError(f"expected a station with mbarriers, found number {station.index} without")
         base = emit.add(self.mbarriers, emit.mul(slot, MBARRIER_BYTES))
         return emit.add(base, MBARRIER_BYTES * station.first)
 

@@ -64,7 +64,7 @@ class RoleCode(abc.ABC):
             make(emit)
             return
         if self.leader is None:
-            raise ValueError("expected a role with work of one thread, found none")
+            raise AssertionError("expected a role with work of one thread, found none")
         block = emit.point.block
         if (opened := self.opened.get(block)) is not None:
             opened.detach()

@@ -229,7 +229,7 @@ class RingsPlan:
         self.extraction = Extraction(self.kernel)
         model = self.extraction.run()
         if model is None:
-            raise ValueError(f"expected a kernel of the scheduled level, found @{self.kernel.sym_name.data}")
+            raise AssertionError(f"expected a kernel of the scheduled level, found @{self.kernel.sym_name.data}")
         self.model = model
         self.happens = activity(model)
         self.owners = owners(self.kernel)

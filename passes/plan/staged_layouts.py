@@ -127,7 +127,7 @@ def choose_staged_layout(root: SSAValue, loads: Sequence[FragmentLoad]) -> Stage
     """
     alloc = root.owner
     if not isinstance(alloc, AllocOp):
-        raise ValueError(f"expected an allocation, found {root.type}")
+        raise AssertionError(f"expected an allocation, found {root.type}")
     type_ = TileType.of(root)
     copies = list(placed_copies(alloc))
     threads = thread_set(alloc).count

@@ -258,7 +258,7 @@ def _inside(block: Block) -> Iterator[Operation]:
 
 def _place(op: Operation) -> Place:
     if not isinstance(op, ReleaseOp | AcquireOp):
-        raise ValueError(f"expected an operation of a ring, found '{op.name}'")
+        raise AssertionError(f"expected an operation of a ring, found '{op.name}'")
     return RingOp.of(op.ring), op.station.data
 
 

@@ -348,7 +348,7 @@ def _steps(body: Body, i: int, rounds: int, known: Mapping[Hashable, bool]) -> I
                 if taken:
                     yield from _steps(statement.body, i, rounds, known)
             case Loop():
-                raise ValueError(f"expected no loop between loops, found @{statement.name}")
+                raise AssertionError(f"expected no loop between loops, found @{statement.name}")
             case _:
                 yield statement
 

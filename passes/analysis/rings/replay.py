@@ -214,7 +214,7 @@ class State:
         place = (access.ring, access.station, role)
         held, lag = self.held[place], access.lag
         if isinstance(lag, Rotation):
-            raise ValueError(f"expected a lag for the round, found {lag}")
+            raise AssertionError(f"expected a lag for the round, found {lag}")
         if access.acquire is not None:
             found = [i for i, label in enumerate(held) if label == access.acquire]
             lag = len(held) - 1 - found[-1 - lag] if 0 <= lag < len(found) else len(held)

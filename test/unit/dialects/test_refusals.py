@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 from refusals import cases
+from xdsl.dialects import test
+from xdsl.dialects.builtin import IndexType
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.base import width
+from tirx.dialects.tirx.kernel import thread_set
 from tirx.text.parsing import parse_located
 from tirx.text.verification import verify_located
 from tirx.universe import new_context
@@ -185,6 +189,13 @@ ptx.ret
 "test.op"() {f = #ptx.formula<foo(1, 2)>} : () -> ()
     expected an integer or a function of size, stride, sm_count, add, mul, ceildiv, min, max, found 'foo'
 """
+
+
+def test_questions_without_an_answer():
+    with pytest.raises(KeyError):
+        width(IndexType())
+    with pytest.raises(ValueError, match="expected 'test.op' inside a kernel, found it in none"):
+        thread_set(test.TestOp())
 
 
 def _refusal(text: str) -> str:

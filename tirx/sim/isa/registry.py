@@ -20,7 +20,7 @@ def instruction(*roots: str) -> Callable[[Decode], Decode]:
     def register(decode: Decode) -> Decode:
         for root in roots:
             if root in _DECODERS:
-                raise ValueError(f"instruction {root} has two decoders")
+                raise AssertionError(f"instruction {root} has two decoders")
             _DECODERS[root] = decode
         return decode
 
