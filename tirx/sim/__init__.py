@@ -20,6 +20,7 @@ Text goes through these packages, each of which imports only those above it (`ap
 | `core` | decoded instructions | a launch: clusters, CTAs, thread groups, barriers, the scheduler |
 | `isa` | an instruction | its step, a module for each family |
 | `program` | a module and the name of an entry | a `Program`: every instruction decoded once |
+| `setting`, `jobs` | a program, memory and dimensions | results, in this process or in several |
 
 A step is a closure over rows of registers. It executes an instruction for a *thread group*: converged lanes of one or
 several warps, whose registers are numpy arrays with an element for each lane. CTAs that are at the same instruction run

@@ -4,40 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy.typing as npt
 
 from tirx.sim.core.arguments import Argument, bind_arguments
 from tirx.sim.core.cta import ThreadGroup
-from tirx.sim.core.launch import Arithmetic, Dimensions, Launch, Level
-from tirx.sim.core.observer import Observer
-from tirx.sim.core.schedule import Scheduler
-from tirx.sim.core.traffic import Traffic
+from tirx.sim.core.launch import Arithmetic, Dimensions, Level
 from tirx.sim.errors import SimError, SimWarning
-from tirx.sim.hazards.checker import Checker
-from tirx.sim.hazards.monitor import Monitor, Note
-from tirx.sim.hazards.shared_checker import SharedChecker
+from tirx.sim.jobs import run_in_processes
 from tirx.sim.program.code import Op
-from tirx.sim.program.linker import Linked, link
-from tirx.sim.reader import Module, parse
+from tirx.sim.setting import Setting, linked, parsed
 
 _LOGGER = logging.getLogger("tirx.sim")
 _MAX_THREADS = 1024
 _MAX_CLUSTER = 16
 _MAX_GRID = (2**31 - 1, 65535, 65535)
-
-
-@lru_cache(maxsize=16)
-def _parsed(text: str) -> Module:
-    return parse(text)
-
-
-@lru_cache(maxsize=16)
-def _linked(text: str, entry: str, dynamic_shared: int, check: Level | None, arithmetic: Arithmetic) -> Linked:
-    """A launch of the same kernel again, on other arguments or in another order, is decoded already."""
-    return link(_parsed(text), entry, dynamic_shared, check=check, arithmetic=arithmetic)
 
 
 def entries(ptx_text: str) -> tuple[str, ...]:
@@ -48,7 +30,7 @@ def entries(ptx_text: str) -> tuple[str, ...]:
     >>> entries(".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }")
     ('f',)
     """
-    functions = _parsed(ptx_text).functions
+    functions = parsed(ptx_text).functions
     return tuple(name for name, function in functions.items() if function.is_entry and function.defined)
 
 
@@ -69,6 +51,7 @@ def run(
     progress: Callable[[int, int], None] | None = None,
     max_instructions: int | None = None,
     max_resident: int = 64,
+    jobs: int = 1,
     report: Callable[[SimWarning], None] | None = None,
 ) -> None:
     """
@@ -88,7 +71,9 @@ def run(
     (`tirx.sim.numerics.tensor_cores`), or exact and rounded once. `observer` is called before every instruction; an
     `Observer` (`Profile`, `Trace`) hears of more. `progress` is called with the number of CTAs that have ended, and of
     all, whenever some end. `max_instructions` ends a run that does not end.
-    `max_resident`: how many clusters may be on the GPU at once, if they wait for each other.
+    `max_resident`: how many clusters may be on the GPU at once, if they wait for each other. `jobs`: the most processes
+    that clusters are divided among; kernels whose clusters may depend on each other (atomics, for instance), and runs
+    with `seed` or `observer`, need one.
 
     >>> import numpy as np, tirx
     >>> from tirx.sim import run
@@ -106,11 +91,12 @@ def run(
     64.0
     """
     level = _level(check)
+    if jobs < 1:
+        raise SimError(f"expected 1 or more jobs, found {jobs}")
     if dynamic_shared < 0:
         raise SimError(f"expected 0 or more bytes of dynamic shared memory, found {dynamic_shared}")
-    linked = _linked(ptx_text, entry, dynamic_shared, level, arithmetic)
-    program = linked.program()
-    global_memory, const_memory = linked.symbols.memories(variables or {})
+    decoded = linked(ptx_text, entry, dynamic_shared, level, arithmetic)
+    program, memories = decoded.program(), decoded.symbols.memories(variables or {})
     grid, block, cluster = _dimensions(grid, "grid"), _dimensions(block, "block"), _dimensions(cluster, "cluster")
     if any(count > most for count, most in zip(grid, _MAX_GRID, strict=True)):
         raise SimError(f"expected a grid of at most {_MAX_GRID} blocks, found {grid}")
@@ -119,45 +105,17 @@ def run(
     if any(count % size for count, size in zip(grid, cluster, strict=True)):
         raise SimError(f"expected a grid that is a multiple of the cluster {cluster}, found {grid}")
 
-    shared: SharedChecker | None = None
-
-    def new_monitor(ctas: int, lanes: int, note: Note) -> Monitor:
-        nonlocal shared
-        if level is None:
-            own = observer.monitor(ctas, lanes, note) if isinstance(observer, Observer) else None
-            return own or Monitor()
-
-        def new_checker() -> Checker:
-            return Checker(ctas, lanes, program.shared_end, None if level == "strict" else note)
-
-        if seed is not None or grid == cluster:  # one cluster, or each in an order of its own
-            return new_checker()
-        shared = shared or SharedChecker(new_checker)
-        return shared.of_cluster()
-
-    launch = Launch(
-        program,
-        global_memory,
-        const_memory,
-        grid,
-        block,
-        cluster,
-        dynamic_shared,
-        seed=seed,
-        new_monitor=new_monitor,
-        traffic=observer if isinstance(observer, Observer) else Traffic(),
-        checks=level,
-        report=report or _log,
+    setting = Setting(
+        *(ptx_text, entry, grid, block, cluster, dynamic_shared, level, arithmetic, seed, max_instructions),
+        max_resident,
     )
+    launch = setting.launch(program, memories, observer, report or _log)
     bind_arguments(launch, args)
-    Scheduler(
-        launch,
-        program,
-        observer=observer,
-        progress=progress,
-        max_instructions=max_instructions,
-        max_resident=max_resident,
-    ).run()
+    independent = program.side_by_side and seed is None and observer is None
+    if jobs > 1 and independent and grid != cluster:
+        run_in_processes(setting, launch, jobs, progress, report or _log)
+    else:
+        setting.run(launch, program, observer, progress)
 
 
 def _level(check: bool | Level) -> Level | None:

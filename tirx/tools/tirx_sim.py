@@ -92,6 +92,7 @@ class SimFlags:
     check: Literal["hardware", "strict"] | bool
     arithmetic: Literal["hardware", "exact"]
     max_instructions: int | None
+    jobs: int
     trace: bool
     trace_values: bool
     trace_threads: range | None
@@ -186,6 +187,7 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
     parser.add_argument(
         "--max-instructions", type=_count, metavar="COUNT", help="end with an error after so many warp instructions"
     )
+    parser.add_argument("--jobs", type=_count, default=1, metavar="COUNT", help="run blocks in so many processes")
     parser.add_argument("--trace", action="store_true", help="print every instruction that a warp executes")
     parser.add_argument("--trace-values", action="store_true", help="with the registers that it reads and writes")
     parser.add_argument("--trace-threads", type=_range, metavar="T[-T]", help="trace these threads of a block only")
@@ -231,6 +233,7 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         found.check if not found.timeline else False,
         found.arithmetic,
         found.max_instructions,
+        found.jobs,
         found.trace or found.trace_values or found.trace_threads is not None or found.trace_lines is not None,
         found.trace_values,
         found.trace_threads,
@@ -373,6 +376,7 @@ def _run(flags: SimFlags) -> None:
         "check": flags.check,
         "arithmetic": flags.arithmetic,
         "max_instructions": flags.max_instructions,
+        "jobs": flags.jobs,
         "observer": Observers(*watching) if watching else None,
         "progress": _progress_line(),
         "report": report,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from tirx.sim import SimError, api, run
+from tirx.sim import SimError, run, setting
 
 _COUNTER = """.version 8.0\n.target sm_80\n.address_size 64\n.global .u32 count = 40;
 .visible .entry again(.param .u64 out) {
@@ -29,14 +31,19 @@ _UNDEFINED = """.version 8.0\n.target sm_80\n.address_size 64
 
 
 def test_decoded_once_for_each_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[object] = []
-    link = api.link
-    monkeypatch.setattr(api, "link", lambda *a, **k: calls.append(k) or link(*a, **k))  # type: ignore[func-returns-value]
+    calls: list[str] = []
+    link = setting.link
+
+    def counted(*arguments: Any, check: Any, **options: Any) -> object:
+        calls.append(check)
+        return link(*arguments, check=check, **options)
+
+    monkeypatch.setattr(setting, "link", counted)
     text = _COUNTER + "// decoded once\n"
     for check in ("strict", "strict", "hardware", "strict"):
         for seed in (None, 1):
             run(text, "again", 1, 1, [np.zeros(1, np.uint32)], check=check, seed=seed)
-    assert [each["check"] for each in calls] == ["strict", "hardware"]  # type: ignore[index]
+    assert calls == ["strict", "hardware"]
 
 
 def test_variables_begin_anew() -> None:

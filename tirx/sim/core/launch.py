@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -86,7 +87,9 @@ class Launch:
         self.const_memory = const_memory
         self.parameters = Segment(np.zeros(-(-program.parameter_bytes // 16) * 16, np.uint8), "parameters")
         x, y, z = (grid[axis] // cluster[axis] for axis in range(3))
-        self.waiting = ((i, j, k) for k in range(z) for j in range(y) for i in range(x))  # clusters to start
+        self.clusters = x * y * z
+        self.waiting: Iterator[Dimensions]  # clusters to start
+        self.waiting = ((i, j, k) for k in range(z) for j in range(y) for i in range(x))
         self.checks = checks is not None
         self.strict = checks == "strict"
         self._report = report
@@ -113,6 +116,10 @@ class Launch:
         self.shared_valid: Array = covered
         self.shared_start = min((start for start, _ in program.shared), default=SHARED_BASE)
         self.shared_gaps = not covered[self.shared_start :].all()
+
+    def take_share(self, first: int, end: int) -> None:
+        """Leaves only the clusters from number `first` to `end`, x fastest, to start."""
+        self.waiting = islice(self.waiting, first, end)
 
     @cached_property
     def grid_workspace(self) -> int:

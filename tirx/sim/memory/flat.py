@@ -23,20 +23,23 @@ def address_behind(address: int, size: int) -> int:
 
 
 class FlatMemory:
-    """Buffers at increasing addresses from `base`; `space` is for messages, `observed` hears of global memory."""
+    """
+    Buffers (`segments`) at increasing addresses from `base`; `space` is for messages, and `observed` hears of global
+    memory.
+    """
 
     def __init__(self, space: str, base: int):
         self.space = space
         self.observed = Traffic()
         self._next = base
-        self._segments: list[Segment] = []
+        self.segments: list[Segment] = []
         self._bases: Array = np.zeros(0, np.uint64)
         self._starts: list[int] = []
 
     def add(self, data: Array, name: str, read_only: bool = False) -> int:
         """Appends `data` (bytes, not copied); returns its address."""
         segment = Segment(data, name, self._next, read_only)
-        self._segments.append(segment)
+        self.segments.append(segment)
         self._starts.append(segment.base)
         self._bases = np.array(self._starts, np.uint64)
         self._next = address_behind(self._next, len(data))
@@ -67,7 +70,7 @@ class FlatMemory:
         index = bisect_right(self._starts, int(np.minimum.reduce(addresses))) - 1
         if index < 0:
             return None
-        segment = self._segments[index]
+        segment = self.segments[index]
         if int(np.maximum.reduce(addresses)) + width > segment.base + segment.size:
             return None
         return segment, (addresses - segment.offset).view(np.int64)
@@ -79,7 +82,7 @@ class FlatMemory:
             raise SimError(
                 f"out-of-bounds {self.space} {what} of {width} bytes at {int(addresses[0]):#x}: no buffer there"
             )
-        segment = self._segments[index]
+        segment = self.segments[index]
         offsets = addresses - np.uint64(segment.base)
         bad = int(offsets.max())
         if bad + width > segment.size:
@@ -120,9 +123,9 @@ class FlatMemory:
     def bytes_at(self, address: int, size: int, what: str, *, writes: bool = False) -> Array:
         """A view of `size` bytes at `address`; `writes`: to be written."""
         index = int(np.searchsorted(self._bases, np.uint64(address), "right")) - 1
-        if index < 0 or address + size > self._segments[index].base + self._segments[index].size:
+        if index < 0 or address + size > self.segments[index].base + self.segments[index].size:
             raise SimError(f"out-of-bounds {self.space} {what} of {size} bytes at {address:#x}")
-        if writes and self._segments[index].read_only:
-            raise SimError(f"{what} to {self._segments[index].name}, which is read-only")
-        offset = address - self._segments[index].base
-        return self._segments[index].data[offset : offset + size]
+        if writes and self.segments[index].read_only:
+            raise SimError(f"{what} to {self.segments[index].name}, which is read-only")
+        offset = address - self.segments[index].base
+        return self.segments[index].data[offset : offset + size]

@@ -217,7 +217,7 @@ class Symbols:
 
         `given` are arrays that hold variables, by name. Raises SimError for what is no variable, or too large.
         """
-        found = {space: FlatMemory(space, base) for space, base in _BASES.items()}
+        found = dict(zip(_BASES, new_memories(), strict=True))
         named = {each.name: each for each in self.module.variables if each.space in _BASES}
         for name in given:
             if name not in named:
@@ -289,6 +289,11 @@ class Symbols:
             raise SimError(f"expected at most {SHARED_LIMIT} bytes of shared memory, found {offset - SHARED_BASE}")
         self.shared = tuple(spans)
         self.shared_end = offset
+
+
+def new_memories() -> tuple[FlatMemory, FlatMemory]:
+    """Returns global and constant memory without any buffer."""
+    return FlatMemory("global", GLOBAL_BASE), FlatMemory("const", CONST_BASE)
 
 
 def _check_size(what: str, size: int, limit: int, variable: Variable) -> None:

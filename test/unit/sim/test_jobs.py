@@ -1,0 +1,93 @@
+"""Clusters in several processes compute what they compute in one, and find the same errors."""
+
+from __future__ import annotations
+
+import subprocess
+
+import numpy as np
+import pytest
+
+from tirx.sim import SimError, SimWarning, TensorMap, run
+
+_HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
+# Block i of 8 copies rows 2 i and 2 i + 1 with a bulk tensor copy and adds a variable; {more} is for mistakes.
+_COPY = (
+    _HEAD
+    + """.global .u32 added = 7;
+.visible .entry copy(.param .align 64 .b8 map[128], .param .u64 out, .param .u32 bad) {{
+  .reg .b32 %r<12>; .reg .b64 %d<4>; .reg .pred %p<4>;
+  .shared .align 128 .b8 s[256]; .shared .align 8 .b64 bar;
+  mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; shl.b32 %r2, %r1, 1; ld.param.u32 %r9, [bad]; mov.u32 %r3, 0;
+  ld.param.u64 %d0, [out]; mov.b64 %d1, map; cvta.param.u64 %d1, %d1; setp.eq.u32 %p0, %r0, 0;
+  setp.ge.u32 %p2, %r1, %r9;
+  @!%p0 bra WAIT;
+  mbarrier.init.shared.b64 [bar], 1; {fence}
+  mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [s], [%d1, {{%r3, %r2}}], [bar];
+WAIT:
+  bar.sync 0;
+AGAIN:
+  mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra AGAIN;
+  shl.b32 %r4, %r0, 2; mov.u32 %r5, s; add.u32 %r5, %r5, %r4; {more}
+  ld.shared.u32 %r6, [%r5]; ld.global.u32 %r7, [added]; add.u32 %r6, %r6, %r7;
+  mad.lo.u32 %r8, %r1, 64, %r0; mul.wide.u32 %d2, %r8, 4; add.u64 %d2, %d2, %d0; st.global.u32 [%d2], %r6;
+  ret;
+}}
+"""
+)
+_FENCE = "fence.mbarrier_init.release.cluster;"
+_RACE = "xor.b32 %r10, %r4, 128; mov.u32 %r11, s; add.u32 %r11, %r11, %r10; @%p2 st.shared.u32 [%r11], %r0;"
+
+
+def _copied(more: str = "", bad: int = 99, fence: str = _FENCE, **options: object) -> np.ndarray:
+    rows = np.arange(16 * 32, dtype=np.uint32).reshape(16, 32)
+    out = np.zeros((16, 32), np.uint32)
+    arguments = [TensorMap(rows, (32, 2), "none"), out, bad]
+    run(_COPY.format(more=more, fence=fence), "copy", 8, 64, arguments, **options)  # type: ignore[arg-type]
+    assert np.array_equal(rows, np.arange(16 * 32).reshape(16, 32))
+    return out - rows
+
+
+def test_results_and_progress() -> None:
+    ended: list[tuple[int, int]] = []
+
+    def progress(count: int, everything: int) -> None:
+        ended.append((count, everything))
+
+    held = np.array([9], np.uint32)
+    assert (_copied(jobs=2, check="strict", variables={"added": held}, progress=progress) == 9).all()
+    assert ended == [(4, 8), (8, 8)]
+
+
+def test_the_first_error_is_raised() -> None:
+    with pytest.raises(SimError, match=r"data race(.|\n)*CTA \(5, 0, 0\)"):
+        _copied(_RACE, 5, jobs=2, check="strict")
+
+
+def test_a_warning_is_reported_once() -> None:
+    found: list[SimWarning] = []
+    assert (_copied(jobs=2, fence="", report=found.append) == 7).all()
+    assert [each.rule for each in found] == ["fence.mbarrier_init"]
+
+
+_SUM = (
+    _HEAD
+    + """.visible .entry sum(.param .u64 out) {
+  .reg .b32 %r<3>; .reg .b64 %d<2>;
+  ld.param.u64 %d0, [out]; mov.u32 %r0, %ctaid.x; atom.global.add.u32 %r1, [%d0], %r0; ret;
+}
+"""
+)
+
+
+def test_clusters_that_depend_on_each_other_stay_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)
+    out = np.zeros(1, np.uint32)
+    run(_SUM, "sum", 6, 1, [out], jobs=4)
+    assert out[0] == 15
+    assert (_copied(jobs=4, seed=1) == 7).all()
+
+
+def test_jobs_are_counted_from_one() -> None:
+    with pytest.raises(SimError, match="expected 1 or more jobs, found 0"):
+        _copied(jobs=0)
