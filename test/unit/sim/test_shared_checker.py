@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from inspect import isfunction
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tirx.sim import SimError, run
 from tirx.sim.hazards import shared_checker
 from tirx.sim.hazards.checker import Checker
+from tirx.sim.hazards.monitor import Monitor
 
 _BLOCKS = 19  # more than run side by side
 # Rounds of a store, a barrier and a load of another thread's word; {after} follows. Block i has rounds(i) of them.
@@ -105,3 +107,10 @@ def test_the_block_with_an_error_is_found(
         with pytest.raises(SimError, match=rf"{message}(.|\n)*CTA \({bad}, 0, 0\)"):
             _run(after, rounds, bad)
     _run(after, rounds)
+
+
+def test_everything_is_told() -> None:
+    monitor, told = vars(Monitor), vars(shared_checker.ClusterChecker)
+    assert [
+        name for name in monitor if not name.startswith("_") and isfunction(monitor[name]) and name not in told
+    ] == []

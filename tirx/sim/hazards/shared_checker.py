@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from inspect import isfunction
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -27,15 +28,6 @@ _SMALL = 1 << 12  # bytes of arrays that are compared as bytes
 
 # Events that change nothing: a cluster may leave them out.
 _QUERIES = frozenset(("knows", "shared_undefined", "shared_writes", "shared_writes_at"))
-_EVENTS = (
-    *("release", "acquire", "relaxed", "acquire_relaxed", "join", "proxy_fence", "loads_returned", "mbarrier_fence"),
-    *("fence", "shared_load", "shared_forget", "shared_atomic", "ordered_access", "copy_async"),
-    *("copies_waited", "mbarrier_init", "mbarrier_inval", "mbarrier_use", "mbarrier_uses", "async_read"),
-    *("async_write", "swizzled_write", "async_update", "deferred_store", "bulk_completed", "bulk_reads_done"),
-    *("warpgroup_read", "warpgroup_reads_done", "exited", "commit_arrives", "committed", "tensor_allocated"),
-    *("tensor_freed", "tensor_load", "tensor_store", "tensor_async_read", "tensor_async_write", "tensor_fence_before"),
-    *("tensor_fence_after", "tensor_waited", *_QUERIES),
-)
 # Of an event: name, arguments, options, ticks and tolerant.
 _Call: TypeAlias = tuple[str, tuple[object, ...], dict[str, Any], bool, bool]
 
@@ -269,5 +261,7 @@ def _told(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in _EVENTS:
-    setattr(ClusterChecker, _name, _told(_name))
+# All that a monitor is told.
+for _name, _value in vars(Monitor).items():
+    if isfunction(_value) and not _name.startswith("_") and _name not in vars(ClusterChecker):
+        setattr(ClusterChecker, _name, _told(_name))
