@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, i1
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, ModuleOp, i1
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.tirx import (
     AsyncMmaOp,
+    CopyOp,
     FillOp,
+    LoadOp,
     MemorySpace,
     MmaOp,
     SplatOp,
+    StoreOp,
     TileType,
     ZeroOp,
     base_allocation,
@@ -24,8 +29,11 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.passes.analysis.index_analysis import trip_count_is_positive
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.analysis.pipelining import accesses
+from tirx.passes.emit.emitter import Emitter, constant_value
+from tirx.passes.emit.trip_count import trip_count
 from tirx.passes.plan.families import is_of_warpgroups
+from tirx.passes.plan.tensor_tiles import common_fragment
 
 
 def _is_zero(value: SSAValue) -> bool:
@@ -63,6 +71,77 @@ def _overwriting_mma(fill: FillOp) -> tuple[MmaOp, list[scf.ForOp]] | None:
     if isinstance(op, MmaOp) and op.accumulator is fill.tile and op.accumulate is None:
         return op, loops
     return None
+
+
+def _overwriting_mma_if_any(fill: FillOp) -> tuple[MmaOp, list[scf.ForOp], list[LoadOp | CopyOp]] | None:
+    """
+    The same where the outer loop may have no iterations, with what reads the tile behind it, which must do without.
+
+    None unless everything else that uses the tile reads it behind the loop, in its block.
+    """
+    outer = _first_touch(fill.next_op, fill.tile)
+    root = base_allocation(fill.tile)
+    if not isinstance(outer, scf.ForOp) or root is not fill.tile:
+        return None
+    if all(constant_value(bound) is not None for bound in (outer.lb, outer.ub, outer.step)):
+        return None
+    loops = [outer]
+    op = _first_touch(outer.body.block.first_op, fill.tile)
+    while isinstance(op, scf.ForOp) and trip_count_is_positive(op):
+        loops.append(op)
+        op = _first_touch(op.body.block.first_op, fill.tile)
+    if not isinstance(op, MmaOp) or op.accumulator is not fill.tile or op.accumulate is not None:
+        return None
+    readers: dict[LoadOp | CopyOp, None] = {}
+    for user, tile in accesses(root):
+        if user is fill or outer.is_ancestor(user):
+            continue
+        if user.parent is not outer.parent or not outer.is_before_in_block(user) or not _reads(user, tile):
+            return None
+        readers[user] = None
+    return op, loops, list(readers)
+
+
+def _reads(op: Operation, tile: SSAValue) -> TypeGuard[LoadOp | CopyOp]:
+    """True for a load of a tile, and a copy of it to another memory."""
+    match op:
+        case LoadOp():
+            return True
+        case CopyOp():
+            to_others = op.destination_type.memory is not MemorySpace.TENSOR
+            return op.source is tile and to_others and op.reduce is None and op.engine is None
+        case _:
+            return False
+
+
+def _read_if_any(reader: LoadOp | CopyOp, loop: scf.ForOp) -> None:
+    """Reads zeros in the place of a tile that no iteration of the loop has written."""
+    emit = Emitter.before(reader)
+    trips = trip_count(emit, loop)
+    assert isinstance(trips, SSAValue)
+    some = emit(arith.CmpiOp(trips, emit.constant(0, IndexType()), "ne")).result
+    type_ = _registers_of(reader)
+    then, other = Block(), Block()
+    for block, made in ((then, LoadOp(reader.source, type_)), (other, ZeroOp(type_))):
+        inside = Emitter(InsertPoint.at_end(block), reader.location)
+        inside(scf.YieldOp(inside(made).results[0]))
+    value = emit(scf.IfOp(some, [type_], Region(then), Region(other))).results[0]
+    if isinstance(reader, LoadOp):
+        value.name_hint = reader.result.name_hint
+        reader.result.replace_all_uses_with(value)
+    else:
+        emit(StoreOp(value, reader.destination))
+    reader.detach()
+    reader.erase()
+
+
+def _registers_of(reader: LoadOp | CopyOp) -> TileType:
+    """The register tile that a tile of tensor memory is read to."""
+    if isinstance(reader, LoadOp):
+        return TileType.of(reader.result)
+    source = reader.source_type
+    layout = None if source.layout is None else common_fragment([source])
+    return TileType.get(source.dims, source.element_type, MemorySpace.REGISTER, layout)
 
 
 def _start_of(value: SSAValue, user: Operation) -> tuple[SSAValue, list[scf.ForOp]] | None:
@@ -128,7 +207,8 @@ class TirxFoldZeroFillPass(ModulePass):
     """
     `tirx.fill %acc, 0` followed by products becomes `accumulate(%p)` on the first product, with `%p` false the
     first time it runs. For tensor memory, where the hardware has this as `enable-input-d`, and for accumulators of
-    wgmma (`scale-d`), which then need no start value. A product that is -0 stays -0, where 0 + -0 would be 0.
+    wgmma (`scale-d`), which then need no start value. Where the loop of the products may have no iterations, what reads
+    a tile of tensor memory behind it reads zeros then. A product that is -0 stays -0, where 0 + -0 would be 0.
     """
 
     name = "tirx-fold-zero-fill"
@@ -137,9 +217,15 @@ class TirxFoldZeroFillPass(ModulePass):
         for fill in [f for kernel in kernels(op) for f in kernel.walk() if isinstance(f, FillOp)]:
             if fill.tile_type.memory is not MemorySpace.TENSOR or not _is_zero(fill.value):
                 continue
-            if (found := _overwriting_mma(fill)) is None:
-                continue
+            found = _overwriting_mma(fill)
+            readers: list[LoadOp | CopyOp] = []
+            if found is None:
+                if (possible := _overwriting_mma_if_any(fill)) is None:
+                    continue
+                *found, readers = possible
             mma, loops = found
+            for reader in readers:
+                _read_if_any(reader, loops[0])
             emit = Emitter.before(mma)
             emit(mma.with_accumulate(_is_later(emit, loops)))
             mma.detach()

@@ -40,6 +40,7 @@ from tirx.passes.analysis.purity import is_pure
 from tirx.passes.emit.delayed_parts import delayed_parts, early_parts
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.store_rings import ring_stores
+from tirx.passes.emit.trip_count import trip_count
 from tirx.passes.plan.schedule_loops import (
     STAGES,
     AccumulatorPlan,
@@ -117,7 +118,7 @@ class _Pipeline:
         for accumulator in plan.accumulators:
             self._accumulator(accumulator)
         emit = Emitter.before(loop)
-        trips = self._trips(emit)
+        trips = trip_count(emit, loop)
         yielded = loop.body.block.last_op
         assert isinstance(yielded, scf.YieldOp)
         types = [self._carried_type(argument) for argument in loop.body.block.args[1:]]
@@ -226,19 +227,6 @@ class _Pipeline:
         return tile
 
     # The loop
-
-    def _trips(self, emit: Emitter) -> SSAValue | int:
-        """The number of iterations: 0 where the upper bound is not above the lower one."""
-        loop = self.loop
-        low, high, step = (constant_value(value) for value in (loop.lb, loop.ub, loop.step))
-        if low is not None and high is not None and step is not None and step > 0:
-            return max(0, -(-(high - low) // step))
-        zero = emit.constant(0, IndexType())
-        length = loop.ub if low == 0 else emit.value(arith.SubiOp(loop.ub, loop.lb))
-        length = emit.value(arith.MaxSIOp(length, zero))
-        trips = length if step == 1 else emit.value(arith.CeilDivUIOp(length, loop.step))
-        trips.name_hint = f"{loop.body.block.args[0].name_hint or 'loop'}_trips"
-        return trips
 
     def _index(self, emit: Emitter, iteration: SSAValue) -> SSAValue:
         """The counter of the sequential loop in an iteration."""

@@ -383,6 +383,105 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_100a") threads(192
 
 // -----
 
+// Without iterations the accumulator is undefined, and the epilogue reads it just then.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!t = !tirx.tile<128x64xf32, tensor>
+!a = !tirx.tile<128x64xf16, shared>
+
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_100a") threads(192) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!s>
+  %acc = tirx.ring slots(2) stations(sum, read) : !tirx.ring<!t>
+  tirx.roles {
+    tirx.role @load warps(1) {
+      tirx.for @k %k = 0 to %n {
+        %s = tirx.acquire %ab at(fill)
+        %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+        tirx.async_copy %g, %s engine(tma) : !g, !s
+        tirx.release %ab at(fill) after(tma)
+      }
+    }
+    tirx.role @mma warps(1) {
+      %w = tirx.alloc : !a
+      %t = tirx.acquire %acc at(sum)
+      tirx.for @k %k = 0 to %n {
+        %a = tirx.acquire %ab at(use)
+        tirx.async_mma %w, %a, %t : !a, !s, !t
+        tirx.release %ab at(use) after(tcgen05)
+      }
+      // expected-error@+1 {{mma passes on a slot of %acc that it did not fill, when @k has 0 iterations}}
+      tirx.release %acc at(sum) after(tcgen05)
+    }
+    tirx.role @epilogue warps(4) {
+      %z = tirx.alloc : !tirx.tile<128x64xf32, register>
+      %t = tirx.acquire %acc at(read)
+      %some = arith.cmpi eq, %n, %c0 : index
+      %x = scf.if %some -> (!tirx.tile<128x64xf32, register>) {
+        %y = tirx.load %t : !t -> !tirx.tile<128x64xf32, register>
+        scf.yield %y : !tirx.tile<128x64xf32, register>
+      } else {
+        scf.yield %z : !tirx.tile<128x64xf32, register>
+      }
+      tirx.release %acc at(read)
+      "test.op"(%x) : (!tirx.tile<128x64xf32, register>) -> ()
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// Without iterations the accumulator is undefined, and the epilogue does not read it.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!t = !tirx.tile<128x64xf32, tensor>
+!a = !tirx.tile<128x64xf16, shared>
+
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_100a") threads(192) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!s>
+  %acc = tirx.ring slots(2) stations(sum, read) : !tirx.ring<!t>
+  tirx.roles {
+    tirx.role @load warps(1) {
+      tirx.for @k %k = 0 to %n {
+        %s = tirx.acquire %ab at(fill)
+        %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+        tirx.async_copy %g, %s engine(tma) : !g, !s
+        tirx.release %ab at(fill) after(tma)
+      }
+    }
+    tirx.role @mma warps(1) {
+      %w = tirx.alloc : !a
+      %t = tirx.acquire %acc at(sum)
+      tirx.for @k %k = 0 to %n {
+        %a = tirx.acquire %ab at(use)
+        tirx.async_mma %w, %a, %t : !a, !s, !t
+        tirx.release %ab at(use) after(tcgen05)
+      }
+      tirx.release %acc at(sum) after(tcgen05)
+    }
+    tirx.role @epilogue warps(4) {
+      %z = tirx.alloc : !tirx.tile<128x64xf32, register>
+      %t = tirx.acquire %acc at(read)
+      %some = arith.cmpi ne, %n, %c0 : index
+      %x = scf.if %some -> (!tirx.tile<128x64xf32, register>) {
+        %y = tirx.load %t : !t -> !tirx.tile<128x64xf32, register>
+        scf.yield %y : !tirx.tile<128x64xf32, register>
+      } else {
+        scf.yield %z : !tirx.tile<128x64xf32, register>
+      }
+      tirx.release %acc at(read)
+      "test.op"(%x) : (!tirx.tile<128x64xf32, register>) -> ()
+    }
+  }
+  tirx.return
+}
+
+// -----
+
 // A value read behind the own write in place.
 
 !s = !tirx.tile<64x64xf16, shared>

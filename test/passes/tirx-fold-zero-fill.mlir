@@ -200,6 +200,43 @@ tirx.kernel @maybe_no_round(%n: index) target("sm_100a") threads(128) {
   tirx.return
 }
 
+// Where all that reads the sums stands behind the loop, it reads zeros if there was no iteration.
+
+// CHECK-LABEL: tirx.kernel @read_behind
+// CHECK-NOT:     tirx.fill
+// CHECK:         scf.for %k = %c0 to %n
+// CHECK-NEXT:      %[[LATER:.*]] = arith.cmpi ne, %k, %c0 : index
+// CHECK-NEXT:      tirx.mma %a, %b, %acc accumulate(%[[LATER]])
+// CHECK:         %[[TRIPS:.*]] = arith.ceildivui
+// CHECK-NEXT:    %[[NONE:.*]] = arith.constant 0 : index
+// CHECK-NEXT:    %[[SOME:.*]] = arith.cmpi ne, %[[TRIPS]], %[[NONE]] : index
+// CHECK-NEXT:    %x = scf.if %[[SOME]]
+// CHECK-NEXT:      %[[SUMS:.*]] = tirx.load %acc
+// CHECK-NEXT:      scf.yield %[[SUMS]]
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      %[[ZEROS:.*]] = tirx.zero
+// CHECK-NEXT:      scf.yield %[[ZEROS]]
+// CHECK:         tirx.store %x, %d
+// CHECK:         %[[Y:.*]] = scf.if
+// CHECK:         tirx.store %[[Y]], %d
+tirx.kernel @read_behind(%n: index, %m: memref<128x64xf32>) target("sm_100a") threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  %d = tirx.view %m[%c0, %c0] : memref<128x64xf32> -> !tirx.tile<128x64xf32, global>
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %n step %c2 {
+    tirx.mma %a, %b, %acc : !a, !b, !acc
+  }
+  %x = tirx.load %acc : !acc -> !tirx.tile<128x64xf32, register>
+  tirx.store %x, %d : !tirx.tile<128x64xf32, register>, !tirx.tile<128x64xf32, global>
+  tirx.copy %acc, %d : !acc, !tirx.tile<128x64xf32, global>
+  tirx.return
+}
+
 // Something else reads or writes the accumulator first: a copy, a part of it, a branch.
 
 // CHECK-LABEL: tirx.kernel @touched_first

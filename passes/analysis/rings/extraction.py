@@ -521,7 +521,7 @@ class _Program:
         )
 
     def _readers_select(self, slot: SlotTile, loop: ForOp) -> bool:
-        """True if all that is read of the slot is replaced by something else where the loop has no iterations."""
+        """True if what is read of the slot is replaced, or nothing is read, where the loop has no iterations."""
         trips = None if loop.trips is None else self.extraction.scalar(loop.trips)
         readers = [
             access.op
@@ -529,7 +529,19 @@ class _Program:
             for access in accesses
             if access.slot.ring is slot.ring and access.slot.tile == slot.tile and access.mode is Mode.READ
         ]
-        return all(reader.results and all(self._is_replaced(r, trips) for r in reader.results) for reader in readers)
+        return all(
+            self._is_left_out(reader, trips)
+            or (reader.results and all(self._is_replaced(value, trips) for value in reader.results))
+            for reader in readers
+        )
+
+    def _is_left_out(self, reader: Operation, trips: Hashable) -> bool:
+        """True for an operation in a branch that is not taken where the number of iterations is 0."""
+        branch = reader.parent_op()
+        test = self.extraction.scalar.zero_test(branch.cond) if isinstance(branch, scf.IfOp) else None
+        if test is None or not isinstance(branch, scf.IfOp) or test[0] != trips:
+            return False
+        return reader.parent_region() is (branch.false_region if test[1] else branch.true_region)
 
     def _is_replaced(self, value: OpResult, trips: Hashable) -> bool:
         """True if a value is only used by selects that take another one where the number of iterations is 0."""
