@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
@@ -61,21 +61,25 @@ def _first_touch(op: Operation | None, tile: SSAValue) -> Operation | None:
     return op
 
 
-def _overwriting_mma(fill: FillOp) -> tuple[MmaOp, list[scf.ForOp]] | None:
-    """Returns the product that uses the tile first on every path behind the fill, with the loops around it."""
+_Overwriting: TypeAlias = tuple[MmaOp, list[scf.ForOp], list[LoadOp | CopyOp]]
+"""A product, the loops around it, and what reads its sums although the outermost loop may have had no iteration."""
+
+
+def _overwriting_mma(fill: FillOp) -> _Overwriting | None:
+    """Returns the product that uses the tile first on every path behind the fill."""
     loops: list[scf.ForOp] = []
     op = _first_touch(fill.next_op, fill.tile)
     while isinstance(op, scf.ForOp) and trip_count_is_positive(op):
         loops.append(op)
         op = _first_touch(op.body.block.first_op, fill.tile)
     if isinstance(op, MmaOp) and op.accumulator is fill.tile and op.accumulate is None:
-        return op, loops
+        return op, loops, []
     return None
 
 
-def _overwriting_mma_if_any(fill: FillOp) -> tuple[MmaOp, list[scf.ForOp], list[LoadOp | CopyOp]] | None:
+def _overwriting_mma_if_any(fill: FillOp) -> _Overwriting | None:
     """
-    The same where the outer loop may have no iterations, with what reads the tile behind it, which must do without.
+    The same where the outermost loop may have no iteration.
 
     None unless everything else that uses the tile reads it behind the loop, in its block.
     """
@@ -217,13 +221,9 @@ class TirxFoldZeroFillPass(ModulePass):
         for fill in [f for kernel in kernels(op) for f in kernel.walk() if isinstance(f, FillOp)]:
             if fill.tile_type.memory is not MemorySpace.TENSOR or not _is_zero(fill.value):
                 continue
-            found = _overwriting_mma(fill)
-            readers: list[LoadOp | CopyOp] = []
-            if found is None:
-                if (possible := _overwriting_mma_if_any(fill)) is None:
-                    continue
-                *found, readers = possible
-            mma, loops = found
+            if (found := _overwriting_mma(fill) or _overwriting_mma_if_any(fill)) is None:
+                continue
+            mma, loops, readers = found
             for reader in readers:
                 _read_if_any(reader, loops[0])
             emit = Emitter.before(mma)
