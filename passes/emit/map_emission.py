@@ -75,6 +75,8 @@ _NARROW = {
     "f8E4M3FN": PairFormat.E4M3X2,
     "f8E5M2": PairFormat.E5M2X2,
     "f8E8M0FNU": PairFormat.UE8M0X2,
+    "f6E2M3FN": PairFormat.E2M3X2,
+    "f6E3M2FN": PairFormat.E3M2X2,
     "f4E2M1FN": PairFormat.E2M1X2,
 }
 

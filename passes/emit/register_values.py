@@ -20,6 +20,8 @@ NARROW_FLOATS = {
     "f8E4M3FN": ("float8_e4m3fn", 8),
     "f8E5M2": ("float8_e5m2", 8),
     "f8E8M0FNU": ("float8_e8m0fnu", 8),
+    "f6E2M3FN": ("float6_e2m3fn", 8),
+    "f6E3M2FN": ("float6_e3m2fn", 8),
     "f4E2M1FN": ("float4_e2m1fn", 4),
 }
 """Floating-point types of which no element has a register of its own: the name in ml_dtypes, and bits."""
