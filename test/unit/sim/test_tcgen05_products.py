@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from unit.sim.tensor_products import Product, Scales, build
+from unit.sim.tensor_products import Product, Scales, build, idesc
 
 from tirx.ptx.ptxas import assemble
 from tirx.sim import SimError
@@ -233,3 +233,17 @@ _PTXAS = [
 def test_ptxas_accepts(product: Product):
     result = assemble(build(product).text, product.target)
     assert result.ok, result.stderr
+
+
+@pytest.mark.parametrize("m", [32, 64])
+def test_shift_with_32_rows(m: int, caplog: pytest.LogCaptureFixture):
+    """A shift by 4 columns of B: with M = 32 a warning names the probe that trapped on a B200."""
+    product = Product("f16", "f16", "f16", m, 128, weight_stationary=True, steps=1, zero_mask=1 << 39 | 4 << 56)
+    case, word = build(product), idesc(product, 0)
+    # 64 columns of D only, so that the last ones have columns of B behind them; a shift of up to 8 is allowed.
+    narrow = word ^ 128 >> 3 << 17 ^ 64 >> 3 << 17 | 1 << 30
+    text = case.text.replace(f"{word:#010x}", f"{narrow:#010x}")
+    assert text != case.text
+    with caplog.at_level("WARNING", "tirx.sim"), pytest.raises(SimError, match="reads cells that were never written"):
+        case.run(text)
+    assert ("a B200 trapped" in caplog.text) == (m == 32)
