@@ -3,15 +3,18 @@
 // RUN: tirx-opt --explain %s | filecheck %s --check-prefix=TEXT
 // TEXT:      @product: sm_100a, grid (1), 192 threads
 // TEXT-NEXT: tiles
-// TEXT-NEXT:   line 48: %sa: 128x64 f16, shared
+// TEXT-NEXT:   line 51: %sa: 128x64 f16, shared
 // TEXT-NEXT:       layout: #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>
 // TEXT-NEXT:       slots: {{[0-9]}}, in the ring %sa_sb
 // TEXT-NEXT:       why: K-major operand, swizzle 128B: copies take 448 cycles
+// TEXT-NEXT:       why: other swizzles: none 448 cycles, 32B 448 cycles, 64B 448 cycles
 // TEXT:      {{^copies$}}
-// TEXT-NEXT:   line 56: %ga -> %sa
+// TEXT-NEXT:   line 59: %ga -> %sa
 // TEXT-NEXT:       engine: tma (asynchronous), global to shared
+// TEXT-NEXT:       boxes: 1 of 128x64 f16, 16384 bytes, swizzle 128B
+// TEXT-NEXT:       instead, threads: 448 cycles (128 wavefronts x 1 + 512 sectors x 0.5 + 64 instructions x 1)
 // TEXT:      {{^products$}}
-// TEXT-NEXT:   line 58: %acc += %sa * %sb
+// TEXT-NEXT:   line 61: %acc += %sa * %sb
 // TEXT-NEXT:       plan: tcgen05, kind = "f16", m = 128, n = 32, k = 16
 // TEXT-NEXT:       A, descriptor: 0x4000404000010000: {{.*}} SBO 1024 bytes, swizzle 128B; as K-major
 // TEXT:            instruction descriptor: 0x08080010: D (f32, 128 x 32) +=
@@ -26,12 +29,12 @@
 // TEXT:        ring sa_sb
 // TEXT-NEXT:       stations: fill -> use
 // TEXT:      {{^notes$}}
-// TEXT:        line 53: a ring of
+// TEXT:        line 56: a ring of
 
 // RUN: tirx-opt --explain-json %s | filecheck %s --check-prefix=JSON
 // JSON:      "kernels": [
 // JSON:      "name": "product"
-// JSON:      "line": 48
+// JSON:      "line": 51
 // JSON:      "layout": "#tirx.compose_layout
 // JSON:      "engine": "tma (asynchronous), global to shared"
 

@@ -27,10 +27,12 @@ from tirx.passes import lower_to_ptx_pipeline
 from tirx.passes.analysis.scheduled import BARRIERS
 from tirx.smem.canonical_form import attribute_text
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS
+from tirx.tools.alternatives import copy_facts, other_swizzles
 
 _DECIDED = "tirx-multicast-copies"
 """The last pass of the pipeline that chooses; the ones behind it split and lower what has been chosen."""
 
+_LAID_OUT = "tirx-pick-layouts"
 _PLACED = "tirx-allocate-memory"
 _LOWERED = ("convert-tirx-to-tcgen05", "convert-tirx-to-wgmma")
 _PRODUCTS = (tcgen05.MmaOp, tcgen05.MmaBlockScaleOp, tcgen05.MmaWsOp, wgmma.MmaAsyncOp)
@@ -103,6 +105,8 @@ class _Kernel:
     """By what they are and their layout."""
     copies: list[tuple[_Place | None, str, _Facts]] = field(default_factory=list[tuple[_Place | None, str, _Facts]])
     products: list[tuple[_Place | None, str, _Facts]] = field(default_factory=list[tuple[_Place | None, str, _Facts]])
+    others: dict[tuple[_Place | None, str], str] = field(default_factory=dict[tuple[_Place | None, str], str])
+    """What a tile could have been, by its place and layout."""
     descriptors: dict[_Place | None, _Facts] = field(default_factory=dict[_Place | None, _Facts])
     """By the place of the product."""
     memory: list[Decision] = field(default_factory=list[Decision])
@@ -136,6 +140,8 @@ class DecisionRecorder:
         self._is_decided |= module_pass.name in self._lowering
         for kernel in kernels(module):
             found = self._kernels.setdefault(kernel.sym_name.data, _Kernel())
+            if module_pass.name == _LAID_OUT:
+                _read_other_layouts(kernel, found)
             if not self._is_decided:
                 self._read_choices(kernel, found)
             elif module_pass.name == _PLACED:
@@ -156,7 +162,8 @@ class DecisionRecorder:
                     when = "waits for it" if isinstance(op, tirx.CopyOp) else "asynchronous"
                     what = f"{_name(op.source)} -> {_name(op.destination)}"
                     kinds = f"{_memory(op.source)} to {_memory(op.destination)}"
-                    found.copies.append((_where(op), what, [("engine", f"{engine} ({when}), {kinds}")]))
+                    facts = [("engine", f"{engine} ({when}), {kinds}"), *copy_facts(op)]
+                    found.copies.append((_where(op), what, facts))
                 case tirx.MmaOp() | tirx.AsyncMmaOp():
                     what = f"{_name(op.accumulator)} += {_name(op.a)} * {_name(op.b)}"
                     plan = "not chosen" if op.plan is None else op.plan.body()
@@ -203,6 +210,8 @@ class DecisionRecorder:
                 if text.startswith(f"picked {picked}: ") if picked else not text.startswith("picked "):
                     used.add((where, text))
                     why.append(text.removeprefix(f"picked {picked}: ") if picked else text)
+            if (other := found.others.get((where, picked))) and any("-major operand, " in text for text in why):
+                why.append(other)  # a choice by its copies alone
             return Decision(None if where is None else where[0], what, tuple(facts), tuple(why))
 
         tiles = [made(where, what, facts, layout) for (what, layout), (where, facts) in found.tiles.items()]
@@ -254,6 +263,13 @@ def _type_text(type_: TileType) -> str:
 
 def _memory(value: SSAValue) -> str:
     return TileType.of(value).memory.value
+
+
+def _read_other_layouts(kernel: KernelOp, found: _Kernel) -> None:
+    for op in kernel.walk():
+        if isinstance(op, tirx.AllocOp) and op.result.type.layout is not None:
+            if other := other_swizzles(op, kernel.num_threads):
+                found.others[_where(op), attribute_text(op.result.type.layout)] = other
 
 
 def _read_view(ring: RingOp, view: SlotViewAttr, found: _Kernel) -> None:
