@@ -140,21 +140,25 @@ class _KernelLowering:
         warp = emit.div(emit(ReadSpecialOp("tid.x")).result, WARP_SIZE)
         is_first_warp = emit(arith.CmpiOp(warp, emit.constant(0, i32), "eq")).result
         slot = self._word(emit, plan.slot, 1)
-        self.mbarrier = self._word(emit, plan.mbarrier, 2)
-        leader = emit(LeaderOp()).result
-        self.issuer = self._issuer(emit, leader)
+        leader: SSAValue | None = None
+        if waiting := self._waiting():
+            self.mbarrier = self._word(emit, plan.mbarrier, 2)
+            leader = emit(LeaderOp()).result
+            self.issuer = self._issuer(emit, leader)
         allocation = [tcgen05.AllocOp(slot, plan.columns, self.group), tcgen05.RelinquishAllocPermitOp(self.group)]
         self._if(emit, is_first_warp, allocation)
-        self._if(emit, leader, [MbarrierInitOp(self.mbarrier, 1), FenceMbarrierInitOp()])
+        if leader is not None:
+            self._if(emit, leader, [MbarrierInitOp(self.mbarrier, 1), FenceMbarrierInitOp()])
         self._barrier(emit)
         base = emit(LdOp("shared", slot, [i32])).results[0]
-        role = self._role_with_waits()
-        waits = emit
-        if role is not None and role.body.block.first_op is not None:
-            waits = Emitter.before(role.body.block.first_op)
-            self.issuer = self._issuer(waits, waits(LeaderOp()).result)
-        self.phase = waits(memref.AllocaOp.get(i32, shape=[])).results[0]
-        waits(memref.StoreOp.get(waits.constant(0, i32), self.phase, []))
+        if waiting:
+            role = self._role_with_waits(waiting)
+            waits = emit
+            if role is not None and role.body.block.first_op is not None:
+                waits = Emitter.before(role.body.block.first_op)
+                self.issuer = self._issuer(waits, waits(LeaderOp()).result)
+            self.phase = waits(memref.AllocaOp.get(i32, shape=[])).results[0]
+            waits(memref.StoreOp.get(waits.constant(0, i32), self.phase, []))
         for alloc in self.tensors:
             self._slots(alloc, base)
             emit_tile = Emitter(emit.point, alloc.location)
@@ -163,10 +167,14 @@ class _KernelLowering:
             erase(alloc)
         return base, is_first_warp
 
-    def _role_with_waits(self) -> RoleOp | None:
-        """The role with the products that all threads wait for; None for a kernel without roles or such products."""
-        waits = [op for op in self.transfers if isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TCGEN05_CP)]
-        owners = list(dict.fromkeys(thread_owner(op) for op in (*self.products, *waits)))
+    def _waiting(self) -> list[MmaOp | CopyOp]:
+        """The products and copies of scale factors that all threads wait for. Rings wait for others."""
+        copies = [op for op in self.transfers if isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TCGEN05_CP)]
+        return [*self.products, *copies]
+
+    def _role_with_waits(self, waiting: Sequence[MmaOp | CopyOp]) -> RoleOp | None:
+        """The role with the products that all threads wait for; None for a kernel without roles."""
+        owners = list(dict.fromkeys(map(thread_owner, waiting)))
         if len(owners) > 1:
             raise RingLoweringError(
                 self.kernel,

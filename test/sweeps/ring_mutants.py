@@ -37,7 +37,7 @@ from unit.kernels.ring_ir_mutants import (  # noqa: E402
     ir_mutants,
     reason_of,
 )
-from unit.kernels.ring_mutants import KERNELS, RIGHT, Mutant, mutants  # noqa: E402
+from unit.kernels.ring_mutants import KERNELS, Mutant, mutants  # noqa: E402
 
 CHECK = "tirx-check-rings"
 OTHER = "another pass"
@@ -49,10 +49,8 @@ def everything(kernels: list[int], ptx: bool) -> Iterator[tuple[str, IrMutant | 
     for number in kernels:
         for mutant in ir_mutants(KERNELS[number]):
             yield f"{number}: {mutant.level}: {mutant.mutation}: {mutant.ordinal}", mutant
-        ordinals: Counter[str] = Counter()
         for mutant in mutants(KERNELS[number]) if ptx else ():
-            yield f"{number}: PTX: {mutant.mutation}: {ordinals[mutant.mutation]}", mutant
-            ordinals[mutant.mutation] += 1
+            yield f"{number}: PTX: {mutant.mutation}: {mutant.ordinal}", mutant
 
 
 def outcome(mutant: IrMutant | Mutant) -> Mapping[str, Any]:
@@ -77,13 +75,10 @@ def main() -> int:
     random.Random(0).shuffle(tasks)
     for mutant, found in Sweep.of(options).run(tasks, outcome):
         who = found["who"]
-        level, reason, place = "PTX", None, ""
         if isinstance(mutant, IrMutant):
-            level, place = mutant.level, mutant.place
-            reason = reason_of(mutant)
+            level, place, reason = mutant.level, mutant.place, reason_of(mutant)
         else:
-            place = mutant.line
-            reason = RIGHT.get((mutant.kernel, mutant.mutation, mutant.line))
+            level, place, reason = "PTX", mutant.line, mutant.reason
         counts.setdefault((level, mutant.mutation), Counter())[who] += 1
         if who == NOBODY:
             wrong += reason is None

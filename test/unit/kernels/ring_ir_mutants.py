@@ -372,10 +372,14 @@ def _role_of(op: Operation) -> str:
 
 
 RIGHT: Mapping[tuple[RingKernel, str, str, int], str] = {
-    (KERNELS[0], BARRIERS, "no wait", 0): "a barrier of the block stands between tiles, for the exchange before stores",
-    (KERNELS[4], BARRIERS, "no wait", 0): "the four warps of a product that has been awaited are done with older slots",
-    (KERNELS[6], BARRIERS, "no fence of tcgen05", 2): "the fence behind the wait for a slot stands before the product",
-    (KERNELS[6], BARRIERS, "no fence of tcgen05", 3): "the fence behind the wait for the sum stands before the product",
+    (
+        KERNELS[n],
+        BARRIERS,
+        "no fence of tcgen05",
+        ordinal,
+    ): f"the fence behind the wait for {other} stands before the product"
+    for n in (6, 8)
+    for ordinal, other in ((2, "a slot"), (3, "the sum"))
 }
 """Kernel, level, mutation and ordinal of mutants that are right -> why."""
 

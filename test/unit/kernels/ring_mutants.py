@@ -77,12 +77,18 @@ def runs(kernel: RingKernel, seeds: int) -> Iterator[tuple[int, int, int | None]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A kernel whose line `line` is wrong in the way `mutation`."""
+    """A kernel whose line `line` is wrong in the way `mutation`: the `ordinal`-th line that can be."""
 
     kernel: RingKernel
     mutation: str
+    ordinal: int
     line: str
     ptx: str
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is right; None if it should be refused."""
+        return RIGHT.get((self.kernel, self.mutation, self.ordinal))
 
     def verdict(self, seeds: int = 2) -> str | None:
         """How it fails: what the simulator says first, or "wrong numbers". None if it does not."""
@@ -100,14 +106,29 @@ def mutants(kernel: RingKernel) -> Iterator[Mutant]:
     """All mutants of a kernel."""
     ptx = kernel_of(kernel).program.ptx
     for mutation, (pattern, change) in MUTATIONS.items():
-        for found in re.finditer(pattern, ptx):
+        for ordinal, found in enumerate(re.finditer(pattern, ptx)):
             start = ptx.rindex("\n", 0, found.start()) + 1
             line = ptx[start : ptx.index("\n", found.end())].strip()
-            yield Mutant(kernel, mutation, line, ptx[: found.start()] + change(found) + ptx[found.end() :])
+            yield Mutant(kernel, mutation, ordinal, line, ptx[: found.start()] + change(found) + ptx[found.end() :])
 
 
-RIGHT: Mapping[tuple[RingKernel, str, str], str] = {
-    (KERNELS[7], "no barrier", "bar.sync 2, 128;"): "it orders the stores of a tile with those of the next, which lie "
-    "elsewhere: the compiler does not know the numbers of tiles",
+_END = "nothing behind the barrier at the end of the roles uses what they share"
+_TWICE = "two barriers stand in a row, where tensor memory is allocated and freed"
+_FENCED = "the barrier beside that has these fences, too"
+_ENDED = "work on tensor memory has ended, and threads have fenced behind it, before they come to the barrier"
+
+RIGHT: Mapping[tuple[RingKernel, str, int], str] = {
+    (KERNELS[1], "no barrier", 3): _END,
+    (KERNELS[3], "no barrier", 1): _END,
+    (KERNELS[5], "no barrier", 1): _END,
+    (KERNELS[5], "one product more pending", 1): "every round has waited for its product",
+    **{(KERNELS[n], "no barrier", ordinal): _TWICE for n in (6, 8) for ordinal in (2, 3)},
+    **{(KERNELS[n], "no fence of tcgen05", ordinal): _FENCED for n in (6, 8) for ordinal in range(4)},
+    **{
+        (KERNELS[n], "no fence of tcgen05", ordinal): f"the fence behind the wait for {other} stands before the product"
+        for n in (6, 8)
+        for ordinal, other in ((6, "a slot"), (7, "the sum"))
+    },
+    **{(KERNELS[n], "no fence of tcgen05", ordinal): _ENDED for n in (6, 8) for ordinal in (8, 9)},
 }
-"""Kernel, mutation and line of mutants that are right -> why."""
+"""Kernel, mutation and ordinal of mutants that are right -> why."""
