@@ -145,6 +145,9 @@ class _KernelLowering:
             self.mbarrier = self._word(emit, plan.mbarrier, 2)
             leader = emit(LeaderOp()).result
             self.issuer = self._issuer(emit, leader)
+        else:
+            # One lane may have prefetched tensor maps; all come to the allocation together, as they do for a leader.
+            emit(BarWarpSyncOp())
         allocation = [tcgen05.AllocOp(slot, plan.columns, self.group), tcgen05.RelinquishAllocPermitOp(self.group)]
         self._if(emit, is_first_warp, allocation)
         if leader is not None:
