@@ -189,10 +189,10 @@ class LocatedError(DiagnosticException):
 
     def __init__(self, where: Operation | LocationAttr, message: str, notes: Iterable[Note] = ()):
         super().__init__(message)
-        self.message = message
-        self.location = nearest_location(where) if isinstance(where, Operation) else where
-        self.notes = tuple(notes)
-        self.stage = _stage.get()
+        self.message: str = message
+        self.location: LocationAttr = nearest_location(where) if isinstance(where, Operation) else where
+        self.notes: tuple[Note, ...] = tuple(notes)
+        self.stage: str | None = _stage.get()
 
     @property
     def diagnostic(self) -> Diagnostic:

@@ -59,6 +59,23 @@ def test_programs_compute_what_they_say(expression: str) -> None:
     assert np.array_equal(c, np.maximum(expected, 0) if "relu" in expression else expected)
 
 
+_NAMES = [each.name for each in embed.pipeline("sm_90a")]
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(_NAMES[: _NAMES.index("convert-tirx-to-ptx")]))
+@pytest.mark.sample(1)
+def test_an_operation_may_be_lowered_behind_any_pass(name: str) -> None:
+    program = "A: f16[64, 128]\nB: f16[64, 128]\nC: f32[64, 64] = relu(A @ B^T)"
+    module, context = _TOY["parse"](program, "p.toy", "sm_90a"), embed.context(_TOY["TOY"])
+    embed.run(module, embed.pipeline(after={name: [_TOY["LowerToyPass"]()]}), context=context)
+    (binary,) = embed.extract(module).values()
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-2, 3, (64, 128)).astype(np.float16) for _ in range(2))
+    c = np.zeros((64, 64), np.float32)
+    embed.program(binary).kernels["dense"].simulate(a, b, c, check="strict")
+    assert np.array_equal(c, np.maximum(a.astype(np.float32) @ b.T.astype(np.float32), 0))
+
+
 def test_diagnostics_are_shown_at_lines_of_the_program() -> None:
     shown: list[str] = []
     program = _PROGRAM.replace("A: f16[256", "A: f16[200").replace("C: f32[256", "C: f32[200")

@@ -63,8 +63,8 @@ class Point:
     """The end of the block that is being written; constants go to the start of the kernel, once each."""
 
     def __init__(self, entry: Block):
-        self.entry = entry
-        self.block = entry
+        self.entry: Block = entry
+        self.block: Block = entry
         self.location: LocationAttr | None = None
         """The location of operations; None takes Python's line."""
         self._constants: dict[Attribute, SSAValue] = {}

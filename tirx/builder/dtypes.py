@@ -76,11 +76,16 @@ class ArrayType:
         return known
 
 
-f16, bf16, f32, f64 = DType("f16", _f16), DType("bf16", _bf16), DType("f32", _f32), DType("f64", _f64)
-e4m3, e5m2 = DType("e4m3", Float8E4M3FNType()), DType("e5m2", Float8E5M2Type())
-i8, i32 = DType("i8", IntegerType(8, Signedness.SIGNED)), DType("i32", _i32)
+f16: DType = DType("f16", _f16)
+bf16: DType = DType("bf16", _bf16)
+f32: DType = DType("f32", _f32)
+f64: DType = DType("f64", _f64)
+e4m3: DType = DType("e4m3", Float8E4M3FNType())
+e5m2: DType = DType("e5m2", Float8E5M2Type())
+i8: DType = DType("i8", IntegerType(8, Signedness.SIGNED))
+i32: DType = DType("i32", _i32)
 
-DTYPES = {str(each.attribute): each for each in (f16, bf16, f32, f64, e4m3, e5m2, i8, i32)}
+DTYPES: dict[str, DType] = {str(each.attribute): each for each in (f16, bf16, f32, f64, e4m3, e5m2, i8, i32)}
 """The element types by their names in the IR."""
 
 
