@@ -161,17 +161,18 @@ def deletions(
                 try:
                     text = print_ptx(module)
                 except LocatedError as error:
-                    static, text = str(error), _without_line(whole, mnemonic, nth)
+                    static, text = str(error), _without_line(whole, name, mnemonic, nth)
             strict = _seen(text, launch, expected, "strict", usual)
             # What strict checks accept, those of hardware do.
             hardware = None if strict is None else _seen(text, launch, expected, "hardware", usual)
             yield Deletion(name, mnemonic, nth, static, strict, hardware)
 
 
-def _without_line(text: str, mnemonic: str, number: int) -> str:
-    """PTX without the `number`th line of an instruction."""
+def _without_line(text: str, kernel: str, mnemonic: str, number: int) -> str:
+    """PTX without the `number`th line of an instruction of a kernel."""
     lines = text.splitlines()
-    found = [index for index, line in enumerate(lines) if line.lstrip().startswith(f"{mnemonic}.")]
+    start = next(index for index, line in enumerate(lines) if f".entry {kernel}(" in line)
+    found = [index for index in range(start, len(lines)) if lines[index].lstrip().startswith(f"{mnemonic}.")]
     del lines[found[number]]
     return "\n".join(lines)
 
