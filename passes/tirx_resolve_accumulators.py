@@ -34,6 +34,7 @@ from tirx.dialects.tirx.product import K96_INSTRUCTION
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.hw.errors import TensorProductError
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.row_blocks import block_of, has_two_blocks, split_rows
 from tirx.passes.plan.families import WGMMA, family_of
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
@@ -60,7 +61,7 @@ def _check_tensor_memory(mma: MmaOp) -> None:
         raise TensorProductError("expected a target, found none")
     if product.instruction not in (None, K96_INSTRUCTION):
         raise TensorProductError(f'expected no instruction of mma.sync, found "{product.instruction}"')
-    product_shape(replace(product, accumulator=mma.accumulator_type.in_memory(MemorySpace.TENSOR)))
+    product_shape(_on_tensor_memory(product))
     for name, type_, memories in (
         ("A", mma.a_type, (MemorySpace.SHARED, MemorySpace.TENSOR)),
         ("B", mma.b_type, (MemorySpace.SHARED,)),
@@ -72,6 +73,12 @@ def _check_tensor_memory(mma: MmaOp) -> None:
             )
     if (threads := thread_set(mma).count) % WARPGROUP_THREADS:
         raise TensorProductError(f"expected whole warpgroups of {WARPGROUP_THREADS} threads, found {threads} threads")
+
+
+def _on_tensor_memory(product: Product) -> Product:
+    """The product as tcgen05 does it, or that of the first rows where two instructions do it."""
+    product = block_of(product) if has_two_blocks(product) else product
+    return replace(product, accumulator=product.accumulator.in_memory(MemorySpace.TENSOR))
 
 
 def _place(tile: SSAValue, memory: MemorySpace) -> None:
@@ -157,8 +164,7 @@ def _family(mma: MmaOp, why_not_tensor_memory: str | None) -> str:
     """The name of the instructions that do a product, in tensor memory or, where there is a reason, in registers."""
     product = Product.of(mma)
     if why_not_tensor_memory is None:
-        in_tensor_memory = replace(product, accumulator=product.accumulator.in_memory(MemorySpace.TENSOR))
-        return f"tcgen05.mma of kind {product_shape(in_tensor_memory).kind}"
+        return f"tcgen05.mma of kind {product_shape(_on_tensor_memory(product)).kind}"
     in_registers = replace(product, accumulator=product.accumulator.in_memory(MemorySpace.REGISTER))
     return "wgmma" if family_of(in_registers) is WGMMA else "mma.sync"
 
@@ -171,6 +177,7 @@ class TirxResolveAccumulatorsPass(ModulePass):
 
     In registers an accumulator is computed with where it is; from tensor memory it is loaded where an operation needs
     it in registers, and stored again where one writes it. Each choice is reported as a remark, with the reason.
+    Products with 256 rows in tensor memory become two of 128 rows.
     """
 
     name = "tirx-resolve-accumulators"
@@ -180,3 +187,5 @@ class TirxResolveAccumulatorsPass(ModulePass):
             for alloc in [inner for inner in kernel.walk() if isinstance(inner, AllocOp)]:
                 if is_accumulator(alloc.result):
                     _resolve(alloc)
+            for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp)]:
+                split_rows(mma)

@@ -77,3 +77,22 @@ tirx.kernel @two_warps() target("sm_90a") threads(64) {
   tirx.mma %a, %a, %acc : !s, !s, !acc
   tirx.return
 }
+
+// An accumulator of 256 rows in tensor memory is two of 128 rows, in columns side by side.
+
+// CHECK-LABEL: tirx.kernel @rows_of_two
+// CHECK:         %acc = tirx.alloc : !tirx.tile<256x64xf32, tensor, #tirx.tile_layout<S[(2, 128, 64) : (64@TCol, 1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    [[A0:%.*]] = tirx.subview %a[0, 0] {{.*}} -> !tirx.tile<128x16xf16, shared>
+// CHECK-NEXT:    [[ACC0:%.*]] = tirx.subview %acc[0, 0] {{.*}} -> !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tirx.mma [[A0]], %b, [[ACC0]] :
+// CHECK-NEXT:    [[A1:%.*]] = tirx.subview %a[128, 0]
+// CHECK-NEXT:    [[ACC1:%.*]] = tirx.subview %acc[128, 0] {{.*}} -> !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)] + 64@TCol>>
+// CHECK-NEXT:    tirx.mma [[A1]], %b, [[ACC1]] :
+tirx.kernel @rows_of_two() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<256x16xf16, shared>
+  %b = tirx.alloc : !tirx.tile<64x16xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<256x64xf32, accumulator>
+  tirx.mma %a, %b, %acc : !tirx.tile<256x16xf16, shared>, !tirx.tile<64x16xf16, shared>,
+    !tirx.tile<256x64xf32, accumulator>
+  tirx.return
+}

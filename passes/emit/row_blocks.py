@@ -1,0 +1,74 @@
+"""Products whose accumulator has the rows of two instructions, in tensor memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
+
+from tirx.dialects.tirx import AllocOp, MemorySpace, MmaOp, SubviewOp, TileType
+from tirx.layout import Iter, TileLayout
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.product import Product
+from tirx.tcgen05 import accumulator_layout
+from tirx.tcgen05.tmem import LANES
+
+ROWS = 2 * LANES
+"""Rows of an accumulator that two instructions of 128 rows compute."""
+
+
+def has_two_blocks(product: Product) -> bool:
+    """
+    True for a product of 256 rows by one block, of operands in shared memory.
+
+    Scale factors and sparsity metadata, whose rows are those of A, are for accumulators of 128 rows.
+    """
+    plain = product.scale_a is None and product.metadata is None and not product.is_weight_stationary
+    rows = product.accumulator.dims[0] if len(product.accumulator.dims) == 2 else 0
+    return plain and not product.pair and rows == ROWS and product.a.memory is MemorySpace.SHARED
+
+
+def block_of(product: Product) -> Product:
+    """The product of the first 128 rows."""
+    rows = (LANES, product.a.dims[1]), (LANES, product.accumulator.dims[1])
+    a, accumulator = (
+        TileType.get(dims, type_.element_type, type_.memory)
+        for dims, type_ in zip(rows, (product.a, product.accumulator), strict=True)
+    )
+    return replace(product, a=a, accumulator=accumulator)
+
+
+def split_rows(mma: MmaOp) -> None:
+    """
+    Makes two products of one with an accumulator of 256 rows: the second half is in the columns behind the first.
+
+    Products of another form, and those on a part of a tile without a layout, stay as they are.
+    """
+    if not mma.on_tensor_memory or mma.result is not None or not has_two_blocks(Product.of(mma)):
+        return
+    if mma.accumulator_type.layout is None and not _place(mma.accumulator):
+        return
+    emit = Emitter.before(mma)
+    depth, columns = mma.a_type.dims[1], mma.accumulator_type.dims[1]
+    for row in (0, LANES):
+        product = mma.clone()
+        product.operands[0] = emit(SubviewOp.of(mma.a, (row, 0), (LANES, depth))).result
+        product.operands[2] = emit(SubviewOp.of(mma.accumulator, (row, 0), (LANES, columns))).result
+        emit(product)
+    mma.detach()
+    mma.erase()
+
+
+def _place(tile: SSAValue) -> bool:
+    """Gives an allocation of 256 rows the layout of two accumulators side by side; False for one that has views."""
+    views = any(isinstance(use.operation, SubviewOp) for use in tile.uses)
+    if not isinstance(tile.owner, AllocOp) or views:
+        return False
+    type_ = TileType.of(tile)
+    half = accumulator_layout(LANES, type_.dims[1], dtype=type_.dtype)
+    columns = max(each.extent * each.stride for each in half.shard if each.axis == "TCol")
+    layout = TileLayout((Iter(2, columns, "TCol"), *half.shard), half.replica, half.offsets)
+    placed = TileType.get(type_.dims, type_.element_type, MemorySpace.TENSOR, layout)
+    Rewriter.replace_value_with_new_type(tile, placed)
+    return True
