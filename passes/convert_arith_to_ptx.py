@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -39,7 +38,6 @@ from tirx.passes.emit.narrow_integers import widen_bytes
 from tirx.rules import NoFormError
 
 
-@dataclass(frozen=True)
 class ConvertArithToPtxPass(ModulePass):
     """Replaces every `arith` op inside a `ptx.entry` by instructions that compute the same bits.
 

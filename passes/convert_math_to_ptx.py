@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -11,7 +9,6 @@ from xdsl.passes import ModulePass
 from tirx.dialects.ptx.core import entries
 
 
-@dataclass(frozen=True)
 class ConvertMathToPtxPass(ModulePass):
     """
     Replaces every `math` op inside a `ptx.entry` by instructions.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from xdsl.context import Context
@@ -19,7 +18,6 @@ from tirx.passes.emit.emitter import erase
 from tirx.rules import NoFormError, StageError
 
 
-@dataclass(frozen=True)
 class ConvertScfToPtxPass(ModulePass):
     """Replaces `scf.for`, `scf.if` and `scf.while` inside a `ptx.entry` by blocks; carried values become arguments.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -284,7 +283,6 @@ _SYMBOLIC = (
 )
 
 
-@dataclass(frozen=True)
 class ConvertTcgen05ToPtxPass(ModulePass):
     """
     Lowers the `tcgen05` dialect to the instructions of the `ptx` dialect.

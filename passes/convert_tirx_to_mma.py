@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -28,7 +26,6 @@ def _warn_if_emulated(mma: MmaOp, variant: MmaVariant, target: Target | None) ->
         )
 
 
-@dataclass(frozen=True)
 class ConvertTirxToMmaPass(ModulePass):
     """
     Every `tirx.mma` on register values becomes a chain of `tirx.mma_sync`, one per fragment and step of K.

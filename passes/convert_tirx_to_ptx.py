@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import gcd
 from typing import Any, TypeVar
 
@@ -583,7 +582,6 @@ def _cast(lowering: _KernelLowering, op: UnrealizedConversionCastOp, emit: Emitt
 _RULES.update(CONTROL_FLOW)
 
 
-@dataclass(frozen=True)
 class ConvertTirxToPtxPass(ModulePass):
     """
     Lowers what is left of the `tirx` dialect: kernels, views, shared tiles, loads and stores, fragments.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
@@ -470,7 +469,6 @@ def _columns_of(emit: Emitter, tile: SSAValue, first: int, count: int) -> SSAVal
     return tile if count == elements else emit(SubviewOp.of(tile, (0, first), (rows, count))).result
 
 
-@dataclass(frozen=True)
 class ConvertTirxToTcgen05Pass(ModulePass):
     """
     Lowers tiles in tensor memory and the products on them.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -115,7 +113,6 @@ def _lower_await(op: AwaitOp) -> None:
     op.erase()
 
 
-@dataclass(frozen=True)
 class ConvertTirxToWgmmaPass(ModulePass):
     """
     Lowers products with a plan of wgmma, and waiting for them.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnrealizedConversionCastOp
@@ -91,7 +90,6 @@ def _wait(op: wgmma.WaitGroupOp, emit: Emitter) -> Sequence[SSAValue]:
     return [tile_of(emit, registers, TileType.of(tile)) for registers, tile in zip(values, op.tiles, strict=True)]
 
 
-@dataclass(frozen=True)
 class ConvertWgmmaToPtxPass(ModulePass):
     """
     Lowers the `wgmma` dialect to the instructions of the `ptx` dialect.

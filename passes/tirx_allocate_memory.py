@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
@@ -18,7 +16,6 @@ from tirx.passes.plan.memory import allocate
 from tirx.rules import NoTargetError, WrittenChoiceError
 
 
-@dataclass(frozen=True)
 class TirxAllocateMemoryPass(ModulePass):
     """
     Places all shared and tensor tiles of a kernel, its mbarrier and the slot for the address of tensor memory.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -391,7 +390,6 @@ _RULES: Mapping[type[Operation], Callable[[_Checker, Any], None]] = {
 """Operation -> its check in the program of a block."""
 
 
-@dataclass(frozen=True)
 class TirxCheckLayoutsPass(ModulePass):
     """
     Checks every kernel against its target: the target itself, the shapes and types of products, the layouts of

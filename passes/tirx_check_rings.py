@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -13,7 +11,6 @@ from tirx.dialects.tirx import kernels
 from tirx.passes.analysis.scheduled import has_barriers, is_scheduling
 
 
-@dataclass(frozen=True)
 class TirxCheckRingsPass(ModulePass):
     """
     Proves for every kernel with rings, for all numbers of iterations and all conditions: no party waits for ever, no

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
@@ -56,7 +55,6 @@ def _check(kernel: KernelOp, mma: MmaOp, a: ViewOp, b: ViewOp) -> None:
     add_requirement(kernel, Requirement(value, "equal", bound, message))
 
 
-@dataclass(frozen=True)
 class TirxCheckSizesPass(ModulePass):
     """
     Checks that A and B of a product have as many elements along K, where clipped views read both from one index on.

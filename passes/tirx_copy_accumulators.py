@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -30,7 +28,6 @@ def _place_of_copy(op: PTXInstruction, operand: SSAValue) -> Operation:
     return op
 
 
-@dataclass(frozen=True)
 class TirxCopyAccumulatorsPass(ModulePass):
     """
     Gives accumulators that an instruction overwrites a register of their own, by `ptx.mov`, where the operand is a

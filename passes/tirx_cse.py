@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import cache
 
 from xdsl.context import Context
@@ -17,7 +16,6 @@ from tirx.dialects.tirx import kernels
 from tirx.passes.emit.emitter import erase, replace_uses
 
 
-@dataclass(frozen=True)
 class TirxCsePass(ModulePass):
     """
     Common subexpression and dead code elimination in one pass over operations whose traits say that they do nothing but

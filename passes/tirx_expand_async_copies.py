@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -167,7 +166,6 @@ def _mbarriers(kernel: KernelOp, count: int, emit: Emitter, leader: SSAValue) ->
     return found
 
 
-@dataclass(frozen=True)
 class TirxExpandAsyncCopiesPass(ModulePass):
     """
     Expands copies with the engines `tma`, `cp_async`, `tma_store` and `tma_reduce` that wait for their end.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
 
@@ -408,7 +407,6 @@ def _in_registers(tile: SSAValue, layout: TileLayout) -> TileType:
     return TileType.get(type_.dims, type_.element_type, MemorySpace.REGISTER, layout)
 
 
-@dataclass(frozen=True)
 class TirxExpandCopiesPass(ModulePass):
     """
     Cuts copies between two memories into pieces, a load and a store each, and fills of a memory into stores.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
@@ -174,7 +173,6 @@ def _gathered(partial: TileLayout, shape: Sequence[int], across: dict[int, Iter]
     return TileLayout(shard, grouped.replica, grouped.offset).canonicalize()
 
 
-@dataclass(frozen=True)
 class TirxExpandExchangesPass(ModulePass):
     """
     Takes reductions and changes of layout across warps through shared memory.

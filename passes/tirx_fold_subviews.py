@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -17,7 +15,6 @@ from tirx.passes.plan.views import Origin
 from tirx.rules import ViewBoundsError, ViewShapeError
 
 
-@dataclass(frozen=True)
 class TirxFoldSubviewsPass(ModulePass):
     """
     Computed coordinates of `tirx.subview` that are constants become constant ones.

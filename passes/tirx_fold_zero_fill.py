@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
 from xdsl.context import Context
@@ -206,7 +205,6 @@ def _is_later(emit: Emitter, loops: Sequence[scf.ForOp]) -> SSAValue:
     return emit.constant(0, i1) if later is None else later
 
 
-@dataclass(frozen=True)
 class TirxFoldZeroFillPass(ModulePass):
     """
     `tirx.fill %acc, 0` followed by products becomes `accumulate(%p)` on the first product, with `%p` false the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -27,7 +26,6 @@ _SPARE = 8
 """Registers of a thread that stay free in a loop; ptxas needs some for what it computes itself."""
 
 
-@dataclass(frozen=True)
 class TirxHoistAddressesPass(ModulePass):
     """
     Loop-invariant code motion of integer arithmetic, where it saves several instructions an iteration for a register.

@@ -288,7 +288,6 @@ class _BarrierInsertion:
         return end
 
 
-@dataclass(frozen=True)
 class TirxInsertBarriersPass(ModulePass):
     """
     Tile operations are sequential; threads are not. Inserts `tirx.barrier` between two operations that touch the

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -32,7 +30,6 @@ def _stage(copy: CopyOp) -> None:
     copy.operands[0] = staged
 
 
-@dataclass(frozen=True)
 class TirxLoadOperandsPass(ModulePass):
     """
     Loads the operands of every product by mma.sync that are in shared memory, in front of the product. Scale factors

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -12,7 +10,6 @@ from tirx.dialects.tirx import kernels
 from tirx.passes.analysis.scheduled import is_scheduling
 
 
-@dataclass(frozen=True)
 class TirxLowerRingsPass(ModulePass):
     """
     Lowers the scheduled level: each ring becomes storage of its slots and mbarriers, acquires wait and releases arrive.

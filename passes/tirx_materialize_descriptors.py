@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -117,7 +117,6 @@ def _grid(starts: Sequence[int]) -> tuple[int, int, int] | None:
     return None
 
 
-@dataclass(frozen=True)
 class TirxMaterializeDescriptorsPass(ModulePass):
     """
     Derives the bits of every shared-memory, instruction and zero-column mask descriptor from layouts and types.

@@ -447,7 +447,6 @@ def _extend_end(block: Block, values: Sequence[SSAValue]) -> None:
         last.operands = [*last.operands, *values]
 
 
-@dataclass(frozen=True)
 class TirxMem2regPass(ModulePass):
     """
     Register tiles (`tirx.alloc` in `register`) and scalars (`memref.alloca() : memref<i32>`) become SSA values that

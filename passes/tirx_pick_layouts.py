@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
@@ -55,7 +54,6 @@ from tirx.passes.analysis.register_classes import (
 )
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.families import MMA_SYNC, family_of, is_of_warpgroups
-from tirx.passes.plan.fragment_choice import cheapest_fragments, fragments_as_placed
 from tirx.passes.plan.mma_product import fastest_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
 from tirx.passes.plan.product import ILLEGAL, Product
@@ -291,6 +289,8 @@ class _Picker:
                 mma,
                 "expected layouts on all of A, B and the accumulator or on none: the fragments depend on each other",
             )
+        from tirx.passes.plan.fragment_choice import cheapest_fragments, fragments_as_placed  # for such products only
+
         *batch, m, n = mma.accumulator_type.dims
         k = mma.a_type.dims[-1]
         threads = thread_set(mma).count
@@ -398,7 +398,6 @@ class _Picker:
         self._pick_registers(registers, layout, why)
 
 
-@dataclass(frozen=True)
 class TirxPickLayoutsPass(ModulePass):
     """
     Chooses a layout for every tile that has none; layouts that are written stay as they are.

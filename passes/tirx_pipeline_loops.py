@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
@@ -41,17 +42,12 @@ from tirx.passes.emit.delayed_parts import delayed_parts, early_parts
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.store_rings import ring_stores
 from tirx.passes.emit.trip_count import trip_count
-from tirx.passes.plan.schedule_loops import (
-    STAGES,
-    AccumulatorPlan,
-    HeldTile,
-    LoopPlan,
-    MetadataPlan,
-    RingPlan,
-    plan_loops,
-)
-from tirx.passes.plan.tensor_exchanges import Exchange, ExchangedTile
+from tirx.passes.plan.schedule import STAGES
 from tirx.rules import NoTargetError, ScheduleOptionError
+
+if TYPE_CHECKING:
+    from tirx.passes.plan.schedule_loops import AccumulatorPlan, HeldTile, LoopPlan, MetadataPlan, RingPlan
+    from tirx.passes.plan.tensor_exchanges import ExchangedTile
 
 AUTO = "auto"
 FILL, USE = "fill", "use"
@@ -90,9 +86,12 @@ class TirxPipelineLoopsPass(ModulePass):
             if kernel.target is None:
                 raise NoTargetError(kernel, 'expected a target, such as target("sm_90a"), on the kernel')
             target = Target.parse(kernel.target.data)
-            for plan in plan_loops(kernel, target, self.stages if isinstance(self.stages, int) else None):
-                _Pipeline(kernel, plan).rewrite()
-                remark(kernel, f"start values: {plan.schedule}")
+            if any(isinstance(inner, scf.ForOp) for inner in kernel.walk()):
+                from tirx.passes.plan.schedule_loops import plan_loops  # imports what only kernels with loops need
+
+                for plan in plan_loops(kernel, target, self.stages if isinstance(self.stages, int) else None):
+                    _Pipeline(kernel, plan).rewrite()
+                    remark(kernel, f"start values: {plan.schedule}")
             ring_stores(kernel)
 
 
@@ -360,6 +359,8 @@ class _Pipeline:
 
     def _exchange_ring(self, tile: ExchangedTile) -> None:
         """Threads and products take turns at a tile; one that is carried passes the products untouched at both ends."""
+        from tirx.passes.plan.tensor_exchanges import Exchange  # imported with the plan
+
         stations = tile.exchange.value
         by_threads, by_products = reversed(stations) if tile.exchange is Exchange.SUMS else stations
         ring = self._ring([tile.alloc], tile.slots, stations, tile.exchange is Exchange.CARRIED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,8 +14,9 @@ from tirx.diagnostics import remark
 from tirx.dialects.tirx import ForOp, LoadOp, MmaOp, kernels
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.emit.next_slot import prefetch_next_slot
-from tirx.passes.plan.fragment_steps import StagedProduct, Steps, plan_steps
+
+if TYPE_CHECKING:
+    from tirx.passes.plan.fragment_steps import StagedProduct, Steps
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class TirxPrefetchFragmentsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
+            if not any(isinstance(inner, MmaOp) for inner in kernel.walk()):
+                continue
+            from tirx.passes.emit.next_slot import prefetch_next_slot  # imports what only such kernels need
+            from tirx.passes.plan.fragment_steps import StagedProduct, plan_steps
+
             if self.next_slot:
                 for loop in [inner for inner in kernel.walk() if isinstance(inner, ForOp)]:
                     prefetch_next_slot(loop)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -169,7 +169,6 @@ def _family(mma: MmaOp, why_not_tensor_memory: str | None) -> str:
     return "wgmma" if family_of(in_registers) is WGMMA else "mma.sync"
 
 
-@dataclass(frozen=True)
 class TirxResolveAccumulatorsPass(ModulePass):
     """
     Chooses the memory of every accumulator: tensor memory where tcgen05 does all its products on the kernel's target,

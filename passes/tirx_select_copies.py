@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
@@ -50,7 +48,6 @@ def _mark_start(copy: CopyOp | AsyncCopyOp) -> None:
     )
 
 
-@dataclass(frozen=True)
 class TirxSelectCopiesPass(ModulePass):
     """
     Stores on every copy between memories the engine that moves its elements: `tcgen05_cp` for scale factors of a

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -13,7 +11,6 @@ from tirx.dialects.tirx import AsyncMmaOp, MmaOp, PlanAttr, kernels
 from tirx.passes.plan.families import match
 
 
-@dataclass(frozen=True)
 class TirxSelectInstructionsPass(ModulePass):
     """
     Stores on every product of tiles with layouts how it is multiplied: the family, the kind and the shape of the

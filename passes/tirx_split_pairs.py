@@ -365,7 +365,6 @@ class _Splitter:
                     pass
 
 
-@dataclass(frozen=True)
 class TirxSplitPairsPass(ModulePass):
     """
     Kernels with `cluster(2)` say what a pair of blocks does; this makes of it what each block does, `per_cta`.

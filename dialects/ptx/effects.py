@@ -181,126 +181,102 @@ class MemoryAccess:
 
 
 @dataclass(frozen=True)
-class BlockBarrier:
-    """The threads of the block meet."""
+class Synchronization:
+    """What an instruction does to accesses that came before it; each form is a class."""
 
 
 @dataclass(frozen=True)
-class WarpBarrier:
+class AtMbarrier(Synchronization):
+    """At the mbarrier with this address."""
+
+    barrier: SSAValue
+
+
+@dataclass(frozen=True)
+class OfKind(Synchronization):
+    """To the accesses of the thread of one kind."""
+
+    kind: AccessKind
+
+
+class BlockBarrier(Synchronization):
+    """The threads of the block meet."""
+
+
+class WarpBarrier(Synchronization):
     """The lanes of each warp meet."""
 
 
 @dataclass(frozen=True)
-class ClusterArrive:
+class ClusterArrive(Synchronization):
     """The thread arrives at the barrier of the cluster; `relaxed` orders nothing."""
 
     relaxed: bool
 
 
-@dataclass(frozen=True)
-class ClusterWait:
+class ClusterWait(Synchronization):
     """The thread waits for all threads of the cluster to arrive."""
 
 
 @dataclass(frozen=True)
-class MbarrierArrive:
+class MbarrierArrive(AtMbarrier):
     """The thread arrives at an mbarrier; `relaxed` orders nothing."""
 
-    barrier: SSAValue
     relaxed: bool = False
     announces: bool = False
     """It also announces bytes of asynchronous copies."""
 
 
 @dataclass(frozen=True)
-class MbarrierTransaction:
+class MbarrierTransaction(AtMbarrier):
     """The pending bytes of an mbarrier change; `announces` if they grow."""
 
-    barrier: SSAValue
     announces: bool
 
 
-@dataclass(frozen=True)
-class MbarrierWait:
+class MbarrierWait(AtMbarrier):
     """The thread waits for a phase of an mbarrier, or asks whether it is complete."""
 
-    barrier: SSAValue
 
-
-@dataclass(frozen=True)
-class MbarrierInvalidate:
+class MbarrierInvalidate(AtMbarrier):
     """The memory of an mbarrier may be used for something else."""
 
-    barrier: SSAValue
-
 
 @dataclass(frozen=True)
-class ProxyFence:
+class ProxyFence(Synchronization):
     """Accesses of `kinds` become visible to the async proxy."""
 
     kinds: tuple[AccessKind, ...]
 
 
-@dataclass(frozen=True)
-class CommitGroup:
+class CommitGroup(OfKind):
     """The thread's accesses of `kind` so far form a group."""
 
-    kind: AccessKind
-
 
 @dataclass(frozen=True)
-class WaitGroup:
+class WaitGroup(OfKind):
     """All groups of the thread's accesses of `kind` but the last `pending` are complete."""
 
-    kind: AccessKind
     pending: int
 
 
-@dataclass(frozen=True)
-class TensorCommit:
+class TensorCommit(AtMbarrier):
     """An mbarrier tracks the tensor core's accesses that the thread has started (PTX ISA, "tcgen05.commit")."""
 
-    barrier: SSAValue
 
-
-@dataclass(frozen=True)
-class CopyArrive:
+class CopyArrive(AtMbarrier):
     """An mbarrier tracks the thread's cp.async so far (PTX ISA, "cp.async.mbarrier.arrive")."""
 
-    barrier: SSAValue
 
-
-@dataclass(frozen=True)
-class WaitAll:
+class WaitAll(OfKind):
     """All accesses of `kind` of the thread are complete."""
 
-    kind: AccessKind
-
 
 @dataclass(frozen=True)
-class TensorFence:
+class TensorFence(Synchronization):
     """`tcgen05.fence::before_thread_sync`, or `after_thread_sync`."""
 
     after: bool
-
-
-Synchronization: TypeAlias = (
-    BlockBarrier
-    | WarpBarrier
-    | ClusterArrive
-    | ClusterWait
-    | MbarrierArrive
-    | MbarrierTransaction
-    | MbarrierWait
-    | MbarrierInvalidate
-    | ProxyFence
-    | CommitGroup
-    | WaitGroup
-    | TensorCommit
-    | CopyArrive
-    | WaitAll
-    | TensorFence
-)
 
 
 @dataclass(frozen=True)

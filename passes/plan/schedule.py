@@ -12,6 +12,9 @@ from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.hw.targets import Target
 
+STAGES = "tirx.stages"
+"""The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
+
 MOST_SLOTS = 6
 """More slots than these hide nothing: memory answers within the time of four to six steps."""
 

@@ -45,12 +45,9 @@ from tirx.passes.plan.copies import is_scale_copy
 from tirx.passes.plan.delayed_products import can_delay
 from tirx.passes.plan.exchanges import exchange_bytes
 from tirx.passes.plan.memory import aligned_bytes
-from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, Schedule, fewest_slots, start_values
+from tirx.passes.plan.schedule import BARRIER_BYTES, FEWEST_SLOTS, STAGES, Schedule, fewest_slots, start_values
 from tirx.passes.plan.tensor_exchanges import ExchangedTile, choose_slots, early_products, exchanged_tiles
 from tirx.rules import ScheduleOptionError
-
-STAGES = "tirx.stages"
-"""The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
 
 
 @dataclass(frozen=True)

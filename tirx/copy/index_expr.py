@@ -188,7 +188,6 @@ class _OfSeveral(IndexExpr):
         return self.terms
 
 
-@dataclass(frozen=True)
 class Add(_OfSeveral):
     """The sum of two or more terms, none of them a sum; a constant comes last."""
 
@@ -260,7 +259,6 @@ class And(_OfOne):
         return f"({_wrapped(self.operand)} & {self.mask:#x})"
 
 
-@dataclass(frozen=True)
 class Xor(_OfSeveral):
     """The exclusive or of two or more terms, none of them an exclusive or; a constant comes last."""
 
