@@ -351,7 +351,8 @@ def child_environment() -> dict[str, str]:
     """The environment of this process, in which Python keeps bytecode, as installed programs do, and finds tirx."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     prefix = str(Path(tempfile.gettempdir()) / "tirx-benchmark-bytecode")
-    return environment | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": prefix}
+    paths = [str(ROOT), *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
+    return environment | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONPYCACHEPREFIX": prefix}
 
 
 def process_seconds(command: Sequence[str]) -> float:

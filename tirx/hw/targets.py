@@ -6,7 +6,6 @@ PTX versions and static limits are what `ptxas` 13.5 accepts; opt-in limits are 
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 
@@ -58,7 +57,9 @@ class Target:
         """The target called `name`; TargetError lists the supported ones and the closest spelling."""
         if name in TARGETS:
             return TARGETS[name]
-        close = difflib.get_close_matches(name, TARGETS, n=1, cutoff=0.0)
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, TARGETS, n=1, cutoff=0.0)
         raise TargetError(
             f"unknown target '{name}'; did you mean '{close[0]}'? Supported targets: {', '.join(TARGETS)}"
         )

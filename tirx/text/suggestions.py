@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'X'?` for the known name nearest to `name`, or nothing when none is near."""
-    near = difflib.get_close_matches(name, list(known), n=1)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), n=1)
     return f"; did you mean '{near[0]}'?" if near else ""

@@ -22,11 +22,9 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
 from tirx.text.collector import paused_collector
-from tirx.text.expectations import check_diagnostics
 from tirx.text.parsing import parse_located
 from tirx.text.source import Source, check_encoding, decode
 from tirx.text.verification import InvalidPassOutputError, StepTime, run_passes
-from tirx.tools.changes import ChangePrinter
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_output
 from tirx.tools.flags import OptFlags, parse_flags
 from tirx.tools.process import UsageError, prepare_process
@@ -114,6 +112,8 @@ class TirxOpt:
             if not compiled and self._recorder is not None and self._recorder.kernels():
                 output = self._recorder.report(self.flags.explain or "text")  # what was decided before the error
             return output, compiled
+        from tirx.text.expectations import check_diagnostics  # only if asked for
+
         mismatches = check_diagnostics(chunk, reported)
         for mismatch in mismatches:
             self._show(chunk, mismatch)
@@ -126,6 +126,8 @@ class TirxOpt:
         parsed = perf_counter()
         watching: list[Callable[[ModulePass, ModuleOp], None]] = []
         if self.flags.print_between_passes:
+            from tirx.tools.changes import ChangePrinter  # only if asked for
+
             changes = ChangePrinter(sys.stderr.write, self.flags.print_after, whole=self.flags.print_whole)
             changes.start(module)
             watching.append(changes.after)
