@@ -119,6 +119,21 @@ def is_structured(op: Operation) -> bool:
 
 def structured(op: Operation) -> Structured:
     """The operation as loops. Raises LocatedError for forms that no tiles have."""
+    step = _read(op)
+    given = [value.type for value in step.yielded]
+    if step.is_fill or step.body is None:
+        value = step.inputs[0]
+        given = [memref_type(value).element_type if isinstance(value.type, MemRefType) else value.type]
+    wanted = [memref_type(output).element_type for output in step.outputs]
+    if given != wanted:
+        found, expected = (", ".join(map(str, types)) for types in (given, wanted))
+        raise LinalgError(
+            op, f"expected values of the type of the output, {expected}, found {found}; convert them first"
+        )
+    return step
+
+
+def _read(op: Operation) -> Structured:
     match op:
         case memref.CopyOp():
             rank = _type(op, op.destination).get_num_dims()

@@ -55,6 +55,22 @@ def test_examples_of_modules(module: str) -> None:
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session).failed == 0
 
 
+_HOOKS = {"parse", "print", "verify_"}
+"""What xDSL calls on operations and attributes, which it documents."""
+
+
+def test_methods_are_documented() -> None:
+    missing: list[str] = []
+    for module, name in _NAMES:
+        value = getattr(import_module(module), name)
+        for method, found in vars(value).items() if inspect.isclass(value) else ():
+            is_method = inspect.isfunction(found) or isinstance(found, property | classmethod | staticmethod)
+            if is_method and not method.startswith("_") and method not in _HOOKS:
+                if not inspect.getdoc(inspect.getattr_static(value, method)):
+                    missing.append(f"{module}.{name}.{method}")
+    assert not missing
+
+
 def test_public_modules_define_what_they_export() -> None:
     """What a module has beside `__all__` comes from elsewhere or starts with an underscore."""
     for module in map(import_module, _MODULES):

@@ -130,6 +130,7 @@ class TensorMap:
 
     @property
     def rank(self) -> int:
+        """Number of dimensions."""
         return self.array.ndim
 
     @property

@@ -410,6 +410,24 @@ _ARGUMENTS = "%a: memref<64x64xf32>, %b: memref<64x64xf32>, %v: memref<64xf32>"
             "expected a function that writes one of its arguments, found none",
         ),
         (
+            "%z = arith.constant 0.0 : f16\n  linalg.fill ins(%z : f16) outs(%a : memref<64x64xf32>)",
+            "expected values of the type of the output, f32, found f16; convert them first",
+        ),
+        (
+            """%t = memref.alloc() : memref<64x64xf16>
+  linalg.copy ins(%a : memref<64x64xf32>) outs(%t : memref<64x64xf16>)""",
+            "expected values of the type of the output, f16, found f32; convert them first",
+        ),
+        (
+            """linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<64x64xf32>) outs(%b : memref<64x64xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %h = arith.truncf %x : f32 to f16
+    linalg.yield %h : f16
+  }""",
+            "expected values of the type of the output, f32, found f16; convert them first",
+        ),
+        (
             '"linalg.batch_matmul"(%a, %b) : (memref<64x64xf32>, memref<64x64xf32>) -> ()',
             "expected an operation of linalg that xDSL knows .*, found 'linalg.batch_matmul'",
         ),
