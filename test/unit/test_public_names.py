@@ -55,7 +55,7 @@ def test_examples_of_modules(module: str) -> None:
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session).failed == 0
 
 
-_HOOKS = {"parse", "print", "verify_"}
+_HOOKS = {"get_irdl_definition", "parse", "print", "verify_"}
 """What xDSL calls on operations and attributes, which it documents."""
 
 
