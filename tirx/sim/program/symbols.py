@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +62,8 @@ class Place:
 
 def names_in(operand: Operand) -> list[str]:
     """Returns the names that occur in an operand."""
+    if isinstance(operand, Name):
+        return [operand.name]
     pending: list[Operand] = [operand]
     found: list[str] = []
     while pending:
@@ -186,18 +188,16 @@ class Symbols:
             offset += STACK_BYTES
         self.local_bytes = offset
 
-    def _mentioned(self) -> Iterator[tuple[Scope, str]]:
-        """Yields the names in the code, each with the scope of the instruction."""
+    def _mentioned(self) -> list[tuple[Scope, str]]:
+        """Returns the names in the code, each with the scope of the instructions that mention it."""
+        found: dict[tuple[int, str], Scope] = {}
         for function in self.functions:
             for instruction in function.code:
+                scope = instruction.scope
                 for operand in instruction.operands:
                     for name in names_in(operand):
-                        yield instruction.scope, name
-
-    def _used(self) -> set[int]:
-        """Variables of the module that the code mentions (by identity)."""
-        found = (scope.variable(name) for scope, name in self._mentioned())
-        return {id(variable) for variable in found if variable is not None}
+                        found[id(scope), name] = scope
+        return [(scope, name) for (_, name), scope in found.items()]
 
     def _place_module_variables(self) -> list[Variable]:
         """Gives the module's variables in .global and .const addresses. Returns them in this order."""
@@ -262,10 +262,12 @@ class Symbols:
         return initializer.value & ((1 << bits) - 1)
 
     def _place_shared(self, dynamic_shared: int) -> None:
-        used = self._used()
+        mentioned = self._mentioned()
+        found = (scope.variable(name) for scope, name in mentioned)
+        used = {id(variable) for variable in found if variable is not None}
         offset = SHARED_BASE
         spans: list[tuple[int, int]] = []
-        if any(name == GROUPS_REGISTER for _, name in self._mentioned()):
+        if any(name == GROUPS_REGISTER for _, name in mentioned):
             spans.append((RESERVED_OFFSETS[GROUPS_REGISTER], GROUPS_BYTES))
         inner = [variable for function in self.functions for variable in function.variables]
         outer = [variable for variable in self.module.variables if id(variable) in used]

@@ -47,13 +47,13 @@ class Cursor(TokenStream):
     def skip_line(self) -> None:
         line = self.line
         while not self.at_end and self.line == line:
-            self.index += 1
+            self.advance()
 
     def skip_past(self, text: str) -> None:
         while not self.accept(text):
             if self.at_end:
                 raise self.error(repr(text))
-            self.index += 1
+            self.advance()
 
     def skip_braces(self) -> None:
         """`{ ... }`, whatever is in it."""

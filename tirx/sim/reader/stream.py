@@ -17,14 +17,14 @@ class TokenStream:
     def __init__(self, text: str):
         self.tokens: tuple[Token, ...] = tokenize(text)
         self.index: int = 0
+        self.token: Token = self.tokens[0]
+        self.text: str = self.token.text
 
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.index]
-
-    @property
-    def text(self) -> str:
-        return self.token.text
+    def advance(self) -> None:
+        """Goes to the next token; there must be one."""
+        self.index += 1
+        self.token = self.tokens[self.index]
+        self.text = self.token.text
 
     @property
     def line(self) -> int:
@@ -40,12 +40,12 @@ class TokenStream:
     def next(self) -> Token:
         token = self.token
         if not self.at_end:
-            self.index += 1
+            self.advance()
         return token
 
     def accept(self, text: str) -> bool:
-        if self.token.text == text and self.token.kind in ("punctuation", "word"):
-            self.index += 1
+        if self.text == text and self.token.kind in ("punctuation", "word"):
+            self.advance()
             return True
         return False
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from tirx.sim.errors import SimError
 
@@ -23,8 +22,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A token and the line (1-based) it is on."""
 
     kind: TokenKind
@@ -36,16 +34,16 @@ def tokenize(text: str) -> tuple[Token, ...]:
     """Returns the tokens of `text`, then one of kind "end". Raises SimError at a character that starts no token."""
     tokens: list[Token] = []
     position, line = 0, 1
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            found = text[position : position + 20].split("\n")[0]
-            raise SimError(f"expected a PTX token, found {found!r}", line)
-        kind = match.lastgroup
+    for match in _TOKEN.finditer(text):
+        if match.start() != position:
+            break
+        position, kind = match.end(), match.lastgroup
         if kind == "space":
             line += match.group().count("\n")
         elif kind == "string" or kind == "number" or kind == "word" or kind == "punctuation":
             tokens.append(Token(kind, match.group(), line))
-        position = match.end()
+    if position < len(text):
+        found = text[position : position + 20].split("\n")[0]
+        raise SimError(f"expected a PTX token, found {found!r}", line)
     tokens.append(Token("end", "end of file", line))
     return tuple(tokens)
