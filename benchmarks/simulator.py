@@ -1,12 +1,12 @@
 """
 How fast the simulator is: a product of f16 matrices by tcgen05, by wgmma and by mma.sync, and cost by the size.
 
-    python benchmarks/simulator.py [--size 1024] [--baseline COMMIT] [--rounds 3]
+    python benchmarks/simulator.py [--size 1024] [--baseline COMMIT] [--rounds 3] [--jobs 8]
 
 Every kernel computes size x size x size with small integers, which numpy checks. Seconds are CPU time of a process that
 has imported the simulator, without and with checks; the least of `--rounds`. `--baseline` runs the simulator of another
 commit of this repository, or of a folder that holds its files, on the same PTX, in the same run, and shows the ratio.
-The last table shows how the cost of the tcgen05 kernel grows with its blocks.
+The next table shows how the cost of the tcgen05 kernel grows with its blocks, the last one wall time by `--jobs`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any, TypeAlias
 
 import numpy as np
 
+_SM_COUNT = 148  # of a B200
 ROOT = Path(__file__).parents[1]
 _TRITON = ROOT / "test" / "unit" / "sim" / "triton" / "matmul_sm90.ptx"
 _TCGEN05 = """
@@ -119,9 +120,9 @@ class Kernel:
     transposed: bool = True
 
 
-def kernels(size: int) -> dict[str, Kernel]:
+def kernels(size: int) -> dict[str, Callable[[], Kernel]]:
     """
-    The kernels that are measured.
+    The kernels that are measured, each when it is called.
 
     Copies and products of the first three come after each other: `tirx` compiles the first one, Triton has the second.
     The others are what `tirx` compiles by default, with bulk copies in rings and warps that have roles.
@@ -134,11 +135,11 @@ def kernels(size: int) -> dict[str, Kernel]:
     triton = (size // 128, size // 64, 1)
     plain = (size // 64, size // 64, 1)
     return {
-        "tcgen05": _compiled(tcgen05, "pipeline=off"),
-        "wgmma": Kernel(_TRITON.read_text(), "matmul", triton, (128, 1, 1), 73744, sizes, transposed=False),
-        "mma.sync": Kernel(_mma_sync(size), "gemm", plain, (128, 1, 1), 0, ["a", "b", "d"]),
-        "tcgen05, pipelined": _compiled(tcgen05, ""),
-        "wgmma, pipelined": _compiled(wgmma, ""),
+        "tcgen05": lambda: _compiled(tcgen05, "pipeline=off"),
+        "wgmma": lambda: Kernel(_TRITON.read_text(), "matmul", triton, (128, 1, 1), 73744, sizes, transposed=False),
+        "mma.sync": lambda: Kernel(_mma_sync(size), "gemm", plain, (128, 1, 1), 0, ["a", "b", "d"]),
+        "tcgen05, pipelined": lambda: _compiled(tcgen05, ""),
+        "wgmma, pipelined": lambda: _compiled(wgmma, ""),
     }
 
 
@@ -153,7 +154,7 @@ def _of_hopper(text: str) -> str:
 def _compiled(text: str, options: str) -> Kernel:
     """What `tirx` compiles a kernel to, and its launch."""
     import tirx
-    from tirx.runtime.launch import PointerArgument, TensorMapArgument
+    from tirx.runtime.launch import LaunchSizes, PointerArgument, TensorMapArgument
 
     program = tirx.build(text, options=options)
     launch = program.kernels["gemm"].launch
@@ -166,12 +167,15 @@ def _compiled(text: str, options: str) -> Kernel:
         else:
             raise SystemExit(f"error: expected matrices and tensor maps as arguments, found {argument}")
     assert launch.grid is not None and launch.block is not None, "the kernel says them"
-    grid = [int(str(count)) for count in launch.grid]
+    sizes = LaunchSizes([], [], _SM_COUNT)
+    grid = [sizes.evaluate(count) for count in launch.grid]
     return Kernel(program.ptx, "gemm", grid, launch.block, launch.dynamic_shared, parameters)
 
 
-def seconds(kernel: Kernel, size: int, check: bool) -> float:
-    """CPU seconds of a run and its processes. The result must be that of numpy."""
+def seconds(
+    kernel: Kernel, size: int, check: bool, clock: Callable[[], float] = process_time, jobs: int | None = None
+) -> float:
+    """Seconds of a run, by default of CPU time of this process. The result must be that of numpy."""
     from tirx.sim import TensorMap, run
 
     rng = np.random.default_rng(0)
@@ -188,12 +192,13 @@ def seconds(kernel: Kernel, size: int, check: bool) -> float:
         return TensorMap(matrices[name], box, swizzle)  # type: ignore[arg-type]
 
     arguments = [value(each) for each in kernel.parameters]
-    start = process_time()
+    options: dict[str, Any] = {} if jobs is None else {"jobs": jobs}  # others know nothing of jobs
+    start = clock()
     run(
         kernel.ptx, kernel.entry, kernel.grid, kernel.block, arguments,
-        dynamic_shared=kernel.dynamic_shared, check=check,
+        dynamic_shared=kernel.dynamic_shared, check=check, **options,
     )  # fmt: skip
-    found = process_time() - start
+    found = clock() - start
     expected = a.astype(np.float32) @ (b.T if kernel.transposed else b).astype(np.float32)
     if not np.array_equal(d, expected):
         raise SystemExit("error: the simulator and numpy differ")
@@ -252,13 +257,14 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=1024, help="a multiple of 128 (default: 1024)")
     parser.add_argument("--baseline", metavar="COMMIT", help="a commit to compare with, or a folder with its files")
     parser.add_argument("--rounds", type=int, default=1, help="runs of each kernel (default: 1)")
+    parser.add_argument("--jobs", type=int, default=1, help="the most processes of the table of wall time")
     parser.add_argument("--only", metavar="NAME", action="append", help="only this kernel")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     flags = parser.parse_args()
     if flags.measure:
         _measure(flags.measure)
         return
-    chosen = {name: each for name, each in kernels(flags.size).items() if not flags.only or name in flags.only}
+    chosen = {name: each() for name, each in kernels(flags.size).items() if not flags.only or name in flags.only}
     with tempfile.TemporaryDirectory() as directory:
         baseline = Path(directory)
         if flags.baseline and Path(flags.baseline).is_dir():
@@ -283,9 +289,16 @@ def main() -> None:
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
     print("\n| tcgen05, size | blocks | seconds | for each block and step of K |\n|---:|---:|---:|---:|")
     for size in (128, 256, 512):
-        without = _of_this_checkout(size, kernels(size)["tcgen05"], flags.rounds).without
+        without = _of_this_checkout(size, kernels(size)["tcgen05"](), flags.rounds).without
         steps = (size // 128) ** 2 * (size // 64)
         print(f"| {size} | {(size // 128) ** 2} | {without:.3f} | {1e3 * without / steps:.2f} ms |", flush=True)
+    if flags.jobs > 1:
+        counts = [1 << each for each in range(flags.jobs.bit_length())]
+        print(f"\n| {flags.size}^3, wall time with checks, by processes | {' | '.join(map(str, counts))} |")
+        print("|---|" + "---:|" * len(counts))
+        for name, kernel in chosen.items():
+            found = [seconds(kernel, flags.size, True, perf_counter, jobs=jobs) for jobs in counts]
+            print(f"| {name} | {' | '.join(f'{each:.2f} s' for each in found)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from tirx.sim.hazards.checker import Checker
 from tirx.sim.hazards.monitor import Monitor, Stored
 from tirx.sim.memory.region import Region
 
-_LIMIT = 1 << 24  # bytes of a record
-_BUDGET = 1 << 26  # bytes of all records that clusters which have not started may follow
+_LIMIT = 1 << 26  # bytes of a record
+_BUDGET = 1 << 27  # bytes of all records that clusters which have not started may follow
 _OVERHEAD = 500  # bytes of an event without its arrays
 _SMALL = 1 << 12  # bytes of arrays that are compared as bytes
 
