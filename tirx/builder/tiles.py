@@ -138,7 +138,8 @@ class Tile:
     A tile in global, shared or tensor memory, or in registers.
 
     `tile[:] = other` copies or fills, `acc += a @ b.T` multiplies, `x + y`, `maximum(x, 0.0)`, `x.to(f16)` and
-    `x.sum(1)` compute new tiles in registers from tiles in registers.
+    `x.sum(1)` compute new tiles in registers from tiles in registers. `tile[i : i + 16]` is a part of a tile. In shared
+    memory, and along the columns of tensor memory, the kernel may compute where it begins.
 
     >>> from tirx.builder import f32, kernel
     >>> @kernel(f32[64, 64], f32[64, 64], threads=128)
@@ -183,15 +184,24 @@ class Tile:
         parts = _parts(key, len(self.shape))
         if all(isinstance(part, _Slice) and part == _Slice() for part in parts):
             return self
-        starts: list[int] = []
+        starts: list[int | SSAValue] = []
         extents: list[int] = []
         for part, extent in zip(parts, self.shape, strict=True):
             if not isinstance(part, _Slice) or part.step is not None:
                 found = f"one with step {part.step}" if isinstance(part, _Slice) else repr(part)
                 raise BuildError(f"expected slices without a step of a tile, found {found}")
             start, stop = (0 if part.start is None else part.start), (extent if part.stop is None else part.stop)
+            if isinstance(start, Index) or isinstance(stop, Index):
+                start, stop = (x if isinstance(x, Index) else Index.constant(self.point, x) for x in (start, stop))
+                length = stop.distance(start)
+                if length is None or not 1 <= length <= extent:
+                    found = "one whose extent the kernel computes" if length is None else f"{length} elements"
+                    raise BuildError(f"expected slices of a fixed extent of 1 to {extent} elements, found {found}")
+                starts.append(start.value)
+                extents.append(length)
+                continue
             if not isinstance(start, int) or not isinstance(stop, int) or not 0 <= start < stop <= extent:
-                raise BuildError(f"expected slices within {extent} elements, known in Python, found {start!r}:{stop!r}")
+                raise BuildError(f"expected slices within {extent} elements, found {start!r}:{stop!r}")
             starts.append(start)
             extents.append(stop - start)
         try:

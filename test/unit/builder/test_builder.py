@@ -204,6 +204,29 @@ def _index_and_text(k: KernelBuilder, a: Array) -> None:
     k.block.x + "1"  # pyright: ignore[reportOperatorIssue, reportUnusedExpression]
 
 
+def _slice_of_a_computed_extent(k: KernelBuilder, a: Array) -> None:
+    k.shared(f32[64, 64])[k.block.x : k.block.y, :]
+
+
+def _slice_from_a_number(k: KernelBuilder, a: Array) -> None:
+    k.shared(f32[64, 64])[0 : k.block.y, :]
+
+
+def test_slices_at_computed_places() -> None:
+    @kernel(f32[64, 32], f32[16, 32], grid=(4,), threads=128, target="sm_80")
+    def summed(k: KernelBuilder, a: Array, b: Array) -> None:
+        staged, total = k.shared(f32[64, 32]), k.registers(f32[16, 32])
+        staged[:] = a[:, :]
+        total[:] = 0.0
+        with k.loop(0, 64, 16) as i:
+            total[:] = total + k.load(staged[i : i + 16, 0:32])
+        b[:, :] = total
+
+    a, b = np.arange(64 * 32, dtype=np.float32).reshape(64, 32), np.zeros((16, 32), np.float32)
+    tirx.build(summed.module).kernels["summed"].simulate(a, b)
+    np.testing.assert_array_equal(b, a.reshape(4, 16, 32).sum(0))
+
+
 def test_quotients_of_negative_indices_are_those_of_python() -> None:
     @kernel(f32[5, 4], f32[5, 4], grid=(5,), threads=32, target="sm_80")
     def moved(k: KernelBuilder, a: Array, b: Array) -> None:
@@ -232,7 +255,12 @@ def test_quotients_of_negative_indices_are_those_of_python() -> None:
         (_product, "expected a @ b.T, with B of N x K elements, found a @ b"),
         (_assigned, r"expected a product to be added with \+=, found an assignment"),
         (_in_shared, "expected tiles in registers, found a tile .* in shared memory; k.load copies one"),
-        (_outside, "expected slices within 64 elements, known in Python, found 0:65"),
+        (_outside, "expected slices within 64 elements, found 0:65"),
+        (
+            _slice_of_a_computed_extent,
+            "expected slices of a fixed extent of 1 to 64 elements, found one whose extent the",
+        ),
+        (_slice_from_a_number, "expected slices of a fixed extent of 1 to 64 elements, found one whose extent the"),
         (_too_many, "expected at most 2 slices, found 3"),
         (_index_behind, "expected indices in front of slices, found one behind"),
         (_tile_index, "expected slices without a step of a tile, found 0"),
