@@ -162,3 +162,20 @@ def test_bulk_copies_end_before_the_block(body: str, finding: str):
         return
     with pytest.raises(SimError, match=finding):
         run(text, "k", 1, 1, [memory])
+
+
+@pytest.mark.parametrize(
+    "body, finding",
+    [
+        ("barrier.cluster.wait.aligned;", "expected barrier.cluster.arrive of the thread before"),
+        (f"{_CLUSTER} barrier.cluster.wait.aligned;", "expected barrier.cluster.arrive of the thread before"),
+        ("barrier.cluster.arrive.aligned; " + _CLUSTER, "expected barrier.cluster.wait since the last arrival"),
+        (_CLUSTER + _RELAXED + "barrier.cluster.arrive.aligned;", ""),
+    ],
+)
+def test_arrivals_and_waits_of_clusters_take_turns(body: str, finding: str):
+    if not finding:
+        run(entry(body, ()), "k", 2, 32, [], cluster=2)
+        return
+    with pytest.raises(SimError, match=finding):
+        sim.run(entry(body, ()), "k", 2, 32, [], cluster=2)

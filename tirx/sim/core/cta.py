@@ -163,7 +163,8 @@ class Cta:
         self.copies = place.copies.part(place.lanes)
         self.bulk_copies = CopyGroups(count)
         self.warpgroup_products = [ProductGroups() for _ in range(warps)]
-        self.cluster_generation = np.zeros(count, np.int64)
+        # The phase of barrier.cluster that a thread has arrived at and has not waited for; -1 for none.
+        self.cluster_generation = np.full(count, -1, np.int64)
         self.groups: list[ThreadGroup] = []
         if launch.interleaves:
             for warp in range(warps):

@@ -171,10 +171,16 @@ def _cluster_barrier(decoder: Decoder) -> Step:
         own = cta.cluster_generation[group.first : group.last]
         barrier = cta.cluster.barrier
         if operation == "arrive":
+            if (own[mask] >= 0).any():
+                raise SimError(f"{what}: expected barrier.cluster.wait since the last arrival of the thread")
             own[mask] = barrier.generation
             barrier.arrive(threads, cta.cluster.alive, relaxed=relaxed)
             return None
-        return barrier.wait(group, threads, int(own[mask].max()))
+        if (own[mask] < 0).any():
+            raise SimError(f"{what}: expected barrier.cluster.arrive of the thread before")
+        generation = int(own[mask].max())
+        own[mask] = -1
+        return barrier.wait(group, threads, generation)
 
     return step
 
