@@ -29,6 +29,16 @@
 // RUN: not tirx-viz %t/none.mlir -o %t/wrong.html 2>&1 | filecheck %s --check-prefix=NONE
 // NONE: error: cannot read '{{.*}}none.mlir': No such file or directory
 
+// Thread-value layouts of CuTe, as a user and as CUTLASS writes them.
+// RUN: tirx-viz --list --thread-value "((4,8),(2,2)):((32,1),(16,8))" "ArithTuple(_0,_0) o ((_4,_8),(_2,_2)):((_2@1,_1@0),(_1@1,_8@0))" --shape 16,8 | filecheck %s --check-prefix=VALUE
+// VALUE:      S[(2, 8, 4, 2) : (2, 4@laneid, 1@laneid, 1)]{{$}}
+// VALUE-NEXT: S[(2, 8, 4, 2) : (2, 4@laneid, 1@laneid, 1)]{{$}}
+
+// RUN: not tirx-viz --thread-value "(4,2):(2,1)" -o %t/wrong.html 2>&1 | filecheck %s --check-prefix=TILE
+// TILE: error: --thread-value: expected the shape of the tile, as --shape 16,8, found none
+// RUN: not tirx-viz --thread-value "(4,2):(2@2,1)" --shape 2,4 -o %t/wrong.html 2>&1 | filecheck %s --check-prefix=BASIS
+// BASIS: error: expected a dimension below 2, found '2@2'
+
 // RUN: ls %t | filecheck %s --check-prefix=FILES
 
 tirx.kernel @k(%x: memref<8x64xf16>) target("sm_80") threads(32) {

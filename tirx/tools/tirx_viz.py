@@ -26,7 +26,7 @@ from tirx.tools.decisions import DecisionRecorder
 from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_file, write_output
 from tirx.tools.process import ArgumentParser, UsageError, prepare_process
 from tirx.viz import Tile, page, presets, read_tiles, tile_svg
-from tirx.viz.sources import TileCollector, compile_program, program_tiles
+from tirx.viz.sources import TileCollector, compile_program, program_tiles, read_thread_value
 
 _KINDS = ("html", "svg", "png", "pdf")
 _SVG_SIZE = re.compile(r'width="([0-9.]+)" height="([0-9.]+)"')
@@ -36,7 +36,7 @@ A layout is one of
 
   "S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[2:4@warpid]"     the notation; --shape says the dimensions
   "ComposeLayout(Swizzle(3,3,3), S[(8,64):(64,1)])"                 with a swizzle
-  "((8,2),(4,4)):((4,32),(1,64))"                                   CuTe
+  "((8,2),(4,4)):((4,32),(1,64))"                                   CuTe; thread-value layouts by --thread-value
   "#ttg.linear<{register = [[0, 1]], lane = [[0, 2]], warp = [], block = []}>"     Triton
   "T.TileLayout(T.S[(2, 4):(4 @ Axis.wgid, 1 @ Axis.warpid)])"      TVM
   kernel.mlir                      every tile of a program, with its line; in .html also what the compiler decided
@@ -59,6 +59,9 @@ def _parser() -> ArgumentParser:
         "-o", "--output", metavar="FILE", help=f"a file that ends in .{', .'.join(_KINDS)} (default: layout.html)"
     )
     parser.add_argument("--shape", help="logical dimensions, as 8,16 (default: the extents of the layout)")
+    parser.add_argument(
+        "--thread-value", action="store_true", help="read CuTe texts as thread-value layouts of a tile of --shape"
+    )
     parser.add_argument("--dtype", default="f16", help="element type of layouts on the command line (default: f16)")
     parser.add_argument("--target", metavar="TARGET", help="compile programs for this target instead, as sm_100a")
     parser.add_argument(
@@ -134,6 +137,7 @@ def _decided(source: Source, target: str | None) -> tuple[list[Tile], dict[str, 
             if not collector.tiles:
                 raise
             problem = _rendered(source, error) if isinstance(error, LocatedError) else str(error)
+            print(problem, file=sys.stderr)
     kernels = [kernel.json() for kernel in recorder.kernels()]
     program = {"name": source.name, "source": source.text, "kernels": kernels}
     return collector.tiles or [], program | ({} if problem is None else {"error": problem})
@@ -149,6 +153,8 @@ def _is_file(text: str) -> bool:
 
 def _tiles(flags: argparse.Namespace, decides: bool) -> tuple[list[Tile], list[dict[str, Any]]]:
     shape = _shape(flags.shape)
+    if flags.thread_value and shape is None:
+        raise UsageError("--thread-value: expected the shape of the tile, as --shape 16,8, found none")
     found: list[Tile] = []
     programs: list[dict[str, Any]] = []
     for text in flags.layouts:
@@ -158,7 +164,10 @@ def _tiles(flags: argparse.Namespace, decides: bool) -> tuple[list[Tile], list[d
             programs += [] if program is None else [program]
             continue
         try:
-            found += read_tiles(text, shape, flags.dtype)
+            if flags.thread_value and shape is not None:
+                found.append(read_thread_value(text, shape, flags.dtype))
+            else:
+                found += read_tiles(text, shape, flags.dtype)
         except LayoutError as error:
             message = _pointed(text, error)
             raise _Reported(message if "error:" in message else f"error: {message}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -33,6 +34,10 @@ from tirx.viz.tile import Tile
 
 _CUTE = re.compile(r"\s*(?:\(|_?[0-9]|(?:Swizzle|Sw|S)\s*<)")
 _TRITON = re.compile(r"\s*(?:#\w+\s*=\s*)?#(?:ttg|triton_gpu)\.|\s*-\s*(?:register|offset|lane|warp|block)\b")
+_BASIS = re.compile(r"_?(\d+)@(\d+)")
+"""A stride of CuTe that counts in a dimension: 2@1 is two elements of the second."""
+
+_OFFSET = re.compile(r"\s*ArithTuple\([^)]*\)\s*o\s*")
 _LAST_PASS = "tirx-pick-layouts"
 
 
@@ -58,6 +63,24 @@ def read_tiles(text: str, shape: Sequence[int] | None = None, dtype: str = "f16"
         found = resolve(layout, (1,) if shape is None else shape)
         own = found.extents or (1,)
     return [Tile(str(found), found, tuple(own if shape is None else shape), dtype, group="Given")]
+
+
+def read_thread_value(text: str, shape: Sequence[int], dtype: str = "f16") -> Tile:
+    """
+    The tile that a thread-value layout of CuTe spreads over lanes and registers.
+
+    Its indices count the elements of `shape` with the first dimension fastest, or name dimensions as in `2@1`, which
+    is how CUTLASS prints atoms. Raises LayoutError.
+    """
+
+    def index(stride: re.Match[str]) -> str:
+        if int(stride[2]) >= len(shape):
+            raise LayoutError(f"expected a dimension below {len(shape)}, found '{stride[0]}'")
+        return str(int(stride[1]) * prod(shape[: int(stride[2])]))
+
+    plain = _BASIS.sub(index, _OFFSET.sub("", text, count=1))
+    layout = TileLayout.from_thread_value(plain, tuple(shape))
+    return Tile(str(layout), layout, tuple(shape), dtype, group="Given")
 
 
 class TileCollector:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,28 @@ def test_program_with_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str
     error = capsys.readouterr().err
     assert error.startswith(f"{path}:2:") and "\n  %t = tirx.alloc" in error
     assert not (tmp_path / "x.html").exists()
+
+
+def test_program_that_does_not_compile_to_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page shows what was decided, and the error."""
+    path = tmp_path / "large.mlir"
+    path.write_text(
+        """tirx.kernel @k(%x: memref<512x512xf32>) target("sm_80") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<512x512xf32> -> !tirx.tile<512x512xf32, global>
+  %s = tirx.alloc : !tirx.tile<512x512xf32, shared>
+  tirx.copy %g, %s : !tirx.tile<512x512xf32, global>, !tirx.tile<512x512xf32, shared>
+  tirx.return
+}
+"""
+    )
+    assert main([str(path), "-o", str(tmp_path / "x.html")]) == 0
+    error = capsys.readouterr().err
+    assert error.startswith(f"{path}:4:8: error: expected at most 166912 bytes of shared memory")
+    data = (tmp_path / "x.html").read_text(encoding="utf-8").partition('id="data">')[2].partition("</script>")[0]
+    (program,) = json.loads(data)["programs"]
+    assert program["error"] == error.rstrip("\n")
+    assert [tile["what"] for tile in program["kernels"][0]["tiles"]] == ["%s: 512x512 f32, shared"]
 
 
 def test_an_empty_name_is_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: _Capture):
