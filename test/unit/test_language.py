@@ -19,6 +19,7 @@ from xdsl.irdl import IRDLOperation
 
 import tirx
 from tirx.dialects.tirx import TIRX, MemorySpace
+from tirx.layout import element_type
 
 _PAGE = Path(__file__).parents[2] / "docs" / "language.md"
 _TEXT = _PAGE.read_text()
@@ -28,6 +29,7 @@ _PROGRAMS = {found["text"].split("tirx.kernel @")[1].split("(")[0]: found for fo
 _TYPES: dict[str, Any] = {
     "f16": np.float16,
     "f32": np.float32,
+    "tf32": np.float32,
     "si8": np.int8,
     "i32": np.int32,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn,
@@ -92,6 +94,18 @@ def test_every_operation_is_on_the_page(op: type[IRDLOperation]) -> None:
     for name in {*definition.properties, *optional} - _NO_CLAUSES:
         clause = _CLAUSES.get(name, name)
         assert re.search(rf"`[^`\n]*\b{clause}\b[^`\n]*`", _TEXT), f"{op.name} {clause}"
+
+
+def test_every_element_type_is_in_a_program() -> None:
+    """Each floating-point type that the page names, and the integers that maps compute with."""
+    sentence = re.search(r"^Element types are (.*?), and integers", _TEXT, re.MULTILINE | re.DOTALL)
+    assert sentence is not None
+    named = sentence[1].replace("`", " ").replace(",", " ").split()
+    assert all(element_type(name).bits for name in named)
+    assert len(named) == 11
+    programs = "\n".join(found["text"] for found in _PROGRAMS.values())
+    for name in (*named, "i8", "i16", "i32", "i64"):
+        assert re.search(rf"(x|: |to ){name}\b", programs), name
 
 
 def test_every_memory_and_attribute_of_layouts_is_on_the_page() -> None:
