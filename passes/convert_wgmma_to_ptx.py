@@ -17,7 +17,7 @@ from tirx.dialects.tirx import PendingType, TileType
 from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.emit.register_values import register_format, registers_of, tile_of
 from tirx.passes.emit.rules import Rules
-from tirx.rules import StageError
+from tirx.rules import RegisterLayoutError, StageError
 
 _RULES = Rules()
 
@@ -36,7 +36,12 @@ def _part(emit: Emitter, tile: SSAValue, first: IntegerAttr | None, count: int) 
     """`count` registers of a tile from element `first` on axis m on."""
     packed = register_format(TileType.of(tile)).packed
     start = 0 if first is None else first.value.data // packed
-    return registers_of(emit, tile)[start : start + count]
+    registers = registers_of(emit, tile)[start : start + count]
+    if start < 0 or len(registers) < count:
+        raise RegisterLayoutError(
+            emit.location, f"expected {count} registers from element {start * packed} on in {tile.type}, found fewer"
+        )
+    return registers
 
 
 @_RULES.of(wgmma.UninitializedOp)

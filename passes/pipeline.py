@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from xdsl.passes import PassPipeline
 from xdsl.transforms import get_all_passes as get_xdsl_passes
+from xdsl.utils.exceptions import ArgSpecParseError
 
 from tirx.hw.targets import Target
 from tirx.passes.registry import get_all_passes
@@ -115,6 +116,9 @@ def _parsed(options: str) -> dict[str, str]:
 
 @lru_cache
 def lower_to_ptx_passes(target: str | None = None, options: str = "") -> PassPipeline:
-    """The same pipeline, ready to `apply(ctx, module)` inside another compiler."""
+    """The same pipeline, ready to `apply(ctx, module)` inside another compiler. Raises ValueError for other options."""
     spec = ",".join(lower_to_ptx_pipeline(target, options))
-    return PassPipeline.parse_spec(get_xdsl_passes() | get_all_passes(), spec)
+    try:
+        return PassPipeline.parse_spec(get_xdsl_passes() | get_all_passes(), spec)
+    except ArgSpecParseError as error:  # is no Exception
+        raise ValueError(f"expected each of the options as name=value, found '{options[:80]}'") from error

@@ -43,7 +43,7 @@ from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, plan_tma
 from tirx.passes.plan.memory import MBARRIER_BYTES
 from tirx.passes.plan.product import ILLEGAL, target_of
-from tirx.rules import StageError
+from tirx.rules import StageError, WrittenChoiceError
 
 
 def _writes(op: Operation, array: SSAValue) -> bool:
@@ -88,6 +88,15 @@ class _Expansion:
         """Expands them."""
         for copy in self._copies:
             emit = Emitter.before(copy)
+            stores = _engine(copy) not in (Engine.TMA, Engine.CP_ASYNC)
+            ends = copy.source_type.memory, copy.destination_type.memory
+            wanted = MemorySpace.GLOBAL, MemorySpace.SHARED
+            if ends != (wanted[::-1] if stores else wanted):
+                raise WrittenChoiceError(
+                    copy,
+                    f"expected engine {_engine(copy)} on a copy from {wanted[stores].place} to "
+                    f"{wanted[not stores].place}, found one from {ends[0].place} to {ends[1].place}",
+                )
             match _engine(copy):
                 case Engine.TMA:
                     self._load(emit, copy, kernel)

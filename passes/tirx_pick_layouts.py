@@ -71,6 +71,7 @@ from tirx.passes.plan.tensor_tiles import common_fragment
 from tirx.passes.plan.wgmma_product import check, register_layouts
 from tirx.rules import (
     ForeignOperationError,
+    KernelArgumentError,
     LayoutChoiceError,
     RegisterLayoutError,
     StageError,
@@ -121,6 +122,11 @@ class _Picker:
         self.fragments: set[RegisterClass] = set()  # those that got the fragments of a product
 
     def run(self) -> None:
+        for argument in self.kernel.body.block.args:
+            if isinstance(argument.type, TileType):
+                raise KernelArgumentError(
+                    self.kernel, f"expected memrefs and numbers as arguments of a kernel, found {argument.type}"
+                )
         ops = list(self.kernel.walk())
         for op in ops:
             if isinstance(op, ViewOp):

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from tirx.diagnostics import LocatedError, remark
+from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx import (
     AllocOp,
     BroadcastOp,
@@ -23,6 +24,7 @@ from tirx.dialects.tirx import (
     MmaOp,
     ReduceOp,
     ReshapeOp,
+    RolesOp,
     StoreOp,
     SubviewOp,
     TileType,
@@ -147,6 +149,12 @@ def _resolve(alloc: AllocOp) -> None:
     why = "no product adds to it" if not products else whys[0] if whys else None
     families = dict.fromkeys(_family(mma, why) for mma in products)
     _place(alloc.result, MemorySpace.TENSOR if why is None else MemorySpace.REGISTER)
+    for around in dict.fromkeys(parent for op, _ in views_in_use(alloc.result) for parent in ancestors(op)):
+        if isinstance(around, RolesOp):
+            try:
+                around.verify_()  # tiles in registers do not cross roles
+            except InvalidOperation as e:
+                raise LocatedError(alloc, f"{e} (not in tensor memory: {why})") from e
     for mma in products:
         try:
             mma.verify_()  # clauses that accumulators in registers do not have

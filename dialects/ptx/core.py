@@ -51,7 +51,14 @@ from tirx.dialects.ptx.base import (
     memory_type,
     width,
 )
-from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT, PARAM_LIMIT, EntryParam, EntryParamAttr, check_identifier
+from tirx.dialects.ptx.parameters import (
+    ALIGNMENT_LIMIT,
+    PARAM_LIMIT,
+    EntryParam,
+    EntryParamAttr,
+    check_identifier,
+    parameter_bytes,
+)
 from tirx.dialects.traits import Isolated
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import EntryError, InstructionFormError, InvalidOperation
@@ -146,7 +153,7 @@ class EntryOp(QuickWalk, IRDLOperation):
         for name in names:
             if names.count(name) > 1:
                 raise EntryError(f"expected parameter names to differ, found '{name}' twice")
-        if (size := sum(p.data.size for p in self.params)) > PARAM_LIMIT:
+        if (size := parameter_bytes([p.data for p in self.params])) > PARAM_LIMIT:
             raise EntryError(f"expected at most {PARAM_LIMIT} bytes of parameters, found {size}")
         for what, extents in (("reqntid", self.reqntid), ("cluster", self.cluster)):
             if extents is not None and not (1 <= len(extents) <= 3 and all(n.data > 0 for n in extents)):

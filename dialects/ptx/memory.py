@@ -23,7 +23,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import Value, irdl_op_definition
-from tirx.dialects.nesting import enclosing
+from tirx.dialects.nesting import ancestors, enclosing
 from tirx.dialects.ptx.base import (
     Names,
     PTXInstruction,
@@ -77,6 +77,8 @@ class LdParamOp(PureInstruction):
     def verify_(self) -> None:
         entry = enclosing(self, EntryOp)
         if entry is None:
+            if any(around.name == "tirx.kernel" for around in ancestors(self)):
+                raise ParameterError("expected a parameter of a ptx.entry, found one in a kernel, which has arguments")
             return
         name = self.param.data
         declared = _declared(entry, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Data
@@ -94,6 +95,17 @@ class EntryParam:
             )
         if self.align is not None and not self.pointer and self.count is None:
             raise ParameterError(f"expected an alignment only on pointers and arrays, parameter '{self.name}'")
+
+
+def parameter_bytes(parameters: Sequence[EntryParam]) -> int:
+    """The bytes that the parameters of an entry take, with the gaps that their alignments leave."""
+    size = 0
+    for each in parameters:
+        own = PARAM_TYPES[each.type]
+        # `align` of a pointer is that of what it points to.
+        alignment = own if each.pointer or each.align is None else max(own, each.align)
+        size = -(-size // alignment) * alignment + each.size
+    return size
 
 
 @irdl_attr_definition

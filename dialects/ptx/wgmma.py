@@ -11,7 +11,7 @@ import abc
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i1, i32, i64
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, f32, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -215,6 +215,8 @@ class WgmmaMmaAsyncOp(WgmmaOp):
             types = set(self.d.types)
             if len(types) != 1 or not self.d:
                 raise InstructionFormError(f"expected results of one type, found ({', '.join(map(str, self.d.types))})")
+            if types - {f32, i32}:
+                raise InstructionFormError(f"expected results of f32 or i32, found {self.d.types[0]}")
             if self.c and self.c.types != self.d.types:
                 raise InstructionFormError(
                     f"expected c to be {len(self.d)} registers {self.d.types[0]} as the results, found "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I32, IntegerAttr
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import I32, IntAttr, IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     ParsePropInAttrDict,
@@ -121,5 +122,10 @@ class TileOp(DirectOperation):
         type_ = expect_tile(self.result, MemorySpace.TENSOR, "a tile")
         first = self.column.value.data
         last = first + last_column(type_)
+        match self.base.owner:
+            case arith.ConstantOp(value=IntegerAttr(value=IntAttr(data=base))):
+                first, last = first + (base & 0xFFFF), last + (base & 0xFFFF)  # lanes are above
+            case _:
+                pass
         if first < 0 or last >= COLUMNS:
             raise PlaceError(f"expected columns 0 to {COLUMNS - 1} of tensor memory, found {first} to {last}")

@@ -18,7 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, NoTerminator, RecursiveMemoryEffect
+from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect, NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition, unit
@@ -80,7 +80,7 @@ class RoleOp(QuickWalk, IRDLOperation, OnThreads):
     unit = opt_prop_def(UnitAttr)
     body = region_def("single_block")
 
-    traits = lazy_traits_def(lambda: (HasParent(RolesOp), RecursiveMemoryEffect(), NoTerminator()))
+    traits = lazy_traits_def(lambda: (HasParent(RolesOp), MemoryReadEffect(), MemoryWriteEffect(), NoTerminator()))
 
     def __init__(self, name: str, warps: int, body: Region, registers: int | None = None, unit: Unit | None = None):
         if not body.blocks:

@@ -95,6 +95,10 @@ class Parameters:
         memref = self._kernel.body.block.args[argument]
         type_ = memref.type
         if isa(type_, MemRefType) and (known := type_.get_shape()[dimension]) >= 0:
+            if known >= 1 << 31:
+                raise KernelArgumentError(
+                    self._kernel, f"expected sizes below 2^31 in a view with bounds, found {type_}"
+                )
             return self._start.constant(known, i32)
         hint = f"{memref.name_hint or f'arg{argument}'}_size{dimension}"
         return self._start(arith.IndexCastOp(self.launch_value(Call("size", (argument, dimension)), hint), i32)).result

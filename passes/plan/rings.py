@@ -233,6 +233,9 @@ class RingsPlan:
         self.model = model
         self.happens = activity(model)
         self.owners = owners(self.kernel)
+        if (threads := self.kernel.num_threads) % WARP_SIZE:
+            problem = f"expected whole warps of {WARP_SIZE} threads for rings, found {threads} threads"
+            raise RingLoweringError(self.kernel, problem)
         for owner in self.owners:
             self._check_pairs(owner)
         self.rings = {}

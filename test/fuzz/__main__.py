@@ -17,9 +17,11 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 _HERE = Path(__file__).resolve().parent
@@ -106,10 +108,11 @@ class _Job:
         late = time.time() > self.end - _SLACK
         return late or self.left < 0.5 or (self.flags.count is not None and self.next >= self.flags.count)
 
-    def run(self) -> None:
-        """Starts one process after the other until time or count are reached."""
+    def run(self) -> Iterator[None]:
+        """Starts one process after the other until time or count are reached; yields behind each."""
         while not self.is_done:
             self._run_process()
+            yield
 
     def _run_process(self) -> None:
         count = None if self.flags.count is None else self.flags.count - self.next
@@ -128,11 +131,6 @@ class _Job:
         self.findings.update(found["findings"])
 
 
-def _run_slot(jobs: list[_Job]) -> None:
-    for job in jobs:
-        job.run()
-
-
 def _summary(jobs: list[_Job]) -> dict[str, Any]:
     outcomes = sum((job.outcomes for job in jobs), Counter[str]())
     return {
@@ -142,6 +140,10 @@ def _summary(jobs: list[_Job]) -> dict[str, Any]:
         "seeds": {job.seed: job.next for job in jobs},
         "findings": {path: finding for job in jobs for path, finding in job.findings.items()},
     }
+
+
+def _summaries(names: list[str], slots: list[list[_Job]]) -> dict[str, dict[str, Any]]:
+    return {name: _summary([job for jobs in slots for job in jobs if job.name == name]) for name in names}
 
 
 def main() -> int:
@@ -173,17 +175,25 @@ def main() -> int:
         ]
         for slot in range(flags.jobs)
     ]
+    lock = Lock()
+
+    def run_slot(jobs: list[_Job]) -> None:
+        for job in jobs:
+            for _ in job.run():
+                with lock:
+                    found.update(_summaries(names, slots))
+                    if flags.json is not None:
+                        flags.json.write_text(json.dumps(found, indent=1))
+
+    found = _summaries(names, slots)
     with ThreadPoolExecutor(flags.jobs) as pool:
-        list(pool.map(_run_slot, slots))
-    found = {name: _summary([job for jobs in slots for job in jobs if job.name == name]) for name in names}
+        list(pool.map(run_slot, slots))
     for name, each in found.items():
         print(f"{name:10} {each['inputs']:8} inputs in {each['seconds']:7.0f} s of CPU: {dict(each['outcomes'])}")
     findings = {path: finding for each in found.values() for path, finding in each["findings"].items()}
     print(f"{sum(each['inputs'] for each in found.values())} inputs, {len(findings)} causes of failures")
     for path, finding in findings.items():
         print(f"  {path}: {finding}")
-    if flags.json is not None:
-        flags.json.write_text(json.dumps(found, indent=1))
     return 1 if findings else 0
 
 

@@ -98,7 +98,8 @@ def arguments_of(kernel: KernelOp) -> list[Any]:
         if any(after < step * n for (step, n), (after, _) in pairwise(ordered)):
             raise Unsupported("elements of a memref that may share a place")
         memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)), dtype)
-        array = np.lib.stride_tricks.as_strided(memory, shape, [s * dtype.itemsize for s in steps])
+        words = memory.view(f"u{dtype.itemsize}")  # numpy does not know the types of ml_dtypes there
+        array = np.lib.stride_tricks.as_strided(words, shape, [s * dtype.itemsize for s in steps]).view(dtype)
         array[...] = rng.integers(0 if dtype.kind in "ub" else -2, 3, shape).astype(dtype)
         found.append(array)
     return found

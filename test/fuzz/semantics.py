@@ -313,7 +313,7 @@ class Interpreter:
         operands = [np.asarray(self.env[value]) for value in op.operands]
         with np.errstate(all="ignore"):
             result = function(op, *operands)
-        result = np.asarray(result).astype(dtype_of(op.results[0].type))[()]
+            result = np.asarray(result).astype(dtype_of(op.results[0].type))[()]
         if str(op.results[0].type) == "index" and (np.abs(result) >= _LARGEST_INDEX).any():
             raise Undefined("an index beyond 31 bits")
         return [result]

@@ -181,7 +181,7 @@ def _signed(instruction: Instruction) -> bool:
 def _binary(combine: Callable[[Integers, Integers], Integers]) -> _Rule:
     def rule(values: Values, instruction: Instruction, index: int) -> Integers | None:
         found = values.operands(instruction, _width(instruction))
-        return None if found is None else combine(found[0], found[1])
+        return None if found is None or len(found) < 2 else combine(found[0], found[1])
 
     return rule
 

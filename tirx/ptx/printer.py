@@ -22,7 +22,7 @@ from tirx.dialects.ptx.base import (
     register_class,
 )
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp, entries
-from tirx.dialects.ptx.parameters import LARGE_PARAM_VERSION, SMALL_PARAM_LIMIT
+from tirx.dialects.ptx.parameters import LARGE_PARAM_VERSION, SMALL_PARAM_LIMIT, parameter_bytes
 from tirx.dialects.tirx import kernels
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import PtxVersion, Target, format_version
@@ -93,6 +93,15 @@ def _entries(module: ModuleOp) -> list[EntryOp]:
                 f"expected names of entries to differ in all of the module, found @{entry.sym_name.data} again",
                 [Note("the other one", nearest_location(other))],
             )
+    for entry in found.values():
+        for parameter in entry.params:
+            other = found.get(parameter.data.name, entry)
+            if other is not entry:  # ptxas 13 ends without a message where the parameter is read
+                raise PtxModuleError(
+                    entry,
+                    f"expected parameters of other names than the entries of the module, found '{parameter.data.name}'",
+                    [Note("the entry", nearest_location(other))],
+                )
     return list(found.values())
 
 
@@ -121,7 +130,7 @@ def _required_version(entry: EntryOp, target: Target) -> PtxVersion:
     version = target.min_ptx
     if entry.cluster is not None:
         version = max(version, _feature_version(entry, "cluster", target))
-    if sum(parameter.data.size for parameter in entry.params) > SMALL_PARAM_LIMIT:
+    if parameter_bytes([parameter.data for parameter in entry.params]) > SMALL_PARAM_LIMIT:
         version = max(version, LARGE_PARAM_VERSION)
     for op in entry.walk():
         if isinstance(op, PTXInstruction):

@@ -115,6 +115,13 @@ def restrided(array: npt.NDArray[Any], shape: Sequence[int], strides: Sequence[i
     return np.lib.stride_tricks.as_strided(words, shape, strides).view(array.dtype)
 
 
+def storage_of(name: str, element: str) -> Storage:
+    """How arrays hold elements of a type. Raises ArgumentError for a type that they do not hold."""
+    if (storage := STORAGE.get(element)) is None:
+        raise ArgumentError(f"argument '{name}': expected elements of {', '.join(STORAGE)}, found {element!r}")
+    return storage
+
+
 def check_array(argument: PointerArgument, view: ArrayView) -> None:
     """Raises ArgumentError unless the kernel may be given this array for `argument`."""
     where = f"argument '{argument.name}'"
@@ -124,7 +131,7 @@ def check_array(argument: PointerArgument, view: ArrayView) -> None:
         raise ArgumentError(f"{where}: expected strides of 0 or more, found {view.strides}")
     if argument.element is None or argument.shape is None or argument.strides is None:
         return
-    storage = STORAGE[argument.element]
+    storage = storage_of(argument.name, argument.element)
     if view.dtype not in storage.dtypes:
         raise ArgumentError(
             f"{where}: expected dtype {' or '.join(storage.dtypes)} for elements of type {argument.element}, "

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tirx.dialects.formula import LaunchSizes
-from tirx.runtime.arrays import STORAGE, ArgumentError, ArrayView, check_array
+from tirx.runtime.arrays import ArgumentError, ArrayView, check_array, storage_of
 from tirx.runtime.launch import Argument, Extents, Launch, PointerArgument, Precondition, ScalarArgument
 
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 """Most blocks along x, y and z (CUDA C++ Programming Guide, "Compute Capabilities")."""
 
 _FLOATS = {"f32": "<f", "f64": "<d"}
+_INTEGERS = {f"{kind}{8 * size}": size for kind in "usb" for size in (1, 2, 4, 8)}
+"""The bytes of integers, by their PTX types."""
 
 Number = int | float
 Value = ArrayView | Number
@@ -80,7 +82,11 @@ def scalar_bytes(name: str, type_: str, value: Number) -> bytes:
         except OverflowError:
             packed = struct.pack(form, math.copysign(math.inf, value))
         return packed
-    size = int(type_[1:]) // 8
+    if type_ not in _INTEGERS:
+        raise ArgumentError(
+            f"argument '{name}': expected a type of {', '.join((*_INTEGERS, *_FLOATS))}, found {type_!r}"
+        )
+    size = _INTEGERS[type_]
     if isinstance(value, float) or not -(1 << (8 * size - 1)) <= value < 1 << 8 * size:
         raise ArgumentError(f"argument '{name}': expected an integer of {8 * size} bits, found {value!r}")
     return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
@@ -91,7 +97,7 @@ def _elements(argument: Argument, value: Value | None) -> tuple[Sequence[int], S
     if not isinstance(value, ArrayView):
         return (), ()
     element = argument.element if isinstance(argument, PointerArgument) else None
-    bits = 8 * value.itemsize if element is None else STORAGE[element].bits
+    bits = 8 * value.itemsize if element is None else storage_of(argument.name, element).bits
     if bits >= 8 or not value.shape:
         return value.shape, value.strides
     shape = (*value.shape[:-1], value.shape[-1] * 8 // bits)

@@ -20,7 +20,7 @@ from tirx.rules import TextError
 from tirx.text.source import file_location
 from tirx.text.suggestions import did_you_mean
 
-_BAD_VALUES = (VerifyException, ValueError, OverflowError, NotImplementedError)
+_BAD_VALUES = (VerifyException, ValueError, OverflowError, NotImplementedError, AssertionError)
 """What constructors and parsing hooks raise for a value that the text spells but that does not exist."""
 
 _MAX_INTEGER_BITS = 2**24 - 1

@@ -116,6 +116,14 @@ def _verify_operation(op: Operation, dominance: Dominance) -> None:
         _verify_structure(op)
     except VerifyException as error:
         raise invalid(op, error) from error
+    except NotImplementedError as error:  # of the message: xDSL prints no numbers of f80 and f128
+        raise invalid(
+            op, DefinitionError("expected attributes that have a text, found a number of f80 or f128")
+        ) from error
+    except Exception as error:
+        if type(error) is not Exception:  # which verifiers of xDSL raise for what they call an error
+            raise
+        raise invalid(op, DefinitionError(str(error))) from error
     _verify_operands(op, dominance)
 
 

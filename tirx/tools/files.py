@@ -21,6 +21,8 @@ def read_input(path: str) -> bytes:
         return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise FileError(f"cannot read '{path}': {error.strerror}") from error
+    except ValueError as error:  # a null character
+        raise FileError(f"cannot read {path!r}: {error}") from error
 
 
 def write_output(path: str, text: str) -> None:
@@ -40,6 +42,8 @@ def write_output(path: str, text: str) -> None:
 
 def check_place(path: str) -> None:
     """Raises FileError if the file `path` cannot be written as there is no directory for it, or it is one."""
+    if "\0" in path:
+        raise FileError(f"cannot write {path!r}: embedded null byte")
     place = Path(path).resolve()
     if place.is_dir():
         raise FileError(f"cannot write '{path}': Is a directory")
@@ -58,6 +62,8 @@ def write_file(path: str, data: bytes) -> None:
 
     A reader of the file sees either its old content or all of the new one, never a part.
     """
+    if "\0" in path:
+        raise FileError(f"cannot write {path!r}: embedded null byte")
     try:
         target = Path(path).resolve()
         if target.exists() and not target.is_file():

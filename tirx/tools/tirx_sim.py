@@ -288,8 +288,18 @@ def _read_array(path: str) -> _Array:
     if not data.startswith(np.lib.format.MAGIC_PREFIX):
         raise FileError(f"cannot read '{path}': it is not a .npy file")
     try:
-        array: _Array = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, SyntaxError, TokenError, RecursionError, MemoryError) as error:
+        with np.errstate(all="ignore"):  # of the product of sizes that are no sizes
+            array: _Array = np.load(io.BytesIO(data), allow_pickle=False)
+    except (
+        ValueError,
+        EOFError,
+        SyntaxError,
+        TokenError,
+        RecursionError,
+        MemoryError,
+        OverflowError,
+        Warning,
+    ) as error:
         raise FileError(f"cannot read '{path}': it is not a .npy file of numbers") from error
     return np.array(array, order="C", ndmin=1)
 

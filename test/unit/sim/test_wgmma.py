@@ -104,6 +104,11 @@ def test_widths_and_signs(n: int, accumulate: bool) -> None:
         ("wgmma.fence.sync.aligned;", "", "but no wgmma.fence follows"),
         ("wgmma.mma_async", "mov.b32 %c3, 0; wgmma.mma_async", "register %c3 is accessed by wgmma.mma_async"),
         ("wgmma.mma_async", "add.u32 %w, %w, %c3; wgmma.mma_async", "register %c3 is accessed by wgmma.mma_async"),
+        (
+            "wgmma.wait_group.sync.aligned 0;",
+            "mov.b32 %c3, 0;",
+            "register %c3 is written while a wgmma.mma_async",
+        ),
         (".m64n16k16.", ".m64n20k16.", "expected N from 8 to 256 in steps of 8"),
         (", %q, 1, 1, 0, 0;", ", %q, 2, 1, 0, 0;", "expected 1 or -1"),
     ],

@@ -130,7 +130,10 @@ class Cursor(TokenStream):
             if self.text == "]":
                 unbounded = True
             else:
-                count *= self.integer("an array bound")
+                bound = self.integer("an array bound")
+                if bound < 0:
+                    raise SimError(f"expected an array bound of 0 or more, found {bound}", self.line)
+                count *= bound
             self.expect("]")
         initializer: tuple[Initializer, ...] = ()
         if self.accept("=") and self.text == "{" and self.peek().text in _SAMPLER_FIELDS:

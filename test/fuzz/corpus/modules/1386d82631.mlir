@@ -1,0 +1,3 @@
+// RUN: tirx-opt--tirx-allocate-memory --tirx-allocate-memory --tirx-insert-barriers
+!g=!tirx.tile<16x64xf16,global,#tirx.tile_layout<S[(16,64)]>>!s=!tirx.tile<16x64xf16,shared,#tirx.compose_layout<#tirx.swizzle_layout<3,3,3>,#tirx.tile_layout<S[(16,64):(64,1000000000000000000000000000000)]>>>tirx.kernel@escaping(%m:memref<16x64xf16>)target("sm_100a")threads(128){%c0=arith.constant 0:index%x=tirx.view%m[%c0,%c0]:memref<16x64xf16>->!g%d=tirx.alloc:!s
+  tirx.return}

@@ -1,0 +1,2 @@
+// RUN: tirx-opt--lower-to-ptx
+#fragment=#tirx.tile_layout<S[(4,2,8,4,4,2):(1,2,4@laneid,4,1,1)]>#d=#tirx.tile_layout<S[(4,2,8,2,4,2):(1@warpid,2,4@laneid,4,1@laneid,1)]>!fragment=!tirx.tile<64x32xf16,register,#fragment>!d=!tirx.tile<64x16xf16,register,#d>func.func@parts(%b:i64,%d:!d,%r:!fragment){%1=wgmma.mma_async"f16""f16"n 8%d at 4,%r a_at 24,%b:!d,!fragment ->!tirx.pending<!d>func.return}

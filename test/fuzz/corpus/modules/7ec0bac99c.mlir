@@ -1,0 +1,2 @@
+// RUN: tirx-opt--lower-to-ptx="target=sm_90a"
+ptx.entry@right(a:u64,map:b8[128]align 65536)target("sm_90")reqntid(128){ptx.shared_alloc@tile bytes 2048align 128ptx.param_address@map%0=ptx.constant 0ptx.ret}

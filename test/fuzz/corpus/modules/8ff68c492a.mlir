@@ -1,0 +1,3 @@
+// RUN: tirx-opt--lower-to-ptx
+!s=!tirx.tile<64x64xf16,shared,#tirx.tile_layout<S[(64,64):(64,1)]>>!g=!tirx.tile<64x64xf16,global>tirx.kernel@alone(%b:memref<64x4096xf16>,%n:index)target("sm_90a")threads(3){%c0=arith.constant 0:index%ring=tirx.ring slots(4)stations(fill,use):!tirx.ring<!s>tirx.for@k%k=0to%n{%gb=tirx.view%b[%c0,%k]:memref<64x4096xf16>->!g%filled=tirx.acquire%ring at(fill)tirx.async_copy%gb,%filled engine(tma):!g,!s
+    tirx.release%ring at(fill)after(tma)tirx.acquire%ring at(use)tirx.release%ring at(use)}tirx.return}

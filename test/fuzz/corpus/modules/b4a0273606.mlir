@@ -1,0 +1,2 @@
+// RUN: tirx-opt--tirx-expand-async-copies --convert-tcgen05-to-ptx --tirx-check-synchronization --tirx-load-operands
+#s=#tirx.tile_layout<S[(128,32):(32,1)]>tirx.kernel@wrong_engine(%x:memref<128x32xf32>)target("sm_100a")threads(128){%c0=arith.constant 0:index%g=tirx.view%x[%c0,%c0]:memref<128x32xf32>->!tirx.tile<128x32xf32,global,#s>%s=tirx.alloc:!tirx.tile<128x32xf32,shared,#s>tirx.copy%g,%s engine tma_store:!tirx.tile<128x32xf32,global,#s>,!tirx.tile<128x32xf32,shared,#s>tirx.return}

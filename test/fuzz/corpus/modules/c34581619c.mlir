@@ -1,0 +1,2 @@
+// RUN: tirx-opt--lower-to-ptx="target=sm_90a"
+tirx.kernel@k(%x:!tirx.tile<8x8xf32,accumulator>)threads(32){tirx.map ins(%x:!tirx.tile<8x8xf32,accumulator>){^bb0(%a:f32):tirx.yield%a:f32}->!tirx.tile<8x8xf32,register>tirx.return}

@@ -1,0 +1,2 @@
+// RUN: tirx-opt--canonicalize
+#s=#tirx.tile_layout<S[(128,32):(32,1)]>tirx.kernel@in_a_role(%x:memref<128x32xf32>)target("sm_90")threads(256){%c0=arith.constant 0:index%g=tirx.view%x[%c0,%c0]:memref<128x32xf32>->!tirx.tile<128x32xf32,global>%s=tirx.alloc:!tirx.tile<128x32xf32,shared,#s>tirx.roles{tirx.role@load warps(4){tirx.copy%g,%s:!tirx.tile<128x32xf32,global>,!tirx.tile<128x32xf32,shared,#s>}tirx.role@rest warps(4){}}tirx.return}

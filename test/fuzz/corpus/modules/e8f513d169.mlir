@@ -1,0 +1,2 @@
+// RUN: tirx-opt--lower-to-ptx
+tirx.kernel@k()threads(64){%t=tirx.alloc:!tirx.tile<8x64xf16,accumulator>tirx.roles{tirx.role@a warps(1){"test.op"(%t):(!tirx.tile<8x64xf16,accumulator>)->()}tirx.role@b warps(1){}}tirx.return}

@@ -1,0 +1,2 @@
+// pipeline:pipeline=off
+!tile=!tirx.tile<64x64xf32,shared,#tirx.compose_layout<#tirx.swizzle_layout<3,2,2>,#tirx.tile_layout<S[(64,2,32):(32,2048,18446744073709551616)]>>>tirx.kernel@atoms(%a:memref<256x512xf32>)target("sm_90a")threads(128)memory(shared=16384,alignment=1024){%c0=arith.constant 0:index%s=tirx.alloc:!tile%g=tirx.view%a[%c0,%c0]:memref<256x512xf32>->!tirx.tile<64x64xf32,global>tirx.return}

@@ -1,0 +1,2 @@
+// pipeline: 
+"tirx.kernel"()<{sym_name=128:f80}>({"tirx.return"():()->()}):()->()
