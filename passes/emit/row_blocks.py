@@ -20,13 +20,14 @@ ROWS = 2 * LANES
 
 def has_two_blocks(product: Product) -> bool:
     """
-    True for a product of 256 rows by one block, of operands in shared memory.
+    True for a product of 256 rows by one block, not by a pair, of operands in shared memory.
 
     Scale factors and sparsity metadata, whose rows are those of A, are for accumulators of 128 rows.
     """
     plain = product.scale_a is None and product.metadata is None and not product.is_weight_stationary
     rows = product.accumulator.dims[0] if len(product.accumulator.dims) == 2 else 0
-    return plain and not product.pair and rows == ROWS and product.a.memory is MemorySpace.SHARED
+    by_pair = product.pair or (product.of_pairs and not product.per_cta)
+    return plain and not by_pair and rows == ROWS and product.a.memory is MemorySpace.SHARED
 
 
 def block_of(product: Product) -> Product:
