@@ -216,12 +216,11 @@ class _Tiling:
         written = {output: step.op for step in steps for output in step.outputs}
         known = set[SSAValue](self.function.body.block.args)
         for step in steps:
-            if len(step.parallel) not in (1, 2, 3) or len(step.parallel) != self.batch + self.rank:
-                raise LinalgError(
-                    step.op,
-                    f"expected one to three parallel dimensions, the same number in all operations of @"
-                    f"{self.function.sym_name.data}, found {len(step.parallel)}",
-                )
+            count, first = len(step.parallel), len(steps[0].parallel)
+            if count not in (1, 2, 3) or count != first:
+                wanted = "one to three" if count == first else str(first)
+                like = "" if count == first else ", as the first operation of the function has"
+                raise LinalgError(step.op, f"expected {wanted} parallel dimensions{like}, found {count}")
             if len(step.reduction) > 1:
                 raise LinalgError(step.op, f"expected at most one reduction dimension, found {len(step.reduction)}")
             for number, (operand, dims) in enumerate(zip(step.operands, step.dims, strict=True)):

@@ -350,7 +350,7 @@ func.func @g(%a: memref<64xf32>, %b: memref<64xf32>) attributes {my.note = 1 : i
 
 
 _COPY = '"memref.copy"(%a, %b) : (memref<64x64xf32>, memref<64x64xf32>) -> ()'
-_ARGUMENTS = "%a: memref<64x64xf32>, %b: memref<64x64xf32>, %v: memref<64xf32>"
+_ARGUMENTS = "%a: memref<64x64xf32>, %b: memref<64x64xf32>, %v: memref<64xf32>, %number: f32"
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,12 @@ _ARGUMENTS = "%a: memref<64x64xf32>, %b: memref<64x64xf32>, %v: memref<64xf32>"
         ),
         (
             f'{_COPY}\n  "memref.copy"(%v, %v) : (memref<64xf32>, memref<64xf32>) -> ()',
-            "expected one to three parallel dimensions, the same number in all operations of @f, found 1",
+            "expected 2 parallel dimensions, as the first operation of the function has, found 1",
+        ),
+        (
+            """%t = memref.alloc() : memref<2x2x2x2xf32>
+  linalg.fill ins(%number : f32) outs(%t : memref<2x2x2x2xf32>)""",
+            "expected one to three parallel dimensions, found 4",
         ),
         (
             """linalg.generic {indexing_maps = [#nm, #id], iterator_types = ["parallel", "parallel"]}
