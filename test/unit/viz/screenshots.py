@@ -10,6 +10,7 @@ import json
 import struct
 import tempfile
 import zlib
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from tirx.tools.tirx_viz import main as tirx_viz
 from tirx.viz import page, presets
 from tirx.viz.browser import Browser
 
-IMAGES = Path(__file__).parents[3] / "docs" / "images"
+_ROOT = Path(__file__).parents[3]
+IMAGES = _ROOT / "docs" / "images"
 
 _ROWS = "S[(8, 64) : (64, 1)]"
 
@@ -165,11 +167,10 @@ def _paeth(left: NDArray[np.int64], up: NDArray[np.int64], corner: NDArray[np.in
 
 def main() -> None:
     """Draws all pictures."""
-    example = Path(__file__).parents[3] / "examples" / "tcgen05_gemm.mlir"
-    with tempfile.TemporaryDirectory() as directory, Browser((1400, 700)) as browser:
+    with chdir(_ROOT), tempfile.TemporaryDirectory() as directory, Browser((1400, 700)) as browser:
         plain, program = Path(directory) / "page.html", Path(directory) / "program.html"
         plain.write_text(page(), encoding="utf-8")
-        assert tirx_viz([str(example), "-o", str(program)]) == 0
+        assert tirx_viz(["examples/tcgen05_gemm.mlir", "-o", str(program)]) == 0
         for path, scenes in ((plain, SCENES), (program, {"viz-program": PROGRAM})):
             browser.open(path.as_uri())
             for name, scene in scenes.items():

@@ -189,6 +189,7 @@ def _expected(layout: TileLayout, shape: tuple[int, int], place: dict[str, int])
     return [tuple(int(x) for x in np.unravel_index(flat, shape)) for flat in flats]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("n", [8, 40, 256])
 def test_wgmma_fragments(shown: Page, n: int) -> None:
     """D of every N is the fragment of 8 columns, repeated."""

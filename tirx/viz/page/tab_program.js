@@ -17,7 +17,7 @@ export function programTab(app) {
   const source = h("div", { class: "source", id: "source" });
   const decisions = h("div", { class: "stack", id: "decisions" });
   const element = h("div", { class: "tab" }, h("div", { class: "inputs" }, field("kernel", kernel)), head, error,
-    h("div", { class: "two" }, h("section", { class: "panel" }, h("header", {}, h("h2", {}, "Program")), source), decisions));
+    h("div", { class: "two" }, h("section", { class: "panel sticky" }, h("header", {}, h("h2", {}, "Program")), source), decisions));
   let shown = "";
 
   const link = (title, change) => h("button", { type: "button", class: "link", onclick: () => app.change(change) }, title);
