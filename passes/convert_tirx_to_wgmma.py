@@ -8,7 +8,10 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects import wgmma
-from tirx.dialects.tirx import AsyncMmaOp, AwaitOp, MmaOp, Queue, WgmmaPlan, kernels, thread_set
+from tirx.dialects.ptx.core import REGISTER_LIMIT
+from tirx.dialects.tirx import AsyncMmaOp, AwaitOp, MmaOp, Queue, RoleOp, WgmmaPlan, kernels, thread_set
+from tirx.dialects.tirx.kernel import thread_owner
+from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.passes.analysis.wgmma_groups import groups_since
 from tirx.passes.emit.emitter import Emitter, constant_value
@@ -16,6 +19,9 @@ from tirx.passes.plan.product import Product
 from tirx.passes.plan.wgmma_product import instructions
 from tirx.rules import RegisterLayoutError, StageError
 from tirx.wgmma import MAX_PENDING, ROWS, WgmmaInstructions, WgmmaStep, accumulator_part
+
+_OTHER_REGISTERS = 8
+"""Registers that a thread needs at least beside accumulators, for addresses and descriptors."""
 
 
 class _Products:
@@ -89,6 +95,7 @@ def _lower(mma: MmaOp | AsyncMmaOp) -> None:
             mma,
             f"expected threads from a multiple of {WARPGROUP_THREADS} on for wgmma, found those from thread {first} on",
         )
+    _check_registers(mma)
     emit = Emitter.before(mma)
     value = _Products(emit, mma, instructions(Product.of(mma))).run()
     if isinstance(mma, MmaOp):
@@ -98,6 +105,21 @@ def _lower(mma: MmaOp | AsyncMmaOp) -> None:
     mma.result.replace_all_uses_with(value)
     mma.detach()
     mma.erase()
+
+
+def _check_registers(mma: MmaOp | AsyncMmaOp) -> None:
+    """Raises LocatedError for accumulators that registers cannot hold: those of wgmma are not spilled."""
+    if isinstance(thread_owner(mma), RoleOp):
+        return  # its registers are those of the role
+    threads = thread_set(mma).count
+    registers = mma.accumulator_type.num_elements * mma.accumulator_type.dtype.storage_bits // (32 * threads)
+    most = min(REGISTER_LIMIT, REGISTER_FILE // threads // 8 * 8)
+    if registers + _OTHER_REGISTERS > most:
+        raise RegisterLayoutError(
+            mma,
+            f"expected an accumulator of at most {most - _OTHER_REGISTERS} registers in each of {threads} threads, "
+            f"found {registers}",
+        )
 
 
 def _lower_await(op: AwaitOp) -> None:

@@ -117,6 +117,10 @@ def _op_text(op: Operation | None) -> str:
     return "no operation" if op is None else f"'{op.name}'"
 
 
+MOST_ROUNDS_AHEAD = 256
+"""The largest skew: rings are proved by walking through rounds, and no ring has so many slots."""
+
+
 @irdl_op_definition
 class AtOp(IRDLOperation):
     """
@@ -256,6 +260,8 @@ class ForOp(IRDLOperation):
             raise LoopError(f"expected 0 or more iterations, found {self.constant_trips.value.data}")
         if self.rounds_ahead < 0:
             raise LoopError(f"expected a skew of 0 or more, found {self.rounds_ahead}")
+        if self.rounds_ahead > MOST_ROUNDS_AHEAD:
+            raise LoopError(f"expected a skew of at most {MOST_ROUNDS_AHEAD}, found {self.rounds_ahead}")
         if not self.body.block.args or not isinstance(self.index.type, IndexType):
             raise LoopError(
                 f"expected a body with the iteration, an index, as its first argument, found "

@@ -21,6 +21,15 @@ tirx.kernel @k(%n: index, %x: i32) threads(32) {
 // -----
 
 tirx.kernel @k(%n: index, %x: i32) threads(32) {
+  // expected-error@+1 {{expected a skew of at most 256, found 257}}
+  tirx.for @k %k = 0 to %n skew(257) {
+  }
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @k(%n: index, %x: i32) threads(32) {
   // expected-error@+1 {{expected a skew of 0 or more, found -1}}
   tirx.for @k %k = 0 to %n skew(-1) {
   }
