@@ -232,6 +232,10 @@ def test_bits(shown: Page) -> None:
     assert "128B" in shown.text("#decoded")
     shown.press("#decoded [title='bit 62: swizzle']")
     assert shown.state["word"] == "0x0000404000010000"
+    shown.change(word="0x4000402000010000")
+    assert "SBO is 512 bytes, and one repeat of the pattern takes 1024" in shown.text("#decoded .problem")
+    shown.change(word="0x4000404000010000")
+    assert shown.run("document.querySelector('#decoded .problem')") is None
     shown.press("#decoded [title='bit 53: reserved']")
     assert "expected 0" in shown.text("#decoded .problem")
 

@@ -119,6 +119,10 @@ export function descriptorTab(app) {
     const wrong = family.reserved.filter((bits) => extract(word, bits)).map((bits) => `reserved ${bitsText(bits)}: expected 0`);
     if (family.fields.constant && extract(word, family.fields.constant) !== family.constant) wrong.push(`${bitsText(family.fields.constant)}: expected ${family.constant}`);
     if (family.swizzles[extract(word, family.fields.swizzle)] === undefined) wrong.push(`${bitsText(family.fields.swizzle)}: no swizzle mode has code ${extract(word, family.fields.swizzle)}`);
+    // A single repeat may have any SBO, of which 0 is usual.
+    const mode = tables.modes.find((row) => row.name === family.swizzles[extract(word, family.fields.swizzle)]);
+    const sbo = extract(word, family.fields.sbo) * 16;
+    if (mode !== undefined && mode.b > 0 && sbo > 0 && sbo < mode.row_bytes * mode.rows) wrong.push(`repeats overlap: SBO is ${sbo} bytes, and one repeat of the pattern takes ${mode.row_bytes * mode.rows}`);
     replace(wordOut, h("p", { class: "note" }, "Click a bit to flip it."), bitMap(word, 64, family.fields, flip), fieldTable(word, family), wrong.map((each) => h("p", { class: "problem" }, each)), constants(word, 64, "%rd1"));
   }
 
