@@ -25,11 +25,10 @@ TYPES = """
 """
 
 KERNEL = """
-tirx.kernel @k(%b: i64, %i: i32, %w: i32, %base: i32, %other: i32) target("{target}") threads(128) {{
+tirx.kernel @k(%b: i64, %i: i32, %w: i32, %base: i32, %other: i32, %mbar: i32) target("{target}") threads(128) {{
   %p = arith.constant true
   %ctas = arith.constant 3 : i16
   %slot = ptx.shared_alloc @slot bytes 4 align 4
-  %mbar = ptx.shared_alloc @mbar bytes 8 align 8
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %e = tcgen05.tile %base, 128 : i32 -> !d
   %a = tcgen05.tile %base, 64 : i32 -> !a
