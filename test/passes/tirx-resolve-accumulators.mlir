@@ -96,3 +96,15 @@ tirx.kernel @rows_of_two() target("sm_100a") threads(128) {
     !tirx.tile<256x64xf32, accumulator>
   tirx.return
 }
+
+// Those of a pair of blocks have 128 rows in each of them.
+
+// CHECK-LABEL: tirx.kernel @rows_of_a_pair
+// CHECK:         tirx.mma %a, %b, %acc :
+tirx.kernel @rows_of_a_pair() target("sm_100a") cluster(2) threads(128) {
+  %a = tirx.alloc : !tirx.tile<256x16xf16, shared>
+  %b = tirx.alloc : !tirx.tile<64x16xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<256x64xf32, tensor>
+  tirx.mma %a, %b, %acc : !tirx.tile<256x16xf16, shared>, !tirx.tile<64x16xf16, shared>, !tirx.tile<256x64xf32, tensor>
+  tirx.return
+}
