@@ -116,9 +116,9 @@ def _parsed(options: str) -> dict[str, str]:
 
 @lru_cache
 def lower_to_ptx_passes(target: str | None = None, options: str = "") -> PassPipeline:
-    """The same pipeline, ready to `apply(ctx, module)` inside another compiler. Raises ValueError for other options."""
+    """The same pipeline, ready to `apply(ctx, module)` inside another compiler. Raises OptionError for other words."""
     spec = ",".join(lower_to_ptx_pipeline(target, options))
     try:
         return PassPipeline.parse_spec(get_xdsl_passes() | get_all_passes(), spec)
     except ArgSpecParseError as error:  # is no Exception
-        raise ValueError(f"expected each of the options as name=value, found '{options[:80]}'") from error
+        raise OptionError(f"expected each of the options as name=value, found '{options[:80]}'") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirx.passes import OptionError, lower_to_ptx_pipeline
+from tirx.passes import OptionError, lower_to_ptx_passes, lower_to_ptx_pipeline
 
 _SCHEDULE = (
     "tirx-fuse-epilogue",
@@ -50,3 +50,8 @@ def test_schedule_has_options_of_its_passes():
 def test_unknown_options_are_errors(options: str, message: str):
     with pytest.raises(OptionError, match=message):
         lower_to_ptx_pipeline(options=options)
+
+
+def test_options_that_are_no_options():
+    with pytest.raises(OptionError, match="expected each of the options as name=value, found 'stages=roles=load'"):
+        lower_to_ptx_passes(None, "stages=roles=load")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tirx.tools.files import FileError, check_place, read_input, write_file
+
 _ROOT = Path(__file__).parents[3]
 _COMMAND = "import sys; from tirx.tools.commands import tirx_opt; sys.exit(tirx_opt())"
 
@@ -28,3 +30,9 @@ def test_closed_standard_streams(redirection: str, arguments: str, message: str)
         text=True,
     )
     assert (done.returncode, done.stderr) == (1, message)
+
+
+def test_names_with_null_characters():
+    for refused in (read_input, check_place, lambda name: write_file(name, b"")):
+        with pytest.raises(FileError, match=r"'a\\x00b': embedded null byte"):
+            refused("a\0b")
