@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,7 +34,7 @@ def test_closed_standard_streams(redirection: str, arguments: str, message: str)
     assert (done.returncode, done.stderr) == (1, message)
 
 
-def test_names_with_null_characters():
-    for refused in (read_input, check_place, lambda name: write_file(name, b"")):
-        with pytest.raises(FileError, match=r"'a\\x00b': embedded null byte"):
-            refused("a\0b")
+@pytest.mark.parametrize("refused", [read_input, check_place, partial(write_file, data=b"")])
+def test_names_with_null_characters(refused: Callable[[str], object]):
+    with pytest.raises(FileError, match=r"'a\\x00b': embedded null byte"):
+        refused("a\0b")
