@@ -21,7 +21,7 @@ from tirx.sim.hazards.checker import Checker
 from tirx.sim.hazards.monitor import Monitor, Stored
 from tirx.sim.memory.region import Region
 
-_LIMIT = 1 << 26  # bytes of a record
+_LIMIT = 1 << 26  # bytes of a record; an eighth of that for one that parts from another, as there may be many
 _BUDGET = 1 << 27  # bytes of all records that clusters which have not started may follow
 _OVERHEAD = 500  # bytes of an event without its arrays
 _SMALL = 1 << 12  # bytes of arrays that are compared as bytes
@@ -116,14 +116,14 @@ class _History:
     if nobody needs it at present. `branches` are other histories, by the number of the first event that differs.
     """
 
-    def __init__(self, new: Callable[[], Checker], first: int, events: list[_Event], base: Checker | None):
-        self._new = new
+    def __init__(self, new: Callable[[], Checker], limit: int, first: int, events: list[_Event], base: Checker | None):
+        self._new, self._step = new, limit
         self.first, self.events, self._base = first, events, base
         self.checker: Checker | None = None
         self.branches: dict[int, list[_History]] = {}
         self.members: set[ClusterChecker] = set()
         self._own = 0  # bytes of the events that are in no other history
-        self._limit = _LIMIT
+        self._limit = limit
 
     @property
     def end(self) -> int:
@@ -146,7 +146,7 @@ class _History:
             if branch.first <= number < branch.end and branch.events[number - branch.first].is_like(*call):
                 return branch
         base = None if self._base is None else self._base.copy()
-        made = _History(self._new, self.first, self.events[: number - self.first], base)
+        made = _History(self._new, _LIMIT // 8, self.first, self.events[: number - self.first], base)
         self.branches[number].append(made)
         return made
 
@@ -169,7 +169,7 @@ class _History:
         else:
             first = self.end  # nobody will ask for what was before
         if first == self.first:
-            self._limit += _LIMIT
+            self._limit += self._step
             return
         del self.events[: first - self.first]
         self.first = first
@@ -188,12 +188,12 @@ class SharedChecker:
 
     def __init__(self, new: Callable[[], Checker]):
         self._new = new
-        self._root = _History(new, 0, [], None)
+        self._root = _History(new, _LIMIT, 0, [], None)
 
     def of_cluster(self) -> Monitor:
         """Returns the monitor of a cluster that starts."""
         if self._root.first or self._root.size > _BUDGET:
-            self._root = _History(self._new, 0, [], None)
+            self._root = _History(self._new, _LIMIT, 0, [], None)
         return ClusterChecker(self._root)
 
 
