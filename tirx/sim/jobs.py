@@ -177,9 +177,8 @@ def _outcomes(place: Path, jobs: int, ended: Callable[[int], None]) -> list[_Out
             ended(job)
     finally:
         for process in processes:
-            if process.poll() is None:
+            with process:  # which waits, and closes its pipe
                 process.kill()
-            process.wait()
     return found
 
 

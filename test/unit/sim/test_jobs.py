@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from tirx.sim import SimError, SimWarning, TensorMap, run
+from tirx.sim import SimError, SimWarning, TensorMap, jobs, run
 
 _HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 # Block i of 8 copies rows 2 i and 2 i + 1 with a bulk tensor copy and adds a variable; {more} is for mistakes.
@@ -91,3 +91,9 @@ def test_clusters_that_depend_on_each_other_stay_together(monkeypatch: pytest.Mo
 def test_jobs_are_counted_from_one() -> None:
     with pytest.raises(SimError, match="expected 1 or more jobs, found 0"):
         _copied(jobs=0)
+
+
+def test_a_process_that_fails_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_COMMAND", "raise SystemExit('gone')")
+    with pytest.raises(RuntimeError, match="process 0 of the simulator ended with 1: gone"):
+        _copied(jobs=2)
