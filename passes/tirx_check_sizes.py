@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from itertools import product
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
@@ -16,13 +18,15 @@ from tirx.dialects.tirx import CopyOp, KernelOp, LoadOp, MmaOp, ViewOp, base_all
 from tirx.passes.plan.views import Origin, argument_number
 
 
-def _views(tile: SSAValue) -> Iterator[ViewOp]:
-    """The clipped views of matrices, or of batches of them, that an operand of a product is read from."""
+def _copied(tile: SSAValue) -> list[SSAValue]:
+    """What an operand of a product is loaded from, or what is copied to an allocation or to parts of it."""
     if isinstance(load := tile.owner, LoadOp):
-        sources = [load.source]
-    else:
-        uses = views_in_use(base_allocation(tile))
-        sources = [op.source for op, part in uses if isinstance(op, CopyOp) and op.destination is part]
+        return [load.source]
+    return [op.source for op, part in views_in_use(tile) if isinstance(op, CopyOp) and op.destination is part]
+
+
+def _views(sources: list[SSAValue]) -> Iterator[ViewOp]:
+    """The clipped views of matrices, or of batches of them, among tiles."""
     for source in sources:
         origin = Origin.of(source)
         if origin is not None and origin.view.clipped is not None and origin.start[-1] == 0:
@@ -68,7 +72,8 @@ class TirxCheckSizesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
+            sources = cache(_copied)  # the same allocations feed many products
             for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp) and inner.metadata is None]:
-                for a in _views(mma.a):
-                    for b in _views(mma.b):
-                        _check(kernel, mma, a, b)
+                a_views, b_views = (list(_views(sources(base_allocation(tile)))) for tile in (mma.a, mma.b))
+                for a, b in product(a_views, b_views):
+                    _check(kernel, mma, a, b)
