@@ -67,7 +67,7 @@ _NAMES = [each.name for each in embed.pipeline("sm_90a")]
 def test_an_operation_may_be_lowered_behind_any_pass(name: str) -> None:
     program = "A: f16[64, 128]\nB: f16[64, 128]\nC: f32[64, 64] = relu(A @ B^T)"
     module, context = _TOY["parse"](program, "p.toy", "sm_90a"), embed.context(_TOY["TOY"])
-    embed.run(module, embed.pipeline(after={name: [_TOY["LowerToyPass"]()]}), context=context)
+    embed.run(module, embed.pipeline("sm_90a", after={name: [_TOY["LowerToyPass"]()]}), context=context)
     (binary,) = embed.extract(module).values()
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-2, 3, (64, 128)).astype(np.float16) for _ in range(2))
