@@ -42,6 +42,14 @@ from tirx.dialects.ptx.parameters import PARAM_TYPES, EntryParam
 from tirx.rules import InstructionFormError, ParameterError
 
 
+def _entry(op: PTXInstruction) -> EntryOp | None:
+    """The entry around an operation that names a parameter. Raises ParameterError in a kernel, which has none yet."""
+    entry = enclosing(op, EntryOp)
+    if entry is None and any(around.name == "tirx.kernel" for around in ancestors(op)):
+        raise ParameterError("expected a parameter of a ptx.entry, found one in a kernel, which has arguments")
+    return entry
+
+
 def _declared(entry: EntryOp, name: str) -> EntryParam:
     declared = entry.param(name)
     if declared is None:
@@ -75,10 +83,8 @@ class LdParamOp(PureInstruction):
         return None if entry is None else entry.param(self.param.data)
 
     def verify_(self) -> None:
-        entry = enclosing(self, EntryOp)
+        entry = _entry(self)
         if entry is None:
-            if any(around.name == "tirx.kernel" for around in ancestors(self)):
-                raise ParameterError("expected a parameter of a ptx.entry, found one in a kernel, which has arguments")
             return
         name = self.param.data
         declared = _declared(entry, name)
@@ -136,7 +142,7 @@ class ParamAddressOp(PureInstruction):
         super().__init__(properties={"param": StringAttr(param)}, result_types=[i64])
 
     def verify_(self) -> None:
-        if (entry := enclosing(self, EntryOp)) is not None:
+        if (entry := _entry(self)) is not None:
             _declared(entry, self.param.data)
 
     def emit(self, reg: Names) -> str:

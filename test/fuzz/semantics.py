@@ -3,7 +3,8 @@ What a kernel on tiles means, computed with numpy: operation by operation, block
 
 Raises Undefined where the result of a kernel is not determined (memory outside of an argument, blocks that race on an
 element), and Unsupported for what is not modelled here. Elements that were never written are unknown, and so is what is
-computed from them: `Arrays.known` says which elements of the arguments have a result.
+computed from them: `Arrays.known` says which elements of the arguments have a result, `Arrays.reads_unknown` whether
+unknown elements were read at all.
 """
 
 # pyright: basic
@@ -88,11 +89,15 @@ class Tile:
 
 @dataclass
 class Arrays:
-    """The arguments after a run: which elements are determined, and whether all arithmetic was exact."""
+    """
+    The arguments after a run: which elements are determined, whether all arithmetic was exact, and whether elements
+    that were never written have been read (`known` does not say so where later numbers replace what came of them).
+    """
 
     values: list[Any]
     known: list[Array | None]
     exact: bool = True
+    reads_unknown: bool = False
 
 
 @dataclass
@@ -103,6 +108,7 @@ class Interpreter:
     arguments: Sequence[Any]
     grid: tuple[int, int, int]
     exact: bool = True
+    reads_unknown: bool = False
     env: dict[SSAValue, Any] = field(default_factory=dict[SSAValue, Any])
     block: int = 0
     at: tuple[int, int, int] = (0, 0, 0)
@@ -125,7 +131,7 @@ class Interpreter:
             self.env = dict(zip(parameters, memory, strict=True))
             self._run(self.kernel.body.block)
         known = [each.known if isinstance(each, Tile) else None for each in memory]
-        return Arrays(list(self.arguments), known, self.exact)
+        return Arrays(list(self.arguments), known, self.exact, self.reads_unknown)
 
     def _run(self, block: Block) -> list[Any]:
         for op in block.ops:
@@ -142,7 +148,9 @@ class Interpreter:
     # Tiles.
 
     def read(self, value: SSAValue) -> tuple[Array, Array]:
-        return self.env[value].read(self.block)
+        data, known = self.env[value].read(self.block)
+        self.reads_unknown = self.reads_unknown or not known.all()
+        return data, known
 
     def new(self, value: SSAValue, data: Array, known: Array) -> list[Any]:
         shape = TileType.of(value).dims
@@ -225,11 +233,12 @@ class Interpreter:
         odd = (op.scale_a, op.metadata, op.zero_columns, op.pair, op.saturate)
         if any(each is not None for each in odd):
             raise Unsupported("a product with clauses")
-        (a, ka), (b, kb), (acc, kacc) = (self.read(value) for value in (op.a, op.b, op.accumulator))
+        (a, ka), (b, kb) = self.read(op.a), self.read(op.b)
         product = np.matmul(a.astype(np.float64), np.swapaxes(b.astype(np.float64), -1, -2))
         if (op.negate_a is None) != (op.negate_b is None):
             product = -product
         adds = op.accumulate is None or bool(self.env[op.accumulate])
+        acc, kacc = self.read(op.accumulator) if adds else self.env[op.accumulator].read(self.block)
         total = product + (acc.astype(np.float64) if adds else 0)
         known = ka.all(-1, keepdims=True) & np.swapaxes(kb.all(-1, keepdims=True), -1, -2) & (kacc if adds else True)
         if np.issubdtype(acc.dtype, np.integer):

@@ -162,6 +162,10 @@ class _Reader:
         disabled = next((operand for operand in operands[place + 1 :] if isinstance(operand, Vector)), None)
         scale = operands[-1] if last and not ws and not scaled else None
         collector = next((part.split("::")[1:] for part in modifiers if part.startswith("collector::")), [None, None])
+        if len(collector) != 2:
+            raise TensorProductError(
+                f"expected .collector::BUFFER::USAGE, found '.{'::'.join(('collector', *map(str, collector)))}'"
+            )
         vector = next((part for part in modifiers if part.startswith(("scale_vec::", "block16", "block32"))), None)
         a_word, b_word = self.word(instruction, 1, 64), self.word(instruction, 2, 64)
         in_tmem = len(operands) > 1 and isinstance(operands[1], Address)

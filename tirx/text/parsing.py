@@ -136,7 +136,12 @@ class LocatingParser(Parser):
             case _:
                 return parsed
 
+    def parse_attribute(self) -> Attribute:
+        return self.parse_optional_location() or super().parse_attribute()
+
     def parse_optional_attribute(self) -> Attribute | None:
+        if self._current_token.text == "loc":
+            return None  # it is the location of the operation, whose attribute is left out
         with self._bad_values_at(self._current_token.span):
             return super().parse_optional_attribute()
 

@@ -41,13 +41,17 @@ def write_output(path: str, text: str) -> None:
 
 
 def check_place(path: str) -> None:
-    """Raises FileError if the file `path` cannot be written as there is no directory for it, or it is one."""
+    """Raises FileError if `path` is a directory, its directory does not exist, or the system refuses the name."""
     if "\0" in path:
         raise FileError(f"cannot write {path!r}: embedded null byte")
-    place = Path(path).resolve()
-    if place.is_dir():
+    try:
+        place = Path(path).resolve()
+        is_directory, has_directory = place.is_dir(), place.parent.is_dir()
+    except OSError as error:  # such as a name that is too long
+        raise FileError(f"cannot write '{path}': {error.strerror}") from error
+    if is_directory:
         raise FileError(f"cannot write '{path}': Is a directory")
-    if not place.parent.is_dir():
+    if not has_directory:
         raise FileError(f"cannot write '{path}': No such file or directory")
 
 

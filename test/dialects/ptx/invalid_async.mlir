@@ -98,6 +98,14 @@ ptx.entry @map(d : u32, a : u64) target("sm_100a") {
 
 // -----
 
+tirx.kernel @map_of_a_kernel() target("sm_100a") threads(32) {
+  // expected-error@+1 {{expected a parameter of a ptx.entry, found one in a kernel, which has arguments}}
+  %0 = ptx.param_address @map
+  tirx.return
+}
+
+// -----
+
 ptx.entry @cluster_address(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   // expected-error@+1 {{expected shared_cluster address of type i32, found i64}}

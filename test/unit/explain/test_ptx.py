@@ -52,6 +52,12 @@ def test_wrong_target_and_modifiers() -> None:
     assert any("tcgen05" in problem for problem in _products(explain_ptx(text))[0].problems)
 
 
+def test_collector_without_a_usage() -> None:
+    mma = _MMA.replace("kind::f16", "kind::f16.collector::a")
+    (product,) = [each for each in explain_ptx(_kernel(mma)).instructions if "mma" in each.text]
+    assert product.problems == ("expected .collector::BUFFER::USAGE, found '.collector::a'",)
+
+
 def test_loops_keep_what_does_not_change() -> None:
     """The start moves in a loop; LBO, SBO and the swizzle stay known, as masks cut carries off."""
     body = """

@@ -39,6 +39,13 @@ def test_written_locations_stay():
     assert str(op.location) == 'loc("g":7:8)'
 
 
+def test_a_location_is_no_optional_attribute():
+    module = _parse('ptx.fence.proxy.async loc("g":7:8)\n"test.op"() {place = loc("h":1:2)} : () -> () loc("i":3:4)')
+    fence, op = module.body.block.ops
+    assert (str(fence.location), str(op.location)) == ('loc("g":7:8)', 'loc("i":3:4)')
+    assert op.attributes["place"] == file_location("h", 1, 2)
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "// only a comment", "#a = 1 : i32"])
 def test_empty_input_is_an_empty_module(text: str):
     assert not _parse(text).body.block.ops

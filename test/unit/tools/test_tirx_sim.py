@@ -106,6 +106,7 @@ _USUAL = ("--block", "32", "--arg", "x.npy", "--arg", "1")
         ((*_USUAL, "--check", "strict", "--timeline", "t.json"), "expected no --check with --timeline, which runs"),
         ((*_USUAL, "--out", "x.npy:f32:64"), "--out: 'x.npy' is given already"),
         ((*_USUAL, "--out", "no/y.npy:f32:64"), "cannot write 'no/y.npy': No such file or directory"),
+        ((*_USUAL, "--out", f"{'y' * 300}.npy:f32:64"), f"cannot write '{'y' * 300}.npy': File name too long"),
     ],
 )
 def test_wrong_options_are_errors_of_one_line(
