@@ -1,6 +1,7 @@
 """What `ptxas` says about single instructions."""
 
 import re
+import subprocess
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -18,6 +19,9 @@ REGISTERS = {
     "f64": "%fd<4>",
 }
 """What an instruction may name."""
+
+_OLDEST = (13, 3)
+"""The oldest `ptxas` known to reject all that the verifiers refuse: 13.0 takes `tcgen05.dealloc` of no columns."""
 
 _ERROR = re.compile(r"line (\d+); (?:error|fatal)\s*: (.*)")
 
@@ -60,6 +64,11 @@ def _rejected(entries: Sequence[Sequence[str]], target: str, version: PtxVersion
 @pytest.fixture(scope="session")
 def rejected() -> Rejected:
     """The instructions, grouped by kernel, that `ptxas` rejects for a target and a version -> its message."""
-    if find_ptxas() is None:
+    if (ptxas := find_ptxas()) is None:
         pytest.skip("ptxas is not installed")
+    said = subprocess.run([ptxas, "--version"], capture_output=True, text=True, check=True).stdout
+    release = re.search(r"release (\d+)\.(\d+)", said)
+    assert release is not None, said
+    if (int(release[1]), int(release[2])) < _OLDEST:
+        pytest.skip(f"expected ptxas {format_version(_OLDEST)} or later, found {release[1]}.{release[2]}")
     return _rejected

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from unit.cases import Sampled
+from unit.sim.assembled import require_ok
 from unit.sim.kernels import DATA
 
 from tirx.ptx.ptxas import assemble, find_ptxas
@@ -55,7 +56,7 @@ def test_instructions_exist(target: str):
     result = assemble(
         _module(target, [form for own, form, _ in _FORMS if own == target]), target, warnings_as_errors=False
     )
-    assert result.ok, result.stderr
+    require_ok(result)
 
 
 @pytest.mark.parametrize("target", _TARGETS)
