@@ -40,7 +40,8 @@ class Counters:
     Follows counters of loops such as the slots of a ring: block arguments that begin with constants and whose next
     value is a function of one of them, or of one that is such a counter itself.
 
-    How often a loop runs is not looked at: the numbers are those of a loop that runs often enough.
+    How often a loop runs is not looked at: the numbers are those of a loop that runs often enough. Counters that do not
+    come back to where they began are not known, as the first or the last number may be one that the loop does not use.
     """
 
     def __init__(self):
@@ -103,7 +104,7 @@ class Counters:
                         return
                     changed |= len(together) > len(numbers[one])
                     numbers[one] = together
-        if len(allocations) <= 1:
+        if len(allocations) <= 1 and all(_comes_back(values, numbers, numbers[one]) for one, values in sources.items()):
             for one, found in numbers.items():
                 self._taken[one] = Taken(next(iter(allocations), None), found)
 
@@ -135,6 +136,14 @@ class Counters:
                 )
             case _:
                 return _Leaves(frozenset((value,)), nothing[1], 0) if isinstance(value, BlockArgument) else None
+
+
+def _comes_back(
+    values: list[tuple[SSAValue, BlockArgument | None]], numbers: dict[BlockArgument, Numbers], own: Numbers
+) -> bool:
+    """Returns True if a counter takes all of its `own` numbers in later turns too, or if it only takes constants."""
+    again = [_evaluate(value, source, numbers[source], {}) for value, source in values if source is not None]
+    return not again or bool(np.isin(own, np.concatenate([each for each in again if each is not None])).all())
 
 
 def _evaluate(

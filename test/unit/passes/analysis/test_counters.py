@@ -48,6 +48,7 @@ _CASES = {
         [0, 16],
     ),
     "without end": (_SLOT, "%bar", "%next, %address", None),
+    "first turn apart": (_SLOT + "  %moved = ptx.add %bar, %4 : i32\n", "%address", "%wrapped, %moved", None),
     "by two counters": ("%sum = ptx.add %address, %i : i32", "%sum", "%i, %address", None),
     "by the thread": ("%own = ptx.add %bars, %tid : i32", "%own", "%i, %address", None),
 }
