@@ -45,6 +45,7 @@ from tirx.layout import LayoutError, TileLayout, axis
 from tirx.passes.analysis.aliasing import Overlap, overlap
 from tirx.passes.analysis.index_analysis import index_range, never_runs
 from tirx.passes.emit.emitter import Emitter, constant_value
+from tirx.passes.emit.register_values import REGISTER_BITS, register_format
 from tirx.passes.plan.computed_parts import located
 from tirx.passes.plan.copies import check_scale_source, holds_scales, is_scale_copy, planned_scale_copies
 from tirx.passes.plan.families import match
@@ -73,6 +74,13 @@ from tirx.rules import (
 )
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.tmem import COLUMN_BITS, CTA_AXIS
+
+_MOST_REGISTERS = 1024
+"""
+Registers of 32 bits of one thread that a register tile may take. A thread has 255 at most, and more are spilled; a tile
+of 128x256 f32 on a single warp is still compiled. Every register is an instruction or more, so time and memory of
+compiling and of `ptxas` grow with them.
+"""
 
 
 def _target(kernel: KernelOp) -> Target:
@@ -245,6 +253,14 @@ class _Checker:
                 f"expected a register tile within the {threads} threads of the kernel, "
                 f"found one that reaches thread {last}: {layout}",
             )
+        format_ = register_format(type_)
+        registers = format_.count * max(1, type_.dtype.storage_bits // REGISTER_BITS)
+        if registers > _MOST_REGISTERS:
+            raise RegisterLayoutError(
+                op,
+                f"expected a register tile of at most {_MOST_REGISTERS} registers in each of {threads} threads, "
+                f"found {registers}; take smaller tiles or more threads",
+            )
 
     def view(self, op: ViewOp) -> None:
         if _is_conditional(op):
@@ -394,7 +410,7 @@ class TirxCheckLayoutsPass(ModulePass):
     """
     Checks every kernel against its target: the target itself, the shapes and types of products, the layouts of
     their operands (shared-memory descriptors, data paths, fragments), the room in shared and tensor memory, the
-    threads that register tiles name, and the bounds of views where they are known.
+    threads that register tiles name and the registers they take, and the bounds of views where they are known.
 
     Tiles without a layout are left to `tirx-pick-layouts`. What a pair of blocks does is checked as far as types and
     shapes go, and in full once `tirx-split-pairs` has shared it out.

@@ -25,6 +25,20 @@ tirx.kernel @tensor_tile() target("sm_80") threads(128) {
 
 // -----
 
+// Beyond the 255 registers of a thread they are spilled, up to a limit: 32768 elements of 32 bits on a warp are 1024.
+
+#rows = #tirx.tile_layout<S[(32, 1024) : (1@laneid, 1)]>
+#more = #tirx.tile_layout<S[(32, 513) : (1@laneid, 1)]>
+tirx.kernel @registers() target("sm_80") threads(32) {
+  %0 = tirx.zero : !tirx.tile<32x1024xf32, register, #rows>
+  %1 = tirx.zero : !tirx.tile<32x1024xf16, register, #rows>
+  // expected-error@+1 {{expected a register tile of at most 1024 registers in each of 32 threads, found 1026; take smaller tiles or more threads}}
+  %2 = tirx.zero : !tirx.tile<32x513xf64, register, #more>
+  tirx.return
+}
+
+// -----
+
 tirx.kernel @large_index() target("sm_100a") threads(128) {
   // expected-error@+1 {{expected an index from -2^63 to 2^63 - 1, found 18446744073709551680}}
   %c = arith.constant 18446744073709551680 : index
