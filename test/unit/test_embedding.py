@@ -98,8 +98,9 @@ def test_errors_of_the_language(program: str, message: str) -> None:
 
 
 def _tiles() -> ModuleOp:
-    """The program with its own operation lowered, and nothing else."""
-    module = _TOY["parse"](_PROGRAM, "dense.toy", "sm_90a")
+    """A program with its own operation lowered, and nothing else."""
+    program = "A: f16[64, 64]\nB: f16[64, 64]\nC: f32[64, 64] = relu(A @ B^T)"
+    module = _TOY["parse"](program, "dense.toy", "sm_90a")
     embed.run(module, [_TOY["LowerToyPass"]()], context=embed.context(_TOY["TOY"]))
     return module
 

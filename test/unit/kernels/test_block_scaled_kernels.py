@@ -77,7 +77,7 @@ NAMES = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2", "f4E2M1FN": "e2m1"}
     ("a", "b", "scale", "block", "k", "kind", "vector", "ids", "target"),
     [(*form, TARGETS[0]) for form in FORMS] + [(*FORMS[i], target) for i, target in enumerate(TARGETS[1:])],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_every_kind(
     a: str, b: str, scale: str, block: int, k: int, kind: str, vector: str, ids: tuple[int, ...], target: str
 ) -> None:
@@ -99,7 +99,7 @@ def test_every_kind(
 
 
 @pytest.mark.parametrize("n", [8, 64, 128, 256])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_rows_of_b_are_whole_blocks(n: int) -> None:
     ptx = tirx.compile(kernel("f4E2M1FN", "f4E2M1FN", "f8E4M3FN", 16, n, 64, "sm_100a"))
     assert ptx.count("tcgen05.cp.") == 1 + -(-n // 128)

@@ -32,7 +32,7 @@ def check(kernel: Kernel, name: str, seed: int | None = None) -> str:
         ("si8", "ui8", "i32", "i8", 4, 128),
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_sparse(m: int, a: str, b: str, d: str, kind: str, elements: int, k: int) -> None:
     check(Kernel(m, 64, k, a, b, d, sparse=elements, pair=True), kind)
 
@@ -47,7 +47,7 @@ def test_sparse_mn_major() -> None:
     ("a", "b", "d", "kind", "k"),
     [("f16", "f16", "f32", "f16", 32), ("tf32", "tf32", "f32", "tf32", 16), ("si8", "si8", "i32", "i8", 64)],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_a_in_tensor_memory(m: int, a: str, b: str, d: str, kind: str, k: int) -> None:
     ptx = check(Kernel(m, 64, k, a, b, d, a_memory="tensor", pair=True), kind)
     assert ptx.count("], [") >= 2
@@ -69,7 +69,7 @@ def test_sparse_a_in_tensor_memory(m: int) -> None:
         (E2, E2, E4, 16, 208, 128, "mxf4nvf4.block_scale.block16"),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_scales(a: str, b: str, scale: str, block: int, n: int, k: int, name: str) -> None:
     """Scale factors of A come from the memory of the block that has its rows, those of B from both."""
     kernel = Kernel(256, n, k, a, b, scale=(scale, block), pair=True)
@@ -118,6 +118,6 @@ def test_scales_of_64_rows_each(a: str, scale: str, block: int, n: int, k: int, 
         (Kernel(256, 144, 128, E2, E2, scale=(E4, 32), sparse=8, pair=True), "mxf4nvf4.block_scale.block16"),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_everything_together(kernel: Kernel, name: str) -> None:
     check(kernel, name)

@@ -81,7 +81,7 @@ def check(ptx: str, kind: str, m: int, n: int) -> None:
     ],
 )
 @pytest.mark.parametrize(("m", "n"), [(256, 256), (128, 64)])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_kinds(dtype: str, acc: str, kind: str, k: int, m: int, n: int) -> None:
     ptx = tirx.compile(pair_kernel(m, n, 2 * k, dtype, acc))
     check(ptx, kind, m, n)

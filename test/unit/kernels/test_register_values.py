@@ -73,7 +73,7 @@ BOTH_BRANCHES = """
 
 
 @pytest.mark.parametrize("element", TYPES)
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_both_branches_write(element: str):
     a, _, out = moved(BOTH_BRANCHES, element, 2)
     np.testing.assert_array_equal(out, a)

@@ -16,7 +16,7 @@ BF16, E4M3 = np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.float8_e4m3fn)
 Size = tuple[int, int, int]
 """M, N and K."""
 
-_SIZE: Size = (256, 128, 128)
+_SIZE: Size = (128, 128, 128)
 
 
 def _as_f32(values: Array) -> Array:
