@@ -138,6 +138,8 @@ def _stores(analysis: OrderingAnalysis) -> list[_Write]:
         if value is None or not isinstance(region, Bytes) or op.parent is None:
             return []
         active = analysis.flow.active[op.parent]
+        if not active.threads.any():
+            continue
         match value.symbols:
             case (Symbol("shared", SharedAllocOp() as allocation),):
                 numbers = value.numbers[active.threads]

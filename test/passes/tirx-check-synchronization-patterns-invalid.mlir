@@ -132,3 +132,46 @@ ptx.entry @copied(a : u64 ptr, t : u32, n : u32, map : b8[128] align 64 from #ti
 ^end:
   ptx.ret
 }
+
+// -----
+
+// No thread executes the store.
+
+ptx.entry @never(t : u32) target("sm_100a") reqntid(128) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %4 = ptx.constant 4 : i32
+  %5 = ptx.constant 5 : i32
+  %warp = ptx.shr unsigned %tid, %5 : i32
+  %first = ptx.setp eq %warp, %0 : i32
+  %elected = ptx.elect.sync
+  %leader = ptx.and %first, %elected : i1
+  %t = ptx.ld.param @t : i32
+  %bar = ptx.shared_alloc @bar bytes 8 align 8
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %units = ptx.shr unsigned %tile, %4 : i32
+  %wide = ptx.cvt unsigned %units : i32 -> i64
+  %fields = ptx.constant 4611756662049538048 : i64
+  %desc = ptx.or %wide, %fields : i64
+  %idesc = ptx.constant 138412048 : i32
+  %no = ptx.constant false
+  %offset = ptx.shl %tid, %4 : i32
+  %mine = ptx.add %tile, %offset : i32
+  %none = ptx.setp lt %tid, %0 : i32
+  ptx.cond_bra %none, ^never, ^behind
+^never:
+  ptx.st shared %mine, %tid, %tid, %tid, %tid : i32, i32, i32, i32, i32
+  ptx.bra ^behind
+^behind:
+  ptx.fence.proxy.async "shared::cta"
+  ptx.mbarrier.init %bar, 1
+  ptx.fence.mbarrier_init
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^issue, ^end
+^issue:
+  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  ptx.tcgen05.commit %bar cta_group 1
+  ptx.bra ^end
+^end:
+  ptx.ret
+}
