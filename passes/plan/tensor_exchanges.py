@@ -86,21 +86,23 @@ def exchanged_tiles(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[Exchang
 
 
 def early_products(
-    loop: scf.ForOp, products: Iterable[MmaOp], exchanged: Sequence[ExchangedTile], staged: Iterable[AllocOp]
+    loop: scf.ForOp, products: Sequence[MmaOp], exchanged: Sequence[ExchangedTile], staged: Iterable[AllocOp]
 ) -> tuple[MmaOp, ...]:
     """
     The products that can run while threads work on the iteration before.
 
-    Every iteration overwrites their sums, and they read nothing that threads write. Raises NotPipelined if others read
-    the same `staged` tiles.
+    Every iteration overwrites their sums, and no product that adds to these reads what threads write. Raises
+    NotPipelined if others read the same `staged` tiles.
     """
     sums = {tile.alloc.result for tile in exchanged if tile.exchange is Exchange.SUMS}
     operands = {tile.alloc.result for tile in exchanged if tile.exchange is Exchange.OPERAND}
     early: list[MmaOp] = []
     late: set[SSAValue] = set()
     for op in products:
+        sums -= {base_allocation(op.accumulator)} if base_allocation(op.a) in operands else set()
+    for op in products:
         read = {base_allocation(op.a), base_allocation(op.b)}
-        if base_allocation(op.accumulator) in sums and not read & operands:
+        if base_allocation(op.accumulator) in sums:
             early.append(op)
         else:
             late |= read

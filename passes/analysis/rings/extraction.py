@@ -148,9 +148,9 @@ class Extraction:
                 case ForOp() | TilesOp():
                     self.loop_names[op] = op.loop.data
                     self.ranks.setdefault(op.loop.data, len(self.ranks))
-                case scf.ForOp():
-                    self.loop_names[op] = f"scf.for {len(self.ranks)}"
-                    self.ranks[self.loop_names[op]] = len(self.ranks)
+                case scf.ForOp() if is_scheduling(op):
+                    self.loop_names[op] = name = self.scalar.name_loop(op)
+                    self.ranks.setdefault(name, len(self.ranks))
                 case _:
                     pass
         roles = owners(self.source)
@@ -325,8 +325,8 @@ class _Program:
             case TilesOp():
                 return [self._tiles(op)]
             case scf.ForOp() if is_scheduling(op):
-                name = self.extraction.loop_names[op]
-                return [Loop(name, name, 0, self._block(op.body.block), self.extraction.ranks[name], op)]
+                name, trips = self.extraction.loop_names[op], self.extraction.scalar.bounds(op)
+                return [Loop(name, trips, 0, self._block(op.body.block), self.extraction.ranks[name], op)]
             case scf.IfOp() if is_scheduling(op):
                 return self._if(op)
             case _ if is_scheduling(op) and op.regions:

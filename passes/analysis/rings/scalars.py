@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from xdsl.dialects import scf
 from xdsl.dialects.arith import CmpiOp, ConstantOp
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx import AcquireOp, ForOp, RingOp, TilesOp
 from tirx.dialects.tirx.kernel import thread_owner
 from tirx.passes.analysis.purity import is_pure
@@ -28,6 +30,8 @@ class ScalarNames:
     def __init__(self) -> None:
         self._numbers: dict[SSAValue, int] = {}
         self._terms: dict[Hashable, int] = {}
+        self._loops: dict[scf.ForOp, str] = {}
+        self._loop_numbers: dict[Hashable, int] = {}
 
     def __call__(self, value: SSAValue) -> int:
         """The number of a value."""
@@ -40,10 +44,46 @@ class ScalarNames:
                 stack += missing
                 continue
             if current not in self._numbers:
-                term = _term(current, tuple(self._numbers[operand] for operand in operands))
+                term = self._term(current, tuple(self._numbers[operand] for operand in operands))
                 self._numbers[current] = self._terms.setdefault(term, len(self._terms))
             stack.pop()
         return self._numbers[value]
+
+    def _term(self, value: SSAValue, operands: tuple[int, ...]) -> Hashable:
+        """What makes a value equal to another one, given the numbers of its operands."""
+        if isinstance(value, BlockArgument):
+            loop = value.block.parent_op()
+            if isinstance(loop, ForOp) and value.index == 0:
+                return ("iteration", loop.loop.data)
+            if isinstance(loop, scf.ForOp) and loop in self._loops and value.index == 0:
+                return ("iteration", self._loops[loop])
+            if isinstance(loop, TilesOp):
+                return ("tile", loop.loop.data, value.index)
+        elif isinstance(value, OpResult):
+            op = value.op
+            if isinstance(op, AcquireOp) and _is_only_acquire(op):
+                return ("ring", RingOp.of(op.ring), value.index, self._around(op))
+            if _is_pure(op):
+                attributes = tuple(sorted((*op.properties.items(), *op.attributes.items()), key=lambda item: item[0]))
+                return (op.name, value.index, attributes, operands)
+        return value
+
+    def bounds(self, loop: scf.ForOp) -> Hashable:
+        """Equal for sequential loops that run as often."""
+        return tuple(map(self, (loop.lb, loop.ub, loop.step)))
+
+    def name_loop(self, loop: scf.ForOp) -> str:
+        """Names a sequential loop as those of other roles that run as often: roles have copies of one loop."""
+        owner, bounds = thread_owner(loop), self.bounds(loop)
+        before = sum(thread_owner(other) is owner and self.bounds(other) == bounds for other in self._loops)
+        number = self._loop_numbers.setdefault((bounds, before), len(self._loop_numbers))
+        self._loops[loop] = name = f"scf.for {number}"
+        return name
+
+    def _around(self, op: Operation) -> tuple[str, ...]:
+        """The names of the loops around an operation, innermost first."""
+        loops = (around for around in ancestors(op) if isinstance(around, ForOp | TilesOp | scf.ForOp))
+        return tuple(self._loops.get(loop, "") if isinstance(loop, scf.ForOp) else loop.loop.data for loop in loops)
 
     def zero_test(self, condition: SSAValue) -> tuple[int, bool] | None:
         """The scalar that a condition compares with 0, and whether it is true for 0; None for another condition."""
@@ -62,35 +102,6 @@ def _operands(value: SSAValue) -> tuple[SSAValue, ...]:
 
 def _is_pure(op: Operation) -> bool:
     return is_pure(op) and not op.regions
-
-
-def _term(value: SSAValue, operands: tuple[int, ...]) -> Hashable:
-    """What makes a value equal to another one, given the numbers of its operands."""
-    if isinstance(value, BlockArgument):
-        loop = value.block.parent_op()
-        if isinstance(loop, ForOp) and value.index == 0:
-            return ("iteration", loop.loop.data)
-        if isinstance(loop, TilesOp):
-            return ("tile", loop.loop.data, value.index)
-    elif isinstance(value, OpResult):
-        op = value.op
-        if isinstance(op, AcquireOp) and _is_only_acquire(op):
-            return ("ring", RingOp.of(op.ring), value.index, _loop_symbols(op))
-        if _is_pure(op):
-            attributes = tuple(sorted((*op.properties.items(), *op.attributes.items()), key=lambda item: item[0]))
-            return (op.name, value.index, attributes, operands)
-    return value
-
-
-def _loop_symbols(op: Operation) -> tuple[str, ...]:
-    """The symbols of the loops around an operation, innermost first."""
-    symbols: list[str] = []
-    around = op.parent_op()
-    while around is not None:
-        if isinstance(around, ForOp | TilesOp):
-            symbols.append(around.loop.data)
-        around = around.parent_op()
-    return tuple(symbols)
 
 
 def _is_only_acquire(op: AcquireOp) -> bool:

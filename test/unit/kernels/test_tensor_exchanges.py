@@ -24,6 +24,7 @@ tirx.kernel @k(%a: !gm, %b: !gn, %d: memref<128x64xf32>) target("sm_100a") grid(
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
   %zero = arith.constant 0.0 : f32
   %depth = memref.dim %a, %c1 : !gm
   %sb = tirx.alloc : !b
@@ -102,11 +103,43 @@ _CARRIED = """
 """
 """Threads double the sums before each product adds to them."""
 
+_BOTH = """
+  %sa = tirx.alloc : !a
+  %sc = tirx.alloc : !b
+  %at = tirx.alloc : !at
+  %total = tirx.alloc : !r
+  tirx.fill %total, %zero : f32, !r
+  scf.for %o = %c0 to %c128 step %c64 {
+    scf.for %k = %o to %depth step %c64 {
+      %ga = tirx.view %a[%c0, %k] : !gm -> !ga
+      %gb = tirx.view %b[%c0, %k] : !gn -> !gb
+      tirx.copy %ga, %sa : !ga, !a
+      tirx.copy %gb, %sb : !gb, !b
+      tirx.copy %gb, %sc : !gb, !b
+      %x = tirx.load %ga : !ga -> !ar
+      tirx.store %x, %at : !ar, !at
+      tirx.fill %acc, %zero : f32, !acc
+      tirx.mma %sa, %sb, %acc : !a, !b, !acc
+      tirx.mma %at, %sc, %acc : !at, !b, !acc
+      %part = tirx.load %acc : !acc -> !r
+      tirx.map ins(%total, %part : !r, !r) outs(%total : !r) {
+      ^bb0(%t: f32, %p: f32):
+        %r = arith.addf %t, %p : f32
+        tirx.yield %r : f32
+      }
+    }
+  }
+  tirx.copy %total, %gd : !r, !gd
+  tirx.return
+}
+"""
+"""The second product on a tile reads what threads write, so that the first cannot run ahead; in a loop of its own."""
 
-@pytest.mark.parametrize("name", ["operand", "sums", "carried"])
+
+@pytest.mark.parametrize("name", ["operand", "sums", "carried", "both"])
 @pytest.mark.sample(1)
 def test_tiles_change_hands(name: str) -> None:
-    text = _HEAD + {"operand": _OPERAND, "sums": _SUMS, "carried": _CARRIED}[name]
+    text = _HEAD + {"operand": _OPERAND, "sums": _SUMS, "carried": _CARRIED, "both": _BOTH}[name]
     program = tirx.build(text)
     assembled(program.ptx)
     assert "tcgen05.commit" in program.ptx
@@ -119,5 +152,6 @@ def test_tiles_change_hands(name: str) -> None:
         expected = np.full((128, 64), 1.0 if name == "carried" else 0.0)
         for k in range(0, 64 * blocks, 64):
             part = a[:, k : k + 64].astype(np.float64) @ b[:, k : k + 64].T.astype(np.float64)
-            expected = 2 * expected + part if name == "carried" else expected + 2 * part
+            times = 2 * min(k // 64 + 1, 2) if name == "both" else 2
+            expected = 2 * expected + part if name == "carried" else expected + times * part
         np.testing.assert_array_equal(d, expected)
