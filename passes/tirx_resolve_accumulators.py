@@ -184,7 +184,7 @@ class TirxResolveAccumulatorsPass(ModulePass):
 
     In registers an accumulator is computed with where it is; from tensor memory it is loaded where an operation needs
     it in registers, and stored again where one writes it. Each choice is reported as a remark, with the reason.
-    Products with 256 rows in tensor memory become two of 128 rows.
+    Products with 256 rows in tensor memory become two of 128 rows; those of a pair of blocks are one product.
     """
 
     name = "tirx-resolve-accumulators"

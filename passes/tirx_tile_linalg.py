@@ -33,6 +33,7 @@ from tirx.dialects.tirx import (
     YieldOp,
     kernels,
 )
+from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.analysis.structured import (
@@ -226,6 +227,8 @@ class _Tiling:
             for number, (operand, dims) in enumerate(zip(step.operands, step.dims, strict=True)):
                 if not isinstance(operand.type, MemRefType):
                     continue
+                if 0 in memref_type(operand).get_shape():
+                    raise LinalgError(step.op, f"expected extents of 1 or more, found {memref_type(operand)}")
                 if operand not in known and _reads(step, number):
                     raise LinalgError(
                         step.op, "expected a memref.alloc that is written before it is read, found one without values"
@@ -291,8 +294,10 @@ class _Tiling:
             -(-size // extent) if isinstance(size, int) else Call("ceildiv", (size, extent)) if extent > 1 else size
             for size, extent in zip(sizes, (*(1,) * self.batch, *self.extents), strict=True)
         ]
-        name, options = self.function.sym_name.data, self.options
-        kernel = KernelOp(name, types, options.threads, target=options.target, grid=tuple(reversed(blocks)))
+        name, options, grid = self.function.sym_name.data, self.options, tuple(reversed(blocks))
+        if (problem := grid_problem(grid)) is not None:
+            raise TilingError(self.function, problem)
+        kernel = KernelOp(name, types, options.threads, target=options.target, grid=grid)
         kernel.location = self.function.location
         kernel.attributes.update(self.function.attributes)
         for old, new in zip(self.function.body.block.args, kernel.body.block.args, strict=True):

@@ -79,7 +79,7 @@ def _extents(grid: Iterable[IntegerAttr[I32] | FormulaAttr]) -> list[Formula]:
     return [n.data if isinstance(n, FormulaAttr) else n.value.data for n in grid]
 
 
-def _grid_problem(dims: Sequence[Formula]) -> str | None:
+def grid_problem(dims: Sequence[Formula]) -> str | None:
     """Why there is no such grid, or None when there is one."""
     fits = [not isinstance(n, int) or 1 <= n <= limit for n, limit in zip(dims, GRID_LIMITS, strict=False)]
     if 1 <= len(dims) <= 3 and all(fits):
@@ -284,7 +284,7 @@ class KernelOp(QuickWalk, IRDLOperation, OnThreads):
                 Target.parse(self.target.data)
             except TargetError as e:
                 raise InvalidOperation(str(e)) from e
-        if self.grid is not None and (problem := _grid_problem(_extents(self.grid))) is not None:
+        if self.grid is not None and (problem := grid_problem(_extents(self.grid))) is not None:
             raise KernelError(problem)
         for extent in () if self.grid is None else _extents(self.grid):
             if (problem := _formula_problem(extent, self.function_type.inputs.data)) is not None:
@@ -317,7 +317,7 @@ class KernelOp(QuickWalk, IRDLOperation, OnThreads):
             elif grid is None and parser.parse_optional_keyword("grid") is not None:
                 start = parser.pos
                 dims = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_formula(parser))
-                if (problem := _grid_problem(dims)) is not None:
+                if (problem := grid_problem(dims)) is not None:
                     parser.raise_error(problem, start, parser.pos)
                 grid = grid_attr(dims)
             elif threads is None and parser.parse_optional_keyword("threads") is not None:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     bf16,
     f16,
     f32,
+    f64,
     i16,
     i32,
 )
@@ -294,6 +295,8 @@ class MapEmission:
         source, target = op.operands[0].type, op.results[0].type
         if (format_ := narrow_format(source)) is None:
             return None
+        if target not in (f16, bf16, f32, f64):
+            raise PackedElementsError(op, f"expected f16, bf16, f32 or f64 to convert {source} to, found {target}")
         emit = Emitter(self.emit.point, op.location)
         halves = _Two(packed=emit(CvtFromPairOp(format_, self._packed(operand, source))).result)
         middle = bf16 if format_ is PairFormat.UE8M0X2 else f16

@@ -177,3 +177,23 @@ func.func @f(%a: memref<16x16xf32>, %b: memref<16x16xf32>, %d: memref<16x16xf32>
   }
   func.return
 }
+
+// -----
+
+// Nothing to do.
+
+func.func @f(%a: memref<0x16xf32>, %d: memref<0x16xf32>) {
+  // expected-error@+1 {{expected extents of 1 or more, found memref<0x16xf32>}}
+  "memref.copy"(%a, %d) : (memref<0x16xf32>, memref<0x16xf32>) -> ()
+  func.return
+}
+
+// -----
+
+// A batch that no grid has.
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (2, 2, 70000)}}
+func.func @f(%a: memref<70000x16x16xf32>, %d: memref<70000x16x16xf32>) {
+  linalg.exp ins(%a : memref<70000x16x16xf32>) outs(%d : memref<70000x16x16xf32>)
+  func.return
+}

@@ -7,6 +7,7 @@ beyond the tensors.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,9 +17,12 @@ from unit.kernels.bulk_kernels import random_clipped_kernel, random_kernel
 
 
 def main() -> None:
-    first, last = map(int, sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("first", type=int, metavar="FIRST", help="the first seed")
+    parser.add_argument("last", type=int, metavar="LAST", help="the seed behind the last")
+    arguments = parser.parse_args()
     counts: Counter[tuple[str, str, str]] = Counter()
-    for seed in range(first, last):
+    for seed in range(arguments.first, arguments.last):
         for kernel in (random_kernel(seed), random_clipped_kernel(seed)):
             kernel.check(seed)
             counts[kernel.target, kernel.load, kernel.store] += 1

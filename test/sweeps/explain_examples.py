@@ -5,6 +5,7 @@ python test/sweeps/explain_examples.py
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ _EXAMPLES = Path(__file__).parents[2] / "examples"
 
 def main() -> int:
     """Prints a line for each example with tensor-core instructions; returns how many have something illegal."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     wrong = 0
     for path in sorted(_EXAMPLES.glob("*.mlir")):
         report = explain_ptx(tirx.compile(path.read_text()))

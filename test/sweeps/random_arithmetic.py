@@ -7,6 +7,7 @@ prints how many were right. Every program is a function of its seed. Values are 
 
 from __future__ import annotations
 
+import argparse
 import random
 import sys
 from dataclasses import dataclass, field
@@ -296,8 +297,12 @@ def check(seed: int) -> str | None:
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("count", nargs="?", type=int, default=100, metavar="COUNT")
+    parser.add_argument("first", nargs="?", type=int, default=0, metavar="FIRST", help="the first seed")
+    arguments = parser.parse_args()
+    count: int = arguments.count
+    first: int = arguments.first
     right, refused = 0, 0
     for seed in range(first, first + count):
         problem = check(seed)

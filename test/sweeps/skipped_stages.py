@@ -6,6 +6,7 @@ Every pass of the pipeline behind every prefix of it, alone: it works, or its er
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import Counter
 from pathlib import Path
@@ -49,7 +50,15 @@ def _ignore(diagnostic: Diagnostic) -> None:
 
 
 if __name__ == "__main__":
-    names = sys.argv[1:] or ["tcgen05_gemm", "wgmma_gemm", "mma_m16n8k16_f16_gemm"]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="EXAMPLE",
+        choices=[each.stem for each in sorted(_EXAMPLES.glob("*.mlir"))],
+        default=["tcgen05_gemm", "wgmma_gemm", "mma_m16n8k16_f16_gemm"],
+    )
+    names: list[str] = parser.parse_args().names
     with diagnostic_handler(_ignore):
         results = {(name, options): sweep(name, options) for name in names for options in ("pipeline=off", "")}
     for (name, options), counted in results.items():

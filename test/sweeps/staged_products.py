@@ -6,6 +6,7 @@ Random products by mma.sync of staged tiles, sequential and pipelined, against n
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import Counter
 from pathlib import Path
@@ -17,9 +18,12 @@ from tirx.diagnostics import LocatedError
 
 
 def main() -> None:
-    first, last = map(int, sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("first", type=int, metavar="FIRST", help="the first seed")
+    parser.add_argument("last", type=int, metavar="LAST", help="the seed behind the last")
+    arguments = parser.parse_args()
     counts: Counter[tuple[str, str]] = Counter()
-    for seed in range(first, last):
+    for seed in range(arguments.first, arguments.last):
         kernel = random_kernel(seed)
         try:
             profile = kernel.check(seed)

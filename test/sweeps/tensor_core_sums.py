@@ -8,6 +8,7 @@ cancels the sum. `unit.sim.integer_sums` is the model.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -174,8 +175,12 @@ def _simulated(form: Form, a: Array, b: Array, c: Array, factors: tuple[Array, .
 
 def main() -> int:
     """Runs all forms; returns for how many of them some words differ."""
-    words = int(sys.argv[1]) if len(sys.argv) > 1 else 60_000
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("words", nargs="?", type=int, default=60_000, metavar="WORDS", help="of each form")
+    parser.add_argument("seed", nargs="?", type=int, default=0, metavar="SEED", help="the first seed")
+    arguments = parser.parse_args()
+    words: int = arguments.words
+    seed: int = arguments.seed
     failed = 0
     every = list(forms())
     for number, form in enumerate(every):
