@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tirx.sim import SimError, TensorMap, run
+from tirx.sim.program import intrinsics
 from tirx.sim.tensor.zero_mask import expand_zero_mask
 
 _HEADER = ".version 9.0\n.target sm_100a\n.address_size 64\n"
@@ -76,10 +77,11 @@ def test_more_threads_at_a_barrier_than_it_expects():
     ("text", "message"),
     [
         ("%*d", r"printf with '\*' as width is not simulated"),
-        ("x" * 65536, "expected a string that ends within 65536 bytes"),
+        ("x" * 256, "expected a string that ends within 256 bytes"),
     ],
 )
-def test_what_is_not_printed(text: str, message: str):
+def test_what_is_not_printed(text: str, message: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(intrinsics, "_MAX_STRING", 256)
     values = ", ".join(str(ord(each)) for each in text)
     ptx = (
         f"{_HEADER}.global .b8 text[{len(text) + 8}] = {{{values}}};\n"
