@@ -104,6 +104,8 @@ class Counters:
                         return
                     changed |= len(together) > len(numbers[one])
                     numbers[one] = together
+        if any(len(found) == 0 for found in numbers.values()):
+            return  # a loop that nothing enters
         if len(allocations) <= 1 and all(_comes_back(values, numbers, numbers[one]) for one, values in sources.items()):
             for one, found in numbers.items():
                 self._taken[one] = Taken(next(iter(allocations), None), found)

@@ -70,6 +70,23 @@ def test_taken(body: str, used: str, after: str, expected: list[int] | None):
     assert _taken(_HEAD + _LOOP.format(body=body, used=used, next=after)) == expected
 
 
+def test_loop_that_nothing_enters():
+    text = (
+        _HEAD
+        + """  ptx.bra ^use(%bars : i32)
+^dead(%x: i32):
+  %m = ptx.min %x, %4 : i32
+  %more = ptx.setp lt %m, %n : i32
+  ptx.cond_bra %more, ^dead(%m : i32), ^use(%m : i32)
+^use(%address: i32):
+  ptx.mbarrier.arrive %address
+  ptx.ret
+}
+"""
+    )
+    assert _taken(text) is None
+
+
 @pytest.mark.parametrize("length, expected", [(50, [50]), (1200, None)])
 def test_long_sums(length: int, expected: list[int] | None):
     """What is behind very many operations is not known; nothing runs out of stack."""
