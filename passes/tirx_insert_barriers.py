@@ -273,12 +273,13 @@ class _BarrierInsertion:
         return self._behind[key]
 
     def _written_apart(self, op: Operation) -> set[SSAValue]:
-        """The memrefs that a tile loop does not read, and of which each iteration writes other elements."""
+        """The memrefs that a tile loop does not read, and writes only by views, of other elements in each iteration."""
         if not is_tile_loop(op):
             return set()
         accesses = self._inside(op)
         views = [inner for inner in op.walk() if isinstance(inner, ViewOp) and inner.source in accesses.writes]
-        return {source for source in parts_of_tiles(op, views) if source not in accesses.reads}
+        whole = {at for inner in op.walk() if is_foreign(inner) for at in foreign_effects(inner).writes}
+        return parts_of_tiles(op, views) - accesses.reads - whole
 
     def _once(self, op: Operation, pending: _Accesses) -> _Accesses:
         end = pending

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, f32, i32
 from xdsl.ir import Dialect, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -82,6 +82,26 @@ class NegateOp(IRDLOperation, TileOpInterface):
 
 
 @irdl_op_definition
+class ClearOp(IRDLOperation, TileOpInterface):
+    """`toy.clear %m : memref`: writes a whole memref, without a view, and reads nothing."""
+
+    name = "toy.clear"
+
+    memref = operand_def(MemRefType)
+
+    assembly_format = "$memref attr-dict `:` type($memref)"
+
+    def tile_reads(self) -> Sequence[SSAValue]:
+        return ()
+
+    def tile_writes(self) -> Sequence[SSAValue]:
+        return (self.memref,)
+
+    def lower(self, threads: ThreadLowering) -> Sequence[Sequence[SSAValue]]:
+        return []
+
+
+@irdl_op_definition
 class TwiceOp(IRDLOperation, ScalarOpInterface):
     """`toy.twice %x : f32`"""
 
@@ -98,4 +118,4 @@ class TwiceOp(IRDLOperation, ScalarOpInterface):
         return [twice], twice.result
 
 
-TOY = Dialect("toy", [ReluOp, RowsOp, NegateOp, TwiceOp])
+TOY = Dialect("toy", [ReluOp, RowsOp, NegateOp, ClearOp, TwiceOp])

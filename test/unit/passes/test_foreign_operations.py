@@ -16,6 +16,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import BarrierOp, RingOp, kernels
 from tirx.layout import TileLayout
 from tirx.passes import lower_to_ptx_passes
+from tirx.passes.tirx_insert_barriers import TirxInsertBarriersPass
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.describe import describe
 from tirx.runtime.program import Program
@@ -207,6 +208,35 @@ def test_unknown_operations_read_and_write_all_that_they_are_given(operation: st
   {operation}
   tirx.copy %x, %gd : {_S}, {_G}"""),
     )
+    assert _barriers(module) == barriers
+
+
+@pytest.mark.parametrize(("operation", "barriers"), [("", 0), ("toy.clear %d : memref<?x512xf32>", 2)])
+def test_a_tile_loop_writes_more_than_its_views(operation: str, barriers: int) -> None:
+    """Iterations that write other views need no barrier between them, unless something else writes the memref."""
+    module = parse_located(
+        _context(),
+        f"""
+tirx.kernel @k(%d: memref<?x512xf32>, %n: index) target("sm_90") grid(1) threads(128) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %v = tirx.zero : !tirx.tile<64x64xf32, register>
+  scf.for %t = %c0 to %n step %c1 {{
+    %t32 = arith.index_cast %t : index to i32
+    %i = arith.index_cast %t32 {{tirx.tile_coordinate = 0 : i32}} : i32 to index
+    %j = arith.index_cast %t32 {{tirx.tile_coordinate = 1 : i32}} : i32 to index
+    %m = arith.muli %i, %c64 : index
+    %at = arith.muli %j, %c64 : index
+    %g = tirx.view %d[%m, %at] : memref<?x512xf32> -> !tirx.tile<64x64xf32, global>
+    tirx.store %v, %g : !tirx.tile<64x64xf32, register>, !tirx.tile<64x64xf32, global>
+    {operation}
+  }}
+  tirx.return
+}}
+""",
+    )
+    TirxInsertBarriersPass().apply(_context(), module)
     assert _barriers(module) == barriers
 
 
