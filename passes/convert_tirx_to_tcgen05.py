@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp, i1, i16, i32
@@ -51,6 +50,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout import LayoutError, TileLayout
+from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.plan.copies import planned_scale_copies

@@ -10,7 +10,6 @@ from functools import lru_cache
 from math import prod
 from typing import NoReturn, TypeVar
 
-import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntAttr, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, SSAValue, TypeAttribute
@@ -21,6 +20,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.hw.errors import ZeroColumnsError
 from tirx.layout import ComposeLayout, LayoutError, SwizzleLayout, TileLayout, axis
+from tirx.layout.arrays import np
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.rules import TileTypeError
 from tirx.tcgen05 import LegalityError, ZeroColumnMask

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import Enum
 
-import numpy as np
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, at_known_place
 from tirx.layout import TileLayout
+from tirx.layout.arrays import np
 from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.emit.emitter import constant_value
 from tirx.passes.plan.tensor_tiles import TensorTile

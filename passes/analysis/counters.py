@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
+from tirx.layout.arrays import np
 from tirx.passes.analysis.thread_values import Numbers, arithmetic, incoming, wrapped
 
 _MOST_NUMBERS = 64

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain
 
-import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 
 from tirx.dialects.ptx.core import SharedAllocOp
@@ -22,6 +20,7 @@ from tirx.dialects.ptx.effects import (
     SharedMatrix,
     TensorCells,
 )
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.thread_flow import ActiveThreads
 from tirx.passes.analysis.thread_values import Numbers, Symbol, Threads, ThreadValue, ThreadValues
@@ -178,7 +177,7 @@ class Footprint:
         found[first, second] = met
         return found
 
-    def _in(self, other: Footprint, threads: npt.NDArray[np.intp]) -> Threads:
+    def _in(self, other: Footprint, threads: NDArray[np.intp]) -> Threads:
         """Which threads touch a granule that `other` touches."""
         if self.operand is not None:
             return np.ones(threads.shape, np.bool_)  # all of them the same

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
@@ -16,6 +15,7 @@ from tirx.dialects.ptx.effects import AccessKind, Bytes, SharedMatrix
 from tirx.dialects.ptx.memory import ParamAddressOp, StOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.tirx import TensorMapAttr
+from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.counters import Counters
 from tirx.passes.analysis.synchronization import OrderingAnalysis
@@ -29,8 +29,7 @@ _PATTERN_BYTES = max(mode.period_bytes for mode in SWIZZLE_MODES.values())
 _START_FIELD = 0x3FFF
 """Bits 0-13 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA, "Shared memory descriptor")."""
 
-_LANES = np.arange(WARP_SIZE)
-_LANE_BITS = 1 << np.arange(WARP_SIZE.bit_length() - 1)
+_LANE_BITS = [1 << bit for bit in range(WARP_SIZE.bit_length() - 1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,4 +168,4 @@ def _regular(addresses: Numbers) -> frozenset[str]:
 
 def _is_linear(places: Numbers) -> bool:
     steps = places[0, _LANE_BITS] - places[0, 0]
-    return bool(np.array_equal(places, places[:, :1] + ((_LANES[:, None] & _LANE_BITS) != 0) @ steps))
+    return bool(np.array_equal(places, places[:, :1] + ((np.arange(WARP_SIZE)[:, None] & _LANE_BITS) != 0) @ steps))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
@@ -33,6 +32,7 @@ from tirx.dialects.tirx import (
     foreign_effects,
     is_foreign,
 )
+from tirx.layout.arrays import np
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.scheduled import SCHEDULED
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -21,6 +20,7 @@ from tirx.dialects.ptx.mbarrier import MbarrierInitOp
 from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05DeallocOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
+from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.counters import Counters, Taken
 from tirx.passes.analysis.in_place import passed_values, shared_registers

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
 
-import numpy as np
 from xdsl.ir import Block, SSAValue
 
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
+from tirx.layout.arrays import np
 from tirx.passes.analysis.control_flow import ControlFlow, successors
 from tirx.passes.analysis.thread_values import Threads, ThreadValues
 

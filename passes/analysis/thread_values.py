@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i1, i32, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
@@ -38,11 +36,12 @@ from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
 from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp
+from tirx.layout.arrays import BoolArray, IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.control_flow import ControlFlow, successors
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
-Threads: TypeAlias = npt.NDArray[np.bool_]
+Numbers = IntArray
+Threads = BoolArray
 
 _LEAST_THREADS = {Issue.THREAD: 1, Issue.WARPGROUP: 4 * WARP_SIZE}
 """Threads of the smallest block that can execute an instruction; a warp for the others."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.dialects import math
 from xdsl.dialects.builtin import FloatAttr, bf16, f16, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -13,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tirx.dialects import ptx
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.functions import FORMS, Function
+from tirx.layout.arrays import np
 from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.emit.fast_math import may_approximate
 from tirx.rules import NoFormError

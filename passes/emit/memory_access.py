@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-import numpy as np
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerType, i16, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -27,6 +26,7 @@ from tirx.dialects.tirx import CpAsyncTileOp, MemorySpace, TileType
 from tirx.hw.features import has_features
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
+from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import held_elements
 from tirx.passes.emit.clipping import Clip, all_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ml_dtypes
-import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerType, f32, i32
 from xdsl.ir import SSAValue
@@ -13,6 +12,7 @@ from tirx.dialects.ptx.conversion import PackOp
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.packed import CvtPairOp, PairFormat
 from tirx.dialects.tirx import SplatOp
+from tirx.layout.arrays import np
 from tirx.passes.emit.emitter import Emitter, bit_pattern
 from tirx.passes.emit.map_emission import narrow_format, packed_bytes
 from tirx.passes.emit.register_values import NARROW_FLOATS, REGISTER_BITS, is_narrow_float, register_format

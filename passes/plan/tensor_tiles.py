@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx import TileType
 from tirx.hw.errors import MissingLayoutError, TensorMemoryError
 from tirx.layout import TileLayout
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.tcgen05 import LD_SHAPES, LegalityError, pick_ld_shape, register_fragment, tmem_columns
 from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, LANES

@@ -133,3 +133,14 @@ def test_rooms_import_in_one_direction() -> None:
         if _room(other) != _room(name) and _room(other) not in ROOMS[_room(name)]
     )
     assert not against, "\n".join(against)
+
+
+def test_the_compiler_imports_numpy_when_it_needs_it() -> None:
+    """To import numpy takes long: what every run imports has it from `tirx.layout.arrays`."""
+    rooms = {"layout", "hw", "smem", "copy", "mma", "wgmma", "tcgen05", "dialects", "passes", "text", "ptx"}
+    found = [
+        name
+        for name, path in _modules().items()
+        if _room(name) in rooms and re.search(r"^(import|from) numpy\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert not found, f"expected `from tirx.layout.arrays import np` in {', '.join(found)}"

@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.copy.index_expr import IndexExpr, add, const, var
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import WARP_SIZE, axis
 from tirx.layout.caching import bounded_cache
 from tirx.layout.compose import ComposeLayout

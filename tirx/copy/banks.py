@@ -21,9 +21,7 @@ from math import prod
 from operator import index
 from typing import NamedTuple, overload
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from tirx.layout.arrays import ArrayLike, NDArray, np
 from tirx.layout.axis import WARP_SIZE, axis
 from tirx.layout.compose import ComposeLayout
 from tirx.layout.dtypes import element_type

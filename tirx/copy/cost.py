@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-
 from tirx.copy.access import THREAD_VARIABLE, plan_accesses
 from tirx.copy.banks import MATRIX_ROW_BITS, MATRIX_ROWS, conflict_degree
 from tirx.copy.distribute import (
@@ -22,6 +20,7 @@ from tirx.copy.distribute import (
 )
 from tirx.copy.matrix import plan_matrices
 from tirx.layout import ComposeLayout, TileLayout
+from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.caching import bounded_cache
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from math import gcd, prod
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.copy.banks import conflict_degree
+from tirx.layout.arrays import IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.caching import bounded_cache
 from tirx.layout.compose import ComposeLayout
@@ -19,7 +17,6 @@ from tirx.layout.ownership import MAX_THREADS, AccessError
 from tirx.layout.shape import Shape, check_shape
 from tirx.layout.tile import TileLayout
 
-IntArray = NDArray[np.int64]
 Memory = Literal["global", "shared"]
 
 THREAD_AXIS = "tx"

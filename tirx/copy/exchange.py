@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
 
-import numpy as np
-
 from tirx.copy.access import widest_vectors
 from tirx.copy.banks import conflict_degree
 from tirx.copy.cost import CopyCost
 from tirx.copy.distribute import SHARED_PHASE_BYTES, VECTOR_BYTES
-from tirx.copy.slots import IntArray, projected, source_slots
+from tirx.copy.slots import projected, source_slots
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
+from tirx.layout.arrays import IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.caching import bounded_cache
 from tirx.layout.ownership import AccessError, held_elements

@@ -23,12 +23,8 @@ from functools import cached_property, reduce
 from math import gcd
 from typing import overload
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.hw.integers import Integers
-
-IntArray = NDArray[np.int64]
+from tirx.layout.arrays import IntArray, np
 
 
 def _is_power_of_two(n: int) -> bool:

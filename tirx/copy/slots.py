@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import IntArray, np
 from tirx.layout.caching import bounded_cache
 from tirx.layout.ownership import AccessError, describe_element, held_elements
 from tirx.layout.shape import Shape, check_shape
 from tirx.layout.tile import TileLayout
-
-IntArray = NDArray[np.int64]
 
 
 def projected(elements: IntArray, shape: Shape, part: Shape) -> IntArray:

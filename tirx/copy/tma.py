@@ -14,11 +14,9 @@ from itertools import product
 from math import prod
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.caching import bounded_cache
 from tirx.layout.dtypes import ElementType, element_type
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from operator import index
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import axis, canonical_name
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, accumulate, reach, size_of

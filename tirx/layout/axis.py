@@ -11,9 +11,7 @@ from math import inf
 from operator import index
 from typing import Literal, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.errors import LayoutError
 
 AxisKind = Literal["thread", "memory", "device"]

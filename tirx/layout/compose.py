@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from math import gcd
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.layout.addresses import sums_between
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import canonical_name
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iters, Table

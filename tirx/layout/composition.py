@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, NotStrided, infer_iters
 from tirx.layout.replica import replica_of_set

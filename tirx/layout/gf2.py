@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import overload
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.errors import LayoutError
 
 _TABLE_BITS = 10

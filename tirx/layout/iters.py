@@ -12,9 +12,7 @@ from itertools import groupby
 from math import prod
 from operator import index
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import IntArray, NDArray, np
 from tirx.layout.axis import axis as registered
 from tirx.layout.axis import canonical_name
 from tirx.layout.errors import LayoutError
@@ -50,7 +48,7 @@ class Iter:
 
 
 Iters = tuple[Iter, ...]
-Table = dict[str, NDArray[np.int64]]
+Table = dict[str, IntArray]
 """Coordinates by axis."""
 
 

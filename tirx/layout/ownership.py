@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import axis
 from tirx.layout.errors import LayoutError
 from tirx.layout.shape import Shape, check_entries, check_shape

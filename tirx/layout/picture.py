@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from math import prod
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import axis
 from tirx.layout.iters import Table
 from tirx.layout.shape import Shape

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import gcd
 
-import numpy as np
-
+from tirx.layout.arrays import np
 from tirx.layout.axis import canonical_name
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters, size_of

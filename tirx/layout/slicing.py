@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters, NotStrided, Table, accumulate, group_iters, infer_iters
 from tirx.layout.shape import Region, Shape, check_count, check_region

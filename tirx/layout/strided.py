@@ -11,9 +11,7 @@ from itertools import chain, product
 from math import prod
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import axis, canonical_name
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import (

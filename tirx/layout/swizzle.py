@@ -12,9 +12,7 @@ from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Literal, SupportsIndex, cast, get_args, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import canonical_name
 from tirx.layout.dtypes import element_type
 from tirx.layout.errors import LayoutError

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iters, NotStrided, infer_iters
 from tirx.layout.shape import check_count

@@ -15,8 +15,7 @@ from math import prod
 from operator import index
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeAlias
 
-import numpy as np
-
+from tirx.layout.arrays import np
 from tirx.layout.axis import axis, canonical_name
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, accumulate, size_of

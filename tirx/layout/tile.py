@@ -18,10 +18,8 @@ from functools import cached_property
 from operator import index
 from typing import Protocol, cast, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.layout import algebra, slicing, strided
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import axis, canonical_name
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters, Table, group_many_iters, reach, row_major, size_of

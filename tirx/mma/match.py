@@ -11,17 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TypeAlias
 
 from tirx.layout import LayoutError, TileLayout
+from tirx.layout.arrays import BoolArray, IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import describe_element, held_elements
 from tirx.mma.fragments import Fragment, FragmentError, MmaVariant, variants_for
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class MmaStep:
     variant: MmaVariant
 
 
-_At = tuple[np.intp, ...]
+_At: TypeAlias = "tuple[np.intp, ...]"
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from tirx.hw.bits import extract
 from tirx.hw.integers import Integers
 from tirx.hw.rules import result
+from tirx.layout.arrays import np
 from tirx.layout.caching import bounded_cache
 from tirx.smem.smem_descriptor import FIELDS, SmemDescriptor, possible_descriptors
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, TCGEN05_OPERANDS, WGMMA_OPERANDS, Major, OperandFamily

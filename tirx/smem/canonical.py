@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import LegalityError, OperandLayoutError
 from tirx.layout import ComposeLayout, SwizzleLayout
+from tirx.layout.arrays import np
 from tirx.layout.caching import bounded_cache
 from tirx.smem.canonical_form import CanonicalLayout, CanonicalLayoutError, OperandLayout, OperandSlice, attribute_text
 from tirx.smem.operand_fit import Fit, Operand

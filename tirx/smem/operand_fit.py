@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.hw.dtypes import DType
+from tirx.layout.arrays import NDArray, np
 from tirx.smem.canonical_form import CanonicalLayout, OperandLayout
 from tirx.smem.packing import SmemPacking
 from tirx.smem.smem_descriptor import ABSOLUTE_LBO_BYTES, ABSOLUTE_LBO_SWIZZLE, ADDRESS_BYTES

@@ -12,16 +12,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.hw.dtypes import DType
 from tirx.hw.errors import OperandLayoutError
 from tirx.layout import SwizzleLayout
 from tirx.layout import SwizzleMode as SwizzleName
+from tirx.layout.arrays import IntArray
 
 Major = Literal["K", "MN"]
-BitAddresses = NDArray[np.int64]
+BitAddresses = IntArray
 
 MAJORS: tuple[Major, ...] = ("K", "MN")
 

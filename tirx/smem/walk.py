@@ -19,10 +19,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.hw.errors import OperandLayoutError
+from tirx.layout.arrays import NDArray, np
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, BitAddresses, Major, SwizzleMode
 

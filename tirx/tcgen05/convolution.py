@@ -8,9 +8,8 @@ Source: PTX ISA "Zero-Column Mask Descriptor"; the shift is its "Column Shift".
 
 from __future__ import annotations
 
-import numpy as np
-
 from tirx.hw.errors import ZeroColumnsError
+from tirx.layout.arrays import np
 from tirx.tcgen05.zero_column_mask import MAX_COLUMN_SHIFT, ZeroColumnMask, sub_mask_width
 
 

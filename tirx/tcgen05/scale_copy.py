@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
-import numpy as np
-
 from tirx.hw.errors import ScaleFactorError
 from tirx.layout import ComposeLayout, TileLayout
+from tirx.layout.arrays import np
 from tirx.smem.canonical_form import attribute_text
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.tcgen05.scale_factors import GROUP, PER_COLUMN, scale_factor_smem_layout

@@ -14,11 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.hw.errors import TensorMemoryError
 from tirx.layout import Iter, TileLayout
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.caching import bounded_cache
 from tirx.tcgen05.tmem import (
     COLUMN_BITS,

@@ -17,11 +17,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.errors import ZeroColumnsError
+from tirx.layout.arrays import NDArray, np
 
 SUB_MASKS: dict[int, int] = {128: 1, 64: 2, 32: 4}
 """Number of sub-masks for each M."""

@@ -13,12 +13,10 @@ from itertools import product
 from math import gcd
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tirx.hw.errors import LegalityError, WarpgroupProductError
 from tirx.hw.rules import raise_first, unsupported
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.layout.arrays import IntArray, np
 from tirx.layout.ownership import MAX_THREADS, describe_element, held_elements
 from tirx.smem.canonical import operand_slices
 from tirx.smem.canonical_form import CanonicalLayout, OperandLayout, OperandSlice
@@ -43,7 +41,6 @@ from tirx.wgmma.kinds import (
     split_n,
 )
 
-IntArray = NDArray[np.int64]
 PlaceT = TypeVar("PlaceT")
 
 

@@ -18,9 +18,7 @@ from math import prod
 from operator import index
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import WARP_SIZE, axis
 from tirx.layout.compose import ComposeLayout
 from tirx.layout.errors import LayoutError

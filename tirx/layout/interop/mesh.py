@@ -23,8 +23,7 @@ from math import prod
 from operator import index
 from typing import Any, TypeAlias
 
-import numpy as np
-
+from tirx.layout.arrays import np
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, row_major
 from tirx.layout.replica import MOST_COPIES
