@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from itertools import dropwhile, product
 from math import gcd, prod
 
 from xdsl.context import Context
@@ -38,7 +38,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.roles import MAX_REGISTERS, REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.dialects.tirx.views import PACKED_BITS
-from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.plan.run_time_strides import memory_layout, placed
 from tirx.passes.plan.tensor_tiles import TensorTile, common_fragment
@@ -160,6 +160,10 @@ def _pieces(shape: Shape, limit: int, layouts: Sequence[TileLayout | ComposeLayo
                 part[dimension] = max(end - begin for begin, end in way)
                 break
     return _all_of(cuts)
+
+
+def _on_columns(it: Iter) -> bool:
+    return it.axis == "TCol"
 
 
 def _grid(shape: Shape, part: Shape) -> Iterator[tuple[Offsets, Shape]]:
@@ -374,10 +378,10 @@ class _Expander:
         groups = max(1, thread_set(op).count // WARPGROUP_THREADS)
         columns = min(COLUMNS_PER_PIECE, self.registers // 2)
         width = unit * _largest_divisor(run // unit, min(columns * elements, run // groups) // unit)
+        # Stages, halves of 256 rows and other runs of columns one at a time: columns between them are not the tile's.
         shape = [
-            # Stages and other runs of columns one at a time: columns between them are not the tile's.
-            1 if all(it.axis == "TCol" for it in grouped.shard[starts[d] : starts[d + 1]]) else extent
-            for d, extent in enumerate(whole[:-1])
+            prod(it.extent for it in dropwhile(_on_columns, grouped.shard[starts[d] : starts[d + 1]]))
+            for d in range(len(whole) - 1)
         ]
         return whole, list(_grid(whole, (*shape, width)))
 

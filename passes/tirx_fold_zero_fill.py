@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, TypeGuard
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, ModuleOp, i1
@@ -19,8 +20,10 @@ from tirx.dialects.tirx import (
     LoadOp,
     MemorySpace,
     MmaOp,
+    ReshapeOp,
     SplatOp,
     StoreOp,
+    SubviewOp,
     TileType,
     ZeroOp,
     base_allocation,
@@ -49,7 +52,9 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 def _touches(op: Operation, tile: SSAValue) -> bool:
-    """Returns True if `op`, or an operation inside it, uses a view of the same allocation as `tile`."""
+    """Returns True if `op`, or an operation inside it, reads or writes a view of the same allocation as `tile`."""
+    if isinstance(op, SubviewOp | ReshapeOp):
+        return False
     root = base_allocation(tile)
     return any(base_allocation(operand) is root for inner in op.walk() for operand in inner.operands)
 
@@ -60,23 +65,60 @@ def _first_touch(op: Operation | None, tile: SSAValue) -> Operation | None:
     return op
 
 
-_Overwriting: TypeAlias = tuple[MmaOp, list[scf.ForOp], list[LoadOp | CopyOp]]
-"""A product, the loops around it, and what reads its sums although the outermost loop may have had no iteration."""
+_Overwriting: TypeAlias = tuple[Sequence[MmaOp], list[scf.ForOp], list[LoadOp | CopyOp]]
+"""Products, the loops around them, and what reads their sums although the outermost loop may have had no iteration."""
 
 
-def _overwriting_mma(fill: FillOp) -> _Overwriting | None:
-    """Returns the product that uses the tile first on every path behind the fill."""
+def _products_of_all(op: Operation | None, tile: SSAValue) -> Sequence[MmaOp] | None:
+    """
+    Returns the products that use a tile first from `op` on in its block, if together they write all of it.
+
+    They are one product of the whole tile, or products of parts that do not overlap, as those of 256 rows are. Others
+    of a part that is written already may stand between them.
+    """
+    dims = TileType.of(tile).dims
+    found: list[MmaOp] = []
+    left = np.ones(dims, dtype=np.bool_)
+    while left.any():
+        op = _first_touch(op, tile)
+        if not isinstance(op, MmaOp) or op.accumulate is not None:
+            return None
+        part = _part_of(op.accumulator, tile)
+        if part is None or base_allocation(op.a) is base_allocation(tile):
+            return None
+        if left[part].all():
+            found.append(op)
+        elif left[part].any():
+            return None
+        left[part] = False
+        op = op.next_op
+    return found
+
+
+def _part_of(view: SSAValue, tile: SSAValue) -> tuple[slice, ...] | None:
+    """The elements of a tile that a view of it has. None for a view of another tile, or at a computed place."""
+    dims = TileType.of(tile).dims
+    if view is tile:
+        return tuple(slice(0, extent) for extent in dims)
+    op = view.owner
+    if not isinstance(op, SubviewOp) or op.source is not tile or op.indices:
+        return None
+    extents = zip(op.start, op.result.type.dims, strict=True)
+    return tuple(slice(start, start + extent) for start, extent in extents)
+
+
+def _overwriting_mmas(fill: FillOp) -> _Overwriting | None:
+    """Returns the products that use the tile first on every path behind the fill."""
     loops: list[scf.ForOp] = []
     op = _first_touch(fill.next_op, fill.tile)
     while isinstance(op, scf.ForOp) and trip_count_is_positive(op):
         loops.append(op)
         op = _first_touch(op.body.block.first_op, fill.tile)
-    if isinstance(op, MmaOp) and op.accumulator is fill.tile and op.accumulate is None:
-        return op, loops, []
-    return None
+    found = _products_of_all(op, fill.tile)
+    return None if found is None else (found, loops, [])
 
 
-def _overwriting_mma_if_any(fill: FillOp) -> _Overwriting | None:
+def _overwriting_mmas_if_any(fill: FillOp) -> _Overwriting | None:
     """
     The same where the outermost loop may have no iteration.
 
@@ -93,7 +135,7 @@ def _overwriting_mma_if_any(fill: FillOp) -> _Overwriting | None:
     while isinstance(op, scf.ForOp) and trip_count_is_positive(op):
         loops.append(op)
         op = _first_touch(op.body.block.first_op, fill.tile)
-    if not isinstance(op, MmaOp) or op.accumulator is not fill.tile or op.accumulate is not None:
+    if (products := _products_of_all(op, fill.tile)) is None:
         return None
     readers: dict[LoadOp | CopyOp, None] = {}
     for user, tile in accesses(root):
@@ -102,7 +144,7 @@ def _overwriting_mma_if_any(fill: FillOp) -> _Overwriting | None:
         if user.parent is not outer.parent or not outer.is_before_in_block(user) or not _reads(user, tile):
             return None
         readers[user] = None
-    return op, loops, list(readers)
+    return products, loops, list(readers)
 
 
 def _reads(op: Operation, tile: SSAValue) -> TypeGuard[LoadOp | CopyOp]:
@@ -207,10 +249,11 @@ def _is_later(emit: Emitter, loops: Sequence[scf.ForOp]) -> SSAValue:
 
 class TirxFoldZeroFillPass(ModulePass):
     """
-    `tirx.fill %acc, 0` followed by products becomes `accumulate(%p)` on the first product, with `%p` false the
-    first time it runs. For tensor memory, where the hardware has this as `enable-input-d`, and for accumulators of
-    wgmma (`scale-d`), which then need no start value. Where the loop of the products may have no iterations, what reads
-    a tile of tensor memory behind it reads zeros then. A product that is -0 stays -0, where 0 + -0 would be 0.
+    `tirx.fill %acc, 0` followed by products becomes `accumulate(%p)` on the first product, or the first ones of parts
+    that make up the tile, with `%p` false the first time they run. For tensor memory, where the hardware has this as
+    `enable-input-d`, and for accumulators of wgmma (`scale-d`), which then need no start value. Where the loop of the
+    products may have no iterations, what reads a tile of tensor memory behind it reads zeros then. A product that is -0
+    stays -0, where 0 + -0 would be 0.
     """
 
     name = "tirx-fold-zero-fill"
@@ -219,15 +262,16 @@ class TirxFoldZeroFillPass(ModulePass):
         for fill in [f for kernel in kernels(op) for f in kernel.walk() if isinstance(f, FillOp)]:
             if fill.tile_type.memory is not MemorySpace.TENSOR or not _is_zero(fill.value):
                 continue
-            if (found := _overwriting_mma(fill) or _overwriting_mma_if_any(fill)) is None:
+            if (found := _overwriting_mmas(fill) or _overwriting_mmas_if_any(fill)) is None:
                 continue
-            mma, loops, readers = found
+            products, loops, readers = found
             for reader in readers:
                 _read_if_any(reader, loops[0])
-            emit = Emitter.before(mma)
-            emit(mma.with_accumulate(_is_later(emit, loops)))
-            mma.detach()
-            mma.erase()
+            later = _is_later(Emitter.before(products[0]), loops)
+            for mma in products:
+                Emitter.before(mma)(mma.with_accumulate(later))
+                mma.detach()
+                mma.erase()
             fill.detach()
             fill.erase()
         for kernel in kernels(op):

@@ -9,7 +9,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.copy.distribute import Memory, copy_distribution
@@ -26,8 +25,6 @@ from tirx.dialects.tirx import (
     MmaSyncPlan,
     PendingType,
     PlanAttr,
-    ReshapeOp,
-    SubviewOp,
     TileOpInterface,
     TileType,
     ViewOp,
@@ -53,6 +50,7 @@ from tirx.passes.analysis.register_classes import (
     same_layout,
 )
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.placement import place
 from tirx.passes.plan.families import MMA_SYNC, family_of, is_of_warpgroups
 from tirx.passes.plan.mma_product import fastest_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
@@ -79,29 +77,6 @@ from tirx.rules import (
     WholeWarpsError,
 )
 from tirx.tcgen05 import LegalityError
-
-
-def _place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> None:
-    """Gives a tile its layout, and the views of it that have none the layout that follows."""
-    try:
-        type_ = TileType.of(tile).with_layout(layout)
-    except VerifyException as e:
-        assert isinstance(tile.owner, Operation)  # what is picked is an allocation or a view
-        raise LayoutChoiceError(tile.owner, f"the layout picked for the tile does not fit its memory: {e}") from e
-    value = Rewriter.replace_value_with_new_type(tile, type_)
-    for op in [use.operation for use in value.uses]:
-        match op:
-            case SubviewOp() if op.result.type.layout is None:
-                try:
-                    part = SubviewOp.type_of(TileType.of(value), op.start, op.result.type.dims).layout
-                except LayoutError as e:
-                    raise LayoutChoiceError(op, f"the layout picked for the source has no such part: {e}") from e
-                if part is not None:
-                    _place(op.result, part)
-            case ReshapeOp() if op.result.type.layout is None:
-                _place(op.result, layout)
-            case _:
-                pass
 
 
 def _checked(mma: MmaOp | AsyncMmaOp) -> None:
@@ -182,14 +157,14 @@ class _Picker:
             layout = strided_layout(op.source_type, op.result.type.dims)
             if isinstance(layout, str):
                 raise ViewShapeError(op, layout)
-            _place(op.result, layout)
+            place(op.result, layout)
 
     def _picked(self, tile: SSAValue, layout: TileLayout | ComposeLayout, why: str) -> None:
         if not isinstance(tile.owner, AllocOp):
             raise LayoutChoiceError(
                 self.kernel, f"expected a layout on the tile type {tile.type}, which is not an allocation"
             )
-        _place(tile, layout)
+        place(tile, layout)
         remark(tile.owner, f"picked {layout_attr(layout)}: {why}")
 
     def _wanted(self, op: TileOpInterface) -> None:
@@ -199,9 +174,9 @@ class _Picker:
         target = None if name is None else Target.parse(name.data)
         wanted = op.wanted_layouts(target)
         # By place: a value that gets a layout is another value then, and so are others of its class.
-        places = [(i, wanted[value]) for i, value in enumerate((*op.operands, *op.results)) if value in wanted]
-        for place, layout in places:
-            tile = (*op.operands, *op.results)[place]
+        indices = [(i, wanted[value]) for i, value in enumerate((*op.operands, *op.results)) if value in wanted]
+        for index, layout in indices:
+            tile = (*op.operands, *op.results)[index]
             try:
                 TileType.of(tile).with_layout(layout)
             except VerifyException as error:

@@ -201,22 +201,25 @@ class _Pipeline:
         self.held.append(ring)
 
     def _accumulator(self, plan: AccumulatorPlan) -> None:
-        """The accumulator is the slot of a ring: filled by threads where it has to be, summed up, then read."""
-        ring = self._ring([plan.alloc], 1, (*((INIT,) if plan.fills else ()), SUM, READ))
+        """The accumulator is the slot of a ring: filled by threads where it has to be, summed up, read in turns."""
+        reads = (READ, *(f"{READ}_{i}" for i in range(1, len(plan.readers))))
+        ring = self._ring([plan.alloc], 1, (*((INIT,) if plan.fills else ()), SUM, *reads))
         filled = None
         if plan.fills:
             filled = self._acquire(Emitter.before(plan.fills[0]), ring, INIT)
             Emitter.after(plan.fills[-1])(ReleaseOp(ring.result, INIT))
         written = self._acquire(Emitter.before(self.loop), ring, SUM)
         Emitter.after(self.loop)(ReleaseOp(ring.result, SUM, Queue.TCGEN05))
-        read = self._acquire(Emitter.before(plan.readers[0]), ring, READ)
-        Emitter.after(plan.readers[-1])(ReleaseOp(ring.result, READ))
-        behind = {inner for reader in plan.readers for inner in reader.walk()}
+        behind: dict[Operation, SSAValue] = {}
+        for station, readers in zip(reads, plan.readers, strict=True):
+            read = self._acquire(Emitter.before(readers[0]), ring, station)
+            Emitter.after(readers[-1])(ReleaseOp(ring.result, station))
+            behind.update((inner, read) for reader in readers for inner in reader.walk())
 
         def tile(op: Operation) -> SSAValue:
             if filled is not None and op in plan.fills:
                 return filled
-            return read if op in behind else written
+            return behind.get(op, written)
 
         _rebase(plan.alloc.result, tile)
 

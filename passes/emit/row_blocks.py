@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from xdsl.ir import SSAValue
-from xdsl.rewriter import Rewriter
 
-from tirx.dialects.tirx import AllocOp, MemorySpace, MmaOp, SubviewOp, TileType
+from tirx.dialects.tirx import AllocOp, MemorySpace, MmaOp, SubviewOp, TileType, base_allocation
 from tirx.layout import Iter, TileLayout
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.placement import place
 from tirx.passes.plan.product import Product
 from tirx.tcgen05 import accumulator_layout
 from tirx.tcgen05.tmem import LANES
@@ -62,14 +63,18 @@ def split_rows(mma: MmaOp) -> None:
 
 
 def _place(tile: SSAValue) -> bool:
-    """Gives an allocation of 256 rows the layout of two accumulators side by side; False for one that has views."""
-    views = any(isinstance(use.operation, SubviewOp) for use in tile.uses)
-    if not isinstance(tile.owner, AllocOp) or views:
+    """
+    Lets a tile of 256 rows, or the allocation that it is a part of, have two accumulators side by side.
+
+    False for a tile with no such allocation: one that has a layout, or other extents.
+    """
+    root = base_allocation(tile)
+    type_ = TileType.of(root)
+    if not isinstance(root.owner, AllocOp) or type_.layout is not None or type_.dims[-2:-1] != (ROWS,):
         return False
-    type_ = TileType.of(tile)
-    half = accumulator_layout(LANES, type_.dims[1], dtype=type_.dtype)
-    columns = max(each.extent * each.stride for each in half.shard if each.axis == "TCol")
-    layout = TileLayout((Iter(2, columns, "TCol"), *half.shard), half.replica, half.offsets)
-    placed = TileType.get(type_.dims, type_.element_type, MemorySpace.TENSOR, layout)
-    Rewriter.replace_value_with_new_type(tile, placed)
+    *outer, _, columns = type_.dims
+    half = accumulator_layout(LANES, columns, dtype=type_.dtype)
+    span = max(each.extent * each.stride for each in half.shard if each.axis == "TCol")
+    stages = (Iter(extent, prod(outer[i + 1 :]) * 2 * span, "TCol") for i, extent in enumerate(outer))
+    place(root, TileLayout((*stages, Iter(2, span, "TCol"), *half.shard), half.replica, half.offsets))
     return True

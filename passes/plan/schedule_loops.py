@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
@@ -93,12 +93,16 @@ class MetadataPlan:
 
 @dataclass(frozen=True)
 class AccumulatorPlan:
-    """An accumulator in tensor memory that products of one loop write, and that others read behind the loop."""
+    """
+    An accumulator in tensor memory that products of one loop write, and that others read behind the loop.
+
+    `fills` and `readers` are operations of the block of the loop, in order. Readers that change the sums end a turn:
+    what they have written is for those of the next one.
+    """
 
     alloc: AllocOp
     fills: tuple[Operation, ...]
-    readers: tuple[Operation, ...]
-    """Operations of the block of the loop, in order."""
+    readers: tuple[tuple[Operation, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -475,7 +479,7 @@ def _accumulators(
             raise NotPipelined(loop, "the accumulator is no allocation")
         order = {op: i for i, op in enumerate(around.ops)}
         fills: dict[Operation, None] = {}
-        readers: dict[Operation, None] = {}
+        readers: dict[Operation, list[tuple[Operation, SSAValue]]] = {}
         for op, tile in accesses(alloc.result):
             if isinstance(op, MmaOp) and op in products and op.accumulator is tile:
                 continue
@@ -489,12 +493,33 @@ def _accumulators(
                     raise NotPipelined(op, f"'{op.name}' uses the accumulator {tile_name(alloc)} before the loop")
                 fills[top] = None
             else:
-                readers[top] = None
+                readers.setdefault(top, []).append((op, tile))
         if not readers:
             raise NotPipelined(loop, f"nothing reads the accumulator {tile_name(alloc)} behind the loop")
-        in_order = [tuple(sorted(ops, key=order.__getitem__)) for ops in (fills, readers)]
-        found.append(AccumulatorPlan(alloc, *in_order))
+        turns = _turns({op: readers[op] for op in sorted(readers, key=order.__getitem__)})
+        found.append(AccumulatorPlan(alloc, tuple(sorted(fills, key=order.__getitem__)), turns))
     return tuple(found)
+
+
+def _turns(readers: Mapping[Operation, Sequence[tuple[Operation, SSAValue]]]) -> tuple[tuple[Operation, ...], ...]:
+    """
+    Cuts operations, each with its accesses to one tile, where one reads what another has written.
+
+    Raises NotPipelined for an operation inside of which this happens.
+    """
+    turns: list[list[Operation]] = [[]]
+    written = False
+    for top, found in readers.items():
+        writes = [(op, tile) for op, tile in found if writes_to(op, tile)]
+        reads = [op for op, tile in found if (op, tile) not in writes]
+        if writes and any(op is not top for op in reads):
+            raise NotPipelined(top, f"'{top.name}' reads what it writes to the accumulator")
+        if written and reads:
+            turns.append([])
+            written = False
+        turns[-1].append(top)
+        written = written or bool(writes)
+    return tuple(map(tuple, turns))
 
 
 def _check_readers(tiles: Sequence[StagedTile], products: Sequence[MmaOp], scales: ScalePlan | None) -> None:

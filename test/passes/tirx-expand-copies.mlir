@@ -139,6 +139,20 @@ tirx.kernel @stages(%s: memref<2x128x8xf32>) target("sm_100a") threads(128) {
   tirx.return
 }
 
+// So are the halves of a tile of 256 rows.
+
+#tall = #tirx.tile_layout<S[(2, 128, 128) : (128@TCol, 1@TLane, 1@TCol)]>
+
+// CHECK-LABEL: tirx.kernel @tall
+// CHECK:         tirx.subview %t[0, 0] {{.*}} -> !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+// CHECK:         tirx.subview %t[128, 64] {{.*}} -> !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)] + 192@TCol>>
+tirx.kernel @tall() target("sm_100a") threads(128) {
+  %one = arith.constant 1.0 : f32
+  %t = tirx.alloc : !tirx.tile<256x128xf32, tensor, #tall>
+  tirx.fill %t, %one : f32, !tirx.tile<256x128xf32, tensor, #tall>
+  tirx.return
+}
+
 // What already goes through registers stays, in loops too.
 
 !r = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>

@@ -162,6 +162,64 @@ tirx.kernel @not_zero(%x: f32) target("sm_100a") threads(128) {
   tirx.return
 }
 
+// The first products of the two halves of 256 rows overwrite them.
+
+!tall = !tirx.tile<256x64xf32, tensor>
+
+// CHECK-LABEL: tirx.kernel @halves
+// CHECK-NOT:     tirx.fill
+// CHECK:         scf.for %k = %c0 to %c2 step %c1 {
+// CHECK:           %[[LATER:.*]] = arith.cmpi ne, %k, %c0 : index
+// CHECK:           tirx.mma %a, %b, %upper accumulate(%[[LATER]])
+// CHECK-NEXT:      tirx.mma %a, %b, %upper :
+// CHECK:           tirx.mma %a, %b, %lower accumulate(%[[LATER]])
+tirx.kernel @halves() target("sm_100a") threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !tall
+  tirx.fill %acc, %zero : f32, !tall
+  scf.for %k = %c0 to %c2 step %c1 {
+    %upper = tirx.subview %acc[0, 0] : !tall -> !acc
+    tirx.mma %a, %b, %upper : !a, !b, !acc
+    tirx.mma %a, %b, %upper : !a, !b, !acc
+    %lower = tirx.subview %acc[128, 0] : !tall -> !acc
+    tirx.mma %a, %b, %lower : !a, !b, !acc
+  }
+  tirx.return
+}
+
+// Not where one half alone is multiplied, or parts overlap.
+
+// CHECK-LABEL: tirx.kernel @one_half
+// CHECK:         tirx.fill %acc, %zero
+// CHECK-NEXT:    tirx.mma %a, %b, %upper :
+// CHECK-NEXT:    tirx.mma %a, %b, %upper :
+// CHECK-NEXT:    tirx.fill %acc, %zero
+// CHECK-NEXT:    tirx.mma %a, %b, %upper :
+// CHECK-NEXT:    tirx.mma %a, %b, %middle :
+// CHECK-NEXT:    tirx.mma %a, %b, %lower :
+tirx.kernel @one_half() target("sm_100a") threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !tall
+  %upper = tirx.subview %acc[0, 0] : !tall -> !acc
+  %middle = tirx.subview %acc[64, 0] : !tall -> !acc
+  %lower = tirx.subview %acc[128, 0] : !tall -> !acc
+  tirx.fill %acc, %zero : f32, !tall
+  tirx.mma %a, %b, %upper : !a, !b, !acc
+  tirx.mma %a, %b, %upper : !a, !b, !acc
+  tirx.fill %acc, %zero : f32, !tall
+  tirx.mma %a, %b, %upper : !a, !b, !acc
+  tirx.mma %a, %b, %middle : !a, !b, !acc
+  tirx.mma %a, %b, %lower : !a, !b, !acc
+  tirx.return
+}
+
 // A loop that may not run leaves the zeros of the fill.
 
 // CHECK-LABEL: tirx.kernel @maybe_no_round

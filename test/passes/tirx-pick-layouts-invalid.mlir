@@ -10,6 +10,14 @@ tirx.kernel @no_data_path() target("sm_100a") threads(128) {
 
 // -----
 
+tirx.kernel @no_columns() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected a tile of at most 512 columns of tensor memory, found 256x512, which takes 1024: S[(2, 128, 512) : (512@TCol, 1@TLane, 1@TCol)]}}
+  %acc = tirx.alloc : !tirx.tile<256x512xf32, tensor>
+  tirx.return
+}
+
+// -----
+
 tirx.kernel @no_operand_layout() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x12xf16, shared>
   %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>

@@ -95,3 +95,43 @@ tirx.kernel @chain(%a: memref<128x64xf16>, %b: memref<?x64xf16>, %c: memref<64x?
   tirx.copy %o, %gd : !t, !gd
   tirx.return
 }
+
+// Sums that the epilogue changes and reads again pass from one station of it to the next.
+
+// CHECK-LABEL: tirx.kernel @twice
+// CHECK:         %acc = tirx.ring slots(1) stations(sum, read, read_1)
+// CHECK:         tirx.role @epilogue warps(4) {
+// CHECK-NEXT:      [[OLD:%.*]] = tirx.acquire %acc at(read)
+// CHECK-NEXT:      tirx.load [[OLD]]
+// CHECK:           tirx.store {{%.*}}, [[OLD]]
+// CHECK-NEXT:      tirx.release %acc at(read)
+// CHECK:           [[NEW:%.*]] = tirx.acquire %acc at(read_1)
+// CHECK-NEXT:      tirx.copy [[NEW]], %gd
+// CHECK-NEXT:      tirx.release %acc at(read_1)
+tirx.kernel @twice(%a: memref<128x?xf16>, %b: memref<64x?xf16>, %d: memref<128x64xf32>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !a
+  %sb = tirx.alloc : !b
+  %acc = tirx.alloc : !t
+  tirx.fill %acc, %zero : f32, !t
+  scf.for %k = %c0 to %c128 step %c64 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x?xf16> -> !ga
+    %gb = tirx.view %b[%c0, %k] : memref<64x?xf16> -> !gb
+    tirx.copy %ga, %sa engine tma : !ga, !a
+    tirx.copy %gb, %sb engine tma : !gb, !b
+    tirx.mma %sa, %sb, %acc : !a, !b, !t
+  }
+  %x = tirx.load %acc : !t -> !r
+  %y = tirx.map ins(%x : !r) {
+  ^bb0(%e: f32):
+    %r = arith.addf %e, %e : f32
+    tirx.yield %r : f32
+  } -> !r
+  tirx.store %y, %acc : !r, !t
+  %gd = tirx.view %d[%c0, %c0] : memref<128x64xf32> -> !gd
+  tirx.copy %acc, %gd : !t, !gd
+  tirx.return
+}

@@ -97,6 +97,22 @@ tirx.kernel @rows_of_two() target("sm_100a") threads(128) {
   tirx.return
 }
 
+// Stages of such an accumulator follow each other.
+
+// CHECK-LABEL: tirx.kernel @stages_of_two
+// CHECK:         %acc = tirx.alloc : !tirx.tile<2x256x64xf32, tensor, #tirx.tile_layout<S[(2, 2, 128, 64) : (128@TCol, 64@TCol, 1@TLane, 1@TCol)]>>
+// CHECK:         tirx.mma %{{.*}}, %b, %{{.*}} : {{.*}} + 128@TCol>>
+// CHECK:         tirx.mma %{{.*}}, %b, %{{.*}} : {{.*}} + 192@TCol>>
+tirx.kernel @stages_of_two() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<256x16xf16, shared>
+  %b = tirx.alloc : !tirx.tile<64x16xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<2x256x64xf32, tensor>
+  %part = tirx.subview %acc[1, 0, 0] : !tirx.tile<2x256x64xf32, tensor> -> !tirx.tile<1x256x64xf32, tensor>
+  %one = tirx.reshape %part : !tirx.tile<1x256x64xf32, tensor> -> !tirx.tile<256x64xf32, tensor>
+  tirx.mma %a, %b, %one : !tirx.tile<256x16xf16, shared>, !tirx.tile<64x16xf16, shared>, !tirx.tile<256x64xf32, tensor>
+  tirx.return
+}
+
 // Those of a pair of blocks have 128 rows in each of them.
 
 // CHECK-LABEL: tirx.kernel @rows_of_a_pair

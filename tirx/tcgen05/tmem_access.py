@@ -10,8 +10,10 @@ the low halves of two neighbouring columns, which is how a 16-bit D becomes pack
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product, takewhile
+from math import prod
 from typing import Literal
 
 from tirx.hw.errors import TensorMemoryError
@@ -204,6 +206,15 @@ class TmemAccess:
     split: int | None
     pack: bool = False
 
+    def shifted(self, columns: int, registers: int) -> TmemAccess:
+        """The instruction so many columns further on, with registers that are as many further on."""
+        return replace(self, column=self.column + columns, first_register=self.first_register + registers)
+
+    def columns(self) -> tuple[range, ...]:
+        """The columns of 32 bits that the instruction moves: two runs for the shape with `split`."""
+        run = range(self.column, self.column + self.num * LD_SHAPES[self.shape].column_step(self.pack))
+        return (run,) if self.split is None else (run, range(run.start + self.split, run.stop + self.split))
+
 
 @dataclass(frozen=True)
 class TmemAccessPlan:
@@ -244,12 +255,19 @@ def register_fragment(
     offsets go into the address of the instruction, so that registers count from 0. With a 16-lane shape, the
     registers of the upper half follow those of the lower when both are in use; `16x32bx2` reads the second half of
     the columns with threads 16 to 31. `pack`: `.pack::16b` (ld) or `.unpack::16b` (st) on 16-bit elements in the
-    low halves of columns.
+    low halves of columns. A tile with columns of several accumulators has registers for those alone, one accumulator
+    behind the other.
 
     Raises LegalityError when the tile does not factor into the modes of the shape.
     """
     kind = find_ld_shape(ld_shape)
     unit = _Unit.of(element_bits, pack)
+    stages, stage = _stages(tmem_layout)
+    if stages:
+        inner = register_fragment(stage, (stage.size(),), ld_shape, warp_axis, element_bits=element_bits, pack=pack)
+        steps = _row_major(stages, inner.span("m"))
+        outer = tuple(Iter(it.extent, step, "m") for it, step in zip(stages, steps, strict=True))
+        return TileLayout((*outer, *inner.shard), inner.replica, inner.offsets)
     _lanes(tmem_layout)  # a lane that does not exist is the clearest thing to say first
     columns = _columns(tmem_layout, unit)
     step = kind.column_step(pack) * (2 if kind.halves else 1)
@@ -330,6 +348,27 @@ def plan_tmem_access(
     columns only, slice the layout first. Raises LegalityError when no shape fits.
     """
     kind = find_ld_shape(ld_shape or pick_ld_shape(tmem_layout, element_bits))
+    stages, stage = _stages(tmem_layout)
+    if stages:
+        plan = plan_tmem_access(
+            stage,
+            (stage.size(),),
+            kind.name,
+            max_registers=max_registers,
+            warp_axis=warp_axis,
+            element_bits=element_bits,
+            pack=pack,
+        )
+        fragment = register_fragment(tmem_layout, shape, kind.name, warp_axis, element_bits=element_bits, pack=pack)
+        per_column = COLUMN_BITS // element_bits
+        places = product(*(range(0, it.extent * it.stride // per_column, it.stride // per_column) for it in stages))
+        shifts = [(sum(place), i * plan.registers) for i, place in enumerate(places)]
+        return TmemAccessPlan(
+            kind.name,
+            fragment,
+            len(shifts) * plan.registers,
+            tuple(access.shifted(*shift) for shift in shifts for access in plan.accesses),
+        )
     if max_registers < kind.registers_per_repeat:
         raise TensorMemoryError(
             f"tcgen05.ld.{kind.name}: expected room for {kind.registers_per_repeat} registers, found {max_registers}"
@@ -364,10 +403,9 @@ def written_cells(
     """
     cells = np.zeros((LANES // THREADS, THREADS, COLUMNS), dtype=np.bool_)
     lanes = find_ld_shape(ld_shape).lanes
-    unit = _Unit.of(element_bits, pack)
-    first, columns = _first_column(layout, unit), _columns(layout, unit)
     for access in plan_tmem_access(layout, shape, ld_shape, element_bits=element_bits, pack=pack).accesses:
-        cells[:, access.lane : access.lane + lanes, first : first + columns] = True
+        for columns in access.columns():
+            cells[:, access.lane : access.lane + lanes, columns.start : columns.stop] = True
     return cells
 
 
@@ -379,7 +417,24 @@ def pick_ld_shape(tmem_layout: TileLayout, element_bits: int = COLUMN_BITS) -> L
     An odd number of columns has no second half: then 32x32b, with half the threads idle.
     """
     full = len(_half_lanes(tmem_layout, LD_SHAPES["16x32bx2"])) == 2
-    return "32x32b" if full or _columns(tmem_layout, _Unit.of(element_bits, False)) % 2 else "16x32bx2"
+    stage = _stages(tmem_layout)[1]
+    return "32x32b" if full or _columns(stage, _Unit.of(element_bits, False)) % 2 else "16x32bx2"
+
+
+def _stages(tmem_layout: TileLayout) -> tuple[tuple[Iter, ...], TileLayout]:
+    """Splits a layout with columns of several accumulators, and others between them, into those and one of them."""
+    stages = tuple(takewhile(lambda it: it.axis == "TCol" and it.extent > 1, tmem_layout.shard))
+    stage = TileLayout(tmem_layout.shard[len(stages) :], tmem_layout.replica, tmem_layout.offsets)
+    spans = _row_major(stages, stage.span("TCol"))
+    holes = stages and all(it.stride >= span for it, span in zip(stages, spans, strict=True))
+    if not holes or all(it.stride == span for it, span in zip(stages, spans, strict=True)):
+        return (), tmem_layout
+    return stages, stage
+
+
+def _row_major(iters: Sequence[Iter], step: int) -> tuple[int, ...]:
+    """The strides of a dense array of parts of `step`, the last of these extents the fastest."""
+    return tuple(prod(it.extent for it in iters[i + 1 :]) * step for i in range(len(iters)))
 
 
 def _columns(tmem_layout: TileLayout, unit: _Unit) -> int:
@@ -442,8 +497,9 @@ def _refine(it: Iter, modes: dict[str, tuple[_Mode, ...]], name: LdShapeName) ->
         left, step = left // taken, step * taken
     if left > 1:
         raise TensorMemoryError(
-            f"tcgen05.ld.{name}: expected lanes and columns that split at "
-            f"{', '.join(str(d.source.stride) for d in modes[it.axis])}@{it.axis}, found {it}"
+            f"tcgen05.ld.{name}: expected {'lanes' if it.axis == 'TLane' else 'columns'} that the threads of a warp "
+            f"and their registers count, in steps of "
+            f"{', '.join(dict.fromkeys(f'{d.source.stride}' for d in modes[it.axis]))} on {it.axis}, found {it}"
         )
     return parts[::-1]
 

@@ -256,7 +256,7 @@ def test_offsets_inside_a_column_have_no_address():
 
 
 def test_packed_elements_cannot_be_packed_again():
-    with pytest.raises(LegalityError, match="expected lanes and columns that split at 2, 4@TCol, found 8 : 1@TCol"):
+    with pytest.raises(LegalityError, match="in steps of 2, 4 on TCol, found 8 : 1@TCol"):
         register_fragment(
             TileLayout.parse("S[(128, 8) : (1@TLane, 1@TCol)]"), (128, 8), "32x32b", element_bits=16, pack=True
         )
@@ -279,6 +279,21 @@ def test_m_64_without_ws_uses_all_threads():
     assert pick_ld_shape(TileLayout.parse("S[(64, 1) : (1@TLane, 1@TCol)]")) == "32x32b"
 
 
+def test_columns_of_two_accumulators():
+    """The columns between them take no registers, and none of them is written."""
+    layout = TileLayout.parse("S[(2, 128, 24) : (128@TCol, 1@TLane, 1@TCol)] + 32@TCol")
+    plan = plan_tmem_access(layout, (256, 24))
+    assert str(plan.fragment) == "S[(2, 4, 32, 24) : (24, 1@warpid, 1@laneid, 1)]"
+    assert [(access.column, access.first_register, access.registers) for access in plan.accesses] == [
+        (32, 0, 16),
+        (48, 16, 8),
+        (160, 24, 16),
+        (176, 40, 8),
+    ]
+    written = np.flatnonzero(written_cells(layout, (256, 24), "32x32b").all(axis=(0, 1)))
+    assert written.tolist() == [*range(32, 56), *range(160, 184)]
+
+
 def test_a_pair_of_ctas_keeps_its_axis():
     image = register_fragment(accumulator_layout(256, 64, 2), (256, 64), "32x32b")
     assert str(image) == "S[(2, 4, 32, 64) : (1@cbx, 1@warpid, 1@laneid, 1)]"
@@ -299,10 +314,10 @@ def test_replicated_lanes_are_loaded_by_every_warp():
         (
             "S[(43, 4) : (3@TLane, 1@TCol)]",
             "32x32b",
-            "expected lanes and columns that split at 1, 32@TLane, found 43 : 3",
+            "expected lanes that the threads of a warp .* count, in steps of 1, 32 on TLane, found 43 : 3",
         ),
         ("S[(129, 4) : (1@TLane, 1@TCol)]", "32x32b", "expected lanes 0 to 127, found 0 to 128"),
-        ("S[(2, 16, 4) : (24@TLane, 1@TLane, 1@TCol)]", "32x32b", "split at 1, 32@TLane, found 2 : 24@TLane"),
+        ("S[(2, 16, 4) : (24@TLane, 1@TLane, 1@TCol)]", "32x32b", "in steps of 1, 32 on TLane, found 2 : 24@TLane"),
         ("S[(2, 32, 4) : (4@TLane, 1@TLane, 1@TCol)]", "32x32b", r"element \(.*\) is at lane 32, column 0"),
     ],
 )
