@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TypeAlias, TypeGuard
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, ModuleOp, i1
@@ -65,6 +65,9 @@ def _first_touch(op: Operation | None, tile: SSAValue) -> Operation | None:
     return op
 
 
+Part: TypeAlias = tuple[tuple[int, int], ...]
+"""(begin, end) along each dimension."""
+
 _Overwriting: TypeAlias = tuple[Sequence[MmaOp], list[scf.ForOp], list[LoadOp | CopyOp]]
 """Products, the loops around them, and what reads their sums although the outermost loop may have had no iteration."""
 
@@ -73,38 +76,39 @@ def _products_of_all(op: Operation | None, tile: SSAValue) -> Sequence[MmaOp] | 
     """
     Returns the products that use a tile first from `op` on in its block, if together they write all of it.
 
-    They are one product of the whole tile, or products of parts that do not overlap, as those of 256 rows are. Others
-    of a part that is written already may stand between them.
+    They are one product of the whole tile, or products of parts that do not overlap, as those of 256 rows are. More
+    products of the same parts may stand between them.
     """
-    dims = TileType.of(tile).dims
-    found: list[MmaOp] = []
-    left = np.ones(dims, dtype=np.bool_)
-    while left.any():
+    left = TileType.of(tile).num_elements
+    found: dict[Part, MmaOp] = {}
+    while left:
         op = _first_touch(op, tile)
         if not isinstance(op, MmaOp) or op.accumulate is not None:
             return None
         part = _part_of(op.accumulator, tile)
         if part is None or base_allocation(op.a) is base_allocation(tile):
             return None
-        if left[part].all():
-            found.append(op)
-        elif left[part].any():
-            return None
-        left[part] = False
+        if part not in found:
+            if any(_overlap(part, other) for other in found):
+                return None
+            found[part] = op
+            left -= prod(end - start for start, end in part)
         op = op.next_op
-    return found
+    return list(found.values())
 
 
-def _part_of(view: SSAValue, tile: SSAValue) -> tuple[slice, ...] | None:
+def _part_of(view: SSAValue, tile: SSAValue) -> Part | None:
     """The elements of a tile that a view of it has. None for a view of another tile, or at a computed place."""
-    dims = TileType.of(tile).dims
     if view is tile:
-        return tuple(slice(0, extent) for extent in dims)
+        return tuple((0, extent) for extent in TileType.of(tile).dims)
     op = view.owner
     if not isinstance(op, SubviewOp) or op.source is not tile or op.indices:
         return None
-    extents = zip(op.start, op.result.type.dims, strict=True)
-    return tuple(slice(start, start + extent) for start, extent in extents)
+    return tuple((start, start + extent) for start, extent in zip(op.start, op.result.type.dims, strict=True))
+
+
+def _overlap(a: Part, b: Part) -> bool:
+    return all(low < end and start < high for (low, high), (start, end) in zip(a, b, strict=True))
 
 
 def _overwriting_mmas(fill: FillOp) -> _Overwriting | None:
