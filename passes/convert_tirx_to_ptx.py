@@ -80,7 +80,7 @@ from tirx.passes.emit.memory_access import ClippedAccess, MatrixAccess, MemoryTi
 from tirx.passes.emit.mma_sync import emit_mma_sync
 from tirx.passes.emit.parameters import Parameters
 from tirx.passes.emit.register_values import held_tile, is_narrow_float, register_format, zero_register
-from tirx.passes.emit.roles import entry_registers, launched_registers, meet, role_branches
+from tirx.passes.emit.roles import bound_registers, entry_registers, meet, role_branches
 from tirx.passes.emit.tensor_maps import TensorMapParameters
 from tirx.passes.plan.computed_parts import displaced
 from tirx.passes.plan.copies import beyond_threads, planned_matrices
@@ -157,7 +157,7 @@ class _KernelLowering:
         dynamic = plan.shared if plan.dynamic else None
         name, target, grid = kernel.sym_name.data, kernel.target.data, kernel.launch_grid
         entry = EntryOp(name, parameters, target, body, threads, cluster, dynamic, grid)
-        entry.maxnreg = self.maxnreg or launched_registers(entry.body, kernel.num_threads)
+        bound_registers(entry, kernel.num_threads, self.maxnreg)
         entry.attributes.update(kernel.attributes)
         Emitter.before(kernel)(entry)
         erase(kernel)

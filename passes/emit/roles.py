@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntAttr, i32
+from xdsl.dialects.builtin import IntAttr, UnitAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.ptx.core import REGISTER_LIMIT, EntryOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp
+from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
 from tirx.dialects.ptx.sync import (
     BarrierClusterArriveOp,
     BarrierClusterWaitOp,
@@ -24,6 +26,8 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.schedule import entry_bound
 from tirx.rules import RegisterSumError, RingLoweringError
+
+_MMA = (MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op)
 
 
 def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> tuple[()]:
@@ -89,14 +93,20 @@ def entry_registers(op: RolesOp) -> IntAttr:
     return IntAttr(bound // step * step)
 
 
-def launched_registers(body: Region, threads: int) -> IntAttr | None:
+def bound_registers(entry: EntryOp, threads: int, given: IntAttr | None) -> None:
     """
-    The most registers of each of the threads, for the same reason, in a kernel that takes over tiles of other blocks;
-    None for others.
+    Keeps ptxas from spilling registers to let one block more of so many threads run on an SM.
+
+    Roles have `given` a bound. Kernels that take over tiles of other blocks get the most that each thread can have.
+    Kernels that multiply by `mma.sync`, whose fragments and sums take most registers, do not state their block where
+    every thread can have all registers: ptxas then takes what it needs, not more, as it would with that bound.
     """
-    if not any(isinstance(op, QueryCancelOp) for op in body.walk()):
-        return None
-    return IntAttr(entry_bound(-(-threads // WARP_SIZE)))
+    bound, ops = entry_bound(-(-threads // WARP_SIZE)), tuple(entry.body.walk())
+    entry.maxnreg = given
+    if given is None and any(isinstance(op, QueryCancelOp) for op in ops):
+        entry.maxnreg = IntAttr(bound)
+    elif given is None and bound == REGISTER_LIMIT and any(isinstance(op, _MMA) for op in ops):
+        entry.unstated = UnitAttr()
 
 
 def _check_sum(op: RolesOp, entry: int) -> None:
