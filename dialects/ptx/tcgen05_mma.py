@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i1, i32, i64
@@ -110,10 +111,21 @@ def _cells(address: SSAValue, lanes: int, columns: int | None) -> TensorCells:
     return TensorCells(address, lanes, columns or 1, all_warps=True)
 
 
+@lru_cache(maxsize=256)
+def _form(
+    kind: str, cta_group: int, ws: bool, sparse: bool, scale_vector: str | None, descriptor: int | None
+) -> MmaInfo:
+    """What the form of an instruction and its instruction descriptor say, whatever its operands are."""
+    return MmaInfo(Mma(kind, cta_group, ws, sparse, scale_vector, descriptor=descriptor))
+
+
 def _effects(op: Tcgen05MmaOp | Tcgen05MmaBlockScaleOp | Tcgen05MmaWsOp) -> Effects:
     """The operands in shared and tensor memory, as far as the instruction descriptor is known."""
-    info = MmaInfo(op.description)
-    idesc, group, bits = info.idesc, info.mma.cta_group, 256 // info.kind.k
+    group = 1 if isinstance(op, Tcgen05MmaWsOp) else op.cta_group.value.data
+    form = op.kind.data.value, group, isinstance(op, Tcgen05MmaWsOp), op.sparse_metadata is not None
+    scale_vector = op.scale_vector if isinstance(op, Tcgen05MmaBlockScaleOp) else None
+    info = _form(*form, None if scale_vector is None else scale_vector.data, immediate(op.idesc, EVERYTHING))
+    idesc, bits = info.idesc, 256 // info.kind.k
     a, b = SharedMatrix(op.a), SharedMatrix(op.b)
     if idesc is not None:
         stored = idesc.k // 2 if idesc.sparse else idesc.k

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import TypeVar, cast
 
 from xdsl.ir import Block, Operation
 
 from tirx.dialects.ptx.core import EntryOp
 from tirx.passes.analysis.dominators import Dominators, predecessors, reverse_postorder, successors
+
+_OpT = TypeVar("_OpT", bound=Operation)
 
 
 class ControlFlow:
@@ -20,11 +23,24 @@ class ControlFlow:
         self.blocks: tuple[Block, ...] = reverse_postorder([first], successors)
         """In reverse post-order: each before its successors, but for those that close a loop."""
         self.position = {block: i for i, block in enumerate(self.blocks)}
+        self.ops: dict[Block, tuple[Operation, ...]] = {block: tuple(block.ops) for block in self.blocks}
+        """The operations of each of these blocks."""
         self._predecessors = predecessors(self.blocks)
 
     def predecessors(self, block: Block) -> Sequence[Block]:
         """The blocks that jump to `block`."""
         return self._predecessors.get(block, ())
+
+    def of_type(self, kind: type[_OpT]) -> Sequence[_OpT]:
+        """The operations of the entry that are of a class, in order; also those that nothing leads to."""
+        return cast(Sequence[_OpT], self._by_type.get(kind, ()))
+
+    @cached_property
+    def _by_type(self) -> dict[type[Operation], list[Operation]]:
+        found: dict[type[Operation], list[Operation]] = {}
+        for op in self.entry.walk():
+            found.setdefault(type(op), []).append(op)
+        return found
 
     @cached_property
     def dominators(self) -> Dominators:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain
+from math import gcd, inf
 
 from xdsl.ir import Operation
 
@@ -38,6 +39,9 @@ _GRANULE = 1 << _GRANULE_BITS
 
 _PAGE_COLUMNS = 8
 """Columns of tensor memory that are looked up together."""
+
+_LEAST_DIVISOR = 4 * _GRANULE
+"""Threads whose addresses are all so far from each other are looked up by what is left of them."""
 
 _FEW = 12
 """So many accesses are compared one by one rather than looked up."""
@@ -77,23 +81,17 @@ def _granules(operand: Operand) -> frozenset[int]:
     return frozenset(np.unique(bits // (8 * _GRANULE)).tolist())
 
 
-@lru_cache(maxsize=64)
-def _no_rows(count: int) -> Numbers:
-    found = np.zeros(count, np.int64)
-    found.flags.writeable = False
-    return found
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Footprint:
     """
-    `rows` x `columns` from where each thread says: bytes of shared or global memory (one row), or lanes and columns of
-    tensor memory, in `all_warps` the same lanes of every 32. These are touched for certain, others may be.
+    `rows` x `columns` from where each thread says, `address` plus `offset`: bytes of shared or global memory (one row),
+    or lanes and columns of tensor memory, in `all_warps` the same lanes of every 32. These are touched for certain,
+    others may be.
     """
 
     origin: tuple[Symbol, ...]
-    row: Numbers
-    column: Numbers
+    address: ThreadValue
+    offset: int
     rows: int
     columns: int
     is_tensor: bool = False
@@ -104,14 +102,24 @@ class Footprint:
     @staticmethod
     def of_bytes(address: ThreadValue, size: int, offset: int = 0) -> Footprint:
         """`size` bytes."""
-        numbers = address.numbers
-        return Footprint(address.symbols, _no_rows(len(numbers)), numbers + offset if offset else numbers, 1, size)
+        return Footprint(address.symbols, address, offset, 1, size)
 
     @cached_property
+    def row(self) -> Numbers:
+        """The first lane of tensor memory of each thread."""
+        return self.address.numbers + self.offset >> 16
+
+    @cached_property
+    def column(self) -> Numbers:
+        """The first column of tensor memory of each thread, or the first byte."""
+        numbers = self.address.numbers + self.offset
+        return numbers & 0xFFFF if self.is_tensor else numbers
+
+    @property
     def key(self) -> tuple[object, ...]:
         """Equal for the same memory."""
         shape = self.rows, self.columns, self.is_tensor, self.all_warps, self.operand
-        return self.origin, self.row.tobytes(), self.column.tobytes(), *shape
+        return self.origin, self.address.first + self.offset, self.address.distances, shape
 
     @cached_property
     def pages(self) -> frozenset[int]:
@@ -124,18 +132,42 @@ class Footprint:
         low, high = self._bounds
         return frozenset(range(low // _PAGE_COLUMNS, (high - 1) // _PAGE_COLUMNS + 1))
 
+    def pages_of_grid(self, divisor: int, extent: int) -> frozenset[int]:
+        """
+        As `pages`, for footprints of less than `extent` bytes whose addresses all differ by multiples of `divisor` from
+        thread to thread: granules of the address modulo `divisor`, each in runs of `extent` bytes.
+        """
+        low, high = self._bounds
+        runs = range(low // extent, (high - 1) // extent + 1)
+        first = low % divisor
+        granules = {at % divisor >> _GRANULE_BITS for at in range(first, first + self.columns, _GRANULE)}
+        granules.add((first + self.columns - 1) % divisor >> _GRANULE_BITS)
+        return frozenset(run * divisor + granule for run in runs for granule in granules)
+
     @cached_property
     def _bounds(self) -> tuple[int, int]:
         """The first column that some thread touches, and the first behind the last."""
         if self.operand is not None:
             return min(self._granules) * _GRANULE, (max(self._granules) + 1) * _GRANULE
-        return int(self.column.min()), int(self.column.max()) + self.columns
+        if self.is_tensor:
+            return int(self.column.min()), int(self.column.max()) + self.columns
+        low, high = self.address.bounds
+        return low + self.offset, high + self.offset + self.columns
+
+    @property
+    def extent(self) -> int:
+        """Columns from the first that some thread touches to the last."""
+        low, high = self._bounds
+        return high - low
 
     @cached_property
     def _granules(self) -> frozenset[int]:
         """The units of 16 bytes that it touches."""
         if self.operand is not None:
             return self.operand.granules
+        if self.address.number is not None:
+            low, high = self._bounds
+            return frozenset((low >> _GRANULE_BITS, high - 1 >> _GRANULE_BITS))
         first, last = self.column >> _GRANULE_BITS, (self.column + (self.columns - 1)) >> _GRANULE_BITS
         found = frozenset(first.tolist())
         return found if (first == last).all() else found.union(last.tolist())
@@ -192,7 +224,7 @@ def _near(a: Numbers, size_a: int, b: Numbers, size_b: int) -> Threads:
     return (apart < size_b) & (apart > -size_a)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Access:
     """
     What instructions do to memory, in all threads that come to them: those that do the same share one. Addresses that
@@ -231,45 +263,56 @@ class Access:
         return tuple(f for f in self.reads if not f.is_tensor), tuple(f for f in self.writes if not f.is_tensor)
 
 
-def access_of(op: Operation, stated: MemoryAccess, values: ThreadValues, active: ActiveThreads) -> Access | None:
-    """The access that `op` states, with the addresses of each thread; None if nothing is known of it."""
-    reads, writes = (tuple(_footprints(rs, stated.kind, values)) for rs in (stated.reads, stated.writes))
-    if stated.kind.is_in_order and not (reads or writes):
-        return None
-    barrier = None
-    if stated.barrier is not None and (value := values.get(stated.barrier)) is not None and value.is_uniform:
-        barrier = value.symbols, int(value.numbers[0])
-    return Access(op, stated.kind, active, reads, writes, barrier, stated.warp_wide, stated.shape)
+class AccessReader:
+    """What instructions state of memory, with the addresses of each thread."""
 
+    def __init__(self, values: ThreadValues):
+        self._values = values
+        self._global: dict[ThreadValue, ThreadValue] = {}
 
-def _footprints(regions: tuple[Region, ...], kind: AccessKind, values: ThreadValues) -> Iterable[Footprint]:
-    for region in regions:
-        if isinstance(region, SharedMatrix):
-            found = _matrix(region, values)
-        elif (value := values.get(region.address)) is None:
-            continue
-        elif kind is AccessKind.GLOBAL:
-            found = _footprint(region, ThreadValue((*value.symbols, _GLOBAL), value.numbers))
-        else:
-            found = _footprint(region, value)
-        if found is not None:
-            yield found
+    def access_of(self, op: Operation, stated: MemoryAccess, active: ActiveThreads) -> Access | None:
+        """The access that `op` states; None if nothing is known of it."""
+        kind = stated.kind
+        reads = tuple(self._footprints(stated.reads, kind)) if stated.reads else ()
+        writes = tuple(self._footprints(stated.writes, kind)) if stated.writes else ()
+        if not (reads or writes) and kind.is_in_order:
+            return None
+        barrier = None
+        if stated.barrier is not None and (value := self._values.get(stated.barrier)) is not None:
+            barrier = None if value.number is None else (value.symbols, value.number)
+        return Access(op, kind, active, reads, writes, barrier, stated.warp_wide, stated.shape)
+
+    def _footprints(self, regions: tuple[Region, ...], kind: AccessKind) -> Iterable[Footprint]:
+        for region in regions:
+            if isinstance(region, SharedMatrix):
+                found = _matrix(region, self._values)
+            elif (value := self._values.get(region.address)) is None:
+                continue
+            else:
+                found = _footprint(region, self._of_global(value) if kind is AccessKind.GLOBAL else value)
+            if found is not None:
+                yield found
+
+    def _of_global(self, value: ThreadValue) -> ThreadValue:
+        """An address in global memory."""
+        if value not in self._global:
+            self._global[value] = ThreadValue((*value.symbols, _GLOBAL), value.given, value.count)
+        return self._global[value]
 
 
 def _footprint(region: Bytes | MatrixRows | TensorCells, value: ThreadValue) -> Footprint | None:
     match region:
-        case Bytes(size=size, offset=offset):
-            return Footprint.of_bytes(value, size, offset)
-        case MatrixRows(matrices=matrices):
-            ids = np.arange(len(value.numbers))
-            givers = ids - ids % WARP_SIZE + ids % (8 * matrices)
+        case Bytes():
+            return Footprint.of_bytes(value, region.size, region.offset)
+        case MatrixRows():
+            ids = np.arange(value.count)
+            givers = ids - ids % WARP_SIZE + ids % (8 * region.matrices)
             if givers.max() >= len(ids):
                 return None
-            return Footprint.of_bytes(ThreadValue(value.symbols, value.numbers[givers]), _GRANULE)
-        case TensorCells(lanes=lanes, columns=columns):
-            numbers = value.numbers + region.offset
+            return Footprint.of_bytes(ThreadValue(value.symbols, value.numbers[givers], value.count), _GRANULE)
+        case TensorCells():
             return Footprint(
-                value.symbols, numbers >> 16, numbers & 0xFFFF, lanes, columns, True, all_warps=region.all_warps
+                value.symbols, value, region.offset, region.lanes, region.columns, True, all_warps=region.all_warps
             )
 
 
@@ -280,9 +323,9 @@ def _matrix(region: SharedMatrix, values: ThreadValues) -> Footprint | None:
     if value is None or start is None:
         return None
     operand = None
-    if region.major is not None and region.shape is not None and value.is_uniform and _is_aligned(start):
-        operand = Operand(int(value.numbers[0]) & (1 << 64) - 1, region.major, region.shape, region.bits, region.family)
-    return replace(Footprint.of_bytes(start, _GRANULE), operand=operand)
+    if region.major is not None and region.shape is not None and value.number is not None and _is_aligned(start):
+        operand = Operand(value.number & (1 << 64) - 1, region.major, region.shape, region.bits, region.family)
+    return Footprint(start.symbols, start, 0, 1, _GRANULE, operand=operand)
 
 
 def _is_aligned(start: ThreadValue) -> bool:
@@ -306,14 +349,16 @@ class _Memory:
         """The pages of groups of which no other group touches any."""
         self.new: list[tuple[Access, Footprint]] = []
 
-    def near(self, pages: frozenset[int]) -> Iterable[Access]:
-        """All accesses that touch `pages`."""
-        for access, footprint in self.new:
-            if (group := self._groups.get(footprint.pages)) is None:
-                group = self._groups[footprint.pages] = []
-                self._add(footprint.pages)
+    def near(self, footprint: Footprint, pages_of: Callable[[Footprint], frozenset[int]]) -> Iterable[Access]:
+        """All accesses that touch a page that `footprint` touches."""
+        for access, one in self.new:
+            own = pages_of(one)
+            if (group := self._groups.get(own)) is None:
+                group = self._groups[own] = []
+                self._add(own)
             group.append(access)
         self.new.clear()
+        pages = pages_of(footprint)
         if pages in self._alone:
             return self._groups[pages]
         met = set[frozenset[int]]().union(*map(self._known.__getitem__, pages & self._known.keys()))
@@ -329,24 +374,37 @@ class _Memory:
         self._known.update(dict.fromkeys(pages - shared, (pages,)))
 
 
-class _Pages:
-    """Accesses by the memory that they touch."""
+class _Origin:
+    """The accesses to memory of one origin."""
 
     def __init__(self):
-        self._memories: defaultdict[tuple[Symbol, ...], _Memory] = defaultdict(_Memory)
+        self._footprints: list[Footprint] = []
+        self._reading, self._writing = _Memory(), _Memory()
+        self._pages: dict[Footprint, frozenset[int]] = {}
 
-    def add(self, access: Access, footprints: tuple[Footprint, ...]) -> None:
-        """Makes `near` find `access` at `footprints`."""
-        for footprint in footprints:
-            self._memories[footprint.origin].new.append((access, footprint))
+    def add(self, access: Access, footprint: Footprint, *, write: bool) -> None:
+        """Makes `near` find `access`. The first to ask what is near asks when all addresses are known."""
+        self._footprints.append(footprint)
+        (self._writing if write else self._reading).new.append((access, footprint))
 
-    def near(self, footprints: tuple[Footprint, ...]) -> set[Access]:
-        """All accesses that touch memory of `footprints`, and some that do not."""
-        found: set[Access] = set()
-        for footprint in footprints:
-            if (memory := self._memories.get(footprint.origin)) is not None:
-                found.update(memory.near(footprint.pages))
-        return found
+    def near(self, footprint: Footprint, *, write: bool) -> Iterable[Access]:
+        """All accesses that touch memory of `footprint`, one of the two a write, and some that do not."""
+        found = self._writing.near(footprint, self._pages_of)
+        return chain(found, self._reading.near(footprint, self._pages_of)) if write else found
+
+    def _pages_of(self, footprint: Footprint) -> frozenset[int]:
+        if footprint not in self._pages:
+            grid = self._grid
+            self._pages[footprint] = footprint.pages if grid is None else footprint.pages_of_grid(*grid)
+        return self._pages[footprint]
+
+    @cached_property
+    def _grid(self) -> tuple[int, int] | None:
+        """Threads that are far from each other: `divisor` and `extent` of `Footprint.pages_of_grid`."""
+        if any(one.is_tensor or one.operand is not None for one in self._footprints):
+            return None
+        divisor = gcd(*(address.divisor for address in {one.address for one in self._footprints}))
+        return (divisor, max(one.extent for one in self._footprints)) if divisor >= _LEAST_DIVISOR else None
 
 
 class AccessTable:
@@ -355,11 +413,11 @@ class AccessTable:
     def __init__(self):
         self._interned: dict[object, Access] = {}
         self._earlier: dict[Access, Access] = {}
-        self._reading = _Pages()
-        self._writing = _Pages()
+        self._origins: defaultdict[tuple[Symbol, ...], _Origin] = defaultdict(_Origin)
         self._near: dict[Access, set[Access]] = {}
         self._met: dict[tuple[Access, Access, bool], Threads | None] = {}
         self._order: dict[Access, int] = {}
+        self._gaps: dict[tuple[ThreadValue, ActiveThreads], float] = {}
 
     def add(self, access: Access) -> Access:
         """
@@ -367,7 +425,7 @@ class AccessTable:
         for itself: whether it comes again in a loop or is another instruction makes a difference.
         """
         key: tuple[object, ...] = (access.op,)
-        if not access.kind.is_in_order or not access.writes or _is_apart(access):
+        if not access.kind.is_in_order or not access.writes or self._is_apart(access):
             footprints = tuple(f.key for f in access.reads), tuple(f.key for f in access.writes)
             key = type(access.op), access.kind, access.active, footprints, access.barrier, access.shape
         known = self._interned.setdefault(key, access)
@@ -384,17 +442,38 @@ class AccessTable:
 
     def _register(self, access: Access) -> None:
         self._order[access] = len(self._order)
-        self._reading.add(access, access.reads)
-        self._writing.add(access, access.writes)
+        for write, footprints in ((False, access.reads), (True, access.writes)):
+            for footprint in footprints:
+                self._origins[footprint.origin].add(access, footprint, write=write)
+
+    def _around(self, access: Access) -> Iterator[Access]:
+        """Accesses that may meet `access`, one of the two a write; some come more than once."""
+        for write, footprints in ((False, access.reads), (True, access.writes)):
+            for footprint in footprints:
+                yield from self._origins[footprint.origin].near(footprint, write=write)
+
+    def is_alone(self, access: Access) -> bool:
+        """Returns True if no other access of the entry meets it, one of the two a write."""
+        return all(other is access for other in self._around(access))
 
     def near(self, access: Access, pending: Collection[Access]) -> list[Access]:
         """Those of `pending` that may meet `access`, one of the two a write, in the order of their addition."""
         near = pending
         if len(pending) > _FEW:
             if access not in self._near:
-                self._near[access] = self._reading.near(access.writes) | self._writing.near(access.footprints)
+                self._near[access] = set(self._around(access))
             near = self._near[access]
         return sorted((other for other in near if other in pending), key=self._order.__getitem__)
+
+    def _is_apart(self, access: Access) -> bool:
+        """Returns True if no two threads write the same bytes, which they touch in this access only."""
+        (footprint,) = access.writes
+        if access.reads:
+            return False
+        key = footprint.address, access.active
+        if key not in self._gaps:
+            self._gaps[key] = _smallest_gap(footprint.address.numbers[access.threads])
+        return self._gaps[key] >= footprint.columns
 
     def met(self, before: Access, after: Access, *, tensor: bool) -> Threads | None:
         """
@@ -412,16 +491,12 @@ class AccessTable:
         return self._met[key]
 
 
-def _is_apart(access: Access) -> bool:
-    """Returns True if no two threads write the same bytes, which they touch in this access only."""
-    (footprint,) = access.writes
-    if access.reads:
-        return False
-    first = footprint.column[access.threads]
-    distances = np.diff(first)
+def _smallest_gap(numbers: Numbers) -> float:
+    """The smallest distance between two numbers."""
+    distances = np.diff(numbers)
     if (distances < 0).any():
-        distances = np.diff(np.sort(first))
-    return bool((distances >= footprint.columns).all())
+        distances = np.diff(np.sort(numbers))
+    return int(distances.min()) if len(distances) else inf
 
 
 def meet(before: tuple[Footprint, ...], own: Threads, after: tuple[Footprint, ...], others: Threads) -> Threads | None:

@@ -33,7 +33,7 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp
 from tirx.dialects.ptx.tcgen05 import Tcgen05DeallocOp
-from tirx.passes.analysis.memory_accesses import Access, AccessTable, access_of
+from tirx.passes.analysis.memory_accesses import Access, AccessReader, AccessTable
 from tirx.passes.analysis.orderings import (
     CLUSTER,
     JUST_COMPLETE,
@@ -121,9 +121,11 @@ class OrderingAnalysis:
         self.phases: dict[Barrier, int] = {}
         """Mbarriers whose address is known -> arrivals that complete a phase."""
         self._interesting: dict[Block, list[Operation]] = {}
+        reader, ops = AccessReader(self.flow.values), self.flow.control.ops
         for block in self.flow.blocks:
-            self._interesting[block] = [op for op in block.ops if self._read(op, self.flow.active[block])]
-        self._others = {op for block in self.flow.blocks for op in block.ops if isinstance(op, Tcgen05DeallocOp)}
+            self._interesting[block] = [op for op in ops[block] if self._read(op, reader, self.flow.active[block])]
+        self._forget_those_alone()
+        self._others = set[Operation](self.flow.control.of_type(Tcgen05DeallocOp))
         """Instructions that are checked although their accesses are not known, or count as none."""
         self._others |= self.mbarriers.keys()
         self._waits = {
@@ -142,7 +144,21 @@ class OrderingAnalysis:
                 self._joined[join].append(block)
         self._states = self._solve()
 
-    def _read(self, op: Operation, active: ActiveThreads) -> bool:
+    def _forget_those_alone(self) -> None:
+        """What takes place in the order of its thread, in memory that nothing else touches, need not be ordered."""
+        kinds = AccessKind.GENERIC, AccessKind.GLOBAL
+        alone: dict[Access, bool] = {}
+        for op, access in tuple(self._accesses.items()):
+            if access.kind not in kinds or op in self._synchronizations:
+                continue
+            if access not in alone:
+                alone[access] = self.accesses.is_alone(access)
+            if alone[access]:
+                del self._accesses[op]
+        for block, ops in self._interesting.items():
+            self._interesting[block] = [op for op in ops if op in self._accesses or op in self._synchronizations]
+
+    def _read(self, op: Operation, reader: AccessReader, active: ActiveThreads) -> bool:
         """Notes what an instruction states. Returns True if it is more than nothing."""
         if not isinstance(op, PTXInstruction):
             return False
@@ -167,7 +183,7 @@ class OrderingAnalysis:
             if effects.access.barrier is not None and not effects.access.kind.is_in_order:
                 self.mbarriers[op] = effects.access.barrier
             self.has_proxies |= not effects.access.kind.is_generic
-            if (access := access_of(op, effects.access, self.flow.values, active)) is not None:
+            if (access := reader.access_of(op, effects.access, active)) is not None:
                 self._accesses[op] = self.accesses.add(access)
         if isinstance(op, MbarrierInitOp):
             self.phases[self.barrier(op.barrier)] = op.count.value.data
@@ -191,9 +207,9 @@ class OrderingAnalysis:
     def barrier(self, address: SSAValue) -> Barrier:
         """The mbarrier at an address."""
         value = self.flow.values.get(address)
-        if value is None or not value.is_uniform:
+        if value is None or value.number is None:
             return Barrier(None)
-        return Barrier(value.symbols, int(value.numbers[0]))
+        return Barrier(value.symbols, value.number)
 
     def waited_by_others(self, active: ActiveThreads) -> frozenset[Barrier]:
         """The mbarriers that threads other than `active` wait for, somewhere."""
@@ -210,7 +226,7 @@ class OrderingAnalysis:
         for block in self.flow.blocks:
             state = self._states[block].behind(self._joined[block])
             active = self.flow.active[block]
-            for op in block.ops:
+            for op in self.flow.control.ops[block]:
                 access, synchronization = self._accesses.get(op), self._synchronizations.get(op)
                 if access is None and synchronization is None and not state.loading and op not in self._others:
                     continue  # neither on memory nor on registers that come later

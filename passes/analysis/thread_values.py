@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal, TypeVar
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, i1, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from tirx.dialects.ptx.arith import (
@@ -42,6 +44,7 @@ from tirx.passes.analysis.control_flow import ControlFlow, successors
 
 Numbers = IntArray
 Threads = BoolArray
+NumbersT = TypeVar("NumbersT", int, Numbers, "int | Numbers")
 
 _LEAST_THREADS = {Issue.THREAD: 1, Issue.WARPGROUP: 4 * WARP_SIZE}
 """Threads of the smallest block that can execute an instruction; a warp for the others."""
@@ -81,23 +84,73 @@ class Symbol:
     kind: Literal["shared", "tensor", "descriptor", "value"]
     key: object
 
+    def __hash__(self) -> int:
+        return hash(self.key)
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(eq=False)
 class ThreadValue:
-    """`symbols` all added up, plus a number of each thread, signed, of the bits of the type."""
+    """
+    `symbols` all added up, plus a number of each of `count` threads, signed, of the bits of the type: `given` is that
+    of all threads, or those of each.
+    """
 
     symbols: tuple[Symbol, ...]
-    numbers: Numbers
+    given: int | Numbers
+    count: int
 
     @property
     def is_known(self) -> bool:
         """Returns True if nothing but numbers is in it."""
         return not self.symbols
 
+    @cached_property
+    def number(self) -> int | None:
+        """The number of all threads, None if they differ."""
+        given = self.given
+        if isinstance(given, int):
+            return given
+        return int(given[0]) if (given == given[0]).all() else None
+
     @property
     def is_uniform(self) -> bool:
         """Returns True if all threads have the same."""
-        return bool((self.numbers == self.numbers[0]).all())
+        return self.number is not None
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The number of each thread."""
+        return np.full(self.count, self.given, np.int64) if isinstance(self.given, int) else self.given
+
+    @cached_property
+    def first(self) -> int:
+        """The number of thread 0."""
+        return self.given if isinstance(self.given, int) else int(self.given[0])
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """The smallest and the largest number."""
+        if self.number is not None:
+            return self.number, self.number
+        return int(self.numbers.min()), int(self.numbers.max())
+
+    @cached_property
+    def distances(self) -> bytes:
+        """How far the number of each thread is from that of thread 0, as bytes; none if they are the same."""
+        return b"" if self.number is not None else (self.numbers - self.first).tobytes()
+
+    @cached_property
+    def divisor(self) -> int:
+        """The greatest number that divides all distances; 0 if all threads have the same number."""
+        return 0 if self.number is not None else int(np.gcd.reduce(self.numbers - self.first))
+
+    def equals(self, other: ThreadValue) -> bool:
+        """Returns True if both are the same in every thread."""
+        if self is other:
+            return True
+        if self.symbols != other.symbols or self.first != other.first or self.number != other.number:
+            return False
+        return self.number is not None or np.array_equal(self.numbers, other.numbers)
 
     def descriptor_start(self) -> ThreadValue | None:
         """The shared address that a matrix descriptor starts at; None if that is not known."""
@@ -108,49 +161,28 @@ class ThreadValue:
                 symbols = (Symbol("shared", key),)
             case _:
                 return None
-        return ThreadValue(symbols, (self.numbers & _DESCRIPTOR_ADDRESS) << 4)
+        return ThreadValue(symbols, (self.given & _DESCRIPTOR_ADDRESS) << 4, self.count)
 
 
-_BINARY: Mapping[type[Operation], Callable[[Numbers, Numbers], Numbers]] = {
-    MulLoOp: np.multiply,
-    AndOp: np.bitwise_and,
-    OrOp: np.bitwise_or,
-    XorOp: np.bitwise_xor,
-    ShlOp: np.left_shift,
-    ShrOp: np.right_shift,
-    # Truncation towards zero; of numbers that are not negative.
-    DivOp: np.floor_divide,
-    RemOp: np.remainder,
-}
-_NOT_NEGATIVE = (DivOp, RemOp)
-
-_COMPARE: Mapping[Comparison, Callable[[Numbers, Numbers], Threads]] = {
-    Comparison.EQ: np.equal,
-    Comparison.NE: np.not_equal,
-    Comparison.LT: np.less,
-    Comparison.LE: np.less_equal,
-    Comparison.GT: np.greater,
-    Comparison.GE: np.greater_equal,
-}
-
-_INTEGERS = (i1, i32, i64)
-_WIDTHS = tuple(type_.width.data for type_ in _INTEGERS)
+_INTEGERS = (1, 32, 64)
 
 
 def _is_integer(type_: Attribute) -> bool:
     """Returns True for the integers whose values are followed."""
-    return type(type_) is IntegerType and type_.width.data in _WIDTHS and type_ in _INTEGERS
+    if type(type_) is not IntegerType or type_.width.data not in _INTEGERS:
+        return False
+    return type_.signedness.data is Signedness.SIGNLESS
 
 
-def wrapped(numbers: Numbers, type_: Attribute) -> Numbers:
+def wrapped(numbers: NumbersT, type_: Attribute) -> NumbersT:
     """The signed reading of the bits that a register of this type keeps."""
-    match width(type_):
-        case 1:
-            return numbers & 1
-        case 32:
-            return numbers.astype(np.int32).astype(np.int64)
-        case _:
-            return numbers
+    bits = width(type_)
+    if bits == 1:
+        return numbers & 1
+    if isinstance(numbers, int):
+        half = 1 << bits - 1
+        return (numbers + half & (1 << bits) - 1) - half
+    return numbers.astype(np.int32).astype(np.int64) if bits == 32 else numbers
 
 
 class ThreadValues:
@@ -171,20 +203,24 @@ class ThreadValues:
         """0 for a block of more than one dimension, of which nothing is known."""
         self._values: dict[SSAValue, ThreadValue] = {}
         self._bounds: dict[SSAValue, Threads] = {}
-        slots = Counter(op.dst for op in entry.walk() if isinstance(op, Tcgen05AllocOp))
+        slots = Counter(op.dst for op in flow.of_type(Tcgen05AllocOp))
         self._slots = {slot for slot, allocations in slots.items() if allocations == 1}
+        unknown: list[AndOp] = []
         if self.count:
             self._ids = np.arange(self.count, dtype=np.int64)
             for block in blocks:
-                self._block_arguments(block)
-                for op in block.ops:
-                    if len(op.results) == 1 and _is_integer((result := op.results[0]).type):
+                if block.args:
+                    self._block_arguments(block)
+                for op in flow.ops[block]:
+                    results = op.results
+                    if len(results) == 1 and _is_integer((result := results[0]).type):
                         self._define(op, result)
-        self._varying = self._find_varying()
-        for block in blocks:
-            for op in block.ops:
-                if isinstance(op, AndOp) and op.result.type == i1 and op.result not in self._values:
-                    self._bound(op, op.result)
+                        if type(op) is AndOp and result.type == i1 and result not in self._values:
+                            unknown.append(op)
+        self._varying: dict[SSAValue, bool] = {}
+        self._choosing: dict[Block, list[SSAValue]] = {}
+        for op in unknown:
+            self._bound(op, op.result)
 
     def get(self, value: SSAValue) -> ThreadValue | None:
         """Returns the number of each thread, None if it is not known."""
@@ -202,62 +238,78 @@ class ThreadValues:
 
     def is_varying(self, value: SSAValue) -> bool:
         """Returns True if two threads of the block may disagree on `value`, by what it is computed from."""
-        return value in self._varying
+        if value not in self._varying:
+            self._find_varying(value)
+        return self._varying[value]
 
-    def _find_varying(self) -> set[SSAValue]:
-        """Follows what differs between threads from where it comes from to all that is computed from it."""
-        choices: dict[SSAValue, list[Block]] = {}
-        for block in self._flow.blocks:
-            if block.args:
-                for condition in _choosing(block, self._flow):
-                    choices.setdefault(condition, []).append(block)
-        pending: list[SSAValue] = []
-        for block in self._flow.blocks:
-            for op in block.ops:
-                if not _is_uniform_source(op):
-                    pending += op.results
-            if block is self._flow.blocks[0]:
-                pending += block.args
-        varying: set[SSAValue] = set()
-        computed: set[int] = set()  # operations whose results are in `pending` or have been
-        while pending:
-            value = pending.pop()
-            if value in varying or ((known := self._values.get(value)) is not None and known.is_uniform):
+    def _find_varying(self, value: SSAValue) -> None:
+        """Follows what differs between threads from where it comes from to `value`, and to what that depends on."""
+        dependents: dict[SSAValue, list[SSAValue]] = {value: []}
+        waiting, differing = [value], list[SSAValue]()
+        while waiting:
+            one = waiting.pop()
+            if one in self._varying:
+                differing += [one] * self._varying[one]
                 continue
-            varying.add(value)
-            for use in value.uses:
-                # All threads read the same answers, whatever is known of where they are.
-                if id(use.operation) not in computed and not isinstance(use.operation, QueryCancelOp):
-                    computed.add(id(use.operation))
-                    pending += use.operation.results
-                if use.operation.successors:
-                    pending += _passed_on(use.operation, use.index)
-            for block in choices.get(value, ()):
-                pending += block.args
-        return varying
+            self._varying[one] = False
+            if (known := self._values.get(one)) is not None and known.is_uniform:
+                continue
+            if self._is_varying_source(one):
+                differing.append(one)
+                continue
+            for source in self._sources_of(one):
+                if source not in dependents:
+                    dependents[source] = []
+                    waiting.append(source)
+                dependents[source].append(one)
+        while differing:
+            one = differing.pop()
+            self._varying[one] = True
+            for dependent in dependents[one]:
+                if not self._varying[dependent]:
+                    self._varying[dependent] = True
+                    differing.append(dependent)
+
+    def _is_varying_source(self, value: SSAValue) -> bool:
+        if isinstance(owner := value.owner, Operation):
+            return owner.parent in self._flow.position and not _is_uniform_source(owner)
+        return owner is self._flow.blocks[0]
+
+    def _sources_of(self, value: SSAValue) -> Sequence[SSAValue]:
+        """The values that `value` is computed from, or chosen by."""
+        if isinstance(owner := value.owner, Operation):
+            # All threads read the same answers, whatever is known of where they are.
+            return () if isinstance(owner, QueryCancelOp) else owner.operands
+        if owner not in self._choosing:
+            self._choosing[owner] = _choosing(owner, self._flow) if owner in self._flow.position else []
+        assert isinstance(value, BlockArgument)
+        return [*incoming(owner, value), *self._choosing[owner]]
 
     def _block_arguments(self, block: Block) -> None:
         for argument in block.args:
             sources = [self.get(value) for value in incoming(block, argument)]
             first = sources[0] if sources else None
-            if first is not None and all(
-                s is not None and s.symbols == first.symbols and np.array_equal(s.numbers, first.numbers)
-                for s in sources
-            ):
+            if first is not None and all(source is not None and first.equals(source) for source in sources):
                 self._values[argument] = first
 
     def _define(self, op: Operation, result: SSAValue) -> None:
-        if (value := self._source(op)) is None:
-            operands = [self.get(operand) for operand in op.operands]
-            known = [operand for operand in operands if operand is not None]
-            if not operands or len(known) < len(operands):
+        source = _SOURCES.get(type(op))
+        value = None if source is None else source(self, op)
+        if value is None:
+            operands: list[ThreadValue] = []
+            for operand in op.operands:
+                if (known := self._values.get(operand)) is None:
+                    return
+                operands.append(known)
+            if not operands:
                 return
-            value = self._computed(op, known)
+            value = self._computed(op, operands)
             if value is None:
-                if not _is_uniform_source(op) or not all(operand.is_uniform for operand in known):
+                if not _is_uniform_source(op) or not all(operand.is_uniform for operand in operands):
                     return
                 value = self._symbol("value", result)
-        self._values[result] = ThreadValue(value.symbols, wrapped(value.numbers, result.type))
+        given = wrapped(value.given, result.type)
+        self._values[result] = value if given is value.given else ThreadValue(value.symbols, given, self.count)
 
     def _bound(self, op: AndOp, result: SSAValue) -> None:
         """The `and` of two predicates holds in no more threads than the one that differs between them."""
@@ -266,44 +318,48 @@ class ThreadValues:
                 self._bounds[result] = held[0]
 
     def _symbol(self, kind: Literal["shared", "tensor", "value"], key: object) -> ThreadValue:
-        return ThreadValue((Symbol(kind, key),), np.zeros(self.count, np.int64))
+        return ThreadValue((Symbol(kind, key),), 0, self.count)
 
-    def _source(self, op: Operation) -> ThreadValue | None:
-        match op:
-            case ConstantOp(value=IntegerAttr() as number):
-                return ThreadValue((), np.full(self.count, number.value.data, np.int64))
-            case ReadSpecialOp():
-                return self._special(op)
-            case SharedAllocOp():
-                return self._symbol("shared", op)
-            case LdParamOp():
-                return self._symbol("value", op.param.data)
-            case CvtaToGlobalOp():
-                return self.get(op.operand)
-            case ElectSyncOp():
-                # Some lane of each warp, always the same: any choice shows who is another thread.
-                return ThreadValue((), np.asarray(self._ids % WARP_SIZE == 0, np.int64))
-            case LdOp() if op.space.data is Space.SHARED and op.address in self._slots and not op.offset.value.data:
-                return self._symbol("tensor", op.address.owner)
-            case _:
-                return None
+    def _known(self, given: int | Numbers) -> ThreadValue:
+        return ThreadValue((), given, self.count)
+
+    def _constant(self, op: ConstantOp) -> ThreadValue | None:
+        return self._known(op.value.value.data) if isinstance(op.value, IntegerAttr) else None
+
+    def _elected(self, op: ElectSyncOp) -> ThreadValue:
+        # Some lane of each warp, always the same: any choice shows who is another thread.
+        return self._known(np.asarray(self._ids % WARP_SIZE == 0, np.int64))
+
+    def _loaded(self, op: LdOp) -> ThreadValue | None:
+        if op.space.data is Space.SHARED and op.address in self._slots and not op.offset.value.data:
+            return self._symbol("tensor", op.address.owner)
+        return None
 
     def _special(self, op: ReadSpecialOp) -> ThreadValue:
         match name := op.register.data.value:
             case "tid.x":
-                return ThreadValue((), self._ids)
+                return self._known(self._ids)
             case "laneid":
-                return ThreadValue((), self._ids % WARP_SIZE)
+                return self._known(self._ids % WARP_SIZE)
             case "tid.y" | "tid.z":
-                return ThreadValue((), self._ids * 0)
+                return self._known(0)
             case _:
                 return self._symbol("value", name)
 
+    def _shared(self, op: SharedAllocOp) -> ThreadValue:
+        return self._symbol("shared", op)
+
+    def _parameter(self, op: LdParamOp) -> ThreadValue:
+        return self._symbol("value", op.param.data)
+
+    def _global(self, op: CvtaToGlobalOp) -> ThreadValue | None:
+        return self.get(op.operand)
+
     def _computed(self, op: Operation, operands: list[ThreadValue]) -> ThreadValue | None:
-        if any(not operand.is_known for operand in operands):
+        if any(operand.symbols for operand in operands):
             return self._of_symbols(op, operands)
-        found = arithmetic(op, [operand.numbers for operand in operands])
-        return None if found is None else ThreadValue((), found)
+        found = arithmetic(op, [operand.given for operand in operands])
+        return None if found is None else self._known(found)
 
     def _of_symbols(self, op: Operation, operands: list[ThreadValue]) -> ThreadValue | None:
         """Sums, and what makes a matrix descriptor of an address."""
@@ -311,70 +367,141 @@ class ThreadValues:
             case AddOp(), [a, b]:
                 if len(a.symbols) + len(b.symbols) > _MOST_SYMBOLS:
                     return None
-                return ThreadValue(_sum(a.symbols, b.symbols), a.numbers + b.numbers)
+                return ThreadValue(_sum(a.symbols, b.symbols), a.given + b.given, self.count)
             case SubOp(), [a, b] if b.is_known:
-                return ThreadValue(a.symbols, a.numbers - b.numbers)
+                return ThreadValue(a.symbols, a.given - b.given, self.count)
             case CvtOp(), [a]:
                 return a
             case ShrOp(), [ThreadValue(symbols=(Symbol("shared", SharedAllocOp() as alloc),)) as a, b]:
-                if alloc.align.data % 16 or (b.numbers != 4).any() or (a.numbers % 16).any():
+                if alloc.align.data % 16 or b.symbols or b.number != 4 or _any(a.given % 16 != 0):
                     return None
-                return ThreadValue((Symbol("descriptor", alloc),), a.numbers >> 4)
+                return ThreadValue((Symbol("descriptor", alloc),), a.given >> 4, self.count)
             case AndOp(), [a, b] if b.is_known:
                 # Shared memory has less than 2^18 bytes: no bit of an address, or of its 16-byte units, is lost.
                 address_bits = {"shared": 18, "descriptor": 14}.get(a.symbols[0].kind) if len(a.symbols) == 1 else None
-                if address_bits is None or (~b.numbers & (1 << address_bits) - 1).any():
+                if address_bits is None or _any(~b.given & (1 << address_bits) - 1 != 0):
                     return None
                 return a
             case OrOp(), [ThreadValue(symbols=(Symbol("descriptor"),)) as a, b] if b.is_known:
-                if (b.numbers & _DESCRIPTOR_ADDRESS).any():
+                if _any(b.given & _DESCRIPTOR_ADDRESS != 0):
                     return None
-                return ThreadValue(a.symbols, a.numbers + b.numbers)
+                return ThreadValue(a.symbols, a.given + b.given, self.count)
             case _:
                 return None
 
 
-def arithmetic(op: Operation, numbers: list[Numbers]) -> Numbers | None:
-    """Computes an operation on integers, number by number, before they are `wrapped`. None if it does not say what."""
-    match op, numbers:
-        case AddOp(), [a, b]:
-            found = a + b
-        case SubOp(), [a, b]:
-            found = a - b
-        case MadLoOp(), [a, b, c]:
-            found = a * b + c
-        case NotOp(), [a]:
-            found = 1 - a if op.result.type == i1 else ~a
-        case CvtOp(), [a]:
-            found = _unsigned(a, op.operand) if op.unsigned is not None and op.result.type == i64 else a
-        case MulWideOp(), [a, b]:
-            found = _unsigned(a, op.lhs) * _unsigned(b, op.rhs) if op.unsigned is not None else a * b
-        case SetpOp(), [a, b] if (compare := _COMPARE.get(op.comparison.data)) is not None:
-            if op.unsigned is not None:
-                a, b = _unsigned(a, op.lhs), _unsigned(b, op.rhs)
-                if (a < 0).any() or (b < 0).any():
-                    return None
-            found = np.asarray(compare(a, b), np.int64)
-        case SelpOp(), [condition, a, b]:
-            found = np.where(condition != 0, a, b)
-        case _, [a, b] if (function := _BINARY.get(type(op))) is not None:
-            if isinstance(op, ShrOp) and op.unsigned is not None and ((a := _unsigned(a, op.value)) < 0).any():
-                return None
-            if isinstance(op, ShlOp | ShrOp) and ((b < 0) | (b >= width(op.result.type))).any():
-                return None
-            if isinstance(op, _NOT_NEGATIVE) and ((a < 0) | (b <= 0)).any():
-                return None
-            found = function(a, b)
-        case _:
+_SOURCES: Mapping[type[Operation], Callable[[ThreadValues, Any], ThreadValue | None]] = {
+    ConstantOp: ThreadValues._constant,
+    ReadSpecialOp: ThreadValues._special,
+    SharedAllocOp: ThreadValues._shared,
+    LdParamOp: ThreadValues._parameter,
+    CvtaToGlobalOp: ThreadValues._global,
+    ElectSyncOp: ThreadValues._elected,
+    LdOp: ThreadValues._loaded,
+}
+"""Operations whose results are not computed from numbers -> their values."""
+
+
+def arithmetic(op: Operation, numbers: Sequence[int | Numbers]) -> int | Numbers | None:
+    """
+    Computes an operation on integers, number by number, before they are `wrapped`. None if it does not say what.
+
+    Operands are one integer each for all numbers, or as many integers as the others.
+    """
+    rule = _ARITHMETIC.get(type(op))
+    return None if rule is None else rule(op, *numbers)
+
+
+def _any(found: bool | Threads) -> bool:
+    return found if isinstance(found, bool) else bool(found.any())
+
+
+def _not(op: NotOp, a: NumbersT) -> NumbersT:
+    return 1 - a if op.result.type == i1 else ~a
+
+
+def _cvt(op: CvtOp, a: NumbersT) -> NumbersT:
+    return _unsigned(a, op.operand) if op.unsigned is not None and op.result.type == i64 else a
+
+
+def _mul_wide(op: MulWideOp, a: NumbersT, b: NumbersT) -> NumbersT:
+    return a * b if op.unsigned is None else _unsigned(a, op.lhs) * _unsigned(b, op.rhs)
+
+
+def _setp(op: SetpOp, a: NumbersT, b: NumbersT) -> int | Numbers | None:
+    if (compare := _COMPARE.get(op.comparison.data)) is None:
+        return None
+    if op.unsigned is not None:
+        a, b = _unsigned(a, op.lhs), _unsigned(b, op.rhs)
+        if _any(a < 0) or _any(b < 0):
             return None
-    return found
+    found = compare(a, b)
+    return int(found) if isinstance(found, bool) else found.astype(np.int64)
+
+
+def _selp(op: SelpOp, condition: int | Numbers, a: int | Numbers, b: int | Numbers) -> int | Numbers:
+    if isinstance(condition, int):
+        return a if condition else b
+    return np.where(condition != 0, a, b)
+
+
+def _shl(op: ShlOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
+    return a << b if _is_shift(op, b) else None
+
+
+def _shr(op: ShrOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
+    if op.unsigned is not None and _any((a := _unsigned(a, op.value)) < 0):
+        return None
+    return a >> b if _is_shift(op, b) else None
+
+
+def _is_shift(op: ShlOp | ShrOp, amount: int | Numbers) -> bool:
+    return not _any(amount < 0) and not _any(amount >= width(op.result.type))
+
+
+def _div(op: DivOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
+    # Truncation towards zero; of numbers that are not negative.
+    return None if _any(a < 0) or _any(b <= 0) else a // b
+
+
+def _rem(op: RemOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
+    return None if _any(a < 0) or _any(b <= 0) else a % b
+
+
+_ARITHMETIC: Mapping[type[Operation], Callable[..., int | Numbers | None]] = {
+    AddOp: lambda op, a, b: a + b,
+    SubOp: lambda op, a, b: a - b,
+    MulLoOp: lambda op, a, b: a * b,
+    MadLoOp: lambda op, a, b, c: a * b + c,
+    AndOp: lambda op, a, b: a & b,
+    OrOp: lambda op, a, b: a | b,
+    XorOp: lambda op, a, b: a ^ b,
+    NotOp: _not,
+    CvtOp: _cvt,
+    MulWideOp: _mul_wide,
+    SetpOp: _setp,
+    SelpOp: _selp,
+    ShlOp: _shl,
+    ShrOp: _shr,
+    DivOp: _div,
+    RemOp: _rem,
+}
+
+_COMPARE: Mapping[Comparison, Callable[[Any, Any], bool | Threads]] = {
+    Comparison.EQ: operator.eq,
+    Comparison.NE: operator.ne,
+    Comparison.LT: operator.lt,
+    Comparison.LE: operator.le,
+    Comparison.GT: operator.gt,
+    Comparison.GE: operator.ge,
+}
 
 
 def _sum(a: tuple[Symbol, ...], b: tuple[Symbol, ...]) -> tuple[Symbol, ...]:
     return tuple(sorted((*a, *b), key=lambda s: (s.kind, id(s.key)))) if a and b else a or b
 
 
-def _unsigned(numbers: Numbers, value: SSAValue) -> Numbers:
+def _unsigned(numbers: NumbersT, value: SSAValue) -> NumbersT:
     """The unsigned reading; negative numbers stay where it has more than 63 bits."""
     return numbers & 0xFFFFFFFF if width(value.type) == 32 else numbers
 
@@ -402,20 +529,6 @@ def incoming(block: Block, argument: BlockArgument) -> list[SSAValue]:
             case _:
                 pass
     return found
-
-
-def _passed_on(branch: Operation, operand: int) -> list[SSAValue]:
-    """The block argument that a branch passes its operand (by number) to; none for the condition."""
-    match branch:
-        case BraOp():
-            return [branch.dest.args[operand]]
-        case CondBraOp() if operand > 0:
-            first = len(branch.then_arguments)
-            if operand <= first:
-                return [branch.then_dest.args[operand - 1]]
-            return [branch.else_dest.args[operand - 1 - first]]
-        case _:
-            return []
 
 
 def _choosing(block: Block, flow: ControlFlow) -> list[SSAValue]:
