@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
-from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
 from tirx.layout.arrays import np
-from tirx.passes.analysis.thread_values import Numbers, arithmetic, incoming, wrapped
+from tirx.passes.analysis.thread_values import Numbers, arithmetic, incoming, is_integer, wrapped
 
 _MOST_NUMBERS = 64
 """Numbers of one register that are followed: more than any ring has slots."""
@@ -18,13 +21,17 @@ _MOST_DEPTH = 100
 """Operations between a register and what it is computed from."""
 
 
-@dataclass(frozen=True)
-class _Leaves:
-    """What a register is computed from, besides constants. `depth`: operations in between."""
+class _Leaves(NamedTuple):
+    """The argument and the allocation that a register is computed from, besides constants, and how far they are."""
 
-    arguments: frozenset[BlockArgument]
-    allocations: frozenset[SharedAllocOp]
+    argument: BlockArgument | None
+    allocation: SharedAllocOp | None
     depth: int
+    """Operations in between."""
+
+
+_Known: TypeAlias = dict[SSAValue, int | None]
+"""Registers -> what they are for one number of an argument."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +40,10 @@ class Taken:
 
     allocation: SharedAllocOp | None
     numbers: Numbers
+
+    @staticmethod
+    def of(allocation: SharedAllocOp | None, numbers: Iterable[int]) -> Taken:
+        return Taken(allocation, np.array(sorted(numbers), np.int64))
 
 
 class Counters:
@@ -47,22 +58,25 @@ class Counters:
     def __init__(self):
         self._leaves: dict[SSAValue, _Leaves | None] = {}
         self._taken: dict[BlockArgument, Taken | None] = {}
+        self._known: defaultdict[tuple[BlockArgument | None, int], _Known] = defaultdict(dict)
 
     def taken(self, value: SSAValue) -> Taken | None:
         """Returns the numbers that `value` takes, the same in all threads; None if they are not known."""
-        leaves = self._leaves_of(value)
-        if leaves is None or len(leaves.arguments) > 1:
+        if (leaves := self._leaves_of(value)) is None:
             return None
-        allocations, argument, numbers = leaves.allocations, None, np.zeros(1, np.int64)
-        for argument in leaves.arguments:
-            if (counter := self._counter(argument)) is None:
+        allocations, numbers = {leaves.allocation}, [0]
+        if leaves.argument is not None:
+            if (counter := self._counter(leaves.argument)) is None:
                 return None
-            numbers = counter.numbers
-            allocations |= set[SharedAllocOp]() if counter.allocation is None else {counter.allocation}
-        found = _evaluate(value, argument, numbers, {})
-        if found is None or len(allocations) > 1:
-            return None
-        return Taken(next(iter(allocations), None), np.unique(found))
+            numbers = counter.numbers.tolist()
+            allocations.add(counter.allocation)
+        taken = set[int]()
+        for number in numbers:
+            if (found := self._evaluate(value, leaves.argument, number)) is None:
+                return None
+            taken.add(found)
+        allocations.discard(None)
+        return Taken.of(next(iter(allocations), None), taken) if len(allocations) <= 1 else None
 
     def _counter(self, argument: BlockArgument) -> Taken | None:
         if argument not in self._taken:
@@ -72,100 +86,105 @@ class Counters:
     def _follow(self, argument: BlockArgument) -> None:
         """Finds what an argument and all that it is computed from take, or that it is not known."""
         self._taken[argument] = None
-        sources: dict[BlockArgument, list[tuple[SSAValue, BlockArgument | None]]] = {}
-        waiting, allocations = [argument], set[SharedAllocOp]()
-        while waiting:
-            one = waiting.pop()
-            if one in sources:
+        users: dict[BlockArgument | None, list[tuple[BlockArgument, SSAValue]]] = {}
+        """Arguments, None for what is constant -> the arguments that get a value computed from one, and that value."""
+        numbers: dict[BlockArgument, set[int]] = {}
+        pending, allocations = [argument], set[SharedAllocOp | None]()
+        while pending:
+            one = pending.pop()
+            if one in numbers:
                 continue
-            sources[one] = []
-            for value in incoming(one.block, one):
-                leaves = self._leaves_of(value)
-                if leaves is None or len(leaves.arguments) > 1:
-                    return
-                allocations |= leaves.allocations
-                source = next(iter(leaves.arguments), None)
-                sources[one].append((value, source))
-                waiting += leaves.arguments
-            if not sources[one]:
+            numbers[one] = set()
+            values = incoming(one.block, one)
+            if not values:
                 return
-        numbers = {one: np.zeros(0, np.int64) for one in sources}
-        changed = True
-        while changed:
-            changed = False
-            for one, values in sources.items():
-                for value, source in values:
-                    given = np.zeros(1, np.int64) if source is None else numbers[source]
-                    found = _evaluate(value, source, given, {}) if len(given) else given
-                    if found is None:
+            for value in values:
+                if (leaves := self._leaves_of(value)) is None:
+                    return
+                allocations.add(leaves.allocation)
+                users.setdefault(leaves.argument, []).append((one, value))
+                if leaves.argument is not None:
+                    pending.append(leaves.argument)
+        again: dict[BlockArgument, set[int]] = {}
+        """What arguments take in later turns."""
+        waiting: list[tuple[BlockArgument | None, int]] = [(None, 0)]
+        while waiting:
+            source, number = waiting.pop()
+            for one, value in users.get(source, ()):
+                if (found := self._evaluate(value, source, number)) is None:
+                    return
+                if source is not None:
+                    again.setdefault(one, set()).add(found)
+                if found not in numbers[one]:
+                    numbers[one].add(found)
+                    if len(numbers[one]) > _MOST_NUMBERS:
                         return
-                    together = np.union1d(numbers[one], found)
-                    if len(together) > _MOST_NUMBERS:
-                        return
-                    changed |= len(together) > len(numbers[one])
-                    numbers[one] = together
-        if any(len(found) == 0 for found in numbers.values()):
+                    waiting.append((one, found))
+        if not all(numbers.values()):
             return  # a loop that nothing enters
-        if len(allocations) <= 1 and all(_comes_back(values, numbers, numbers[one]) for one, values in sources.items()):
+        allocations.discard(None)
+        # What only takes constants need not come back.
+        if len(allocations) <= 1 and all(found <= again.get(one, found) for one, found in numbers.items()):
             for one, found in numbers.items():
-                self._taken[one] = Taken(next(iter(allocations), None), found)
+                self._taken[one] = Taken.of(next(iter(allocations), None), found)
 
     def _leaves_of(self, value: SSAValue, above: int = 0) -> _Leaves | None:
-        """What `value` is computed from, for one that is `above` so many operations."""
+        """What `value` is computed from, for one that is `above` so many operations. None: it is not known, or more."""
         if value not in self._leaves:
             self._leaves[value] = self._find_leaves(value, above)
         return self._leaves[value]
 
     def _find_leaves(self, value: SSAValue, above: int) -> _Leaves | None:
-        if value.type not in (i1, i32, i64) or above > _MOST_DEPTH:
+        if not is_integer(value.type) or above > _MOST_DEPTH:
             return None
-        nothing = frozenset[BlockArgument](), frozenset[SharedAllocOp]()
-        match value.owner:
-            case ConstantOp(value=IntegerAttr()):
-                return _Leaves(*nothing, 0)
-            case SharedAllocOp() as allocation:
-                return _Leaves(nothing[0], frozenset((allocation,)), 0)
-            case Operation() as op if op.operands and len(op.results) == 1:
-                found = [self._leaves_of(operand, above + 1) for operand in op.operands]
-                known = [one for one in found if one is not None]
-                depth = max((one.depth for one in known), default=0) + 1
-                if len(known) < len(found) or depth > _MOST_DEPTH:
+        op = value.owner
+        if isinstance(op, Block):
+            return _Leaves(value, None, 0) if isinstance(value, BlockArgument) else None
+        if type(op) is ConstantOp:
+            return _Leaves(None, None, 0) if isinstance(op.value, IntegerAttr) else None
+        if type(op) is SharedAllocOp:
+            return _Leaves(None, op, 0)
+        if not op.operands or len(op.results) != 1:
+            return None
+        found = [self._leaves_of(operand, above + 1) for operand in op.operands]
+        argument, allocation, depth = None, None, 0
+        for one in found:
+            if one is None:
+                return None
+            if one.argument is not None:
+                if argument is not None and argument is not one.argument:
                     return None
-                return _Leaves(
-                    frozenset[BlockArgument]().union(*(one.arguments for one in known)),
-                    frozenset[SharedAllocOp]().union(*(one.allocations for one in known)),
-                    depth,
-                )
-            case _:
-                return _Leaves(frozenset((value,)), nothing[1], 0) if isinstance(value, BlockArgument) else None
+                argument = one.argument
+            if one.allocation is not None:
+                if allocation is not None and allocation is not one.allocation:
+                    return None
+                allocation = one.allocation
+            depth = max(depth, one.depth)
+        return _Leaves(argument, allocation, depth + 1) if depth < _MOST_DEPTH else None
+
+    def _evaluate(self, value: SSAValue, argument: BlockArgument | None, number: int) -> int | None:
+        """What `value` is for a `number` of `argument`, None if it cannot be computed. Allocations are at 0."""
+        return _evaluated(value, argument, number, self._known[argument, number])
 
 
-def _comes_back(
-    values: list[tuple[SSAValue, BlockArgument | None]], numbers: dict[BlockArgument, Numbers], own: Numbers
-) -> bool:
-    """Returns True if a counter takes all of its `own` numbers in later turns too, or if it only takes constants."""
-    again = [_evaluate(value, source, numbers[source], {}) for value, source in values if source is not None]
-    return not again or bool(np.isin(own, np.concatenate([each for each in again if each is not None])).all())
-
-
-def _evaluate(
-    value: SSAValue, argument: BlockArgument | None, numbers: Numbers, known: dict[SSAValue, Numbers | None]
-) -> Numbers | None:
-    """What `value` is for each number of `argument`, None if it cannot be computed. Allocations are at 0."""
+def _evaluated(value: SSAValue, argument: BlockArgument | None, number: int, known: _Known) -> int | None:
     if value is argument:
-        return numbers
+        return number
     if value in known:
         return known[value]
-    match value.owner:
-        case ConstantOp(value=IntegerAttr() as number):
-            found = np.full(len(numbers), number.value.data, np.int64)
-        case SharedAllocOp():
-            found = np.zeros(len(numbers), np.int64)
-        case Operation() as op:
-            operands = [_evaluate(operand, argument, numbers, known) for operand in op.operands]
-            computed = [operand for operand in operands if operand is not None]
-            found = arithmetic(op, computed) if len(computed) == len(operands) else None
-        case _:
-            found = None
-    known[value] = None if found is None else wrapped(found, value.type)
-    return known[value]
+    op, found = value.owner, None
+    known[value] = None
+    if type(op) is ConstantOp and isinstance(op.value, IntegerAttr):
+        found = op.value.value.data
+    elif type(op) is SharedAllocOp:
+        found = 0
+    elif isinstance(op, Operation):
+        operands: list[int] = []
+        for operand in op.operands:
+            if (one := _evaluated(operand, argument, number, known)) is None:
+                return None
+            operands.append(one)
+        found = arithmetic(op, operands)
+    if found is not None:
+        known[value] = found = wrapped(found, value.type)
+    return found

@@ -167,10 +167,13 @@ class Footprint:
             return self.operand.granules
         if self.address.number is not None:
             low, high = self._bounds
-            return frozenset((low >> _GRANULE_BITS, high - 1 >> _GRANULE_BITS))
+            return frozenset(range(low >> _GRANULE_BITS, (high - 1 >> _GRANULE_BITS) + 1))
         first, last = self.column >> _GRANULE_BITS, (self.column + (self.columns - 1)) >> _GRANULE_BITS
         found = frozenset(first.tolist())
-        return found if (first == last).all() else found.union(last.tolist())
+        while (first < last).any():
+            first = np.minimum(first + 1, last)
+            found = found.union(first.tolist())
+        return found
 
     @cached_property
     def _granule_map(self) -> tuple[int, Threads]:

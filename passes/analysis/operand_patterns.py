@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
@@ -20,7 +21,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.counters import Counters
 from tirx.passes.analysis.synchronization import OrderingAnalysis
 from tirx.passes.analysis.thread_values import Numbers, Symbol
-from tirx.smem.swizzle_modes import SWIZZLE_MODES
+from tirx.smem.swizzle_modes import SWIZZLE_MODES, OperandFamily
 from tirx.smem.wgmma_descriptor import decode_descriptor
 from tirx.tcgen05 import LegalityError
 
@@ -101,11 +102,18 @@ def _operands(analysis: OrderingAnalysis, counters: Counters) -> Iterator[_Opera
                 continue
             if taken.allocation is None or taken.allocation.align.data % _PATTERN_BYTES:
                 continue
-            try:
-                swizzle = decode_descriptor(int(taken.numbers[0]) & (1 << 64) - 1, region.family).swizzle
-            except LegalityError:
-                continue
-            yield _Operand(op, taken.allocation, (taken.numbers & _START_FIELD) << 4, swizzle)
+            swizzle = _swizzle(int(taken.numbers[0]) & (1 << 64) - 1, region.family)
+            if swizzle is not None:
+                yield _Operand(op, taken.allocation, (taken.numbers & _START_FIELD) << 4, swizzle)
+
+
+@lru_cache(maxsize=256)
+def _swizzle(descriptor: int, family: OperandFamily) -> str | None:
+    """That of a matrix descriptor, None if it is not legal."""
+    try:
+        return decode_descriptor(descriptor, family).swizzle
+    except LegalityError:
+        return None
 
 
 def _copies(analysis: OrderingAnalysis, counters: Counters) -> list[_Write] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Block, Operation, SSAValue
@@ -35,6 +36,9 @@ from tirx.rules import AllocationError, SynchronizationError
 
 _ORDER = 'PTX ISA, "tcgen05 Memory Consistency Model"'
 _PROXY = 'PTX ISA, "Async Proxy"'
+
+
+_OpT = TypeVar("_OpT", bound=Operation)
 
 
 def check_synchronization(entry: EntryOp) -> None:
@@ -121,11 +125,10 @@ class _Checker:
     def check_initialised(self, counters: Counters) -> None:
         """What is used as an mbarrier is initialised somewhere, the slots of rings one by one."""
         initialised = set[tuple[object, int]]()
-        for op in self._analysis.entry.walk():
-            if isinstance(op, MbarrierInitOp):
-                if (taken := counters.taken(op.barrier)) is None:
-                    return
-                initialised.update(_places(taken))
+        for op in self._analysis.flow.control.of_type(MbarrierInitOp):
+            if (taken := counters.taken(op.barrier)) is None:
+                return
+            initialised.update(_places(taken))
         for op, address in self._analysis.mbarriers.items():
             taken = counters.taken(address)
             if taken is None or taken.allocation is None:
@@ -145,10 +148,8 @@ class _Checker:
         if entry.cluster_size > 1:
             return
         announced = self._analysis.announced
-        for op in entry.walk():
-            if not isinstance(op, CpAsyncBulkTensorLoadOp) or (
-                entry.cluster is None and op.space.data != "shared::cta"
-            ):
+        for op in self._analysis.flow.control.of_type(CpAsyncBulkTensorLoadOp):
+            if entry.cluster is None and op.space.data != "shared::cta":
                 continue  # a launch may make clusters, whose other blocks announce
             if not any(self._analysis.barrier(op.barrier).may_be(one) for one in announced):
                 raise SynchronizationError(
@@ -383,13 +384,10 @@ def _check_deallocations(flow: ThreadFlow) -> None:
 
     Where threads take different paths, one of them is enough. That some path gives it back is for the printer to check.
     """
-    instructions = [(block, op) for block in flow.blocks for op in block.ops]
-    deallocations = [(block, op) for block, op in instructions if isinstance(op, Tcgen05DeallocOp)]
+    deallocations = _reached(flow, Tcgen05DeallocOp)
     if not deallocations:
         return
-    for block, alloc in instructions:
-        if not isinstance(alloc, Tcgen05AllocOp):
-            continue
+    for block, alloc in _reached(flow, Tcgen05AllocOp):
         frees = [(other, op) for other, op in deallocations if _may_free(op, alloc, flow)]
         if any(other is block and alloc.is_before_in_block(op) for other, op in frees):
             continue
@@ -400,6 +398,13 @@ def _check_deallocations(flow: ThreadFlow) -> None:
                 "expected a tcgen05.dealloc of what is allocated on every path to the end of the kernel, found a path "
                 "without; the columns would stay taken on the multiprocessor",
             )
+
+
+def _reached(flow: ThreadFlow, kind: type[_OpT]) -> list[tuple[Block, _OpT]]:
+    """The operations of a class that the start of the kernel leads to, in the order of its blocks."""
+    found = [(op.parent, op) for op in flow.control.of_type(kind)]
+    reached = [(block, op) for block, op in found if block is not None and block in flow.control.position]
+    return sorted(reached, key=lambda one: flow.control.position[one[0]])
 
 
 def _may_free(op: Tcgen05DeallocOp, alloc: Tcgen05AllocOp, flow: ThreadFlow) -> bool:

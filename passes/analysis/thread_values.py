@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -167,7 +167,7 @@ class ThreadValue:
 _INTEGERS = (1, 32, 64)
 
 
-def _is_integer(type_: Attribute) -> bool:
+def is_integer(type_: Attribute) -> bool:
     """Returns True for the integers whose values are followed."""
     if type(type_) is not IntegerType or type_.width.data not in _INTEGERS:
         return False
@@ -204,16 +204,17 @@ class ThreadValues:
         self._values: dict[SSAValue, ThreadValue] = {}
         self._bounds: dict[SSAValue, Threads] = {}
         slots = Counter(op.dst for op in flow.of_type(Tcgen05AllocOp))
-        self._slots = {slot for slot, allocations in slots.items() if allocations == 1}
+        self.slots = {slot for slot, allocations in slots.items() if allocations == 1}
+        """Where one allocation of tensor memory, and no other, stores its address."""
+        self.ids = np.arange(self.count, dtype=np.int64)
         unknown: list[AndOp] = []
         if self.count:
-            self._ids = np.arange(self.count, dtype=np.int64)
             for block in blocks:
                 if block.args:
                     self._block_arguments(block)
                 for op in flow.ops[block]:
                     results = op.results
-                    if len(results) == 1 and _is_integer((result := results[0]).type):
+                    if len(results) == 1 and is_integer((result := results[0]).type):
                         self._define(op, result)
                         if type(op) is AndOp and result.type == i1 and result not in self._values:
                             unknown.append(op)
@@ -294,7 +295,7 @@ class ThreadValues:
 
     def _define(self, op: Operation, result: SSAValue) -> None:
         source = _SOURCES.get(type(op))
-        value = None if source is None else source(self, op)
+        value = None if source is None else source(op, self)
         if value is None:
             operands: list[ThreadValue] = []
             for operand in op.operands:
@@ -307,7 +308,7 @@ class ThreadValues:
             if value is None:
                 if not _is_uniform_source(op) or not all(operand.is_uniform for operand in operands):
                     return
-                value = self._symbol("value", result)
+                value = _symbol(self, "value", result)
         given = wrapped(value.given, result.type)
         self._values[result] = value if given is value.given else ThreadValue(value.symbols, given, self.count)
 
@@ -317,49 +318,11 @@ class ThreadValues:
             if (held := self.holds(one)) is not None and not self.is_varying(other):
                 self._bounds[result] = held[0]
 
-    def _symbol(self, kind: Literal["shared", "tensor", "value"], key: object) -> ThreadValue:
-        return ThreadValue((Symbol(kind, key),), 0, self.count)
-
-    def _known(self, given: int | Numbers) -> ThreadValue:
-        return ThreadValue((), given, self.count)
-
-    def _constant(self, op: ConstantOp) -> ThreadValue | None:
-        return self._known(op.value.value.data) if isinstance(op.value, IntegerAttr) else None
-
-    def _elected(self, op: ElectSyncOp) -> ThreadValue:
-        # Some lane of each warp, always the same: any choice shows who is another thread.
-        return self._known(np.asarray(self._ids % WARP_SIZE == 0, np.int64))
-
-    def _loaded(self, op: LdOp) -> ThreadValue | None:
-        if op.space.data is Space.SHARED and op.address in self._slots and not op.offset.value.data:
-            return self._symbol("tensor", op.address.owner)
-        return None
-
-    def _special(self, op: ReadSpecialOp) -> ThreadValue:
-        match name := op.register.data.value:
-            case "tid.x":
-                return self._known(self._ids)
-            case "laneid":
-                return self._known(self._ids % WARP_SIZE)
-            case "tid.y" | "tid.z":
-                return self._known(0)
-            case _:
-                return self._symbol("value", name)
-
-    def _shared(self, op: SharedAllocOp) -> ThreadValue:
-        return self._symbol("shared", op)
-
-    def _parameter(self, op: LdParamOp) -> ThreadValue:
-        return self._symbol("value", op.param.data)
-
-    def _global(self, op: CvtaToGlobalOp) -> ThreadValue | None:
-        return self.get(op.operand)
-
     def _computed(self, op: Operation, operands: list[ThreadValue]) -> ThreadValue | None:
         if any(operand.symbols for operand in operands):
             return self._of_symbols(op, operands)
         found = arithmetic(op, [operand.given for operand in operands])
-        return None if found is None else self._known(found)
+        return None if found is None else ThreadValue((), found, self.count)
 
     def _of_symbols(self, op: Operation, operands: list[ThreadValue]) -> ThreadValue | None:
         """Sums, and what makes a matrix descriptor of an address."""
@@ -390,30 +353,79 @@ class ThreadValues:
                 return None
 
 
-_SOURCES: Mapping[type[Operation], Callable[[ThreadValues, Any], ThreadValue | None]] = {
-    ConstantOp: ThreadValues._constant,
-    ReadSpecialOp: ThreadValues._special,
-    SharedAllocOp: ThreadValues._shared,
-    LdParamOp: ThreadValues._parameter,
-    CvtaToGlobalOp: ThreadValues._global,
-    ElectSyncOp: ThreadValues._elected,
-    LdOp: ThreadValues._loaded,
+def _symbol(values: ThreadValues, kind: Literal["shared", "tensor", "value"], key: object) -> ThreadValue:
+    return ThreadValue((Symbol(kind, key),), 0, values.count)
+
+
+def _constant(op: ConstantOp, values: ThreadValues) -> ThreadValue | None:
+    return ThreadValue((), op.value.value.data, values.count) if isinstance(op.value, IntegerAttr) else None
+
+
+def _elected(op: ElectSyncOp, values: ThreadValues) -> ThreadValue:
+    # Some lane of each warp, always the same: any choice shows who is another thread.
+    return ThreadValue((), np.asarray(values.ids % WARP_SIZE == 0, np.int64), values.count)
+
+
+def _loaded(op: LdOp, values: ThreadValues) -> ThreadValue | None:
+    if op.space.data is Space.SHARED and op.address in values.slots and not op.offset.value.data:
+        return _symbol(values, "tensor", op.address.owner)
+    return None
+
+
+def _special(op: ReadSpecialOp, values: ThreadValues) -> ThreadValue:
+    match name := op.register.data.value:
+        case "tid.x":
+            return ThreadValue((), values.ids, values.count)
+        case "laneid":
+            return ThreadValue((), values.ids % WARP_SIZE, values.count)
+        case "tid.y" | "tid.z":
+            return ThreadValue((), 0, values.count)
+        case _:
+            return _symbol(values, "value", name)
+
+
+_SOURCES: Mapping[type[Operation], Callable[[Any, ThreadValues], ThreadValue | None]] = {
+    ConstantOp: _constant,
+    ReadSpecialOp: _special,
+    SharedAllocOp: lambda op, values: _symbol(values, "shared", op),
+    LdParamOp: lambda op, values: _symbol(values, "value", op.param.data),
+    CvtaToGlobalOp: lambda op, values: values.get(op.operand),
+    ElectSyncOp: _elected,
+    LdOp: _loaded,
 }
 """Operations whose results are not computed from numbers -> their values."""
 
 
+@overload
+def arithmetic(op: Operation, numbers: Sequence[int]) -> int | None: ...
+@overload
+def arithmetic(op: Operation, numbers: Sequence[int | Numbers]) -> int | Numbers | None: ...
 def arithmetic(op: Operation, numbers: Sequence[int | Numbers]) -> int | Numbers | None:
     """
     Computes an operation on integers, number by number, before they are `wrapped`. None if it does not say what.
 
     Operands are one integer each for all numbers, or as many integers as the others.
     """
-    rule = _ARITHMETIC.get(type(op))
+    if (function := _FUNCTIONS.get(type(op))) is not None:
+        return function(*numbers)
+    rule = _RULES.get(type(op))
     return None if rule is None else rule(op, *numbers)
 
 
 def _any(found: bool | Threads) -> bool:
     return found if isinstance(found, bool) else bool(found.any())
+
+
+def _and(a: NumbersT, b: NumbersT) -> NumbersT:
+    return a & b
+
+
+def _or(a: NumbersT, b: NumbersT) -> NumbersT:
+    return a | b
+
+
+def _xor(a: NumbersT, b: NumbersT) -> NumbersT:
+    return a ^ b
 
 
 def _not(op: NotOp, a: NumbersT) -> NumbersT:
@@ -468,14 +480,20 @@ def _rem(op: RemOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
     return None if _any(a < 0) or _any(b <= 0) else a % b
 
 
-_ARITHMETIC: Mapping[type[Operation], Callable[..., int | Numbers | None]] = {
-    AddOp: lambda op, a, b: a + b,
-    SubOp: lambda op, a, b: a - b,
-    MulLoOp: lambda op, a, b: a * b,
-    MadLoOp: lambda op, a, b, c: a * b + c,
-    AndOp: lambda op, a, b: a & b,
-    OrOp: lambda op, a, b: a | b,
-    XorOp: lambda op, a, b: a ^ b,
+def _mad_lo(op: MadLoOp, a: NumbersT, b: NumbersT, c: NumbersT) -> NumbersT:
+    return a * b + c
+
+
+_FUNCTIONS: Mapping[type[Operation], Callable[..., int | Numbers]] = {
+    AddOp: operator.add,
+    SubOp: operator.sub,
+    MulLoOp: operator.mul,
+    AndOp: _and,
+    OrOp: _or,
+    XorOp: _xor,
+}
+_RULES: Mapping[type[Operation], Callable[..., int | Numbers | None]] = {
+    MadLoOp: _mad_lo,
     NotOp: _not,
     CvtOp: _cvt,
     MulWideOp: _mul_wide,
