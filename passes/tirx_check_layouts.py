@@ -40,7 +40,7 @@ from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.hw.errors import TensorCellsError, TensorMemoryError
 from tirx.hw.features import UnsupportedFeature, required_version
-from tirx.hw.targets import Target, TargetError
+from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout, axis
 from tirx.passes.analysis.aliasing import Overlap, overlap
 from tirx.passes.analysis.index_analysis import index_range, never_runs
@@ -88,10 +88,7 @@ def _target(kernel: KernelOp) -> Target:
         raise NoTargetError(
             kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
         )
-    try:
-        return Target.parse(kernel.target.data)
-    except TargetError as e:
-        raise LocatedError(kernel, str(e)) from e
+    return Target.parse(kernel.target.data)
 
 
 def _is_conditional(op: Operation) -> bool:

@@ -45,6 +45,7 @@ from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.pipelining import hardware_operation, written_memref
 from tirx.passes.analysis.purity import is_pure, is_terminator
+from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.role_bodies import NotSeparable, copied_part, remove_part
@@ -121,9 +122,10 @@ def _specialize(kernel: KernelOp, wanted: Roles, asked: bool) -> None:
         _check_sources(kernel, loads)
         products = _products(kernel) if wanted is Roles.LOAD_MMA_EPILOGUE else frozenset[_Station]()
         _split(kernel, loads, products, asked)
-    except NotSeparable as e:
-        _check_pairs(kernel, e.reason)
-        remark(e.where, f"@{kernel.sym_name.data} keeps one role: {e.reason}")
+    except (NotSeparable, RingError) as e:
+        reason, where = (e.reason, e.where) if isinstance(e, NotSeparable) else (e.message, e.origin)
+        _check_pairs(kernel, reason)
+        remark(where if isinstance(where, Operation) else kernel, f"@{kernel.sym_name.data} keeps one role: {reason}")
 
 
 def _check_pairs(kernel: KernelOp, found: str) -> None:
@@ -139,13 +141,18 @@ def _check_pairs(kernel: KernelOp, found: str) -> None:
             )
 
 
+def _gives_part(op: Operation) -> bool:
+    """True for an operation that gives a slot, or a part of one, to those that use it."""
+    return is_pure(op) and any(slot_tile(result) is not None for result in op.results)
+
+
 def _load_stations(kernel: KernelOp) -> _Stations:
     """The first stations of the rings that TMA fills. Raises NotSeparable if there is none."""
     others: dict[_Station, Operation] = {}
     filled: dict[_Station, None] = {}
     for op in kernel.walk():
         for operand in op.operands:
-            if isinstance(op, ReleaseOp) or is_pure(op) or (slot := slot_tile(operand)) is None:
+            if isinstance(op, ReleaseOp) or _gives_part(op) or (slot := slot_tile(operand)) is None:
                 continue
             station = slot.ring, slot.acquire.station.data
             if station[1] != slot.ring.station_names[0]:
@@ -201,7 +208,7 @@ def _product_stations(kernel: KernelOp) -> _Stations:
     if not issued:
         raise NotSeparable(kernel, "no product of tcgen05 is asynchronous")
     for op in kernel.walk():
-        if _is_product(op) or isinstance(op, ReleaseOp) or is_pure(op) or is_terminator(op):
+        if _is_product(op) or isinstance(op, ReleaseOp) or _gives_part(op) or is_terminator(op):
             continue
         for operand in op.operands:
             slot = slot_tile(operand)

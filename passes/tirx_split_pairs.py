@@ -40,7 +40,7 @@ from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
-from tirx.rules import KernelEndError, PairError
+from tirx.rules import PairError
 from tirx.tcgen05.tmem import CTA_AXIS, of_one_cta
 
 _ROWS = 0
@@ -81,6 +81,7 @@ def _written_split(op: Operation, type_: TileType) -> int | None:
 def _half(dims: tuple[int, ...], dimension: int | None) -> tuple[int, ...]:
     if dimension is None:
         return dims
+    assert dims[dimension] % PAIR == 0, dims
     return (*dims[:dimension], dims[dimension] // PAIR, *dims[dimension + 1 :])
 
 
@@ -92,8 +93,8 @@ def _of_one_block(type_: TileType, dimension: int | None) -> TileType:
 
 def _ends(op: Operation) -> tuple[SSAValue, SSAValue]:
     """The tile that a copy, load or store reads and the one that it writes."""
-    if (ends := transfer(op)) is None:
-        raise PairError(op, f"expected a copy, a load or a store, found '{op.name}'")
+    ends = transfer(op)
+    assert ends is not None, op.name
     return ends
 
 
@@ -274,7 +275,9 @@ class _Splitter:
                     "expected all of SFB in both blocks of the pair, which multiply all columns, found one of the "
                     f"tiles that the blocks share out: {op.scale_b.type}",
                 )
-            case SubviewOp() | ReshapeOp() | FillOp() | MmaOp():
+            case ReshapeOp():
+                self._of(op.result)
+            case SubviewOp() | FillOp() | MmaOp():
                 pass
             case scf.ForOp() | scf.YieldOp() | arith.SelectOp() | UnrealizedConversionCastOp():
                 pass  # register tiles
@@ -282,19 +285,11 @@ class _Splitter:
                 raise PairError(op, f"expected no distributed tile on '{op.name}', found {used[0].type}")
             case _:
                 pass
-        for value in used:
-            dims = TileType.of(value).dims
-            if (dimension := self._of(value)) is not None and dims[dimension] % PAIR:
-                raise PairError(
-                    op,
-                    f"expected an even extent for the two blocks to share out, found {shape_text(TileType.of(value))}",
-                )
 
     def splits_of(self, tile: SSAValue) -> int:
         """The distributed dimension of a tile that has one."""
         dimension = self._of(tile)
-        if dimension is None:
-            raise PairError(self.kernel, f"expected a distributed tile, found {tile.type}")
+        assert dimension is not None, tile.type
         return dimension
 
     # What a block does.
@@ -312,7 +307,7 @@ class _Splitter:
     def _view_of_half(self, copy: Operation, tile: SSAValue, dimension: int) -> SSAValue:
         view = tile.owner
         starts = [0] * len(TileType.of(tile).dims)
-        while isinstance(view, SubviewOp):
+        while isinstance(view, SubviewOp) and not view.indices:
             starts = [a + b for a, b in zip(starts, view.start, strict=True)]
             view = view.source.owner
         if not isinstance(view, ViewOp):
@@ -332,8 +327,7 @@ class _Splitter:
     def _rank(self) -> SSAValue:
         if self.rank is None:
             first = self.kernel.body.block.first_op
-            if first is None:
-                raise KernelEndError(self.kernel, "expected the kernel to end in 'tirx.return'")
+            assert first is not None  # the copy
             self.rank = Emitter(InsertPoint.before(first), self.kernel.location)(CtaRankOp()).result
         return self.rank
 
@@ -357,8 +351,7 @@ class _Splitter:
                     self._replace(op.result, dimension, part)
                 case ReshapeOp():
                     inner = None if dimension is None else _reshaped(before, op.result.type.dims, dimension)
-                    if inner is None and dimension is not None:
-                        raise PairError(op, f"expected a reshape that keeps the halves of dimension {dimension}")
+                    assert (inner is None) == (dimension is None)  # by _check
                     dims = _half(op.result.type.dims, inner)
                     self._replace(op.result, inner, TileType.get(dims, type_.element_type, type_.memory, type_.layout))
                 case _:

@@ -150,8 +150,7 @@ class ViewOp(DirectOperation):
     @property
     def source_type(self) -> MemRefType[Attribute]:
         type_ = self.source.type
-        if not isinstance(type_, MemRefType):
-            raise ViewError(f"expected a memref, found {type_}")
+        assert isinstance(type_, MemRefType)
         return type_  # pyright: ignore[reportUnknownVariableType]
 
     def verify_(self) -> None:

@@ -245,12 +245,9 @@ def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:
 
     def visit(value: SSAValue, user: Operation) -> None:
         if isinstance(value, BlockArgument):
-            around = value.block.parent_op()
-            if around is loop and value.index > 0:
+            if value.block.parent_op() is loop and value.index > 0:
                 raise NotPipelined(user, f"'{user.name}' needs a value that the loop carries")
-            if around is not loop and around is not None and top_of(around, loop) is not None:
-                raise NotPipelined(user, f"'{user.name}' needs a value of '{around.name}' in the loop")
-            return
+            return  # no other one of the loop: what has regions is refused below
         if not isinstance(value, OpResult) or top_of(op := value.op, loop) is None or op in found:
             return
         if not is_pure(op) or op.regions:

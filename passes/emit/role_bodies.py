@@ -181,9 +181,7 @@ def remove_part(block: Block, gone: _Keep) -> None:
             continue
         if is_pure(op) or (isinstance(op, ForOp | TilesOp | scf.ForOp | scf.IfOp) and _is_empty(op)):
             erase(op)
-    for op in block.ops:
-        if gone(op):
-            raise NotSeparable(op, f"'{op.name}' gives a value that another role needs")
+    assert not any(map(gone, block.ops)), "a value that another role needs"
 
 
 def _is_empty(op: Operation) -> bool:

@@ -382,9 +382,7 @@ def _require_carried(loop: scf.ForOp, op: MmaOp) -> None:
     """Raises NotPipelined unless A is in memory and nothing but products of the loop touches the accumulator."""
     if op.a_type.memory is not MemorySpace.SHARED:
         raise NotPipelined(op, f"'{op.name}' reads A from registers")
-    for value in (op.accumulator, op.result):
-        if value is None:
-            raise NotPipelined(op, f"'{op.name}' has no accumulator in registers")
+    for value in (op.accumulator, *op.results):
         users = [use.operation for use in value.uses]
         if value is op.accumulator and isinstance(value, BlockArgument) and value.owner is not loop.body.block:
             raise NotPipelined(op, f"'{op.name}' starts from a value from outside of the loop")
@@ -473,10 +471,9 @@ def _accumulators(
     roots = dict.fromkeys(base_allocation(op.accumulator) for op in products if op.on_tensor_memory)
     for root in roots:
         alloc = root.owner
-        if isinstance(alloc, Operation) and alloc in exchanged:
+        assert isinstance(alloc, AllocOp) and around is not None  # exchanged_tiles has looked for it
+        if alloc in exchanged:
             continue
-        if not isinstance(alloc, AllocOp) or around is None:
-            raise NotPipelined(loop, "the accumulator is no allocation")
         order = {op: i for i, op in enumerate(around.ops)}
         fills: dict[Operation, None] = {}
         readers: dict[Operation, list[tuple[Operation, SSAValue]]] = {}

@@ -62,7 +62,8 @@ def slot_tile(value: SSAValue) -> SlotTile | None:
             sources = {found for operand in op.operands if (found := slot_tile(operand)) is not None}
     if is_pure(op) and len(sources) <= 1:
         return next(iter(sources), None)
-    if op.regions and any(slot_tile(inner) for last in _terminators(op) for inner in last.operands):
+    yields = any(slot_tile(inner) for last in _terminators(op) for inner in last.operands)
+    if yields or is_pure(op):
         raise UndecidedError(f"cannot decide: which slot '{op.name}' gives", op)
     return None
 

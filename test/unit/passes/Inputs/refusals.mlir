@@ -1,0 +1,684 @@
+// tirx-opt --tirx-expand-exchanges
+// 3:8: error: expected a layout on !tirx.tile<32x32xf32, register>; tirx-pick-layouts chooses one
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.zero : !tirx.tile<32x32xf32, register>
+  %b = tirx.reduce %a dim(1) add : !tirx.tile<32x32xf32, register> -> !tirx.tile<32x1xf32, register>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 2:8: error: expected a layout on every tile before convert-tirx-to-ptx, found 'tirx.zero'; run tirx-pick-layouts first
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.zero : !tirx.tile<32x32xf32, register>
+  %b = tirx.reduce %a dim(1) add : !tirx.tile<32x32xf32, register> -> !tirx.tile<32x1xf32, register>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 3:8: error: expected a reduction within warps; run tirx-expand-exchanges first
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %a = tirx.zero : !tirx.tile<1x128xf32, register, #tirx.tile_layout<S[(1, 128) : (1, 1@tid_in_wg)]>>
+  %b = tirx.reduce %a dim(1) add : !tirx.tile<1x128xf32, register, #tirx.tile_layout<S[(1, 128) : (1, 1@tid_in_wg)]>> -> !tirx.tile<1x1xf32, register, #tirx.tile_layout<S[(1, 1) : (1, 1)] + R[128 : 1@tid_in_wg]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 3:8: error: expected a change of layout within warps; run tirx-expand-exchanges first
+tirx.kernel @k() target("sm_90a") threads(64) {
+  %a = tirx.zero : !tirx.tile<64x2xf32, register, #tirx.tile_layout<S[(2, 32, 2) : (1@warpid, 1@laneid, 1)]>>
+  %b = tirx.convert %a : !tirx.tile<64x2xf32, register, #tirx.tile_layout<S[(2, 32, 2) : (1@warpid, 1@laneid, 1)]>> -> !tirx.tile<64x2xf32, register, #tirx.tile_layout<S[(32, 2, 2) : (1@laneid, 1@warpid, 1)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 3:8: error: expected elements of 16 bits or more in a reduction, found i8
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.zero : !tirx.tile<32x4xi8, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
+  %b = tirx.reduce %a dim(1) max : !tirx.tile<32x4xi8, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>> -> !tirx.tile<32x1xi8, register, #tirx.tile_layout<S[(32, 1) : (1@laneid, 1)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 3:8: error: expected a layout on !tirx.tile<32x4xf32, register>; tirx-pick-layouts chooses one
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.zero : !tirx.tile<32x4xf32, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
+  %b = tirx.map ins(%a : !tirx.tile<32x4xf32, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>) {
+  ^bb(%x: f32):
+    %y = arith.addf %x, %x : f32
+    tirx.yield %y : f32
+  } -> !tirx.tile<32x4xf32, register>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 1:1: error: expected a target, such as target("sm_100a"), on the kernel or on the command line
+tirx.kernel @k() threads(32) {
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 1:1: error: expected the name of a kernel to be a PTX identifier ([A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+), found '1k'
+tirx.kernel @"1k"() target("sm_90a") threads(32) {
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 2:8: error: expected a place in shared memory; tirx-allocate-memory chooses it
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.alloc : !tirx.tile<32x4xf32, shared, #tirx.tile_layout<S[32, 4]>>
+  %z = tirx.load %a : !tirx.tile<32x4xf32, shared, #tirx.tile_layout<S[32, 4]>> -> !tirx.tile<32x4xf32, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-tcgen05
+// 2:8: error: expected a place in tensor memory; tirx-allocate-memory chooses it
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x32xf32, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pipeline-loops
+// 1:1: error: expected a target, such as target("sm_90a"), on the kernel
+tirx.kernel @k() threads(128) {
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pipeline-loops=stages=0
+// 1:1: error: expected stages to be auto or 1 or more, found 0
+tirx.kernel @k() target("sm_90a") threads(128) {
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-expand-copies
+// 5:3: error: expected copies with reduce to be expanded; run tirx-expand-async-copies
+tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
+  %s = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  tirx.copy %s, %g reduce(add) : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, global>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-instructions --convert-tirx-to-wgmma
+// 4:3: error: expected a register accumulator that is a value; tirx-mem2reg makes one
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+  %c = tirx.alloc : !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+  tirx.mma %a, %a, %c : !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>, !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>, !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-wgmma
+// 4:8: error: expected a plan of wgmma; tirx-select-instructions chooses it
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %c = tirx.zero : !tirx.tile<64x64xf32, register>
+  %p = tirx.async_mma %a, %a, %c : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, register> -> !tirx.pending<!tirx.tile<64x64xf32, register>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-math-to-ptx
+// 3:8: error: expected 'math.exp' on f16, bf16, f32 or f64, found f80
+ptx.entry @k() target("sm_80") {
+  %x = "test.op"() : () -> f80
+  %y = math.exp %x : f80
+  ptx.ret
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 3:8: error: expected layouts that matrix instructions move; run tirx-select-copies
+tirx.kernel @k() target("sm_90a") threads(32) memory(shared = 512) {
+  %a = tirx.alloc at 0 : !tirx.tile<32x4xf32, shared, #tirx.tile_layout<S[32, 4]>>
+  %z = tirx.load %a engine ldmatrix : !tirx.tile<32x4xf32, shared, #tirx.tile_layout<S[32, 4]>> -> !tirx.tile<32x4xf32, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-tcgen05
+// 1:1: error: expected a memory plan; tirx-allocate-memory chooses it
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %a = tirx.alloc at 0 : !tirx.tile<128x32xf32, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-wgmma-to-ptx
+// 3:8: error: expected materialized descriptors, found wgmma.smem_descriptor; run tirx-materialize-descriptors first
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+  %d = wgmma.smem_descriptor %a, 0 of 16 rows 64 from [0] : !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>> -> i64
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-materialize-descriptors
+// 3:8: error: the layout of K elements [0, 16) is not canonical: element (1, 0) is expected at byte 144 of the tile and is at byte 128; nearest canonical layout is K-major, swizzle 128B, LBO None, SBO 1024 bytes, Swizzle<3,4,3> o ((8,8),(8,2)):((64,512),(1,8)), of which only the swizzle is missing; write #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %a = tirx.alloc : !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+  %d = wgmma.smem_descriptor %a, 0 of 16 rows 64 from [0] : !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>> -> i64
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-copies
+// 5:3: error: expected a copy that engine cp_async can do: expected layouts on !tirx.tile<64x64xf16, global> and !tirx.tile<64x64xf16, shared>; tirx-pick-layouts chooses them
+tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
+  %s = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  tirx.copy %g, %s engine cp_async : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-copies
+// 5:3: error: expected a copy that engine tma can do: expected a layout on !tirx.tile<64x64xf16, shared>; tirx-pick-layouts chooses one
+tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
+  %s = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  tirx.copy %g, %s engine tma : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-expand-async-copies
+// 1:1: error: expected a memory plan; tirx-allocate-memory chooses it
+tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
+  %s = tirx.alloc : !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+  tirx.copy %g, %s engine tma : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-expand-async-copies
+// 5:3: error: expected every box to start at a multiple of 128 bytes in shared memory, found one at 6 with boxes of 1x64 in S[(64, 64) : (3, 1)]
+tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) memory(shared = 8192) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
+  %s = tirx.alloc : !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (3, 1)]>>
+  tirx.copy %g, %s engine tma : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (3, 1)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 3:8: error: no PTX form for 'arith.sitofp' on i32 -> bf16
+tirx.kernel @k(%i: i32, %m: memref<4xbf16>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %x = arith.sitofp %i : i32 to bf16
+  %e = arith.extf %x : bf16 to f32
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-arith-to-ptx
+// 4:8: error: no PTX form for 'arith.shli' on i1
+ptx.entry @k() target("sm_80") {
+  %i = "ptx.constant"() <{value = true}> : () -> i1
+  %x = arith.muli %i, %i : i1
+  %y = arith.shli %i, %i : i1
+  ptx.ret
+}
+
+// -----
+
+// tirx-opt --tirx-split-pairs
+// 3:8: error: dimension 1 of shape (6, 8) does not line up with the iters of the layout: 8 elements remain where an iter of extent 3 stands, and neither divides the other
+!t = !tirx.tile<6x8xf32, shared, #tirx.tile_layout<S[(4, 4, 3) : (12, 1, 4)] + R[4 : 1@cbx]>>
+tirx.kernel @k() cluster(2) threads(128) {
+  %s = tirx.alloc : !t
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-split-pairs
+// 6:3: error: kind::f16, cta_group 2: expected M in {128, 256}, found 100; nearest is 128 [tcgen05-product]
+!a = !tirx.tile<256x64xf16, shared>
+!acc = !tirx.tile<256x128xf64, tensor>
+tirx.kernel @k() target("sm_100a") cluster(2) threads(128) {
+  %a = tirx.alloc : !tirx.tile<100x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<100x100xf32, tensor>
+  tirx.mma %a, %a, %acc : !tirx.tile<100x64xf16, shared>, !tirx.tile<100x64xf16, shared>, !tirx.tile<100x100xf32, tensor>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-split-pairs
+// 5:8: error: expected a product of registers on tiles of one block, found distributed ones
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(2, 32, 64) : (1@cbx, 64, 1)]>>
+tirx.kernel @k() target("sm_90a") cluster(2) threads(128) {
+  %a = tirx.alloc : !s
+  %c = tirx.zero : !tirx.tile<64x64xf32, register>
+  %d = tirx.mma %a, %a, %c : !s, !s, !tirx.tile<64x64xf32, register> -> !tirx.tile<64x64xf32, register>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-split-pairs
+// 4:8: error: expected no distributed tile on 'tirx.address', found !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(2, 32, 64) : (1@cbx, 64, 1)]>>
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(2, 32, 64) : (1@cbx, 64, 1)]>>
+tirx.kernel @k() target("sm_90a") cluster(2) threads(128) {
+  %a = tirx.alloc : !s
+  %c = tirx.address %a : !s -> i32
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-split-pairs
+// 6:3: error: expected a view of a memref, or a part of one, for a tile of the pair
+tirx.kernel @k(%m: memref<8x8xf32>) cluster(2) threads(128) {
+  %c = arith.constant 0 : index
+  %s = tirx.alloc : !tirx.tile<64xf32, shared, #tirx.tile_layout<S[(2, 32) : (1@cbx, 1)]>>
+  %g = tirx.view %m[%c, %c] : memref<8x8xf32> -> !tirx.tile<8x8xf32, global>
+  %r = tirx.reshape %g : !tirx.tile<8x8xf32, global> -> !tirx.tile<64xf32, global>
+  tirx.copy %r, %s : !tirx.tile<64xf32, global>, !tirx.tile<64xf32, shared, #tirx.tile_layout<S[(2, 32) : (1@cbx, 1)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-split-pairs
+// 2:8: error: expected a sequential kernel in what a pair of blocks does, found 'tirx.ring'; rings and roles are those of one block, cluster(2) per_cta
+tirx.kernel @k() cluster(2) threads(128) {
+  %r = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!tirx.tile<64x64xf16, shared>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-check-layouts
+// 10:3: error: expected scale factors from a shared tile, which tcgen05.cp copies to all four partitions of lanes, found one in registers
+!a = !tirx.tile<128x128xf8E4M3FN, shared, #tirx.compose_layout<#tirx.swizzle_layout<4, 3, 3>, #tirx.tile_layout<S[128, 128]>>>
+!acc = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
+!r = !tirx.tile<128x4xf8E8M0FNU, register, #tirx.tile_layout<S[(128, 4) : (1@tid_in_wg, 1)]>>
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %acc = tirx.alloc : !acc
+  %s = tirx.alloc : !s
+  %r = tirx.zero : !r
+  tirx.store %r, %s : !r, !s
+  tirx.mma %a, %a, %acc scales(%s, %s) : !a, !a, !acc, !s, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-check-layouts
+// 5:8: error: expected tiles of one layout, found S[(32, 4) : (1@laneid, 1)] and S[(32, 4) : (1, 1@laneid)]
+!a = !tirx.tile<32x4xf32, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
+!b = !tirx.tile<32x4xf32, register, #tirx.tile_layout<S[(32, 4) : (1, 1@laneid)]>>
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.zero : !a
+  %b = tirx.map ins(%a : !a) {
+  ^bb(%x: f32):
+    tirx.yield %x : f32
+  } -> !b
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-mem2reg
+// 6:3: error: expected a scalar of a type that arith has constants of, found f80
+tirx.kernel @k(%n: index) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %p = "test.op"() : () -> f80
+  %x = memref.alloca() : memref<f80>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %p, %x[] : memref<f80>
+  }
+  %r = memref.load %x[] : memref<f80>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 5:8: error: the layout picked for the source has no such part: region ((1, 4), (1, 4)) of shape (6, 5) is no tile layout: dimension 1 of shape (6, 5) does not line up with the iters of the layout: 5 elements remain where an iter of extent 6 stands, and neither divides the other
+tirx.kernel @k(%m: memref<8x8xf32>) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %m[%c0, %c0] : memref<8x8xf32> -> !tirx.tile<5x6xf32, global>
+  %r = tirx.reshape %g : !tirx.tile<5x6xf32, global> -> !tirx.tile<6x5xf32, global>
+  %h = tirx.subview %r[1, 1] : !tirx.tile<6x5xf32, global> -> !tirx.tile<3x3xf32, global>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 6:8: error: expected A in registers for mma.sync, found it in shared memory; tirx-load-operands loads it (wgmma on sm_90a reads it there)
+!a = !tirx.tile<64x100xf16, shared>
+!c = !tirx.tile<64x64xf32, register>
+tirx.kernel @k() target("sm_90a") threads(256) {
+  %a = tirx.alloc : !a
+  %c = tirx.zero : !c
+  %d = tirx.mma %a, %a, %c : !a, !a, !c -> !c
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 10:3: error: expected rows in steps of 32 (lanes), found 130; nearest above is 160
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!acc = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor>
+!t = !tirx.tile<128x4xf8E8M0FNU, shared>
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %acc = tirx.alloc : !acc
+  %s = tirx.alloc : !tirx.tile<130x4xf8E8M0FNU, tensor>
+  %s2 = tirx.subview %s[0, 0] : !tirx.tile<130x4xf8E8M0FNU, tensor> -> !s
+  tirx.mma %a, %a, %acc scales(%s2, %s2) : !a, !a, !acc, !s, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 11:3: error: expected rows in steps of 128 (blocks), found 130; nearest above is 256
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!acc = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor>
+!t = !tirx.tile<130x4xf8E8M0FNU, shared>
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %acc = tirx.alloc : !acc
+  %s = tirx.alloc : !s
+  %t = tirx.alloc : !t
+  %u = tirx.subview %t[0, 0] : !t -> !tirx.tile<128x4xf8E8M0FNU, shared>
+  tirx.copy %u, %s : !tirx.tile<128x4xf8E8M0FNU, shared>, !s
+  tirx.mma %a, %a, %acc scales(%s, %s) : !a, !a, !acc, !s, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 5:3: error: expected a layout on the tile type !tirx.tile<128x128xf32, tensor>, which is not an allocation
+!a = !tirx.tile<128x64xf16, shared>
+!acc = !tirx.tile<128x128xf32, tensor>
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %a, %b = "test.op"() : () -> (!a, !acc)
+  tirx.mma %a, %a, %b : !a, !a, !acc
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-expand-exchanges
+// 5:8: error: expected whole warps for a reduction across threads, found 48 threads
+!r = !tirx.tile<48x4xf32, register, #tirx.tile_layout<S[(48, 4) : (1@tx, 1)]>>
+!q = !tirx.tile<1x4xf32, register, #tirx.tile_layout<S[(1, 4) : (1, 1)] + R[48 : 1@tx]>>
+tirx.kernel @k() target("sm_90a") threads(48) {
+  %a = tirx.zero : !r
+  %b = tirx.reduce %a dim(0) add : !r -> !q
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-tile-linalg=tile=64
+// 1:1: error: expected 3 tile sizes, 2 of the last parallel dimensions and that of the reduction, found 1
+func.func @f(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>) {
+  linalg.matmul ins(%a, %b : memref<64x64xf32>, memref<64x64xf32>) outs(%c : memref<64x64xf32>)
+  func.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 5:8: error: dimension 1 of shape (6, 8) does not line up with the iters of the layout: 8 elements remain where an iter of extent 12 stands, and neither divides the other
+!a = !tirx.tile<6x8xf32, register, #tirx.tile_layout<S[(4, 12) : (1@laneid, 1)] + R[8 : 4@laneid]>>
+!b = !tirx.tile<6x1xf32, register>
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.zero : !a
+  %b = tirx.reduce %a dim(1) add : !a -> !b
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 5:8: error: dimension 1 of shape (6, 8) does not line up with the iters of the layout: 8 elements remain where an iter of extent 12 stands, and neither divides the other
+!a = !tirx.tile<6x8xf32, register, #tirx.tile_layout<S[(4, 12) : (1@laneid, 1)] + R[8 : 4@laneid]>>
+!b = !tirx.tile<6x1xf32, register, #tirx.tile_layout<S[6 : 1] + R[32 : 1@laneid]>>
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.zero : !a
+  %b = tirx.reduce %a dim(1) add : !a -> !b
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 5:8: error: dimension 1 of shape (6, 8) does not line up with the iters of the layout: 8 elements remain where an iter of extent 12 stands, and neither divides the other
+!a = !tirx.tile<6x8xf32, register, #tirx.tile_layout<S[(4, 12) : (1@laneid, 1)] + R[8 : 4@laneid]>>
+!b = !tirx.tile<6x1xf32, register, #tirx.tile_layout<S[6 : 1] + R[32 : 1@laneid]>>
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.zero : !a
+  %b = tirx.reduce %a dim(1) add : !a -> !b
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 5:8: error: expected every thread to hold what it needs in one slot, found element (0, 0), for slot 0, in none or in different ones: S[6 : 1] + R[32 : 1@laneid] does not follow from S[(4, 12) : (1@laneid, 1)] + R[8 : 4@laneid]
+!a = !tirx.tile<6x8xf32, register, #tirx.tile_layout<S[(4, 12) : (1@laneid, 1)] + R[8 : 4@laneid]>>
+!b = !tirx.tile<6x1xf32, register, #tirx.tile_layout<S[6 : 1] + R[32 : 1@laneid]>>
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.zero : !b
+  %b = tirx.broadcast %a : !b -> !a
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-expand-exchanges
+// 5:8: error: dimension 1 of shape (6, 8) does not line up with the iters of the layout: 8 elements remain where an iter of extent 12 stands, and neither divides the other
+!a = !tirx.tile<6x8xf32, register, #tirx.tile_layout<S[(4, 12) : (1@laneid, 1)] + R[8 : 4@laneid]>>
+!b = !tirx.tile<6x1xf32, register, #tirx.tile_layout<S[6 : 1] + R[32 : 1@laneid]>>
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.zero : !a
+  %b = tirx.reduce %a dim(1) add : !a -> !b
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 5:8: error: expected every thread to hold what it needs in one slot, found element (0, 0), for slot 0, in none or in different ones: S[6 : 1] + R[32 : 1@laneid] does not follow from S[(4, 12) : (1@laneid, 1)] + R[8 : 4@laneid]
+!a = !tirx.tile<6x8xf32, register, #tirx.tile_layout<S[(4, 12) : (1@laneid, 1)] + R[8 : 4@laneid]>>
+!b = !tirx.tile<6x1xf32, register, #tirx.tile_layout<S[6 : 1] + R[32 : 1@laneid]>>
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %b = tirx.zero : !b
+  %c = tirx.map ins(%b : !b) {
+  ^bb(%x: f32):
+    tirx.yield %x : f32
+  } -> !a
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 9:10: error: expected arith.extf and arith.truncf only on f8E4M3FN, found 'arith.addf'
+!r = !tirx.tile<32x8xf32, register>
+!h = !tirx.tile<32x8xf8E4M3FN, register>
+tirx.kernel @k(%m: memref<32x8xf8E4M3FN>) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %m[%c0, %c0] : memref<32x8xf8E4M3FN> -> !tirx.tile<32x8xf8E4M3FN, global>
+  %a = tirx.load %g : !tirx.tile<32x8xf8E4M3FN, global> -> !h
+  %c = tirx.map ins(%a, %a : !h, !h) {
+  ^bb(%x: f8E4M3FN, %y: f8E4M3FN):
+    %z = arith.addf %x, %y : f8E4M3FN
+    tirx.yield %z : f8E4M3FN
+  } -> !h
+  tirx.store %c, %g : !h, !tirx.tile<32x8xf8E4M3FN, global>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 9:10: error: expected f16, bf16 or f32 to convert to f8E4M3FN, found f64
+!h = !tirx.tile<32x8xf64, register>
+!o = !tirx.tile<32x8xf8E4M3FN, register>
+tirx.kernel @k(%m: memref<32x8xf8E4M3FN>) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %m[%c0, %c0] : memref<32x8xf8E4M3FN> -> !tirx.tile<32x8xf8E4M3FN, global>
+  %a = tirx.zero : !h
+  %c = tirx.map ins(%a : !h) {
+  ^bb(%x: f64):
+    %z = arith.truncf %x : f64 to f8E4M3FN
+    tirx.yield %z : f8E4M3FN
+  } -> !o
+  tirx.store %c, %g : !o, !tirx.tile<32x8xf8E4M3FN, global>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 7:8: error: expected f8E4M3FN to come from arith.truncf or an operand
+!o = !tirx.tile<32x8xf8E4M3FN, register>
+tirx.kernel @k(%m: memref<32x8xf8E4M3FN>) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %m[%c0, %c0] : memref<32x8xf8E4M3FN> -> !tirx.tile<32x8xf8E4M3FN, global>
+  %a = tirx.zero : !tirx.tile<32x8xf32, register>
+  %one = arith.constant 1.0 : f8E4M3FN
+  %c = tirx.map ins(%a : !tirx.tile<32x8xf32, register>) {
+  ^bb(%x: f32):
+    tirx.yield %one : f8E4M3FN
+  } -> !o
+  tirx.store %c, %g : !o, !tirx.tile<32x8xf8E4M3FN, global>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 5:8: error: expected integers of 8 bits or more in a map, found i4
+!a = !tirx.tile<32x8xi4, register, #tirx.tile_layout<S[(32, 8) : (1@laneid, 1)]>>
+!b = !tirx.tile<32x8xi32, register, #tirx.tile_layout<S[(32, 8) : (1@laneid, 1)]>>
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %b = tirx.zero : !a
+  %c = tirx.map ins(%b : !a) {
+  ^bb(%x: i4):
+    %j = arith.extui %x : i4 to i32
+    tirx.yield %j : i32
+  } -> !b
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 5:3: error: expected a fill with a type that arith computes in registers, found i4
+!a = !tirx.tile<32x8xi4, register>
+tirx.kernel @k(%x: i32) target("sm_90a") threads(32) {
+  %v = arith.trunci %x : i32 to i4
+  %a = tirx.alloc : !a
+  tirx.fill %a, %v : i4, !a
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 6:3: error: expected add of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in global memory, found max of f16
+!r = !tirx.tile<32x8xf16, register>
+tirx.kernel @k(%m: memref<32x8xf16>) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %m[%c0, %c0] : memref<32x8xf16> -> !tirx.tile<32x8xf16, global>
+  %a = tirx.zero : !r
+  tirx.store %a, %g reduce(max) : !r, !tirx.tile<32x8xf16, global>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 6:3: error: expected add of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in global memory, found min of f16
+!r = !tirx.tile<32x9xf16, register, #tirx.tile_layout<S[(32, 9) : (1@laneid, 1)]>>
+tirx.kernel @k(%m: memref<32x9xf16>) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %m[%c0, %c0] : memref<32x9xf16> -> !tirx.tile<32x9xf16, global>
+  %a = tirx.zero : !r
+  tirx.store %a, %g reduce(min) : !r, !tirx.tile<32x9xf16, global>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 4:8: error: expected a clipped view of whole bytes in every row, found 4 bits
+tirx.kernel @k(%m: memref<32x9xf4E2M1FN>) target("sm_100a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %m[%c0, %c0] clipped : memref<32x9xf4E2M1FN> -> !tirx.tile<32x16xf4E2M1FN, global>
+  %a = tirx.load %g : !tirx.tile<32x16xf4E2M1FN, global> -> !tirx.tile<32x16xf4E2M1FN, register>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-instructions --convert-tirx-to-ptx
+// 5:8: error: expected a clipped view of a kernel argument or a part of one, found another shape of it
+tirx.kernel @k(%m: memref<8x8xf32>) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %m[%c0, %c0] clipped : memref<8x8xf32> -> !tirx.tile<4x8xf32, global>
+  %r = tirx.reshape %g : !tirx.tile<4x8xf32, global> -> !tirx.tile<32xf32, global>
+  %l = tirx.load %r : !tirx.tile<32xf32, global> -> !tirx.tile<32xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+  tirx.return
+}

@@ -1,0 +1,40 @@
+"""What passes refuse and leave as it is, beyond the FileCheck tests: kernels in `Inputs` with what is said of each."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from tirx.tools import tirx_opt
+
+_COMMAND, _COMMENT = "// tirx-opt ", "// "
+_RULE = re.compile(r" \[[a-z-]+\]$")
+
+
+def _cases() -> list[tuple[str, list[str], str]]:
+    """Flags, messages (`line:column: severity: message`) and the text of each part of the files, behind both."""
+    found: list[tuple[str, list[str], str]] = []
+    for path in sorted((Path(__file__).parent / "Inputs").glob("*.mlir")):
+        for part in path.read_text().split("\n// -----\n\n"):
+            command, *lines = part.splitlines(keepends=True)
+            assert command.startswith(_COMMAND), command
+            count = next(i for i, line in enumerate(lines) if not line.startswith(_COMMENT))
+            messages = [line.removeprefix(_COMMENT).strip() for line in lines[:count]]
+            found.append((command.removeprefix(_COMMAND), messages, "".join(lines[count:])))
+    return found
+
+
+@pytest.mark.parametrize(("flags", "messages", "text"), _cases())
+def test_messages(
+    flags: str, messages: list[str], text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    status = tirx_opt.main(shlex.split(flags))
+    said = [_RULE.sub("", line.removeprefix("<stdin>:")) for line in capsys.readouterr().err.splitlines()]
+    assert set(messages) <= set(said) and messages
+    assert status == any(": error: " in message for message in messages)
