@@ -18,6 +18,7 @@ import lit.discovery
 import lit.LitConfig
 import lit.Test
 import mutants
+import outputs
 import pytest
 import raises
 from hypothesis import settings
@@ -73,6 +74,8 @@ class LitItem(pytest.Item):
             pytest.skip(result.output)
         if result.code.isFailure:
             raise LitFailure(f"{result.code.name}\n{result.output}")
+        if (printed := getattr(result, "printed", None)) is not None:
+            outputs.check(self.path.relative_to(outputs.ROOT).as_posix(), printed)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, LitFailure):

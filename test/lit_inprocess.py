@@ -34,6 +34,9 @@ import lit.Test
 import lit.TestRunner
 from lit.formats import ShTest
 
+from tirx.diagnostics import Diagnostic
+from tirx.text import expectations
+from tirx.text.source import Source
 from tirx.tools import tirx_opt, tirx_sim, tirx_viz
 
 INTERNAL_ERROR = 2
@@ -74,6 +77,8 @@ class Outcome:
     status: int
     output: bytes
     shown: str
+    printed: str = ""
+    """All that one of `TOOLS` printed, to wherever it went."""
 
 
 class UnsupportedShellError(Exception):
@@ -177,8 +182,13 @@ def run_stage(stage: Stage, piped: bytes, environment: Mapping[str, str]) -> Out
     """Runs one command, with `piped` on its standard input unless that is redirected."""
     data = piped if stage.stdin is None else Path(stage.stdin).read_bytes()
     tool, *arguments = stage.argv
+    printed = ""
     if tool in TOOLS:
-        status, out, err = _call(TOOLS[tool], arguments, data, stage.merge)
+        with _compared_diagnostics() as diagnostics:
+            status, out, err = _call(TOOLS[tool], arguments, data, stage.merge)
+        if tool != "filecheck":
+            texts = [out.decode(errors="replace"), err.decode(errors="replace"), *diagnostics]
+            printed = "\n".join([f"$ {shlex.join(stage.argv)}: exit code {status}", *texts])
     else:
         status, out, err = _spawn(stage.argv, data, stage.merge, environment)
     shown = err.decode(errors="replace")
@@ -190,17 +200,42 @@ def run_stage(stage: Stage, piped: bytes, environment: Mapping[str, str]) -> Out
     crashed = status < 0 or (tool in TOOLS and status == INTERNAL_ERROR)
     if stage.negated and not crashed:
         status = int(status == 0)
-    return Outcome(status, out, shown)
+    return Outcome(status, out, shown, printed)
 
 
-def run_pipeline(command: str, stages: Sequence[Stage], environment: Mapping[str, str]) -> tuple[bool, str]:
-    """Runs a pipeline; it fails when any of its stages does. Returns success and a transcript."""
+@contextlib.contextmanager
+def _compared_diagnostics() -> Iterator[list[str]]:
+    """The diagnostics that `--verify-diagnostics` compares, which prints none of them."""
+    found: list[str] = []
+    compare = expectations.check_diagnostics
+
+    def noted(source: Source, produced: Sequence[Diagnostic]) -> list[Diagnostic]:
+        found.extend(source.render(diagnostic) for diagnostic in produced)
+        return compare(source, produced)
+
+    expectations.check_diagnostics = noted
+    try:
+        yield found
+    finally:
+        expectations.check_diagnostics = compare
+
+
+def run_pipeline(
+    command: str, stages: Sequence[Stage], environment: Mapping[str, str], printed: list[str] | None = None
+) -> tuple[bool, str]:
+    """
+    Runs a pipeline; it fails when any of its stages does. Returns success and a transcript.
+
+    Adds to `printed` what the tools print.
+    """
     lines = [f"$ {command}"]
     success = True
     data = b""
     for stage in stages:
         outcome = run_stage(stage, data, environment)
         data = outcome.output
+        if printed is not None and outcome.printed:
+            printed.append(outcome.printed)
         if outcome.shown:
             lines += [f"# standard error of {stage.argv[0]}:", outcome.shown.rstrip("\n")]
         if outcome.status != 0:
@@ -235,10 +270,18 @@ class InProcessShTest(ShTest):
 
         os.makedirs(directory, exist_ok=True)
         transcript: list[str] = []
+        printed: list[str] = []
         with contextlib.chdir(os.path.dirname(test.getExecPath())), _environment(test.config.environment):
             for where, command, stages in pipelines:
-                success, text = run_pipeline(command, stages, test.config.environment)
+                success, text = run_pipeline(command, stages, test.config.environment, printed)
                 transcript.append(f"# {where}\n{text}")
                 if not success:
                     return lit.Test.Result(lit.Test.FAIL, "\n".join(transcript) + "\n")
-        return lit.Test.Result(lit.Test.PASS, "\n".join(transcript) + "\n")
+        result = lit.Test.Result(lit.Test.PASS, "\n".join(transcript) + "\n")
+        result.printed = "\n".join(printed)  # pyright: ignore[reportAttributeAccessIssue]  # for printed_by
+        return result
+
+
+def printed_by(test: lit.Test.Test, lit_config: lit.LitConfig.LitConfig) -> str | None:
+    """Runs a test. Returns all that its tools print; None if it fails, is not supported or needs a shell."""
+    return getattr(test.config.test_format.execute(test, lit_config), "printed", None)

@@ -3,10 +3,19 @@ Which faults of the source do tests notice? `python test/mutants.py --count 20 -
 
 A mutant is one change of one function of `tirx`, `dialects` or `passes`: a comparison, an operator, a constant or a
 condition becomes another one, or a statement goes. It is a function of the seed and its number. It is noticed if one of
-these tests fails: those whose path mirrors that of the file or which name it, or those of `--tests`; then those that
-call the function according to `--calls`, a directory in which a run of the tests with `TIRX_CALLS` in the environment
-(Python 3.12) has noted who calls what. Survivors are printed as a diff: they need a test, or are equivalent to the
-source. The source is changed in copies of the tree.
+these tests fails: those whose path mirrors that of the file or which name it, or those of `--tests`; with `--calls`,
+those that call the function instead. `--calls` is a directory in which a run of the tests with `TIRX_CALLS` in the
+environment (Python 3.12) has noted who calls what. Survivors are printed as a diff: they need a test, or are equivalent
+to the source. The source is changed in copies of the tree.
+
+Not changed, since a program that is right cannot show a difference:
+
+- conditions of `assert`, and `strict=` of `zip`: they say what cannot happen;
+- `maxsize=` of caches: time and memory, not results;
+- annotations, type arguments and `if TYPE_CHECKING`: nothing executes them;
+- defaults of parameters that a method has for its interface only, and does not read;
+- `__repr__`: text for debuggers. All other text is what users read, and counts;
+- `tirx/viz/browser.py`, which drives a browser: its tests need one, as those of the pages do.
 """
 
 # pyright: basic
@@ -17,32 +26,48 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import functools
+import importlib
 import json
+import multiprocessing
 import os
 import random
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
 
 ROOT = Path(__file__).resolve().parents[1]
 VARIABLE = "TIRX_CALLS"
 _FOLDERS = ("tirx", "dialects", "passes")
-_SLICES = (10.0, 60.0)
-"""Tests that call a function are run in order of their time: first so many seconds of them, then more, then all."""
+_SLICES = (2.0, 10.0, 60.0)
+"""Tests that call a function are run in parts: first so many seconds of them, then more, then all."""
+
+_LEFT_OUT = ("tirx/viz/browser.py", "tirx/dialects/", "tirx/passes/")
+"""Not changed: what needs a browser, and links to folders that are there already."""
 
 _SOUND = "test/unit/test_universe.py"
 """A test that passes where tests can run at all."""
 
-_MOST_SECONDS = 90.0
+_MOST_SECONDS = 60.0
 """Time of a run of tests beyond five times their own."""
+
+_LIBRARIES = (
+    "pytest",
+    "numpy",
+    "ml_dtypes",
+    "xdsl.dialects.builtin",
+    "xdsl.dialects.scf",
+    "xdsl.dialects.linalg",
+    "rich",
+)
+"""Imported once, for all runs of tests."""
 
 _COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
     ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="), ast.GtE: (">", "<"), ast.Eq: ("!=",),
@@ -78,12 +103,16 @@ def changes(source: str) -> list[Change]:
     def walk(node: ast.AST, function: int | None) -> None:
         if isinstance(node, ast.JoinedStr):  # nodes inside have no positions of their own
             return
+        if _is_left_out(node):
+            return
         if isinstance(node, ast.FunctionDef):
             function = node.lineno if not node.decorator_list else node.decorator_list[0].lineno
         if function is not None:
             for target, text in _replacements(node):
                 found[target.lineno, target.col_offset, text] = Change(target, text, function)
         for name, value in ast.iter_fields(node):
+            if isinstance(node, ast.FunctionDef) and name == "args":
+                value = _read_defaults(node)
             if name not in ("annotation", "returns"):
                 for child in value if isinstance(value, list) else [value]:
                     if isinstance(child, ast.AST):
@@ -91,6 +120,29 @@ def changes(source: str) -> list[Change]:
 
     walk(ast.parse(source), None)
     return list(found.values())
+
+
+def _read_defaults(function: ast.FunctionDef) -> list[ast.expr]:
+    """The default values of those parameters that a function reads: it may have others for its interface only."""
+    read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    own = function.args
+    positional = [*own.posonlyargs, *own.args]
+    pairs = [
+        *zip(positional[len(positional) - len(own.defaults) :], own.defaults, strict=True),
+        *zip(own.kwonlyargs, own.kw_defaults, strict=True),
+    ]
+    return [default for argument, default in pairs if default is not None and argument.arg in read]
+
+
+def _is_left_out(node: ast.AST) -> bool:
+    """Returns True for code whose changes make no difference to a program that is right."""
+    match node:
+        case ast.Assert() | ast.keyword(arg="strict" | "maxsize") | ast.FunctionDef(name="__repr__"):
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+        case _:
+            return False
 
 
 def _replacements(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
@@ -173,47 +225,66 @@ def tests_of(path: Path, root: Path = ROOT) -> list[str]:
 
 @dataclass
 class Calls:
-    """The test files that call each function, named by file and first line, and the seconds that they take."""
+    """
+    The tests (`file::function`, or `file`) that call each function of the source, and the seconds that they take.
+
+    Functions of the source are named by file and first line.
+    """
 
     callers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    functions: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """How many functions a test calls."""
     failed: set[str] = field(default_factory=set)
-    """Test files that fail without any change, which say nothing."""
+    """Tests that fail without any change, which say nothing."""
 
     @staticmethod
     def read(directory: Path) -> Calls:
         """What the processes of a run have noted."""
         calls = Calls()
         for path in directory.glob("*.json"):
-            for test, each in json.loads(path.read_text()).items():
+            noted = json.loads(path.read_text())
+            for test, each in noted["tests"].items():
                 calls.seconds[test] += each["seconds"]
                 if each["failed"]:
                     calls.failed.add(test)
-                for function in each["functions"]:
-                    calls.callers[function].add(test)
+                for number in each["functions"]:
+                    calls.callers[noted["functions"][number]].add(test)
+        for tests in calls.callers.values():
+            for test in tests:
+                calls.functions[test] += 1
         return calls
 
-    def slices(self, function: str, without: set[str]) -> Iterator[list[str]]:
-        """The tests that call a function, the quick ones first, without some."""
-        left = sorted(self.callers.get(function, set()) - without - self.failed, key=lambda test: self.seconds[test])
-        for most in (*_SLICES, float("inf")):
-            total, count = 0.0, 0
-            while count < len(left) and (count == 0 or total + self.seconds[left[count]] <= most):
-                total += self.seconds[left[count]]
-                count += 1
-            if count:
-                yield left[:count]
-            left = left[count:]
+    def slices(self, function: str) -> Iterator[list[str]]:
+        """
+        The tests that call a function: first those that take little time and call little else, which say most. Then
+        the other tests of the same files: what a cache or a fixture holds is computed once, for the first that asks.
+        """
+        direct = self.callers.get(function, set()) - self.failed
+        files = {test.partition("::")[0] for test in direct}
+        others = {test for test in self.seconds if test.partition("::")[0] in files} - direct - self.failed
+        for tests in (direct, others):
+            left = sorted(tests, key=lambda test: (self.seconds[test] * self.functions[test], test))
+            for most in (*_SLICES, float("inf")):
+                total, count = 0.0, 0
+                while count < len(left) and (count == 0 or total + self.seconds[left[count]] <= most):
+                    total += self.seconds[left[count]]
+                    count += 1
+                if count:
+                    yield left[:count]
+                left = left[count:]
 
 
 class CallNotes:
-    """A plugin of pytest that notes which functions of the source each test file calls."""
+    """A plugin of pytest that notes which functions of the source each test function calls."""
 
     def __init__(self, directory: str):
         self._path = Path(directory, f"{os.getpid()}.json")
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._notes: dict[str, dict] = {}
-        self._own: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        self._own: set[int] = set()
+        self._file = ""
         self._monitoring = sys.monitoring  # pyright: ignore[reportAttributeAccessIssue]  # Python 3.12
         tool = self._monitoring.COVERAGE_ID
         self._monitoring.use_tool_id(tool, "calls")
@@ -225,36 +296,66 @@ class CallNotes:
         if file.startswith(str(ROOT)):
             name = os.path.relpath(os.path.realpath(file), ROOT)
             if name.partition(os.sep)[0] in _FOLDERS:
-                self._own.add(f"{name}:{code.co_firstlineno}")
+                self._own.add(self._numbers.setdefault(f"{name}:{code.co_firstlineno}", len(self._numbers)))
         return self._monitoring.DISABLE
 
     def pytest_runtest_logreport(self, report):
-        test = report.nodeid.partition("::")[0]
-        note = self._notes.setdefault(test, {"seconds": 0.0, "failed": False, "functions": []})
+        test = report.nodeid.partition("[")[0]
+        note = self._notes.setdefault(test, {"seconds": 0.0, "failed": False, "functions": set()})
         note["seconds"] += report.duration
         note["failed"] |= report.failed
         if report.when == "teardown":
-            note["functions"] = sorted({*note["functions"], *self._own})
+            note["functions"] |= self._own
             self._own.clear()
             self._monitoring.restart_events()
+            if self._file != (file := test.partition("::")[0]):
+                self._file = file
+                _clear_caches()
 
     def pytest_sessionfinish(self):
-        self._path.write_text(json.dumps(self._notes))
+        tests = {test: {**note, "functions": sorted(note["functions"])} for test, note in self._notes.items()}
+        self._path.write_text(json.dumps({"functions": list(self._numbers), "tests": tests}))
+
+
+def _clear_caches() -> None:
+    """Forgets the results of the functions of the source, so that the next test that asks for one calls it."""
+    modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "tirx"]
+    for module in modules:
+        for value in list(vars(module).values()):
+            for each in (value, *vars(value).values()) if isinstance(value, type) else (value,):
+                if isinstance(each, functools._lru_cache_wrapper):
+                    each.cache_clear()
 
 
 # Running mutants.
 
 
-def _notices(root: Path, tests: list[str], seconds: float) -> bool:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
-    path = os.pathsep.join([str(root), str(root / "test"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+def _pytest(root: Path, tests: list[str]) -> None:
+    """Runs tests in a copy of the tree. Ends the process, with the exit status of pytest."""
+    status = 1
     try:
-        done = subprocess.run(
-            command, cwd=root, env={**os.environ, "PYTHONPATH": path}, capture_output=True, timeout=seconds, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return True
-    return done.returncode not in (0, 5)
+        os.setsid()  # with the processes that tests start it can be ended
+        for stream in range(3):
+            os.dup2(os.open(os.devnull, os.O_RDWR), stream)
+        os.chdir(root)
+        sys.path[:0] = paths = [str(root), str(root / "test")]
+        os.environ["PYTHONPATH"] = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
+        import pytest
+
+        status = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
+    finally:
+        os._exit(status)
+
+
+def _notices(root: Path, tests: list[str], seconds: float) -> bool:
+    process = multiprocessing.get_context("fork").Process(target=_pytest, args=(root, tests))
+    process.start()
+    process.join(seconds)
+    if process.exitcode is None:
+        assert process.pid is not None
+        os.killpg(process.pid, signal.SIGKILL)
+        process.join()
+    return process.exitcode not in (0, 5)  # 5: no test
 
 
 def _files() -> list[Path]:
@@ -262,25 +363,24 @@ def _files() -> list[Path]:
         path.relative_to(ROOT)
         for folder in _FOLDERS
         for path in sorted((ROOT / folder).rglob("*.py"))
-        if not path.relative_to(ROOT).as_posix().startswith(("tirx/dialects/", "tirx/passes/"))  # links
+        if not path.relative_to(ROOT).as_posix().startswith(_LEFT_OUT)
     ]
 
 
 @dataclass
 class _Run:
-    """Mutants by number, in copies of the tree."""
+    """Mutants by number, each process with a copy of the tree."""
 
     flags: argparse.Namespace
     files: list[Path]
     calls: Calls
     end: float
-    trees: SimpleQueue[Path] = field(default_factory=SimpleQueue)
-    results: dict[int, bool] = field(default_factory=dict)
+    directory: Path
 
-    def examine(self, number: int) -> None:
-        """Makes the mutant of a number, and prints whether a test notices it."""
+    def examine(self, number: int) -> tuple[int, bool] | None:
+        """Makes the mutant of a number, prints whether a test notices it, and returns that; None without time."""
         if time.time() > self.end:
-            return
+            return None
         rng = random.Random(f"{self.flags.seed} {number}")
         sizes = [(ROOT / path).stat().st_size for path in self.files]
         found = None
@@ -289,36 +389,50 @@ class _Run:
             source = (ROOT / path).read_text()
             found = mutant(source, rng)
         changed, function = found
-        root = self.trees.get()
+        root = self.tree()
         (root / path).write_text(changed)
         try:
             seen = self._is_noticed(root, path, function)
         finally:
             (root / path).write_text(source)
-            self.trees.put(root)
         if seen is None:
-            return
-        self.results[number] = seen
+            return None
         lines = [f"{number} {path}: {'noticed' if seen else 'SURVIVES'}"]
         if not seen:
             diff = difflib.unified_diff(source.splitlines(), changed.splitlines(), n=3, lineterm="")
             lines += [f"    {line}" for line in list(diff)[2:]]
         print("\n".join(lines), flush=True)
+        return number, seen
+
+    def tree(self) -> Path:
+        """The copy of the tree of this process."""
+        root = self.directory / str(os.getpid())
+        if not root.exists():
+            ignored = shutil.ignore_patterns(
+                ".git", "__pycache__", ".lit", ".hypothesis", "*.egg-info", "build", ".gpu"
+            )
+            shutil.copytree(ROOT, root, symlinks=True, ignore=ignored)
+        return root
 
     def _is_noticed(self, root: Path, path: Path, function: int) -> bool | None:
         """None if there is no time left to say."""
-        named = self.flags.tests or tests_of(path, root)
-        if self.calls.seconds:  # tests that ran, and passed
-            named = [each for each in named if each in self.calls.seconds and each not in self.calls.failed]
-        quick = sorted(named, key=lambda test: self.calls.seconds.get(test, 0.0))
-        slices = [quick] if quick else []
-        for tests in (*slices, *self.calls.slices(f"{path.as_posix()}:{function}", set(named))):
-            usual = sum(self.calls.seconds.get(test, 10.0) for test in tests)
+        slices = [] if self.flags.tests else list(self.calls.slices(f"{path.as_posix()}:{function}"))
+        for tests in slices or [self.flags.tests or tests_of(path, root)]:
+            usual = sum(self.calls.seconds.get(test, 1.0) for test in tests)
             if time.time() + usual > self.end:
                 return None
             if _notices(root, tests, _MOST_SECONDS + 5 * usual):
                 return True
         return False
+
+
+_run: _Run | None = None
+"""What the processes of the pool do: they are forked."""
+
+
+def _examine(number: int) -> tuple[int, bool] | None:
+    assert _run is not None
+    return _run.examine(number)
 
 
 def main() -> int:
@@ -328,7 +442,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20, help="mutants")
     parser.add_argument("--first", type=int, default=0, help="the number of the first one")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tests", nargs="*", help="the tests to run first instead of those of the file")
+    parser.add_argument("--tests", nargs="*", help="the tests to run, whatever the file")
     parser.add_argument("--calls", type=Path, help="where a run of the tests with TIRX_CALLS has noted who calls what")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many seconds by the clock")
@@ -337,20 +451,19 @@ def main() -> int:
     calls = Calls() if flags.calls is None else Calls.read(flags.calls)
     if flags.calls is not None and not calls.callers:
         parser.error(f"nobody has noted in '{flags.calls}' who calls what")
-    run = _Run(flags, files, calls, time.time() + flags.seconds)
+    for name in _LIBRARIES:
+        importlib.import_module(name)
+    numbers = range(flags.first, flags.first + flags.count)
+    global _run
     with tempfile.TemporaryDirectory(prefix="tirx-mutants-") as directory:
-        ignored = shutil.ignore_patterns(".git", "__pycache__", ".lit", ".hypothesis", "*.egg-info", "build", ".gpu")
-        for job in range(flags.jobs):
-            shutil.copytree(ROOT, root := Path(directory, str(job)), symlinks=True, ignore=ignored)
-            run.trees.put(root)
-        if _notices(root, [_SOUND], _MOST_SECONDS):
+        _run = _Run(flags, files, calls, time.time() + flags.seconds, Path(directory))
+        if _notices(_run.tree(), [_SOUND], _MOST_SECONDS):
             parser.error(f"{_SOUND} fails without any change: nothing that fails would mean anything")
-        with ThreadPoolExecutor(flags.jobs) as pool:
-            list(pool.map(run.examine, range(flags.first, flags.first + flags.count)))
-    made, noticed = len(run.results), sum(run.results.values())
+        with ProcessPoolExecutor(flags.jobs, multiprocessing.get_context("fork")) as pool:
+            results = dict(filter(None, pool.map(_examine, numbers)))
+    made, noticed = len(results), sum(results.values())
     print(f"{made} mutants, {noticed} noticed ({100 * noticed / max(made, 1):.1f} %)")
-    left = sorted({*range(flags.first, flags.first + flags.count)} - {*run.results})
-    if left:
+    if left := sorted({*numbers} - {*results}):
         print(f"no time for {left}")
     return 0
 

@@ -7,6 +7,7 @@ import runpy
 import sys
 from pathlib import Path
 
+import outputs
 import pytest
 from unit.cases import Sampled
 from unit.examples import EXAMPLES, PROGRAMS, compiled
@@ -41,6 +42,7 @@ def test_example(path: Path, sampled: Sampled) -> None:
     example = compiled(path.stem)
     assert [d for d in example.reported if d.severity != "remark"] == []
     assert example.without_line == ()
+    outputs.check(f"examples/{path.stem}", outputs.example_text(path.stem))
     check_assembles(example.program.ptx, path.read_text().count("tirx.kernel @"))
     for kernel in example.program.kernels.values():
         check_integers(kernel)

@@ -1,4 +1,4 @@
-"""The commands that look for what tests miss: which `raise` statements they do not execute, and mutants."""
+"""The commands that look for what tests miss: `raise` statements that they do not execute, mutants, other outputs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import mutants
+import outputs
 import pytest
 import raises
 
@@ -74,17 +75,36 @@ def test_changes_are_made_in_the_text() -> None:
     }
 
 
-def test_tests_that_call_a_function_come_in_order_of_their_time(tmp_path: Path) -> None:
-    note = {"failed": False, "functions": ["a.py:3"]}
-    (tmp_path / "1.json").write_text(json.dumps({"slow": {**note, "seconds": 50.0}, "quick": {**note, "seconds": 2.0}}))
-    (tmp_path / "2.json").write_text(json.dumps({"slow": {**note, "seconds": 20.0}, "own": {**note, "seconds": 1.0}}))
-    (tmp_path / "3.json").write_text(json.dumps({"broken": {**note, "seconds": 1.0, "failed": True}}))
+def test_what_says_nothing_is_not_changed() -> None:
+    source = (
+        "def f(x: list[1], unread=5):\n    assert x > 1\n    y: dict[1, 2] = x\n    return zip(x, y, strict=True)\n"
+        "class A:\n    @lru_cache(maxsize=7)\n    def __repr__(self):\n        return 3\n"
+    )
+    assert mutants.changes(source) == []
+
+
+def test_tests_that_call_a_function_come_in_order_of_what_they_say(tmp_path: Path) -> None:
+    def note(seconds: float, functions: list[int], failed: bool = False) -> dict[str, object]:
+        return {"seconds": seconds, "functions": functions, "failed": failed}
+
+    first = {"functions": ["a.py:3", "a.py:9"], "tests": {"t::slow": note(50.0, [0]), "t::wide": note(1.0, [0, 1])}}
+    second = {"functions": ["a.py:9", "a.py:3"], "tests": {"t::slow": note(20.0, [1]), "u::own": note(1.5, [1])}}
+    broken = {"functions": ["a.py:3"], "tests": {"t::broken": note(1.0, [0], True), "t::other": note(1.0, [])}}
+    for number, each in enumerate((first, second, broken)):
+        (tmp_path / f"{number}.json").write_text(json.dumps(each))
     calls = mutants.Calls.read(tmp_path)
-    assert list(calls.slices("a.py:3", {"own"})) == [["quick"], ["slow"]]
-    assert list(calls.slices("a.py:4", set())) == []
+    assert list(calls.slices("a.py:3")) == [["u::own"], ["t::wide"], ["t::slow"], ["t::other"]]
+    assert list(calls.slices("a.py:4")) == []
 
 
 def test_tests_of_a_file_mirror_it() -> None:
     found = mutants.tests_of(Path("passes/tirx_mem2reg.py"))
     assert {"test/passes/tirx-mem2reg.mlir", "test/passes/tirx-mem2reg-invalid.mlir"} <= set(found)
     assert "test/unit/layout/test_swizzle.py" in mutants.tests_of(Path("tirx/layout/swizzle.py"))
+
+
+def test_another_output_is_an_error() -> None:
+    text = f"{outputs.ROOT}/a.mlir: wrong"
+    assert outputs.digest(text) == outputs.digest("/a.mlir: wrong") != outputs.digest("/a.mlir: right")
+    with pytest.raises(outputs.ChangedOutputError, match="the output of examples/attention is not the recorded one"):
+        outputs.check("examples/attention", text)

@@ -200,7 +200,7 @@ class _Clock(Monitor):
 
     def __init__(self, timeline: Timeline, ctas: int, warps: int):
         self.products = 0
-        self.shape: tuple[int, int, int] = (0, 0, 0)
+        self.shape: tuple[int, ...] = ()  # M, N and K of the last product
         self._timeline, self._model = timeline, timeline.model
         self._warps = warps
         self._now = [0] * (ctas * warps)
@@ -213,7 +213,7 @@ class _Clock(Monitor):
         self._cluster: Cluster | None = None
         self._columns: dict[int, int] = {}  # of the CTAs: where their tensor memory starts
         self._op: Op | None = None
-        self._running = range(0)  # warps of the present instruction
+        self._running: Sequence[int] = ()  # warps of the present instruction
         self._reads: list[tuple[int, str, int]] = []  # what asynchronous work of the instruction reads: CTA, memory, at
         self._written: list[tuple[int, int, int]] = []  # CTA, first byte, bytes
         self._sums: list[tuple[int, int]] = []
@@ -256,8 +256,7 @@ class _Clock(Monitor):
         if op is None or not (self.products or self._reads or self._sums):
             return
         cost = -(-self.products // self._model.products)
-        m, n, k = self.shape
-        what = f"{m}x{n}x{k}" if self.products else "copy of scale factors"
+        what = "x".join(map(str, self.shape)) if self.products else "copy of scale factors"
         if op.opcode.startswith(_SYNCHRONOUS_PRODUCTS):
             for warp in self._running:
                 self._extend(warp, -(-cost * _WARP_TENSOR_CORES // len(self._running)), "product", op)
@@ -416,7 +415,8 @@ class _Clock(Monitor):
         self._written.append((rank, region.first, len(region.places)))
 
     def async_update(self, rank: int, offsets: Array, thread: int, what: str) -> None:
-        self._written.append((rank, int(offsets.min(initial=1 << 30)), len(offsets)))
+        if len(offsets):
+            self._written.append((rank, int(offsets.min()), len(offsets)))
 
     def deferred_store(self, rank: int, offsets: Array, thread: int, what: str, updates: bool = False) -> None:
         self.async_update(rank, offsets, thread, what)

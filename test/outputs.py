@@ -1,0 +1,110 @@
+"""
+Everything that the FileCheck tests and the examples print, by digests: a change that changes it says so.
+
+FileCheck lines name what a test is about; that nothing else of its output changes unseen is what `test/outputs.txt` is
+for. It has a digest of all that the commands of a test print, diagnostics that `--verify-diagnostics` compares
+included, and of the PTX, the remarks and the launch descriptors of each example. `pytest` compares.
+
+    python test/outputs.py             which outputs are not the recorded ones
+    python test/outputs.py --update    records the present ones: part of every change that means to change them
+    python test/outputs.py --write DIR writes the outputs as files, so that `diff -r` compares those of two checkouts
+"""
+
+# pyright: basic, reportMissingTypeStubs=false
+# lit has no type information.
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORD = Path(__file__).with_suffix(".txt")
+_COMMAND = "python test/outputs.py"
+
+_VARYING = {
+    "test/tools/help.mlir": "argparse writes it, each version of Python in its own way",
+    "test/tools/time-passes.mlir": "times",
+}
+"""Tests whose output is not always the same, and why."""
+
+
+class ChangedOutputError(Exception):
+    """An output is not the recorded one."""
+
+
+def digest(text: str) -> str:
+    """The digest of an output, which does not depend on where the checkout is."""
+    return hashlib.sha256(text.replace(str(ROOT), "").encode()).hexdigest()[:12]
+
+
+@cache
+def recorded() -> dict[str, str]:
+    """The digests of the record by name."""
+    return dict(line.split() for line in RECORD.read_text(encoding="utf-8").splitlines())
+
+
+def check(name: str, text: str) -> None:
+    """Compares an output with the record. Raises ChangedOutputError if it is another one."""
+    if name not in _VARYING and recorded().get(name) != digest(text):
+        raise ChangedOutputError(
+            f"the output of {name} is not the recorded one. `{_COMMAND} --write DIR`, here and in a checkout of what "
+            f"was before, shows the difference; if it is meant, `{_COMMAND} --update` records it.\n{text}"
+        )
+
+
+def example_text(name: str) -> str:
+    """What the compiler makes of an example: PTX, remarks and launch descriptors."""
+    from unit.examples import compiled
+
+    example = compiled(name)
+    launches = [kernel.launch.to_json() for kernel in example.program.kernels.values()]
+    remarks = [json.dumps(diagnostic.to_json()) for diagnostic in example.reported]
+    return "\n".join([example.program.ptx, *remarks, json.dumps(launches, indent=1)])
+
+
+def _all_outputs() -> dict[str, str]:
+    import lit.discovery
+    import lit.LitConfig
+    from lit_inprocess import printed_by
+    from unit.examples import PROGRAMS
+
+    config = lit.LitConfig.LitConfig("outputs", [], "error", False, False, [], False, False, False, "smart", {})
+    found: dict[str, str] = {}
+    for test in lit.discovery.find_tests_for_inputs(config, [str(ROOT / "test")]):
+        name = Path(test.getSourcePath()).relative_to(ROOT).as_posix()
+        if name not in _VARYING and (text := printed_by(test, config)) is not None:
+            found[name] = text
+    return found | {f"examples/{path.stem}": example_text(path.stem) for path in PROGRAMS}
+
+
+def main() -> int:
+    """Compares, records or writes all outputs."""
+    parser = argparse.ArgumentParser(prog="test/outputs.py", description="outputs of FileCheck tests and examples")
+    parser.add_argument("--update", action="store_true", help="record the present outputs")
+    parser.add_argument("--write", type=Path, metavar="DIR", help="write the outputs as files")
+    flags = parser.parse_args()
+    sys.path[:0] = [str(ROOT), str(ROOT / "test")]
+    outputs = _all_outputs()
+    if flags.write is not None:
+        for name, text in outputs.items():
+            path = flags.write / f"{name}.out"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text.replace(str(ROOT), ""), encoding="utf-8")
+    present = {name: digest(text) for name, text in outputs.items()}
+    if flags.update:
+        RECORD.write_text("".join(f"{name} {present[name]}\n" for name in sorted(present)), encoding="utf-8")
+    else:
+        changed = sorted(name for name, _ in present.items() ^ recorded().items())
+        for name in dict.fromkeys(changed):
+            print(f"not the recorded output: {name}")
+        return int(bool(changed))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
