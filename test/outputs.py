@@ -7,6 +7,7 @@ included, and of the PTX, the remarks and the launch descriptors of each example
 
     python test/outputs.py             which outputs are not the recorded ones
     python test/outputs.py --update    records the present ones: part of every change that means to change them
+    python test/outputs.py --update test/passes/tirx-mem2reg.mlir examples/attention    records some
     python test/outputs.py --write DIR writes the outputs as files, so that `diff -r` compares those of two checkouts
 """
 
@@ -19,6 +20,7 @@ import argparse
 import hashlib
 import json
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -52,8 +54,8 @@ def check(name: str, text: str) -> None:
     """Compares an output with the record. Raises ChangedOutputError if it is another one."""
     if name not in _VARYING and recorded().get(name) != digest(text):
         raise ChangedOutputError(
-            f"the output of {name} is not the recorded one. `{_COMMAND} --write DIR`, here and in a checkout of what "
-            f"was before, shows the difference; if it is meant, `{_COMMAND} --update` records it.\n{text}"
+            f"the output of {name} is not the recorded one. `{_COMMAND} --write DIR {name}`, here and in a checkout of "
+            f"what was before, shows the difference; if it is meant, `{_COMMAND} --update {name}` records it.\n{text}"
         )
 
 
@@ -67,7 +69,8 @@ def example_text(name: str) -> str:
     return "\n".join([example.program.ptx, *remarks, json.dumps(launches, indent=1)])
 
 
-def _all_outputs() -> dict[str, str]:
+def _outputs(names: Sequence[str]) -> dict[str, str]:
+    """The outputs of these names, of all if there are none."""
     import lit.discovery
     import lit.LitConfig
     from lit_inprocess import printed_by
@@ -77,33 +80,36 @@ def _all_outputs() -> dict[str, str]:
     found: dict[str, str] = {}
     for test in lit.discovery.find_tests_for_inputs(config, [str(ROOT / "test")]):
         name = Path(test.getSourcePath()).relative_to(ROOT).as_posix()
-        if name not in _VARYING and (text := printed_by(test, config)) is not None:
+        wanted = name not in _VARYING and (not names or name in names)
+        if wanted and (text := printed_by(test, config)) is not None:
             found[name] = text
-    return found | {f"examples/{path.stem}": example_text(path.stem) for path in PROGRAMS}
+    examples = {f"examples/{path.stem}": path.stem for path in PROGRAMS}
+    return found | {key: example_text(stem) for key, stem in examples.items() if not names or key in names}
 
 
 def main() -> int:
     """Compares, records or writes all outputs."""
     parser = argparse.ArgumentParser(prog="test/outputs.py", description="outputs of FileCheck tests and examples")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="those to look at, as the record names them")
     parser.add_argument("--update", action="store_true", help="record the present outputs")
     parser.add_argument("--write", type=Path, metavar="DIR", help="write the outputs as files")
     flags = parser.parse_args()
     sys.path[:0] = [str(ROOT), str(ROOT / "test")]
-    outputs = _all_outputs()
+    outputs = _outputs(flags.names)
     if flags.write is not None:
         for name, text in outputs.items():
             path = flags.write / f"{name}.out"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text.replace(str(ROOT), ""), encoding="utf-8")
+    before = {name: each for name, each in recorded().items() if not flags.names or name in flags.names}
     present = {name: digest(text) for name, text in outputs.items()}
+    for name in sorted({name for name, _ in present.items() ^ before.items()}):
+        print(f"not the recorded output: {name}")
     if flags.update:
-        RECORD.write_text("".join(f"{name} {present[name]}\n" for name in sorted(present)), encoding="utf-8")
-    else:
-        changed = sorted(name for name, _ in present.items() ^ recorded().items())
-        for name in dict.fromkeys(changed):
-            print(f"not the recorded output: {name}")
-        return int(bool(changed))
-    return 0
+        kept = {name: each for name, each in recorded().items() if name not in before} | present
+        RECORD.write_text("".join(f"{name} {kept[name]}\n" for name in sorted(kept)), encoding="utf-8")
+        return 0
+    return int(present != before)
 
 
 if __name__ == "__main__":
