@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import StringAttr, UnitAttr, i1, i32
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerType, StringAttr, UnitAttr, i1, i32, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.dialects.ptx.launch_control import ANSWER_BYTES
 from tirx.dialects.ptx.mbarrier import (
     MBARRIER_BYTES,
     MbarrierArriveExpectTxOp,
@@ -19,7 +18,7 @@ from tirx.dialects.ptx.mbarrier import (
     MbarrierTestWaitParityOp,
     MbarrierWaitParityOp,
 )
-from tirx.dialects.ptx.memory import MapaOp
+from tirx.dialects.ptx.memory import LdOp, MapaOp, Space, StOp
 from tirx.dialects.ptx.sync import FenceMbarrierInitOp
 from tirx.dialects.schedule_names import RING
 from tirx.dialects.tirx import AddressOp, AllocOp, BarrierOp, RingOp, SlotOp, TileType, slot_storage
@@ -29,7 +28,7 @@ from tirx.hw.targets import Target
 from tirx.layout import TileLayout
 from tirx.passes.analysis.scheduled import BARRIERS
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.rings import RingsPlan, Station
+from tirx.passes.plan.rings import INTEGER_BYTES, RingsPlan, Station
 
 
 def has_feature(target: Target, feature: str) -> bool:
@@ -104,8 +103,8 @@ class RingStorage:
     plan: RingsPlan
     target: Target
     tiles: dict[tuple[RingOp, int], SSAValue] = field(default_factory=dict[tuple[RingOp, int], SSAValue])
-    answers: dict[RingOp, SSAValue] = field(default_factory=dict[RingOp, SSAValue])
-    """The addresses of the answers of cluster launch control."""
+    words: dict[RingOp, SSAValue] = field(default_factory=dict[RingOp, SSAValue])
+    """The addresses of slots that hold answers of cluster launch control or integers."""
     mbarriers: SSAValue | None = None
 
     def declare(self, emit: Emitter) -> None:
@@ -117,11 +116,11 @@ class RingStorage:
                 alloc.result.name_hint = ring.result.name_hint
                 alloc.attributes[RING] = StringAttr(plan.name)
                 self.tiles[(ring, index)] = alloc.result
-            if ring.result.type.is_tile_id:
-                alloc = _words(emit, plan.slots, ANSWER_BYTES)
+            if plan.word_bytes:
+                alloc = _words(emit, plan.slots, plan.word_bytes)
                 alloc.result.name_hint = ring.result.name_hint
                 alloc.attributes[RING] = StringAttr(plan.name)
-                self.answers[ring] = emit(AddressOp(alloc.result)).result
+                self.words[ring] = emit(AddressOp(alloc.result)).result
         if count := self.plan.num_barriers:
             alloc = _words(emit, count, MBARRIER_BYTES)
             alloc.attributes[BARRIERS] = UnitAttr()
@@ -158,9 +157,9 @@ class RingStorage:
         result.name_hint = hint
         return result
 
-    def answer(self, emit: Emitter, ring: RingOp, slot: SSAValue) -> SSAValue:
-        """The address of the answer of cluster launch control in a slot."""
-        return emit.add(self.answers[ring], emit.mul(slot, ANSWER_BYTES))
+    def address(self, emit: Emitter, ring: RingOp, slot: SSAValue) -> SSAValue:
+        """The address of a slot that holds an answer of cluster launch control or integers."""
+        return emit.add(self.words[ring], emit.mul(slot, self.plan.rings[ring].word_bytes))
 
     def wait(self, emit: Emitter, mbarrier: SSAValue, parity: SSAValue) -> None:
         """Waits for a phase of an mbarrier; sm_80 has no instruction that waits and asks again and again."""
@@ -173,6 +172,34 @@ class RingStorage:
         inside(scf.ConditionOp(inside(arith.XOrIOp(done, inside.constant(1, i1))).result))
         Emitter(InsertPoint.at_end(again), emit.location)(scf.YieldOp())
         emit(scf.WhileOp([], [], Region(asks), Region(again)))
+
+
+def write_integers(emit: Emitter, address: SSAValue, values: Sequence[SSAValue]) -> None:
+    """Stores integers to a slot of a ring, each in a register of its own."""
+    for index, value in enumerate(values):
+        match value.type:
+            case IndexType():
+                value = emit(arith.IndexCastOp(value, i64)).result
+            case IntegerType() as type_ if type_.width.data < i32.width.data:
+                value = emit(arith.ExtUIOp(value, i32)).result
+            case _:
+                pass
+        emit(StOp(Space.SHARED, address, [value], INTEGER_BYTES * index))
+
+
+def read_integers(emit: Emitter, address: SSAValue, types: Iterable[Attribute]) -> list[SSAValue]:
+    """Loads integers of these types from a slot of a ring."""
+    found: list[SSAValue] = []
+    for index, type_ in enumerate(types):
+        stored = i64 if type_ in (IndexType(), i64) else i32
+        (value,) = emit(LdOp(Space.SHARED, address, [stored], INTEGER_BYTES * index)).res
+        if isinstance(type_, IndexType):
+            value = emit(arith.IndexCastOp(value, type_)).result
+        elif type_ != stored:
+            assert isinstance(type_, IntegerType)
+            value = emit(arith.TruncIOp(value, type_)).result
+        found.append(value)
+    return found
 
 
 def _words(emit: Emitter, count: int, size: int) -> AllocOp:

@@ -52,7 +52,17 @@ from tirx.passes.analysis.rings.parties import SELF, Members, Owner, answers_of,
 from tirx.passes.analysis.rings.slots import yielded
 from tirx.passes.emit.asynchronous_copies import CopyCode
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.emit.ring_code import Counter, RingStorage, Turns, Variable, arrive, branch, expect_bytes
+from tirx.passes.emit.ring_code import (
+    Counter,
+    RingStorage,
+    Turns,
+    Variable,
+    arrive,
+    branch,
+    expect_bytes,
+    read_integers,
+    write_integers,
+)
 from tirx.passes.emit.role_code import RoleCode
 from tirx.passes.emit.skewed_loop import SkewedLoop
 from tirx.passes.emit.tile_order import launched_tiles, persistent_tiles
@@ -60,9 +70,14 @@ from tirx.passes.plan.rings import UNCOUNTED, Passing, RingsPlan, Side, Station,
 from tirx.rules import StageError
 
 
-def _is_awaited_by_one_thread(op: Operation) -> bool:
-    """True for a wait for bulk stores, which the thread that started them makes; there may be none."""
-    return isinstance(op, AwaitOp) and op.awaited_queue is Queue.STORE
+def _is_of_one_thread(op: Operation) -> bool:
+    """
+    True for a wait for bulk stores, which the thread that started them makes (there may be none), and for a release
+    with integers, which one thread writes.
+    """
+    return (isinstance(op, AwaitOp) and op.awaited_queue is Queue.STORE) or (
+        isinstance(op, ReleaseOp) and bool(op.values)
+    )
 
 
 class Schedule(RoleCode):
@@ -85,7 +100,7 @@ class Schedule(RoleCode):
         self.first_lane = emit(arith.CmpiOp(lane, emit.constant(0, i32), "eq")).result
         if not self.is_single and (
             Members.ELECTED in places.values()
-            or any(is_issued_by_one_thread(op) or _is_awaited_by_one_thread(op) for op in self.owner.walk())
+            or any(is_issued_by_one_thread(op) or _is_of_one_thread(op) for op in self.owner.walk())
         ):
             self.leader = emit(LeaderOp()).result
         self.acquired: dict[Place, Counter] = {}
@@ -240,8 +255,12 @@ class Schedule(RoleCode):
         if side.passing is Passing.BYTES:
             full = self.storage.mbarrier(emit, station, slot)
             self.elected(emit, lambda inside: self._expect(inside, station, full, side.bytes))
-        for index, tile in enumerate(op.tiles):
-            self.values[tile] = self.storage.slot(emit, ring, index, slot, tile.name_hint)
+        if ring.result.type.holds_scalars and op.tiles:
+            address = self.storage.address(emit, ring, slot)
+            self.values.update(zip(op.tiles, read_integers(emit, address, op.tiles.types), strict=True))
+        else:
+            for index, tile in enumerate(op.tiles):
+                self.values[tile] = self.storage.slot(emit, ring, index, slot, tile.name_hint)
         counter.advance(emit)
 
     def _wait_for_slot(self, place: Place, slot: SSAValue, emit: Emitter) -> None:
@@ -307,6 +326,11 @@ class Schedule(RoleCode):
             return
         place = ring, op.station.data
         station, side = self._side(place)
+        if op.values:
+            passed = self.passed.get(place)
+            slot = self._slot_held(place) if passed is None else passed.slot.get(emit)
+            address, values = self.storage.address(emit, ring, slot), [self.value(value) for value in op.values]
+            self.elected(emit, lambda inside: write_integers(inside, address, values))
         match side.passing:
             case Passing.BYTES | Passing.ORDER:
                 pass
@@ -423,7 +447,7 @@ class Schedule(RoleCode):
         ring = RingOp.of(op.ring)
         place = ring, ring.station_names[0]
         slot = self._slot_held(place)
-        at = self.storage.answer(emit, ring, slot)
+        at = self.storage.address(emit, ring, slot)
         mbarrier = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], slot)
         request = TryCancelOp(at, mbarrier, multicast=ring.across is not None)
         self.elected(emit, lambda inside: _emit(inside, request))
@@ -437,7 +461,7 @@ class Schedule(RoleCode):
         counter = self.acquired[place]
         slot = counter.slot.get(emit)
         self._wait_for_slot(place, slot, emit)
-        low, high = emit(LdOp(Space.SHARED, self.storage.answer(emit, ring, slot), [i64, i64])).res
+        low, high = emit(LdOp(Space.SHARED, self.storage.address(emit, ring, slot), [i64, i64])).res
         found = emit(QueryCancelOp(low, high))
         counter.advance(emit)
         self._arrive(emit, station, side, self.storage.mbarrier(emit, station, slot))

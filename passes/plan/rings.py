@@ -12,6 +12,7 @@ from enum import Enum
 from functools import cached_property
 from itertools import count
 
+from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Operation
 
 from tirx.dialects.ptx.launch_control import ANSWER_BYTES
@@ -69,6 +70,13 @@ class Passing(Enum):
     """Nobody arrives: all threads of the role meet at the acquire that follows."""
     ORDER = "in order"
     """Nobody arrives or waits: one thread issues all work on the ring, which the tensor core does in order."""
+
+
+INTEGER_BYTES = 8
+"""Bytes of shared memory for each integer of a slot."""
+
+INTEGER_BITS = (1, 8, 16, 32, 64)
+"""Widths of integers in the slots of rings."""
 
 
 UNCOUNTED = (Passing.BARRIER, Passing.ORDER)
@@ -192,12 +200,19 @@ class RingPlan:
     def slots(self) -> int:
         return self.op.num_slots
 
+    @property
+    def word_bytes(self) -> int:
+        """Bytes of a slot in shared memory that holds no tiles: an answer, or integers; 0 for other slots."""
+        type_ = self.op.result.type
+        return ANSWER_BYTES if type_.is_tile_id else INTEGER_BYTES * len(type_.views) * type_.holds_scalars
+
     def names(self) -> RingPlace:
         """The ring with places that are still to be chosen."""
         type_ = self.op.result.type
         labels = ["|".join(view.label.data or f"tile{i}" for view in tile) for i, tile in enumerate(type_.contents)]
-        if type_.is_tile_id:
-            tiles = (SlotTile("answer", "shared", -1, ANSWER_BYTES),)
+        if self.word_bytes:
+            name = "answer" if type_.is_tile_id else "integers"
+            tiles = (SlotTile(name, "shared", -1, self.word_bytes),)
         else:
             tiles = tuple(
                 SlotTile(label, "tensor" if tile.in_tensor_memory else "shared", -1, tile.stride)
@@ -297,9 +312,9 @@ class RingsPlan:
     def _ring(self, ring: RingOp, first: int) -> RingPlan:
         type_ = ring.result.type
         if type_.holds_scalars:
-            raise RingLoweringError(ring, f"expected a ring of tiles or of answers, or an empty one, found {type_}")
+            _check_integers(ring)
         tiles: list[Tile] = []
-        for contents in () if type_.is_tile_id else type_.contents:
+        for contents in () if type_.is_tile_id or type_.holds_scalars else type_.contents:
             views = tuple(view.type for view in contents if isinstance(view.type, TileType))
             for view in views:
                 if view.layout is None:
@@ -458,6 +473,20 @@ class RingsPlan:
     def awaits(owner: Owner, queue: Queue) -> bool:
         """True if the role waits for groups of this queue itself."""
         return any(isinstance(op, AwaitOp) and op.awaited_queue is queue for op in owner.walk())
+
+
+def _check_integers(ring: RingOp) -> None:
+    """Raises LocatedError for integers that no register holds, or that other blocks would have to read."""
+    types = [view.type for view in ring.result.type.views]
+    for type_ in types:
+        if isinstance(type_, IntegerType) and (
+            type_.width.data not in INTEGER_BITS or type_.signedness.data is not Signedness.SIGNLESS
+        ):
+            bits = ", ".join(map(str, INTEGER_BITS))
+            raise RingLoweringError(ring, f"expected integers of {bits} bits without sign, or index, found {type_}")
+    if ring.across is not None:
+        problem = f"expected integers for the roles of one block, found across({ring.across.data})"
+        raise RingLoweringError(ring, problem)
 
 
 def _works_at(op: Operation, queue: Queue, ring: RingOp, station: str) -> bool:

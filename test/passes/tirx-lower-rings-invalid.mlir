@@ -2,10 +2,27 @@
 
 // What is not lowered says so.
 
-tirx.kernel @scalars(%n: index) target("sm_90a") threads(64) {
-  // expected-error@+1 {{expected a ring of tiles or of answers, or an empty one, found !tirx.ring<i32>}}
-  %r = tirx.ring slots(2) stations(write, read) : !tirx.ring<i32>
-  %c = arith.constant 1 : i32
+tirx.kernel @signed(%c: si32) target("sm_90a") threads(64) {
+  // expected-error@+1 {{expected integers of 1, 8, 16, 32, 64 bits without sign, or index, found si32}}
+  %r = tirx.ring slots(2) stations(write, read) : !tirx.ring<si32>
+  tirx.roles {
+    tirx.role @one warps(1) {
+      tirx.acquire %r at(write)
+      tirx.release %r at(write) with(%c)
+    }
+    tirx.role @two warps(1) {
+      %x = tirx.acquire %r at(read)
+      tirx.release %r at(read)
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @other_blocks(%c: i32) target("sm_90a") threads(64) cluster(2) per_cta {
+  // expected-error@+1 {{expected integers for the roles of one block, found across(cluster)}}
+  %r = tirx.ring slots(2) stations(write, read) across(cluster) : !tirx.ring<i32>
   tirx.roles {
     tirx.role @one warps(1) {
       tirx.acquire %r at(write)

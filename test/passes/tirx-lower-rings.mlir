@@ -153,3 +153,47 @@ tirx.kernel @baton() target("sm_90a") threads(256) {
   }
   tirx.return
 }
+
+// Integers of a slot have eight bytes each. One thread writes them, and one lane of each warp of the role arrives; all
+// threads of a role that acquires them read them.
+
+// CHECK-LABEL: tirx.kernel @integers
+// CHECK-SAME: tiles = [{name = "integers", memory = "shared", start = -1 : i32, stride = 16 : i32}]
+// CHECK:      tirx.alloc {ring = "r"} : !tirx.tile<2x4xi32, shared
+// CHECK:      ptx.mbarrier.init {{%.*}}, 2
+// CHECK:      ptx.mbarrier.init {{%.*}}, 1
+// CHECK:      tirx.role @one warps(2)
+// CHECK:        scf.if [[LEADER:%.*]] {
+// CHECK:          [[ROW:%.*]] = arith.index_cast {{%.*}} : index to i64
+// CHECK-NEXT:     ptx.st shared [[SLOT:%.*]], [[ROW]] : i32, i64
+// CHECK-NEXT:     [[LAST:%.*]] = arith.extui {{%.*}} : i1 to i32
+// CHECK-NEXT:     ptx.st shared [[SLOT]] offset 8, [[LAST]] : i32, i32
+// CHECK:        ptx.bar.warp.sync
+// CHECK:        ptx.mbarrier.arrive
+// CHECK:      tirx.role @two warps(1)
+// CHECK:        ptx.mbarrier.wait_parity
+// CHECK-NEXT:   ptx.bar.warp.sync
+// CHECK:        [[ROW:%.*]] = ptx.ld shared [[SLOT:%.*]] : i32 -> i64
+// CHECK-NEXT:   [[AT:%.*]] = arith.index_cast [[ROW]] : i64 to index
+// CHECK-NEXT:   [[LAST:%.*]] = ptx.ld shared [[SLOT]] offset 8 : i32 -> i32
+// CHECK-NEXT:   arith.trunci [[LAST]] : i32 to i1
+// CHECK:        memref.store {{%.*}}, {{%.*}}[[[AT]]]
+// CHECK:        ptx.mbarrier.arrive
+
+tirx.kernel @integers(%d: memref<?xf32>, %n: index, %f: f32) target("sm_90a") threads(96) {
+  %c0 = arith.constant 0 : index
+  %r = tirx.ring slots(2) stations(write, read) : !tirx.ring<row: index, last: i1>
+  tirx.roles {
+    tirx.role @one warps(2) {
+      %last = arith.cmpi eq, %n, %c0 : index
+      tirx.acquire %r at(write)
+      tirx.release %r at(write) with(%n, %last)
+    }
+    tirx.role @two warps(1) {
+      %at, %last = tirx.acquire %r at(read)
+      memref.store %f, %d[%at] : memref<?xf32>
+      tirx.release %r at(read)
+    }
+  }
+  tirx.return
+}
