@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, StringAttr, UnitAttr, i1, i32, i64
+from xdsl.dialects.builtin import IndexType, StringAttr, UnitAttr, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -174,16 +174,16 @@ class RingStorage:
         emit(scf.WhileOp([], [], Region(asks), Region(again)))
 
 
+_NARROW = (i1, i8, i16)
+
+
 def write_integers(emit: Emitter, address: SSAValue, values: Sequence[SSAValue]) -> None:
     """Stores integers to a slot of a ring, each in a register of its own."""
     for index, value in enumerate(values):
-        match value.type:
-            case IndexType():
-                value = emit(arith.IndexCastOp(value, i64)).result
-            case IntegerType() as type_ if type_.width.data < i32.width.data:
-                value = emit(arith.ExtUIOp(value, i32)).result
-            case _:
-                pass
+        if isinstance(value.type, IndexType):
+            value = emit(arith.IndexCastOp(value, i64)).result
+        elif value.type in _NARROW:
+            value = emit(arith.ExtUIOp(value, i32)).result
         emit(StOp(Space.SHARED, address, [value], INTEGER_BYTES * index))
 
 
@@ -195,9 +195,9 @@ def read_integers(emit: Emitter, address: SSAValue, types: Iterable[Attribute]) 
         (value,) = emit(LdOp(Space.SHARED, address, [stored], INTEGER_BYTES * index)).res
         if isinstance(type_, IndexType):
             value = emit(arith.IndexCastOp(value, type_)).result
-        elif type_ != stored:
-            assert isinstance(type_, IntegerType)
-            value = emit(arith.TruncIOp(value, type_)).result
+        for narrow in _NARROW:
+            if type_ == narrow:
+                value = emit(arith.TruncIOp(value, narrow)).result
         found.append(value)
     return found
 

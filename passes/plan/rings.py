@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cached_property
 from itertools import count
 
-from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.dialects.builtin import IndexType, i1, i8, i16, i32, i64
 from xdsl.ir import Operation
 
 from tirx.dialects.ptx.launch_control import ANSWER_BYTES
@@ -75,9 +75,8 @@ class Passing(Enum):
 INTEGER_BYTES = 8
 """Bytes of shared memory for each integer of a slot."""
 
-INTEGER_BITS = (1, 8, 16, 32, 64)
-"""Widths of integers in the slots of rings."""
-
+INTEGERS = (IndexType(), i1, i8, i16, i32, i64)
+"""Types of integers in the slots of rings."""
 
 UNCOUNTED = (Passing.BARRIER, Passing.ORDER)
 """Ways to pass a slot on without an mbarrier."""
@@ -477,13 +476,10 @@ class RingsPlan:
 
 def _check_integers(ring: RingOp) -> None:
     """Raises LocatedError for integers that no register holds, or that other blocks would have to read."""
-    types = [view.type for view in ring.result.type.views]
-    for type_ in types:
-        if isinstance(type_, IntegerType) and (
-            type_.width.data not in INTEGER_BITS or type_.signedness.data is not Signedness.SIGNLESS
-        ):
-            bits = ", ".join(map(str, INTEGER_BITS))
-            raise RingLoweringError(ring, f"expected integers of {bits} bits without sign, or index, found {type_}")
+    for view in ring.result.type.views:
+        if view.type not in INTEGERS:
+            known = ", ".join(map(str, INTEGERS))
+            raise RingLoweringError(ring, f"expected integers of {known}, found {view.type}")
     if ring.across is not None:
         problem = f"expected integers for the roles of one block, found across({ring.across.data})"
         raise RingLoweringError(ring, problem)

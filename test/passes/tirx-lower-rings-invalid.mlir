@@ -3,7 +3,7 @@
 // What is not lowered says so.
 
 tirx.kernel @signed(%c: si32) target("sm_90a") threads(64) {
-  // expected-error@+1 {{expected integers of 1, 8, 16, 32, 64 bits without sign, or index, found si32}}
+  // expected-error@+1 {{expected integers of index, i1, i8, i16, i32, i64, found si32}}
   %r = tirx.ring slots(2) stations(write, read) : !tirx.ring<si32>
   tirx.roles {
     tirx.role @one warps(1) {
