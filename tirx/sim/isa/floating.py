@@ -235,7 +235,7 @@ def extremum(decoder: Decoder) -> Step:
     propagate, swap_sign = decoder.flag("NaN"), decoder.flag("xorsign")
     magnitude = decoder.flag("abs")
     asked = operation(decoder)
-    decoder.finish(3, 4)
+    decoder.finish(*((3, 4) if asked.element is F32 else (3,)))
     smaller = decoder.root == "min"
     if swap_sign != magnitude and not (magnitude and len(decoder.operands) == 4):
         raise decoder.error("expected .xorsign.abs")

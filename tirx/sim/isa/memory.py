@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
-from tirx.sim.core.types import Mask, PtxType
+from tirx.sim.core.types import B64, Mask, PtxType
 from tirx.sim.core.wait import Outcome
 from tirx.sim.isa import asynchronous
 from tirx.sim.isa.decoder import Decoder
@@ -137,15 +137,19 @@ def _st(decoder: Decoder) -> Step:
 def _prefetch(decoder: Decoder) -> Step:
     """Nothing: there are no caches. (`discard` allows the data to be lost; keeping them is as good.)"""
     decoder.drop(frozenset(("L1", "L2", "L2::evict_last", "L2::evict_normal", "tensormap", *_SPACES)))
-    decoder.finish(1, 2)
+    decoder.finish(2 if decoder.root in ("applypriority", "discard") else 1)
     return lambda group, mask: None
+
+
+_POLICY_OPERANDS = {"fractional": (1, 2), "range": (4,), "cvt": (2,)}
 
 
 @instruction("createpolicy")
 def _createpolicy(decoder: Decoder) -> Step:
     """A cache policy has no effect; its value only must be there."""
-    decoder.drop(HINTS | frozenset(("fractional", "range", "cvt", "L2", "global", "L2::evict_unchanged")))
-    value_type = decoder.type()
-    decoder.finish()
+    kind = decoder.need("fractional", "range", "cvt")
+    decoder.drop(HINTS | frozenset(("L2", "global", "L2::evict_unchanged")))
+    value_type = decoder.type(B64)
+    decoder.finish(*_POLICY_OPERANDS[kind])
     put = decoder.destination(0, value_type)
     return lambda group, mask: put(group, mask, np.zeros(len(mask), value_type.dtype))

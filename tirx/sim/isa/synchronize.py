@@ -220,7 +220,7 @@ def _proxy_fence(decoder: Decoder) -> Step:
     proxy = decoder.need(*_PROXIES)
     space = decoder.take("global", "shared::cta", "shared::cluster")
     decoder.drop(_SCOPES | _SEMANTICS | frozenset(("sync_restrict::shared::cta", "sync_restrict::shared::cluster")))
-    decoder.finish(0, 1, 2)
+    decoder.finish(0)
     if proxy not in ("async", "async::generic") or space == "global":
         return lambda group, mask: None
 
@@ -233,7 +233,7 @@ def _proxy_fence(decoder: Decoder) -> Step:
 def _tensormap_fence(decoder: Decoder) -> Step:
     """Decodes fences between the generic proxy, which writes tensor maps, and the tensormap proxy, which reads them."""
     order = decoder.need("acquire", "release")
-    decoder.need(*_SCOPES)
+    decoder.need(*sorted(_SCOPES))
     if order == "release":
         decoder.finish(0)
         return lambda group, mask: group.cta.launch.tensor_maps.released()
@@ -253,18 +253,19 @@ def _tensormap_fence(decoder: Decoder) -> Step:
     return step
 
 
-# Instructions that tell the hardware something and compute nothing, with the modifiers they may have.
+# Instructions that tell the hardware something and compute nothing: the modifiers they may have, and their operands.
 _HINTS = {
-    "griddepcontrol": frozenset(("wait", "launch_dependents")),
-    "setmaxnreg": frozenset(("inc", "dec", "sync", "aligned", "u32")),
-    "pmevent": frozenset(("mask",)),
+    "griddepcontrol": (frozenset(("wait", "launch_dependents")), 0),
+    "setmaxnreg": (frozenset(("inc", "dec", "sync", "aligned", "u32")), 1),
+    "pmevent": (frozenset(("mask",)), 1),
 }
 
 
 @instruction(*_HINTS)
 def _hint(decoder: Decoder) -> Step:
-    decoder.drop(_HINTS[decoder.root])
-    decoder.finish(0, 1)
+    modifiers, operands = _HINTS[decoder.root]
+    decoder.drop(modifiers)
+    decoder.finish(operands)
     return lambda group, mask: None
 
 

@@ -23,6 +23,7 @@ from tirx.sim.reader.syntax import Function, Instruction, Module, Name
 
 _BRANCHES = ("bra", "brx")
 _ENDS = ("ret", "exit")
+_OPERANDS = {"bra": (1,), "brx": (2,), "ret": (0,), "exit": (0,)}
 
 
 class Linked:
@@ -235,7 +236,7 @@ class _Linker:
         instruction = decoder.instruction
         if decoder.root in (*_BRANCHES, *_ENDS, "call"):
             decoder.drop(frozenset(("uni", "idx") if decoder.root == "brx" else ("uni",)))
-            decoder.finish()
+            decoder.finish(*_OPERANDS.get(decoder.root, ()))
         if decoder.root == "bra":
             return Branch(start + self._label(instruction, instruction.operands[0]), join)
         if decoder.root == "brx":

@@ -1,0 +1,75 @@
+"""
+Instructions with one thing wrong, and what the simulator says to each.
+
+Each form of `data/instructions.txt` with an operand more, without one, with another one in its place, with an unknown
+modifier, and without one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unit.sim.forms import FORMS, module
+
+from tirx.sim import SimError
+from tirx.sim.program.linker import link
+from tirx.sim.reader import parse
+
+_MOST = 6
+"""Forms of an instruction with other operands, of which each is tried."""
+
+
+def _operands(text: str) -> list[str]:
+    """The operands of an instruction: commas inside of brackets and braces do not end one."""
+    found, depth = [""], 0
+    for each in text:
+        depth += (each in "{[(") - (each in "}])")
+        if each == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += each
+    return [each.strip() for each in found if each.strip()]
+
+
+def _root(form: str) -> str:
+    return form.partition(" ")[0].partition(".")[0]
+
+
+def wrong_forms(form: str) -> Iterator[str]:
+    """The form with one thing changed."""
+    opcode, _, text = form.partition(" ")
+    root, *modifiers = opcode.split(".")
+    operands = _operands(text)
+
+    def joined(modifiers: list[str], operands: list[str]) -> str:
+        return f"{'.'.join([root, *modifiers])} {', '.join(operands)}".strip()
+
+    yield joined(modifiers, [*operands, "5"])
+    yield joined([*modifiers[:-1], "nosuch", *modifiers[-1:]], operands)
+    for index in range(len(modifiers)):
+        yield joined([*modifiers[:index], *modifiers[index + 1 :]], operands)
+    for index in range(len(operands)):
+        for instead in ([], ["7" if index % 2 else "%h1"]):
+            yield joined(modifiers, [*operands[:index], *instead, *operands[index + 1 :]])
+
+
+def answers(root: str) -> str:
+    """What is said to the wrong forms of an instruction, a line for each: a message, or that it is decoded."""
+    lines: list[str] = []
+    own = {
+        form.partition(" ")[2]: (target, form) for target, form, refused in FORMS if not refused and _root(form) == root
+    }
+    forms = sorted(own.values())
+    for target, form in forms[:: -(-len(forms) // _MOST)]:
+        wrong = list(wrong_forms(form))
+        read = parse(module(target, wrong))
+        for index, each in enumerate(wrong):
+            try:
+                link(read, f"k{index}")
+                lines.append(f"{each}: decoded")
+            except SimError as error:
+                lines.append(f"{each}: {error.message}")
+    return "\n".join(lines)
+
+
+ROOTS = sorted({_root(form) for _, form, refused in FORMS if not refused})
