@@ -10,9 +10,10 @@ from typing import NamedTuple, TypeAlias
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from tirx.dialects.ptx.base import width
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
 from tirx.layout.arrays import np
-from tirx.passes.analysis.thread_values import Numbers, arithmetic, incoming, is_integer, wrapped
+from tirx.passes.analysis.thread_values import Numbers, arithmetic_on_each, incoming, is_integer, wrapped
 
 _MOST_NUMBERS = 64
 """Numbers of one register that are followed: more than any ring has slots."""
@@ -30,8 +31,8 @@ class _Leaves(NamedTuple):
     """Operations in between."""
 
 
-_Known: TypeAlias = dict[SSAValue, int | None]
-"""Registers -> what they are for one number of an argument."""
+_Known: TypeAlias = dict[SSAValue, list[int] | None]
+"""Registers -> what they are for each number of an argument."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +58,18 @@ class Counters:
 
     def __init__(self):
         self._leaves: dict[SSAValue, _Leaves | None] = {}
-        self._taken: dict[BlockArgument, Taken | None] = {}
-        self._known: defaultdict[tuple[BlockArgument | None, int], _Known] = defaultdict(dict)
+        self._counters: dict[BlockArgument, Taken | None] = {}
+        self._taken: dict[SSAValue, Taken | None] = {}
+        self._known: defaultdict[BlockArgument | None, _Known] = defaultdict(dict)
+        """What registers are for all numbers that arguments take."""
 
     def taken(self, value: SSAValue) -> Taken | None:
         """Returns the numbers that `value` takes, the same in all threads; None if they are not known."""
+        if value not in self._taken:
+            self._taken[value] = self._find_taken(value)
+        return self._taken[value]
+
+    def _find_taken(self, value: SSAValue) -> Taken | None:
         if (leaves := self._leaves_of(value)) is None:
             return None
         allocations, numbers = {leaves.allocation}, [0]
@@ -70,22 +78,18 @@ class Counters:
                 return None
             numbers = counter.numbers.tolist()
             allocations.add(counter.allocation)
-        taken = set[int]()
-        for number in numbers:
-            if (found := self._evaluate(value, leaves.argument, number)) is None:
-                return None
-            taken.add(found)
         allocations.discard(None)
-        return Taken.of(next(iter(allocations), None), taken) if len(allocations) <= 1 else None
+        found = _evaluated(value, leaves.argument, numbers, self._known[leaves.argument])
+        return None if found is None or len(allocations) > 1 else Taken.of(next(iter(allocations), None), {*found})
 
     def _counter(self, argument: BlockArgument) -> Taken | None:
-        if argument not in self._taken:
+        if argument not in self._counters:
             self._follow(argument)
-        return self._taken[argument]
+        return self._counters[argument]
 
     def _follow(self, argument: BlockArgument) -> None:
         """Finds what an argument and all that it is computed from take, or that it is not known."""
-        self._taken[argument] = None
+        self._counters[argument] = None
         users: dict[BlockArgument | None, list[tuple[BlockArgument, SSAValue]]] = {}
         """Arguments, None for what is constant -> the arguments that get a value computed from one, and that value."""
         numbers: dict[BlockArgument, set[int]] = {}
@@ -110,9 +114,11 @@ class Counters:
         waiting: list[tuple[BlockArgument | None, int]] = [(None, 0)]
         while waiting:
             source, number = waiting.pop()
+            known: _Known = {}
             for one, value in users.get(source, ()):
-                if (found := self._evaluate(value, source, number)) is None:
+                if (numbers_found := _evaluated(value, source, [number], known)) is None:
                     return
+                (found,) = numbers_found
                 if source is not None:
                     again.setdefault(one, set()).add(found)
                 if found not in numbers[one]:
@@ -126,7 +132,7 @@ class Counters:
         # What only takes constants need not come back.
         if len(allocations) <= 1 and all(found <= again.get(one, found) for one, found in numbers.items()):
             for one, found in numbers.items():
-                self._taken[one] = Taken.of(next(iter(allocations), None), found)
+                self._counters[one] = Taken.of(next(iter(allocations), None), found)
 
     def _leaves_of(self, value: SSAValue, above: int = 0) -> _Leaves | None:
         """What `value` is computed from, for one that is `above` so many operations. None: it is not known, or more."""
@@ -162,29 +168,25 @@ class Counters:
             depth = max(depth, one.depth)
         return _Leaves(argument, allocation, depth + 1) if depth < _MOST_DEPTH else None
 
-    def _evaluate(self, value: SSAValue, argument: BlockArgument | None, number: int) -> int | None:
-        """What `value` is for a `number` of `argument`, None if it cannot be computed. Allocations are at 0."""
-        return _evaluated(value, argument, number, self._known[argument, number])
 
-
-def _evaluated(value: SSAValue, argument: BlockArgument | None, number: int, known: _Known) -> int | None:
+def _evaluated(value: SSAValue, argument: BlockArgument | None, numbers: list[int], known: _Known) -> list[int] | None:
+    """What `value` is for each number of `argument`, None if it cannot be computed. Allocations are at 0."""
     if value is argument:
-        return number
+        return numbers
     if value in known:
         return known[value]
     op, found = value.owner, None
     known[value] = None
     if type(op) is ConstantOp and isinstance(op.value, IntegerAttr):
-        found = op.value.value.data
+        found = [wrapped(op.value.value.data, width(value.type))] * len(numbers)
     elif type(op) is SharedAllocOp:
-        found = 0
+        found = [0] * len(numbers)
     elif isinstance(op, Operation):
-        operands: list[int] = []
+        operands: list[list[int]] = []
         for operand in op.operands:
-            if (one := _evaluated(operand, argument, number, known)) is None:
+            if (one := _evaluated(operand, argument, numbers, known)) is None:
                 return None
             operands.append(one)
-        found = arithmetic(op, operands)
-    if found is not None:
-        known[value] = found = wrapped(found, value.type)
+        found = arithmetic_on_each(op, operands)
+    known[value] = found
     return found

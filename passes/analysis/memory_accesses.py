@@ -144,15 +144,20 @@ class Footprint:
         granules.add((first + self.columns - 1) % divisor >> _GRANULE_BITS)
         return frozenset(run * divisor + granule for run in runs for granule in granules)
 
-    @cached_property
+    @property
     def _bounds(self) -> tuple[int, int]:
         """The first column that some thread touches, and the first behind the last."""
-        if self.operand is not None:
-            return min(self._granules) * _GRANULE, (max(self._granules) + 1) * _GRANULE
-        if self.is_tensor:
-            return int(self.column.min()), int(self.column.max()) + self.columns
+        if self.operand is not None or self.is_tensor:
+            return self._other_bounds
         low, high = self.address.bounds
         return low + self.offset, high + self.offset + self.columns
+
+    @cached_property
+    def _other_bounds(self) -> tuple[int, int]:
+        """Those of operands, and in tensor memory."""
+        if self.operand is not None:
+            return min(self._granules) * _GRANULE, (max(self._granules) + 1) * _GRANULE
+        return int(self.column.min()), int(self.column.max()) + self.columns
 
     @property
     def extent(self) -> int:

@@ -145,7 +145,7 @@ def _stores(analysis: OrderingAnalysis) -> list[_Write]:
         if value is None or not isinstance(region, Bytes) or op.parent is None:
             return []
         active = analysis.flow.active[op.parent]
-        if not active.threads.any():
+        if not active.mask:
             continue
         match value.symbols:
             case (Symbol("shared", SharedAllocOp() as allocation),):

@@ -203,4 +203,4 @@ def is_elsewhere(who: ActiveThreads, here: ActiveThreads) -> bool:
         return False
     if any((condition, not value) in here.decisions for condition, value in who.decisions):
         return True
-    return who.exact and bool(who.threads.any()) and not (who.threads & here.threads).any()
+    return who.exact and who.mask != 0 and not who.mask & here.mask

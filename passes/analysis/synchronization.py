@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.dialects.ptx.base import PTXInstruction
-from tirx.dialects.ptx.core import CondBraOp, EntryOp
+from tirx.dialects.ptx.core import CondBraOp
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
     AccessKind,
@@ -33,6 +33,7 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp
 from tirx.dialects.ptx.tcgen05 import Tcgen05DeallocOp
+from tirx.passes.analysis.control_flow import ControlFlow
 from tirx.passes.analysis.memory_accesses import Access, AccessReader, AccessTable
 from tirx.passes.analysis.orderings import (
     CLUSTER,
@@ -52,7 +53,6 @@ from tirx.passes.analysis.orderings import (
     is_elsewhere,
 )
 from tirx.passes.analysis.thread_flow import ActiveThreads, Edge, ThreadFlow, Worklist
-from tirx.passes.analysis.thread_values import threads_of_warps, warp_numbers
 
 
 def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingState) -> bool:
@@ -100,9 +100,9 @@ Check: TypeAlias = Callable[[Operation, "Access | None", "Synchronization | None
 class OrderingAnalysis:
     """The dataflow over an entry: forward, to a fixed point."""
 
-    def __init__(self, entry: EntryOp):
-        self.entry = entry
-        self.flow = ThreadFlow(entry)
+    def __init__(self, control: ControlFlow):
+        self.entry = control.entry
+        self.flow = ThreadFlow(control)
         self.accesses = AccessTable()
         self.stated: dict[Operation, MemoryAccess] = {}
         """What instructions state of the memory that they access."""
@@ -217,7 +217,7 @@ class OrderingAnalysis:
             self._waited_by_others[active] = frozenset(
                 barrier
                 for barrier, others in self._waits
-                if others.unknown or active.unknown or (others.threads & ~active.threads).any()
+                if others.unknown or active.unknown or others.mask & ~active.mask
             )
         return self._waited_by_others[active]
 
@@ -344,7 +344,7 @@ def _meet(
     Threads meet: each learns what the others know, and that includes completions that others waited for. Those that
     come to the barrier elsewhere may have waited for anything.
     """
-    everyone = not active.unknown and bool(active.threads.all())
+    everyone = active.is_everyone
     waited = frozenset(barrier for barrier, _ in state.waited)
     if not everyone:
         waited |= analysis.waited_by_others(active)
@@ -352,7 +352,7 @@ def _meet(
 
     def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
         known = _completed(ordering, waited) | heard
-        if Ordering.COMPLETE_THERE in ordering and active.exact and not (access.threads & ~active.threads).any():
+        if Ordering.COMPLETE_THERE in ordering and active.exact and not access.active.mask & ~active.mask:
             known |= JUST_COMPLETE
         return known | gained(access, ordering | known)
 
@@ -371,7 +371,7 @@ def _cluster_wait(analysis: OrderingAnalysis, op: ClusterWait, active: ActiveThr
 
 def _warp_barrier(analysis: OrderingAnalysis, op: WarpBarrier, active: ActiveThreads, state: State) -> None:
     """The lanes of each warp meet: all learn which mbarriers one has waited for."""
-    warps = warp_numbers(active.threads)
+    warps = active.warps
     known = frozenset(barrier for barrier, _ in state.waited if all((barrier, warp) in state.waited for warp in warps))
 
     def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
@@ -394,8 +394,8 @@ def _arrive(analysis: OrderingAnalysis, state: State, active: ActiveThreads, bar
     def arrived(access: Access, ordering: OrderingState) -> OrderingState:
         # A lane arrives for its warp, if that has met since.
         of_warps = Ordering.WARP_SYNCED in ordering or access.kind in OF_WHOLE_WARPS
-        arriving = threads_of_warps(active.threads) if of_warps else active.threads
-        if Ordering.MET not in ordering and (access.threads & ~arriving).any():
+        arriving = active.mask_of_warps if of_warps else active.mask
+        if Ordering.MET not in ordering and access.active.mask & ~arriving:
             return NOTHING
         return frozenset((Arrived(barrier, _gained(access.kind, ordering, relaxed)),))
 
@@ -439,7 +439,7 @@ def _forget_waits(state: State, active: ActiveThreads) -> None:
     What threads have waited for before they start something cannot be that. Barriers that only others have waited for
     stay: roles stand behind each other in the program, and run at the same time.
     """
-    warps = warp_numbers(active.threads)
+    warps = active.warps
     own = {barrier for barrier, warp in state.waited if warp in warps}
     state.waited = frozenset(one for one in state.waited if one[0] not in own)
 
@@ -454,7 +454,7 @@ def _mbarrier_wait(analysis: OrderingAnalysis, op: MbarrierWait, active: ActiveT
         return _arrivals(ordering, barrier) | _completed(ordering, waited) | JUST_HEARD
 
     _advance(analysis, state, learned)
-    state.waited |= {(barrier, warp) for warp in warp_numbers(active.threads)}
+    state.waited |= {(barrier, warp) for warp in active.warps}
 
 
 def _mbarrier_inval(analysis: OrderingAnalysis, op: MbarrierInvalidate, active: ActiveThreads, state: State) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc
@@ -23,6 +24,7 @@ from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
+from tirx.passes.analysis.control_flow import ControlFlow
 from tirx.passes.analysis.counters import Counters, Taken
 from tirx.passes.analysis.in_place import passed_values, shared_registers
 from tirx.passes.analysis.memory_accesses import Access, Footprint, meet
@@ -30,7 +32,7 @@ from tirx.passes.analysis.operand_patterns import warn_of_patterns
 from tirx.passes.analysis.orderings import Barrier, Committed, Ordering, OrderingState, State
 from tirx.passes.analysis.synchronization import OrderingAnalysis
 from tirx.passes.analysis.thread_flow import ActiveThreads, Decision, Edge, ThreadFlow
-from tirx.passes.analysis.thread_values import ThreadValue, threads_of_warps
+from tirx.passes.analysis.thread_values import ThreadValue, mask_of
 from tirx.passes.analysis.warpgroup_fences import check_fences
 from tirx.rules import AllocationError, SynchronizationError
 
@@ -51,8 +53,9 @@ def check_synchronization(entry: EntryOp) -> None:
     if not entry.body.blocks or entry.body.blocks[0].first_op is None:
         return
     shared = shared_registers(entry)
-    check_fences(entry, shared)
-    analysis = OrderingAnalysis(entry)
+    control = ControlFlow(entry)
+    check_fences(control, shared)
+    analysis = OrderingAnalysis(control)
     checker = _Checker(analysis, shared)
     _check_deallocations(analysis.flow)
     checker.check_announced()
@@ -221,10 +224,10 @@ class _Checker:
                     "put ptx.fence.mbarrier_init behind the initialisation",
                     'PTX ISA, "membar/fence: .mbarrier_init"',
                 )
-            strangers = active.threads & ~before.threads
+            strangers = active.mask & ~before.active.mask
             if Ordering.WARP_SYNCED in ordering:
-                strangers &= ~threads_of_warps(before.threads)
-            if Ordering.SYNCED not in ordering and before.active.exact and strangers.any():
+                strangers &= ~before.active.mask_of_warps
+            if Ordering.SYNCED not in ordering and before.active.exact and strangers:
                 raise self._missing(
                     "a barrier",
                     before,
@@ -262,15 +265,13 @@ class _Checker:
             case AccessKind.TENSOR_CORE, AccessKind.TENSOR_CORE:
                 if not complete and not _is_pipelined(before, now):
                     raise self._incomplete(before, op, use)
-                other = before.active.exact and now.active.exact and not (before.threads & now.threads).any()
+                other = before.active.exact and now.active.exact and not before.active.mask & now.active.mask
             case (AccessKind.TENSOR_STORE, AccessKind.TENSOR_STORE) | (AccessKind.TENSOR_LOAD, AccessKind.TENSOR_LOAD):
                 return  # of one warp, since no other reaches these lanes
             case (AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE, AccessKind.TENSOR_CORE):
                 if not complete:
                     raise self._incomplete(before, op, use)
-                touching = ActiveThreads(
-                    before.threads & met.any(axis=1), before.active.unknown, before.active.decisions
-                )
+                touching = replace(before.active, mask=before.active.mask & mask_of(np.asarray(met.any(axis=1))))
                 other = _is_of_another_warp(touching, now.active)
             case (AccessKind.TENSOR_CORE, _):
                 if not complete:
@@ -366,7 +367,7 @@ def _missing(what: str, before: Operation, op: Operation, use: str, fix: str, so
 
 def _is_of_another_warp(before: ActiveThreads, now: ActiveThreads) -> bool:
     """Returns True if some warp for certain did what only others go on from."""
-    return before.exact and now.exact and bool((before.threads & ~threads_of_warps(now.threads)).any())
+    return before.exact and now.exact and before.mask & ~now.mask_of_warps != 0
 
 
 def _is_pipelined(before: Access, now: Access) -> bool:

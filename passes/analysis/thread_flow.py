@@ -10,25 +10,29 @@ from heapq import heappop, heappush
 
 from xdsl.ir import Block, SSAValue
 
-from tirx.dialects.ptx.core import CondBraOp, EntryOp
+from tirx.dialects.ptx.core import CondBraOp
 from tirx.layout.arrays import np
+from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.control_flow import ControlFlow, successors
 from tirx.passes.analysis.thread_values import Threads, ThreadValues
+
+_WARP = (1 << WARP_SIZE) - 1
 
 Decision = tuple[SSAValue, bool]
 """A predicate and what it is."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ActiveThreads:
     """
-    The threads that may come to a block.
+    The threads that may come to a block: bit i of `mask` for thread i of `count`.
 
     Where `exact`, all of them do whenever one does; otherwise the predicates `unknown`, whose values are not known,
     choose among them. `decisions` have been taken, once and for all, by whoever is here.
     """
 
-    threads: Threads
+    mask: int
+    count: int
     unknown: frozenset[Decision]
     decisions: frozenset[Decision]
 
@@ -36,17 +40,37 @@ class ActiveThreads:
     def exact(self) -> bool:
         return not self.unknown
 
+    @property
+    def is_everyone(self) -> bool:
+        """True if all threads are here, whatever is not known."""
+        return self.exact and self.mask == (1 << self.count) - 1
+
     @cached_property
-    def key(self) -> tuple[bytes, frozenset[Decision], frozenset[Decision]]:
+    def threads(self) -> Threads:
+        """The same as an array."""
+        bits = np.frombuffer(self.mask.to_bytes(-(-self.count // 8), "little"), np.uint8)
+        return np.unpackbits(bits, count=self.count, bitorder="little").astype(np.bool_)
+
+    @cached_property
+    def warps(self) -> frozenset[int]:
+        """The warps that some of them are in."""
+        return frozenset(warp for warp in range(-(-self.count // WARP_SIZE)) if self.mask >> warp * WARP_SIZE & _WARP)
+
+    @cached_property
+    def mask_of_warps(self) -> int:
+        """All threads of the warps that some of them are in."""
+        return sum(_WARP << warp * WARP_SIZE for warp in self.warps) & (1 << self.count) - 1
+
+    @cached_property
+    def key(self) -> tuple[int, frozenset[Decision], frozenset[Decision]]:
         """Equal for the same threads."""
-        return self.threads.tobytes(), self.unknown, self.decisions
+        return self.mask, self.unknown, self.decisions
 
     def __or__(self, other: ActiveThreads) -> ActiveThreads:
         if self is other:
             return self
-        return ActiveThreads(
-            self.threads | other.threads, self.unknown & other.unknown, self.decisions & other.decisions
-        )
+        unknown, decisions = self.unknown & other.unknown, self.decisions & other.decisions
+        return ActiveThreads(self.mask | other.mask, self.count, unknown, decisions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +94,8 @@ def _edges(block: Block) -> tuple[Edge, ...]:
 class ThreadFlow:
     """The control flow graph of an entry and the threads that take each path through it."""
 
-    def __init__(self, entry: EntryOp):
-        self.entry = entry
-        self.control = ControlFlow(entry)
+    def __init__(self, control: ControlFlow):
+        self.control = control
         self.blocks = self.control.blocks
         self.edges = {block: _edges(block) for block in self.blocks}
         """Where control goes from each block."""
@@ -104,10 +127,11 @@ class ThreadFlow:
         if (held := self.values.holds(condition)) is not None:
             threads, exact = held
             if wanted or exact:
-                return ActiveThreads(active.threads & (threads == wanted), active.unknown, decisions)
-            return ActiveThreads(active.threads, active.unknown, decisions)
+                taking = active.mask & (threads if wanted else ~threads)
+                return ActiveThreads(taking, active.count, active.unknown, decisions)
+            return ActiveThreads(active.mask, active.count, active.unknown, decisions)
         unknown = active.unknown | {edge.decision} if self.is_split(condition) else active.unknown
-        return ActiveThreads(active.threads, unknown, decisions)
+        return ActiveThreads(active.mask, active.count, unknown, decisions)
 
     def bypassed(self, block: Block, edge: Edge) -> frozenset[Block]:
         """
@@ -144,7 +168,8 @@ class ThreadFlow:
 
     def _active_threads(self) -> dict[Block, ActiveThreads]:
         first = self.blocks[0]
-        everyone = ActiveThreads(np.ones(self.values.count, np.bool_), frozenset(), frozenset())
+        count = self.values.count
+        everyone = ActiveThreads((1 << count) - 1, count, frozenset(), frozenset())
         found = {first: self._intern(everyone)}
         waiting = Worklist(self.control.position)
         waiting.add(first)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -56,21 +56,9 @@ _DESCRIPTOR_ADDRESS = 0x3FFF
 """Bits 0-13 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA 9.7.16.4.1)."""
 
 
-def warp_numbers(threads: Threads) -> frozenset[int]:
-    """The warps that some of `threads` are in."""
-    return frozenset(np.flatnonzero(_warps(threads)).tolist())
-
-
-def threads_of_warps(threads: Threads) -> Threads:
-    """All threads of the warps that some of `threads` are in."""
-    return np.repeat(_warps(threads), WARP_SIZE)[: len(threads)]
-
-
-def _warps(threads: Threads) -> Threads:
-    """The warps that some of `threads` are in; the last one need not be whole."""
-    whole = np.zeros(-(-len(threads) // WARP_SIZE) * WARP_SIZE, np.bool_)
-    whole[: len(threads)] = threads
-    return np.logical_or.reduce(whole.reshape(-1, WARP_SIZE), axis=1)
+def mask_of(threads: Threads) -> int:
+    """A set of threads as an integer: bit i for thread i."""
+    return int.from_bytes(np.packbits(threads, bitorder="little").tobytes(), "little")
 
 
 @dataclass(frozen=True)
@@ -104,13 +92,14 @@ class ThreadValue:
         """Returns True if nothing but numbers is in it."""
         return not self.symbols
 
-    @cached_property
+    @property
     def number(self) -> int | None:
         """The number of all threads, None if they differ."""
-        given = self.given
-        if isinstance(given, int):
-            return given
-        return int(given[0]) if (given == given[0]).all() else None
+        return self.given if isinstance(self.given, int) else self._common
+
+    @cached_property
+    def _common(self) -> int | None:
+        return self.first if (self.numbers == self.first).all() else None
 
     @property
     def is_uniform(self) -> bool:
@@ -122,16 +111,18 @@ class ThreadValue:
         """The number of each thread."""
         return np.full(self.count, self.given, np.int64) if isinstance(self.given, int) else self.given
 
-    @cached_property
+    @property
     def first(self) -> int:
         """The number of thread 0."""
         return self.given if isinstance(self.given, int) else int(self.given[0])
 
-    @cached_property
+    @property
     def bounds(self) -> tuple[int, int]:
         """The smallest and the largest number."""
-        if self.number is not None:
-            return self.number, self.number
+        return (self.given, self.given) if isinstance(self.given, int) else self._bounds
+
+    @cached_property
+    def _bounds(self) -> tuple[int, int]:
         return int(self.numbers.min()), int(self.numbers.max())
 
     @cached_property
@@ -174,9 +165,8 @@ def is_integer(type_: Attribute) -> bool:
     return type_.signedness.data is Signedness.SIGNLESS
 
 
-def wrapped(numbers: NumbersT, type_: Attribute) -> NumbersT:
-    """The signed reading of the bits that a register of this type keeps."""
-    bits = width(type_)
+def wrapped(numbers: NumbersT, bits: int) -> NumbersT:
+    """The signed reading of the bits that a register of so many keeps."""
     if bits == 1:
         return numbers & 1
     if isinstance(numbers, int):
@@ -202,7 +192,7 @@ class ThreadValues:
         self.count = extents[0] if all(n == 1 for n in extents[1:]) else 0
         """0 for a block of more than one dimension, of which nothing is known."""
         self._values: dict[SSAValue, ThreadValue] = {}
-        self._bounds: dict[SSAValue, Threads] = {}
+        self._held: dict[SSAValue, tuple[int, bool] | None] = {}
         slots = Counter(op.dst for op in flow.of_type(Tcgen05AllocOp))
         self.slots = {slot for slot, allocations in slots.items() if allocations == 1}
         """Where one allocation of tensor memory, and no other, stores its address."""
@@ -227,15 +217,19 @@ class ThreadValues:
         """Returns the number of each thread, None if it is not known."""
         return self._values.get(value)
 
-    def holds(self, condition: SSAValue) -> tuple[Threads, bool] | None:
+    def holds(self, condition: SSAValue) -> tuple[int, bool] | None:
         """
-        Returns the threads in which a predicate holds, and True if it holds in all of them, False if in some of them.
-        None if it may hold in any thread.
+        Returns a mask of the threads in which a predicate holds, and True if it holds in all of them, False if in some
+        of them. None if it may hold in any thread.
         """
-        if (value := self.get(condition)) is not None and value.is_known:
-            return value.numbers != 0, True
-        bound = self._bounds.get(condition)
-        return None if bound is None else (bound, False)
+        if condition not in self._held:
+            value, held = self.get(condition), None
+            if value is not None and value.is_known:
+                everyone = (1 << self.count) - 1
+                uniform = value.number
+                held = mask_of(value.numbers != 0) if uniform is None else everyone if uniform else 0
+            self._held[condition] = None if held is None else (held, True)
+        return self._held[condition]
 
     def is_varying(self, value: SSAValue) -> bool:
         """Returns True if two threads of the block may disagree on `value`, by what it is computed from."""
@@ -309,14 +303,14 @@ class ThreadValues:
                 if not _is_uniform_source(op) or not all(operand.is_uniform for operand in operands):
                     return
                 value = _symbol(self, "value", result)
-        given = wrapped(value.given, result.type)
+        given = wrapped(value.given, width(result.type))
         self._values[result] = value if given is value.given else ThreadValue(value.symbols, given, self.count)
 
     def _bound(self, op: AndOp, result: SSAValue) -> None:
         """The `and` of two predicates holds in no more threads than the one that differs between them."""
         for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             if (held := self.holds(one)) is not None and not self.is_varying(other):
-                self._bounds[result] = held[0]
+                self._held[result] = held[0], False
 
     def _computed(self, op: Operation, operands: list[ThreadValue]) -> ThreadValue | None:
         if any(operand.symbols for operand in operands):
@@ -396,10 +390,6 @@ _SOURCES: Mapping[type[Operation], Callable[[Any, ThreadValues], ThreadValue | N
 """Operations whose results are not computed from numbers -> their values."""
 
 
-@overload
-def arithmetic(op: Operation, numbers: Sequence[int]) -> int | None: ...
-@overload
-def arithmetic(op: Operation, numbers: Sequence[int | Numbers]) -> int | Numbers | None: ...
 def arithmetic(op: Operation, numbers: Sequence[int | Numbers]) -> int | Numbers | None:
     """
     Computes an operation on integers, number by number, before they are `wrapped`. None if it does not say what.
@@ -410,6 +400,20 @@ def arithmetic(op: Operation, numbers: Sequence[int | Numbers]) -> int | Numbers
         return function(*numbers)
     rule = _RULES.get(type(op))
     return None if rule is None else rule(op, *numbers)
+
+
+def arithmetic_on_each(op: Operation, operands: Sequence[Sequence[int]]) -> list[int] | None:
+    """As `arithmetic`, on all first integers, on all second ones, and so on; `wrapped`."""
+    function, rule, bits = _FUNCTIONS.get(type(op)), _RULES.get(type(op)), width(op.results[0].type)
+    if function is None and rule is None:
+        return None
+    numbers: list[int] = []
+    for each in zip(*operands, strict=True):
+        found = function(*each) if function is not None else None if rule is None else rule(op, *each)
+        if not isinstance(found, int):
+            return None
+        numbers.append(wrapped(found, bits))
+    return numbers
 
 
 def _any(found: bool | Threads) -> bool:

@@ -16,17 +16,15 @@ _SOURCE = 'PTX ISA, "wgmma.fence"'
 _FIX = "put ptx.wgmma.fence before it"
 
 
-def check_fences(entry: EntryOp, shared: Mapping[SSAValue, SSAValue]) -> None:
+def check_fences(control: ControlFlow, shared: Mapping[SSAValue, SSAValue]) -> None:
     """
     Raises LocatedError at a product whose registers some path touches without a wgmma.fence behind it.
 
     The first product needs one, and each whose accumulators or A other instructions have written; accumulators of a
     product of the same shape need none. `shared`: values with the register of another one (`shared_registers`).
     """
-    products = [op for op in entry.walk() if isinstance(op, WgmmaMmaAsyncOp)]
-    flow = ControlFlow(entry) if products else None
-    for op in products:
-        if flow is not None and (touching := _unfenced(op, flow, shared)) is not None:
+    for op in control.of_type(WgmmaMmaAsyncOp):
+        if (touching := _unfenced(op, control, shared)) is not None:
             what = "the start of the kernel" if isinstance(touching, EntryOp) else f"'{touching.name}'"
             raise SynchronizationError(
                 op,
