@@ -7,11 +7,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import warn
-from tirx.dialects.tirx import MmaOp, MmaSyncOp, MmaSyncPlan, kernels
+from tirx.dialects.tirx import MmaOp, MmaSyncOp, MmaSyncPlan, ZeroOp, kernels
 from tirx.hw.targets import Target
 from tirx.mma import MmaVariant
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.mma_product import is_emulated, planned_steps
+from tirx.passes.plan.mma_product import is_emulated, planned_steps, start_slots
 from tirx.passes.plan.product import Product
 from tirx.rules import StageError
 
@@ -42,13 +42,17 @@ class ConvertTirxToMmaPass(ModulePass):
             for mma in [m for m in kernel.walk() if isinstance(m, MmaOp) and m.result is not None]:
                 if mma.plan is None or not isinstance(mma.plan.data, MmaSyncPlan):
                     raise StageError(mma, "expected a plan of mma_sync; tirx-select-instructions chooses it")
-                steps = planned_steps(Product.of(mma), mma.plan.data)
+                product = Product.of(mma)
+                steps = planned_steps(product, mma.plan.data)
                 _warn_if_emulated(mma, steps[0].variant, target)
                 emit = Emitter.before(mma)
                 a, b, value = mma.a, mma.b, mma.accumulator
-                for step in steps:
-                    sync = MmaSyncOp(step.variant.name, (a, step.a_reg), (b, step.b_reg), (value, step.c_reg))
-                    value = emit(sync).result
+                if product.start is not None:
+                    value = emit(ZeroOp(product.accumulator)).result  # instructions overwrite all of it
+                for step, slot in zip(steps, start_slots(product, steps), strict=True):
+                    operands = (a, step.a_reg), (b, step.b_reg), (value, step.c_reg)
+                    start = None if slot is None else (mma.accumulator, slot)
+                    value = emit(MmaSyncOp(step.variant.name, *operands, start)).result
                 if mma.result is not None:
                     mma.result.replace_all_uses_with(value)
                 mma.detach()

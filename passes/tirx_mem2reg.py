@@ -56,6 +56,9 @@ from tirx.dialects.tirx.interface import is_register_tile
 from tirx.passes.analysis.register_classes import same_layout
 from tirx.passes.emit.emitter import Emitter, constant_value, erase
 from tirx.passes.plan.copies import match_engine
+from tirx.passes.plan.families import MMA_SYNC, family_of
+from tirx.passes.plan.mma_product import has_widening_form
+from tirx.passes.plan.product import Product
 from tirx.rules import ForeignOperationError, KernelArgumentError, RegisterValueError, StageError, UnwrittenError
 
 _Values = dict[SSAValue, SSAValue]
@@ -479,8 +482,17 @@ def _promote(kernel: KernelOp) -> None:
 
 
 def _widen(mma: MmaOp) -> None:
-    """Converts an accumulator of f16 to f32, which is exact, in front of a product whose result is f32."""
+    """
+    Converts an accumulator of f16 to f32, which is exact, in front of a product whose result is f32.
+
+    Where an instruction takes it in f16, the product stays; the accumulator may then get fragments of its own.
+    """
     assert mma.result is not None
+    product = Product.of(mma)
+    if family_of(product) is MMA_SYNC and has_widening_form(product):
+        if not product.is_placed:
+            mma.operands[2] = Emitter.before(mma)(ConvertOp(mma.accumulator, mma.accumulator_type)).result
+        return
     emit, accumulator, type_ = Emitter.before(mma), TileType.of(mma.accumulator), TileType.of(mma.result)
     block = Block(arg_types=[accumulator.element_type])
     inside = Emitter(InsertPoint.at_end(block), mma.location)

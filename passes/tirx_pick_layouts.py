@@ -43,7 +43,7 @@ from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import row_layout
-from tirx.mma import FragmentError, choose_variant, pick_fragments
+from tirx.mma import WIDENING, FragmentError, choose_variant, pick_fragments
 from tirx.passes.analysis.register_classes import (
     RegisterClass,
     register_classes,
@@ -251,7 +251,8 @@ class _Picker:
                 self._pick_registers(registers, layout, f"{name} of wgmma over {thread_set(mma).count} threads")
 
     def _mma_sync(self, mma: MmaOp) -> None:
-        tiles = mma.a, mma.b, mma.accumulator
+        sums = mma.accumulator if mma.result is None else mma.result
+        tiles = mma.a, mma.b, sums
         for name, tile in zip(("A", "B"), tiles, strict=False):
             if not is_register_tile(tile):
                 raise StageError(
@@ -261,7 +262,7 @@ class _Picker:
                 )
         classes = [self.registers.of(tile) for tile in tiles]
         placed = [found for found in classes if found.type.layout is not None]
-        if len(placed) == len(tiles):
+        if len(placed) == len(tiles) and (not mma.is_widening or mma.accumulator_type.layout is not None):
             return
         if not self.fragments.issuperset(placed):
             raise LayoutChoiceError(
@@ -277,14 +278,12 @@ class _Picker:
         if rest:
             raise WholeWarpsError(mma, f"expected whole warps for mma.sync, found {threads} threads")
         majors = operand_major(classes[0]), operand_major(classes[1])
-        types = mma.a_type.dtype.name, mma.accumulator_type.dtype.name
+        types = mma.a_type.dtype.name, TileType.of(sums).dtype.name
         try:
             variant = choose_variant(m, n, k, fastest_variants(Product.of(mma)), *majors)
-            pick = partial(
-                pick_fragments,
-                *(m, n, k, *types, warps, tuple(batch), *majors, (variant,)),
-                whole_rows=self.flow.has_rows(classes[2]),
-            )
+            sizes, whole_rows = (m, n, k), self.flow.has_rows(classes[2])
+            grid = warps, tuple(batch), *majors
+            pick = partial(pick_fragments, *sizes, *types, *grid, (variant,), whole_rows=whole_rows)
             layouts = fragments_as_placed(classes, pick) if placed else cheapest_fragments(classes, pick)
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
@@ -303,6 +302,13 @@ class _Picker:
                     "layouts on all tiles: another product asks for other fragments"
                 )
                 raise LayoutChoiceError(mma, f"{problem}: {picked} and {layout}")
+        if mma.is_widening:
+            # The fragments of A and B are those of the result: the accumulator gets those that go with them.
+            narrow = "f16", "f16", *grid, (WIDENING[variant.name],)
+            half = partial(pick_fragments, *sizes, *narrow, whole_rows=whole_rows)
+            start = self.registers.of(mma.accumulator)
+            layout = fragments_as_placed([*classes[:2], start], half).c
+            self._pick_registers(start, layout, "fragments of C in f16, of a product whose result is f32")
 
     def _staged_or_plain(self, alloc: AllocOp, operands: Iterable[RegisterClass]) -> None:
         type_ = alloc.result.type

@@ -416,7 +416,7 @@ class MmaOp(ProductOp):
 
     @property
     def is_widening(self) -> bool:
-        """Returns True if the result is f32 for an accumulator of f16, which `tirx-mem2reg` converts first."""
+        """Returns True if the result is f32 for an accumulator of f16, which only m8n8k4 does as it is."""
         if self.result is None or not isinstance(result := self.result.type, TileType):
             return False
         acc = TileType.of(self.accumulator)

@@ -17,6 +17,7 @@ from xdsl.irdl import (
     VarConstraint,
     base,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -30,7 +31,7 @@ from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definiti
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, ReductionAttr
 from tirx.dialects.tirx.ops import CopyOp, parse_transfer, print_transfer
-from tirx.mma import VARIANTS, Fragment
+from tirx.mma import VARIANTS, WIDENING, Fragment
 from tirx.rules import (
     ElementTypeError,
     EngineError,
@@ -206,7 +207,8 @@ class MmaSyncOp(DirectOperation):
     `%d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %b[0], %c[2] : ...`
 
     One `mma.sync` per warp on fragments of three register tiles: the numbers are the first slot (axis `m`) of
-    each fragment. The result is `%c` with that one fragment replaced.
+    each fragment. The result is `%c` with that one fragment replaced. `from %h[2]` behind `%c[2]` takes C from a tile
+    of f16 instead, for instructions that have C in f16 and D in f32.
     """
 
     T: ClassVar = VarConstraint("T", base(TileType))
@@ -220,13 +222,16 @@ class MmaSyncOp(DirectOperation):
     a_slot = prop_def(IntegerAttr[I32])
     b_slot = prop_def(IntegerAttr[I32])
     accumulator_slot = prop_def(IntegerAttr[I32])
+    start = opt_operand_def(TileType)
+    start_slot = opt_prop_def(IntegerAttr[I32])
     result = result_def(T)
 
     irdl_options = (ParsePropInAttrDict(),)
 
     assembly_format = (
         "$variant $a `[` $a_slot `]` `,` $b `[` $b_slot `]` `,` $accumulator `[` $accumulator_slot `]` "
-        "attr-dict `:` type($a) `,` type($b) `,` type($accumulator)"
+        "(`from` $start^ `[` $start_slot `]`)? attr-dict "
+        "`:` type($a) `,` type($b) `,` type($accumulator) (`,` type($start)^)?"
     )
 
     traits = traits_def(Pure())
@@ -237,15 +242,17 @@ class MmaSyncOp(DirectOperation):
         a: tuple[SSAValue, int],
         b: tuple[SSAValue, int],
         accumulator: tuple[SSAValue, int],
+        start: tuple[SSAValue, int] | None = None,
     ):
         Operation.__init__(
             self,
-            operands=[a[0], b[0], accumulator[0]],
+            operands=[a[0], b[0], accumulator[0], *([] if start is None else [start[0]])],
             properties={
                 "variant": StringAttr(variant),
                 "a_slot": i32_attr(a[1]),
                 "b_slot": i32_attr(b[1]),
                 "accumulator_slot": i32_attr(accumulator[1]),
+                **({} if start is None else {"start_slot": i32_attr(start[1])}),
             },
             result_types=[accumulator[0].type],
         )
@@ -263,6 +270,12 @@ class MmaSyncOp(DirectOperation):
             ("the accumulator", self.accumulator, self.accumulator_slot, variant.c),
         ):
             _require_fragment(name, TileType.of(tile), slot.value.data, fragment)
+        if self.start is not None and self.start_slot is not None:
+            if (half := WIDENING.get(variant.name)) is None:
+                raise InstructionNameError(
+                    f"expected one of {', '.join(WIDENING)} for C of f16 and D of f32, found '{variant.name}'"
+                )
+            _require_fragment("the start", TileType.of(self.start), self.start_slot.value.data, half.c)
 
 
 def _require_fragment(name: str, type_: TileType, slot: int, fragment: Fragment) -> None:

@@ -132,7 +132,7 @@ _TIES: dict[type[Operation], Callable[[Any], Iterable[_Group]]] = {
     AtOp: lambda op: zip(op.values, _last_operands(op.body), strict=True),
     arith.SelectOp: lambda op: [(op.lhs, op.rhs, op.result)],
     CopyOp: lambda op: [(op.source, op.destination)],
-    MmaOp: lambda op: [(op.accumulator, *op.results)],
+    MmaOp: lambda op: [] if op.is_widening else [(op.accumulator, *op.results)],
     AsyncMmaOp: lambda op: [(op.accumulator, *op.results)],
     AwaitOp: lambda op: [tuple(each for each in (op.value, op.result) if each is not None)],
     UnrealizedConversionCastOp: lambda op: [(*op.inputs, *op.outputs)],

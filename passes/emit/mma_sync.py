@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
 from tirx.dialects.tirx import MmaSyncOp, TileType
-from tirx.mma import VARIANTS
+from tirx.mma import VARIANTS, WIDENING
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.register_values import register_format
 
@@ -32,7 +32,10 @@ def emit_mma_sync(emit: Emitter, op: MmaSyncOp, registers: Mapping[SSAValue, Seq
     elif variant.operand_type == "f64":
         product = emit(MmaM8N8K4F64Op(a[0], b[0], c)).results
     else:
-        product = emit(MmaM8N8K4F16Op(variant.a_orientation, variant.b_orientation, a, b, c)).results
+        d = c[0].type
+        if op.start is not None and op.start_slot is not None:
+            c = fragment(op.start, op.start_slot, WIDENING[variant.name].c.elements)
+        product = emit(MmaM8N8K4F16Op(variant.a_orientation, variant.b_orientation, a, b, c, d)).results
     whole = list(registers[accumulator])
     first = op.accumulator_slot.value.data // register_format(op.result.type).packed
     whole[first : first + len(product)] = product

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from tirx.dialects.tirx import MemorySpace, MmaSyncPlan, TileType
-from tirx.hw.features import FEATURES, required_version
+from tirx.hw.features import FEATURES, UnsupportedFeature, required_version
 from tirx.hw.targets import Target
-from tirx.layout import TileLayout
-from tirx.mma import VARIANTS, FragmentError, MmaStep, MmaVariant, is_preferred, plan_mma, variants_for
+from tirx.layout import LayoutError, TileLayout
+from tirx.mma import (
+    VARIANTS,
+    WIDENING,
+    FragmentError,
+    MmaStep,
+    MmaVariant,
+    choose_variant,
+    is_preferred,
+    plan_mma,
+    variants_for,
+)
 from tirx.passes.plan.product import Product
 
 
@@ -39,6 +50,8 @@ def product_variants(product: Product, target: Target | None) -> tuple[MmaVarian
                 f"expected {' or '.join(shapes)} for {types[0]} x {types[0]} + {types[1]}, found instruction "
                 f'"{product.instruction}"'
             )
+    if product.start is not None:
+        variants = tuple(v for v in variants if v.name in WIDENING)
     if isinstance(product.plan, MmaSyncPlan):
         names = ", ".join(v.name for v in variants)
         variants = tuple(v for v in variants if v.name in product.plan.variants)
@@ -79,6 +92,7 @@ def match(product: Product) -> MmaSyncPlan:
         if len(available) == len(known):
             raise
         steps = mma_steps(product, known)
+    start_slots(product, steps)
     used = {step.variant for step in steps}
     if product.target is not None:
         for variant in used:
@@ -89,6 +103,54 @@ def match(product: Product) -> MmaSyncPlan:
 def planned_steps(product: Product, plan: MmaSyncPlan) -> tuple[MmaStep, ...]:
     """The instructions of a product with this plan, in order."""
     return mma_steps(product, [VARIANTS[name] for name in plan.variants])
+
+
+def start_slots(product: Product, steps: Sequence[MmaStep]) -> tuple[int | None, ...]:
+    """
+    For each instruction the first slot of its C in the f16 tile that a product starts from; None where C is a sum.
+
+    Without such a tile all are sums. Raises FragmentError if the tile does not have the fragments of C in f16.
+    """
+    if product.start is None:
+        return (None,) * len(steps)
+    half = replace(product, accumulator=product.start, start=None)
+    found = mma_steps(half, tuple(dict.fromkeys(WIDENING[step.variant.name] for step in steps)))
+    slots = {(step.a_reg, step.b_reg): step.c_reg for step in found}
+    missing = [step for step in steps if (step.a_reg, step.b_reg) not in slots]
+    if missing:
+        raise FragmentError(
+            f"expected the fragments of one product in the accumulator of f16 and the result of f32, found no "
+            f"{WIDENING[missing[0].variant.name].name} of A from slot {missing[0].a_reg} and B from slot "
+            f"{missing[0].b_reg} on"
+        )
+    first: dict[int, int] = {}
+    for index, step in enumerate(steps):
+        first.setdefault(step.c_reg, index)
+    return tuple(
+        slots[step.a_reg, step.b_reg] if first[step.c_reg] == index else None for index, step in enumerate(steps)
+    )
+
+
+def has_widening_form(product: Product) -> bool:
+    """
+    True for a product by mma.sync of an f16 accumulator with an f32 result that an instruction does as it is.
+
+    Its tiles all have layouts, or none has. `tirx-mem2reg` converts the accumulators of others.
+    """
+    tiles = product.a, product.b, product.accumulator, product.start
+    placed = [tile is not None and tile.layout is not None for tile in tiles]
+    *_, m, n = product.accumulator.dims
+    try:
+        if all(placed):
+            match(product)
+        elif any(placed):
+            return False
+        else:
+            wide = replace(product, start=None)
+            return choose_variant(m, n, product.k, fastest_variants(wide)).name in WIDENING
+    except (FragmentError, LayoutError, UnsupportedFeature):
+        return False
+    return True
 
 
 _plan_mma = lru_cache(maxsize=256)(plan_mma)

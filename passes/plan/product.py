@@ -37,7 +37,8 @@ class Product:
     """
     The types of a product's tiles, its clauses, and the facts about its kernel on which the instructions depend.
 
-    `threads`: those that run it together. `of_pairs`, `per_cta`: the clauses of the kernel. `plan`: the written one.
+    `start`: the accumulator in f16, where the result is f32, of which `accumulator` then is the type. `threads`: those
+    that run it together. `of_pairs`, `per_cta`: the clauses of the kernel. `plan`: the written one.
     """
 
     a: TileType
@@ -58,15 +59,19 @@ class Product:
     target: Target | None
     of_pairs: bool
     per_cta: bool
+    start: TileType | None = None
 
     @staticmethod
     def of(mma: MmaOp | AsyncMmaOp) -> Product:
         """The product that an operation in a kernel is."""
         kernel = kernel_around(mma)
+        accumulator, start = mma.accumulator_type, None
+        if isinstance(mma, MmaOp) and mma.result is not None and mma.is_widening:
+            accumulator, start = TileType.of(mma.result), accumulator
         return Product(
             mma.a_type,
             mma.b_type,
-            mma.accumulator_type,
+            accumulator,
             None if mma.scale_a is None else TileType.of(mma.scale_a),
             None if mma.scale_b is None else TileType.of(mma.scale_b),
             None if mma.metadata is None else TileType.of(mma.metadata),
@@ -82,6 +87,7 @@ class Product:
             target_of(mma),
             kernel is not None and kernel.of_pairs,
             kernel is not None and kernel.per_cta is not None,
+            start,
         )
 
     @property
@@ -97,5 +103,5 @@ class Product:
     @property
     def is_placed(self) -> bool:
         """Returns True if all tiles but scale factors have layouts."""
-        tiles = (self.a, self.b, self.accumulator, *([] if self.metadata is None else [self.metadata]))
-        return all(tile.layout is not None for tile in tiles)
+        tiles = (self.a, self.b, self.accumulator, self.metadata, self.start)
+        return all(tile is None or tile.layout is not None for tile in tiles)

@@ -28,7 +28,7 @@ import tirx
 from tirx.diagnostics import diagnostic_handler
 from tirx.dialects.tirx import layout_attr
 from tirx.hw.features import supporting_targets
-from tirx.mma import VARIANTS, MmaVariant
+from tirx.mma import VARIANTS, WIDENING, MmaVariant
 from tirx.wgmma import KINDS
 
 Array = npt.NDArray[Any]
@@ -64,7 +64,11 @@ nearly cancels their product.
 
 @dataclass(frozen=True)
 class Words:
-    """D = A B^T + C by one instruction: `count` blocks, each with `products` matrices of m x n x k."""
+    """
+    D = A B^T + C by one instruction: `count` blocks, each with `products` matrices of m x n x k.
+
+    `addend` is the type of C where it is not that of D.
+    """
 
     name: str
     elements: tuple[str, str]
@@ -74,6 +78,7 @@ class Words:
     count: int
     products: int
     seed: int
+    addend: str = ""
 
     def operands(self) -> list[Array]:
         """A, B and C; a fourth of the blocks for each of `NUMBERS`."""
@@ -89,7 +94,7 @@ class Words:
     def _random(self, rng: np.random.Generator, numbers: str, count: int) -> tuple[Array, Array, Array]:
         m, n, k = self.shape
         shapes = (count, m, k), (count, n, k), (count, m, n)
-        dtypes = [np.dtype(NUMPY[each]) for each in (*self.elements, self.result)]
+        dtypes = [np.dtype(NUMPY[each]) for each in (*self.elements, self.addend or self.result)]
         if numbers in ("bits", "finite"):
             a, b, c = (_bits(rng, s, d, numbers == "finite") for s, d in zip(shapes, dtypes, strict=True))
             return a, b, c
@@ -104,18 +109,23 @@ class Words:
         with diagnostic_handler(lambda _: None):
             return tirx.build(self.text).kernels["words"]
 
+    def arguments(self) -> list[Array]:
+        """The operands, of which D takes the place of C unless it is of another type."""
+        found = self.operands()
+        return [*found, np.zeros(found[2].shape, NUMPY[self.result])] if self.addend else found
+
     def simulated(self) -> tuple[Array, float]:
         """D in the simulator, and how many seconds it took."""
         start = perf_counter()
-        *operands, d = self.operands()
-        self.kernel().simulate(*operands, d, check=False)
-        return d, perf_counter() - start
+        arguments = self.arguments()
+        self.kernel().simulate(*arguments, check=False)
+        return arguments[-1], perf_counter() - start
 
     def recorded(self) -> Array:
         """D on the GPU."""
-        *operands, d = self.operands()
-        self.kernel()(*operands, d)
-        return d
+        arguments = self.arguments()
+        self.kernel()(*arguments)
+        return arguments[-1]
 
 
 def _bits(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any], finite: bool) -> Array:
@@ -137,8 +147,11 @@ def _text(
     count: int,
     products: int,
 ) -> str:
-    """A kernel of `count` blocks, each with the tiles (A, B, C) at its place of the arguments; D goes where C was."""
-    names = ("a", "b", "d")
+    """
+    A kernel of `count` blocks, each with the tiles (A, B, C) at its place of the arguments; D goes where C was, or is a
+    fourth tile.
+    """
+    names = ("a", "b", "d") if len(tiles) == 3 else ("a", "b", "c", "d")
     sizes = ["x".join(map(str, (*shape, MLIR.get(each, each)))) for each, shape in zip(elements, shapes, strict=True)]
     arguments: list[str] = []
     lines: list[str] = []
@@ -147,11 +160,13 @@ def _text(
         # Tiles of mma.sync have their products as first dimension, those of wgmma have none.
         memory = f"memref<{count * products}x{size.split('x', 1)[1] if len(shape) == 3 else size}>"
         arguments.append(f"%{name}: {memory}")
-        lines += [
-            f"%g{name} = tirx.view %{name}[%first, %c0, %c0] : {memory} -> !tirx.tile<{size}, global>",
-            f"%t{name} = tirx.alloc : {tile}",
-            f"tirx.copy %g{name}, %t{name} : !tirx.tile<{size}, global>, {tile}",
-        ]
+        lines.append(f"%g{name} = tirx.view %{name}[%first, %c0, %c0] : {memory} -> !tirx.tile<{size}, global>")
+        if name not in names[3:]:
+            lines.append(f"%t{name} = tirx.alloc : {tile}")
+            lines.append(f"tirx.copy %g{name}, %t{name} : !tirx.tile<{size}, global>, {tile}")
+    product = f"tirx.mma %ta, %tb, %td : {', '.join(types)}"
+    if len(types) == 4:
+        product = f"%td = tirx.mma %ta, %tb, %tc : {', '.join(types[:3])} -> {types[3]}"
     body = "\n  ".join(lines)
     return f"""
 tirx.kernel @words({", ".join(arguments)}) target("{TARGET}") grid({count}) threads({threads}) {{
@@ -160,8 +175,8 @@ tirx.kernel @words({", ".join(arguments)}) target("{TARGET}") grid({count}) thre
   %products = arith.constant {products} : index
   %first = arith.muli %i, %products : index
   {body}
-  tirx.mma %ta, %tb, %td : {", ".join(types)}
-  tirx.copy %td, %gd : {types[2]}, !tirx.tile<{sizes[2]}, global>
+  {product}
+  tirx.copy %td, %gd : {types[-1]}, !tirx.tile<{sizes[-1]}, global>
   tirx.return
 }}"""
 
@@ -171,8 +186,9 @@ def _blocks(words: int, each: int) -> int:
     return len(NUMBERS) * -(-words // each)
 
 
-def _of_mma(variant: MmaVariant, words: int, seed: int) -> Words:
-    fragments = variant.a, variant.b, variant.c
+def _of_mma(variant: MmaVariant, words: int, seed: int, widens: bool = False) -> Words:
+    """The case of a variant, or of its form that has C in f16 and D in f32."""
+    fragments = (variant.a, variant.b, *([WIDENING[variant.name].c] if widens else []), variant.c)
     products, m, k = variant.a.shape
     n = variant.b.shape[1]
     if variant.a.dtype == "f64":
@@ -187,7 +203,8 @@ def _of_mma(variant: MmaVariant, words: int, seed: int) -> Words:
         products,
     )
     elements = variant.a.dtype, variant.b.dtype
-    return Words(f"mma.sync {variant.name}", elements, variant.c.dtype, (m, n, k), text, count, products, seed)
+    name, addend = (f"mma.sync {variant.name}.f16", "f16") if widens else (f"mma.sync {variant.name}", "")
+    return Words(name, elements, variant.c.dtype, (m, n, k), text, count, products, seed, addend)
 
 
 def cases(words: int, seed: int) -> Iterator[Words]:
@@ -202,6 +219,8 @@ def cases(words: int, seed: int) -> Iterator[Words]:
     for number, variant in enumerate(VARIANTS.values()):
         if variant.c.dtype in ("f16", "f32", "f64") and TARGET in supporting_targets(variant.feature):
             yield _of_mma(variant, words, seed + 100 + number)
+        if variant.name in WIDENING:
+            yield _of_mma(variant, words, seed + 200 + number, widens=True)
 
 
 def differing(found: Array, expected: Array) -> dict[str, int]:

@@ -80,3 +80,16 @@ tirx.kernel @no_layout(%f: f64) target("sm_80") threads(32) {
   %0 = tirx.mma %a, %a, %c : !a, !a, !c -> !c
   tirx.return
 }
+
+// -----
+
+#h = #tirx.tile_layout<S[(4, 2, 4, 4) : (4@laneid, 16@laneid, 1@laneid, 1)]>
+#wide = #tirx.tile_layout<S[(4, 2, 2, 2, 2, 2, 2) : (4@laneid, 16@laneid, 2, 1@laneid, 4, 2@laneid, 1)]>
+
+tirx.kernel @start(%f: f16) target("sm_70") threads(32) {
+  %h = tirx.splat %f : f16 -> !tirx.tile<4x8x4xf16, register, #h>
+  %c = tirx.splat %f : f16 -> !tirx.tile<4x8x8xf16, register, #wide>
+  // expected-error@+1 {{expected element (0, 0, 2) of C in register 2 of thread 0, found (0, 2, 0); mma.sync on f16 with f16 accumulators}}
+  %d = tirx.mma %h, %h, %c : !tirx.tile<4x8x4xf16, register, #h>, !tirx.tile<4x8x4xf16, register, #h>, !tirx.tile<4x8x8xf16, register, #wide> -> !tirx.tile<4x8x8xf32, register, #wide>
+  tirx.return
+}

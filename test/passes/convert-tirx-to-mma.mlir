@@ -98,3 +98,21 @@ tirx.kernel @loop(%n: index, %f: f64) target("sm_80") threads(32) {
   }
   tirx.return
 }
+
+// Each fragment of the result starts from one of f16, which only the first step of K reads.
+
+!h = !tirx.tile<4x8x8xf16, register, #tirx.tile_layout<S[(4, 2, 4, 2, 4) : (4@laneid, 16@laneid, 1@laneid, 4, 1)]>>
+!half = !tirx.tile<4x8x8xf16, register, #tirx.tile_layout<S[(4, 2, 4, 8) : (4@laneid, 16@laneid, 1@laneid, 1)]>>
+!wide = !tirx.tile<4x8x8xf32, register, #tirx.tile_layout<S[(4, 2, 2, 2, 2, 2, 2) : (4@laneid, 16@laneid, 2, 1@laneid, 4, 2@laneid, 1)]>>
+
+// CHECK-LABEL: tirx.kernel @narrow_start
+// CHECK:         %c = tirx.splat
+// CHECK-NEXT:    [[NONE:%.*]] = tirx.zero : !tirx.tile<4x8x8xf32
+// CHECK-NEXT:    [[FIRST:%.*]] = tirx.mma_sync "m8n8k4.row.col.f32.f16" %h[0], %h[0], [[NONE]][0] from %c[0] : {{.*}}, !tirx.tile<4x8x8xf16
+// CHECK-NEXT:    %d = tirx.mma_sync "m8n8k4.row.col.f32.f16" %h[4], %h[4], [[FIRST]][0] :
+tirx.kernel @narrow_start(%f: f16) target("sm_70") threads(32) {
+  %h = tirx.splat %f : f16 -> !h
+  %c = tirx.splat %f : f16 -> !half
+  %d = tirx.mma %h, %h, %c : !h, !h, !half -> !wide
+  tirx.return
+}

@@ -446,3 +446,18 @@ tirx.kernel @wider() target("sm_80") threads(32) {
   %d = tirx.mma %a, %b, %c : !wa, !wb, !wc -> !wd
   tirx.return
 }
+
+// m8n8k4 takes the accumulator in f16: it stays, as a tile of its own whose fragments may differ from those of others.
+
+// CHECK-LABEL: tirx.kernel @narrow_start
+!va = !tirx.tile<16x4xf16, register>
+!vc = !tirx.tile<16x16xf16, register>
+!vd = !tirx.tile<16x16xf32, register>
+tirx.kernel @narrow_start() target("sm_70") threads(32) {
+  %a = tirx.zero : !va
+  %c = tirx.zero : !vc
+  // CHECK: %[[START:.*]] = tirx.convert %c :
+  // CHECK-NEXT: tirx.mma %a, %a, %[[START]] : {{.*}}, !tirx.tile<16x16xf16, register> -> !tirx.tile<16x16xf32, register>
+  %d = tirx.mma %a, %a, %c : !va, !va, !vc -> !vd
+  tirx.return
+}

@@ -1,12 +1,13 @@
 """`mma.sync` on register tiles: fragments as layouts, planning of instructions, choice of layouts."""
 
-from tirx.mma.fragments import VARIANTS, Fragment, FragmentError, MmaVariant, is_preferred, variants_for
+from tirx.mma.fragments import VARIANTS, WIDENING, Fragment, FragmentError, MmaVariant, is_preferred, variants_for
 from tirx.mma.match import MmaStep, plan_mma
 from tirx.mma.pick import ROW_ORDERS, PickedFragments, RowOrder, choose_variant, pick_fragments
 
 __all__ = [
     "ROW_ORDERS",
     "VARIANTS",
+    "WIDENING",
     "Fragment",
     "FragmentError",
     "MmaStep",

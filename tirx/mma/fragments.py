@@ -240,6 +240,16 @@ VARIANTS: Mapping[str, MmaVariant] = MappingProxyType({row.name: row for row in 
 other orientations, then m16n8 with falling K."""
 
 
+WIDENING: Mapping[str, MmaVariant] = MappingProxyType(
+    {v.name: VARIANTS[v.name.replace(".f32.f16", ".f16")] for v in _M8N8K4 if v.c.dtype == "f32"}
+)
+"""
+The variants that have a form with C in f16 and D in f32, by name, each with the variant that has C of that form.
+
+PTX ISA 9.7.14.5, mma: `.f32.f16.f16.f16` is a form of m8n8k4 only; m16n8 has C and D of one type.
+"""
+
+
 @dataclass(frozen=True)
 class Preference:
     """On targets of compute capability (times ten) `least` to `most`, products of a type had better be of one shape."""

@@ -38,17 +38,19 @@ tirx.kernel @k(%a: !ma, %b: !mb, %c: !mc, %d: !md) target("{target}") grid(1) th
 @pytest.mark.parametrize(
     "target, shape, mnemonic",
     [
-        ("sm_70", (4, 8, 8, 8), "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32"),
+        ("sm_70", (4, 8, 8, 8), "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16"),
+        ("sm_70", (32, 16, 12), "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16"),
         ("sm_80", (16, 8, 16), "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
     ],
 )
 def test_wider_results(target: str, shape: tuple[int, ...], mnemonic: str):
-    """The accumulator is converted, which is exact: nothing is rounded to f16 on the way."""
+    """An instruction takes the accumulator as it is, or it is converted: nothing is rounded to f16 on the way."""
     *batch, m, n, k = shape
     prefix = "".join(f"{x}x" for x in batch)
     zeros = ", ".join(["%c0"] * (len(batch) + 2))
     program = tirx.build(KERNEL.format(target=target, batch=prefix, m=m, n=n, k=k, zeros=zeros))
     assert mnemonic in assembled(program.ptx)
+    assert ("cvt.f32.f16" in program.ptx) == (target != "sm_70")
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-64, 65, (*batch, rows, k)).astype(np.float16) for rows in (m, n))
     c = rng.integers(-2000, 2001, (*batch, m, n)).astype(np.float16)
