@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i32,
 )
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.ir.core import SSAValues, Use
 from xdsl.irdl import (
     AttrConstraint,
@@ -47,6 +47,7 @@ from xdsl.irdl.operations import (
     OpDef,
     OptionalAttrAccessor,
     OptionalDef,
+    ParsePropInAttrDict,
     SingleAttrAccessor,
     UniqueVariadicAccessor,
     VariadicAttrAccessor,
@@ -60,6 +61,7 @@ from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
+_OperationT = TypeVar("_OperationT", bound=Operation)
 _DefinedT = TypeVar("_DefinedT", Operation, Attribute)
 
 Value = SSAValue | Operation
@@ -85,17 +87,26 @@ def _of_each(constraint: RangeConstraint, is_variadic: bool) -> AttrConstraint |
 
 
 class _Values:
-    """The operands or results of a definition, of which at most one is variadic."""
+    """The operands or results of a definition. At most one is variadic, unless the operation knows the sizes of all."""
 
     def __init__(self, definitions: Sequence[tuple[str, Any]]):
         variadic = [i for i, (_, definition) in enumerate(definitions) if isinstance(definition, VariadicDef)]
         found = [_of_each(d.constr, i in variadic) for i, (_, d) in enumerate(definitions)]
         self.constraints = [constraint for constraint in found if constraint is not None]
         self.variadic = variadic[0] if variadic else None
-        is_optional = any(isinstance(definition, OptionalDef) for _, definition in definitions)
-        self.is_simple = len(variadic) <= 1 and None not in found and not is_optional
+        self.is_known = None not in found
+        self.is_simple = (
+            self.is_known
+            and len(variadic) <= 1
+            and not any(isinstance(definition, OptionalDef) for _, definition in definitions)
+        )
+        self._most = [
+            1 if i not in variadic or isinstance(definition, OptionalDef) else None
+            for i, (_, definition) in enumerate(definitions)
+        ]
+        self._fewest = [0 if i in variadic else 1 for i in range(len(definitions))]
 
-    def check(self, values: Sequence[SSAValue], context: VerificationContext) -> bool:
+    def check(self, values: tuple[SSAValue, ...], context: VerificationContext) -> bool:
         """Returns True if there are as many as the definition says. Raises VerifyException if a type is wrong."""
         constraints = self.constraints
         if surplus := len(values) - len(constraints):
@@ -104,12 +115,25 @@ class _Values:
             first, behind = constraints[: self.variadic], constraints[self.variadic + 1 :]
             constraints = [*first, *(1 + surplus) * [constraints[self.variadic]], *behind]
         for constraint, value in zip(constraints, values, strict=True):
-            constraint.verify(value.type, context)
+            constraint.verify(value._type, context)  # pyright: ignore[reportPrivateUsage]
+        return True
+
+    def check_segments(self, values: tuple[SSAValue, ...], sizes: Sequence[int], context: VerificationContext) -> bool:
+        """The same for values in segments of the given sizes."""
+        if len(sizes) != len(self.constraints) or sum(sizes) != len(values):
+            return False
+        start = 0
+        for constraint, size, fewest, most in zip(self.constraints, sizes, self._fewest, self._most, strict=True):
+            if size < fewest or (most is not None and size > most):
+                return False
+            for i in range(start, start + size):
+                constraint.verify(_at(values, i)._type, context)
+            start += size
         return True
 
 
 class _Definition(OpDef):
-    """The definition of an operation, which verifies quickly what has neither regions nor successors."""
+    """The definition of an operation, which verifies quickly what has no regions."""
 
     @cached_property
     def _operands(self) -> _Values:
@@ -120,18 +144,33 @@ class _Definition(OpDef):
         return _Values(self.results)
 
     @cached_property
+    def _has_segments(self) -> bool:
+        return any(isinstance(option, AttrSizedOperandSegments) for option in self.options)
+
+    @cached_property
     def _is_simple(self) -> bool:
-        has_more = self.regions or self.successors or self.options
-        return not has_more and self._operands.is_simple and self._results.is_simple
+        known = all(
+            isinstance(option, ParsePropInAttrDict) or (type(option) is AttrSizedOperandSegments and option.as_property)
+            for option in self.options
+        )
+        operands = self._operands.is_known if self._has_segments else self._operands.is_simple
+        ends = any(isinstance(definition, VariadicDef) for _, definition in self.successors)
+        return known and operands and self._results.is_simple and not self.regions and not ends
 
     @cached_property
     def _checked_traits(self) -> list[OpTrait]:
         return [trait for trait in self.traits if type(trait).verify is not OpTrait.verify]
 
+    @cached_property
+    def _checked_properties(self) -> list[tuple[str, Any, bool]]:
+        """Name, constraint, and whether each property must be there."""
+        known = self.properties.items()
+        return [(name, each.constr, not isinstance(each, OptionalDef)) for name, each in known]
+
     def verify(self, op: Operation) -> None:
         """As that of OpDef, which also finds the words for what is wrong."""
         try:
-            if not self._is_simple or op.regions or op.successors or not self._check(op):
+            if not self._is_simple or op.regions or not self._check(op):
                 super().verify(op)
                 return
         except VerifyException:
@@ -142,16 +181,33 @@ class _Definition(OpDef):
 
     def _check(self, op: Operation) -> bool:
         context = VerificationContext()
-        if not self._operands.check(op._operands, context) or not self._results.check(op.results, context):  # pyright: ignore[reportPrivateUsage]
+        values = op._operands  # pyright: ignore[reportPrivateUsage]
+        found = op.properties
+        if self._has_segments:
+            sizes = found.get(AttrSizedOperandSegments.attribute_name)
+            if type(sizes) is not DenseArrayBase or (sizes.elt_type is not i32 and sizes.elt_type != i32):
+                return False
+            if not self._operands.check_segments(values, _sizes(sizes.data.data), context):
+                return False
+        elif not self._operands.check(values, context):
             return False
-        for found, known in ((op.properties, self.properties), (op.attributes, self.attributes)):
-            for name, definition in known.items():
-                value = found.get(name)
-                if value is not None:
-                    definition.constr.verify(value, context)
-                elif not isinstance(definition, OptionalDef):
-                    return False
-        return op.properties.keys() <= self.properties.keys()
+        if not self._results.check(op.results, context):
+            return False
+        if len(op._successors) != len(self.successors):  # pyright: ignore[reportPrivateUsage]
+            return False
+        for name, constraint, is_needed in self._checked_properties:
+            value = found.get(name)
+            if value is not None:
+                constraint.verify(value, context)
+            elif is_needed:
+                return False
+        for name, definition in self.attributes.items():
+            value = op.attributes.get(name)
+            if value is not None:
+                definition.constr.verify(value, context)
+            elif not isinstance(definition, OptionalDef):
+                return False
+        return found.keys() <= self.properties.keys()
 
 
 def value_of(value: Value) -> SSAValue:
@@ -185,6 +241,7 @@ class DirectOperation(IRDLOperation, metaclass=OperationClass):
         operands: Sequence[Value | Sequence[Value] | None] = (),
         result_types: Sequence[Attribute | Sequence[Attribute] | None] = (),
         properties: Mapping[str, Attribute | None] = {},
+        successors: Sequence[Block] = (),
     ):
         values: list[SSAValue] = []
         sizes: list[int] = []
@@ -207,19 +264,43 @@ class DirectOperation(IRDLOperation, metaclass=OperationClass):
         present = {name: value for name, value in properties.items() if value is not None}
         if _has_segments(type(self)):
             present[AttrSizedOperandSegments.attribute_name] = _segments(tuple(sizes))
-        # What `Operation.__init__` does, for an operation that has nothing yet and gets no regions or successors.
-        self._operands = SSAValues(values)
-        uses: list[Use] = []
-        for i, value in enumerate(values):
-            uses.append(use := Use(self, i))
-            value.add_use(use)
-        self._operand_uses = tuple(uses)
-        self.results = SSAValues([OpResult(type_, self, i) for i, type_ in enumerate(types)])
-        self.properties = present
-        self.attributes = {}
-        self.location = UNKNOWN_LOC
+        _fill(self, values, types, present)
+        if successors:
+            self.successors = successors
         if _has_defaults(type(self)):
             self.__post_init__()
+
+
+def _fill(
+    op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute], properties: dict[str, Attribute]
+) -> None:
+    """What `Operation.__init__` does, for an operation that has nothing yet and gets no regions or successors."""
+    op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage]
+    uses: list[Use] = []
+    for i, value in enumerate(operands):
+        uses.append(use := Use(op, i))
+        value.add_use(use)
+    op._operand_uses = tuple(uses)  # pyright: ignore[reportPrivateUsage]
+    op.results = SSAValues([OpResult(type_, op, i) for i, type_ in enumerate(types)])
+    op.properties = properties
+    op.attributes = {}
+    op.location = UNKNOWN_LOC
+
+
+def built(
+    kind: type[_OperationT],
+    operands: Sequence[SSAValue] = (),
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute] = {},
+) -> _OperationT:
+    """
+    As `kind.create(...)`, in a third of the time, for operations of any dialect that get no regions and no successors.
+
+    Properties that have a default must be given.
+    """
+    op = kind.__new__(kind)
+    _fill(op, operands, result_types, dict(properties))
+    return op
 
 
 @cache
@@ -266,8 +347,10 @@ def irdl_op_definition(cls: type[OpT]) -> type[OpT]:
     given = OpDef.from_pyrdl(cls)
     definition = _Definition(**{field.name: getattr(given, field.name) for field in fields(OpDef)})
     text, definition.assembly_format = definition.assembly_format, None
-    for name, value in get_accessors_from_op_def(definition, getattr(cls, "verify_", None)).items():
-        setattr(cls, name, _pointing(value) if name == "verify_" else _direct(value))
+    inherited = cls.verify_ if cls.verify_ is not Operation.verify_ else None
+    for name, value in get_accessors_from_op_def(definition, None).items():
+        setattr(cls, name, _direct(value))
+    cls.verify_ = _verifier(definition, inherited)  # pyright: ignore[reportAttributeAccessIssue]
     definition.assembly_format = text
     if text is not None:
         _add_format(cls, text, definition)
@@ -302,12 +385,14 @@ def _locate(cls: type[IRDLOperation]) -> None:
     cls.parse = classmethod(located)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _pointing(verify: Any) -> Callable[[Operation], None]:
-    """The same verifier, whose errors know the place: xDSL's own say only which text of the module they are about."""
+def _verifier(definition: _Definition, custom: Callable[[Any], None] | None) -> Callable[[Operation], None]:
+    """The verifier of an operation, whose errors know the place: xDSL's only say which text of the module it is."""
 
     def verify_(self: Operation) -> None:
         try:
-            verify(self)
+            definition.verify(self)
+            if custom is not None:
+                custom(self)
         except VerifyException as error:
             error.location = self.location  # pyright: ignore[reportAttributeAccessIssue]
             raise

@@ -23,6 +23,14 @@ def enclosing(op: Operation, *kinds: type[_OpT]) -> _OpT | None:
     return next((around for around in ancestors(op) if isinstance(around, kinds)), None)
 
 
+def operations(block: Block) -> Iterator[Operation]:
+    """As `block.ops`, whose iterator makes several calls for each operation."""
+    following = block.first_op
+    while following is not None:
+        one, following = following, following._next_op  # pyright: ignore[reportPrivateUsage]
+        yield one
+
+
 def _blocks(op: Operation) -> Iterator[Block]:
     return (block for region in op.regions for block in region.blocks)
 
@@ -35,24 +43,24 @@ def walk(op: Operation, *, region_first: bool = False) -> Iterator[Operation]:
     """What to go on with behind each nest: an operation, the rest of its blocks, and that of a block."""
     around, blocks, following = op, _blocks(op), None
     while True:
-        while following is None:
-            block = next(blocks, None)
-            if block is not None:
-                following = block.first_op
+        while following is not None:
+            one, following = following, following._next_op  # pyright: ignore[reportPrivateUsage]
+            if not one.regions:
+                yield one
                 continue
-            if region_first:
-                yield around
-            if not nests:
-                return
-            around, blocks, following = nests.pop()
-        one, following = following, following.next_op
-        if not one.regions:
-            yield one
+            if not region_first:
+                yield one
+            nests.append((around, blocks, following))
+            around, blocks, following = one, _blocks(one), None
+        block = next(blocks, None)
+        if block is not None:
+            following = block.first_op
             continue
-        if not region_first:
-            yield one
-        nests.append((around, blocks, following))
-        around, blocks, following = one, _blocks(one), None
+        if region_first:
+            yield around
+        if not nests:
+            return
+        around, blocks, following = nests.pop()
 
 
 class QuickWalk(Operation):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation, OpResult
 from xdsl.traits import IsolatedFromAbove, IsTerminator, OpTrait, Pure, SymbolTable
 
 from tirx.dialects.nesting import walk
@@ -24,9 +24,8 @@ class Isolated(IsolatedFromAbove):
         inside = [inner for inner in walk(op) if inner is not op]
         blocks = {inner.parent for inner in inside}
         for inner in inside:
-            for operand in inner.operands:
-                owner = operand.owner
-                block = owner if isinstance(owner, Block) else owner.parent
+            for operand in inner._operands:  # pyright: ignore[reportPrivateUsage]
+                block = operand.op.parent if type(operand) is OpResult else operand.owner
                 if block is not inner.parent and block not in blocks:
                     super().verify(op)  # which says what is wrong
                     return

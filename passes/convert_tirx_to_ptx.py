@@ -359,7 +359,7 @@ def _of_grid(lowering: _KernelLowering, register: str, op: BlockIdOp | GridDimOp
     special = emit(ReadSpecialOp(f"{register}.{op.axis.data}")).result
     if lowering.kernel.of_pairs and op.axis.data is GridAxis.X:
         special = emit.div(special, PAIR)
-    return [emit(arith.IndexCastOp(special, IndexType())).result]
+    return [emit.cast(special, IndexType())]
 
 
 @_lowering(BarrierOp)
@@ -370,14 +370,14 @@ def _barrier(lowering: _KernelLowering, op: BarrierOp, emit: Emitter) -> Sequenc
 @_lowering(CtaRankOp)
 def _cta_rank(lowering: _KernelLowering, op: CtaRankOp, emit: Emitter) -> Sequence[SSAValue]:
     special = emit(ReadSpecialOp("cluster_ctarank")).result
-    return [emit(arith.IndexCastOp(special, IndexType())).result]
+    return [emit.cast(special, IndexType())]
 
 
 @_lowering(LeaderOp)
 def _leader(lowering: _KernelLowering, op: LeaderOp, emit: Emitter) -> Sequence[SSAValue]:
     warp = emit.div(lowering.thread, WARP_SIZE)
-    first = emit(arith.CmpiOp(warp, emit.constant(0, i32), "eq")).result
-    return [emit(arith.AndIOp(first, emit(ElectSyncOp()).result)).result]
+    first = emit.compare(warp, emit.constant(0, i32), "eq")
+    return [emit.bit_and(first, emit(ElectSyncOp()).result)]
 
 
 @_lowering(WarpgroupOp)
@@ -412,7 +412,7 @@ def _roles(lowering: _KernelLowering, op: RolesOp, emit: Emitter) -> Sequence[SS
 def _slot(lowering: _KernelLowering, op: SlotOp, emit: Emitter) -> Sequence[SSAValue | None]:
     """The base of a slot is known at run time, its alignment is that of the storage."""
     base, alignment = lowering.bases[op.storage]
-    return lowering.declare(op.result, emit(arith.AddiOp(base, emit.mul(op.index, op.stride))).result, alignment)
+    return lowering.declare(op.result, emit.add(base, emit.mul(op.index, op.stride)), alignment)
 
 
 @_lowering(AllocOp)
@@ -444,8 +444,8 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
     alignment = POINTER_ALIGNMENT
     for dimension, (index, stride) in enumerate(zip(op.indices, strides, strict=True)):
         if stride is None:
-            offset = emit(arith.IndexCastOp(index, i64)).result
-            distance = emit(arith.MuliOp(offset, lowering.parameters.stride(op.source, dimension))).result
+            offset = emit.cast(index, i64)
+            distance = emit.mul(offset, lowering.parameters.stride(op.source, dimension))
             address = emit.add(address, distance)
             continue
         step = index_range(index).divisor * stride * bits
@@ -454,7 +454,7 @@ def _view(lowering: _KernelLowering, op: ViewOp, emit: Emitter) -> Sequence[SSAV
                 op, f"expected a view of {type_} that starts on a whole byte, found steps of {step} bits"
             )
         alignment = gcd(alignment, step // 8)
-        offset = emit(arith.IndexCastOp(index, i64)).result
+        offset = emit.cast(index, i64)
         size = stride * bits
         # The product is whole bytes even where one step of the index is not.
         distance = emit.div(emit.mul(offset, size), 8) if size % 8 else emit.mul(offset, size // 8)
@@ -566,7 +566,7 @@ def _select(lowering: _KernelLowering, op: arith.SelectOp, emit: Emitter) -> Seq
     if not isinstance(op.result.type, TileType):
         return None
     pairs = zip(lowering.registers[op.lhs], lowering.registers[op.rhs], strict=True)
-    return lowering.keep(op.result, [emit(arith.SelectOp(op.cond, a, b)).result for a, b in pairs])
+    return lowering.keep(op.result, [emit.select(op.cond, a, b) for a, b in pairs])
 
 
 @_lowering(UnrealizedConversionCastOp)

@@ -137,7 +137,7 @@ class _KernelLowering:
             raise KernelEndError(self.kernel, "expected the kernel to end in 'tirx.return'")
         emit = Emitter(InsertPoint.before(first), self.kernel.location)
         warp = emit.div(emit(ReadSpecialOp("tid.x")).result, WARP_SIZE)
-        is_first_warp = emit(arith.CmpiOp(warp, emit.constant(0, i32), "eq")).result
+        is_first_warp = emit.compare(warp, emit.constant(0, i32), "eq")
         slot = self._word(emit, plan.slot, 1)
         leader: SSAValue | None = None
         if waiting := self._waiting():
@@ -190,8 +190,8 @@ class _KernelLowering:
         if not self.kernel.of_pairs:
             return leader
         rank = emit(ReadSpecialOp("cluster_ctarank")).result
-        in_first = emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result
-        return emit(arith.AndIOp(leader, in_first)).result
+        in_first = emit.compare(rank, emit.constant(0, i32), "eq")
+        return emit.bit_and(leader, in_first)
 
     @staticmethod
     def _slots(alloc: AllocOp, base: SSAValue) -> None:
@@ -199,7 +199,7 @@ class _KernelLowering:
         for slot in [use.operation for use in alloc.result.uses]:
             if isinstance(slot, SlotOp):
                 emit = Emitter.before(slot)
-                column = emit(arith.AddiOp(base, emit.mul(slot.index, slot.stride))).result
+                column = emit.add(base, emit.mul(slot.index, slot.stride))
                 tile = emit(tcgen05.TileOp(column, alloc.start or 0, slot.result.type)).result
                 slot.result.replace_all_uses_with(tile)
                 erase(slot)
@@ -421,7 +421,7 @@ class _KernelLowering:
         """Emits a predicate: this thread's warp, counted from the first of `threads`, is one of the bits `warps`."""
         warp = emit.div(emit.add(emit(ReadSpecialOp("tid.x")).result, -threads.first), WARP_SIZE)
         bit = emit.bit_and(emit(arith.ShRUIOp(emit.constant(warps, i32), warp)).result, 1)
-        return emit(arith.CmpiOp(bit, emit.constant(0, i32), "ne")).result
+        return emit.compare(bit, emit.constant(0, i32), "ne")
 
     @staticmethod
     def _shape(op: Operation, tensor: TileType, register: TileType) -> str:

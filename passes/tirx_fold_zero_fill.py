@@ -168,7 +168,7 @@ def _read_if_any(reader: LoadOp | CopyOp, loop: scf.ForOp) -> None:
     emit = Emitter.before(reader)
     trips = trip_count(emit, loop)
     assert isinstance(trips, SSAValue)
-    some = emit(arith.CmpiOp(trips, emit.constant(0, IndexType()), "ne")).result
+    some = emit.compare(trips, emit.constant(0, IndexType()), "ne")
     type_ = _registers_of(reader)
     then, other = Block(), Block()
     for block, made in ((then, LoadOp(reader.source, type_)), (other, ZeroOp(type_))):
@@ -246,8 +246,8 @@ def _is_later(emit: Emitter, loops: Sequence[scf.ForOp]) -> SSAValue:
     """Emits a predicate that holds in all iterations but the first of all these loops together."""
     later: SSAValue | None = None
     for loop in loops:
-        here = emit(arith.CmpiOp(loop.body.block.args[0], loop.lb, "ne")).result
-        later = here if later is None else emit(arith.OrIOp(later, here)).result
+        here = emit.compare(loop.body.block.args[0], loop.lb, "ne")
+        later = here if later is None else emit.bit_or(later, here)
     return emit.constant(0, i1) if later is None else later
 
 

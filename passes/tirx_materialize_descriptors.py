@@ -57,12 +57,12 @@ def _at(emit: Emitter, tile: SSAValue, template: int, offset_bytes: int, block: 
     key = block, tile, template
     if key not in bases:
         address = emit.bit_and(emit.div(emit(AddressOp(tile)).result, _ADDRESS_UNIT), _START_FIELD)
-        start = emit(arith.ExtUIOp(address, i64)).result
+        start = emit.extend(address, i64)
         constant = emit(arith.ConstantOp(bit_pattern(template, 64))).result
         if SmemDescriptor.decode(template).lbo_absolute:
-            bases[key] = emit(arith.AddiOp(emit.mul(start, 1 + (1 << _LBO_SHIFT)), constant)).result
+            bases[key] = emit.add(emit.mul(start, 1 + (1 << _LBO_SHIFT)), constant)
         else:
-            bases[key] = emit(arith.OrIOp(start, constant)).result
+            bases[key] = emit.bit_or(start, constant)
     # Shared memory ends below 256 KiB, so the sum never leaves the 14 bits of the field.
     return emit.add(bases[key], offset_bytes // _ADDRESS_UNIT)
 
@@ -87,8 +87,8 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
         )
     emit = Emitter.before(op)
     address = emit.bit_and(emit.div(emit(AddressOp(op.tile)).result, _ADDRESS_UNIT), _START_FIELD)
-    start = emit(arith.ExtUIOp(address, i64)).result
-    base = emit(arith.OrIOp(start, emit(arith.ConstantOp(bit_pattern(template, 64))).result)).result
+    start = emit.extend(address, i64)
+    base = emit.bit_or(start, emit(arith.ConstantOp(bit_pattern(template, 64))).result)
     if len(parts) > 1:
         owner = thread_owner(op)
         first = 0 if owner is None else owner.thread_set.first // WARPGROUP_THREADS
@@ -98,7 +98,7 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
         inner, across, along = grid
         for part, distance in ((emit.div, across), (emit.mod, along)):
             if distance:
-                number = emit(arith.ExtUIOp(part(warpgroup, inner), i64)).result
+                number = emit.extend(part(warpgroup, inner), i64)
                 base = emit.add(base, emit.mul(number, distance))
     return emit.add(base, starts[0])
 

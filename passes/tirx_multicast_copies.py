@@ -323,12 +323,12 @@ class _Pairs:
         """Puts a copy of one half to both blocks in the place of a copy."""
         emit = Emitter.before(half.copy)
         rank = emit(CtaRankOp()).result
-        above = emit.value(arith.MuliOp(rank, emit.constant(half.rows, IndexType())))
+        above = emit.mul(rank, emit.constant(half.rows, IndexType()))
         indices = list(half.view.indices)
         row = len(indices) - len(half.parts[0].dims)
-        indices[row] = emit.value(arith.AddiOp(indices[row], above))
+        indices[row] = emit.add(indices[row], above)
         source = emit(_part_of(half.view, indices, half.parts[0])).result
-        first = emit(arith.CmpiOp(rank, emit.constant(0, IndexType()), "eq")).result
+        first = emit.compare(rank, emit.constant(0, IndexType()), "eq")
         regions: list[Region] = []
         for n, part in enumerate(half.parts):
             block = Block()
@@ -373,8 +373,8 @@ class _Pairs:
         """The tile of this block takes the place of the number of the pair."""
         uses = tuple(pair.uses)
         two = emit.constant(PAIR, IndexType())
-        first = emit.value(arith.MuliOp(pair, two))
-        tile = emit.value(arith.AddiOp(first, emit(CtaRankOp()).result))
+        first = emit.mul(pair, two)
+        tile = emit.add(first, emit(CtaRankOp()).result)
         tile.name_hint = pair.name_hint
         for use in uses:
             use.operation.operands[use.index] = tile

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -233,8 +233,8 @@ class _Pipeline:
     def _index(self, emit: Emitter, iteration: SSAValue) -> SSAValue:
         """The counter of the sequential loop in an iteration."""
         step, low = constant_value(self.loop.step), constant_value(self.loop.lb)
-        index = iteration if step == 1 else emit.value(arith.MuliOp(iteration, self.loop.step))
-        index = index if low == 0 else emit.value(arith.AddiOp(index, self.loop.lb))
+        index = iteration if step == 1 else emit.mul(iteration, self.loop.step)
+        index = index if low == 0 else emit.add(index, self.loop.lb)
         if index is not iteration:
             index.name_hint = self.loop.body.block.args[0].name_hint
         return index

@@ -186,7 +186,7 @@ class _Tiling:
         ids = [self.emit(BlockIdOp(axis)).result for axis in axes]
         steps_of = [self.emit.constant(extent, IndexType()) for extent in self.extents]
         tiled = zip(ids[self.batch :], steps_of, strict=True)
-        self.starts = [*ids[: self.batch], *(self.emit(arith.MuliOp(i, by)).result for i, by in tiled)]
+        self.starts = [*ids[: self.batch], *(self.emit.mul(i, by) for i, by in tiled)]
         for step in steps:
             self.emit = Emitter(InsertPoint.at_end(block), step.op.location)
             self._step(step)

@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import AttrConstraint, IntConstraint, IRDLOperation, VerificationContext, traits_def
+from xdsl.irdl import AttrConstraint, IntConstraint, VerificationContext, traits_def
 from xdsl.traits import Pure
 
 from tirx.dialects.definition import DirectOperation
@@ -199,7 +199,7 @@ class PureInstruction(PTXInstruction, abc.ABC):
     traits = traits_def(Pure())
 
 
-class PTXTerminator(IRDLOperation, abc.ABC):
+class PTXTerminator(DirectOperation, abc.ABC):
     """A terminator of a block of `ptx.entry`; the printer knows them, since they need the order of blocks."""
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import SSAValue
 
@@ -34,7 +33,7 @@ class Clip:
         self.bounds: list[Bound] = []
         for bound in plan.bounds:
             value = constant_value(bound.index)
-            index = emit(arith.IndexCastOp(bound.index, i32)).result if value is None else emit.constant(value, i32)
+            index = emit.cast(bound.index, i32) if value is None else emit.constant(value, i32)
             self.bounds.append(Bound(bound, emit.add(index, bound.first), size(plan.argument, bound.of_memref)))
 
     @staticmethod
@@ -46,9 +45,9 @@ class Clip:
         """Whether all elements of the tile exist (i1), the same in all threads."""
         conditions: list[SSAValue] = []
         for bound in self.bounds:
-            conditions.append(emit(arith.CmpiOp(bound.start, emit.constant(0, i32), "sge")).result)
+            conditions.append(emit.compare(bound.start, emit.constant(0, i32), "sge"))
             end = emit.add(bound.start, bound.open.extent)
-            conditions.append(emit(arith.CmpiOp(end, bound.size, "sle")).result)
+            conditions.append(emit.compare(end, bound.size, "sle"))
         return all_of(emit, conditions)
 
     def contains(self, emission: IndexEmission, flat: IndexExpr, *, inner: bool = True) -> SSAValue:
@@ -56,7 +55,7 @@ class Clip:
         emit = emission.emit
         # An index below 0 is a large unsigned number.
         conditions = [
-            emit(arith.CmpiOp(self.position(emission, bound, flat), bound.size, "ult")).result
+            emit.compare(self.position(emission, bound, flat), bound.size, "ult")
             for bound in self.bounds
             if inner or bound is not self.innermost
         ]
@@ -86,5 +85,5 @@ def all_of(emit: Emitter, conditions: Sequence[SSAValue]) -> SSAValue:
         return emit.constant(1, i1)
     found = conditions[0]
     for condition in conditions[1:]:
-        found = emit(arith.AndIOp(found, condition)).result
+        found = emit.bit_and(found, condition)
     return found

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
+
+from tirx.dialects.definition import built
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -59,6 +61,8 @@ def integer(value: int, type_: IntegerType | IndexType) -> IntegerAttr:
 
 _MAY_WRAP: Mapping[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 
+_Predicate = Literal["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
+
 
 class Emitter:
     """
@@ -101,61 +105,80 @@ class Emitter:
 
     def value(self, op: Operation) -> SSAValue:
         """Inserts `op` and returns its only result."""
-        return self(op).results[0]
+        (result,) = self(op).results
+        return result
+
+    def _built(
+        self, kind: type[Operation], operands: Sequence[SSAValue], type_: Attribute, properties: Mapping[str, Attribute]
+    ) -> SSAValue:
+        (result,) = self(built(kind, operands, (type_,), properties)).results
+        return result
 
     def constant(self, value: int, type_: IntegerType | IndexType) -> SSAValue:
-        properties = {"value": integer(value, type_)}
-        return self.value(arith.ConstantOp.create(result_types=(type_,), properties=properties, location=self.location))
+        return self._built(arith.ConstantOp, (), type_, {"value": integer(value, type_)})
 
     def _binary(
-        self, op_type: type[Operation], a: SSAValue, b: SSAValue, properties: Mapping[str, Attribute] = {}
+        self,
+        kind: type[Operation],
+        a: SSAValue,
+        b: SSAValue | int,
+        properties: Mapping[str, Attribute] = {},
     ) -> SSAValue:
-        return self.value(
-            op_type.create(operands=(a, b), result_types=(a.type,), properties=properties, location=self.location)
-        )
-
-    def _with_constant(
-        self, op_type: type[Operation], a: SSAValue, b: int, properties: Mapping[str, Attribute] = {}
-    ) -> SSAValue:
-        return self._binary(op_type, a, self.constant(b, _integer_type(a.type)), properties)
+        other = self.constant(b, _integer_type(a.type)) if isinstance(b, int) else b
+        return self._built(kind, (a, other), a.type, properties)
 
     def add(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
-        if b == 0:
-            return a
-        if isinstance(b, int):
-            return self._with_constant(arith.AddiOp, a, b, _MAY_WRAP)
-        return self._binary(arith.AddiOp, a, b, _MAY_WRAP)
+        return a if b == 0 else self._binary(arith.AddiOp, a, b, _MAY_WRAP)
 
-    def mul(self, a: SSAValue, b: int) -> SSAValue:
+    def mul(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
         if b == 1:
             return a
-        if b > 0 and b & (b - 1) == 0:
-            return self._with_constant(arith.ShLIOp, a, b.bit_length() - 1, _MAY_WRAP)
-        return self._with_constant(arith.MuliOp, a, b, _MAY_WRAP)
+        if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
+            return self._binary(arith.ShLIOp, a, b.bit_length() - 1, _MAY_WRAP)
+        return self._binary(arith.MuliOp, a, b, _MAY_WRAP)
 
     def div(self, a: SSAValue, b: int) -> SSAValue:
         """Unsigned division by a positive constant."""
         if b == 1:
             return a
         if b & (b - 1) == 0:
-            return self._with_constant(arith.ShRUIOp, a, b.bit_length() - 1)
-        return self._with_constant(arith.DivUIOp, a, b)
+            return self._binary(arith.ShRUIOp, a, b.bit_length() - 1)
+        return self._binary(arith.DivUIOp, a, b)
 
     def mod(self, a: SSAValue, b: int) -> SSAValue:
         """Unsigned remainder by a positive constant."""
-        return (
-            self._with_constant(arith.AndIOp, a, b - 1)
-            if b & (b - 1) == 0
-            else self._with_constant(arith.RemUIOp, a, b)
-        )
+        return self._binary(arith.AndIOp, a, b - 1) if b & (b - 1) == 0 else self._binary(arith.RemUIOp, a, b)
 
-    def bit_and(self, a: SSAValue, mask: int) -> SSAValue:
-        return self._with_constant(arith.AndIOp, a, mask)
+    def bit_and(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
+        return self._binary(arith.AndIOp, a, b)
+
+    def bit_or(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._binary(arith.OrIOp, a, b)
 
     def xor(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
-        if b == 0:
-            return a
-        return self._with_constant(arith.XOrIOp, a, b) if isinstance(b, int) else self._binary(arith.XOrIOp, a, b)
+        return a if b == 0 else self._binary(arith.XOrIOp, a, b)
+
+    def compare(
+        self, a: SSAValue, b: SSAValue, predicate: Literal["eq", "ne", "slt", "sgt", "sge", "sle", "ult"]
+    ) -> SSAValue:
+        """An i1: the comparison of two integers that `arith.cmpi` calls so."""
+        return self._built(arith.CmpiOp, (a, b), i1, {"predicate": _predicate(predicate)})
+
+    def select(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue) -> SSAValue:
+        return self._built(arith.SelectOp, (condition, on_true, on_false), on_true.type, {})
+
+    def cast(self, value: SSAValue, type_: IntegerType | IndexType) -> SSAValue:
+        """Between `index` and integers."""
+        return self._built(arith.IndexCastOp, (value,), type_, {})
+
+    def extend(self, value: SSAValue, type_: IntegerType) -> SSAValue:
+        """A larger integer, by zeros."""
+        return self._built(arith.ExtUIOp, (value,), type_, {})
+
+
+@lru_cache
+def _predicate(name: str) -> IntegerAttr:
+    return IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(name), i64)
 
 
 def _integer_type(type_: Attribute) -> IntegerType | IndexType:

@@ -350,7 +350,7 @@ class MapEmission:
             found: list[SSAValue | None] = [None] * len(self.used)
             for access in plan.accesses:
                 at = self.emit.add(self.emission(access.base), access.const)
-                found[access.register] = self.emit(arith.IndexCastOp(at, IndexType())).result
+                found[access.register] = self.emit.cast(at, IndexType())
             self.indices[dim] = found
         return self.indices[dim]
 
@@ -398,7 +398,7 @@ class MapEmission:
             self.emit.bit_and(self.emit.div(registers[s // count], 1 << bits * (s % count)), (1 << bits) - 1)
             for s in (low, high)
         )
-        both = self.emit(arith.OrIOp(first, self.emit.mul(second, 1 << bits))).result
+        both = self.emit.bit_or(first, self.emit.mul(second, 1 << bits))
         return self.emit(arith.TruncIOp(both, i16)).result
 
     def _byte(self, register: SSAValue, byte: int, type_: Attribute) -> SSAValue:
@@ -442,17 +442,15 @@ class MapEmission:
             if two.packed is None:
                 raise PackedElementsError(self.op, f"expected {element} to come from arith.truncf or an operand")
             return two.packed
-        low, high = (
-            self.emit(arith.ExtUIOp(value, i16)).result for value in (self._low(two, element), self._high(two, element))
-        )
+        low, high = (self.emit.extend(value, i16) for value in (self._low(two, element), self._high(two, element)))
         shifted = self.emit.mul(high, 1 << 8)
-        return self.emit(arith.OrIOp(low, shifted)).result
+        return self.emit.bit_or(low, shifted)
 
 
 def packed_bytes(emit: Emitter, pairs: Sequence[SSAValue]) -> SSAValue:
     """The register (i32) of the low bytes of four values (i16)."""
     a, b, c, d = pairs
-    halves = [emit(arith.OrIOp(low, emit.mul(high, 1 << 8))).result for low, high in ((a, b), (c, d))]
+    halves = [emit.bit_or(low, emit.mul(high, 1 << 8)) for low, high in ((a, b), (c, d))]
     return emit(PackOp(*halves)).result
 
 

@@ -92,19 +92,19 @@ class _Addresses:
         type_ = i32 if expr.known.greatest < 2**31 else i64
         value, rest = self.memory.base, expr
         for number, stride in self.memory.strides:
-            distance = self.emit(arith.MuliOp(self._wide(rest // number, type_), stride)).result
+            distance = self.emit.mul(self._wide(rest // number, type_), stride)
             value, rest = self.emit.add(value, distance), rest % number
         self._addresses[expr] = self.emit.add(value, self._wide(rest * (self.bits // 8), type_))
         return self._addresses[expr]
 
     def _wide(self, expr: IndexExpr, type_: IntegerType) -> SSAValue:
         value = self._emitted(expr, type_)
-        return value if type_ == i64 else self.emit(arith.ExtUIOp(value, i64)).result
+        return value if type_ == i64 else self.emit.extend(value, i64)
 
     def _emitted(self, expr: IndexExpr, type_: IntegerType) -> SSAValue:
         """The value of an expression of the thread."""
         if type_ not in self._emission:
-            tid = self.tid if type_ == i32 else self.emit(arith.ExtUIOp(self.tid, i64)).result
+            tid = self.tid if type_ == i32 else self.emit.extend(self.tid, i64)
             self._emission[type_] = IndexEmission(self.emit, {THREAD_VARIABLE: tid}, type_)
         return self._emission[type_](expr)
 
@@ -118,7 +118,7 @@ class _Addresses:
             type_ = i32 if not wide or (offset.known.least >= 0 and offset.known.greatest < 2**31) else i64
             value = self._emitted(offset, type_)
             if wide and type_ == i32:
-                value = self.emit(arith.ExtUIOp(value, i64)).result
+                value = self.emit.extend(value, i64)
             self._addresses[expr] = self.emit.add(self.memory.base, value)
         return self._addresses[expr]
 
@@ -132,11 +132,11 @@ def _on_owners(
         emit(arith.ShRUIOp(emit(arith.ConstantOp(bit_pattern(mask, 32))).result, index)).result
         for mask, index in ((owners.warps, warp), (owners.lanes, lane))
     )
-    bit = emit.bit_and(emit(arith.AndIOp(warps, lanes)).result, 1)
-    condition = emit(arith.CmpiOp(bit, emit.constant(0, i32), "ne")).result
+    bit = emit.bit_and(emit.bit_and(warps, lanes), 1)
+    condition = emit.compare(bit, emit.constant(0, i32), "ne")
     if owners.below is not None:
-        below = emit(arith.CmpiOp(tid, emit.constant(owners.below, i32), "ult")).result
-        condition = emit(arith.AndIOp(condition, below)).result
+        below = emit.compare(tid, emit.constant(owners.below, i32), "ult")
+        condition = emit.bit_and(condition, below)
     branch = emit(scf.IfOp(condition, types, Region(held), Region([] if other is None else other)))
     # Instructions of whole warps may follow.
     emit(BarWarpSyncOp())
@@ -331,9 +331,9 @@ class TileAccess:
             return self.emit(PackOp(low, high)).result
         whole: SSAValue | None = None
         for start, part in parts:
-            wide = self.emit(arith.ExtUIOp(part, i32)).result if part.type == i16 else part
+            wide = self.emit.extend(part, i32) if part.type == i16 else part
             placed = self.emit.mul(wide, 1 << start)
-            whole = placed if whole is None else self.emit(arith.OrIOp(whole, placed)).result
+            whole = placed if whole is None else self.emit.bit_or(whole, placed)
         return zero_register(self.emit, i32) if whole is None else whole
 
     def _store(self, registers: Sequence[SSAValue]) -> None:
@@ -425,7 +425,7 @@ def is_whole(emit: Emitter, clip: Clip | None, tile: MemoryTile) -> SSAValue | N
     conditions = [] if clip is None else [clip.contains_tile(emit)]
     for _, stride in () if tile.are_multiples else tile.strides:
         rest = emit.bit_and(stride, STRIDE_BYTES - 1)
-        conditions.append(emit(arith.CmpiOp(rest, emit.constant(0, i64), "eq")).result)
+        conditions.append(emit.compare(rest, emit.constant(0, i64), "eq"))
     return all_of(emit, conditions)
 
 
@@ -518,7 +518,7 @@ def _bytes_within(clip: Clip, bounds: IndexEmission, plan: CpAsyncPlan, read: Ac
         left = emit(arith.SubiOp(bound.size, at)).result
         # As many elements as are left; a copy that begins below 0 ends there too.
         some = emit(arith.MinSIOp(emit(arith.MaxSIOp(left, zero)).result, emit.constant(read.count, i32))).result
-        begins = emit(arith.CmpiOp(at, zero, "sge")).result
-        some = emit(arith.SelectOp(begins, some, zero)).result
+        begins = emit.compare(at, zero, "sge")
+        some = emit.select(begins, some, zero)
         count = emit.div(emit.mul(some, plan.source.element_bits), 8)
-    return emit(arith.SelectOp(clip.contains(bounds, flat, inner=False), count, zero)).result
+    return emit.select(clip.contains(bounds, flat, inner=False), count, zero)

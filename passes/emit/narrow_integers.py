@@ -108,7 +108,7 @@ def _extended(emit: Emitter, value: SSAValue, type_: Attribute, *, unsigned: boo
     """The byte in the low bits of an i16, as an integer of `type_`."""
     if unsigned:
         clean = emit.bit_and(value, 0xFF)
-        return clean if type_ == i16 else emit(arith.ExtUIOp(clean, _integer(type_))).result
+        return clean if type_ == i16 else emit.extend(clean, _integer(type_))
     eight = emit.constant(8, i16)
     high = emit(arith.ShLIOp(value, eight)).result
     clean = emit(arith.ShRSIOp(high, eight)).result

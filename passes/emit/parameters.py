@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
@@ -81,7 +81,7 @@ class Parameters:
             )
         address, size = self.pointers[op.memref], 8 if found in (i64, f64) else 4
         for index, stride in zip(op.indices, strides, strict=True):
-            offset = emit(arith.IndexCastOp(index, i64)).result
+            offset = emit.cast(index, i64)
             address = emit.add(address, emit.mul(offset, (stride or 0) * size))
         return emit.value(LdOp(Space.GLOBAL, address, [found]))
 
@@ -101,13 +101,13 @@ class Parameters:
                 )
             return self._start.constant(known, i32)
         hint = f"{memref.name_hint or f'arg{argument}'}_size{dimension}"
-        return self._start(arith.IndexCastOp(self.launch_value(Call("size", (argument, dimension)), hint), i32)).result
+        return self._start.cast(self.launch_value(Call("size", (argument, dimension)), hint), i32)
 
     def stride(self, memref: SSAValue, dimension: int) -> SSAValue:
         """The run-time stride (i64, bytes) of a memref argument along a dimension."""
         formula = self._stride_bytes(memref, dimension)
         hint = f"{memref.name_hint or 'argument'}_stride{dimension}"
-        return self._start(arith.IndexCastOp(self.launch_value(formula, hint), i64)).result
+        return self._start.cast(self.launch_value(formula, hint), i64)
 
     def require_vectors(self, memref: SSAValue, dimension: int, divisor: int, purpose: str) -> None:
         """Lets launches check that a run-time stride is a multiple of `divisor` bytes, as `purpose` needs it."""

@@ -64,7 +64,7 @@ def _register(
             continue
         part = emit.bit_and(emit.div(registers[slot // packed], 1 << slot % packed * bits), (1 << bits) - 1)
         part = emit.mul(part, 1 << i * bits)
-        whole = part if whole is None else emit(arith.OrIOp(whole, part)).result
+        whole = part if whole is None else emit.bit_or(whole, part)
     assert whole is not None
     return whole
 
@@ -158,8 +158,8 @@ class _Shuffling:
                 continue
             chosen = self.emit(arith.ConstantOp(bit_pattern(mask, 32))).result
             bit = self.emit.bit_and(self.emit(arith.ShRUIOp(chosen, self.lane)).result, 1)
-            condition = self.emit(arith.CmpiOp(bit, self.emit.constant(0, i32), "ne")).result
-            result = self.emit(arith.SelectOp(condition, found, result)).result
+            condition = self.emit.compare(bit, self.emit.constant(0, i32), "ne")
+            result = self.emit.select(condition, found, result)
         assert result is not None
         return result
 
@@ -181,7 +181,7 @@ class _Shuffling:
                 table = self.emit(arith.ConstantOp(bit_pattern(mask, 32))).result
                 one = self.emit.bit_and(self.emit(arith.ShRUIOp(table, self.lane)).result, 1)
                 one = self.emit.mul(one, 1 << bit)
-                result = one if result is None else self.emit(arith.OrIOp(result, one)).result
+                result = one if result is None else self.emit.bit_or(result, one)
             self.lanes[lanes] = zero_register(self.emit, i32) if result is None else result
         return self.lanes[lanes]
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, StringAttr, UnitAttr, i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import BoolAttr, IndexType, StringAttr, UnitAttr, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.definition import built
 from tirx.dialects.ptx.mbarrier import (
     MBARRIER_BYTES,
     MbarrierArriveExpectTxOp,
@@ -47,6 +48,10 @@ def branch(emit: Emitter, condition: SSAValue) -> Emitter:
     return Emitter(InsertPoint.before(last), emit.location)
 
 
+_DEFAULTS = {"nontemporal": BoolAttr.from_bool(False)}
+"""The properties of loads and stores of memrefs."""
+
+
 @dataclass(frozen=True)
 class Variable:
     """A scalar of every thread of a role, i32, that loops carry; `tirx-mem2reg` turns it into values."""
@@ -56,15 +61,15 @@ class Variable:
     @staticmethod
     def declare(emit: Emitter, start: int | SSAValue) -> Variable:
         """A variable that starts as `start`."""
-        cell = emit(memref.AllocaOp.get(i32, shape=[])).results[0]
-        emit(memref.StoreOp.get(emit.constant(start, i32) if isinstance(start, int) else start, cell, []))
-        return Variable(cell)
+        variable = Variable(emit(memref.AllocaOp.get(i32, shape=[])).results[0])
+        variable.set(emit, emit.constant(start, i32) if isinstance(start, int) else start)
+        return variable
 
     def get(self, emit: Emitter) -> SSAValue:
-        return emit(memref.LoadOp.get(self.cell, [])).results[0]
+        return emit.value(built(memref.LoadOp, (self.cell,), (i32,), _DEFAULTS))
 
     def set(self, emit: Emitter, value: SSAValue) -> None:
-        emit(memref.StoreOp.get(value, self.cell, []))
+        emit(built(memref.StoreOp, (value, self.cell), properties=_DEFAULTS))
 
 
 @dataclass(frozen=True)
@@ -84,15 +89,15 @@ class Counter:
         """Goes on to the next use; where `condition` holds, for a counter without parity."""
         slot = self.slot.get(emit)
         following = emit.add(slot, 1)
-        wraps = emit(arith.CmpiOp(following, emit.constant(self.slots, i32), "eq")).result
+        wraps = emit.compare(following, emit.constant(self.slots, i32), "eq")
         zero = emit.constant(0, i32)
-        following = zero if self.slots == 1 else emit(arith.SelectOp(wraps, zero, following)).result
+        following = zero if self.slots == 1 else emit.select(wraps, zero, following)
         if self.parity is not None:
             parity = self.parity.get(emit)
-            flip = emit.constant(1, i32) if self.slots == 1 else emit(arith.ExtUIOp(wraps, i32)).result
+            flip = emit.constant(1, i32) if self.slots == 1 else emit.extend(wraps, i32)
             self.parity.set(emit, emit.xor(parity, flip))
         if condition is not None:
-            following = emit(arith.SelectOp(condition, following, slot)).result
+            following = emit.select(condition, following, slot)
         self.slot.set(emit, following)
 
 
@@ -225,8 +230,8 @@ class Turns:
     def declare(emit: Emitter, thread: SSAValue, threads: int, parties: int, slots: int) -> Turns:
         """Turns of parties of so many threads each; `thread` counts in the role."""
         party = emit.div(thread, threads)
-        is_first = emit(arith.CmpiOp(party, emit.constant(0, i32), "eq")).result
-        parity = emit(arith.ExtUIOp(is_first, i32)).result
+        is_first = emit.compare(party, emit.constant(0, i32), "eq")
+        parity = emit.extend(is_first, i32)
         return Turns(party, parties, Counter(slots, Variable.declare(emit, 0), Variable.declare(emit, parity)))
 
     def behind(self, emit: Emitter, first: SSAValue, slot: SSAValue, back: int) -> SSAValue:

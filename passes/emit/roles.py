@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntAttr, UnitAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -76,7 +76,7 @@ def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tupl
 def _runs(emit: Emitter, thread: SSAValue, first: int, count: int) -> SSAValue:
     """Emits a predicate that holds in threads that are one of `count` from `first` on."""
     distance = emit.add(thread, -first)
-    return emit(arith.CmpiOp(distance, emit.constant(count, i32), "ult")).result
+    return emit.compare(distance, emit.constant(count, i32), "ult")
 
 
 def entry_registers(op: RolesOp) -> IntAttr:

@@ -97,7 +97,7 @@ class Schedule(RoleCode):
         places = self.plan.places[self.owner]
         thread = emit(ReadSpecialOp("tid.x")).result
         lane = emit.mod(thread, WARP_SIZE)
-        self.first_lane = emit(arith.CmpiOp(lane, emit.constant(0, i32), "eq")).result
+        self.first_lane = emit.compare(lane, emit.constant(0, i32), "eq")
         if not self.is_single and (
             Members.ELECTED in places.values()
             or any(is_issued_by_one_thread(op) or _is_of_one_thread(op) for op in self.owner.walk())
@@ -297,7 +297,7 @@ class Schedule(RoleCode):
         """
         if station.to is To.FIRST:
             rank = emit(ReadSpecialOp("cluster_ctarank")).result
-            emit = branch(emit, emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result)
+            emit = branch(emit, emit.compare(rank, emit.constant(0, i32), "eq"))
         expect_bytes(emit, mbarrier, count, self._ranks(station) if station.to is To.ALL else ())
 
     def _take_turn(self, ring: RingOp, emit: Emitter) -> None:
@@ -391,7 +391,7 @@ class Schedule(RoleCode):
             emit(FenceProxyAsyncOp("shared::cta"))
         if side.passing is Passing.THREADS:
             emit(BarWarpSyncOp())
-        both = self.first_lane if condition is None else emit(arith.AndIOp(condition, self.first_lane)).result
+        both = self.first_lane if condition is None else emit.bit_and(condition, self.first_lane)
         arrive(branch(emit, both), mbarrier, self._ranks(station))
         self.together.clear()
 
@@ -425,8 +425,8 @@ class Schedule(RoleCode):
         mbarrier = self.storage.mbarrier(emit, station, passed.slot.get(emit))
         if op.awaited_queue is Queue.CP_ASYNC:
             emit(BarWarpSyncOp())
-        goes = None if is_certain else emit(arith.CmpiOp(count, emit.constant(passes.keep, i32), "sgt")).result
-        one = emit.constant(1, i32) if goes is None else emit(arith.ExtUIOp(goes, i32)).result
+        goes = None if is_certain else emit.compare(count, emit.constant(passes.keep, i32), "sgt")
+        one = emit.constant(1, i32) if goes is None else emit.extend(goes, i32)
         opened.set(emit, emit(arith.SubiOp(count, one)).result)
         passed.advance(emit, goes)
         self._arrive(emit, station, side, mbarrier, goes)

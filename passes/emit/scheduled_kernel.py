@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -35,7 +34,7 @@ def lower_kernel(kernel: KernelOp) -> None:
     storage = RingStorage(plan, Target.parse(kernel.target.data))
     storage.declare(emit)
     thread = emit(ReadSpecialOp("tid.x")).result
-    storage.initialise(emit, emit(arith.CmpiOp(thread, emit.constant(0, i32), "eq")).result)
+    storage.initialise(emit, emit.compare(thread, emit.constant(0, i32), "eq"))
     code = None if any(isinstance(op, RolesOp) for op in old.ops) else Schedule(plan, storage, kernel, values, emit)
     for op in old.ops:
         match op:
@@ -67,7 +66,7 @@ def _roles(op: RolesOp, plan: RingsPlan, storage: RingStorage, values: dict[SSAV
             inside = branch(around, around(LeaderOp()).result)
         if runs_in_first_block_only(role):
             rank = inside(ReadSpecialOp("cluster_ctarank")).result
-            inside = branch(inside, inside(arith.CmpiOp(rank, inside.constant(0, i32), "eq")).result)
+            inside = branch(inside, inside.compare(rank, inside.constant(0, i32), "eq"))
         code = Schedule(plan, storage, role, dict(values), inside)
         code.block(role.body.block, inside)
         code.finish(inside)

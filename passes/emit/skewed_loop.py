@@ -346,11 +346,11 @@ class _Round:
     def _guard(self, part: AtOp, emit: Emitter) -> SSAValue:
         """Emits a predicate that holds if round i runs a part at(s): s <= i < n + s."""
         end = emit.add(self.trips, part.offset)
-        below = emit(arith.CmpiOp(self.index, end, "slt")).result
+        below = emit.compare(self.index, end, "slt")
         if not part.offset:
             return below
-        begun = emit(arith.CmpiOp(self.index, emit.constant(part.offset, IndexType()), "sge")).result
-        return emit(arith.AndIOp(begun, below)).result
+        begun = emit.compare(self.index, emit.constant(part.offset, IndexType()), "sge")
+        return emit.bit_and(begun, below)
 
     def _used_at_once(self, part: AtOp) -> list[Key]:
         """What other parts of the same round use of a part."""

@@ -30,7 +30,7 @@ def _register(emit: Emitter, op: SplatOp, packed: int) -> SSAValue:
     if is_narrow_float(value.type):
         return _narrow(emit, op)
     if packed == 4 and value.type == IntegerType(8):
-        wide = emit(arith.ExtUIOp(value, i32)).result
+        wide = emit.extend(value, i32)
         return emit.mul(wide, 0x01010101)
     if register_class(value.type) is None or packed > 2:
         raise PackedElementsError(

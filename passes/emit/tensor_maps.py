@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import gcd, prod
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -41,7 +41,7 @@ SHARED_CTA_SINCE = (8, 6)
 def _word(emit: Emitter, index: SSAValue) -> SSAValue:
     """An index as an i32."""
     value = constant_value(index)
-    return emit(arith.IndexCastOp(index, i32)).result if value is None else emit.constant(value, i32)
+    return emit.cast(index, i32) if value is None else emit.constant(value, i32)
 
 
 class TensorMapParameters:
@@ -68,7 +68,7 @@ class TensorMapParameters:
         for address in self._addresses.values():
             inside(PrefetchTensormapOp(address))
         inside(scf.YieldOp())
-        first = self._start(arith.CmpiOp(thread, self._start.constant(0, i32), "eq")).result
+        first = self._start.compare(thread, self._start.constant(0, i32), "eq")
         self._start(scf.IfOp(first, [], Region(block), Region()))
 
     def load(self, emit: Emitter, op: TmaLoadOp, base: SSAValue) -> None:
@@ -114,8 +114,8 @@ class TensorMapParameters:
             # The sign of their union is that of the least.
             signs, *others = starts
             for start in others:
-                signs = emit.value(arith.OrIOp(signs, start))
-            emit(TrapOp(emit(arith.CmpiOp(signs, emit.constant(0, i32), "slt")).result))
+                signs = emit.bit_or(signs, start)
+            emit(TrapOp(emit.compare(signs, emit.constant(0, i32), "slt")))
 
     @staticmethod
     def _check_reduction(op: TmaStoreOp, copy: TmaCopy) -> None:

@@ -33,7 +33,7 @@ def persistent_tiles(
     if op.order.data is TileOrder.ITEMS and table is not None:
         total = emit(memref.DimOp(table, emit.constant(0, IndexType()))).result
     else:
-        total = emit(arith.MuliOp(extents[0], extents[1])).result
+        total = emit.mul(extents[0], extents[1])
     block = Block(arg_types=[IndexType()])
     inside = Emitter(InsertPoint.at_end(block), op.location)
     coordinates = _coordinates(op, inside, block.args[0], extents, table)
@@ -50,7 +50,7 @@ def _coordinates(
         columns = (emit.constant(column, IndexType()) for column in range(4))
         return [emit(memref.LoadOp.get(table, [number, column])).res for column in columns]
     # There are fewer tiles than 2^31, and 64-bit divisions are subroutines.
-    place, *sizes = (emit(arith.IndexCastOp(value, i32)).result for value in (number, *extents))
+    place, *sizes = (emit.cast(value, i32) for value in (number, *extents))
     if op.order.data is TileOrder.TABLE and table is not None:
         return _row(emit, emit(memref.LoadOp.get(table, [number])).res, sizes, 1)
     return _ORDERS[op.order.data](emit, place, sizes, 1 if op.group is None else op.group.value.data)
@@ -83,7 +83,7 @@ def launched_tiles(op: TilesOp, emit: Emitter, answer: Callable[[Emitter], Query
 def _launched(op: TilesOp, emit: Emitter, x: SSAValue, y: SSAValue, z: SSAValue) -> tuple[SSAValue, SSAValue]:
     """The row and column of the tile that stands at a place of the grid; the blocks of a cluster have one together."""
     rows = emit(ReadSpecialOp("nctaid.y")).result
-    row = emit.add(y, emit(arith.MuliOp(z, rows)).result)
+    row = emit.add(y, emit.mul(z, rows))
     cluster = _kernel_of(op).cluster
     return row, x if cluster is None else emit.div(x, cluster.value.data)
 
@@ -96,7 +96,7 @@ def _kernel_of(op: Operation) -> KernelOp:
 
 
 def _index(emit: Emitter, register: str) -> SSAValue:
-    return emit(arith.IndexCastOp(emit(ReadSpecialOp(register)).result, IndexType())).result
+    return emit.cast(emit(ReadSpecialOp(register)).result, IndexType())
 
 
 def _block_and_blocks(op: TilesOp, emit: Emitter) -> tuple[SSAValue, SSAValue]:
@@ -107,9 +107,9 @@ def _block_and_blocks(op: TilesOp, emit: Emitter) -> tuple[SSAValue, SSAValue]:
     if around.cluster is not None:
         size = around.cluster.value.data
         x, nx = emit.div(x, size), emit.div(nx, size)
-    rows = emit(arith.AddiOp(y, emit(arith.MuliOp(z, ny)).result)).result
-    number = emit(arith.AddiOp(x, emit(arith.MuliOp(rows, nx)).result)).result
-    return number, emit(arith.MuliOp(emit(arith.MuliOp(nx, ny)).result, nz)).result
+    rows = emit.add(y, emit.mul(z, ny))
+    number = emit.add(x, emit.mul(rows, nx))
+    return number, emit.mul(emit.mul(nx, ny), nz)
 
 
 def _row(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int) -> Sequence[SSAValue]:
@@ -122,12 +122,12 @@ def _group(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: 
     """Groups of `group` rows, each column by column: neighbours in time share rows of A and columns of B in L2."""
     rows, columns = extents
     size = emit.constant(group, i32)
-    in_group = emit(arith.MuliOp(columns, size)).result
+    in_group = emit.mul(columns, size)
     index = emit(arith.DivUIOp(number, in_group)).result
     first = emit.mul(index, group)
     here = emit(arith.MinSIOp(emit(arith.SubiOp(rows, first)).result, size)).result
     place = emit(arith.RemUIOp(number, in_group)).result
-    i = emit(arith.AddiOp(first, emit(arith.RemUIOp(place, here)).result)).result
+    i = emit.add(first, emit(arith.RemUIOp(place, here)).result)
     return i, emit(arith.DivUIOp(place, here)).result
 
 
@@ -147,19 +147,17 @@ def _hilbert(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group
         left = emit(arith.SubiOp(whole, emit.mul(before, _SQUARE))).result
         return emit(arith.MinSIOp(left, size)).result
 
-    band, place = split(number, emit(arith.MuliOp(columns, size)).result)
+    band, place = split(number, emit.mul(columns, size))
     height = rest(rows, band)
     square, place = split(place, emit.mul(height, _SQUARE))
     width = rest(columns, square)
     plain_j, plain_i = split(place, height)
     curve_i, curve_j = _hilbert_curve(emit, place)
-    cells = emit(arith.MuliOp(height, width)).result
-    is_whole = emit(arith.CmpiOp(cells, emit.constant(_SQUARE**2, i32), "eq")).result
-    i, j = (
-        emit(arith.SelectOp(is_whole, curve, plain)).result for curve, plain in ((curve_i, plain_i), (curve_j, plain_j))
-    )
+    cells = emit.mul(height, width)
+    is_whole = emit.compare(cells, emit.constant(_SQUARE**2, i32), "eq")
+    i, j = (emit.select(is_whole, curve, plain) for curve, plain in ((curve_i, plain_i), (curve_j, plain_j)))
     first_i, first_j = emit.mul(band, _SQUARE), emit.mul(square, _SQUARE)
-    return emit(arith.AddiOp(first_i, i)).result, emit(arith.AddiOp(first_j, j)).result
+    return emit.add(first_i, i), emit.add(first_j, j)
 
 
 def _hilbert_curve(emit: Emitter, place: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -171,15 +169,13 @@ def _hilbert_curve(emit: Emitter, place: SSAValue) -> tuple[SSAValue, SSAValue]:
         right = emit.bit_and(emit.div(place, 2), 1)
         up = emit.bit_and(emit.xor(place, right), 1)
         # The quarters at both ends are turned, the second one of them is mirrored as well.
-        turned = emit(arith.CmpiOp(up, zero, "eq")).result
-        mirrored = emit(arith.AndIOp(turned, emit(arith.CmpiOp(right, one, "eq")).result)).result
+        turned = emit.compare(up, zero, "eq")
+        mirrored = emit.bit_and(turned, emit.compare(right, one, "eq"))
         last = emit.constant(side - 1, i32)
-        x, y = (
-            emit(arith.SelectOp(mirrored, emit(arith.SubiOp(last, value)).result, value)).result for value in (x, y)
-        )
-        x, y = emit(arith.SelectOp(turned, y, x)).result, emit(arith.SelectOp(turned, x, y)).result
-        x = emit(arith.AddiOp(x, emit.mul(right, side))).result
-        y = emit(arith.AddiOp(y, emit.mul(up, side))).result
+        x, y = (emit.select(mirrored, emit(arith.SubiOp(last, value)).result, value) for value in (x, y))
+        x, y = emit.select(turned, y, x), emit.select(turned, x, y)
+        x = emit.add(x, emit.mul(right, side))
+        y = emit.add(y, emit.mul(up, side))
         place = emit.div(place, 4)
         side *= 2
     return x, y

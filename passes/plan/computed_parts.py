@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
@@ -42,7 +41,7 @@ class ComputedOffset:
 
     def value(self, emit: Emitter) -> SSAValue:
         """Emits the offset (i32)."""
-        word = emit.value(arith.IndexCastOp(self.index, i32))
+        word = emit.cast(self.index, i32)
         moving = [it for it in self.iters if it.extent > 1]
         if len(moving) == 1 and moving[0].stride % self.multiple == 0:
             return emit.mul(word, moving[0].stride // self.multiple)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
+from tirx.dialects.nesting import operations
 from tirx.dialects.traits import UsableBeforeDefinition
 from tirx.passes.analysis.dominators import Dominators, predecessors, reverse_postorder, successors
 
@@ -24,7 +25,7 @@ class Dominance:
     def _is_before(self, a: Operation, b: Operation, block: Block) -> bool:
         positions = self._positions.get(block)
         if positions is None:
-            positions = self._positions[block] = {id(op): i for i, op in enumerate(block.ops)}
+            positions = self._positions[block] = {id(op): i for i, op in enumerate(operations(block))}
         return positions[id(a)] < positions[id(b)]
 
     def _dominates(self, a: Block, b: Block, region: Region) -> bool:
@@ -39,10 +40,13 @@ class Dominance:
     def is_defined_at(self, value: SSAValue, user: Operation) -> bool:
         """Returns True if `value` is defined on every path that leads to `user`."""
         here = user.parent
-        if here is not None and type(value) is OpResult and value.op.parent is here:
-            if self._is_before(value.op, user, here):
-                return True
-            return value.op.has_trait(UsableBeforeDefinition)
+        if type(value) is OpResult:
+            if (block := value.op.parent) is here and block is not None:
+                if self._is_before(value.op, user, block):
+                    return True
+                return value.op.has_trait(UsableBeforeDefinition)
+        elif type(value) is BlockArgument and value.block is here:
+            return True
         owner = value.owner
         block = owner if isinstance(owner, Block) else owner.parent
         region = None if block is None else block.parent

@@ -75,7 +75,7 @@ def _definition(value: SSAValue) -> FileLineColLoc | None:
 
 
 def _verify_operands(op: Operation, dominance: Dominance) -> None:
-    for index, operand in enumerate(op.operands):
+    for index, operand in enumerate(op._operands):  # pyright: ignore[reportPrivateUsage]
         if type(operand) is ForwardDeclaredValue or type(operand) is ErasedSSAValue:
             raise DominanceError(op, f"use of operand #{index}, which no definition reaches")
         if dominance.is_defined_at(operand, op):
