@@ -186,9 +186,9 @@ def write_integers(emit: Emitter, address: SSAValue, values: Sequence[SSAValue])
     """Stores integers to a slot of a ring, each in a register of its own."""
     for index, value in enumerate(values):
         if isinstance(value.type, IndexType):
-            value = emit(arith.IndexCastOp(value, i64)).result
+            value = emit.cast(value, i64)
         elif value.type in _NARROW:
-            value = emit(arith.ExtUIOp(value, i32)).result
+            value = emit.extend(value, i32)
         emit(StOp(Space.SHARED, address, [value], INTEGER_BYTES * index))
 
 
@@ -199,7 +199,7 @@ def read_integers(emit: Emitter, address: SSAValue, types: Iterable[Attribute]) 
         stored = i64 if type_ in (IndexType(), i64) else i32
         (value,) = emit(LdOp(Space.SHARED, address, [stored], INTEGER_BYTES * index)).res
         if isinstance(type_, IndexType):
-            value = emit(arith.IndexCastOp(value, type_)).result
+            value = emit.cast(value, type_)
         for narrow in _NARROW:
             if type_ == narrow:
                 value = emit(arith.TruncIOp(value, narrow)).result
