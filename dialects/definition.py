@@ -170,12 +170,12 @@ class _Definition(OpDef):
     def verify(self, op: Operation) -> None:
         """As that of OpDef, which also finds the words for what is wrong."""
         try:
-            if not self._is_simple or op.regions or not self._check(op):
-                super().verify(op)
-                return
+            is_right = self._is_simple and not op.regions and self._check(op)
         except VerifyException:
+            is_right = False
+        if not is_right:
             super().verify(op)
-            raise
+            return
         for trait in self._checked_traits:
             trait.verify(op)
 

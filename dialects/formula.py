@@ -83,7 +83,7 @@ class LaunchSizes:
                     raise ValueError(f"expected a positive divisor in {formula}, found {right}")
                 return _OPERATORS[function](left, right)
             case Call():
-                raise ValueError(f"expected a function of its operands, found {formula}")
+                raise AssertionError(formula)
 
 
 def lookups(formula: Formula) -> list[tuple[str, int, int]]:

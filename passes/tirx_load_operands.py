@@ -14,15 +14,14 @@ from tirx.passes.plan.copies import is_scale_copy
 from tirx.passes.plan.families import MMA_SYNC, family_of
 from tirx.passes.plan.product import Product, kernel_around
 from tirx.passes.plan.wgmma_product import why_not_wgmma
-from tirx.rules import FamilyClauseError, KernelEndError
+from tirx.rules import FamilyClauseError
 
 
 def _stage(copy: CopyOp) -> None:
     """Takes a copy from global memory through a shared tile."""
     start = kernel_around(copy)
     first = None if start is None else start.body.block.first_op
-    if first is None:
-        raise KernelEndError(copy, "expected a copy inside a kernel, found it in none")
+    assert first is not None
     staged = Emitter.before(first)(AllocOp(copy.source_type.in_memory(MemorySpace.SHARED))).result
     staged.owner.location = copy.location
     staged.name_hint = copy.source.name_hint

@@ -190,10 +190,6 @@ class KernelArgumentError(LocatedError):
     rule = "kernel-arguments"
 
 
-class KernelEndError(LocatedError):
-    rule = "kernel"
-
-
 class LaunchParameterError(LocatedError):
     rule = "launch-parameter"
 

@@ -78,8 +78,7 @@ def last_column(type_: TileType) -> int:
 
 
 def _tile_layout(type_: TileType) -> TileLayout:
-    if not isinstance(type_.layout, TileLayout):
-        raise OperandFormError(f"expected a tensor tile with a tile layout, found {type_}")
+    assert isinstance(type_.layout, TileLayout), type_
     return type_.layout
 
 

@@ -20,7 +20,6 @@ from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definiti
 from tirx.dialects.tcgen05.attributes import InstructionDescriptorAttr, ZeroColumnMaskAttr
 from tirx.dialects.tcgen05.common import expect_tile
 from tirx.dialects.tirx import MemorySpace, TileType
-from tirx.hw.errors import OperandLayoutError
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.rules import DescriptorSliceError, InvalidOperation
 from tirx.tcgen05 import InstructionDescriptor, LegalityError, OperandSlice, ZeroColumnMask
@@ -80,8 +79,7 @@ class SmemDescriptorOp(DirectOperation):
     def slices(self) -> tuple[OperandSlice, ...]:
         """All slices of the tile. Raises LegalityError or LayoutError for a layout that no descriptor reaches."""
         type_ = TileType.of(self.tile)
-        if type_.layout is None:
-            raise OperandLayoutError("expected a layout on the tile; tirx-pick-layouts chooses one")
+        assert type_.layout is not None, type_
         return _slices(
             type_.layout,
             (type_.dims[-2], type_.dims[-1]),

@@ -45,8 +45,7 @@ def _plan(name: str, memory: TileType, registers: TileType, pack: bool, most: in
     VerifyException, saying what is legal, for a tile that the shape does not move.
     """
     _check_ld_shape(name)
-    if not isinstance(memory.layout, TileLayout) or not isinstance(registers.layout, TileLayout):
-        raise OperandFormError(f"expected tiles with tile layouts, found {memory} and {registers}")
+    assert isinstance(memory.layout, TileLayout) and isinstance(registers.layout, TileLayout), (memory, registers)
     warps = "wid_in_wg" if "wid_in_wg" in registers.layout.axes else "warpid"
     bits = memory.dtype.storage_bits
     try:

@@ -26,7 +26,7 @@ def slot_storage(slot: TileType, slots: int, stride: int) -> TileType:
     memory.
 
     In shared memory the stride is a multiple of the alignment of the slot, so that a swizzle, which acts on address
-    bits, is the same in every slot. Raises VerifyException for a slot without layout.
+    bits, is the same in every slot.
     """
     first = Iter(slots, stride * UNIT_BITS[slot.memory] // slot.dtype.storage_bits, _SLOT_AXIS[slot.memory])
     match slot.layout:
@@ -35,7 +35,7 @@ def slot_storage(slot: TileType, slots: int, stride: int) -> TileType:
         case ComposeLayout(swizzle=swizzle, tile=tile):
             whole = ComposeLayout(swizzle, TileLayout((first, *tile.shard), tile.replica, tile.offset))
         case None:
-            raise SlotTypeError(f"expected a layout on the slots of a ring, found {slot}")
+            raise AssertionError("a slot without a layout, which tirx-lower-rings refuses")
     return TileType.get((slots, *slot.dims), slot.element_type, slot.memory, whole)
 
 

@@ -23,7 +23,6 @@ from xdsl.traits import Pure
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx import MemorySpace, TileType
-from tirx.hw.errors import OperandLayoutError
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.rules import DescriptorSliceError
 from tirx.smem.canonical import operand_slices
@@ -116,8 +115,7 @@ class SmemDescriptorOp(IRDLOperation):
     def slices(self) -> tuple[OperandSlice, ...]:
         """This slice for each entry of `first`. Raises LegalityError or LayoutError where no descriptor reads one."""
         type_ = TileType.of(self.tile)
-        if type_.layout is None:
-            raise OperandLayoutError("expected a layout on the tile; tirx-pick-layouts chooses one")
+        assert type_.layout is not None, type_
         shape, rows = (type_.dims[-2], type_.dims[-1]), self.rows.value.data
         return tuple(
             _slices(type_.layout, shape, self.dtype, self.k.value.data, (first, first + rows))[self.step.value.data]

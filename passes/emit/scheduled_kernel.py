@@ -77,4 +77,5 @@ def _roles(op: RolesOp, plan: RingsPlan, storage: RingStorage, values: dict[SSAV
         new.location = role.location
         new.body.add_block(inner)
         block.add_op(new)
-    emit(RolesOp(Region(block), lowered=True))
+    lowered = emit(RolesOp(Region(block), lowered=True))
+    lowered.location = op.location

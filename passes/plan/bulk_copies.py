@@ -86,8 +86,7 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
         raise TmaError(TmaReason.BOX, f"expected a layout on {shared}; tirx-pick-layouts chooses one")
     memref = origin.view.source_type
     strides = memref.get_strides()
-    if strides is None:
-        raise TmaError(TmaReason.VIEW, f"expected a memref with strides, found {memref}")
+    assert strides is not None, memref
     leading = len(strides) - len(shared.dims)
     sizes = tuple(None if n == DYNAMIC_INDEX else n for n in memref.get_shape())
     whole = [

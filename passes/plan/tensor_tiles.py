@@ -44,8 +44,7 @@ class TensorTile:
         layout, bits = type_.layout, type_.dtype.storage_bits
         if layout is None:
             raise MissingLayoutError(f"expected a layout on {type_}; tirx-pick-layouts chooses one")
-        if not isinstance(layout, TileLayout):
-            raise TensorMemoryError(f"expected a tile layout in tensor memory, found {layout}")
+        assert isinstance(layout, TileLayout), layout
         if bits > COLUMN_BITS:
             raise TensorMemoryError(f"expected elements of {COLUMN_BITS} bits or fewer in tensor memory, found {type_}")
         return TensorTile(type_.dims, layout, bits)

@@ -20,7 +20,6 @@ from tirx.passes.analysis.rings.errors import (
     PartyError,
     RingError,
     SlotUseError,
-    UndecidedError,
 )
 from tirx.passes.analysis.rings.model import (
     Access,
@@ -195,7 +194,7 @@ class State:
                 if not isinstance(lag, Rotation) and lag < len(found):
                     self._complete(role, step, groups, found[-1 - lag] + 1)
             case Restart():
-                raise UndecidedError(f"{role}: a counter is set back", step.origin)
+                raise AssertionError("a counter that is set back, which `activity` refuses")
 
     def _complete(self, role: str, step: Await | AwaitIssue, groups: list[Group], count: int) -> None:
         """The oldest `count` groups are complete; the releases that wait for them happen."""

@@ -85,11 +85,10 @@ def enclosing_loop(op: Operation) -> Operation | None:
 
 def _part(op: Operation, loop: ForOp) -> tuple[int, int]:
     """The stage of the part of a loop that an operation is in, and where it stands in a round."""
-    around: Operation | None = op
-    while around is not None and around.parent_op() is not loop:
-        around = around.parent_op()
-    if around is None:
-        raise UndecidedError(f"cannot decide: which iteration '{op.name}' belongs to", op)
+    around = op
+    while (parent := around.parent_op()) is not loop:
+        assert parent is not None, op.name
+        around = parent
     position = 0 if around.parent is None else list(around.parent.ops).index(around)
     return (around.offset if isinstance(around, AtOp) else 0), position
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from refusals import cases
 from xdsl.dialects import test
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, f32
+from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.base import width
+from tirx.dialects.tirx import RingType
 from tirx.dialects.tirx.kernel import thread_set
 from tirx.text.parsing import parse_located
 from tirx.text.verification import verify_located
@@ -134,6 +136,16 @@ register>
 %r = tirx.zero : !tirx.tile<8x8xf32, register>
 tirx.store %r, %a reduce(add) : !tirx.tile<8x8xf32, register>, !tirx.tile<8x8xf32, shared>
     expected reduce(add) into global memory, found !tirx.tile<8x8xf32, shared>
+%a = tirx.alloc : !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+%r = wgmma.smem_descriptor %a, 0 of 16 rows 64 from [0] warpgroup -1 : !tirx.tile<64x64xf16, shared,
+#tirx.tile_layout<S[64, 64]>> -> i64
+    expected the number of a warpgroup, found -1
+%a, %d, %s = "test.op"() : () -> (!tirx.tile<128x128xf8E4M3FN, shared>, !tirx.tile<128x128xf32, tensor>,
+!tirx.tile<128x4xf8E8M0FNU, tensor>)
+"tirx.mma"(%a, %a, %d, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>}> : (!tirx.tile<128x128xf8E4M3FN,
+shared>, !tirx.tile<128x128xf8E4M3FN, shared>, !tirx.tile<128x128xf32, tensor>, !tirx.tile<128x4xf8E8M0FNU, tensor>) ->
+()
+    expected scale factors of both A and B, or of neither
 %a = tirx.alloc : !tirx.tile<4xf32, register>
 %r = "tirx.map"(%a) <{operandSegmentSizes = array<i32: 1, 0>}> ({
 ^bb0(%e: f32):
@@ -186,6 +198,10 @@ ptx.ret
     expected shared of 0 or more, found -1
 "test.op"() {plan = #tirx.memory_plan<shared = 16, alignment = 12>} : () -> ()
     expected an alignment that is a power of two, found 12
+ptx.binary @k target("sm_1") launch {} text ""
+    unknown target 'sm_1'; did you mean 'sm_121'? Supported targets: sm_70, sm_72, sm_75, sm_80, sm_86, sm_87, sm_88,
+    sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_100f, sm_103, sm_103a, sm_103f, sm_110, sm_110a, sm_110f, sm_120, sm_120a,
+    sm_120f, sm_121, sm_121a, sm_121f
 "test.op"() {f = #ptx.formula<foo(1, 2)>} : () -> ()
     expected an integer or a function of size, stride, sm_count, add, mul, ceildiv, min, max, found 'foo'
 """
@@ -196,6 +212,11 @@ def test_questions_without_an_answer():
         width(IndexType())
     with pytest.raises(ValueError, match="expected 'test.op' inside a kernel, found it in none"):
         thread_set(test.TestOp())
+
+
+def test_slots_that_hold_no_float():
+    with pytest.raises(VerifyException, match="found f32"):
+        RingType.get([("x", f32)])
 
 
 def _refusal(text: str) -> str:

@@ -682,3 +682,429 @@ tirx.kernel @k(%m: memref<8x8xf32>) target("sm_90a") threads(32) {
   %l = tirx.load %r : !tirx.tile<32xf32, global> -> !tirx.tile<32xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
   tirx.return
 }
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 6:8: error: expected a layout on the tile type !tirx.tile<64x64xf16, shared>, which is not an allocation
+!a = !tirx.tile<64x64xf16, shared>
+!c = !tirx.tile<64x64xf32, register>
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %a = "test.op"() : () -> !a
+  %c = tirx.zero : !c
+  %d = tirx.mma %a, %a, %c : !a, !a, !c -> !c
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 7:3: error: expected elements of 8 bits or more behind run-time strides, found memref<?x?xf6E3M2FN> (no tma: expected elements that global and shared memory hold alike for a bulk tensor copy, found e3m2, which shared memory pads; no cp_async: expected elements of 8 bits or more behind run-time strides, found memref<?x?xf6E3M2FN>)
+!s = !tirx.tile<64x64xf6E3M2FN, shared>
+!g = !tirx.tile<64x64xf6E3M2FN, global>
+tirx.kernel @k(%a: memref<?x?xf6E3M2FN>) target("sm_100") threads(128) {
+  %c0 = arith.constant 0 : index
+  %sa = tirx.alloc : !s
+  %ga = tirx.view %a[%c0, %c0] : memref<?x?xf6E3M2FN> -> !g
+  tirx.copy %ga, %sa : !g, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-instructions
+// 6:8: error: expected A in registers for mma.sync, found it in shared memory; tirx-load-operands loads it (wgmma on sm_90a reads it there)
+!s = !tirx.tile<32x16xf16, shared, #tirx.tile_layout<S[32, 16]>>
+!t = !tirx.tile<32x32xf32, register, #tirx.tile_layout<S[(32, 32) : (1@laneid, 1)]>>
+tirx.kernel @k() target("sm_80") threads(32) {
+  %a = tirx.alloc : !s
+  %c = tirx.zero : !t
+  %d = tirx.mma %a, %a, %c : !s, !s, !t -> !t
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-instructions
+// 8:8: error: expected A and B of one type, found f16 and bf16
+!s = !tirx.tile<16x16xf16, register, #tirx.tile_layout<S[(2, 8, 2, 4, 2) : (2, 4@laneid, 4, 1@laneid, 1)]>>
+!b = !tirx.tile<16x16xbf16, register, #tirx.tile_layout<S[(2, 8, 2, 4, 2) : (2, 4@laneid, 4, 1@laneid, 1)]>>
+!t = !tirx.tile<16x16xf32, register, #tirx.tile_layout<S[(2, 8, 2, 4, 2) : (2, 4@laneid, 4, 1@laneid, 1)]>>
+tirx.kernel @k() target("sm_80") threads(32) {
+  %a = tirx.zero : !s
+  %b = tirx.zero : !b
+  %c = tirx.zero : !t
+  %d = tirx.mma %a, %b, %c : !s, !b, !t -> !t
+  tirx.return
+}
+
+// -----
+
+// tirx-opt -t ptx
+// 1:1: error: expected a body for @unsaid, found none
+ptx.entry @unsaid() target("sm_80") {}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 6:3: error: kind i8: expected an accumulator of s32, found s8 [tcgen05-product]
+!a = !tirx.tile<128x32xsi8, shared>
+!d = !tirx.tile<128x128xsi8, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  tirx.mma %a, %a, %d : !a, !a, !d
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 2:10: error: expected 'tirx.async_next' in a loop over the tiles of this ring, found none
+tirx.kernel @k() target("sm_100a") cluster(2) threads(32) {
+  %clc = tirx.ring slots(1) stations(ask, read) across(cluster) : !tirx.ring<tile_id>
+  tirx.tiles @tile %i, %j = hardware(%clc, read) {
+    tirx.acquire %clc at(ask)
+    tirx.release %clc at(ask) after(tma)
+  }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-tcgen05
+// 6:3: error: expected a plan of tcgen05; tirx-select-instructions chooses it
+!a = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
+!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+tirx.kernel @k() target("sm_100a") threads(128) memory(shared = 32784, alignment = 1024, columns = 128, slot = 32768, mbarrier = 32776) {
+  %a = tirx.alloc at 0 : !a
+  %t = tirx.alloc at 0 : !t
+  tirx.mma %a, %a, %t : !a, !a, !t
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-allocate-memory
+// 2:8: error: expected elements of 32 bits or fewer in tensor memory, found !tirx.tile<128x64xf64, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %t = tirx.alloc : !tirx.tile<128x64xf64, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-copies
+// 7:3: error: expected a copy that engine tma can do: expected a view of a kernel argument or a part of one for a bulk tensor copy, found none
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+!g = !tirx.tile<64x64xf16, global>
+tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc : !s
+  %g = "test.op"() : () -> !g
+  tirx.copy %g, %s engine tma : !g, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-copies
+// 8:3: error: expected a copy that engine tma can do: expected a view that starts on a whole byte for a tensor map, found none
+!s = !tirx.tile<64x64xf4E2M1FN, shared, #tirx.tile_layout<S[64, 64]>>
+!g = !tirx.tile<64x64xf4E2M1FN, global>
+tirx.kernel @k(%a: memref<64x256xf4E2M1FN>) target("sm_100a") threads(128) {
+  %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc : !s
+  %v = tirx.view %a[%c0, %c1] : memref<64x256xf4E2M1FN> -> !g
+  tirx.copy %v, %s engine tma : !g, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-copies
+// 7:3: error: expected a copy that engine tma can do: expected rows of an even number of e2m1 elements for a tensor map, found 97
+!s = !tirx.tile<64x64xf4E2M1FN, shared, #tirx.tile_layout<S[64, 64]>>
+!g = !tirx.tile<64x64xf4E2M1FN, global>
+tirx.kernel @k(%a: memref<64x97xf4E2M1FN, strided<[128, 1]>>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc : !s
+  %v = tirx.view %a[%c0, %c0] : memref<64x97xf4E2M1FN, strided<[128, 1]>> -> !g
+  tirx.copy %v, %s engine tma : !g, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-copies
+// 7:3: error: expected a copy that engine cp_async can do: expected a view that starts on a whole byte for cp.async, found none
+!s = !tirx.tile<64x64xf4E2M1FN, shared, #tirx.tile_layout<S[64, 64]>>
+!g = !tirx.tile<64x64xf4E2M1FN, global, #tirx.tile_layout<S[(64, 64) : (128, 1)]>>
+tirx.kernel @k(%a: memref<64x128xf4E2M1FN>, %n: index) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc : !s
+  %v = tirx.view %a[%c0, %n] : memref<64x128xf4E2M1FN> -> !g
+  tirx.copy %v, %s engine cp_async : !g, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-copies
+// 7:3: error: expected a copy that engine cp_async can do: expected elements that global and shared memory hold alike for cp.async, found e2m3, which shared memory pads
+!s = !tirx.tile<64x64xf6E2M3FN, shared, #tirx.tile_layout<S[64, 64]>>
+!g = !tirx.tile<64x64xf6E2M3FN, global, #tirx.tile_layout<S[(64, 64) : (128, 1)]>>
+tirx.kernel @k(%a: memref<64x128xf6E2M3FN>, %n: index) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc : !s
+  %v = tirx.view %a[%c0, %c0] : memref<64x128xf6E2M3FN> -> !g
+  tirx.copy %v, %s engine cp_async : !g, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-copies
+// 10:3: error: expected layouts on both tiles; tirx-pick-layouts chooses them
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!u = !tirx.tile<128x4xf8E8M0FNU, tensor>
+!us = !tirx.tile<128x4xf8E8M0FNU, shared>
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %u = tirx.alloc : !u
+  %us = tirx.alloc : !us
+  tirx.copy %us, %u : !us, !u
+  tirx.mma %a, %a, %d scales(%u, %u) : !a, !a, !d, !u, !u
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-instructions
+// 8:3: error: expected a layout on SFA; tirx-pick-layouts chooses one
+!a = !tirx.tile<128x128xf8E4M3FN, shared, #tirx.compose_layout<#tirx.swizzle_layout<4, 3, 3>, #tirx.tile_layout<S[128, 128]>>>
+!d = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+!u = !tirx.tile<128x4xf8E8M0FNU, tensor>
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %u = tirx.alloc : !u
+  tirx.mma %a, %a, %d scales(%u, %u) : !a, !a, !d, !u, !u
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-instructions
+// 7:8: error: expected A in registers for mma.sync, found it in shared memory; tirx-load-operands loads it (wgmma on sm_90a reads it there)
+!s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+!t = !tirx.tile<2x64x64xf32, register>
+!b = !tirx.tile<2x64x64xf16, shared>
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %a = tirx.alloc : !b
+  %c = tirx.zero : !t
+  %d = tirx.mma %a, %a, %c : !b, !b, !t -> !t
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-check-layouts
+// 4:8: error: expected a layout on !tirx.tile<64x64xf16, shared>; tirx-pick-layouts chooses one
+!s = !tirx.tile<64x64xf16, shared>
+tirx.kernel @k(%n: index) target("sm_90a") threads(128) {
+  %c = tirx.alloc : !s
+  %d = tirx.subview %c[%n, 0] : !s -> !tirx.tile<8x64xf16, shared>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-check-layouts
+// 5:8: error: expected a part of a tile in shared or tensor memory at computed offsets, found global memory
+!s = !tirx.tile<64x64xf16, global>
+tirx.kernel @k(%n: index, %m: memref<64x64xf16>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c = tirx.view %m[%c0, %c0] : memref<64x64xf16> -> !s
+  %d = tirx.subview %c[%n, 0] : !s -> !tirx.tile<8x64xf16, global>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-check-layouts
+// 4:8: error: expected parts that start on a whole byte, found steps of 4 bits along dimension 1
+!s = !tirx.tile<64x64xf4E2M1FN, shared, #tirx.tile_layout<S[64, 64]>>
+tirx.kernel @k(%n: index) target("sm_100a") threads(128) {
+  %c = tirx.alloc : !s
+  %d = tirx.subview %c[0, %n] : !s -> !tirx.tile<64x8xf4E2M1FN, shared, #tirx.tile_layout<S[(64, 8) : (64, 1)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 10:3: error: expected scale factors of shape MxS, found rank 1
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!d = !tirx.tile<128x128xf32, tensor>
+!u = !tirx.tile<128x4xf8E8M0FNU, tensor>
+!v = !tirx.tile<512xf8E8M0FNU, tensor>
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %v = tirx.alloc : !v
+  %u = tirx.reshape %v : !v -> !u
+  tirx.mma %a, %a, %d scales(%u, %u) : !a, !a, !d, !u, !u
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-copies
+// 7:3: error: expected elements of 8 bits or more behind run-time strides, found memref<?x?xf4E2M1FN, strided<[?, 1]>>
+!s = !tirx.tile<64x64xf4E2M1FN, shared, #tirx.tile_layout<S[64, 64]>>
+!g = !tirx.tile<64x64xf4E2M1FN, global>
+tirx.kernel @k(%a: memref<?x?xf4E2M1FN, strided<[?, 1]>>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc : !s
+  %v = tirx.view %a[%c0, %c0] : memref<?x?xf4E2M1FN, strided<[?, 1]>> -> !g
+  tirx.copy %v, %s engine ld_st : !g, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 8:8: error: K-major f16: expected K in steps of 8 elements (16 bytes), found 69; nearest is 72
+!a = !tirx.tile<64x64xf16, shared>
+!c = !tirx.tile<64x64xf32, register>
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %r = tirx.alloc : !tirx.tile<67x69xf16, shared>
+  %a = tirx.subview %r[0, 0] : !tirx.tile<67x69xf16, shared> -> !a
+  %b = tirx.alloc : !a
+  %c = tirx.zero : !c
+  %d = tirx.mma %a, %b, %c : !a, !a, !c -> !c
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 11:3: error: no tile layout describes [1, 34) of dimension 1 of shape (64, 64): the longest part from 1 that one does starts with [1, 32)
+!a = !tirx.tile<64x64xf16, shared>
+!c = !tirx.tile<64x64xf32, register>
+!g = !tirx.tile<33x33xf16, global>
+!p = !tirx.tile<33x33xf16, shared>
+tirx.kernel @k(%m: memref<64x64xf16>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !a
+  %g = tirx.view %m[%c0, %c0] : memref<64x64xf16> -> !g
+  %p = tirx.subview %a[1, 1] : !a -> !p
+  tirx.copy %g, %p : !g, !p
+  %c = tirx.zero : !c
+  %d = tirx.mma %a, %b, %c : !a, !a, !c -> !c
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --remarks --tirx-resolve-accumulators
+// 5:8: remark: accumulator in registers, for mma.sync, not in tensor memory: expected a target, found none
+!a = !tirx.tile<128x64xf16, shared>
+!d = !tirx.tile<128x64xf32, accumulator>
+tirx.kernel @k() threads(128) {
+  %a = tirx.alloc : !a
+  %d = tirx.alloc : !d
+  %b = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  tirx.mma %a, %b, %d : !a, !tirx.tile<64x64xf16, shared>, !d
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 6:3: error: expected elements of u32, s32, u64, f16, bf16, f32, f64 for add in a bulk tensor copy, found s8
+!s = !tirx.tile<32x32xi8, shared, #tirx.tile_layout<S[32, 32]>>
+tirx.kernel @k(%m: memref<32x32xi8>) target("sm_90a") threads(32) memory(shared = 1024, alignment = 128) {
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc at 0 : !s
+  %g = tirx.view %m[%c0, %c0] : memref<32x32xi8> -> !tirx.tile<32x32xi8, global>
+  tirx.tma_store %s, %g reduce(add) : !s, !tirx.tile<32x32xi8, global>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-instructions --convert-tirx-to-wgmma
+// 10:12: error: expected threads from a multiple of 128 on for wgmma, found those from thread 32 on
+!s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+!r = !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+tirx.kernel @k() target("sm_90a") threads(160) {
+  %a = tirx.alloc : !s
+  tirx.roles lowered {
+    tirx.role @l warps(1) {
+    }
+    tirx.role @m warps(4) {
+      %c = tirx.zero : !r
+      %d = tirx.mma %a, %a, %c : !s, !s, !r -> !r
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-instructions --convert-tirx-to-tcgen05
+// 3:1: error: expected products that all threads wait for in one role, found them in 2; tirx.async_mma starts products that rings wait for
+!a = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
+!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+tirx.kernel @k() target("sm_100a") threads(256) memory(shared = 32784, alignment = 1024, columns = 128, slot = 32768, mbarrier = 32776) {
+  %a = tirx.alloc at 0 : !a
+  %t = tirx.alloc at 0 : !t
+  tirx.roles lowered {
+    tirx.role @l warps(4) {
+      tirx.mma %a, %a, %t : !a, !a, !t
+    }
+    tirx.role @m warps(4) {
+      tirx.mma %a, %a, %t : !a, !a, !t
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 5:7: error: expected an operation that is lowered, found 'tirx.global_wait'
+tirx.kernel @k(%q: memref<?xi32>) target("sm_90a") threads(64) {
+  %c0 = arith.constant 0 : index
+  tirx.roles {
+    tirx.role @l warps(1) {
+      tirx.global_wait %q[%c0] : memref<?xi32>
+    }
+    tirx.role @m warps(1) {
+      tirx.global_post %q[%c0] : memref<?xi32>
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 2:3: error: expected at most 64512 registers in all roles together, 168 of each thread at the entry, found 65536
+tirx.kernel @k(%m: memref<32x8xf32>) target("sm_90a") threads(384) {
+  tirx.roles {
+    tirx.role @x warps(4) registers(232) {
+    }
+    tirx.role @y warps(4) registers(232) {
+    }
+    tirx.role @z warps(4) registers(48) {
+    }
+  }
+  tirx.return
+}

@@ -7,11 +7,29 @@ from collections.abc import Hashable, Sequence
 from itertools import product
 
 import pytest
-from unit.passes.analysis.rings.cases import CASES, without_roles
+from unit.passes.analysis.rings.cases import CASES, cluster, without_roles
+from unit.passes.analysis.rings.programs import (
+    CARRY,
+    FENCE,
+    GROUPS,
+    READ,
+    TMA,
+    acquire,
+    condition,
+    kernel,
+    loop,
+    read,
+    release,
+    use,
+    wait,
+    when,
+    work,
+    write,
+)
 from unit.passes.analysis.rings.simulator import BugError, Path, run_in_all_orders, run_randomly, straight_line
 
 from tirx.passes.analysis.rings.errors import RingError
-from tirx.passes.analysis.rings.model import Kernel, Loop, walk
+from tirx.passes.analysis.rings.model import Kernel, Loop, Ring, walk
 from tirx.passes.analysis.rings.progress import check, smallest_slots
 
 
@@ -83,3 +101,43 @@ def test_a_deadlock_names_both_operations_and_the_iterations():
         "w1 waits for ever for use 2 at station 1 of r, for a release by w0",
         "w0 would have to release it here",
     ]
+
+
+_RING = Ring("r", 1, (("a",), ("b",)))
+_READS = [loop("k", "K", read("r"))]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (kernel(_RING, a=[acquire("r", 1)]), "a works at station 1 of r, where it is not a party"),
+        (
+            kernel(_RING, a=[acquire("r", 0), use("r", 0, CARRY), release("r", 0)]),
+            "r carries a value",
+        ),
+        (cluster(signal_all=False), "r: writers in another block are not told of the release"),
+        (kernel(_RING, a=[when(condition("p"), loop("k", "K", write("r")))]), "a: cannot decide: a loop @k under a"),
+        (kernel(_RING, a=[loop("k", "K", write("r"))] * 2), "a: cannot decide: loop @k twice in a row"),
+        (
+            kernel(
+                Ring("r", 2, (("a",), ("b",))),
+                a=write("r", 0, FENCE) * 2,
+                b=[acquire("r", 1), work(GROUPS, ("r", 1, READ)), release("r", 1, GROUPS), *read("r"), wait(GROUPS)],
+            ),
+            "b: releases of r overtake each other",
+        ),
+        (
+            kernel(_RING, a=[*write("r")[:-1], release("r", 0, TMA)], b=read("r")),
+            "a: expected no release after TMA, which fills no slot of r here",
+        ),
+        # With few iterations it ends: what is wrong is that loops of all roles are replayed one after the other.
+        (
+            kernel(_RING, a=[loop("j", "K", write("r"))], b=_READS),
+            "cannot decide: loop @j comes back to no state that was seen before",
+        ),
+    ],
+)
+def test_what_is_refused(kernel: Kernel, message: str):
+    with pytest.raises(RingError) as error:
+        check(kernel)
+    assert error.value.message.startswith(message)
