@@ -3,8 +3,8 @@ Everything that the FileCheck tests and the examples print, by digests: a change
 
 FileCheck lines name what a test is about; that nothing else of its output changes unseen is what `test/outputs.txt` is
 for. It has a digest of all that the commands of a test print, diagnostics that `--verify-diagnostics` compares
-included, of the PTX, the remarks and the launch descriptors of each example, and of what the simulator says to wrong
-forms of each instruction. `pytest` compares.
+included, of the PTX, the remarks and the launch descriptors of each example, of what the simulator says to wrong forms
+of each instruction and of its results for edges, and of explanations of words and PTX. `pytest` compares.
 
     python test/outputs.py             which outputs are not the recorded ones
     python test/outputs.py --update    records the present ones: part of every change that means to change them
@@ -76,6 +76,7 @@ def _outputs(names: Sequence[str]) -> dict[str, str]:
     import lit.LitConfig
     from lit_inprocess import printed_by
     from unit.examples import PROGRAMS
+    from unit.printed import PRINTED
     from unit.sim.wrong_forms import ROOTS, answers
 
     config = lit.LitConfig.LitConfig("outputs", [], "error", False, False, [], False, False, False, "smart", {})
@@ -88,6 +89,7 @@ def _outputs(names: Sequence[str]) -> dict[str, str]:
     examples = {f"examples/{path.stem}": path.stem for path in PROGRAMS}
     roots = {f"decoding/{root}": root for root in ROOTS}
     found |= {key: example_text(stem) for key, stem in examples.items() if not names or key in names}
+    found |= {key: say() for key, say in PRINTED.items() if not names or key in names}
     return found | {key: answers(root) for key, root in roots.items() if not names or key in names}
 
 

@@ -1,0 +1,218 @@
+"""What parts of tirx say at length, for `test/outputs.txt`: a function without arguments for each."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from unit.sim.instructions import CASES, edge_operands, module
+from unit.sim.kernels import run_threads
+from unit.sim.strict import run
+
+from tirx.explain import (
+    Explanation,
+    explain_instruction_descriptor,
+    explain_matrix_descriptor,
+    explain_ptx,
+    explain_tensor_map,
+    explain_zero_column_mask,
+)
+from tirx.hw.errors import LegalityError
+from tirx.sim import SimError
+from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS
+from tirx.viz.fragments import fragment_tables
+from tirx.viz.presets import presets
+from tirx.viz.words import word_tables
+
+_UNIT = Path(__file__).parent
+
+
+def _vectors(path: str, key: str) -> list[dict[str, Any]]:
+    return json.loads((_UNIT / path).read_text())[key]
+
+
+def _told(explain: Callable[..., Explanation], *arguments: Any, **named: Any) -> str:
+    try:
+        found = explain(*arguments, **named)
+    except LegalityError as error:
+        return f"refused: {error}"
+    return f"{found.text()}\n{json.dumps(found.json())}"
+
+
+def _flipped(words: list[int], count: int, bits: int) -> Iterator[int]:
+    """Some of the words, most with one or two bits flipped."""
+    rng = random.Random(5)
+    for _ in range(count):
+        word = rng.choice(words)
+        for _ in range(rng.randrange(3)):
+            word ^= 1 << rng.randrange(bits)
+        yield word
+
+
+def matrix_descriptors() -> str:
+    """Explanations of descriptors of shared matrices, with and without what they do not say."""
+    words = [int(each["desc"], 0) for each in _vectors("smem/data/smem_descriptors.json", "vectors")]
+    lines = [_told(explain_matrix_descriptor, word) for word in _flipped(words, 12, 64)]
+    lines += [_told(explain_matrix_descriptor, word, WGMMA_OPERANDS) for word in _flipped(words, 6, 64)]
+    for family in (TCGEN05_OPERANDS, WGMMA_OPERANDS):
+        for index, word in enumerate(_flipped(words, 12, 64)):
+            word &= -1 if family is TCGEN05_OPERANDS else ~(7 << 46)
+            major, dtype = ("K", "MN")[index % 2], ("f16", "f16", "tf32", "e4m3")[index % 4]
+            shape = ((128, 16), (64, 16), (64, 8), (128, 32))[index % 4]
+            lines.append(_told(explain_matrix_descriptor, word, family, major=major, dtype=dtype, shape=shape))
+    return "\n".join(lines)
+
+
+def instruction_descriptors() -> str:
+    """Explanations of instruction descriptors of each kind."""
+    vectors = _vectors("tcgen05/data/instruction_descriptors.json", "accepted")
+    lines: list[str] = []
+    for kind in sorted({each["kind"] for each in vectors}):
+        words = [int(each["idesc"], 0) for each in vectors if each["kind"] == kind]
+        for index, word in enumerate(_flipped(words, 5, 32)):
+            named = [{}, {"cta_group": 2}, {"ws": True}, {"target": "sm_103a"}][index % 4]
+            lines.append(_told(explain_instruction_descriptor, word, kind, **named))
+    return "\n".join(lines)
+
+
+def masks() -> str:
+    """Explanations of masks of zero columns."""
+    words = [int(each["desc"], 0) for each in _vectors("tcgen05/data/zero_column_masks.json", "vectors")]
+    sizes = [{}, {"m": 128, "n": 32}, {"m": 64, "n": 128}, {"m": 256, "n": 256}]
+    return "\n".join(
+        _told(explain_zero_column_mask, word, **sizes[index % 4]) for index, word in enumerate(_flipped(words, 12, 64))
+    )
+
+
+def tensor_maps() -> str:
+    """Explanations of tensor maps of every rank, and of such with flipped bits."""
+    maps: list[dict[str, Any]] = json.loads((_UNIT / "copy/data/tensor_maps.json").read_text())
+    words = [int.from_bytes(bytes.fromhex(each["bytes"].ljust(256, "0")), "little") for each in maps]
+    flipped = _flipped(words, 40, 1024)
+    return "\n".join(_told(explain_tensor_map, word.to_bytes(128, "little")) for word in (*words, *flipped))
+
+
+def layouts_of_pages() -> str:
+    """What every page of `tirx-viz` offers."""
+    return json.dumps([word_tables(), [tile.json() for tile in presets()], fragment_tables()], indent=1)
+
+
+def explained_ptx() -> str:
+    """Explanations of kernels of Triton."""
+    texts = [(path.name, path.read_text()) for path in sorted((_UNIT / "sim" / "triton").glob("*.ptx"))]
+    return "\n".join(explain_ptx(text).text(name) for name, text in texts)
+
+
+def results() -> str:
+    """Results of all elementwise instructions that are exact, for edges of integers and numbers."""
+    text, lines = module(CASES), list[str]()
+    for index, (name, widths) in enumerate(CASES):
+        if "approx" not in name and "full" not in name:
+            inputs = np.array(edge_operands(widths, 64), np.uint64).reshape(-1, 3)
+            run(text, f"k{index}", 1, len(inputs), [inputs, result := np.zeros(len(inputs), np.uint64)])
+            lines.append(f"{name}: {' '.join(f'{word:x}' for word in result.tolist())}")
+    return "\n".join(lines)
+
+
+# Instructions that test_instructions.py has no table for: `$a` to `$c` are 32-bit registers, %f0 and %f1 floats of $a
+# and $b, %p0 is true in odd threads; results are %o0 and, of predicates, %p8 and %p9.
+_MORE = """
+setp.lt.f16x2 %p8|%p9, $a, $b
+setp.gt.ftz.f16x2 %p8|%p9, $a, $b
+setp.ne.and.f16x2 %p8|%p9, $a, $b, %p0
+setp.ge.or.bf16x2 %p8|%p9, $a, $b, %p0
+setp.equ.xor.bf16x2 %p8|%p9, $a, $b, !%p0
+setp.lt.and.s32 %p8|%p9, $a, $b, %p0
+setp.hi.xor.u32 %p8|%p9, $a, $b, %p0
+set.lt.f16x2.f16x2 %o0, $a, $b
+set.ge.u32.f16x2 %o0, $a, $b
+set.ne.or.bf16x2.bf16x2 %o0, $a, $b, %p0
+set.eq.and.s32.bf16x2 %o0, $a, $b, %p0
+set.lt.xor.u32.s32 %o0, $a, $b, %p0
+set.gt.and.f32.u32 %o0, $a, $b, %p0
+selp.b32 %o0, $a, $b, %p0
+slct.u32.f32 %o0, $a, $b, %f0
+slct.ftz.b32.f32 %o0, $a, $b, %f1
+lop3.and.b32 %o0|%p8, $a, $b, $c, 0x3c, %p0
+lop3.or.b32 %o0|%p8, $a, $b, $c, 0x81, !%p0
+cvt.rs.f16x2.f32 %o0, %f0, %f1, $c
+cvt.rs.relu.bf16x2.f32 %o0, %f0, %f1, $c
+cvt.rs.satfinite.f16x2.f32 %o0, %f0, %f1, $c
+cvt.rs.satfinite.e4m3x4.f32 %o0, {%f0, %f1, %f1, %f0}, $c
+cvt.rs.relu.satfinite.e5m2x4.f32 %o0, {%f0, %f1, %f1, %f0}, $c
+cvt.rs.satfinite.e3m2x4.f32 %o0, {%f0, %f1, %f1, %f0}, $c
+fma.rn.oob.f16x2 %o0, $a, $b, $c
+fma.rn.oob.relu.bf16x2 %o0, $a, $b, $c
+add.u16x2 %o0, $a, $b
+min.s16x2 %o0, $a, $b
+max.relu.s16x2 %o0, $a, $b
+dp2a.lo.s32.u32 %o0, $a, $b, $c
+dp2a.hi.u32.s32 %o0, $a, $b, $c
+prmt.b32.f4e %o0, $a, $b, $c
+bfi.b32 %o0, $a, $b, 5, 9
+szext.wrap.s32 %o0, $a, $b
+bmsk.wrap.b32 %o0, $a, $b
+mad24.hi.s32 %o0, $a, $b, $c
+vadd.s32.u32.s32.sat %o0, $a.b1, $b.h1
+vsub.u32.u32.u32.add %o0, $a, $b, $c
+vabsdiff.s32.s32.s32.max %o0, $a, $b, $c
+vset.u32.s32.lt %o0, $a, $b
+vshl.u32.u32.u32.clamp %o0, $a, $b
+vmad.s32.s32.u32.shr7 %o0, $a.b2, $b.b3, $c
+vadd2.s32.s32.s32.sat %o0, $a, $b, $c
+vavrg4.u32.u32.u32 %o0, $a, $b, $c
+vset4.s32.u32.lt.add %o0, $a, $b, $c
+vmin2.u32.u32.s32 %o0.h0, $a, $b, $c
+"""
+_WORDS = (
+    0,
+    1,
+    0x3C003C00,
+    0xBC00C000,
+    0x7FFF7E00,
+    0x80008001,
+    0x3F803FC0,
+    0xFFFFFFFF,
+    0x7F800000,
+    0x12345678,
+    0x40490FDB,
+)
+
+
+def rare_results() -> str:
+    """Results of instructions that few kernels use."""
+    found: list[str] = []
+    rows = np.array([(a, b, a * 0x9E3779B1 + b & 0xFFFFFFFF, 0) for a in _WORDS for b in _WORDS], np.uint32)
+    start = "and.b32 %r0, %thread, 1; setp.eq.u32 %p0, %r0, 1; mov.b32 %f0, %a0; mov.b32 %f1, %a1;"
+    for text in _MORE.strip().splitlines():
+        body = text
+        for name, register in zip("abc", ("%a0", "%a1", "%a2"), strict=True):
+            body = body.replace(f"${name}", register)
+        shown = "selp.b32 %o1, 1, 0, %p8; selp.b32 %o2, 1, 0, %p9;"
+        clear = "mov.b32 %o0, 0; setp.ne.u32 %p8, 0, 0; setp.ne.u32 %p9, 0, 0;"
+        try:
+            result = run_threads(f"{start} {clear} {body}; {shown}", rows, 3)
+        except SimError as error:
+            found.append(f"{text}: {error}")
+        else:
+            found.append(f"{text}: {' '.join(f'{word:x}' for word in result.ravel().tolist())}")
+    return "\n".join(found)
+
+
+PRINTED: dict[str, Callable[[], str]] = {
+    f"said/{each.__name__.replace('_', '-')}": each
+    for each in (
+        matrix_descriptors,
+        instruction_descriptors,
+        masks,
+        tensor_maps,
+        layouts_of_pages,
+        explained_ptx,
+        results,
+        rare_results,
+    )
+}
