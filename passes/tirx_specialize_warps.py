@@ -83,8 +83,6 @@ class TirxSpecializeWarpsPass(ModulePass):
         for kernel in kernels(op):
             word = _word(kernel, str(self.roles))
             wanted = _wanted(kernel, word)
-            if wanted is not Roles.LOAD_MMA_EPILOGUE:
-                _check_pairs(kernel, f"roles={wanted}")
             if wanted is not Roles.NONE:
                 _specialize(kernel, wanted, asked=word != AUTO)
             kernel.attributes.pop(ROLES, None)
@@ -124,21 +122,7 @@ def _specialize(kernel: KernelOp, wanted: Roles, asked: bool) -> None:
         _split(kernel, loads, products, asked)
     except (NotSeparable, RingError) as e:
         reason, where = (e.reason, e.where) if isinstance(e, NotSeparable) else (e.message, e.origin)
-        _check_pairs(kernel, reason)
         remark(where if isinstance(where, Operation) else kernel, f"@{kernel.sym_name.data} keeps one role: {reason}")
-
-
-def _check_pairs(kernel: KernelOp, found: str) -> None:
-    """Raises LocatedError for products of pairs in rings without roles: only the first block issues them."""
-    if any(isinstance(op, RolesOp) for op in kernel.walk()):
-        return
-    for op in kernel.walk():
-        if isinstance(op, AsyncMmaOp) and op.pair is not None:
-            raise ScheduleOptionError(
-                op,
-                f"expected roles={Roles.LOAD_MMA_EPILOGUE} for products of pairs in rings, found {found}; "
-                "tirx.stages = 1 on the loop keeps it sequential",
-            )
 
 
 def _gives_part(op: Operation) -> bool:

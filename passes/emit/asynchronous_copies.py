@@ -23,6 +23,7 @@ from tirx.dialects.tirx import (
     TmaStoreOp,
 )
 from tirx.passes.analysis.rings.meetings import Meetings
+from tirx.passes.analysis.rings.parties import issuer
 from tirx.passes.analysis.rings.slots import executions_since, slot_tile
 from tirx.passes.analysis.scheduled import is_cp_async
 from tirx.passes.emit.emitter import Emitter
@@ -75,7 +76,8 @@ class CopyCode:
                 code.close(emit)
                 emit(CpAsyncTileOp(source, destination))
             case Engine.TCGEN05_CP:
-                code.elected(emit, lambda inside: _start(inside, AsyncCopyOp(source, destination, Engine.TCGEN05_CP)))
+                copy = AsyncCopyOp(source, destination, Engine.TCGEN05_CP)
+                code.elected(emit, lambda inside: _start(inside, copy), issuer(op))
             case other:
                 raise StageError(op, f"expected a copy that is lowered, found one by {other}")
 

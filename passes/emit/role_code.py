@@ -5,16 +5,17 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp, i32
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import AcquireOp, AtOp, BarrierOp, ForOp, PendingType
-from tirx.passes.analysis.rings.parties import Owner
+from tirx.passes.analysis.rings.parties import Members, Owner, runs_in_first_block_only
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.emit.ring_code import RingStorage
+from tirx.passes.emit.ring_code import RingStorage, branch
 from tirx.passes.plan.rings import RingsPlan
 
 
@@ -39,6 +40,9 @@ class RoleCode(abc.ABC):
         """The condition that is true in the elected thread, where the role has others."""
         self.opened: dict[Block, scf.IfOp] = {}
         """The branch of the elected thread at the end of a block, to which more may be added."""
+        self.in_first_block: set[Operation] = set()
+        """Branches that only the first block of a cluster or pair takes; all of a role may stand in one."""
+        self.is_first = runs_in_first_block_only(owner)
 
     @abc.abstractmethod
     def block(self, block: Block, emit: Emitter) -> None:
@@ -58,8 +62,11 @@ class RoleCode(abc.ABC):
 
     # Threads
 
-    def elected(self, emit: Emitter, make: Callable[[Emitter], None]) -> None:
-        """Emits what one thread of the role does; neighbours share a branch."""
+    def elected(self, emit: Emitter, make: Callable[[Emitter], None], members: Members = Members.ELECTED) -> None:
+        """Emits what one thread of the role does, in each block or in the first one; neighbours share a branch."""
+        if members is Members.FIRST and not self.is_first:
+            self.elected(emit, lambda inside: make(self._first_block(inside)))
+            return
         if self.is_single:
             make(emit)
             return
@@ -75,6 +82,20 @@ class RoleCode(abc.ABC):
         last = opened.true_region.block.last_op
         if last is not None:
             make(Emitter(InsertPoint.before(last), emit.location))
+
+    def _first_block(self, emit: Emitter) -> Emitter:
+        """An emitter for what the first block does alone, behind what it has done so in front of it."""
+        following = emit.point.insert_before
+        before = emit.point.block.last_op if following is None else following.prev_op
+        if not isinstance(before, scf.IfOp) or before not in self.in_first_block:
+            rank = emit(ReadSpecialOp("cluster_ctarank")).result
+            branch(emit, emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result)
+            before = emit.point.block.last_op if following is None else following.prev_op
+            assert isinstance(before, scf.IfOp)
+            self.in_first_block.add(before)
+        last = before.true_region.block.last_op
+        assert last is not None
+        return Emitter(InsertPoint.before(last), emit.location)
 
     def close(self, emit: Emitter) -> None:
         """Lets the lanes of the elected thread's warp come together, before something that all of them do."""

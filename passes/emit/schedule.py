@@ -48,7 +48,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.bound_releases import BoundReleases, Passes, Place
 from tirx.passes.analysis.rings.errors import RingError
-from tirx.passes.analysis.rings.parties import SELF, Members, Owner, answers_of, is_issued_by_one_thread
+from tirx.passes.analysis.rings.parties import SELF, Members, Owner, answers_of, is_issued_by_one_thread, issuer
 from tirx.passes.analysis.rings.slots import yielded
 from tirx.passes.emit.asynchronous_copies import CopyCode
 from tirx.passes.emit.emitter import Emitter
@@ -99,7 +99,7 @@ class Schedule(RoleCode):
         lane = emit.mod(thread, WARP_SIZE)
         self.first_lane = emit.compare(lane, emit.constant(0, i32), "eq")
         if not self.is_single and (
-            Members.ELECTED in places.values()
+            any(members is not Members.ALL for members in places.values())
             or any(is_issued_by_one_thread(op) or _is_of_one_thread(op) for op in self.owner.walk())
         ):
             self.leader = emit(LeaderOp()).result
@@ -254,7 +254,7 @@ class Schedule(RoleCode):
             self._wait_for_slot(place, slot, emit)
         if side.passing is Passing.BYTES:
             full = self.storage.mbarrier(emit, station, slot)
-            self.elected(emit, lambda inside: self._expect(inside, station, full, side.bytes))
+            self.elected(emit, lambda inside: self._expect(inside, station, full, side.bytes), side.members)
         if ring.result.type.holds_scalars and op.tiles:
             address = self.storage.address(emit, ring, slot)
             self.values.update(zip(op.tiles, read_integers(emit, address, op.tiles.types), strict=True))
@@ -272,8 +272,8 @@ class Schedule(RoleCode):
             return
         parity = counter.parity.get(emit)
         mbarrier = self.storage.mbarrier(emit, self.plan.rings[ring].before(station), slot)
-        if side.members is Members.ELECTED:
-            self.elected(emit, lambda inside: self._wait(inside, ring, side, mbarrier, parity))
+        if side.members is not Members.ALL:
+            self.elected(emit, lambda inside: self._wait(inside, ring, side, mbarrier, parity), side.members)
             return
         self.close(emit)
         self._wait(emit, ring, side, mbarrier, parity)
@@ -357,7 +357,7 @@ class Schedule(RoleCode):
                 everybody = emit.constant((1 << self.plan.num_blocks) - 1, i16) if station.to is To.ALL else None
                 group = 2 if self.plan.kernel.of_pairs else 1
                 commit = CommitOp(mbarrier, multicast=everybody, cta_group=group)
-                self.elected(emit, lambda inside: _emit(inside, commit))
+                self.elected(emit, lambda inside: _emit(inside, commit), side.members)
 
     def _passing_mbarrier(self, op: ReleaseOp, place: Place, station: Station, emit: Emitter) -> SSAValue:
         """The mbarrier that a release arrives at; the counter of passed uses goes on."""
@@ -377,14 +377,14 @@ class Schedule(RoleCode):
     ) -> None:
         """Where `condition` holds, one lane of every warp arrives once all lanes are done, or the elected thread."""
         fences = side.passing is Passing.THREADS and station.needs_fence
-        if side.members is Members.ELECTED:
+        if side.members is not Members.ALL:
 
             def by_one_thread(inside: Emitter) -> None:
                 if fences:
                     inside(FenceProxyAsyncOp("shared::cta"))
                 arrive(inside if condition is None else branch(inside, condition), mbarrier, self._ranks(station))
 
-            self.elected(emit, by_one_thread)
+            self.elected(emit, by_one_thread, side.members)
             return
         self.close(emit)
         if fences:
@@ -450,7 +450,7 @@ class Schedule(RoleCode):
         at = self.storage.address(emit, ring, slot)
         mbarrier = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], slot)
         request = TryCancelOp(at, mbarrier, multicast=ring.across is not None)
-        self.elected(emit, lambda inside: _emit(inside, request))
+        self.elected(emit, lambda inside: _emit(inside, request), issuer(op))
 
     def _answer(self, op: TilesOp, emit: Emitter) -> QueryCancelOp:
         """Waits for the answer to a request, reads it and gives its slot back."""
@@ -475,7 +475,7 @@ class Schedule(RoleCode):
 
     def _product(self, op: AsyncMmaOp, emit: Emitter) -> None:
         if op.on_tensor_memory:
-            self.elected(emit, lambda inside: _emit(inside, op.clone(self.values)))
+            self.elected(emit, lambda inside: _emit(inside, op.clone(self.values)), issuer(op))
         else:
             self._bring_together(emit)
             self._other(op, emit)

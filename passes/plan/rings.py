@@ -43,14 +43,13 @@ from tirx.passes.analysis.rings.parties import (
     answers_of,
     is_of_one_thread,
     owners,
-    runs_in_first_block_only,
     stations_of,
 )
 from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.analysis.rings.structure import Activity, activity
 from tirx.passes.plan.memory import COLUMN_STEP, MBARRIER_BYTES, shared_alignment, shared_bytes
 from tirx.passes.plan.tensor_tiles import TensorTile
-from tirx.rules import PairError, RingLoweringError
+from tirx.rules import RingLoweringError
 
 
 class Passing(Enum):
@@ -123,8 +122,8 @@ class Side:
 
     @property
     def in_first_block_only(self) -> bool:
-        """True if only the first block of a cluster or pair has the role."""
-        return runs_in_first_block_only(self.owner)
+        """True if only the first block of a cluster or pair works here."""
+        return self.members is Members.FIRST
 
     @property
     def warps(self) -> int:
@@ -141,7 +140,7 @@ class Side:
             case Passing.NOINC:
                 return self.warps * WARP_SIZE
             case Passing.THREADS | Passing.GROUPS:
-                return 1 if self.members is Members.ELECTED else self.warps
+                return self.warps if self.members is Members.ALL else 1
             case Passing.BARRIER | Passing.ORDER:
                 return 0
 
@@ -250,8 +249,6 @@ class RingsPlan:
         if (threads := self.kernel.num_threads) % WARP_SIZE:
             problem = f"expected whole warps of {WARP_SIZE} threads for rings, found {threads} threads"
             raise RingLoweringError(self.kernel, problem)
-        for owner in self.owners:
-            self._check_pairs(owner)
         self.rings = {}
         first = 0
         for ring in self.extraction.names:
@@ -259,16 +256,6 @@ class RingsPlan:
             first += sum(plan.slots for station in plan.stations if station.first is not None)
             self.rings[ring] = plan
         self.num_barriers = first
-
-    def _check_pairs(self, owner: Owner) -> None:
-        """Raises LocatedError for asynchronous products of pairs in a role that both blocks would have to run."""
-        for op in owner.walk():
-            if isinstance(op, AsyncMmaOp) and op.pair is not None and not self.is_single(owner):
-                raise PairError(
-                    op,
-                    "expected products of pairs in a role that does nothing else, since the first block alone issues "
-                    "them, found other work of threads beside them",
-                )
 
     def names(self) -> Schedule:
         """The roles and rings by name. Places are those before `tirx-allocate-memory`."""
@@ -357,8 +344,10 @@ class RingsPlan:
                 # A fill that reaches the slots of all blocks waits until the readers of all blocks are done.
                 return self.num_blocks, To.ALL
             case Across.PAIR:
-                here, behind = (passings[names[i % len(names)]] for i in (index, index + 1))
-                from_first, to_first = (all(map(runs_in_first_block_only, roles)) for roles in (here, behind))
+                from_first, to_first = (
+                    all(self.places[owner][(ring, name)] is Members.FIRST for owner in passings[name])
+                    for name in (names[i % len(names)] for i in (index, index + 1))
+                )
                 if from_first == to_first:
                     return 1, To.OWN
                 return (1, To.ALL) if from_first else (self.num_blocks, To.FIRST)

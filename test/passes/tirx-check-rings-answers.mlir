@@ -45,19 +45,6 @@ tirx.kernel @cluster() target("sm_100a") cluster(2) per_cta threads(32) {
 
 // -----
 
-tirx.kernel @roles() target("sm_100a") cluster(2) per_cta threads(32) {
-  %clc = tirx.ring slots(1) stations(ask, read) across(cluster) : !tirx.ring<tile_id>
-  tirx.tiles @tile %i, %j = hardware(%clc, read) {
-    tirx.acquire %clc at(ask)
-    // expected-error@+1 {{expected a role that asks for the tiles of a cluster, since its first block alone does, found a kernel without roles, which all blocks run}}
-    tirx.async_next %clc engine(clc)
-    tirx.release %clc at(ask) after(tma)
-  }
-  tirx.return
-}
-
-// -----
-
 tirx.kernel @reader() target("sm_100a") threads(32) {
   %clc = tirx.ring slots(2) stations(ask, read) : !tirx.ring<tile_id>
   tirx.tiles @tile %i, %j = hardware(%clc, read) {

@@ -507,3 +507,39 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_100a") threads(64)
   }
   tirx.return
 }
+
+// -----
+
+// The first block multiplies for both; the other one would fill slots that nobody there uses.
+
+!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
+!b = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+!r = !tirx.tile<128x128xf32, register>
+!gs = !tirx.tile<128x64xf16, global>
+!gb = !tirx.tile<64x64xf16, global>
+tirx.kernel @own_slots(%a: memref<256x4096xf16>, %b: memref<128x4096xf16>, %n: index)
+    target("sm_100a") cluster(2) per_cta threads(128) {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{expected a role that works at station use of %ab, found none}}
+  %ab = tirx.ring slots(2) stations(fill, use) : !tirx.ring<a: !s, b: !b>
+  %acc = tirx.ring slots(1) stations(sum, read) : !tirx.ring<!t>
+  %t = tirx.acquire %acc at(sum)
+  tirx.for @k %k = 0 to %n {
+    %sa, %sb = tirx.acquire %ab at(fill)
+    %ga = tirx.view %a[%c0, %k] : memref<256x4096xf16> -> !gs
+    %gb = tirx.view %b[%c0, %k] : memref<128x4096xf16> -> !gb
+    tirx.async_copy %ga, %sa engine(tma) : !gs, !s
+    tirx.async_copy %gb, %sb engine(tma) : !gb, !b
+    tirx.release %ab at(fill) after(tma)
+    %ua, %ub = tirx.acquire %ab at(use)
+    %more = arith.cmpi ne, %k, %c0 : index
+    tirx.async_mma %ua, %ub, %t pair accumulate(%more) : !s, !b, !t
+    tirx.release %ab at(use) after(tcgen05)
+  }
+  tirx.release %acc at(sum) after(tcgen05)
+  %d = tirx.acquire %acc at(read)
+  %v = tirx.load %d : !t -> !r
+  tirx.release %acc at(read)
+  tirx.return
+}

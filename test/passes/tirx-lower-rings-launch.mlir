@@ -107,3 +107,36 @@ tirx.kernel @cluster(%n: index) target("sm_100a") cluster(2) per_cta grid(4) thr
   }
   tirx.return
 }
+
+// -----
+
+// Without roles, one thread of the first block asks in a branch; all threads of both blocks read.
+
+// CHECK-LABEL: tirx.kernel @no_roles
+// CHECK:        ptx.mbarrier.init {{.*}}, 1
+// CHECK:        ptx.mbarrier.init {{.*}}, 4
+// CHECK:      [[LEADER:%.*]] = tirx.leader
+// CHECK:      scf.while
+// CHECK:        scf.if [[LEADER]] {
+// CHECK-NEXT:     [[RANK:%.*]] = ptx.read_special cluster_ctarank
+// CHECK-NEXT:     [[ZERO:%.*]] = arith.constant 0 : i32
+// CHECK-NEXT:     [[FIRST:%.*]] = arith.cmpi eq, [[RANK]], [[ZERO]] : i32
+// CHECK-NEXT:     scf.if [[FIRST]] {
+// CHECK-NEXT:       ptx.mbarrier.wait_parity
+// CHECK-COUNT-2:    ptx.mbarrier.arrive.expect_tx {{.*}}, 16 remote
+// CHECK-NEXT:       ptx.clusterlaunchcontrol.try_cancel {{.*}} multicast
+// CHECK-NEXT:     }
+// CHECK-NEXT:   }
+// CHECK:        "test.op"
+// CHECK:        ptx.clusterlaunchcontrol.query_cancel
+// CHECK:        ptx.mbarrier.arrive {{.*}} remote
+tirx.kernel @no_roles(%n: index) target("sm_100a") cluster(2) per_cta grid(4) threads(64) {
+  %clc = tirx.ring slots(1) stations(ask, read) across(cluster) : !tirx.ring<tile_id>
+  tirx.tiles @tile %i, %j = hardware(%clc, read) {
+    tirx.acquire %clc at(ask)
+    tirx.async_next %clc engine(clc)
+    tirx.release %clc at(ask) after(tma)
+    "test.op"(%i, %j) : (index, index) -> ()
+  }
+  tirx.return
+}

@@ -1,5 +1,5 @@
 // RUN: tirx-opt %s -p "tirx-split-pairs,tirx-pick-layouts,tirx-select-instructions,tirx-select-copies,tirx-pipeline-loops{stages=3},tirx-specialize-warps" | filecheck %s
-// RUN: not tirx-opt %s -p "tirx-split-pairs,tirx-pick-layouts,tirx-select-instructions,tirx-select-copies,tirx-pipeline-loops{stages=3},tirx-specialize-warps{roles=load}" 2>&1 | filecheck %s --check-prefix=ROLES
+// RUN: tirx-opt %s -p "tirx-split-pairs,tirx-pick-layouts,tirx-select-instructions,tirx-select-copies,tirx-pipeline-loops{stages=3},tirx-specialize-warps{roles=load},tirx-check-rings,tirx-lower-rings,tirx-check-rings" | filecheck %s --check-prefix=ROLES
 
 // Each block of a pair fills its half of a slot; the first one multiplies when both halves are there.
 
@@ -25,7 +25,24 @@
 // CHECK-NEXT:   tirx.release %sa_sb at(use) after(tcgen05)
 // CHECK:        tirx.release %acc at(sum) after(tcgen05)
 
-// ROLES: error: expected roles=load-mma-epilogue for products of pairs in rings, found roles=load; tirx.stages = 1 on the loop keeps it sequential
+// Without a role for products, one thread of the first block waits for the slots of both, multiplies and passes them on.
+
+// ROLES:      tirx.role @math warps(4) {
+// ROLES:        [[LEADER:%.*]] = tirx.leader
+// ROLES:        tirx.fill
+// ROLES:        ptx.mbarrier.arrive {{.*}} remote
+// ROLES:        scf.for
+// ROLES:          scf.if [[LEADER]] {
+// ROLES-NEXT:       ptx.read_special cluster_ctarank
+// ROLES:            scf.if
+// ROLES-NEXT:         ptx.mbarrier.wait_parity
+// ROLES-NEXT:         tcgen05.fence after_thread_sync
+// ROLES-NEXT:         tirx.async_mma {{.*}} pair
+// ROLES-NEXT:         tcgen05.commit {{.*}}
+// ROLES-NEXT:       }
+// ROLES-NEXT:     }
+// ROLES:        ptx.mbarrier.wait_parity
+// ROLES:      tirx.role @load warps(1) {
 tirx.kernel @pairs(%a: memref<256x4096xf16>, %b: memref<128x4096xf16>, %d: memref<256x128xf32>, %n: index)
     target("sm_100a") grid(1) cluster(2) threads(128) {
   %c0 = arith.constant 0 : index

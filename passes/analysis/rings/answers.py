@@ -11,9 +11,7 @@ from tirx.dialects.tirx import (
     KernelOp,
     ReleaseOp,
     RingOp,
-    RoleOp,
     TilesOp,
-    thread_owner,
 )
 from tirx.passes.analysis.rings.errors import LaunchControlError
 from tirx.passes.analysis.rings.parties import Owner, answers_of
@@ -86,13 +84,6 @@ def _check_requests(kernel: KernelOp, ring: RingOp) -> None:
             raise LaunchControlError(
                 "expected one request in every tile, at the top of 'tirx.tiles' with hardware(...): behind the last "
                 f"answer it is undefined, found it in {inside}",
-                op,
-            )
-    for op in requests:
-        if ring.across is not None and not isinstance(thread_owner(op), RoleOp):
-            raise LaunchControlError(
-                "expected a role that asks for the tiles of a cluster, since its first block alone does, found a "
-                "kernel without roles, which all blocks run",
                 op,
             )
     for op in requests[1:]:

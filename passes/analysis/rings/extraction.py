@@ -64,8 +64,8 @@ from tirx.passes.analysis.rings.parties import (
     answers_of,
     cluster_blocks,
     duplicated,
-    is_issued_by_one_thread,
     is_multicast,
+    issuer,
     owners,
     parties_of,
     station_index,
@@ -198,7 +198,7 @@ class Extraction:
             if block is not None and party.block != block:
                 continue
             for (used, station), members in places[party.owner].items():
-                if used is not ring or (members is Members.ELECTED and not party.is_elected):
+                if used is not ring or not party.is_among(members):
                     continue
                 index = station_index(ring, station, party)
                 stations[index].append(party.label)
@@ -337,7 +337,7 @@ class _Program:
     # Rings
 
     def _takes_part(self, ring: RingOp, station: str) -> bool:
-        return self.places[(ring, station)] is Members.ALL or self.party.is_elected
+        return self.party.is_among(self.places[(ring, station)])
 
     def _at(self, ring: RingOp, station: str) -> tuple[str, int]:
         return self.extraction.ring_name(ring, self.party.block), station_index(ring, station, self.party)
@@ -406,7 +406,7 @@ class _Program:
     # Asynchronous work
 
     def _work(self, op: AsyncCopyOp | AsyncMmaOp) -> list[Statement]:
-        if is_issued_by_one_thread(op) and not self.party.is_elected:
+        if not self.party.is_among(issuer(op)):
             return []
         accesses = [self._access(access) for access in tile_accesses(op)]
         if isinstance(op, AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None:
@@ -424,7 +424,7 @@ class _Program:
         )
 
     def _next(self, op: AsyncNextOp) -> list[Statement]:
-        if not self.party.is_elected:
+        if not self.party.is_among(issuer(op)):
             return []
         ring = RingOp.of(op.ring)
         name, index = self._at(ring, ring.station_names[0])

@@ -198,41 +198,45 @@ def _check_bytes(kernel: KernelOp, announced: MbarrierArriveExpectTxOp) -> None:
     """The copies behind an announcement, in the same round, bring its bytes."""
     at = _address(announced.barrier)
     blocks = 1 if kernel.cluster is None else kernel.cluster.value.data
-    found, sources = _behind(announced, at, blocks), 1
+    found = _behind(announced, at, blocks)
     around = announced.parent_op()
     if not found and around is not None:
         # What is announced in the first block only comes from both blocks of a pair.
-        if any(isinstance(part.op, arith.CmpiOp) and _is_rank(part.op.lhs) for part in _conditions(announced)):
-            found, sources = _behind(around, at, blocks), blocks
-    if found * sources != (expected := announced.bytes.value.data):
-        raise ArrivalError(
-            f"expected {found * sources} bytes of the copies behind it, found {expected} announced", announced
-        )
+        if any(map(_is_first_block, _conditions(announced))):
+            found = _behind(around, at, blocks, blocks)
+    if found != (expected := announced.bytes.value.data):
+        raise ArrivalError(f"expected {found} bytes of the copies behind it, found {expected} announced", announced)
 
 
-def _behind(place: Operation, at: _Address, blocks: int) -> int:
-    """The bytes that come to one mbarrier by the operations behind one of the same block."""
+def _is_first_block(condition: OpResult) -> bool:
+    return isinstance(condition.op, arith.CmpiOp) and _is_rank(condition.op.lhs)
+
+
+def _behind(place: Operation, at: _Address, blocks: int, sources: int = 1) -> int:
+    """The bytes that come to one mbarrier by what follows an operation in its block, which `sources` blocks run."""
     found = 0
     while (following := place.next_op) is not None:
         place = following
-        found += _loaded(place, at, blocks)
+        found += _loaded(place, at, blocks, sources)
     return found
 
 
-def _loaded(op: Operation, at: _Address, blocks: int) -> int:
-    """The bytes that come to one mbarrier by an operation; branches bring the same."""
+def _loaded(op: Operation, at: _Address, blocks: int, sources: int) -> int:
+    """The bytes that come to one mbarrier by an operation in so many blocks; branches bring the same."""
     if isinstance(op, TmaLoadOp):
         where = _address(op.barrier)
         size = TileType.of(op.destination).num_bytes * (blocks if op.multicast is not None else 1)
-        return size if (where.base, where.offset) == (at.base, at.offset) else 0
+        return size * sources if (where.base, where.offset) == (at.base, at.offset) else 0
     if isinstance(op, TryCancelOp):
         where = _address(op.barrier)
-        return ANSWER_BYTES if (where.base, where.offset) == (at.base, at.offset) else 0
-    totals = {_in_block(block, at, blocks) for region in op.regions for block in region.blocks}
+        return ANSWER_BYTES * sources if (where.base, where.offset) == (at.base, at.offset) else 0
+    if isinstance(op, scf.IfOp) and any(map(_is_first_block, _parts(op.cond))):
+        sources = 1
+    totals = {_in_block(block, at, blocks, sources) for region in op.regions for block in region.blocks}
     if len(totals) > 1:
         raise ArrivalError(f"expected the same bytes in all branches, found {', '.join(map(str, sorted(totals)))}", op)
     return totals.pop() if totals else 0
 
 
-def _in_block(block: Block, at: _Address, blocks: int) -> int:
-    return sum(_loaded(op, at, blocks) for op in block.ops)
+def _in_block(block: Block, at: _Address, blocks: int, sources: int) -> int:
+    return sum(_loaded(op, at, blocks, sources) for op in block.ops)

@@ -50,6 +50,8 @@ class Members(Enum):
     ALL = "all"
     ELECTED = "elected"
     """Only the party with the thread that issues TMA, tcgen05 and bulk stores: the first one."""
+    FIRST = "elected in the first block"
+    """Only that party of the first block of a cluster or pair, which issues for all of its blocks."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,16 @@ class Party:
     @property
     def is_elected(self) -> bool:
         return self.index == 0
+
+    def is_among(self, members: Members) -> bool:
+        """True if the party works where these members of its role do."""
+        match members:
+            case Members.ALL:
+                return True
+            case Members.ELECTED:
+                return self.is_elected
+            case Members.FIRST:
+                return self.is_elected and not self.block
 
     @property
     def label(self) -> str:
@@ -86,6 +98,30 @@ def is_issued_by_one_thread(op: Operation) -> bool:
             return False
 
 
+def issuer(op: Operation) -> Members:
+    """
+    Who starts asynchronous work: for products of pairs, their scale factors and requests for the tiles of a cluster the
+    elected thread of the first block, else that of each block, or all threads.
+    """
+    match op:
+        case AsyncMmaOp() if op.pair is not None:
+            return Members.FIRST
+        case AsyncNextOp() if RingOp.of(op.ring).across is not None:
+            return Members.FIRST
+        case AsyncCopyOp() if op.engine.data is Engine.TCGEN05_CP and _is_in_pair(op):
+            return Members.FIRST
+        case _:
+            return Members.ELECTED if is_issued_by_one_thread(op) else Members.ALL
+
+
+def _is_in_pair(op: Operation) -> bool:
+    """True for an operation of a kernel whose products are those of pairs of blocks."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, KernelOp):
+        around = around.parent_op()
+    return around is not None and any(isinstance(each, AsyncMmaOp) and each.pair is not None for each in around.walk())
+
+
 def owners(kernel: KernelOp) -> tuple[Owner, ...]:
     """The roles of a kernel, or the kernel if it has none."""
     for op in kernel.body.block.ops:
@@ -100,15 +136,15 @@ def stations_of(owner: Owner) -> dict[tuple[RingOp, str], Members]:
 
     Answers of cluster launch control are read by all threads of a role that has work for them.
     """
-    touched: dict[tuple[RingOp, str], list[bool]] = {}
+    touched: dict[tuple[RingOp, str], set[Members]] = {}
     answers: list[tuple[RingOp, str]] = []
     for op in owner.walk():
         match op:
             case AcquireOp() | ReleaseOp():
-                touched.setdefault((RingOp.of(op.ring), op.station.data), [])
+                touched.setdefault((RingOp.of(op.ring), op.station.data), set())
             case AsyncNextOp():
                 ring = RingOp.of(op.ring)
-                touched.setdefault((ring, ring.station_names[0]), []).append(True)
+                touched.setdefault((ring, ring.station_names[0]), set()).add(issuer(op))
             case TilesOp() if (answer := answers_of(op)) is not None:
                 answers.append(answer)
             case _ if is_terminator(op) or is_pure(op):
@@ -117,11 +153,19 @@ def stations_of(owner: Owner) -> dict[tuple[RingOp, str], Members]:
                 for operand in op.operands:
                     if (slot := slot_tile(operand)) is not None:
                         place = (slot.ring, slot.acquire.station.data)
-                        touched.setdefault(place, []).append(is_issued_by_one_thread(op))
-    found = {place: Members.ELECTED if issued and all(issued) else Members.ALL for place, issued in touched.items()}
+                        touched.setdefault(place, set()).add(issuer(op))
+    found = {place: _all_of(issuers) for place, issuers in touched.items()}
     if answers:
-        found |= dict.fromkeys(answers, Members.ELECTED if is_of_one_thread(owner, found) else Members.ALL)
+        single = is_of_one_thread(owner, found)
+        found |= dict.fromkeys(answers, _all_of(set(found.values())) if single else Members.ALL)
     return found
+
+
+def _all_of(issuers: set[Members]) -> Members:
+    """Who works at a station where these do."""
+    if not issuers or Members.ALL in issuers:
+        return Members.ALL
+    return Members.ELECTED if Members.ELECTED in issuers else Members.FIRST
 
 
 def answers_of(op: TilesOp) -> tuple[RingOp, str] | None:
@@ -181,23 +225,19 @@ def _derived_unit(owner: Owner) -> Unit:
 
 
 def runs_in_first_block_only(owner: Owner) -> bool:
-    """True for products of pairs, which the even block issues, and for who asks for the tiles of a cluster."""
-    for op in owner.walk():
-        match op:
-            case AsyncMmaOp() | MmaOp() if op.pair is not None:
-                return True
-            case AsyncNextOp() if RingOp.of(op.ring).across is not None:
-                return True
-            case _:
-                pass
-    return False
+    """
+    True for a role of one thread that works for all blocks of a cluster or pair: it issues products of pairs, or asks
+    for tiles, and does nothing else but to read which tile comes next.
+    """
+    places = stations_of(owner)
+    return set(places.values()) == {Members.FIRST} and is_of_one_thread(owner, places)
 
 
 def cluster_blocks(kernel: KernelOp) -> tuple[int | None, ...]:
-    """The blocks to look at: those of the cluster if a ring is shared across them, else one that stands for each."""
+    """The blocks to look at: those of the cluster if they share a ring or the first works for all, else one of them."""
     across = any(isinstance(op, RingOp) and op.across is not None for op in kernel.body.block.ops)
     size = 1 if kernel.cluster is None else kernel.cluster.value.data
-    return tuple(range(size)) if across else (None,)
+    return tuple(range(size)) if across or any(issuer(op) is Members.FIRST for op in kernel.walk()) else (None,)
 
 
 def is_multicast(ring: RingOp) -> bool:

@@ -17,7 +17,7 @@ from unit.kernels.pipelined_kernels import Pipelined, check, kernel_of
         (Pipelined("m16n8k16, tma", "pipeline=on"), ((0, 0), (1, 6))),
         (Pipelined("m16n8k16", "pipeline=on stages=2"), ((3, 1), (0, 3))),
         (Pipelined("m16n8k8 f64, tma", "pipeline=on roles=none stages=3"), ((0, 4),)),
-        (Pipelined("tcgen05, pairs", "stages=2 order=hardware", (2, 2)), ((0, 0), (1, 6))),
+        (Pipelined("tcgen05, pairs", "stages=2 order=hardware roles=load", (2, 2)), ((0, 0), (1, 6))),
     ],
 )
 @pytest.mark.sample(2)
