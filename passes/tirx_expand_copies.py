@@ -24,12 +24,14 @@ from tirx.dialects.tirx import (
     KernelOp,
     LoadOp,
     MemorySpace,
+    PackOp,
     ReductionAttr,
     ReshapeOp,
     SplatOp,
     StoreOp,
     SubviewOp,
     TileType,
+    UnpackOp,
     WarpgroupOp,
     WordsOp,
     kernels,
@@ -40,6 +42,7 @@ from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.emit.emitter import Emitter, erase
+from tirx.passes.plan.packed_runs import run_distribution
 from tirx.passes.plan.run_time_strides import memory_layout, placed
 from tirx.passes.plan.tensor_tiles import TensorTile, common_fragment
 from tirx.passes.plan.views import POINTER_ALIGNMENT, access_bytes, clipped_view
@@ -214,6 +217,23 @@ def _on_warpgroups(
             move(inside, offsets, shape)
 
 
+def _move_words(op: LoadOp | StoreOp) -> None:
+    """Lets the load or store of a register tile of 6-bit elements move the words that memory has."""
+    register = op.result.type if isinstance(op, LoadOp) else TileType.of(op.value)
+    if register.dtype.bits != PACKED_BITS:
+        return
+    emit = Emitter.before(op)
+    engine = None if op.engine is None else op.engine.data
+    if isinstance(op, LoadOp):
+        load = LoadOp(emit(WordsOp(op.source)).result, WordsOp.type_of(register), engine)
+        elements = emit(UnpackOp(emit(load).result, register)).result
+        elements.name_hint = op.result.name_hint
+        op.result.replace_all_uses_with(elements)
+    else:
+        emit(StoreOp(emit(PackOp(op.value)).result, emit(WordsOp(op.destination)).result, engine))
+    erase(op)
+
+
 class _Expander:
     """Expands the copies and fills of one kernel."""
 
@@ -223,6 +243,8 @@ class _Expander:
 
     def run(self) -> None:
         for op in list(self.kernel.walk()):
+            if isinstance(op, LoadOp | StoreOp):
+                _move_words(op)
             if not isinstance(op, CopyOp | FillOp):
                 continue
             try:
@@ -283,6 +305,12 @@ class _Expander:
                     self._fill_through_registers(emit, op, tile, self._fragment(tile))
 
                 _on_warpgroups(emit, op, pieces, move)
+            case _ if op.tile_type.dtype.bits == PACKED_BITS:
+                threads = thread_set(op).count
+                limit = threads * REGISTER_BYTES
+                for offsets, shape in _pieces(op.tile_type.dims, limit, [_layout(op, op.tile)]):
+                    tile = _subview(emit, op.tile, offsets, shape)
+                    _move_words(self._fill_through_registers(emit, op, tile, run_distribution(shape, threads)))
             case _:
                 for offsets, shape in self._memory_pieces(op, op.tile, op.tile):
                     tile = _subview(emit, op.tile, offsets, shape)
@@ -401,8 +429,8 @@ class _Expander:
         emit(StoreOp(emit(LoadOp(source, _in_registers(source, layout))).result, destination, reduce=reduce))
 
     @staticmethod
-    def _fill_through_registers(emit: Emitter, op: FillOp, tile: SSAValue, layout: TileLayout) -> None:
-        emit(StoreOp(emit(SplatOp(op.value, _in_registers(tile, layout))).result, tile))
+    def _fill_through_registers(emit: Emitter, op: FillOp, tile: SSAValue, layout: TileLayout) -> StoreOp:
+        return emit(StoreOp(emit(SplatOp(op.value, _in_registers(tile, layout))).result, tile))
 
 
 def _in_registers(tile: SSAValue, layout: TileLayout) -> TileType:

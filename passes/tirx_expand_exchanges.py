@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, i8
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -24,6 +24,7 @@ from tirx.dialects.tirx import (
     kernels,
     thread_set,
 )
+from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import by_warp_and_lane, reduced, row_layout
@@ -84,7 +85,12 @@ class _Expander:
             remark(op, f"{type_.dims} {type_.element_type} change their layout by {plan.way}: {plan.cycles:g} cycles")
         if plan.shared is None:
             return None
-        return self._through_shared(emit, op.source, plan.shared, type_)
+        if type_.dtype.bits != PACKED_BITS:
+            return self._through_shared(emit, op.source, plan.shared, type_)
+        # A byte each in registers, they would be packed in memory.
+        bytes_of = [TileType.get(type_.dims, i8, type_.memory, layout) for layout in (source, result)]
+        moved = self._through_shared(emit, _recast(emit, op.source, bytes_of[0]), plan.shared, bytes_of[1])
+        return _recast(emit, moved, type_)
 
     def _reduce(self, emit: Emitter, op: ReduceOp) -> SSAValue | None:
         source = TileType.of(op.source)

@@ -39,6 +39,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.roles import MAX_REGISTERS
 from tirx.dialects.tirx.syntax import shape_text
+from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
@@ -54,6 +55,7 @@ from tirx.passes.emit.placement import place
 from tirx.passes.plan.families import MMA_SYNC, family_of, is_of_warpgroups
 from tirx.passes.plan.mma_product import fastest_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
+from tirx.passes.plan.packed_runs import run_distribution
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.register_layouts import LayoutFlow, insert_conversions
 from tirx.passes.plan.staged_layouts import (
@@ -128,6 +130,9 @@ class _Picker:
         for op in ops:
             if isinstance(op, TileOpInterface):
                 self._wanted(op)
+        for registers in self.registers:
+            if registers.type.dtype.bits == PACKED_BITS and registers.memory and registers.type.layout is None:
+                self._runs(registers)
         operands = dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b))
         for op in ops:
             if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
@@ -341,6 +346,15 @@ class _Picker:
             return plain_tensor_layout(type_.dims)
         except LegalityError as e:
             raise LocatedError(alloc, str(e)) from e
+
+    def _runs(self, registers: RegisterClass) -> None:
+        """Lets a register tile of 6-bit elements go to memory and back in whole words."""
+        threads = thread_set(registers.first_op).count
+        try:
+            layout = run_distribution(registers.type.dims, threads)
+        except (LayoutError, LegalityError) as e:
+            raise LocatedError(registers.first_op, str(e)) from e
+        self._pick_registers(registers, layout, f"runs of 6-bit elements over {threads} threads")
 
     def _registers(self, registers: RegisterClass) -> None:
         type_ = registers.type

@@ -31,11 +31,14 @@ from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definiti
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, ReductionAttr
 from tirx.dialects.tirx.ops import CopyOp, parse_transfer, print_transfer
+from tirx.dialects.tirx.views import WordsOp
+from tirx.hw.errors import LegalityError
 from tirx.mma import VARIANTS, WIDENING, Fragment
 from tirx.rules import (
     ElementTypeError,
     EngineError,
     InstructionNameError,
+    InvalidOperation,
     OperandFormError,
     TileMemoryError,
     TileShapeError,
@@ -158,6 +161,61 @@ def transfer(op: Operation) -> tuple[SSAValue, SSAValue] | None:
             return op.value, op.destination
         case _:
             return None
+
+
+class _WordsOfRegisters(DirectOperation):
+    """Between a register tile of 6-bit elements, a byte each, and the same bits as words, three for 16 neighbours."""
+
+    source = operand_def(TileType)
+    result = result_def(TileType)
+
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    traits = traits_def(Pure())
+
+    def _verify_words(self, elements: TileType, words: TileType) -> None:
+        require_register(elements)
+        try:
+            expected = WordsOp.type_of(elements)
+        except LegalityError as e:
+            raise InvalidOperation(str(e)) from e
+        if words != expected:
+            raise TileShapeError(f"expected words of {elements} as {expected}, found {words}")
+
+
+@irdl_op_definition
+class PackOp(_WordsOfRegisters):
+    """
+    `%w = tirx.pack %v : !tirx.tile<128x64xf6E2M3FN, register, L> -> !tirx.tile<128x4x3xi32, register, L2>`
+
+    The 32-bit words that memory has in the place of a tile of 6-bit elements, three for 16 neighbours of a row, which
+    one thread holds in consecutive slots. `tirx.words` gives the words of the tile in memory.
+    """
+
+    name = "tirx.pack"
+
+    def __init__(self, source: SSAValue):
+        super().__init__(operands=[source], result_types=[WordsOp.type_of(TileType.of(source))])
+
+    def verify_(self) -> None:
+        self._verify_words(TileType.of(self.source), self.result.type)
+
+
+@irdl_op_definition
+class UnpackOp(_WordsOfRegisters):
+    """
+    `%v = tirx.unpack %w : !tirx.tile<128x4x3xi32, register, L2> -> !tirx.tile<128x64xf6E2M3FN, register, L>`
+
+    The counterpart of `tirx.pack`: 6-bit elements from words.
+    """
+
+    name = "tirx.unpack"
+
+    def __init__(self, source: SSAValue, type_: TileType):
+        super().__init__(operands=[source], result_types=[type_])
+
+    def verify_(self) -> None:
+        self._verify_words(self.result.type, TileType.of(self.source))
 
 
 @irdl_op_definition

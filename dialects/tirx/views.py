@@ -259,6 +259,7 @@ class WordsOp(DirectOperation):
 
     The 32-bit words that hold a tile of 6-bit elements, three for 16 neighbours: behind each other in global memory,
     where elements are packed, and in the first 12 of every 16 bytes in shared memory, as tensor cores read them.
+    `tirx.pack` gives those of a tile in registers.
     """
 
     name = "tirx.words"
@@ -280,25 +281,30 @@ class WordsOp(DirectOperation):
 
     def verify_(self) -> None:
         try:
-            expected = WordsOp.type_of(TileType.of(self.source))
+            if (source := TileType.of(self.source)).memory is MemorySpace.REGISTER:
+                raise PartError(
+                    f"expected a tile in global or shared memory, found {source}; tirx.pack is for registers"
+                )
+            expected = WordsOp.type_of(source)
         except LegalityError as e:
             raise InvalidOperation(str(e)) from e
         if self.result.type != expected:
             raise PartError(f"expected {expected}, found {self.result.type}")
 
 
+_WORDS_OF_RUN = {MemorySpace.GLOBAL: 3, MemorySpace.SHARED: 4, MemorySpace.REGISTER: 3}
+"""Memory space -> words from one run of 16 elements to the next, where it holds such tiles."""
+
+
 @lru_cache(maxsize=256)
 def _words_type(source: TileType) -> TileType:
     layout = source.layout
-    if (
-        source.dtype.bits != PACKED_BITS
-        or source.memory not in (MemorySpace.GLOBAL, MemorySpace.SHARED)
-        or layout is None
-    ):
+    if source.dtype.bits != PACKED_BITS or source.memory not in _WORDS_OF_RUN or layout is None:
         raise OperandLayoutError(
-            f"expected a tile of {PACKED_BITS}-bit elements and a layout in global or shared memory, found {source}"
+            f"expected a tile of {PACKED_BITS}-bit elements and a layout in global or shared memory or in registers, "
+            f"found {source}"
         )
-    words = bitcast_to_words(layout, source.dims, 3 if source.memory is MemorySpace.GLOBAL else 4)
+    words = bitcast_to_words(layout, source.dims, _WORDS_OF_RUN[source.memory])
     shape = (*source.dims[:-1], source.dims[-1] // UNIT, 3)
     return TileType.get(shape, i32, source.memory, words)
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from tirx.dialects.tirx import BroadcastOp, ConvertOp, MapOp, ReduceOp, SplatOp
+from tirx.dialects.tirx import BroadcastOp, ConvertOp, MapOp, PackOp, ReduceOp, SplatOp, UnpackOp
 from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import Emitter
 
-ArithmeticOp = MapOp | ReduceOp | BroadcastOp | ConvertOp | SplatOp
+ArithmeticOp = MapOp | ReduceOp | BroadcastOp | ConvertOp | SplatOp | PackOp | UnpackOp
 
-ARITHMETIC = (MapOp, ReduceOp, BroadcastOp, ConvertOp, SplatOp)
+ARITHMETIC = (MapOp, ReduceOp, BroadcastOp, ConvertOp, SplatOp, PackOp, UnpackOp)
 """The operations that `emit_arithmetic` lowers."""
 
 
@@ -33,6 +33,7 @@ def emit_arithmetic(
     # These take long to import, and kernels that only move data do without them.
     from tirx.passes.emit.map_emission import MapEmission
     from tirx.passes.emit.register_moves import ReduceEmission, broadcast, convert
+    from tirx.passes.emit.six_bits import pack_words, unpack_words
     from tirx.passes.emit.splat_emission import splat
 
     match op:
@@ -46,3 +47,7 @@ def emit_arithmetic(
             return [convert(emit, op, registers[op.source], threads, thread)]
         case SplatOp():
             return [splat(emit, op)]
+        case PackOp():
+            return [pack_words(emit, registers[op.source])]
+        case UnpackOp():
+            return [unpack_words(emit, registers[op.source])]

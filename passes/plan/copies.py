@@ -24,6 +24,7 @@ from tirx.dialects.tirx import (
     thread_set,
     views_in_use,
 )
+from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.hw.errors import MissingLayoutError, ScaleFactorError, ThreadCopyError
 from tirx.hw.features import FEATURES, required_version
 from tirx.layout import LayoutError, TileLayout
@@ -125,6 +126,12 @@ def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
     """
     row = _MATRIX_ENGINES[type(op)]
     memory, registers = _ends(op)
+    if registers.dtype.bits == PACKED_BITS:  # words are moved, not elements
+        if op.engine is not None and op.engine.data is not Engine.LD_ST:
+            raise WrittenChoiceError(
+                op, f"expected {Engine.LD_ST} for {PACKED_BITS}-bit elements, found {op.engine.data}"
+            )
+        return Engine.LD_ST if memory.memory is MemorySpace.SHARED else None
     if (problem := beyond_threads(op.source if isinstance(op, LoadOp) else op.destination)) is not None:
         raise RegisterLayoutError(op, problem)
     if memory.memory is not MemorySpace.SHARED or memory.layout is None or registers.layout is None:

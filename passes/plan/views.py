@@ -12,6 +12,7 @@ from xdsl.ir import Block, SSAValue
 from tirx.dialects.tirx import KernelOp, MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, WordsOp
 from tirx.hw.errors import ClippedViewError
 from tirx.passes.analysis.index_analysis import index_limits, index_range
+from tirx.tcgen05.stored_operand import UNIT
 
 POINTER_ALIGNMENT = 16
 """Bytes to which kernel arguments in global memory are aligned: the widest vector access."""
@@ -28,8 +29,12 @@ class Origin:
     def of(tile: SSAValue) -> Origin | None:
         """The origin of a view or of a part of one; None for other shapes of it."""
         start = [0] * len(TileType.of(tile).dims)
-        while isinstance(part := tile.owner, SubviewOp):
-            start = [a + b for a, b in zip(start, part.start, strict=True)]
+        while isinstance(part := tile.owner, SubviewOp | WordsOp):
+            if isinstance(part, SubviewOp):
+                start = [a + b for a, b in zip(start, part.start, strict=True)]
+            else:
+                *outer, run, _ = start
+                start = [*outer, run * UNIT]
             tile = part.source
         return Origin(tile.owner, tuple(start)) if isinstance(tile.owner, ViewOp) else None
 
@@ -105,6 +110,8 @@ def plan_clip(tile: SSAValue) -> ClipPlan | None:
     if (view := clipped_view(tile)) is None:
         return None
     origin, number, dims = Origin.of(tile), argument_number(view.source), TileType.of(tile).dims
+    if of_words := origin is not None and len(dims) > len(origin.start):
+        dims = (*dims[:-2], dims[-2] * UNIT)
     if origin is None or number is None:
         raise ClippedViewError(
             "expected a clipped view of a kernel argument or a part of one, found another shape of it"
@@ -113,6 +120,11 @@ def plan_clip(tile: SSAValue) -> ClipPlan | None:
     leading = len(sizes) - len(dims)
     bounds = tuple(_open_bounds(origin, sizes, dims))
     never_whole = any(_is_beyond(bound, sizes[bound.of_memref]) for bound in bounds)
+    if of_words:
+        if any(bound.of_tile == len(dims) - 1 for bound in bounds):
+            raise ClippedViewError("expected a clipped view of 6-bit elements whose rows are all in the memref")
+        # Words have one dimension more, behind those that have bounds.
+        return ClipPlan(number, TileType.of(tile).dims, bounds, None, 1, 1, never_whole) if bounds else None
     inner = next((d for d in reversed(range(len(dims))) if strides[leading + d] == 1), None)
     if inner is None:
         return ClipPlan(number, dims, bounds, None, 1, 1, never_whole) if bounds else None

@@ -1,23 +1,23 @@
 // RUN: tirx-opt %s --tirx-check-layouts --split-input-file --verify-diagnostics
 
-// 6-bit elements are packed in global memory and one to a byte as shared memory counts them: only whole runs of 16 move,
-// and only between those two.
+// 6-bit elements are packed in global memory and one to a byte as shared memory and registers count them: only whole runs
+// of 16 move between these.
 
-!r = !tirx.tile<128x32xf6E2M3FN, register, #tirx.tile_layout<S[(128, 32) : (1@tx, 1)]>>
-tirx.kernel @registers() target("sm_100a") threads(128) {
-  // expected-error@+1 {{expected 6-bit elements in global and shared memory only, found !tirx.tile<128x32xf6E2M3FN, register, #tirx.tile_layout<S[(128, 32) : (1@tx, 1)]>>}}
-  %r = tirx.alloc : !r
+!t = !tirx.tile<128x32xf6E2M3FN, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>>
+tirx.kernel @tensor_memory() target("sm_100a") threads(128) {
+  // expected-error@+1 {{expected 6-bit elements in global or shared memory or in registers, found !tirx.tile<128x32xf6E2M3FN, tensor}}
+  %t = tirx.alloc : !t
   tirx.return
 }
 
 // -----
 
 !g = !tirx.tile<128x32xf6E3M2FN, global>
-!r = !tirx.tile<128x32xf6E3M2FN, register, #tirx.tile_layout<S[(128, 32) : (1@tx, 1)]>>
+!r = !tirx.tile<128x32xf6E3M2FN, register, #tirx.tile_layout<S[(128, 4, 8) : (1@tx, 1, 4)]>>
 tirx.kernel @load(%a: memref<128x32xf6E3M2FN>) target("sm_100a") threads(128) {
   %c0 = arith.constant 0 : index
   %g = tirx.view %a[%c0, %c0] : memref<128x32xf6E3M2FN> -> !g
-  // expected-error@+1 {{expected 6-bit elements in global and shared memory only, found !tirx.tile<128x32xf6E3M2FN, register, #tirx.tile_layout<S[(128, 32) : (1@tx, 1)]>>}}
+  // expected-error@+1 {{expected 6-bit elements in runs of 16 neighbours along K, found S[(128, 4, 8) : (1@tx, 1, 4)]}}
   %r = tirx.load %g : !g -> !r
   tirx.return
 }

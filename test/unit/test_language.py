@@ -42,7 +42,7 @@ _DYNAMIC = 40
 _TILE_LEVEL = ("kernel", "ops", "views", "registers", "maps", "product")
 """Modules of `tirx.dialects.tirx` with operations of the tile level."""
 
-_OTHERS = {"tirx.mma_sync", "tirx.address", "tirx.words"}
+_OTHERS = {"tirx.mma_sync", "tirx.address", "tirx.words", "tirx.pack", "tirx.unpack"}
 """Operations of these modules that only passes make."""
 
 _CLAUSES = {"scale_a": "scales", "scale_b": "scales", "place": "at", "dims": "dim", "combination": "add"}

@@ -110,10 +110,15 @@ def stored_slices(
         raise e.reworded(message, suggestion) from e
 
 
+def _in_words(it: Iter, unit_words: int) -> int:
+    return it.stride // UNIT * unit_words if it.axis == "m" else it.stride
+
+
 def bitcast_to_words(layout: OperandLayout, shape: tuple[int, ...], unit_words: int) -> OperandLayout:
     """Views a tile of 6-bit elements as a tile of 32-bit words, of shape (..., K / 16, 3).
 
     `unit_words`: words from one run of 16 elements to the next, 3 where they are packed and 4 where they are padded.
+    Axes other than m, which say who holds a run, stay as they are.
     Raises LegalityError when the 16 elements of a run are not neighbours, or K is no number of runs.
     """
     if shape[-1] % UNIT:
@@ -127,13 +132,13 @@ def bitcast_to_words(layout: OperandLayout, shape: tuple[int, ...], unit_words: 
     inner = TileLayout(grouped.shard[starts[len(runs)] :]).canonicalize()
     outer = grouped.shard[: starts[len(runs)]]
     offset = tile.offsets.get("m", 0)
-    whole = all(it.stride % UNIT == 0 for it in outer) and offset % UNIT == 0
+    whole = all(it.stride % UNIT == 0 for it in outer if it.axis == "m") and offset % UNIT == 0
     if not whole or not inner.equivalent(TileLayout((Iter(UNIT, 1),))):
         raise OperandLayoutError(f"expected 6-bit elements in runs of {UNIT} neighbours along K, found {layout}")
     words = TileLayout(
-        (*(Iter(it.extent, it.stride // UNIT * unit_words, it.axis) for it in outer), Iter(3, 1)),
+        (*(Iter(it.extent, _in_words(it, unit_words), it.axis) for it in outer), Iter(3, 1)),
         tile.replica,
-        {"m": offset // UNIT * unit_words},
+        {**tile.offsets, "m": offset // UNIT * unit_words},
     )
     if not isinstance(layout, ComposeLayout):
         return words
