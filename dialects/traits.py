@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from xdsl.ir import Operation, OpResult
-from xdsl.traits import IsolatedFromAbove, IsTerminator, OpTrait, Pure, SymbolTable
+from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, OpTrait, Pure, SymbolTable
 
 from tirx.dialects.nesting import walk
-from tirx.rules import SymbolTableError
+from tirx.rules import DefinitionError, SymbolTableError
 
 
 class UsableBeforeDefinition(OpTrait):
@@ -57,3 +57,13 @@ def is_terminator(op: Operation) -> bool:
 def is_pure(op: Operation) -> bool:
     """True if an operation only computes its results from its operands. Of unregistered ones nothing is known."""
     return op.name in _DIVISIONS or op.has_trait(Pure, value_if_unregistered=False)
+
+
+class NoEnd(NoTerminator):
+    """The operations of the region are all that it has: none of them ends it."""
+
+    def verify(self, op: Operation) -> None:
+        super().verify(op)
+        for block in (block for region in op.regions for block in region.blocks):
+            if (last := block.last_op) is not None and last.has_trait(IsTerminator):
+                raise DefinitionError(f"expected no terminator in '{op.name}', found '{last.name}'")

@@ -51,7 +51,7 @@ from tirx.passes.plan.copies import check_scale_source, holds_scales, is_scale_c
 from tirx.passes.plan.families import match
 from tirx.passes.plan.memory import allocate
 from tirx.passes.plan.product import ILLEGAL, Product
-from tirx.passes.plan.register_layouts import mismatch
+from tirx.passes.plan.register_layouts import check_registers, mismatch
 from tirx.passes.plan.tcgen05_product import (
     ProductShape,
     check_operands,
@@ -74,13 +74,6 @@ from tirx.rules import (
 )
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.tmem import COLUMN_BITS, CTA_AXIS
-
-_MOST_REGISTERS = 1024
-"""
-Registers of 32 bits of one thread that a register tile may take. A thread has 255 at most, and more are spilled; a tile
-of 128x256 f32 on a single warp is still compiled. Every register is an instruction or more, so time and memory of
-compiling and of `ptxas` grow with them.
-"""
 
 
 def _target(kernel: KernelOp) -> Target:
@@ -252,19 +245,20 @@ class _Checker:
                 f"found one that reaches thread {last}: {layout}",
             )
         format_ = register_format(type_)
-        registers = format_.count * max(1, type_.dtype.storage_bits // REGISTER_BITS)
-        if registers > _MOST_REGISTERS:
-            raise RegisterLayoutError(
-                op,
-                f"expected a register tile of at most {_MOST_REGISTERS} registers in each of {threads} threads, "
-                f"found {registers}; take smaller tiles or more threads",
-            )
+        bits = format_.count * max(REGISTER_BITS, type_.dtype.storage_bits)
+        check_registers(op, bits * threads, threads)
 
     def view(self, op: ViewOp) -> None:
-        if _is_conditional(op):
-            return
         sizes = op.source_type.get_shape()
         extents = (1,) * (len(sizes) - len(op.result.type.dims)) + op.result.type.dims
+        for dimension, (index, extent) in enumerate(zip(op.indices, extents, strict=True)):
+            start = constant_value(index)
+            if op.clipped is not None and start is not None and not -(2**31) <= start < 2**31 - extent:
+                raise ViewBoundsError(
+                    op, f"expected dimension {dimension} of a clipped view within 2^31 elements, found it at {start}"
+                )
+        if _is_conditional(op):
+            return
         for dimension, (index, size, extent) in enumerate(zip(op.indices, sizes, extents, strict=True)):
             fact = index_range(index)
             if op.clipped is None and fact.low is not None and fact.low < 0:

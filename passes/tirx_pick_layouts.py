@@ -57,7 +57,7 @@ from tirx.passes.plan.mma_product import fastest_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
 from tirx.passes.plan.packed_runs import run_distribution
 from tirx.passes.plan.product import ILLEGAL, Product
-from tirx.passes.plan.register_layouts import LayoutFlow, insert_conversions
+from tirx.passes.plan.register_layouts import LayoutFlow, check_registers, insert_conversions
 from tirx.passes.plan.staged_layouts import (
     choose_staged_layout,
     contiguous_dimension,
@@ -75,6 +75,7 @@ from tirx.rules import (
     LayoutChoiceError,
     RegisterLayoutError,
     StageError,
+    TileTypeError,
     WholeWarpsError,
 )
 from tirx.tcgen05 import LegalityError
@@ -223,7 +224,10 @@ class _Picker:
                 self._picked(source, layout, f"blocks of {block} scale factors for tcgen05.cp")
 
     def _pick_registers(self, registers: RegisterClass, layout: TileLayout | ComposeLayout, why: str) -> None:
-        self.registers.retype(registers, lambda type_: type_.with_layout(layout))
+        try:
+            self.registers.retype(registers, lambda type_: type_.with_layout(layout))
+        except TileTypeError as e:  # more elements in a thread than a tile may have
+            raise LayoutChoiceError(registers.first_op, str(e)) from e
         remark(registers.first_op, f"picked {layout_attr(layout)}: {why}")
 
     def _written(self, registers: RegisterClass) -> None:
@@ -282,6 +286,8 @@ class _Picker:
         warps, rest = divmod(threads, WARP_SIZE)
         if rest:
             raise WholeWarpsError(mma, f"expected whole warps for mma.sync, found {threads} threads")
+        for tile in tiles:
+            check_registers(mma, TileType.of(tile).num_elements * TileType.of(tile).dtype.bits, threads)
         majors = operand_major(classes[0]), operand_major(classes[1])
         types = mma.a_type.dtype.name, TileType.of(sums).dtype.name
         try:

@@ -93,6 +93,10 @@ class EntryParam:
             raise ParameterError(
                 f"expected alignment of parameter '{self.name}' to be a power of two, found {self.align}"
             )
+        if self.align is not None and self.align > ALIGNMENT_LIMIT:
+            raise ParameterError(
+                f"expected alignment of parameter '{self.name}' to at most {ALIGNMENT_LIMIT} bytes, found {self.align}"
+            )
         if self.align is not None and not self.pointer and self.count is None:
             raise ParameterError(f"expected an alignment only on pointers and arrays, parameter '{self.name}'")
 

@@ -43,6 +43,9 @@ _MAX_ELEMENTS = 2**20
 _MAX_COPIES = 1024
 """Threads of a block: more copies of an element have no place."""
 
+_COORDINATE_BITS = 48
+"""Elements of global memory that addresses of 57 bits can name, with room for what is computed from them."""
+
 _MAX_SLOTS = 2**16
 """Elements that one thread may name: more than its registers hold."""
 
@@ -223,6 +226,8 @@ def _layout_problem(
     except LayoutError as e:
         return str(e)
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    if (last := max((high for _, high in tile.footprint().values()), default=0)) >> _COORDINATE_BITS:
+        return f"expected coordinates below 2^{_COORDINATE_BITS}, found {last} in {layout}"
     if (copies := prod(it.extent for it in tile.replica)) > _MAX_COPIES:
         return f"expected at most {_MAX_COPIES} copies of every element, found {copies} in {layout}"
     if memory is MemorySpace.REGISTER and (slots := layout.footprint().get("m", (0, 0))[1] + 1) > _MAX_SLOTS:

@@ -32,7 +32,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsTerminator, NoTerminator, RecursiveMemoryEffect
+from xdsl.traits import HasParent, IsTerminator, RecursiveMemoryEffect
 from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
@@ -49,7 +49,7 @@ from tirx.dialects.tirx.syntax import (
     print_attributes,
     types_text,
 )
-from tirx.dialects.traits import UsableBeforeDefinition
+from tirx.dialects.traits import NoEnd, UsableBeforeDefinition
 from tirx.rules import LoopError, LoopPartError, TileOrderError
 
 
@@ -466,7 +466,7 @@ class TilesOp(IRDLOperation):
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(RecursiveMemoryEffect(), NoTerminator())
+    traits = traits_def(RecursiveMemoryEffect(), NoEnd())
 
     def __init__(
         self,

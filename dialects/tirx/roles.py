@@ -18,7 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect, NoTerminator, RecursiveMemoryEffect
+from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import irdl_op_definition, unit
@@ -27,7 +27,7 @@ from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
 from tirx.dialects.tirx.ring_types import PendingType, RingType
 from tirx.dialects.tirx.syntax import parse_clauses, parse_integer
-from tirx.dialects.traits import is_pure
+from tirx.dialects.traits import NoEnd, is_pure
 from tirx.layout.axis import WARP_SIZE
 from tirx.rules import RoleCrossingError, RoleError
 
@@ -80,7 +80,7 @@ class RoleOp(QuickWalk, IRDLOperation, OnThreads):
     unit = opt_prop_def(UnitAttr)
     body = region_def("single_block")
 
-    traits = lazy_traits_def(lambda: (HasParent(RolesOp), MemoryReadEffect(), MemoryWriteEffect(), NoTerminator()))
+    traits = lazy_traits_def(lambda: (HasParent(RolesOp), MemoryReadEffect(), MemoryWriteEffect(), NoEnd()))
 
     def __init__(self, name: str, warps: int, body: Region, registers: int | None = None, unit: Unit | None = None):
         if not body.blocks:
@@ -183,7 +183,7 @@ class RolesOp(IRDLOperation):
     lowered = opt_prop_def(builtin.UnitAttr)
     body = region_def("single_block")
 
-    traits = lazy_traits_def(lambda: (HasParent(KernelOp), RecursiveMemoryEffect(), NoTerminator()))
+    traits = lazy_traits_def(lambda: (HasParent(KernelOp), RecursiveMemoryEffect(), NoEnd()))
 
     assembly_format = "(`lowered` $lowered^)? attr-dict-with-keyword $body"
 

@@ -7,12 +7,13 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.irdl import IRDLOperation, prop_def, region_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator, RecursiveMemoryEffect
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.kernel import OnThreads, ThreadSet, thread_owner
 from tirx.dialects.tirx.syntax import parse_integer
+from tirx.dialects.traits import NoEnd
 from tirx.rules import WarpgroupTilesError
 
 WARPGROUP_THREADS = 128
@@ -61,7 +62,7 @@ class WarpgroupOp(IRDLOperation, OnThreads):
     index = prop_def(IntegerAttr[I32])
     body = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect(), NoTerminator())
+    traits = traits_def(RecursiveMemoryEffect(), NoEnd())
 
     def __init__(self, index: int, block: Block | None = None):
         super().__init__(

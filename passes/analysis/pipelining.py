@@ -7,7 +7,7 @@ reads it carries nothing from one iteration to the next, whatever other tiles do
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import scf
@@ -191,6 +191,8 @@ def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:
             raise NotPipelined(
                 fill, f"{name} keeps one buffer: '{fill.name}' writes it behind '{reads[0].op.name}', which reads it"
             )
+    if (again := _overwriting(alloc, fills)) is not None:
+        raise NotPipelined(again, f"{name} keeps one buffer: '{again.name}' writes elements that another copy fills")
     if not covers(alloc, [fill.destination for fill in fills], [read.tile for read in reads]):
         raise NotPipelined(
             reads[0].op, f"{name} keeps one buffer: '{reads[0].op.name}' reads more than is copied to it"
@@ -198,6 +200,17 @@ def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:
     for fill in fills:
         check_source(loop, fill)
     return StagedTile(alloc, tuple(fills), tuple(reads))
+
+
+def _overwriting(alloc: AllocOp, fills: Sequence[CopyOp]) -> CopyOp | None:
+    """The first copy that may write what one before it writes: in a slot, copies are not in order."""
+    written = np.zeros(alloc.result.type.dims, np.bool_)
+    for number, fill in enumerate(fills):
+        box = _box(fill.destination, alloc)
+        if number and (box is None or written[box].any()):
+            return fill
+        written[() if box is None else box] = True
+    return None
 
 
 def covers(alloc: AllocOp, writes: Iterable[SSAValue], reads: Iterable[SSAValue]) -> bool:

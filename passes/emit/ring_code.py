@@ -29,7 +29,8 @@ from tirx.hw.targets import Target
 from tirx.layout import TileLayout
 from tirx.passes.analysis.scheduled import BARRIERS
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.rings import INTEGER_BYTES, RingsPlan, Station
+from tirx.passes.plan.rings import INTEGER_BYTES, RingPlan, RingsPlan, Station, Tile
+from tirx.rules import RingLoweringError, TileTypeError
 
 
 def has_feature(target: Target, feature: str) -> bool:
@@ -116,8 +117,7 @@ class RingStorage:
         """Emits the allocations."""
         for ring, plan in self.plan.rings.items():
             for index, tile in enumerate(plan.tiles):
-                type_ = slot_storage(tile.storage, plan.slots, tile.stride)
-                alloc = emit(AllocOp(type_))
+                alloc = emit(AllocOp(self._storage(ring, plan, tile)))
                 alloc.result.name_hint = ring.result.name_hint
                 alloc.attributes[RING] = StringAttr(plan.name)
                 self.tiles[(ring, index)] = alloc.result
@@ -130,6 +130,19 @@ class RingStorage:
             alloc = _words(emit, count, MBARRIER_BYTES)
             alloc.attributes[BARRIERS] = UnitAttr()
             self.mbarriers = emit(AddressOp(alloc.result)).result
+
+    def _storage(self, ring: RingOp, plan: RingPlan, tile: Tile) -> TileType:
+        size = plan.slots * tile.stride
+        if not tile.in_tensor_memory and size > self.target.shared_limit:
+            raise RingLoweringError(
+                ring,
+                f"expected at most {self.target.shared_limit} bytes of shared memory on {self.target}, "
+                f"found {size} in {plan.slots} slots of {tile.storage}",
+            )
+        try:
+            return slot_storage(tile.storage, plan.slots, tile.stride)
+        except TileTypeError as e:  # columns beyond those of tensor memory
+            raise RingLoweringError(ring, str(e)) from e
 
     def initialise(self, emit: Emitter, first_thread: SSAValue) -> None:
         """Initialises the mbarriers by one thread, and lets all threads wait for it."""

@@ -15,7 +15,8 @@ from tirx.layout import LayoutError, TileLayout
 from tirx.layout.reduction import reduced
 from tirx.passes.analysis.register_classes import RegisterClass, RegisterClasses, same_layout
 from tirx.passes.emit.emitter import Emitter
-from tirx.rules import StageError
+from tirx.passes.emit.register_values import REGISTER_BITS
+from tirx.rules import RegisterLayoutError, StageError
 
 
 @dataclass(frozen=True)
@@ -226,3 +227,22 @@ def mismatch(op: Operation) -> str | None:
         if not same_layout(expected, part):
             return f"expected a tile with layout {expected}, which follows from {whole}, found {part}"
     return None
+
+
+MOST_REGISTERS = 1024
+"""
+Registers of 32 bits of one thread that a register tile may take. A thread has 255 at most, and more are spilled; a tile
+of 128x256 f32 on a single warp is still compiled. Every register is an instruction or more, so time and memory of
+compiling and of `ptxas` grow with them.
+"""
+
+
+def check_registers(op: Operation, bits: int, threads: int) -> None:
+    """Raises RegisterLayoutError at `op` if so many bits of a tile are too many for so many threads."""
+    registers = -(-bits // (REGISTER_BITS * threads))
+    if registers > MOST_REGISTERS:
+        raise RegisterLayoutError(
+            op,
+            f"expected a register tile of at most {MOST_REGISTERS} registers in each of {threads} threads, "
+            f"found {registers}; take smaller tiles or more threads",
+        )

@@ -234,7 +234,8 @@ class Interpreter:
         if any(each is not None for each in odd):
             raise Unsupported("a product with clauses")
         (a, ka), (b, kb) = self.read(op.a), self.read(op.b)
-        product = np.matmul(a.astype(np.float64), np.swapaxes(b.astype(np.float64), -1, -2))
+        with np.errstate(all="ignore"):
+            product = np.matmul(a.astype(np.float64), np.swapaxes(b.astype(np.float64), -1, -2))
         if (op.negate_a is None) != (op.negate_b is None):
             product = -product
         adds = op.accumulate is None or bool(self.env[op.accumulate])

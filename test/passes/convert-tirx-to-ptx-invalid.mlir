@@ -161,9 +161,9 @@ tirx.kernel @narrow_to_narrow(%e: f32) target("sm_100a") threads(32) {
   %x = tirx.splat %e : f32 -> !tirx.tile<64xf32, register, #x>
   %y = tirx.map ins(%x : !tirx.tile<64xf32, register, #x>) {
   ^bb0(%v: f32):
-    %n = arith.truncf %v : f32 to f6E2M3FN
-    // expected-error@+1 {{expected f16, bf16, f32 or f64 to convert f6E2M3FN to, found f6E3M2FN}}
-    %m = arith.extf %n : f6E2M3FN to f6E3M2FN
+    %n = arith.truncf %v : f32 to f4E2M1FN
+    // expected-error@+1 {{expected f16, bf16, f32 or f64 to convert f4E2M1FN to, found f6E3M2FN}}
+    %m = arith.extf %n : f4E2M1FN to f6E3M2FN
     %s = arith.extf %m : f6E3M2FN to f32
     tirx.yield %s : f32
   } -> !tirx.tile<64xf32, register, #x>

@@ -48,6 +48,29 @@ tirx.kernel @read_first(%a: memref<64x4096xf16>) target("sm_90") threads(128) {
 
 // -----
 
+// One that is filled twice: copies into a slot are not in order.
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+tirx.kernel @twice(%a: memref<64x4096xf16>) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %sa = tirx.alloc : !s
+  scf.for %k = %c0 to %c8 step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    // expected-remark@+1 {{%sa keeps one buffer: 'tirx.copy' writes elements that another copy fills}}
+    tirx.copy %ga, %sa : !g, !s
+    %fa = tirx.load %sa : !s -> !f
+    "test.op"(%fa) : (!f) -> ()
+  }
+  tirx.return
+}
+
+// -----
+
 // One that holds more than is copied, from the iteration before.
 
 !s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>

@@ -237,6 +237,8 @@ class _Reader:
         shape = next((part for part in modifiers if part in map(str, LD_SHAPES)), "")
         num = next((int(part[1:]) for part in modifiers if re.fullmatch(r"x\d+", part)), 1)
         vector = next((each for each in instruction.operands if isinstance(each, Vector)), None)
+        if len(instruction.operands) < 2:
+            return [], [f"expected registers and an address, found {len(instruction.operands)} operands"]
         access = LdSt(
             shape,
             num,

@@ -8,7 +8,17 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, IntegerType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    FileLineColLoc,
+    Float80Type,
+    Float128Type,
+    FloatAttr,
+    IntAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+)
 from xdsl.ir import Attribute, AttributeInvT, Block, BlockArgument, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
@@ -72,7 +82,7 @@ class LocatingParser(Parser):
         try:
             yield
         except _BAD_VALUES as error:
-            self.raise_error(str(error) or type(error).__name__, start)
+            self.raise_error(str(error) or "expected a value that xDSL implements", start)
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         ops: list[Operation] = []
@@ -142,8 +152,14 @@ class LocatingParser(Parser):
     def parse_optional_attribute(self) -> Attribute | None:
         if self._current_token.text == "loc":
             return None  # it is the location of the operation, whose attribute is left out
-        with self._bad_values_at(self._current_token.span):
-            return super().parse_optional_attribute()
+        start = self._current_token.span
+        with self._bad_values_at(start):
+            parsed = super().parse_optional_attribute()
+        match parsed:
+            case FloatAttr(type=Float80Type() | Float128Type() as type_):
+                self.raise_error(f"expected a number of at most 64 bits, found one of type {type_}", start)
+            case _:
+                return parsed
 
     def resolve_operand(self, operand: UnresolvedOperand, type: AttributeInvT) -> SSAValue[AttributeInvT]:
         if operand.operand_name not in self.ssa_values:

@@ -22,6 +22,7 @@ from tirx.dialects.nesting import ancestors, walk
 from tirx.passes import PASS_SUMMARIES
 from tirx.rules import DefinitionError, DominanceError, invalid
 from tirx.text.dominance import Dominance
+from tirx.text.mlir_rules import check_mlir_rules
 
 if TYPE_CHECKING:
     from tirx.passes.stages import Stages
@@ -113,6 +114,7 @@ def verify_located(module: Operation) -> None:
 
 def _verify_operation(op: Operation, dominance: Dominance) -> None:
     try:
+        check_mlir_rules(op)
         _verify_structure(op)
     except VerifyException as error:
         raise invalid(op, error) from error

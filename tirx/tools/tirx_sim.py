@@ -299,6 +299,7 @@ def _read_array(path: str) -> _Array:
         MemoryError,
         OverflowError,
         Warning,
+        SystemError,  # of CPython, where a warning about the header is an error
     ) as error:
         raise FileError(f"cannot read '{path}': it is not a .npy file of numbers") from error
     return np.array(array, order="C", ndmin=1)

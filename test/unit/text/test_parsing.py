@@ -96,3 +96,14 @@ def test_dangling_blocks_name_their_references():
 def test_an_unclosed_string_is_rejected_at_once():
     # xDSL's own lexer would take 2 to the power of its length.
     assert "closed on its line" in _error('"test.op"() {a = "' + "x" * 10000)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "found"),
+    [
+        ("[1.0 : f128]", "f:1:19: error: expected a number of at most 64 bits, found one of type f128"),
+        ("dense<1.0> : tensor<4xf80>", "f:1:18: error: expected a value that xDSL implements"),
+    ],
+)
+def test_numbers_that_have_no_text(attribute: str, found: str):
+    assert found in _error(f'"test.op"() {{a = {attribute}}} : () -> ()')

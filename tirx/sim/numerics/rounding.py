@@ -245,6 +245,8 @@ def root_f64(a: Array, mode: Rounding) -> Array:
 
 _SPLITTER = 134217729.0  # 2^27 + 1
 _SAFE_LOW, _SAFE_HIGH = 2.0**-400, 2.0**400
+_HALF_OF_LEAST = -1075
+"""The exponent of half of the smallest number of f64."""
 
 
 def _exact_product(a: Array, b: Array) -> tuple[Array, Array]:
@@ -283,7 +285,11 @@ def fused_f64(a: Array, b: Array, c: Array, mode: Rounding) -> Array:
     upper, rest = _two_sum(c, low)
     top, middle = _two_sum(high, upper)
     result = np.where(safe, top + odd_sum(rest, middle), rough)
-    unsafe = ~safe & ~exact_zero
+    # A product below half of the smallest number changes no other number, and is a zero of its sign alone.
+    vanishes = np.frexp(a)[1] + np.frexp(b)[1] <= _HALF_OF_LEAST
+    vanishes &= np.isfinite(a) & np.isfinite(b) & ~exact_zero
+    result = np.where(vanishes, np.where(c == 0, np.copysign(0.0, a * b), c), result)
+    unsafe = ~safe & ~exact_zero & ~vanishes
     if unsafe.any():
         result[unsafe] = _fraction_lanes(rough[unsafe], (a[unsafe], b[unsafe], c[unsafe]), exact, "rn")
     return result

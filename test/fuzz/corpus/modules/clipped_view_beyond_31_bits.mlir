@@ -1,0 +1,2 @@
+// RUN: tirx-opt--lower-to-ptx
+#rows=#tirx.tile_layout<S[(128,4):(4,1)]>#threads=#tirx.tile_layout<S[(128,4):(1,1)]>tirx.kernel@rows(%a:memref<?x4xf32>,%d:memref<?x4xf32>)target("sm_80")threads(128){%c0=arith.constant 1000000000000:index%i=tirx.block_id x%ga=tirx.view%a[%i,%c0]clipped:memref<?x4xf32>->!tirx.tile<128x4xf32,global,#rows>%gd=tirx.view%d[%i,%c0]clipped:memref<?x4xf32>->!tirx.tile<128x4xf32,global>%r=tirx.load%ga:!tirx.tile<128x4xf32,global,#rows>->!tirx.tile<128x4xf32,register,#threads>tirx.return}

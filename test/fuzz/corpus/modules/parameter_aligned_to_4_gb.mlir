@@ -1,0 +1,7 @@
+// RUN: tirx-opt--lower-to-ptx
+ptx.entry@roles(map:b8[128]align 4294967296,n:u32)target("sm_100a")reqntid(128){%tid=ptx.read_special tid.x%5=ptx.constant 5:i32%4=ptx.constant 4:i32%0=ptx.constant 0:i32%1=ptx.constant 1:i32%warp=ptx.shr%tid,%5:i32%first=ptx.setp eq%warp,%0:i32%second=ptx.setp eq%warp,%1:i32%elected=ptx.elect.sync%loads=ptx.and%first,%elected:i1%issues=ptx.and%second,%elected:i1%slot=ptx.shared_alloc@slot bytes 4align 4%full=ptx.shared_alloc@full bytes 8align 8%empty=ptx.shared_alloc@empty bytes 8align 8ptx.shared_alloc@done bytes 8align 8%tile=ptx.shared_alloc@tile bytes 16384align 1024%n=ptx.ld.param@n:i32%units=ptx.shr%tile,%4:i32
+  ptx.cond_bra%first,^setup,^ready^setup:ptx.cond_bra%elected,^init,^ready^init:ptx.mbarrier.init%full,1ptx.mbarrier.init%empty,1ptx.bra^ready^ready:%t=ptx.ld shared%slot:i32->i32
+  ptx.cond_bra%loads,^load(%0:i32),^not_load^load(%i:i32):ptx.mbarrier.arrive.expect_tx%full,16384%i1=ptx.add%i,%1:i32
+  ptx.bra^load(%i1:i32)^not_load:ptx.cond_bra%issues,^issue(%0:i32),^rest^issue(%j:i32):%again=ptx.setp lt%j,%n:i32
+  ptx.cond_bra%again,^issue_one,^last^issue_one:%j1=ptx.add%j,%1:i32
+  ptx.bra^issue(%j1:i32)^last:ptx.bra^all^rest:ptx.bra^all^all:ptx.cond_bra%second,^free,^end^free:ptx.bra^end^end:ptx.ret}

@@ -1,0 +1,2 @@
+// RUN: tirx-opt--lower-to-ptx""
+func.func@f(%t:!tirx.tile<8x64xf16,shared,#tirx.compose_layout<#tirx.swizzle_layout<3,3,3>,#tirx.tile_layout<S[8,64]>>>){tirx.subview%t[4,0]:!tirx.tile<8x64xf16,shared,#tirx.compose_layout<#tirx.swizzle_layout<3,3,3>,#tirx.tile_layout<S[8,64]>>>->!tirx.tile<4x64xf16,shared,#tirx.tile_layout<S[256]+18446744073709551616>>func.return}

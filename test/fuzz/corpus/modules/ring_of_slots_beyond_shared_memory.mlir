@@ -1,0 +1,4 @@
+// RUN: tirx-opt--tirx-lower-rings
+!s=!tirx.tile<64x64xf16,shared,#tirx.compose_layout<#tirx.swizzle_layout<16,16,16>,#tirx.tile_layout<S[(64,64):(64,1)]>>>!g=!tirx.tile<64x64xf16,global,#tirx.tile_layout<S[(64,64):(64,1)]>>!r=!tirx.tile<64x64xf16,register,#tirx.tile_layout<S[(4,128,8):(8,1,1)]>>tirx.kernel@roles(%a:memref<?x64xf16>,%d:memref<?x64xf16>,%n:index)target("sm_90a")threads(160){%c64=arith.constant 64:index%c0=arith.constant 0:index%ring=tirx.ring slots(2)stations(fill,use):!tirx.ring<!s>tirx.roles{tirx.role@load warps(1){tirx.for@i%i=0to%n{%row=arith.muli%i,%c64:index%from=tirx.view%a[%row,%c0]:memref<?x64xf16>->!g%s=tirx.acquire%ring at(fill)tirx.async_copy%from,%s engine(tma):!g,!s
+        tirx.release%ring at(fill)after(tma)}}tirx.role@read warps(4){tirx.for@i%i=0to%n{%row=arith.muli%i,%c64:index%to=tirx.view%d[%row,%c0]:memref<?x64xf16>->!g%s=tirx.acquire%ring at(use)tirx.load%s:!s ->!r
+        tirx.release%ring at(use)}}}tirx.return}

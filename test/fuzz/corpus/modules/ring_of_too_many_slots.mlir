@@ -1,0 +1,3 @@
+// RUN: tirx-opt--lower-to-ptx=""
+!s=!tirx.tile<64x64xf16,shared,#tirx.tile_layout<S[(64,64)]>>!g=!tirx.tile<64x64xf16,global>tirx.kernel@rounds(%b:memref<64x4096xf16>)target("sm_90a")grid(2)threads(256){%c0=arith.constant 0:index%i=tirx.block_id y%ring=tirx.ring slots(65535)stations(fill,use):!tirx.ring<!s>tirx.roles{tirx.role@math warps(4){tirx.for@k%k=0to%i{%used=tirx.acquire%ring at(use)tirx.release%ring at(use)}}tirx.role@load warps(4){tirx.for@k%k=0to%i{%gb=tirx.view%b[%c0,%k]:memref<64x4096xf16>->!g%filled=tirx.acquire%ring at(fill)tirx.async_copy%gb,%filled engine(tma):!g,!s
+        tirx.release%ring at(fill)after(tma)}}}tirx.return}

@@ -1,0 +1,2 @@
+// pipeline: 
+tirx.kernel@n()target("sm_100a")threads(256){%a=tirx.alloc:!tirx.tile<256x64xf16,shared>%b=tirx.alloc:!tirx.tile<300x64xf16,shared>%acc=tirx.alloc:!tirx.tile<256x300xf32,tensor>tirx.mma%a,%b,%acc:!tirx.tile<256x64xf16,shared>,!tirx.tile<300x64xf16,shared>,!tirx.tile<256x300xf32,tensor>tirx.return}
