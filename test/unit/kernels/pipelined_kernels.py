@@ -69,8 +69,8 @@ class Family:
 
     @property
     def odd(self) -> bool:
-        """True if the matrices may end inside of a tile."""
-        return not self.extra and not self.pair
+        """True if the matrices may end inside of a tile; scale factors and metadata come in whole tiles."""
+        return self.extra in ("", "zero columns")
 
 
 def _tcgen05(element: str = "f16", k: int = 64, sum: str = "f32", extra: str = "", pair: bool = False) -> Family:
