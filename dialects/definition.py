@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     I32,
+    I64,
     UNKNOWN_LOC,
     DenseArrayBase,
     FileLineColLoc,
@@ -26,6 +27,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.ir.core import SSAValues, Use
@@ -322,6 +324,12 @@ def i32_attr(value: int) -> IntegerAttr[I32]:
     return IntegerAttr(value, i32)
 
 
+@lru_cache(maxsize=4096)
+def i64_attr(value: int) -> IntegerAttr[I64]:
+    """The attribute of an integer of 64 bits, built once."""
+    return IntegerAttr(value, i64)
+
+
 def int32(value: int | None) -> IntegerAttr[I32] | None:
     """A property, absent for None."""
     return None if value is None else i32_attr(value)
@@ -334,7 +342,10 @@ def string(value: str | None) -> StringAttr | None:
 
 def unit(flag: bool) -> UnitAttr | None:
     """A flag property, absent for False."""
-    return UnitAttr() if flag else None
+    return _UNIT if flag else None
+
+
+_UNIT = UnitAttr()
 
 
 @lru_cache(maxsize=256)

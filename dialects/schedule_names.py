@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, StringAttr, i32
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 
+from tirx.dialects.definition import i32_attr
 from tirx.rules import LaunchParameterError
 
 SCHEDULE = "tirx.schedule"
@@ -112,7 +113,7 @@ class Schedule:
 def _attribute(value: object) -> Attribute:
     match value:
         case int():
-            return IntegerAttr(value, i32)
+            return i32_attr(value)
         case str():
             return StringAttr(value)
         case dict():

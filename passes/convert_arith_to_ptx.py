@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from xdsl.context import Context
@@ -24,7 +24,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects import ptx
@@ -34,7 +33,7 @@ from tirx.hw.features import has_features
 from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import Emitter, erase, replace_uses
 from tirx.passes.emit.fast_math import may_approximate
-from tirx.passes.emit.narrow_integers import widen_bytes
+from tirx.passes.emit.narrow_integers import defined_values, widen_bytes
 from tirx.rules import NoFormError
 
 
@@ -59,31 +58,27 @@ _KNOWN_DIALECTS = ("arith.", "scf.", "ptx.")
 
 def convert_entry(entry: EntryOp) -> None:
     """Applies the pass to one entry."""
-    for op in entry.walk():
-        if not op.name.startswith(_KNOWN_DIALECTS) and not isinstance(op, UnrealizedConversionCastOp):
+    ops = list(entry.walk())
+    for op in ops:
+        if not _is_known(type(op)):
             raise NoFormError(
                 op, f"no PTX form for '{operation_name(op)}'; kernels may use tirx, arith, scf.for and scf.if"
             )
-    widen_bytes(entry)
-    _replace_index_types(entry)
-    for op in list(entry.walk()):
+    if widen_bytes(ops):
+        ops = list(entry.walk())
+    for value in defined_values(ops):
+        if type(value.type) is IndexType:
+            value._type = i64  # pyright: ignore[reportPrivateUsage]
+    for op in ops:
         if op.name.startswith("arith."):
             _lower(op)
-        elif isinstance(op, UnrealizedConversionCastOp):
+        elif type(op) is UnrealizedConversionCastOp:
             _drop_identity_cast(op)
 
 
-def _replace_index_types(entry: EntryOp) -> None:
-    for block in entry.walk_blocks():
-        _retype(block.args)
-        for op in block.ops:
-            _retype(op.results)
-
-
-def _retype(values: Sequence[SSAValue]) -> None:
-    for value in tuple(values):
-        if type(value.type) is IndexType:
-            Rewriter.replace_value_with_new_type(value, i64)
+@cache
+def _is_known(kind: type[Operation]) -> bool:
+    return kind.name.startswith(_KNOWN_DIALECTS) or kind is UnrealizedConversionCastOp
 
 
 def _drop_identity_cast(op: UnrealizedConversionCastOp) -> None:
@@ -115,7 +110,7 @@ def _lower(op: Operation) -> None:
     if rule is None:
         supported = ", ".join(sorted(t.name for t in RULES))
         raise NoFormError(op, f"no PTX form for '{op.name}'; convert-arith-to-ptx lowers {supported}")
-    for value in (*op.operands, *op.results):
+    for value in (*op._operands, *op.results):  # pyright: ignore[reportPrivateUsage]
         if register_class(value.type) is None:
             raise NoFormError(op, f"'{op.name}': no PTX register holds {value.type}")
     (result,) = op.results

@@ -23,6 +23,7 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError, for_each, operation_name
+from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, RetOp, SharedAllocOp
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
 from tirx.dialects.ptx.reductions import Red
@@ -176,7 +177,7 @@ class _KernelLowering:
         return name
 
     def block(self, block: Block) -> None:
-        for op in tuple(block.ops):
+        for op in tuple(operations(block)):
             rule = _RULES.get(type(op))
             results = None if rule is None else rule(self, op, Emitter.before(op))
             if results is not None:
@@ -197,7 +198,7 @@ class _KernelLowering:
                 continue
             if op.name.startswith("tirx."):
                 raise StageError(op, f"expected '{op.name}' to be lowered by an earlier pass{missing_pass(op)}")
-            if not isinstance(op, scf.YieldOp | scf.ConditionOp):  # whose operands are expanded with the loop or branch
+            if type(op) not in (scf.YieldOp, scf.ConditionOp):  # whose operands are expanded with the loop or branch
                 self._require_no_tiles(op)
             for region in op.regions:
                 for inner in region.blocks:
@@ -205,7 +206,7 @@ class _KernelLowering:
 
     @staticmethod
     def _require_no_tiles(op: Operation) -> None:
-        for value in (*op.operands, *op.results):
+        for value in (*op._operands, *op.results):  # pyright: ignore[reportPrivateUsage]
             if type(value.type) is TileType:
                 name = operation_name(op)
                 hint = "; lower it before convert-tirx-to-ptx, or give it a TileOpInterface" if is_foreign(op) else ""

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryEffect, MemoryReadEffect, NoMemoryEffect
 
+from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.core import entries
 from tirx.dialects.tirx import kernels
 from tirx.passes.emit.emitter import erase, replace_uses
@@ -49,7 +50,7 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation]) -> None:
     if len(region.blocks) != 1:
         return
     written = object()  # stands for the contents of memory
-    for op in region.block.ops:
+    for op in operations(region.block):
         if op.regions:
             isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=True)
             for inner in op.regions:
@@ -58,7 +59,9 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation]) -> None:
             written = object()
             continue
         properties = frozenset(op.properties.items()), frozenset(op.attributes.items())
-        key = type(op), tuple(op.operands), tuple(op.result_types), properties, written if reads else None
+        # By identity: values are hashed in Python.
+        operands = tuple(map(id, op._operands))  # pyright: ignore[reportPrivateUsage]
+        key = type(op), operands, tuple(op.result_types), properties, written if reads else None
         earlier = known.setdefault(key, op)
         if earlier is not op:
             for result, other in zip(op.results, earlier.results, strict=True):
@@ -73,5 +76,5 @@ def _remove_unused(region: Region) -> None:
             if op.regions:
                 for inner in op.regions:
                     _remove_unused(inner)
-            elif _reads(type(op)) is not None and all(result.first_use is None for result in op.results):
+            elif _reads(type(op)) is not None and not any(result.first_use for result in op.results):
                 erase(op)

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.dialects.nesting import walk
+from tirx.dialects.nesting import operations, walk
 from tirx.dialects.ptx.sync import FenceProxyAsyncOp
 from tirx.dialects.tirx import (
     AllocOp,
@@ -149,7 +149,9 @@ class _BarrierInsertion:
 
     def block(self, block: Block, pending: _Accesses, *, insert: bool = False) -> _Accesses:
         """Returns the accesses since the last barrier at the end of `block`, from those at its start."""
-        for op in tuple(block.ops):
+        for op in tuple(operations(block)):
+            if op.name.startswith("arith."):
+                continue
             if isinstance(op, WarpgroupOp):
                 # Threads of other warpgroups pass by: all can meet only in front of it.
                 pending = self._meet(op, self._inside(op), pending, insert)

@@ -28,6 +28,7 @@ from xdsl.utils.hints import isa
 
 from tirx.diagnostics import for_each, operation_name
 from tirx.dialects.formula import Call
+from tirx.dialects.nesting import operations
 from tirx.dialects.tirx import (
     AllocOp,
     ConvertOp,
@@ -77,6 +78,8 @@ def _declares_variable(op: Operation) -> bool:
 
 def _written(op: Operation) -> Sequence[SSAValue]:
     """Returns the variables, or tiles in memory, that `op` overwrites or updates in place."""
+    if type(op) not in _WRITERS:
+        return ()
     match op:
         case memref.StoreOp():
             return (op.memref,)
@@ -92,13 +95,17 @@ def _written(op: Operation) -> Sequence[SSAValue]:
             return ()
 
 
+_WRITERS = frozenset((memref.StoreOp, CopyOp, FillOp, MapOp, MmaOp))
+
+
 def _check_tiles(op: Operation) -> None:
     """Raises LocatedError if control flow other than loops and branches passes on tiles, or any but register tiles."""
     if is_foreign(op):
         _check_foreign(op)
-    if not op.name.startswith(("scf.", "arith.")) or isinstance(op, scf.YieldOp | scf.ConditionOp):
+    if not op.name.startswith(("scf.", "arith.")) or type(op) in (scf.YieldOp, scf.ConditionOp):
         return
-    tiles = [type_ for value in (*op.operands, *op.results) if isinstance(type_ := value.type, TileType)]
+    values = (*op._operands, *op.results)  # pyright: ignore[reportPrivateUsage]
+    tiles = [type_ for value in values if type(type_ := value.type) is TileType]
     if not tiles:
         return
     if not isinstance(op, scf.ForOp | scf.WhileOp | scf.IfOp | arith.SelectOp):
@@ -169,6 +176,9 @@ class _Effects:
 _ON_VARIABLES = frozenset((memref.LoadOp, memref.StoreOp, CopyOp, SubviewOp, ReshapeOp, FillOp, MmaOp))
 """Operations that do more with a variable than to use its value."""
 
+_CELLS = (MemRefType, TileType)
+"""Types of variables."""
+
 
 class _Promoter:
     """Promotes the variables of one kernel: loops carry them, branches merge them."""
@@ -193,13 +203,13 @@ class _Promoter:
     def _effects_of(self, region: Region) -> _Effects:
         found = _Effects()
         for block in region.blocks:
-            for op in block.ops:
+            for op in operations(block):
                 _check_tiles(op)
                 written = _written(op)
-                read = op.ins if isinstance(op, MapOp) else op.operands
+                read = op.ins if isinstance(op, MapOp) else op._operands  # pyright: ignore[reportPrivateUsage]
                 updates = isinstance(op, MmaOp | MapOp)
                 for operand in read:
-                    if operand in self.variables and (updates or operand not in written):
+                    if self._is_variable(operand) and (updates or operand not in written):
                         found.read(operand, op)
                 if op.regions:
                     branches = [self._effects_of(inner) for inner in op.regions]
@@ -233,7 +243,7 @@ class _Promoter:
         return values[tile]
 
     def _block(self, block: Block, values: _Values) -> None:
-        for op in tuple(block.ops):
+        for op in tuple(operations(block)):
             match op:
                 case _ if not op.regions:
                     self._operation(op, values)
@@ -285,9 +295,12 @@ class _Promoter:
                 return
         erase(op)
 
+    def _is_variable(self, value: SSAValue) -> bool:
+        return type(value.type) in _CELLS and value in self.variables
+
     def _read_operands(self, op: Operation, values: _Values) -> None:
-        for i, operand in enumerate(op.operands):
-            if operand in self.variables:
+        for i, operand in enumerate(op._operands):  # pyright: ignore[reportPrivateUsage]
+            if self._is_variable(operand):
                 op.operands[i] = self._current(values, operand, op)
 
     def _require_variable(self, op: Operation, tile: SSAValue) -> None:
@@ -468,7 +481,7 @@ class TirxMem2regPass(ModulePass):
 
 
 def _promote(kernel: KernelOp) -> None:
-    for op in list(kernel.walk()):
+    for op in [op for op in kernel.walk() if type(op) in (memref.DimOp, GridDimOp, MmaOp)]:
         match op:
             case memref.DimOp():
                 _promote_size(kernel, op)

@@ -12,7 +12,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i32, i64
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def
 
-from tirx.dialects.definition import Value, int32, irdl_op_definition, unit
+from tirx.dialects.definition import Value, i64_attr, int32, irdl_op_definition, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.effects import (
@@ -78,8 +78,8 @@ class CpAsyncOp(PTXInstruction):
             properties={
                 "cache": StringAttr(cache),
                 "bytes": int32(bytes),
-                "offset": IntegerAttr(offset, 64),
-                "source_offset": IntegerAttr(source_offset, 64),
+                "offset": i64_attr(offset),
+                "source_offset": i64_attr(source_offset),
             },
         )
 

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, i1, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 
-from tirx.dialects.definition import Value, int32, irdl_op_definition, unit
+from tirx.dialects.definition import Value, i32_attr, int32, irdl_op_definition, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, address
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.effects import (
@@ -77,7 +77,7 @@ class MbarrierInitOp(PTXInstruction):
     assembly_format = "$barrier `,` $count attr-dict"
 
     def __init__(self, barrier: Value, count: int = 1):
-        super().__init__(operands=[barrier], properties={"count": IntegerAttr(count, 32)})
+        super().__init__(operands=[barrier], properties={"count": i32_attr(count)})
 
     def verify_(self) -> None:
         _check_count(self.count.value.data)

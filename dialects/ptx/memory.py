@@ -22,7 +22,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, irdl_op_definition
+from tirx.dialects.definition import Value, i64_attr, irdl_op_definition
 from tirx.dialects.nesting import ancestors, enclosing
 from tirx.dialects.ptx.base import (
     Names,
@@ -200,7 +200,7 @@ class SpaceAttr(EnumAttribute[Space], SpacedOpaqueSyntaxAttribute):
 @lru_cache(maxsize=4096)
 def _place(space: Space | str, offset: int) -> Mapping[str, Attribute]:
     """The properties of an access `offset` bytes behind an address."""
-    return {"space": SpaceAttr(Space(space)), "offset": IntegerAttr(offset, 64)}
+    return {"space": SpaceAttr(Space(space)), "offset": i64_attr(offset)}
 
 
 def _check_vector(space: Space, base: SSAValue, types: Sequence[Attribute]) -> None:

@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_attr_definition, operand_def, opt_prop_def, prop_def,
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, irdl_op_definition, unit
+from tirx.dialects.definition import Value, i64_attr, irdl_op_definition, unit
 from tirx.dialects.ptx.base import (
     Names,
     PTXInstruction,
@@ -91,7 +91,7 @@ class RedOp(PTXInstruction):
                 "operation": RedAttr(operation),
                 "format": None if format_ is None else PairFormatAttr(format_),
                 "unsigned": unit(unsigned),
-                "offset": IntegerAttr(offset, 64),
+                "offset": i64_attr(offset),
             },
         )
 

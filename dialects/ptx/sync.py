@@ -14,7 +14,7 @@ from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition, unit
+from tirx.dialects.definition import i32_attr, i64_attr, irdl_op_definition, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, expect_choice
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
@@ -65,8 +65,8 @@ class BarSyncOp(PTXInstruction):
     def __init__(self, barrier: int = 0, threads: int | None = None):
         super().__init__(
             properties={
-                "barrier": IntegerAttr(barrier, 32),
-                "threads": None if threads is None else IntegerAttr(threads, 32),
+                "barrier": i32_attr(barrier),
+                "threads": None if threads is None else i32_attr(threads),
             }
         )
 
@@ -92,7 +92,7 @@ class BarWarpSyncOp(MaskedOp):
     assembly_format = "(`mask` $mask^)? attr-dict"
 
     def __init__(self, mask: int = FULL_WARP):
-        super().__init__(properties={"mask": IntegerAttr(mask, 64)})
+        super().__init__(properties={"mask": i64_attr(mask)})
 
     def emit(self, reg: Names) -> str:
         return f"bar.warp.sync {self.mask.value.data:#x}"
@@ -177,7 +177,7 @@ class ElectSyncOp(MaskedOp):
     assembly_format = "(`mask` $mask^)? attr-dict"
 
     def __init__(self, mask: int = FULL_WARP):
-        super().__init__(properties={"mask": IntegerAttr(mask, 64)}, result_types=[i1])
+        super().__init__(properties={"mask": i64_attr(mask)}, result_types=[i1])
 
     def emit(self, reg: Names) -> str:
         return f"elect.sync _|{reg(self.result)}, {self.mask.value.data:#x}"
@@ -275,9 +275,7 @@ class SetMaxNRegOp(PTXInstruction):
     assembly_format = "$change $count attr-dict"
 
     def __init__(self, change: RegisterChange | str, count: int):
-        super().__init__(
-            properties={"change": RegisterChangeAttr(RegisterChange(change)), "count": IntegerAttr(count, 32)}
-        )
+        super().__init__(properties={"change": RegisterChangeAttr(RegisterChange(change)), "count": i32_attr(count)})
 
     def verify_(self) -> None:
         if not 24 <= (count := self.count.value.data) <= 256 or count % 8:

@@ -24,7 +24,7 @@ from xdsl.irdl import (
 from xdsl.traits import NoMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, unit, value_of
+from tirx.dialects.definition import Value, i32_attr, i64_attr, unit, value_of
 from tirx.dialects.ptx.base import Names, Register, expect_choice, source, typed
 from tirx.dialects.ptx.effects import NO_EFFECTS
 from tirx.dialects.ptx.sync import FULL_WARP, MaskedOp
@@ -83,8 +83,8 @@ class ShflSyncOp(MaskedOp):
             operands=[value_of(operand), value_of(lane)],
             properties={
                 "mode": ShuffleModeAttr(ShuffleMode(mode)),
-                "clamp": None if clamp is None else IntegerAttr(clamp, 32),
-                "mask": IntegerAttr(mask, 64),
+                "clamp": None if clamp is None else i32_attr(clamp),
+                "mask": i64_attr(mask),
             },
             result_types=[value_of(operand).type],
         )
@@ -173,7 +173,7 @@ class ReduxSyncOp(MaskedOp):
                 "unsigned": unit(unsigned),
                 "abs": unit(abs),
                 "nan": unit(nan),
-                "mask": IntegerAttr(mask, 64),
+                "mask": i64_attr(mask),
             },
             result_types=[value_of(operand).type],
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from xdsl.dialects.builtin import MemRefType, UnregisteredOp
@@ -167,9 +168,12 @@ class TileEffects:
 
 def is_foreign(op: Operation) -> bool:
     """Returns True for operations of dialects that passes know nothing of."""
-    if isinstance(op, UnregisteredOp):
-        return True
-    return op.name.partition(".")[0] not in _OWN
+    return _is_foreign(type(op))
+
+
+@lru_cache(maxsize=1024)
+def _is_foreign(kind: type[Operation]) -> bool:
+    return issubclass(kind, UnregisteredOp) or kind.name.partition(".")[0] not in _OWN
 
 
 def foreign_effects(op: Operation) -> TileEffects:

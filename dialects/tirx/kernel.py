@@ -41,7 +41,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import i32_attr, irdl_op_definition
 from tirx.dialects.formula import Call, Formula, FormulaAttr, constant_divisors, lookups, parse_formula
 from tirx.dialects.nesting import QuickWalk, enclosing
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
@@ -217,8 +217,8 @@ class KernelOp(QuickWalk, IRDLOperation, OnThreads):
                 "function_type": FunctionType.from_lists(arguments, ()),
                 "target": None if target is None else StringAttr(target),
                 "grid": None if grid is None else grid_attr(grid),
-                "threads": IntegerAttr(threads, i32),
-                "cluster": None if cluster is None else IntegerAttr(cluster, i32),
+                "threads": i32_attr(threads),
+                "cluster": None if cluster is None else i32_attr(cluster),
                 "per_cta": UnitAttr() if per_cta else None,
             },
         )
@@ -348,7 +348,7 @@ class KernelOp(QuickWalk, IRDLOperation, OnThreads):
             properties={
                 "sym_name": name,
                 "function_type": FunctionType.from_lists([a.type for a in arguments], ()),
-                "threads": IntegerAttr(threads, i32),
+                "threads": i32_attr(threads),
             },
             attributes=attributes,
             regions=[body],

@@ -36,7 +36,7 @@ from xdsl.traits import HasParent, IsTerminator, RecursiveMemoryEffect
 from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.maps import MapOp
 from tirx.dialects.tirx.ring_types import PendingType, RingType
@@ -142,7 +142,7 @@ class AtOp(IRDLOperation):
     def __init__(self, stage: int, body: Region):
         body = _with_yield(body)
         types = [value.type for value in body.block.last_op.operands] if body.block.last_op else []
-        super().__init__(properties={"stage": IntegerAttr(stage, i32)}, regions=[body], result_types=[types])
+        super().__init__(properties={"stage": i32_attr(stage)}, regions=[body], result_types=[types])
 
     @property
     def offset(self) -> int:
@@ -227,7 +227,7 @@ class ForOp(IRDLOperation):
             properties={
                 "loop": StringAttr(loop),
                 "constant_trips": IntegerAttr.from_index_int_value(trips) if constant else None,
-                "skew": IntegerAttr(skew, i32) if skew else None,
+                "skew": i32_attr(skew) if skew else None,
             },
             regions=[body],
             result_types=[body.block.arg_types[1:]],
@@ -485,7 +485,7 @@ class TilesOp(IRDLOperation):
             properties={
                 "loop": StringAttr(loop),
                 "order": TileOrderAttr(order),
-                "group": None if group is None else IntegerAttr(group, i32),
+                "group": None if group is None else i32_attr(group),
                 "station": None if station is None else StringAttr(station),
             },
             regions=[body],

@@ -18,7 +18,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.hints import isa
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import ASYNC_ENGINES, AsyncEngine, Engine, EngineAttr, Queue, QueueAttr
 from tirx.dialects.tirx.product import ProductOp
@@ -224,7 +224,7 @@ class AwaitOp(IRDLOperation):
             operands=[[] if value is None else [value]],
             properties={
                 "queue": None if queue is None else QueueAttr(queue),
-                "pending": None if queue is None else IntegerAttr(pending, i32),
+                "pending": None if queue is None else i32_attr(pending),
             },
             result_types=[tiles],
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I32, ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i32
+from xdsl.dialects.builtin import I32, ArrayAttr, IntegerAttr, StringAttr, UnitAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -25,7 +25,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import i32_attr, irdl_op_definition
 from tirx.dialects.tirx.engines import Queue, QueueAttr
 from tirx.dialects.tirx.kernel import KernelOp, thread_owner
 from tirx.dialects.tirx.ring_types import RingType
@@ -90,7 +90,7 @@ class RingOp(IRDLOperation):
     ):
         super().__init__(
             properties={
-                "slots": IntegerAttr(slots, i32),
+                "slots": i32_attr(slots),
                 "stations": ArrayAttr([StringAttr(name) for name in stations]),
                 "across": None if across is None else AcrossAttr(across),
                 "carries": UnitAttr() if carries else None,

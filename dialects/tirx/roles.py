@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr, i32
+from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -21,7 +21,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition, unit
+from tirx.dialects.definition import i32_attr, irdl_op_definition, unit
 from tirx.dialects.nesting import QuickWalk
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
@@ -88,8 +88,8 @@ class RoleOp(QuickWalk, IRDLOperation, OnThreads):
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
-                "warps": IntegerAttr(warps, i32),
-                "registers": None if registers is None else IntegerAttr(registers, i32),
+                "warps": i32_attr(warps),
+                "registers": None if registers is None else i32_attr(registers),
                 "unit": None if unit is None else UnitAttr(unit),
             },
             regions=[body],

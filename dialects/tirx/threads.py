@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I1, I32, IntegerAttr, i1, i32
+from xdsl.dialects.builtin import I1, I32, IntegerAttr, i1
 from xdsl.ir import Block, Operation, Region
 from xdsl.irdl import IRDLOperation, prop_def, region_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.kernel import OnThreads, ThreadSet, thread_owner
 from tirx.dialects.tirx.syntax import parse_integer
@@ -65,9 +65,7 @@ class WarpgroupOp(IRDLOperation, OnThreads):
     traits = traits_def(RecursiveMemoryEffect(), NoEnd())
 
     def __init__(self, index: int, block: Block | None = None):
-        super().__init__(
-            properties={"index": IntegerAttr(index, i32)}, regions=[Region(Block() if block is None else block)]
-        )
+        super().__init__(properties={"index": i32_attr(index)}, regions=[Region(Block() if block is None else block)])
 
     @property
     def thread_set(self) -> ThreadSet:
@@ -106,7 +104,7 @@ class WarpgroupOp(IRDLOperation, OnThreads):
         body = parser.parse_region()
         if not body.blocks:
             body.add_block(Block())
-        properties = {"index": IntegerAttr(index, i32)}
+        properties = {"index": i32_attr(index)}
         return cls.create(
             properties=properties, attributes={} if attributes is None else attributes.data, regions=[body]
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from xdsl.dialects.builtin import I32, I64, IntegerAttr, i32, i64
+from xdsl.dialects.builtin import I32, I64, IntegerAttr, i64
 from xdsl.ir import Data, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -21,7 +21,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import i32_attr, irdl_op_definition
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.rules import DescriptorSliceError
@@ -93,11 +93,11 @@ class SmemDescriptorOp(IRDLOperation):
         super().__init__(
             operands=[tile],
             properties={
-                "step": IntegerAttr(step, i32),
-                "k": IntegerAttr(k, i32),
-                "rows": IntegerAttr(rows, i32),
+                "step": i32_attr(step),
+                "k": i32_attr(k),
+                "rows": i32_attr(rows),
                 "first": RowsAttr(tuple(first)),
-                "warpgroup": IntegerAttr(warpgroup, i32) if warpgroup else None,
+                "warpgroup": i32_attr(warpgroup) if warpgroup else None,
             },
             result_types=[i64],
         )

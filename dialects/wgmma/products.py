@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I1, I32, I64, IntegerAttr, StringAttr, UnitAttr, i32, i64
+from xdsl.dialects.builtin import I1, I32, I64, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyOf,
@@ -20,7 +20,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from tirx.dialects.definition import irdl_op_definition, unit
+from tirx.dialects.definition import i32_attr, irdl_op_definition, unit
 from tirx.dialects.tirx import MemorySpace, PendingType, TileType
 from tirx.dialects.wgmma.descriptors import SmemDescriptorOp
 from tirx.dialects.wgmma.synchronization import EFFECTS
@@ -126,12 +126,12 @@ class MmaAsyncOp(IRDLOperation):
             properties={
                 "a_type": StringAttr(form.a),
                 "b_type": StringAttr(form.b),
-                "n": IntegerAttr(form.n, i32),
-                "at": IntegerAttr(at, i32),
-                "a_at": None if a_at is None else IntegerAttr(a_at, i32),
+                "n": i32_attr(form.n),
+                "at": i32_attr(at),
+                "a_at": None if a_at is None else i32_attr(a_at),
                 "overwrite": unit(overwrite),
-                "metadata_at": None if metadata_at is None else IntegerAttr(metadata_at, i32),
-                "selector": None if selector is None else IntegerAttr(selector, i32),
+                "metadata_at": None if metadata_at is None else i32_attr(metadata_at),
+                "selector": None if selector is None else i32_attr(selector),
                 "transpose_a": unit(transpose_a),
                 "transpose_b": unit(transpose_b),
                 "negate_a": unit(form.negate_a),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I32, IntegerAttr, i32
+from xdsl.dialects.builtin import I32, IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, prop_def, traits_def, var_operand_def, var_result_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import i32_attr, irdl_op_definition
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.rules import QueueError
 from tirx.wgmma import MAX_PENDING
@@ -65,7 +65,7 @@ class WaitGroupOp(IRDLOperation):
     def __init__(self, pending: int, values: Sequence[SSAValue] = ()):
         super().__init__(
             operands=[values],
-            properties={"pending": IntegerAttr(pending, i32)},
+            properties={"pending": i32_attr(pending)},
             result_types=[[PendingType.tile_of(value) for value in values]],
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.nesting import enclosing
@@ -49,6 +49,9 @@ _JOINED: Mapping[type[Operation], Callable[[Integers, Integers], Integers]] = {
     arith.SelectOp: Integers.join,
 }
 """Operations of whose result only the divisor is certain: neither end need be reached."""
+
+_BY_ALL = frozenset((arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.IndexCastOp))
+_EXTENSIONS = frozenset((arith.ExtSIOp, arith.ExtUIOp))
 
 _SHIFTS = (arith.ShLIOp, arith.ShRUIOp, arith.ShRSIOp)
 
@@ -96,21 +99,20 @@ def _width(value: SSAValue) -> int:
 
 def _loop_of(value: SSAValue) -> scf.ForOp | None:
     """The loop that counts with `value`."""
-    block = value.owner
-    if not isinstance(block, Block) or not isinstance(loop := block.parent_op(), scf.ForOp):
+    if type(value) is not BlockArgument or value.index or not isinstance(loop := value.block.parent_op(), scf.ForOp):
         return None
-    return loop if value is block.args[0] else None
+    return loop
 
 
 def _extent_of(value: SSAValue) -> SSAValue | int | None:
     """What the iteration of a `tirx.for` or the coordinate of a tile counts up to; None for other values."""
-    if not isinstance(block := value.owner, Block):
+    if type(value) is not BlockArgument:
         return None
-    match block.parent_op():
+    match value.block.parent_op():
         case ForOp() as loop if value is loop.index:
             return loop.trips if loop.constant_trips is None else loop.constant_trips.value.data
         case TilesOp() as loop if loop.extents:
-            return loop.extents[block.args.index(value)]
+            return loop.extents[value.index]
         case _:
             return None
 
@@ -121,17 +123,14 @@ def _sources(value: SSAValue) -> tuple[SSAValue, ...]:
         return loop.lb, loop.ub
     if (extent := _extent_of(value)) is not None:
         return () if isinstance(extent, int) else (extent,)
-    match value.owner:
-        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() | arith.IndexCastOp() as op:
-            return tuple(op.operands)
-        case Operation() as op if type(op) in _BY_CONSTANT:
-            return (op.operands[0],)
-        case Operation() as op if type(op) in _JOINED:
-            return tuple(op.operands[-2:])
-        case arith.ExtSIOp() | arith.ExtUIOp() as op:
-            return (op.input,)
-        case _:
-            return ()
+    kind, op = type(value.owner), value.owner
+    if not isinstance(op, Operation):
+        return ()
+    if kind in _BY_ALL:
+        return tuple(op.operands)
+    if kind in _BY_CONSTANT or kind in _EXTENSIONS:
+        return (op.operands[0],)
+    return tuple(op.operands[-2:]) if kind in _JOINED else ()
 
 
 def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:

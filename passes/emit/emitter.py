@@ -27,7 +27,12 @@ def constant_value(value: SSAValue) -> int | None:
 def erase(op: Operation) -> None:
     """Takes an operation, whose results nothing uses any more, out of its block."""
     op.detach()
-    op.drop_all_references()
+    if op.regions or op._successors:  # pyright: ignore[reportPrivateUsage]
+        op.drop_all_references()
+    else:
+        for operand, use in zip(op._operands, op._operand_uses, strict=True):  # pyright: ignore[reportPrivateUsage]
+            operand.remove_use(use)
+        op._operand_uses = ()  # pyright: ignore[reportPrivateUsage]
     for result in op.results:
         if result.first_use is not None:
             op.erase(drop_references=False)  # which says whose results are used

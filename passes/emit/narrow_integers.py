@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -9,7 +10,6 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from tirx.dialects.ptx.core import EntryOp
 from tirx.passes.emit.emitter import Emitter
 
 _BYTE = IntegerType(8)
@@ -46,24 +46,33 @@ def _is_byte(value: SSAValue) -> bool:
     return type(type_) is IntegerType and type_.width.data == 8 and type_ == _BYTE
 
 
-def widen_bytes(entry: EntryOp) -> None:
-    """
-    Makes i16 of every i8 in an entry, of which only the low byte counts.
+def defined_values(ops: Iterable[Operation]) -> Iterator[SSAValue]:
+    """The results of operations and the arguments of their blocks."""
+    for op in ops:
+        yield from op.results
+        for region in op.regions:
+            for block in region.blocks:
+                yield from block.args
 
-    Operations of `arith` on i8 are done in i32, on operands that are extended as the operation reads them.
+
+def widen_bytes(ops: Sequence[Operation]) -> bool:
     """
+    Makes i16 of every i8 of an entry, of which only the low byte counts; returns False if there is none.
+
+    `ops` are all operations of the entry. Operations of `arith` on i8 are done in i32, on operands that are extended as
+    the operation reads them.
+    """
+    values = [value for value in defined_values(ops) if _is_byte(value)]
+    if not values:
+        return False
     found = [
-        _Bytes.of(op)
-        for op in entry.walk()
-        if op.name.startswith("arith.") and any(map(_is_byte, (*op.operands, *op.results)))
+        _Bytes.of(op) for op in ops if op.name.startswith("arith.") and any(map(_is_byte, (*op.operands, *op.results)))
     ]
-    for block in entry.walk_blocks():
-        for values in (block.args, *(op.results for op in block.ops)):
-            for value in tuple(values):
-                if _is_byte(value):
-                    Rewriter.replace_value_with_new_type(value, i16)
+    for value in values:
+        Rewriter.replace_value_with_new_type(value, i16)
     for bytes_ in found:
         _widen(bytes_)
+    return True
 
 
 def _widen(bytes_: _Bytes) -> None:

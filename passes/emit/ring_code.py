@@ -52,6 +52,9 @@ def branch(emit: Emitter, condition: SSAValue) -> Emitter:
 _DEFAULTS = {"nontemporal": BoolAttr.from_bool(False)}
 """The properties of loads and stores of memrefs."""
 
+_CELL = memref.AllocaOp.get(i32, shape=[])
+"""A variable like all others."""
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -62,7 +65,7 @@ class Variable:
     @staticmethod
     def declare(emit: Emitter, start: int | SSAValue) -> Variable:
         """A variable that starts as `start`."""
-        variable = Variable(emit(memref.AllocaOp.get(i32, shape=[])).results[0])
+        variable = Variable(emit.value(built(memref.AllocaOp, (), _CELL.result_types, _CELL.properties)))
         variable.set(emit, emit.constant(start, i32) if isinstance(start, int) else start)
         return variable
 

@@ -101,7 +101,7 @@ def bound_registers(entry: EntryOp, threads: int, given: IntAttr | None) -> None
     Kernels that multiply by `mma.sync`, whose fragments and sums take most registers, do not state their block where
     every thread can have all registers: ptxas then takes what it needs, not more, as it would with that bound.
     """
-    bound, ops = entry_bound(-(-threads // WARP_SIZE)), tuple(entry.body.walk())
+    bound, ops = entry_bound(-(-threads // WARP_SIZE)), tuple(entry.walk())
     entry.maxnreg = given
     if given is None and any(isinstance(op, QueryCancelOp) for op in ops):
         entry.maxnreg = IntAttr(bound)
