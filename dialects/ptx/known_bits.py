@@ -6,6 +6,7 @@ Addresses are known no further than their alignment; arguments of blocks, loads 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -45,7 +46,14 @@ def known_bits(value: SSAValue, depth: int = EVERYTHING) -> Integers:
 
     `depth`: instructions that are looked at, one behind the other.
     """
+    if depth == IMMEDIATE and type(value.owner) is not ConstantOp:
+        return _unknown(width(value.type))
     return _known(value, depth, {})
+
+
+@cache
+def _unknown(bits: int) -> Integers:
+    return Integers(bits)
 
 
 _Found: TypeAlias = dict[tuple[SSAValue, int], Integers]
@@ -61,7 +69,7 @@ _Rule: TypeAlias = Callable[[Any, int, _Of], Integers | None]
 def _known(value: SSAValue, depth: int, found: _Found) -> Integers:
     bits = width(value.type)
     if depth == 0 or is_float(value.type):
-        return Integers(bits)
+        return _unknown(bits)
     key = value, depth
     if (known := found.get(key)) is None:
         known = found[key] = _derive(value, bits, depth - 1, found)
@@ -80,7 +88,7 @@ def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> Integers:
         return half.extend(bits, signed=False)
     rule = _RULES.get(type(op))
     known = None if rule is None else rule(op, bits, of)
-    return Integers(bits) if known is None else known
+    return _unknown(bits) if known is None else known
 
 
 def _constant(op: ConstantOp, bits: int, of: _Of) -> Integers | None:

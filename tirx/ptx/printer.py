@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.target import Target as XdslTarget
 
 from tirx.diagnostics import LocatedError, Note, nearest_location, operation_name
+from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.base import (
     REGISTER_CLASSES,
     SCRATCH_CLASSES,
@@ -261,18 +262,19 @@ class _Names:
 
     in_place: dict[SSAValue, SSAValue]
     """Values that have the register of another one."""
-    registers: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    registers: dict[int, str] = field(default_factory=dict[int, str])
+    """The identity of a value, which takes no call to hash -> its register."""
     counts: dict[str, int] = field(default_factory=dict[str, int])
     _placeholders: int = 0
 
     def __call__(self, value: SSAValue) -> str:
-        name = self.registers.get(value)
+        name = self.registers.get(id(value))
         if name is None:
             if value in self.in_place:
                 name = self(self.in_place[value])
             else:
                 name = self._fresh(value.type, value)
-            self.registers[value] = name
+            self.registers[id(value)] = name
         return name
 
     def imm(self, value: SSAValue) -> str:
@@ -338,7 +340,7 @@ def _print_blocks(entry: EntryOp, names: _Names) -> list[str]:
         for line in body:
             if isinstance(line, str):
                 lines.append(line)
-            elif line.result in names.registers:
+            elif id(line.result) in names.registers:
                 lines.append(_statement(line.emit(names)))
     return lines
 
@@ -356,7 +358,7 @@ class _BlockPrinter:
         A constant stands for itself: it is a line only if some instruction turns out to need it in a register.
         """
         lines: list[str | ConstantOp] = []
-        for op in block.ops:
+        for op in operations(block):
             if isinstance(op, ConstantOp):
                 lines.append(op)
             else:

@@ -33,6 +33,9 @@ from tirx.text.suggestions import did_you_mean
 _BAD_VALUES = (VerifyException, ValueError, OverflowError, NotImplementedError, AssertionError)
 """What constructors and parsing hooks raise for a value that the text spells but that does not exist."""
 
+_WHOLE_TYPE = re.compile(r'[^"/]*>')
+"""The text of a type without strings and comments, in which brackets could mean something else."""
+
 _MAX_INTEGER_BITS = 2**24 - 1
 """MLIR's limit. Without one, checking that a constant fits into a mistyped width can take forever."""
 
@@ -70,6 +73,8 @@ class LocatingParser(Parser):
         """Where the name of each operation being parsed starts, outermost first."""
         self._first_uses: dict[str, Span[str]] = {}
         """Where each value that is not yet defined was first used."""
+        self._types: dict[str, dict[str, TypeAttribute]] = {}
+        """First token -> text -> type, of types that end with their bracket: they need not be parsed again."""
         super().__init__(ctx, "", name)
         self._parser_state = ParserState(_LinearTimeLexer(Input(text, name)))
 
@@ -137,14 +142,24 @@ class LocatingParser(Parser):
         return op
 
     def parse_optional_type(self) -> TypeAttribute | None:
-        start = self._current_token.span
+        first, start = self._current_token.text, self._current_token.span
+        known = self._types.get(first, {})
+        for text, type_ in known.items():
+            if start.input.content.startswith(text, start.start):
+                self._resume_from(start.start + len(text))
+                return type_
         with self._bad_values_at(start):
             parsed = super().parse_optional_type()
         match parsed:
             case IntegerType(width=IntAttr(data=bits)) if bits > _MAX_INTEGER_BITS:
                 self.raise_error(f"expected an integer type of at most {_MAX_INTEGER_BITS} bits, found {bits}", start)
+            case TypeAttribute() if start.input.at(start.end) == "<":
+                text = start.input.content[start.start : self._current_token.span.start].rstrip()
+                if _WHOLE_TYPE.fullmatch(text) and text.count("<") == text.count(">"):
+                    self._types.setdefault(first, {})[text] = parsed
             case _:
-                return parsed
+                pass
+        return parsed
 
     def parse_attribute(self) -> Attribute:
         return self.parse_optional_location() or super().parse_attribute()
