@@ -80,6 +80,9 @@ from tirx.rules import (
 )
 from tirx.tcgen05 import LegalityError
 
+FEW = 8
+"""Elements for each thread below which vectors of wider elements may be single ones."""
+
 
 def _checked(mma: MmaOp | AsyncMmaOp) -> None:
     """Raises LocatedError at a product that wgmma does not do with any layouts."""
@@ -132,8 +135,12 @@ class _Picker:
             if isinstance(op, TileOpInterface):
                 self._wanted(op)
         for registers in self.registers:
-            if registers.type.dtype.bits == PACKED_BITS and registers.memory and registers.type.layout is None:
+            if not registers.memory or registers.type.layout is not None:
+                continue
+            if registers.type.dtype.bits == PACKED_BITS:
                 self._runs(registers)
+            elif registers.type.dtype.bits < 8 and registers.type.num_elements < FEW * self.kernel.num_threads:
+                self._registers(registers)  # in pairs, which the layouts of wider tiles may split
         operands = dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b))
         for op in ops:
             if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):

@@ -5,9 +5,10 @@ Random programs on tiles against numpy: products, arithmetic and copies, over sh
 
 compiles and simulates COUNT programs (100), with all checks of synchronisation, assembles them 25 at a time, and prints
 how many were right. Every program is a function of its seed; FIRST (0) is the first one.
-Every third one is one of `random_arithmetic`; the others multiply two matrices of which the tiles may reach beyond the
-edges, staged in shared memory or held in registers, do arithmetic on the sums and store what comes of it. Values are
-small integers: all sums are exact.
+Every third one is one of `random_arithmetic`; every twelfth one rounds to 4, 6 or 8 bits and back, every twelfth one
+adds products to sums in f16 for results in f32 (`narrow_programs`). The others multiply two matrices of which the tiles
+may reach beyond the edges, staged in shared memory or held in registers, do arithmetic on the sums and store what comes
+of it. Values are small integers, or halves and quarters of them: all sums are exact.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from sweeps.narrow_programs import Case, quantised, widened
 from sweeps.random_arithmetic import DTYPES, Program, random_program
 
 import tirx
@@ -52,17 +54,6 @@ OPERANDS: dict[str, tuple[Any, str, int]] = {
 
 SINCE = {"bf16": 80, "f8E4M3FN": 89, "f64": 80, "si8": 80}
 """The first target with products of a type, where not all have them."""
-
-
-@dataclass
-class Case:
-    """A program: its text, the arguments of a launch and what the last ones of them must become."""
-
-    text: str
-    target: str
-    threads: int
-    arguments: list[Any]
-    expected: list[Array]
 
 
 def _arithmetic(seed: int) -> Case:
@@ -110,7 +101,8 @@ def _product(seed: int) -> Case:
     number, sums, unit = OPERANDS[dtype]
     threads = rng.choice((32, 64, 128, 128, 128, 256))
     of_warpgroups = cc in (90, 100) and threads % 128 == 0
-    m, n = rng.choice((64, 128) if of_warpgroups else (16, 16, 32)), rng.choice((8, 16, 16, 32))
+    rows_of_tiles = (64, 128, 256) if cc == 100 else (64, 128)
+    m, n = rng.choice(rows_of_tiles if of_warpgroups else (16, 16, 32)), rng.choice((8, 16, 16, 32))
     k = unit * rng.choice((1, 1, 2, 3))
     steps = rng.choice((1, 2, 2, 3))
     edges = rng.random() < 0.5
@@ -194,6 +186,10 @@ def _product(seed: int) -> Case:
 
 def random_case(seed: int) -> Case:
     """The program of a seed."""
+    if seed % 12 == 2:
+        return quantised(seed)
+    if seed % 12 == 5:
+        return widened(seed)
     return _arithmetic(seed) if seed % 3 == 0 else _product(seed)
 
 
