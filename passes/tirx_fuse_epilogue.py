@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -12,6 +13,7 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.copy.tma import MAX_BOX, ROW_UNIT
 from tirx.diagnostics import remark
+from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx import (
     AllocOp,
     CopyOp,
@@ -78,7 +80,8 @@ def _fuse(kernel: KernelOp) -> None:
         return
     if not loops or target.cc < ASYNC_SINCE[Engine.TMA_STORE] or not schedule.stages_stores:
         return
-    fewest = {loop: fewest_slots(sum(isinstance(op, MmaOp) for op in loop.walk())) for loop in loops}
+    products = Counter(around for op in kernel.walk() if isinstance(op, MmaOp) for around in ancestors(op))
+    fewest = {loop: fewest_slots(products[loop]) for loop in loops}
     staged = {base_allocation(copy.destination): fewest[loop] for loop in loops for copy in copies_to_shared(loop)}
     left = target.shared_limit - BARRIER_BYTES
     for op in kernel.walk():

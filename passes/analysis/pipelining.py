@@ -14,6 +14,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import (
     AllocOp,
     AsyncCopyOp,
@@ -108,8 +109,11 @@ def top_of(op: Operation, loop: Operation) -> Operation | None:
 
 
 def accesses(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
-    """The operations that use a tile or a view of it, each with the value that it uses."""
-    for use in tuple(tile.uses):
+    """
+    The operations that use a tile or a view of it, each with the value that it uses. They stay as they are meanwhile:
+    a tile of many loops has many uses, and most who ask have enough of the first.
+    """
+    for use in tile.uses:
         match use.operation:
             case SubviewOp() | ReshapeOp() | WordsOp() as view:
                 yield from accesses(view.result)
@@ -151,7 +155,7 @@ def hardware_operation(kernel: Operation) -> Operation | None:
 
 def check_loop(loop: scf.ForOp) -> None:
     """Raises NotPipelined if an iteration cannot begin before the one in front of it has ended, whatever the tile."""
-    for op in loop.walk():
+    for op in walk(loop):
         if isinstance(op, SCHEDULED):
             what = "waits for another block" if isinstance(op, GlobalWaitOp) else "has a schedule already"
             raise NotPipelined(op, f"the loop stays sequential: '{op.name}' in it {what}")
@@ -284,7 +288,7 @@ def check_source(loop: scf.ForOp, fill: CopyOp) -> None:
         except NotPipelined as e:
             raise NotPipelined(e.where, f"'{fill.name}' cannot run ahead: {e.reason}") from e
     source = base_allocation(fill.source)
-    for op in loop.walk():
+    for op in walk(loop):
         if (found := written_memref(op, source)) is not None:
             raise NotPipelined(op, f"'{fill.name}' cannot run ahead: '{op.name}' may write {found}, which it reads")
 

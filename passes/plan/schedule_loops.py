@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from tirx.diagnostics import remark
+from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import (
     ASYNC_ENGINES,
     AllocOp,
@@ -40,6 +41,7 @@ from tirx.passes.analysis.pipelining import (
     top_of,
     writes_to,
 )
+from tirx.passes.analysis.scheduled import is_scheduling
 from tirx.passes.plan.bulk_copies import async_engine
 from tirx.passes.plan.copies import is_scale_copy
 from tirx.passes.plan.delayed_products import can_delay
@@ -179,7 +181,7 @@ def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[Loo
     and why. Raises LocatedError for a loop with slots written by hand that cannot have them.
     """
     plans: list[LoopPlan] = []
-    written = hardware_operation(kernel)
+    written, has_schedules = hardware_operation(kernel), is_scheduling(kernel)
     for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
         asked = _asked(loop)
         wanted = stages if asked is None else asked
@@ -192,6 +194,8 @@ def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[Loo
         try:
             if written is not None:
                 raise NotPipelined(written, f"'{written.name}' is in the terms of the hardware")
+            if has_schedules:
+                check_loop(loop)
             plan = plan_loop(loop)
         except NotPipelined as e:
             if asked is not None:
@@ -217,7 +221,6 @@ def _asked(loop: scf.ForOp) -> int | None:
 
 def plan_loop(loop: scf.ForOp) -> LoopPlan:
     """The rings of one loop. Raises NotPipelined if no tile can have one."""
-    check_loop(loop)
     staged: list[tuple[StagedTile, Engine]] = []
     problems: list[NotPipelined] = []
     roots = dict.fromkeys(base_allocation(copy.destination) for copy in copies_to_shared(loop))
@@ -233,14 +236,14 @@ def plan_loop(loop: scf.ForOp) -> LoopPlan:
         raise problems[0]
     for problem in problems:
         remark(problem.where, problem.reason)
-    schedule = start_values(op for op in loop.walk() if isinstance(op, MmaOp))
+    schedule = start_values(op for op in walk(loop) if isinstance(op, MmaOp))
     held = tuple(_held_tiles(loop, {tile.alloc for tile, _ in staged}))
     return _with_products(loop, staged, held, schedule)
 
 
 def _held_tiles(loop: scf.ForOp, staged: set[AllocOp]) -> Iterator[HeldTile]:
     """The tiles that products of the loop read and that are loaded once, before it."""
-    products = [op for op in loop.walk() if isinstance(op, MmaOp)]
+    products = [op for op in walk(loop) if isinstance(op, MmaOp)]
     for root in dict.fromkeys(base_allocation(tile) for op in products for tile in (op.a, op.b)):
         if not isinstance(alloc := root.owner, AllocOp) or alloc in staged:
             continue
@@ -309,9 +312,7 @@ def _with_products(
         accumulators = _accumulators(loop, products, {tile.alloc for tile in exchanged})
         _check_readers(tiles, products, scales)
     except NotPipelined as e:
-        if (
-            pair := next((op for op in loop.walk() if isinstance(op, MmaOp) and op.pair is not None), None)
-        ) is not None:
+        if (pair := next((op for op in walk(loop) if isinstance(op, MmaOp) and op.pair is not None), None)) is not None:
             # Both blocks would have to wait for each other in every iteration.
             raise NotPipelined(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
         notes.append(f"each product is awaited: {e.reason}")
@@ -368,7 +369,7 @@ def _wgmma_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp, 
     """The products in registers that read shared memory, none if there is no such product."""
     products = [
         op
-        for op in loop.walk()
+        for op in walk(loop)
         if isinstance(op, MmaOp) and not op.on_tensor_memory and op.b_type.memory is MemorySpace.SHARED
     ]
     for op in products:
@@ -406,7 +407,7 @@ def _goes_on(loop: scf.ForOp, use: Use) -> bool:
 
 def _tcgen05_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp, ...]:
     """The products on tensor memory, whose operands in shared memory are slots."""
-    products = [op for op in loop.walk() if isinstance(op, MmaOp) and op.on_tensor_memory]
+    products = [op for op in walk(loop) if isinstance(op, MmaOp) and op.on_tensor_memory]
     for op in products:
         if top_of(op, loop) is not op:
             raise NotPipelined(op, f"'{op.name}' does not run in every iteration")
