@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -9,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from unit.printed_layouts import copies, fragments, layouts
+from unit.sim.hazards import HAZARDS, KERNELS
 from unit.sim.instructions import CASES, edge_operands, module
 from unit.sim.kernels import run_threads
 from unit.sim.strict import run
 
+from tirx import sim
 from tirx.explain import (
     Explanation,
     explain_instruction_descriptor,
@@ -22,7 +26,7 @@ from tirx.explain import (
     explain_zero_column_mask,
 )
 from tirx.hw.errors import LegalityError
-from tirx.sim import SimError
+from tirx.sim import SimError, TensorMap, Trace
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS
 from tirx.viz.fragments import fragment_tables
 from tirx.viz.presets import presets
@@ -203,6 +207,35 @@ def rare_results() -> str:
     return "\n".join(found)
 
 
+def _hazard_arguments() -> list[Any]:
+    tiles = TensorMap(np.arange(128 * 32, dtype=np.float16).reshape(128, 32) % 7, box=(16, 128), swizzle="32B")
+    return [np.zeros((128, 4), np.uint32), tiles]
+
+
+def hazards() -> str:
+    """The whole report of every hazard."""
+    lines: list[str] = []
+    for hazard in HAZARDS:
+        ctas = 2 if hazard.kernel == "cluster" else 1
+        try:
+            run(hazard.text(), "k", ctas, 128, _hazard_arguments(), cluster=ctas, max_instructions=100_000)
+        except SimError as error:
+            lines.append(f"{hazard.name}: {error}")
+    return "\n".join(lines)
+
+
+def traces() -> str:
+    """Every instruction of kernels with all their values, and its place among those of other warps at random."""
+    output = io.StringIO()
+    for name, text in KERNELS.items():
+        ctas = 2 if name == "cluster" else 1
+        for seed in (None, 3):
+            trace = Trace(output, values=seed is None)
+            sim.run(text, "k", ctas, 128, _hazard_arguments(), cluster=ctas, seed=seed, observer=trace, check=False)
+            trace.finish()
+    return output.getvalue()
+
+
 PRINTED: dict[str, Callable[[], str]] = {
     f"said/{each.__name__.replace('_', '-')}": each
     for each in (
@@ -214,5 +247,10 @@ PRINTED: dict[str, Callable[[], str]] = {
         explained_ptx,
         results,
         rare_results,
+        hazards,
+        traces,
+        layouts,
+        copies,
+        fragments,
     )
 }
