@@ -248,7 +248,6 @@ PRINTED: dict[str, Callable[[], str]] = {
         results,
         rare_results,
         hazards,
-        traces,
         layouts,
         copies,
         fragments,

@@ -1,5 +1,7 @@
 """What the layout algebra and the planners of copies say about many layouts, right and wrong arguments alike."""
 
+# pyright: basic
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
