@@ -219,9 +219,9 @@ def _without_addresses(text: str) -> str:
 
 
 def hazards() -> str:
-    """The whole report of every hazard."""
+    """The whole report of every hazard, but of stores beside an array: what lies there is not always the same."""
     lines: list[str] = []
-    for hazard in HAZARDS:
+    for hazard in [each for each in HAZARDS if not each.name.startswith("global store ")]:
         ctas = 2 if hazard.kernel == "cluster" else 1
         try:
             run(hazard.text(), "k", ctas, 128, _hazard_arguments(), cluster=ctas, max_instructions=100_000)
