@@ -188,3 +188,8 @@ def test_json() -> None:
     assert (told["severity"], told["rule"], told["line"], told["column"]) == ("error", "value-not-defined", 2, 3)
     assert told["notes"] == [{"message": "defined here", "file": told["file"], "line": 3, "column": 8}]
     assert json.loads(json.dumps(told)) == told
+
+
+def test_warnings_have_a_rule() -> None:
+    with pytest.raises(ValueError, match="expected a rule of .*never-runs.*, found never"):
+        warn(ModuleOp([]), "a loop", "never")

@@ -154,6 +154,11 @@ _FOREIGN = """
 """
 
 
+def test_no_passes_behind_one_that_does_not_run() -> None:
+    with pytest.raises(KeyError, match="expected a pass of the pipeline, found 'tirx-cse2'"):
+        embed.pipeline(after={"tirx-cse2": []})
+
+
 def test_errors_of_all_kernels_come_at_once() -> None:
     context, found = embed.context(_TOY["TOY"]), list[embed.Diagnostic]()
     module = embed.parse(_FOREIGN, "two.toy", context)

@@ -48,8 +48,7 @@ class Target:
     @property
     def _match(self) -> re.Match[str]:
         match = _NAME.fullmatch(self.name)
-        if match is None:
-            raise TargetError(f"malformed target name '{self.name}'")
+        assert match is not None, self.name
         return match
 
     @classmethod

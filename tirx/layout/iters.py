@@ -111,7 +111,8 @@ def canonical_shard(iters: Iters) -> Iters:
 def group_iters(iters: Sequence[Iter], shape: Sequence[int], unit_axis: str) -> tuple[Iters, tuple[int, ...]]:
     """Splits iters so that every dimension of `shape` owns a run of them: (iters, separators).
 
-    Group d is iters[seps[d]:seps[d + 1]] and is never empty: a unit dimension gets one unit iter. Other unit iters go.
+    `shape` has as many elements as the iters. Group d is iters[seps[d]:seps[d + 1]] and is never empty: a unit
+    dimension gets one unit iter. Other unit iters go.
     Raises LayoutError when a dimension ends inside an iter in a place where the iter cannot be cut.
     """
     groups: list[list[Iter]] = []
@@ -122,8 +123,6 @@ def group_iters(iters: Sequence[Iter], shape: Sequence[int], unit_axis: str) -> 
         if need == 1 and pending and pending[-1].extent == 1:
             group.append(pending.pop())
         while need > 1:
-            if not pending:
-                raise LayoutError(f"shape {tuple(shape)} has more elements than the layout")
             it = pending.pop()
             if it.extent == 1:
                 continue
@@ -140,8 +139,7 @@ def group_iters(iters: Sequence[Iter], shape: Sequence[int], unit_axis: str) -> 
                     f"{need} elements remain where an iter of extent {it.extent} stands, and neither divides the other"
                 )
         groups.append(group or [Iter(1, 0, unit_axis)])
-    if any(it.extent != 1 for it in pending):
-        raise LayoutError(f"shape {tuple(shape)} has fewer elements than the layout")
+    assert all(it.extent == 1 for it in pending), shape
     seps = [0]
     result: list[Iter] = []
     for group in reversed(groups):

@@ -46,8 +46,7 @@ def _operand(
     """Checks what does not depend on a geometry, and computes every address."""
     element = find_dtype(dtype)
     modes = [name for major in MAJORS for name in legal_modes(element, major, family)]
-    if not modes:
-        raise OperandLayoutError(f"{element.name} has no shared-memory layout")
+    assert modes, element.name
     container = element.storage_bits if container_bits is None else container_bits
     if container not in {element.storage_bits, 8 if element.bits < 8 else element.storage_bits}:
         raise OperandLayoutError(

@@ -458,16 +458,12 @@ def _grid(p: Product, groups: Sequence[int]) -> Warpgroups:
 
 
 def _check_complete(runs: Sequence[_Run], p: Product) -> None:
-    """Raises LegalityError unless the warpgroups together hold all of D."""
+    """The warpgroups together hold all of D: a layout has a register for every element."""
     missing = np.ones(p.d.shape, dtype=np.bool_)
     for run in runs:
         for row, column in run.origin:
             missing[row : row + ROWS, column : column + run.columns] = False
-    if missing.any():
-        first = tuple(int(x) for x in np.argwhere(missing)[0])
-        raise WarpgroupProductError(
-            f"expected all of D in registers, found no register with element {first} in {p.d.layout}"
-        )
+    assert not missing.any(), p.d.layout
 
 
 def _split(run: _Run, p: Product, b_reader: _Reader) -> list[_Run]:
@@ -487,8 +483,7 @@ def _split(run: _Run, p: Product, b_reader: _Reader) -> list[_Run]:
             problem = problem or e
             continue
         return pieces
-    if problem is None:
-        raise WarpgroupProductError(f"expected N of {p.a.dtype} x {p.b.dtype} in legal sizes, found {run.columns}")
+    assert problem is not None, run.columns  # every multiple of 8 columns has legal sizes
     raise problem
 
 

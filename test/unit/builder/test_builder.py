@@ -26,6 +26,7 @@ from tirx.builder import (
 from tirx.builder.tiles import Array, Scalar
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Call
+from tirx.layout import TileLayout
 
 
 @pytest.fixture(autouse=True)
@@ -292,6 +293,26 @@ def _not_a_tile(k: KernelBuilder, a: Array) -> None:
     k.load(a)  # pyright: ignore[reportArgumentType]
 
 
+def _iterated_tile(k: KernelBuilder, a: Array) -> None:
+    list(k.load(a[:, :]))
+
+
+def _tile_as_condition(k: KernelBuilder, a: Array) -> None:
+    assert k.load(a[:, :])
+
+
+def _unsliceable(k: KernelBuilder, a: Array) -> None:
+    k.shared(f16[64, 64], layout=TileLayout.parse("S[(64, 2, 32) : (32, 2048, 1)]"))[1:34, 1:34]
+
+
+def _exponential_of_text(k: KernelBuilder, a: Array) -> None:
+    apply(lambda x: exp("x"), k.load(a[:, :]))  # pyright: ignore
+
+
+def _no_extent(k: KernelBuilder, a: Array) -> None:
+    k.shared(f32[0, 64])
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -299,6 +320,11 @@ def _not_a_tile(k: KernelBuilder, a: Array) -> None:
         (_iterated, "expected slices of an array, found a Python loop over it"),
         (_untyped, "expected the type of a tile such as .*, found 'f32'"),
         (_not_a_tile, "expected a tile, such as a.* of an array, found"),
+        (_iterated_tile, "expected slices of a tile, found a Python loop over it"),
+        (_tile_as_condition, "expected a condition that is known in Python, found a tile"),
+        (_unsliceable, r"no tile layout describes \[1, 34\) of dimension"),
+        (_exponential_of_text, "expected a tile in registers, or an element of one, found 'x'"),
+        (_no_extent, r"expected positive extents, found f32\[0, 64\]"),
     ],
 )
 def test_what_is_no_tile_and_no_index(function: Any, message: str) -> None:
@@ -328,6 +354,8 @@ def test_options_of_kernels(options: Any, message: str) -> None:
 
 
 def test_types_of_arguments() -> None:
+    with pytest.raises(BuildError, match="expected a function that writes the kernel, found 3"):
+        kernel(threads=128)(3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(BuildError, match="expected types of arguments such as"):
         kernel("f32", threads=128)  # pyright: ignore[reportArgumentType]
     assert str(kernel(e4m3[16, 16], f32, threads=32)(_scalar).op.function_type.inputs.data[1]) == "f32"

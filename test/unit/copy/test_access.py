@@ -351,3 +351,9 @@ def test_sizes_have_to_agree() -> None:
     with pytest.raises(ValueError, match="the layout has 128 elements"):
         plan_accesses(layout, TileLayout.row_major((32, 4)), (32, 2), 32, 32)
     assert prod((32, 2)) == layout.size()
+
+
+def test_threads_that_tell_no_digits() -> None:
+    layout = TileLayout.parse("S[(2, 2, 3) : (5@laneid, 3@laneid, 6@laneid)]")
+    with pytest.raises(AccessError, match="expected the iters on each thread axis to form a mixed-radix number"):
+        plan_accesses(layout, TileLayout.row_major((12,)), (12,), 32, 32)

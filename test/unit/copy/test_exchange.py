@@ -57,3 +57,12 @@ def test_a_slot_for_every_slot() -> None:
     missing = TileLayout.parse("S[(4, 4) : (1, 1@warpid)] + R[32 : 1@laneid]")
     with pytest.raises(AccessError, match="expected every thread to hold what it needs in one slot, found element"):
         source_slots(ROWS, (16, 32), missing, (16, 1), 128)
+
+
+def test_parts_of_bytes_do_not_go_through_shared_memory() -> None:
+    rows, columns = (
+        TileLayout.parse("S[(32, 2) : (1@laneid, 1)]"),
+        TileLayout.parse("S[(2, 16, 2) : (1, 1@laneid, 16@laneid)]"),
+    )
+    with pytest.raises(AccessError, match="expected neighbouring elements of whole bytes in threads, found 1 in S"):
+        plan_exchange(rows, columns, (32, 2), 4, 32)

@@ -92,3 +92,8 @@ def test_registers_decide_how_many_matrices_an_instruction_moves() -> None:
 )
 def test_other_accesses_have_no_matrices(register: str, memory: str, shape: tuple[int, ...], bits: int) -> None:
     assert plan_matrices(TileLayout.parse(register), TileLayout.parse(memory), shape, bits, 32) is None
+
+
+def test_registers_that_are_no_rows_of_matrices():
+    registers = TileLayout.parse("S[(8, 8, 4, 8, 2) : (2, 2, 2, 3, 1@laneid)]")  # 3 does not divide a row
+    assert plan_matrices(registers, TileLayout.row_major((4096,)), (4096,), 16, 32) is None

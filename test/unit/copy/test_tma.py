@@ -182,3 +182,9 @@ def test_dimensions_that_are_one_run():
     assert (plan.groups, plan.box, len(plan.boxes)) == (((1, 4), (2,), (3,), (0,)), (16, 32, 4, 1), 1)
     with pytest.raises(TmaError, match="found a stride of 4 e4m3 elements in dimension 1"):
         GlobalTensor(sizes, strides, 5, "e4m3", (False, True, True, False, False)).inner()
+
+
+def test_rows_of_four_bits_that_share_no_bytes():
+    with pytest.raises(TmaError, match="expected pairs of elements of a row in one byte of shared memory") as error:
+        plan_boxes(TileLayout.parse("S[(64, 64) : (1, 64)]"), (64, 64), "e2m1", (1,))
+    assert error.value.reason is TmaReason.BOX

@@ -508,3 +508,11 @@ def test_warps_hold_whole_rows_where_they_are_asked_to() -> None:
     rows = pick_fragments(64, 64, 64, "f16", "f32", 4, whole_rows=True).c.group((64, 64))
     warps = [[it.extent for it in c.shard[seps[1] :] if it.axis == "warpid"] for c, seps in (square, rows)]
     assert warps == [[2], []]
+
+
+def test_no_variants_and_orders_of_rows_that_do_not_fit():
+    layout = TileLayout.parse("S[16 : 1]")
+    with pytest.raises(FragmentError, match="expected one of m8n8k4.row.col.f32.f16, .* to choose from, found none"):
+        plan_mma(layout, layout, layout, (4, 4), (4, 4), (4, 4), ("f16", "f16"), "f32", 32, ())
+    with pytest.raises(FragmentError, match="expected the plain order of rows of A, 4 of which are neighbours"):
+        pick_fragments(16, 16, 16, "f16", "f32", 1, (), "MN", "MN", row_orders=((0, 1, 2), (0, 1, 2)))

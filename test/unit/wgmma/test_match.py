@@ -334,3 +334,25 @@ def test_metadata_of_another_size():
     assert p.metadata is not None
     with pytest.raises(LegalityError, match="expected codes of 64x16 for 64 elements of K, found 64x32"):
         match(replace(p, metadata=replace(p.metadata, shape=(64, 32), layout=metadata_layout(64, 128, "f16"))))
+
+
+def test_registers_of_another_form():
+    p = _product(64, 64, 16, "f16", "f16", "f32")
+    swizzled = ComposeLayout(SwizzleLayout(3, 3, 3), TileLayout.row_major((64, 64)))
+    with pytest.raises(LegalityError, match="expected a register layout of D without a swizzle, found"):
+        match(replace(p, d=replace(p.d, layout=swizzled)))
+    p = _product(64, 8, 16, "f16", "f16", "f32")
+    pairs = TileLayout.parse("S[(2, 32, 4, 2) : (1@warpid, 1@laneid, 2@warpid, 1)]")
+    with pytest.raises(LegalityError, match="expected registers of D in units of 4 elements, found 2 with"):
+        match(replace(p, d=replace(p.d, layout=pairs), threads=256))
+
+
+def test_parts_of_b_that_no_instructions_share():
+    p = _product(64, 192, 16, "f16", "f16", "f32", grid=Warpgroups(1, 2))
+    blocks = TileLayout.parse("S[(3, 8, 8, 2, 8) : (1536, 128, 8, 64, 1)]")
+    with pytest.raises(LegalityError, match="B: expected the same steps through shared memory in all warpgroups"):
+        match(replace(p, b=replace(p.b, layout=blocks)))
+    p = _product(64, 80, 32, "s8", "s8", "s32")
+    blocks = TileLayout.parse("S[(2, 5, 8, 2, 16) : (1536, 256, 16, 128, 1)]")
+    with pytest.raises(LegalityError, match="B: expected one major-ness, swizzle, LBO and SBO in all parts, found"):
+        match(replace(p, b=replace(p.b, layout=blocks)))
