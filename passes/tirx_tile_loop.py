@@ -64,7 +64,8 @@ DEFAULT_GROUP = 8
 @dataclass(frozen=True)
 class TirxTileLoopPass(ModulePass):
     """
-    Puts a `tirx.tiles` loop around what a block does, and lets a launch have one block for each multiprocessor.
+    Puts a `tirx.tiles` loop around what a block, or a pair of blocks, does, and lets a launch have one block for each
+    multiprocessor.
 
     The tile `%i, %j` takes the place of `tirx.block_id y` and `x`; with a third dimension of the grid, `%i` counts its
     rows too. `order` is `row`, `group` or `hilbert`; `auto` looks it up by the family of the products, for kernels that
@@ -125,17 +126,17 @@ def _problem(kernel: KernelOp, asked: TileOrder | None) -> tuple[Operation, str]
     if asked is TileOrder.HARDWARE:
         if (lacking := _without_launch_control(kernel)) is not None:
             return kernel, lacking
-    elif kernel.of_pairs:
-        return kernel, "its blocks form clusters"
     if (written := hardware_operation(kernel)) is not None:
         return written, f"'{written.name}' is in the terms of the hardware"
     for op in kernel.body.block.ops:
         if is_scheduling(op):
             return op, f"'{op.name}' gives it a schedule already"
     if asked is None and (dims := kernel.grid_dims) is not None and kernel.target is not None:
-        tiles, most = prod(dims), multiprocessors(Target.parse(kernel.target.data))
+        blocks = 1 if kernel.cluster is None else kernel.cluster.value.data
+        tiles, most = prod(dims), multiprocessors(Target.parse(kernel.target.data)) // blocks
         if tiles <= most:
-            return kernel, f"its {tiles} tiles are no more than {most} multiprocessors"
+            of = "multiprocessors" if blocks == 1 else f"clusters of {blocks} multiprocessors"
+            return kernel, f"its {tiles} tiles are no more than {most} {of}"
     for loop in () if asked is not None else _staging_loops(kernel):
         # Measured on an H200: attention is 3 to 6 % faster so, and much more where its loops differ in length.
         if sum(isinstance(op, MmaOp) for op in loop.walk()) > 1:
@@ -189,7 +190,10 @@ def _loop(kernel: KernelOp, order: TileOrder, group: int | None) -> None:
         return
     extents = [_launched(before, _product(y, z)), _launched(before, x)]
     before(TilesOp("tile", order, Region(body), extents, group=group))
-    kernel.grid = ArrayAttr([FormulaAttr(Call("min", (tiles, Call("sm_count"))))])
+    at_once: Formula = Call("sm_count")
+    if kernel.cluster is not None:
+        at_once = Call("ceildiv", (at_once, kernel.cluster.value.data))
+    kernel.grid = ArrayAttr([FormulaAttr(Call("min", (tiles, at_once)))])
     named = order if group is None else f"{order} {group}"
     remark(kernel, f"@{kernel.sym_name.data} loops over {tiles} tiles in the order {named}, a block on each SM")
 

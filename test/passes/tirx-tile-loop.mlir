@@ -202,6 +202,25 @@ tirx.kernel @clusters(%a: memref<?x?xf16>) target("sm_100a") grid(4) cluster(2) 
 
 // -----
 
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+
+// The two blocks of a pair take one tile together; half as many pairs run at once as there are multiprocessors.
+
+// CHECK-LABEL: tirx.kernel @pairs(
+// CHECK-SAME:    grid(min(400, ceildiv(sm_count(), 2)))
+// CHECK:         tirx.tiles @tile %{{.*}}, %{{.*}} = order(row) of
+// expected-remark@+1 {{@pairs loops over 400 tiles in the order row, a block on each SM}}
+tirx.kernel @pairs(%a: memref<?x?xf16>) target("sm_100a") grid(20, 20) cluster(2) per_cta threads(128) attributes {tirx.order = "row"} {
+  %x = tirx.block_id x
+  %sa = tirx.alloc : !s
+  %ga = tirx.view %a[%x, %x] : memref<?x?xf16> -> !g
+  tirx.copy %ga, %sa : !g, !s
+  tirx.return
+}
+
+// -----
+
 // expected-error@+1 {{expected a kernel that can loop over its tiles, found that 'clusterlaunchcontrol' does not exist on sm_90a}}
 tirx.kernel @before(%a: memref<?x?xf16>) target("sm_90a") grid(4) threads(128) attributes {tirx.order = "hardware"} {
   tirx.return
