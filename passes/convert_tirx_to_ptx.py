@@ -158,7 +158,7 @@ class _KernelLowering:
         dynamic = plan.shared if plan.dynamic else None
         name, target, grid = kernel.sym_name.data, kernel.target.data, kernel.launch_grid
         entry = EntryOp(name, parameters, target, body, threads, cluster, dynamic, grid)
-        bound_registers(entry, kernel.num_threads, self.maxnreg)
+        bound_registers(entry, kernel.num_threads, self.maxnreg, plan.shared)
         entry.attributes.update(kernel.attributes)
         Emitter.before(kernel)(entry)
         erase(kernel)

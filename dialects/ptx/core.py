@@ -86,8 +86,7 @@ class EntryOp(QuickWalk, IRDLOperation):
     `reqntid` is the exact size of a block in threads (x, y, z), `cluster` that of a cluster in blocks, `dynamic_shared`
     the bytes of shared memory that a launch has to set aside. `grid(4, ceildiv(size(0, 1), 128))` are the blocks of a
     launch along x, y and z, numbers or formulas (`#ptx.formula`) of its arguments. `maxnreg` are the registers of a
-    thread at the entry, which `ptx.setmaxnreg` has to know. With `unstated`, PTX has the size of a block in a comment
-    only: ptxas, where it knows the size, may spill some registers to let one block more run on an SM.
+    thread at the entry, which `ptx.setmaxnreg` has to know.
     See PTX ISA, "Kernel and Function Directives: .entry" and "Performance-Tuning Directives: .reqntid".
     """
 
@@ -100,7 +99,6 @@ class EntryOp(QuickWalk, IRDLOperation):
     cluster = opt_prop_def(ArrayAttr[IntAttr])
     dynamic_shared = opt_prop_def(IntAttr)
     maxnreg = opt_prop_def(IntAttr)
-    unstated = opt_prop_def(UnitAttr)
     grid = opt_prop_def(ArrayAttr[FormulaAttr])
     body = region_def()
 
@@ -167,9 +165,6 @@ class EntryOp(QuickWalk, IRDLOperation):
             raise EntryError(f"expected a grid of one to three extents, found {len(self.grid)}")
         if self.maxnreg is not None and not 1 <= self.maxnreg.data <= REGISTER_LIMIT:
             raise EntryError(f"expected maxnreg from 1 to {REGISTER_LIMIT}, found {self.maxnreg.data}")
-        if self.unstated is not None and (self.reqntid is None or self.maxnreg is not None):
-            found = "none" if self.reqntid is None else "both"
-            raise EntryError(f"expected unstated with reqntid, and no maxnreg to bound registers, found {found}")
         if self.cluster_size > CLUSTER_LIMIT:
             raise EntryError(f"expected at most {CLUSTER_LIMIT} CTAs in a cluster, found {self.cluster_size}")
         if len(self.body.blocks) > 1 and any(block.is_empty for block in self.body.blocks):
@@ -196,13 +191,11 @@ class EntryOp(QuickWalk, IRDLOperation):
             if parser.parse_optional_keyword(keyword) is not None:
                 with parser.in_parens():
                     numbers[keyword] = parser.parse_integer(allow_boolean=False)
-        unstated = parser.parse_optional_keyword("unstated") is not None
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region()
         dynamic = numbers.get("dynamic_shared")
         op = cls(name, params, target, body, extents.get("reqntid"), extents.get("cluster"), dynamic, grid)
         op.maxnreg = IntAttr(numbers["maxnreg"]) if "maxnreg" in numbers else None
-        op.unstated = UnitAttr() if unstated else None
         if attributes is not None:
             op.attributes |= attributes.data
         return op
@@ -223,8 +216,6 @@ class EntryOp(QuickWalk, IRDLOperation):
         for keyword, number in (("dynamic_shared", self.dynamic_shared), ("maxnreg", self.maxnreg)):
             if number is not None:
                 printer.print_string(f" {keyword}({number.data})")
-        if self.unstated is not None:
-            printer.print_string(" unstated")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)

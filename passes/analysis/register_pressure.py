@@ -22,14 +22,14 @@ def width(value: SSAValue) -> int:
     return 2 if value.type in (f64, i64) else 1
 
 
-def registers_alive(loop: scf.ForOp) -> int:
+def registers_alive(around: scf.ForOp | EntryOp) -> int:
     """
-    The most registers of 32 bits that are alive at one place of a loop, with instructions in their order.
+    The most registers of 32 bits that are alive at one place of a loop or entry, with instructions in their order.
 
-    Values from outside that the loop uses live in all of it, as it begins again.
+    Values from outside that a loop uses live in all of it, as it begins again.
     """
-    position: dict[Operation, int] = {op: at for at, op in enumerate(loop.walk())}
-    last = {operand: at for op, at in position.items() if op is not loop for operand in op.operands}
+    position: dict[Operation, int] = {op: at for at, op in enumerate(around.walk())}
+    last = {operand: at for op, at in position.items() if op is not around for operand in op.operands}
     changes: Counter[int] = Counter()
     for value, end in last.items():
         owner = value.owner

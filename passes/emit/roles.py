@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntAttr, UnitAttr, i32
+from xdsl.dialects.builtin import IntAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.dialects.ptx.core import REGISTER_LIMIT, EntryOp
+from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
 from tirx.dialects.ptx.sync import (
@@ -22,12 +22,17 @@ from tirx.dialects.ptx.sync import (
 )
 from tirx.dialects.tirx import KernelOp, RoleOp, RolesOp, ThreadSet
 from tirx.dialects.tirx.roles import REGISTER_BOUNDS
+from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
+from tirx.passes.analysis.register_pressure import registers_alive
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.schedule import entry_bound
 from tirx.rules import RegisterSumError, RingLoweringError
 
 _MMA = (MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op)
+
+_SPARE = 32
+"""Registers of a thread beside those that are alive at one place before ptxas orders the instructions."""
 
 
 def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> tuple[()]:
@@ -93,20 +98,23 @@ def entry_registers(op: RolesOp) -> IntAttr:
     return IntAttr(bound // step * step)
 
 
-def bound_registers(entry: EntryOp, threads: int, given: IntAttr | None) -> None:
+def bound_registers(entry: EntryOp, threads: int, given: IntAttr | None, shared: int) -> None:
     """
-    Keeps ptxas from spilling registers to let one block more of so many threads run on an SM.
+    Keeps ptxas from spilling registers to let one block more of so many threads, with `shared` bytes, run on an SM.
 
-    Roles have `given` a bound. Kernels that take over tiles of other blocks get the most that each thread can have.
-    Kernels that multiply by `mma.sync`, whose fragments and sums take most registers, do not state their block where
-    every thread can have all registers: ptxas then takes what it needs, not more, as it would with that bound.
+    Roles have `given` a bound. Kernels that take over tiles of other blocks get the most that each thread can have,
+    those that multiply by `mma.sync`, whose fragments and sums take most registers, as many as the blocks leave that
+    fit into the shared memory of an SM and have the registers that are alive at one place and some more.
     """
-    bound, ops = entry_bound(-(-threads // WARP_SIZE)), tuple(entry.walk())
+    ops, warps = tuple(entry.walk()), -(-threads // WARP_SIZE)
     entry.maxnreg = given
     if given is None and any(isinstance(op, QueryCancelOp) for op in ops):
-        entry.maxnreg = IntAttr(bound)
-    elif given is None and bound == REGISTER_LIMIT and any(isinstance(op, _MMA) for op in ops):
-        entry.unstated = UnitAttr()
+        entry.maxnreg = IntAttr(entry_bound(warps))
+    elif given is None and any(isinstance(op, _MMA) for op in ops):
+        needed = _SPARE + max(registers_alive(op) for op in ops if isinstance(op, EntryOp | scf.ForOp))
+        limit = Target.parse(entry.target.data).blocks_of_sm(shared)
+        bounds = [bound for blocks in range(1, limit + 1) if (bound := entry_bound(blocks * warps)) >= needed]
+        entry.maxnreg = IntAttr(min(bounds, default=entry_bound(warps)))
 
 
 def _check_sum(op: RolesOp, entry: int) -> None:

@@ -48,7 +48,7 @@ def _launch(ptx: str) -> str | None:
         f"b{count}" if count else "p4096" if kind in ("u64", "b64", "s64") else "16"
         for kind, count in _PARAMETER.findall(entry[2])
     ]
-    required = re.search(r"(?:\.reqntid\s+|blocks of \()(\d+)", ptx)
+    required = re.search(r"\.reqntid\s+(\d+)", ptx)
     block = required[1] if required else "32"
     return f"// sim: {entry[1]} 1 {block} 32768 {' '.join(arguments)}"
 

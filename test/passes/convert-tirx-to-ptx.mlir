@@ -266,14 +266,14 @@ tirx.kernel @halves(%x: memref<2x32xf16>, %y: memref<2x32xf16>, %f: f64) target(
   tirx.return
 }
 
-// Register tiles in loops and branches become registers there, behind what the program carries itself. With products of
-// `mma.sync` the block stays unstated, lest ptxas spills; not where threads cannot have all registers.
+// Register tiles in loops and branches become registers there, behind what the program carries itself. Products of
+// `mma.sync` have all registers that as many blocks leave as run on an SM, lest ptxas spills some for one block more.
 
 #c = #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>
 !a = !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[32 : 1@laneid]>>
 !c = !tirx.tile<8x8xf64, register, #c>
 
-// CHECK-LABEL: ptx.entry @control_flow{{.*}} reqntid(32, 1, 1) unstated {
+// CHECK-LABEL: ptx.entry @control_flow{{.*}} reqntid(32, 1, 1) maxnreg(48) {
 // CHECK:         %0 = ptx.ld.param @n : i64
 // CHECK-NEXT:    %n = builtin.unrealized_conversion_cast %0 : i64 to index
 // CHECK-NEXT:    %f = ptx.ld.param @f : f64

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 PtxVersion = tuple[int, int]
 """A PTX ISA version `(major, minor)`, compared as a tuple."""
 
+_RESERVED = 1024
+"""Bytes of shared memory that the system takes for each block (CUDA C++ programming guide, 16.7.3 "Shared Memory")."""
+
 _NAME = re.compile(r"sm_(\d+)([af]?)")
 
 
@@ -34,6 +37,14 @@ class Target:
     min_ptx: PtxVersion
     shared_limit: int
     static_shared_limit: int
+
+    def blocks_of_sm(self, shared: int) -> int:
+        """
+        The most blocks that use `shared` bytes each and run on an SM at the same time, at least 1.
+
+        An SM has the limit of one block and 1 KiB; the system takes 1 KiB for each block.
+        """
+        return max(1, (self.shared_limit + _RESERVED) // (shared + _RESERVED))
 
     @property
     def cc(self) -> int:

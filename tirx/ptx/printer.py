@@ -158,15 +158,12 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
     body = names.numbered("\n".join(_print_blocks(entry, names)))
 
     params = ",\n".join(f"{_INDENT}{p.data.declaration()}" for p in entry.params)
-    dynamic = entry.dynamic_shared
-    comment = "" if dynamic is None else f"// Launch with {dynamic.data} bytes of dynamic shared memory.\n"
-    extents = ", ".join(str(n.data) for n in entry.reqntid or ())
-    if entry.unstated is not None:
-        comment += f"// Launch with blocks of ({extents}) threads.\n"
+    launch = entry.dynamic_shared
+    comment = "" if launch is None else f"// Launch with {launch.data} bytes of dynamic shared memory.\n"
     signature = f"{comment}.visible .entry {entry.sym_name.data}(" + (f"\n{params}\n)" if params else ")")
     directives: list[str] = []
-    if entry.reqntid is not None and entry.unstated is None:
-        directives.append(f".reqntid {extents}")
+    if entry.reqntid is not None:
+        directives.append(f".reqntid {', '.join(str(n.data) for n in entry.reqntid)}")
     if entry.maxnreg is not None:
         directives.append(f".maxnreg {entry.maxnreg.data}")
     if entry.cluster is not None:

@@ -42,20 +42,6 @@ ptx.entry @threads() target("sm_80") reqntid(0) {
 
 // -----
 
-// expected-error@+1 {{expected unstated with reqntid, and no maxnreg to bound registers, found both}}
-ptx.entry @stated() target("sm_80") reqntid(32) maxnreg(40) unstated {
-  ptx.ret
-}
-
-// -----
-
-// expected-error@+1 {{expected unstated with reqntid, and no maxnreg to bound registers, found none}}
-ptx.entry @nothing_stated() target("sm_80") unstated {
-  ptx.ret
-}
-
-// -----
-
 // expected-error@+1 {{expected at most 1024 threads in a block, found 1056}}
 ptx.entry @too_many_threads() target("sm_80") reqntid(32, 33) {
   ptx.ret

@@ -22,16 +22,9 @@
 // CHECK-NOT:  // Launch
 // CHECK:      .visible .entry third()
 
-// A block whose size PTX does not state, so that ptxas has no blocks on an SM to spill registers for.
-
-// CHECK:      // Launch with blocks of (64, 2) threads.
-// CHECK-NEXT: .visible .entry fourth()
-// CHECK-NEXT: {
-
 // IR: ptx.entry @first() target("sm_80") dynamic_shared(65536) {
 // IR: %{{.*}} = ptx.shared_alloc @dynamic_shared bytes 65536 align 128 dynamic
 // IR: ptx.entry @second() target("sm_80") reqntid(32) dynamic_shared(1024) maxnreg(40) attributes {note} {
-// IR: ptx.entry @fourth() target("sm_80") reqntid(64, 2) unstated {
 
 ptx.entry @first() target("sm_80") dynamic_shared(65536) {
   %s = ptx.shared_alloc @dynamic_shared bytes 65536 align 128 dynamic
@@ -50,9 +43,5 @@ ptx.entry @second() target("sm_80") reqntid(32) dynamic_shared(1024) maxnreg(40)
 }
 
 ptx.entry @third() target("sm_80") {
-  ptx.ret
-}
-
-ptx.entry @fourth() target("sm_80") reqntid(64, 2) unstated {
   ptx.ret
 }

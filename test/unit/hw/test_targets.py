@@ -28,6 +28,12 @@ def test_every_row_is_well_formed():
         assert 48 * 1024 <= target.static_shared_limit <= target.shared_limit
 
 
+def test_blocks_of_an_sm():
+    a100, h100 = Target.parse("sm_80"), Target.parse("sm_90a")
+    assert [a100.blocks_of_sm(n) for n in (0, 1023, 81 * 1024, 81 * 1024 + 1, 163 * 1024)] == [164, 82, 2, 1, 1]
+    assert [h100.blocks_of_sm(n) for n in (75 * 1024, 75 * 1024 + 1, 227 * 1024)] == [3, 2, 1]
+
+
 def test_format_version():
     assert format_version((8, 6)) == "8.6"
 

@@ -51,8 +51,7 @@ def registers_of(text: str) -> int:
     assert not losses, losses
     spills = [line.strip() for line in result.stderr.splitlines() if re.search(r"[1-9]\d* bytes spill", line)]
     assert not spills, f"ptxas spills: {spills}"
-    blocks = re.findall(r"(?:\.reqntid |blocks of \()([\d, ]+)", text)
-    threads = max(prod(map(int, found.split(","))) for found in blocks)
+    threads = max(prod(map(int, found.split(","))) for found in re.findall(r"\.reqntid ([\d, ]+)", text))
     used = max(map(int, re.findall(r"Used (\d+) registers", result.stderr)))
     # Each of the four partitions of an SM has 16,384 registers, dealt to its warps in steps of 8 a thread.
     warps_of_partition = -(-threads // 128)
