@@ -37,9 +37,9 @@ tirx.kernel @atoms(%a: memref<256x512xf32>) target("sm_90a") threads(128) memory
 
 // -----
 
-!tile = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (1, 64)]>>
-!view = !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : (512, 1)]>>
-tirx.kernel @transposed(%a: memref<256x512xf16>) target("sm_80") threads(128) memory(shared = 16384, alignment = 128) {
+!tile = !tirx.tile<16x16xf16, shared, #tirx.tile_layout<S[(16, 16) : (1, 16)]>>
+!view = !tirx.tile<16x16xf16, global, #tirx.tile_layout<S[(16, 16) : (512, 1)]>>
+tirx.kernel @transposed(%a: memref<256x512xf16>) target("sm_80") threads(128) memory(shared = 512, alignment = 128) {
   %c0 = arith.constant 0 : index
   %s = tirx.alloc at 0 : !tile
   %g = tirx.view %a[%c0, %c0] : memref<256x512xf16> -> !view

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+from unit.examples import compiled
 
-import tirx
 from tirx.diagnostics import LocatedError
 from tirx.passes import PASS_SUMMARIES, lower_to_ptx_passes
 from tirx.text.parsing import parse_located
@@ -29,13 +29,13 @@ def test_output() -> None:
     assert blocks
     for command, expected in blocks:
         path = command.removeprefix("tirx-opt --lower-to-ptx ")
-        assert expected in tirx.compile((ROOT / path).read_text())
+        assert expected in compiled(Path(path).stem).program.ptx
 
 
 def test_number_of_lines() -> None:
     found = re.search(r"Out come (\d+) lines of PTX", README)
     assert found is not None
-    assert int(found[1]) == len(tirx.compile((ROOT / "examples/tcgen05_gemm.mlir").read_text()).splitlines())
+    assert int(found[1]) == len(compiled("tcgen05_gemm").program.ptx.splitlines())
 
 
 def test_errors() -> None:

@@ -102,13 +102,17 @@ def pairwise(cases: Iterable[Case]) -> list[Case]:
     listed = list(cases)
     numbers: dict[Hashable, int] = {}
     pairs = [[numbers.setdefault(pair, len(numbers)) for pair in combinations(case.choices, 2)] for case in listed]
-    has = np.zeros((len(listed), len(numbers)), np.float32)
-    for row, found in zip(has, pairs, strict=True):
-        row[found] = 1
-    missing = np.ones(len(numbers), np.float32)
+    having: list[list[int]] = [[] for _ in numbers]
+    for index, found in enumerate(pairs):
+        for pair in found:
+            having[pair].append(index)
+    new = np.array([len(found) for found in pairs])
+    missing = set(range(len(numbers)))
     chosen: list[Case] = []
-    while missing.any():
-        best = int((has @ missing).argmax())
-        missing[pairs[best]] = 0
+    while missing:
+        best = int(new.argmax())
+        for pair in missing.intersection(pairs[best]):
+            new[having[pair]] -= 1
+        missing.difference_update(pairs[best])
         chosen.append(listed[best])
     return chosen

@@ -21,7 +21,7 @@ import tirx
         (RingKernel(slots=3, skew=2, engine="tma"), (0, 1, 4)),
         (RingKernel(slots=1, skew=0, roles=True, engine="tma", registers=(40, 232), output=1), (0, 3)),
         (RingKernel(slots=3, skew=2, engine="cp_async", use_first=True), (0, 1, 4)),
-        (RingKernel(slots=2, skew=0, roles=True, engine="cp_async"), (5,)),
+        (RingKernel(slots=2, skew=0, roles=True, engine="cp_async"), (3,)),
         (RingKernel(slots=2, skew=0, roles=True, engine="ld_st", family="wgmma", pending=1), (3,)),
         # The epilogue, which waits for the products, stands before them in the program and has a barrier of its own.
         (RingKernel(slots=1, skew=0, roles=True, engine="tma", family="tcgen05", output=1), (2,)),

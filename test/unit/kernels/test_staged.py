@@ -22,19 +22,26 @@ NUMPY: dict[str, Any] = {
     "i32": np.int32,
 }
 
-M, N, K, STEP = 64, 64, 64, 32
+M, N = 64, 64
+
+
+def _depth(dtype: str) -> tuple[int, int]:
+    """Columns of a staged tile, and of A and B: 64 bytes of narrow types, 128 of f64."""
+    step = 16 if dtype == "f64" else 32
+    return step, 2 * step
 
 
 def staged_kernel(dtype: str, acc: str, target: str, clause: str, a_strides: str) -> str:
     zero = "0 : i32" if acc == "i32" else f"0.0 : {acc}"
-    a, b, d = f"{M}x{STEP}x{dtype}", f"{N}x{STEP}x{dtype}", f"{M}x{N}x{acc}"
-    memory = f"memref<{M}x{K}x{dtype}, strided<{a_strides}>>"
+    step, k = _depth(dtype)
+    a, b, d = f"{M}x{step}x{dtype}", f"{N}x{step}x{dtype}", f"{M}x{N}x{acc}"
+    memory = f"memref<{M}x{k}x{dtype}, strided<{a_strides}>>"
     return f"""
-      tirx.kernel @gemm(%a: {memory}, %b: memref<{N}x{K}x{dtype}>, %d: memref<{M}x{N}x{acc}>)
+      tirx.kernel @gemm(%a: {memory}, %b: memref<{N}x{k}x{dtype}>, %d: memref<{M}x{N}x{acc}>)
           target("{target}") grid(1) threads(128) {{
         %c0 = arith.constant 0 : index
-        %step = arith.constant {STEP} : index
-        %end = arith.constant {K} : index
+        %step = arith.constant {step} : index
+        %end = arith.constant {k} : index
         %zero = arith.constant {zero}
         %sa = tirx.alloc : !tirx.tile<{a}, shared>
         %sb = tirx.alloc : !tirx.tile<{b}, shared>
@@ -44,7 +51,7 @@ def staged_kernel(dtype: str, acc: str, target: str, clause: str, a_strides: str
         tirx.fill %acc, %zero : {acc}, !tirx.tile<{d}, register>
         scf.for %k = %c0 to %end step %step {{
           %ga = tirx.view %a[%c0, %k] : {memory} -> !tirx.tile<{a}, global>
-          %gb = tirx.view %b[%c0, %k] : memref<{N}x{K}x{dtype}> -> !tirx.tile<{b}, global>
+          %gb = tirx.view %b[%c0, %k] : memref<{N}x{k}x{dtype}> -> !tirx.tile<{b}, global>
           tirx.copy %ga, %sa : !tirx.tile<{a}, global>, !tirx.tile<{a}, shared>
           tirx.copy %gb, %sb : !tirx.tile<{b}, global>, !tirx.tile<{b}, shared>
           tirx.copy %sa, %ra : !tirx.tile<{a}, shared>, !tirx.tile<{a}, register>
@@ -73,7 +80,8 @@ def staged_kernel(dtype: str, acc: str, target: str, clause: str, a_strides: str
 def test_loads_of_fragments_have_no_conflicts(
     dtype: str, acc: str, target: str, instruction: str, loads: str, major: str
 ) -> None:
-    strides = f"[{K}, 1]" if major == "K" else f"[1, {M}]"
+    k = _depth(dtype)[1]
+    strides = f"[{k}, 1]" if major == "K" else f"[1, {M}]"
     ptx = tirx.compile(staged_kernel(dtype, acc, target, "", strides), options="pipeline=off")
     result = assemble(ptx, target)
     assert result.ok, result.stderr
@@ -83,7 +91,7 @@ def test_loads_of_fragments_have_no_conflicts(
     assert (".trans" in ptx) == (major == "MN")
 
     rng = np.random.default_rng(0)
-    a, b = (rng.integers(-3, 4, shape).astype(NUMPY[dtype]) for shape in ((M, K), (N, K)))
+    a, b = (rng.integers(-3, 4, shape).astype(NUMPY[dtype]) for shape in ((M, k), (N, k)))
     d = np.zeros((M, N), NUMPY[acc])
     stored = np.ascontiguousarray(a if major == "K" else a.T)
     profile = Profile()

@@ -96,11 +96,17 @@ def every(size: int) -> set[tuple[frozenset[Point], ...]]:
     copies = [(), (1,), (2,), (3,), (4,), (1, 1), (1, 2), (1, 3), (2, 2), (1, 1, 1), (1, 1, 2), (1, 1, 1, 1)]
     steps = [{sum(chosen) for chosen in product(*((0, step) for step in each))} for each in copies]
     found: set[tuple[frozenset[Point], ...]] = set()
-    for shard, offset in product(shards, range(9)):
-        layout = TileLayout(shard, (), {"m": offset})
-        at = [layout.apply(x).get("m", 0) for x in range(size)]
-        found.update(tuple(frozenset(as_point({"m": a + b}) for b in each) for a in at) for each in steps)
+    for shard in shards:
+        layout = TileLayout(shard)
+        places = [layout.apply(x).get("m", 0) for x in range(size)]
+        for copied, offset in product(steps, range(9)):
+            found.add(tuple(frozenset(_point(place + offset + step) for step in copied) for place in places))
     return found
+
+
+@cache
+def _point(place: int) -> Point:
+    return as_point({"m": place})
 
 
 def test_compose_selects_elements() -> None:

@@ -36,7 +36,7 @@ def test_four_generations(target: str, where: str, instruction: str, copies: str
     assembled = assemble(program.ptx, target)
     assert assembled.ok, assembled.stderr
 
-    launch = arithmetic_launches.bias_relu(np.random.default_rng(0), "integers")
+    launch = arithmetic_launches.bias_relu(np.random.default_rng(0), "integers", (100, 40, 256))
     warnings: list[object] = []
     program.kernels["gemm_any_target"].simulate(*launch.arguments, check="strict", report=warnings.append)
     assert not warnings
@@ -47,7 +47,7 @@ def test_four_generations(target: str, where: str, instruction: str, copies: str
 def test_any_depth():
     """K that only a launch knows: the accumulator is filled, by threads that have met those of the last stores."""
     program = tirx.build(_TEXT.replace("memref<?x256xf16>", "memref<?x?xf16>"), "sm_100a")
-    launch = arithmetic_launches.bias_relu(np.random.default_rng(0), "integers")
+    launch = arithmetic_launches.bias_relu(np.random.default_rng(0), "integers", (100, 40, 128))
     program.kernels["gemm_any_target"].simulate(*launch.arguments, check="strict")
     for output in launch.outputs:
         np.testing.assert_array_equal(np.asarray(launch.arguments[output.index]).astype(float), output.expected)

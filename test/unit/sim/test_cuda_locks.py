@@ -16,10 +16,10 @@ _SEEDS = (None, 1)
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.sample(1)
 def test_lock_by_thread(program: Program, seed: int | None) -> None:
-    lock, counter, out = np.zeros(1, np.int32), np.zeros(1, np.int32), np.full((2, 36), -1, np.int32)
-    run(program.ptx, "lock_by_thread", 2, 36, [lock, counter, out], seed=seed)
-    assert counter[0] == 144 and lock[0] == 0
-    assert len(np.unique(out)) == 72 and out.min() >= 0 and out.max() == 143
+    lock, counter, out = np.zeros(1, np.int32), np.zeros(1, np.int32), np.full((2, 20), -1, np.int32)
+    run(program.ptx, "lock_by_thread", 2, 20, [lock, counter, out], seed=seed)
+    assert counter[0] == 80 and lock[0] == 0
+    assert len(np.unique(out)) == 40 and out.min() >= 0 and out.max() == 79
 
 
 @program("locks")

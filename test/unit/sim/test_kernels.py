@@ -111,7 +111,7 @@ def test_no_synchronisation_may_be_missing(name: str, sampled: Sampled):
         if _SYNCHRONISATION.search(instruction) and instruction.endswith(";") and not instruction.startswith(".")
     )
     reported = 0
-    for number in sampled(numbers, 6):
+    for number in sampled(numbers, 4):
         instruction = code[number]
         arguments = _kernel(name)[2]
         try:

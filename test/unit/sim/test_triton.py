@@ -54,7 +54,7 @@ def _matrices(m: int, n: int, k: int, transposed: bool) -> tuple[np.ndarray, np.
 def _matmul(
     target: str, text: str, *, seed: int | None = None, check: Level | bool = "strict"
 ) -> tuple[np.ndarray, np.ndarray]:
-    m, n, k = 256, 128, 320
+    m, n, k = 128, 128, 320
     a, b, c = _matrices(m, n, k, False)
     arguments = [a, b, c, m, n, k, *_SCRATCH]
     run(text, "matmul", (m // 128, n // 64), 32 * _WARPS, arguments, dynamic_shared=73744, seed=seed, check=check)
@@ -107,7 +107,7 @@ def _descriptor(tensor: TensorMap) -> list[Any]:
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.sample(2)
 def test_matmul_with_tensor_maps(target: str, seed: int | None) -> None:
-    m, n, k = 256, 128, 192
+    m, n, k = 128, 128, 192
     a, b, c = _matrices(m, n, k, True)
     maps = [TensorMap(a, (64, 128), "128B"), TensorMap(b, (64, 64), "128B"), TensorMap(c, (32, 128), "128B")]
     arguments = [each for tensor in maps for each in _descriptor(tensor)]
