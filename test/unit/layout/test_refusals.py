@@ -55,15 +55,18 @@ _CASES: list[tuple[Callable[[], object], str]] = [
         lambda: ComposeLayout(SwizzleLayout(3, 3, 3), _read("S[8]")).tile_by(_read("S[2]"), (2,), (8,)),
         "only a tile of whole swizzle periods can be repeated: Swizzle(3, 3, 3) has period 512 elements",
     ),
-    (lambda: LinearLayout([("lane", [[1]]), ("lane", [[2]])], {"x": 4}), "every input dimension must be given once"),
-    (lambda: LinearLayout([("lane", [[1, 0]])], [("x", 2), ("x", 2)]), "every output dimension must be given once"),
+    (
+        lambda: LinearLayout((("lane", ((1,),)), ("lane", ((2,),))), {"x": 4}),
+        "every input dimension must be given once",
+    ),
+    (lambda: LinearLayout({"lane": [[1, 0]]}, (("x", 2), ("x", 2))), "every output dimension must be given once"),
     (lambda: to_linear(_read("S[8 : 1@P]"), (8,)), "none of the input dimensions offset, block stands for axis P"),
     (
         lambda: to_linear(_read(f"S[(2, 2) : ({1 << 61}, 1@cbx)]"), (2, 2)),
         "expected places of at most 62 bits, found more in",
     ),
     (
-        lambda: from_linear(LinearLayout([("register", [[1]]), ("offset", [[2]])], {"x": 4})),
+        lambda: from_linear(LinearLayout({"register": [[1]], "offset": [[2]]}, {"x": 4})),
         "expected register or offset, not both, found register, offset",
     ),
     (

@@ -342,9 +342,11 @@ def test_registers_of_another_form():
     with pytest.raises(LegalityError, match="expected a register layout of D without a swizzle, found"):
         match(replace(p, d=replace(p.d, layout=swizzled)))
     p = _product(64, 8, 16, "f16", "f16", "f32")
-    pairs = TileLayout.parse("S[(2, 32, 4, 2) : (1@warpid, 1@laneid, 2@warpid, 1)]")
-    with pytest.raises(LegalityError, match="expected registers of D in units of 4 elements, found 2 with"):
-        match(replace(p, d=replace(p.d, layout=pairs), threads=256))
+    layout = p.d.layout
+    assert isinstance(layout, TileLayout)
+    behind = TileLayout(layout.shard, layout.replica, {"m": 1})
+    with pytest.raises(LegalityError, match="expected registers of D in units of 4 elements, found 5 with"):
+        match(replace(p, d=replace(p.d, layout=behind)))
 
 
 def test_parts_of_b_that_no_instructions_share():

@@ -486,12 +486,13 @@ tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %m:
 // -----
 
 // tirx-opt --remarks --tirx-pipeline-loops
-// 20:5: remark: %sa keeps one buffer: cp_async does this copy to it, and tma the one before
+// 22:5: remark: %sa keeps one buffer: cp_async does this copy to it, and tma the one before
 !s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
 !t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
 !v = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
 !y = !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : (4100, 1)]>>
-!g = !tirx.tile<128x64xf16, global>
+!g = !tirx.tile<64x64xf16, global>
+!h = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[4096 : 1] + 4096>>>
 !x = !tirx.tile<128x128xf32, global>
 tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %b: memref<64x4100xf16>) target("sm_100a") threads(128) {
   %c0 = arith.constant 0 : index
@@ -504,7 +505,8 @@ tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %b:
   tirx.fill %acc, %zero : f32, !t
   scf.for %k = %c0 to %n step %c1 {
     %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
+    %hi = tirx.subview %sa[64, 0] : !s -> !h
+    tirx.copy %ga, %hi : !g, !h
     %lo = tirx.subview %sa[0, 0] : !s -> !v
     tirx.copy %gl, %lo : !y, !v
     tirx.mma %sa, %sa, %acc : !s, !s, !t
