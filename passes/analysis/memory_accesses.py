@@ -11,43 +11,30 @@ from math import gcd, inf
 
 from xdsl.ir import Operation
 
-from tirx.dialects.ptx.core import SharedAllocOp
 from tirx.dialects.ptx.effects import (
     AccessKind,
-    Bytes,
-    MatrixRows,
-    MemoryAccess,
-    Region,
-    SharedMatrix,
-    TensorCells,
 )
 from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.thread_flow import ActiveThreads
-from tirx.passes.analysis.thread_values import Numbers, Symbol, Threads, ThreadValue, ThreadValues
+from tirx.passes.analysis.thread_values import Numbers, Symbol, Threads, ThreadValue
 from tirx.smem.swizzle_modes import Major, OperandFamily
 from tirx.smem.walk import read_addresses
 from tirx.smem.wgmma_descriptor import decode_descriptor
 from tirx.tcgen05 import LegalityError
 
-_PATTERN_BYTES = 1024
-"""The longest that a swizzle takes to repeat."""
-
 _GRANULE_BITS = 4
-_GRANULE = 1 << _GRANULE_BITS
+GRANULE = 1 << _GRANULE_BITS
 """Bytes of a row of a core matrix of an operand; most accesses are of that size."""
 
 _PAGE_COLUMNS = 8
 """Columns of tensor memory that are looked up together."""
 
-_LEAST_DIVISOR = 4 * _GRANULE
+_LEAST_DIVISOR = 4 * GRANULE
 """Threads whose addresses are all so far from each other are looked up by what is left of them."""
 
 _FEW = 12
 """So many accesses are compared one by one rather than looked up."""
-
-_GLOBAL = Symbol("value", "global memory")
-"""Numbers alone are an address in each memory: this tells global from shared memory."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +65,7 @@ def _granules(operand: Operand) -> frozenset[int]:
         bits = read_addresses(descriptor, operand.major, operand.shape, operand.bits)
     except LegalityError:
         return frozenset((operand.descriptor & 0x3FFF,))
-    return frozenset(np.unique(bits // (8 * _GRANULE)).tolist())
+    return frozenset(np.unique(bits // (8 * GRANULE)).tolist())
 
 
 @dataclass(eq=False)
@@ -140,7 +127,7 @@ class Footprint:
         low, high = self._bounds
         runs = range(low // extent, (high - 1) // extent + 1)
         first = low % divisor
-        granules = {at % divisor >> _GRANULE_BITS for at in range(first, first + self.columns, _GRANULE)}
+        granules = {at % divisor >> _GRANULE_BITS for at in range(first, first + self.columns, GRANULE)}
         granules.add((first + self.columns - 1) % divisor >> _GRANULE_BITS)
         return frozenset(run * divisor + granule for run in runs for granule in granules)
 
@@ -156,7 +143,7 @@ class Footprint:
     def _other_bounds(self) -> tuple[int, int]:
         """Those of operands, and in tensor memory."""
         if self.operand is not None:
-            return min(self._granules) * _GRANULE, (max(self._granules) + 1) * _GRANULE
+            return min(self._granules) * GRANULE, (max(self._granules) + 1) * GRANULE
         return int(self.column.min()), int(self.column.max()) + self.columns
 
     @property
@@ -222,8 +209,8 @@ class Footprint:
         if self.operand is not None:
             return np.ones(threads.shape, np.bool_)  # all of them the same
         start, touched = other._granule_map
-        first = self.column[threads] // _GRANULE - start
-        last = (self.column[threads] + (self.columns - 1)) // _GRANULE - start
+        first = self.column[threads] // GRANULE - start
+        last = (self.column[threads] + (self.columns - 1)) // GRANULE - start
         return np.logical_or(*(touched[np.clip(granules, -1, len(touched) - 2)] for granules in (first, last)))
 
 
@@ -269,80 +256,6 @@ class Access:
     def elsewhere(self) -> tuple[tuple[Footprint, ...], tuple[Footprint, ...]]:
         """What it reads and writes in shared and global memory."""
         return tuple(f for f in self.reads if not f.is_tensor), tuple(f for f in self.writes if not f.is_tensor)
-
-
-class AccessReader:
-    """What instructions state of memory, with the addresses of each thread."""
-
-    def __init__(self, values: ThreadValues):
-        self._values = values
-        self._global: dict[ThreadValue, ThreadValue] = {}
-
-    def access_of(self, op: Operation, stated: MemoryAccess, active: ActiveThreads) -> Access | None:
-        """The access that `op` states; None if nothing is known of it."""
-        kind = stated.kind
-        reads = tuple(self._footprints(stated.reads, kind)) if stated.reads else ()
-        writes = tuple(self._footprints(stated.writes, kind)) if stated.writes else ()
-        if not (reads or writes) and kind.is_in_order:
-            return None
-        barrier = None
-        if stated.barrier is not None and (value := self._values.get(stated.barrier)) is not None:
-            barrier = None if value.number is None else (value.symbols, value.number)
-        return Access(op, kind, active, reads, writes, barrier, stated.warp_wide, stated.shape)
-
-    def _footprints(self, regions: tuple[Region, ...], kind: AccessKind) -> Iterable[Footprint]:
-        for region in regions:
-            if isinstance(region, SharedMatrix):
-                found = _matrix(region, self._values)
-            elif (value := self._values.get(region.address)) is None:
-                continue
-            else:
-                found = _footprint(region, self._of_global(value) if kind is AccessKind.GLOBAL else value)
-            if found is not None:
-                yield found
-
-    def _of_global(self, value: ThreadValue) -> ThreadValue:
-        """An address in global memory."""
-        if value not in self._global:
-            self._global[value] = ThreadValue((*value.symbols, _GLOBAL), value.given, value.count)
-        return self._global[value]
-
-
-def _footprint(region: Bytes | MatrixRows | TensorCells, value: ThreadValue) -> Footprint | None:
-    match region:
-        case Bytes():
-            return Footprint.of_bytes(value, region.size, region.offset)
-        case MatrixRows():
-            ids = np.arange(value.count)
-            givers = ids - ids % WARP_SIZE + ids % (8 * region.matrices)
-            if givers.max() >= len(ids):
-                return None
-            return Footprint.of_bytes(ThreadValue(value.symbols, value.numbers[givers], value.count), _GRANULE)
-        case TensorCells():
-            return Footprint(
-                value.symbols, value, region.offset, region.lanes, region.columns, True, all_warps=region.all_warps
-            )
-
-
-def _matrix(region: SharedMatrix, values: ThreadValues) -> Footprint | None:
-    """The operand that a matrix descriptor describes; its first row where the rest is not known."""
-    value = values.get(region.descriptor)
-    start = None if value is None else value.descriptor_start()
-    if value is None or start is None:
-        return None
-    operand = None
-    if region.major is not None and region.shape is not None and value.number is not None and _is_aligned(start):
-        operand = Operand(value.number & (1 << 64) - 1, region.major, region.shape, region.bits, region.family)
-    return Footprint(start.symbols, start, 0, 1, _GRANULE, operand=operand)
-
-
-def _is_aligned(start: ThreadValue) -> bool:
-    """Returns True if swizzles, which act on the bits of addresses, see those of an offset in the allocation."""
-    match start.symbols:
-        case (Symbol("shared", SharedAllocOp() as alloc),):
-            return alloc.align.data % _PATTERN_BYTES == 0
-        case _:
-            return not start.symbols
 
 
 class _Memory:
@@ -395,6 +308,11 @@ class _Origin:
         self._footprints.append(footprint)
         (self._writing if write else self._reading).new.append((access, footprint))
 
+    @property
+    def has_one(self) -> bool:
+        """True if there is one footprint."""
+        return len(self._footprints) == 1
+
     def near(self, footprint: Footprint, *, write: bool) -> Iterable[Access]:
         """All accesses that touch memory of `footprint`, one of the two a write, and some that do not."""
         found = self._writing.near(footprint, self._pages_of)
@@ -415,13 +333,37 @@ class _Origin:
         return (divisor, max(one.extent for one in self._footprints)) if divisor >= _LEAST_DIVISOR else None
 
 
+class AccessIndex:
+    """Accesses by the memory that they touch."""
+
+    def __init__(self):
+        self._origins: defaultdict[tuple[Symbol, ...], _Origin] = defaultdict(_Origin)
+
+    def add(self, access: Access) -> None:
+        for write, footprints in ((False, access.reads), (True, access.writes)):
+            for footprint in footprints:
+                self._origins[footprint.origin].add(access, footprint, write=write)
+
+    def near(self, access: Access) -> Iterator[Access]:
+        """Accesses that may meet `access`, one of the two a write; some come more than once."""
+        for write, footprints in ((False, access.reads), (True, access.writes)):
+            for footprint in footprints:
+                yield from self._origins[footprint.origin].near(footprint, write=write)
+
+    def is_alone(self, access: Access) -> bool:
+        """Returns True if no other access meets it, one of the two a write."""
+        if all(self._origins[footprint.origin].has_one for footprint in access.footprints):
+            return True
+        return all(other is access for other in self.near(access))
+
+
 class AccessTable:
     """The accesses of an entry: instructions that do the same share one; and which of them meet."""
 
     def __init__(self):
         self._interned: dict[object, Access] = {}
         self._earlier: dict[Access, Access] = {}
-        self._origins: defaultdict[tuple[Symbol, ...], _Origin] = defaultdict(_Origin)
+        self._index = AccessIndex()
         self._near: dict[Access, set[Access]] = {}
         self._met: dict[tuple[Access, Access, bool], Threads | None] = {}
         self._order: dict[Access, int] = {}
@@ -450,38 +392,32 @@ class AccessTable:
 
     def _register(self, access: Access) -> None:
         self._order[access] = len(self._order)
-        for write, footprints in ((False, access.reads), (True, access.writes)):
-            for footprint in footprints:
-                self._origins[footprint.origin].add(access, footprint, write=write)
-
-    def _around(self, access: Access) -> Iterator[Access]:
-        """Accesses that may meet `access`, one of the two a write; some come more than once."""
-        for write, footprints in ((False, access.reads), (True, access.writes)):
-            for footprint in footprints:
-                yield from self._origins[footprint.origin].near(footprint, write=write)
+        self._index.add(access)
 
     def is_alone(self, access: Access) -> bool:
         """Returns True if no other access of the entry meets it, one of the two a write."""
-        return all(other is access for other in self._around(access))
+        return self._index.is_alone(access)
 
     def near(self, access: Access, pending: Collection[Access]) -> list[Access]:
         """Those of `pending` that may meet `access`, one of the two a write, in the order of their addition."""
         near = pending
         if len(pending) > _FEW:
             if access not in self._near:
-                self._near[access] = set(self._around(access))
+                self._near[access] = set(self._index.near(access))
             near = self._near[access]
         return sorted((other for other in near if other in pending), key=self._order.__getitem__)
+
+    def gap(self, address: ThreadValue, active: ActiveThreads) -> float:
+        """The smallest distance between the addresses of two threads."""
+        key = address, active
+        if key not in self._gaps:
+            self._gaps[key] = _smallest_gap(address.numbers[active.threads])
+        return self._gaps[key]
 
     def _is_apart(self, access: Access) -> bool:
         """Returns True if no two threads write the same bytes, which they touch in this access only."""
         (footprint,) = access.writes
-        if access.reads:
-            return False
-        key = footprint.address, access.active
-        if key not in self._gaps:
-            self._gaps[key] = _smallest_gap(footprint.address.numbers[access.threads])
-        return self._gaps[key] >= footprint.columns
+        return not access.reads and self.gap(footprint.address, access.active) >= footprint.columns
 
     def met(self, before: Access, after: Access, *, tensor: bool) -> Threads | None:
         """

@@ -18,6 +18,7 @@ from tirx.dialects.ptx.effects import (
     ClusterWait,
     CommitGroup,
     CopyArrive,
+    Effects,
     MbarrierArrive,
     MbarrierInvalidate,
     MbarrierTransaction,
@@ -33,8 +34,9 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp
 from tirx.dialects.ptx.tcgen05 import Tcgen05DeallocOp
+from tirx.passes.analysis.access_reader import AccessReader
 from tirx.passes.analysis.control_flow import ControlFlow
-from tirx.passes.analysis.memory_accesses import Access, AccessReader, AccessTable
+from tirx.passes.analysis.memory_accesses import Access, AccessTable
 from tirx.passes.analysis.orderings import (
     CLUSTER,
     JUST_COMPLETE,
@@ -106,7 +108,6 @@ class OrderingAnalysis:
         self.accesses = AccessTable()
         self.stated: dict[Operation, MemoryAccess] = {}
         """What instructions state of the memory that they access."""
-        self._accesses: dict[Operation, Access] = {}
         self._synchronizations: dict[Operation, Synchronization] = {}
         self.latest: dict[Access, Operation] = {}
         """The last instruction that `visit` came to with each access."""
@@ -120,11 +121,16 @@ class OrderingAnalysis:
         """The largest number of groups that a wait leaves pending, of each kind of accesses."""
         self.phases: dict[Barrier, int] = {}
         """Mbarriers whose address is known -> arrivals that complete a phase."""
-        self._interesting: dict[Block, list[Operation]] = {}
         reader, ops = AccessReader(self.flow.values), self.flow.control.ops
         for block in self.flow.blocks:
-            self._interesting[block] = [op for op in ops[block] if self._read(op, reader, self.flow.active[block])]
-        self._forget_those_alone()
+            active = self.flow.active[block]
+            for op in ops[block]:
+                if isinstance(op, PTXInstruction) and (effects := op.effects()) is not NO_EFFECTS:
+                    self._read(op, effects, reader, active)
+        self._accesses = reader.accesses(self.accesses)
+        stepping = self._accesses.keys() | self._synchronizations.keys()
+        self._interesting = {block: [op for op in own if op in stepping] for block, own in ops.items()}
+        """The instructions of each block that do anything to the state."""
         self._others = set[Operation](self.flow.control.of_type(Tcgen05DeallocOp))
         """Instructions that are checked although their accesses are not known, or count as none."""
         self._others |= self.mbarriers.keys()
@@ -144,26 +150,8 @@ class OrderingAnalysis:
                 self._joined[join].append(block)
         self._states = self._solve()
 
-    def _forget_those_alone(self) -> None:
-        """What takes place in the order of its thread, in memory that nothing else touches, need not be ordered."""
-        kinds = AccessKind.GENERIC, AccessKind.GLOBAL
-        alone: dict[Access, bool] = {}
-        for op, access in tuple(self._accesses.items()):
-            if access.kind not in kinds or op in self._synchronizations:
-                continue
-            if access not in alone:
-                alone[access] = self.accesses.is_alone(access)
-            if alone[access]:
-                del self._accesses[op]
-        for block, ops in self._interesting.items():
-            self._interesting[block] = [op for op in ops if op in self._accesses or op in self._synchronizations]
-
-    def _read(self, op: Operation, reader: AccessReader, active: ActiveThreads) -> bool:
-        """Notes what an instruction states. Returns True if it is more than nothing."""
-        if not isinstance(op, PTXInstruction):
-            return False
-        if (effects := op.effects()) is NO_EFFECTS:
-            return False
+    def _read(self, op: Operation, effects: Effects, reader: AccessReader, active: ActiveThreads) -> None:
+        """Notes what an instruction states."""
         if (synchronization := effects.synchronization) is not None:
             self._synchronizations[op] = synchronization
             self.has_proxies |= isinstance(synchronization, TensorCommit)
@@ -183,11 +171,9 @@ class OrderingAnalysis:
             if effects.access.barrier is not None and not effects.access.kind.is_in_order:
                 self.mbarriers[op] = effects.access.barrier
             self.has_proxies |= not effects.access.kind.is_generic
-            if (access := reader.access_of(op, effects.access, active)) is not None:
-                self._accesses[op] = self.accesses.add(access)
+            reader.note(op, effects.access, active, synchronizes=synchronization is not None)
         if isinstance(op, MbarrierInitOp):
             self.phases[self.barrier(op.barrier)] = op.count.value.data
-        return synchronization is not None or op in self._accesses
 
     @property
     def asynchronous(self) -> list[Operation]:

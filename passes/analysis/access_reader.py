@@ -1,0 +1,194 @@
+"""Reads what instructions state of memory, with the addresses of each thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from xdsl.ir import Operation, SSAValue
+
+from tirx.dialects.ptx.core import SharedAllocOp
+from tirx.dialects.ptx.effects import (
+    AccessKind,
+    Bytes,
+    MatrixRows,
+    MemoryAccess,
+    Region,
+    SharedMatrix,
+    TensorCells,
+)
+from tirx.layout.arrays import np
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.analysis.memory_accesses import GRANULE, Access, AccessIndex, AccessTable, Footprint, Operand
+from tirx.passes.analysis.thread_flow import ActiveThreads
+from tirx.passes.analysis.thread_values import Symbol, ThreadValue, ThreadValues
+
+_PATTERN_BYTES = 1024
+"""The longest that a swizzle takes to repeat."""
+
+_GLOBAL = Symbol("value", "global memory")
+"""Numbers alone are an address in each memory: this tells global from shared memory."""
+
+
+@dataclass(eq=False)
+class _Family:
+    """Loads or stores of the same threads at the same address, each with an offset: in order, and complete at once."""
+
+    address: ThreadValue
+    active: ActiveThreads
+    kind: AccessKind
+    is_write: bool
+    first: Operation
+    regions: list[Bytes] = field(default_factory=list[Bytes])
+
+    def whole(self) -> Access:
+        """All of them as one access, of which some bytes may not be touched."""
+        start = min(region.offset for region in self.regions)
+        end = max(region.offset + region.size for region in self.regions)
+        footprints = (Footprint.of_bytes(self.address, end - start, start),)
+        reads, writes = ((), footprints) if self.is_write else (footprints, ())
+        return Access(self.first, self.kind, self.active, reads, writes)
+
+
+class AccessReader:
+    """Collects the accesses of an entry."""
+
+    def __init__(self, values: ThreadValues):
+        self._values = values
+        self._global: dict[ThreadValue, ThreadValue] = {}
+        self._families: dict[tuple[object, ...], _Family] = {}
+        self._noted: list[tuple[Operation, MemoryAccess, ActiveThreads, _Family | Access]] = []
+        self._plain: set[Operation] = set()
+        """Instructions that do nothing else but access memory in order."""
+
+    def note(self, op: Operation, stated: MemoryAccess, active: ActiveThreads, *, synchronizes: bool) -> None:
+        """Notes what an instruction states. They come in the order of the program."""
+        if stated.kind in _PLAIN and not synchronizes:
+            self._plain.add(op)
+            match stated.reads + stated.writes:
+                case (Bytes() as region,):
+                    if (family := self._family(op, region, stated, active)) is not None:
+                        family.regions.append(region)
+                        self._noted.append((op, stated, active, family))
+                    return
+                case _:
+                    pass
+        if (access := self._access_of(op, stated, active)) is not None:
+            self._noted.append((op, stated, active, access))
+
+    def accesses(self, table: AccessTable) -> dict[Operation, Access]:
+        """
+        What the instructions do, as accesses of `table`, as far as anything is known of it.
+
+        Left out is what takes place in the order of its thread, in memory that nothing else touches: nothing has to be
+        ordered behind it.
+        """
+        index = AccessIndex()
+        wholes = {family: family.whole() for family in self._families.values()}
+        for access in wholes.values():
+            index.add(access)
+        for _, _, _, access in self._noted:
+            if isinstance(access, Access):
+                index.add(access)
+        alone = {family for family, whole in wholes.items() if _is_apart(whole, table) and index.is_alone(whole)}
+        found: dict[Operation, Access] = {}
+        for op, stated, active, access in self._noted:
+            if isinstance(access, _Family):
+                if access in alone or (access := self._access_of(op, stated, active)) is None:
+                    continue
+            found[op] = table.add(access)
+        of_plain = {access for op, access in found.items() if op in self._plain}
+        unordered = {access for access in of_plain if table.is_alone(access)}
+        return {op: access for op, access in found.items() if op not in self._plain or access not in unordered}
+
+    def _family(self, op: Operation, region: Bytes, stated: MemoryAccess, active: ActiveThreads) -> _Family | None:
+        """The family of a load or store, None if its address is not known."""
+        is_write = bool(stated.writes)
+        key = region.address, active, stated.kind, is_write
+        if key not in self._families:
+            if (address := self._address(region.address, stated.kind)) is None:
+                return None
+            self._families[key] = _Family(address, active, stated.kind, is_write, op)
+        return self._families[key]
+
+    def _address(self, value: SSAValue, kind: AccessKind) -> ThreadValue | None:
+        known = self._values.get(value)
+        return self._of_global(known) if known is not None and kind is AccessKind.GLOBAL else known
+
+    def _access_of(self, op: Operation, stated: MemoryAccess, active: ActiveThreads) -> Access | None:
+        """The access that `op` states; None if nothing is known of it."""
+        kind = stated.kind
+        reads = tuple(self._footprints(stated.reads, kind)) if stated.reads else ()
+        writes = tuple(self._footprints(stated.writes, kind)) if stated.writes else ()
+        if not (reads or writes) and kind.is_in_order:
+            return None
+        barrier = None
+        if stated.barrier is not None and (value := self._values.get(stated.barrier)) is not None:
+            barrier = None if value.number is None else (value.symbols, value.number)
+        return Access(op, kind, active, reads, writes, barrier, stated.warp_wide, stated.shape)
+
+    def _footprints(self, regions: tuple[Region, ...], kind: AccessKind) -> Iterable[Footprint]:
+        for region in regions:
+            if isinstance(region, SharedMatrix):
+                found = _matrix(region, self._values)
+            elif (address := self._address(region.address, kind)) is None:
+                continue
+            else:
+                found = _footprint(region, address)
+            if found is not None:
+                yield found
+
+    def _of_global(self, value: ThreadValue) -> ThreadValue:
+        """An address in global memory."""
+        if value not in self._global:
+            self._global[value] = ThreadValue((*value.symbols, _GLOBAL), value.given, value.count)
+        return self._global[value]
+
+
+def _footprint(region: Bytes | MatrixRows | TensorCells, value: ThreadValue) -> Footprint | None:
+    match region:
+        case Bytes():
+            return Footprint.of_bytes(value, region.size, region.offset)
+        case MatrixRows():
+            ids = np.arange(value.count)
+            givers = ids - ids % WARP_SIZE + ids % (8 * region.matrices)
+            if givers.max() >= len(ids):
+                return None
+            return Footprint.of_bytes(ThreadValue(value.symbols, value.numbers[givers], value.count), GRANULE)
+        case TensorCells():
+            return Footprint(
+                value.symbols, value, region.offset, region.lanes, region.columns, True, all_warps=region.all_warps
+            )
+
+
+def _matrix(region: SharedMatrix, values: ThreadValues) -> Footprint | None:
+    """The operand that a matrix descriptor describes; its first row where the rest is not known."""
+    value = values.get(region.descriptor)
+    start = None if value is None else value.descriptor_start()
+    if value is None or start is None:
+        return None
+    operand = None
+    if region.major is not None and region.shape is not None and value.number is not None and _is_aligned(start):
+        operand = Operand(value.number & (1 << 64) - 1, region.major, region.shape, region.bits, region.family)
+    return Footprint(start.symbols, start, 0, 1, GRANULE, operand=operand)
+
+
+def _is_aligned(start: ThreadValue) -> bool:
+    """Returns True if swizzles, which act on the bits of addresses, see those of an offset in the allocation."""
+    match start.symbols:
+        case (Symbol("shared", SharedAllocOp() as alloc),):
+            return alloc.align.data % _PATTERN_BYTES == 0
+        case _:
+            return not start.symbols
+
+
+_PLAIN = (AccessKind.GENERIC, AccessKind.GLOBAL)
+"""Accesses in the order of their thread that nothing is asked of but an order."""
+
+
+def _is_apart(whole: Access, table: AccessTable) -> bool:
+    """Returns True if no two threads touch the same bytes, or if all of them only read."""
+    if not whole.writes:
+        return True
+    (footprint,) = whole.writes
+    return table.gap(footprint.address, whole.active) >= footprint.columns
