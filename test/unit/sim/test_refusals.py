@@ -129,6 +129,10 @@ redux.sync.min.abs.s32 %r1, %r2, -1;
     expected .f32 with .abs or .NaN
 elect.sync %p1, -1;
     expected two destinations d|p
+vadd2.s32.s32.s32.sat %r1.h2, %r2, %r3, %r4;
+    expected parts of the destination in descending order, found .h2
+vadd2.s32.s32.s32.sat %r1, %r2.h14, %r3, %r4;
+    expected 2 parts of a and b, found .h14
 vadd.s32.u32.u32.add %r1.h0, %r2, %r3, %r4;
     expected a whole register as the destination with .add
 nosuch.b32 %r1;

@@ -141,6 +141,15 @@ def test_element_strides():
     assert np.array_equal(out[: 16 * 9 * 4].view(np.int32).reshape(3, 3, 16), tensor[2:11:3, 1:7:2])
 
 
+@pytest.mark.parametrize("start", [-5, -4, -1, 0, 3, 18, 19])
+def test_element_strides_at_the_ends(start: int):
+    """Every third row from `start` on; those outside of the tensor are zero."""
+    tensor = np.arange(1, 20 * 16 + 1, dtype=np.float32).reshape(20, 16)
+    out = _load(TensorMap(tensor, (16, 9), element_strides=(1, 3)), (0, start), 16 * 3 * 4)
+    rows = [tensor[row] if 0 <= row < 20 else np.zeros(16) for row in range(start, start + 9, 3)]
+    assert np.array_equal(out[: 16 * 3 * 4].view(np.float32).reshape(3, 16), rows)
+
+
 def test_views_share_memory():
     """The tensor is a part of an array that the kernel gets as well."""
     whole = np.zeros((_BYTES // 64, 64), np.uint8)

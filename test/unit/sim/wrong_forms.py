@@ -32,7 +32,8 @@ def _operands(text: str) -> list[str]:
 
 
 def _root(form: str) -> str:
-    return form.partition(" ")[0].partition(".")[0]
+    parts = form.partition(" ")[0].split(".")
+    return ".".join(parts[: 2 if parts[0] == "tcgen05" else 1])
 
 
 def wrong_forms(form: str) -> Iterator[str]:
