@@ -48,6 +48,8 @@ from tirx.passes.analysis.structured import (
 from tirx.passes.emit.emitter import Emitter
 from tirx.rules import InvalidOperation, LinalgError, TilingError
 
+_MOST_SIZES = 3
+
 
 @dataclass(frozen=True)
 class TirxTileLinalgPass(ModulePass):
@@ -92,6 +94,11 @@ class TirxTileLinalgPass(ModulePass):
         """Raises LocatedError for options that no kernel can have."""
         if any(extent < 1 for extent in self.tile):
             raise TilingError(function, f"expected positive tile sizes, found {','.join(map(str, self.tile))}")
+        if len(self.tile) > _MOST_SIZES:
+            sizes = ",".join(map(str, self.tile))
+            raise TilingError(
+                function, f"expected at most {_MOST_SIZES} tile sizes, of two dimensions and a reduction, found {sizes}"
+            )
         if not 1 <= self.threads <= 1024:
             raise TilingError(function, f"expected 1 to 1024 threads, found {self.threads}")
         if self.target is not None:

@@ -36,6 +36,8 @@
 
 // RUN: not tirx-viz --thread-value "(4,2):(2,1)" -o %t/wrong.html 2>&1 | filecheck %s --check-prefix=TILE
 // TILE: error: --thread-value: expected the shape of the tile, as --shape 16,8, found none
+// RUN: not tirx-viz %s --thread-value --shape 2,4 -o %t/wrong.html 2>&1 | filecheck %s --check-prefix=TEXTS
+// TEXTS: error: --thread-value: expected thread-value layouts on the command line, found none
 // RUN: not tirx-viz --thread-value "(4,2):(2@2,1)" --shape 2,4 -o %t/wrong.html 2>&1 | filecheck %s --check-prefix=BASIS
 // BASIS: error: expected a dimension below 2, found '2@2'
 

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_LONGEST = 2000
+"""Characters of a message, which may quote what it is about: a file may be one line."""
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
 
 class SimError(Exception):
     """
@@ -22,17 +29,18 @@ class SimError(Exception):
     """
 
     def __init__(self, message: str, line: int | None = None, text: str = "", where: str = ""):
+        message = _shortened(message)
         super().__init__(message)
         self.message = message
         self.line = line
-        self.text = text
+        self.text = _shortened(text)
         self.where = where
 
     def at(self, line: int | None, text: str = "", where: str = "") -> SimError:
         """This error, with a location where it has none yet."""
         if self.line is None:
             self.line = line
-        self.text = self.text or text
+        self.text = self.text or _shortened(text)
         self.where = self.where or where
         return self
 

@@ -36,6 +36,9 @@ _BAD_VALUES = (VerifyException, ValueError, OverflowError, NotImplementedError, 
 _WHOLE_TYPE = re.compile(r'[^"/]*>')
 """The text of a type without strings and comments, in which brackets could mean something else."""
 
+_LONGEST = 2000
+"""Characters of a message, which may quote what it is about: a file may be one line."""
+
 _MAX_INTEGER_BITS = 2**24 - 1
 """MLIR's limit. Without one, checking that a constant fits into a mistyped width can take forever."""
 
@@ -197,6 +200,8 @@ def _located(error: ParseError, name: str) -> LocatedError:
         others = [span.get_location() for span, _ in error.refs]
         message += f" ({what} at {', '.join(f'{other.line}:{other.col}' for other in others)})"
         notes = [Note(what, file_location(name, other.line, other.col)) for other in others]
+    if len(message) > _LONGEST:
+        message = f"{message[:_LONGEST]}..."
     kind = LocatedError if Facts.of(error).rule is not None else TextError
     return kind(where, message, notes)
 

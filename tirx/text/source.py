@@ -12,6 +12,9 @@ from tirx.rules import TextError
 
 _CHUNK_MARKER = re.compile(r"^[ \t]*// -----[ \t]*\r?$", re.MULTILINE)
 
+_WIDEST = 1000
+"""Characters of a line that are shown."""
+
 
 def file_location(name: str, line: int, column: int) -> FileLineColLoc:
     """The location of a character of the file `name`; `line` and `column` count from 1."""
@@ -40,6 +43,10 @@ class Source:
         if name != self.name or not 1 <= line <= len(lines):
             return text
         row = lines[line - 1]
+        if len(row) > _WIDEST:
+            first = max(0, column - _WIDEST // 2)
+            before, after = "..." if first else "", "..." if len(row) > first + _WIDEST else ""
+            row, column = f"{before}{row[first : first + _WIDEST]}{after}", column - first + len(before)
         indent = "".join("\t" if char == "\t" else " " for char in row[: column - 1])
         return f"{text}\n{row}\n{indent}^"
 

@@ -3,50 +3,50 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 
-from tirx.tools.process import prepare_process
+INTERRUPTED = 130
+"""The exit code of a program that Ctrl-C ends, as shells count them: 128 and the number of SIGINT."""
+
+
+def _run(module: str, *arguments: Sequence[str]) -> int:
+    """Calls `main` of a module of commands; Ctrl-C while that is imported ends the process without a traceback."""
+    try:
+        from tirx.tools.process import prepare_process
+
+        prepare_process()
+        return import_module(f"tirx.tools.{module}").main(*arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def tirx_opt() -> int:
     """The command `tirx-opt`."""
-    prepare_process()
-    from tirx.tools.tirx_opt import main
-
-    return main(sys.argv[1:])
+    return _run("tirx_opt", sys.argv[1:])
 
 
 def tirx_sim() -> int:
     """The command `tirx-sim`."""
-    prepare_process()
-    from tirx.tools.tirx_sim import main
-
-    return main(sys.argv[1:])
+    return _run("tirx_sim", sys.argv[1:])
 
 
 def tirx_lsp() -> int:
     """The command `tirx-lsp`."""
-    prepare_process()
     try:
-        from tirx.tools.lsp import main
+        return _run("lsp")
     except ModuleNotFoundError as error:
         if error.name not in ("pygls", "lsprotocol"):
             raise
         print("error: tirx-lsp needs pygls: pip install 'tirx-compiler[lsp]'", file=sys.stderr)
         return 1
-    return main()
 
 
 def tirx_explain() -> int:
     """The command `tirx-explain`."""
-    prepare_process()
-    from tirx.tools.tirx_explain import main
-
-    return main(sys.argv[1:])
+    return _run("tirx_explain", sys.argv[1:])
 
 
 def tirx_viz() -> int:
     """The command `tirx-viz`."""
-    prepare_process()
-    from tirx.tools.tirx_viz import main
-
-    return main(sys.argv[1:])
+    return _run("tirx_viz", sys.argv[1:])

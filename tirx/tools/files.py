@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from errno import ELOOP
 from pathlib import Path
-
-INTERRUPTED = 130
-"""The exit code of a program that Ctrl-C ends, as shells count them: 128 and the number of SIGINT."""
+from threading import get_ident
 
 
 class FileError(Exception):
@@ -40,12 +39,20 @@ def write_output(path: str, text: str) -> None:
         raise FileError(f"cannot write standard output: {error.strerror}") from error
 
 
-def check_place(path: str) -> None:
-    """Raises FileError if `path` is a directory, its directory does not exist, or the system refuses the name."""
+def _place(path: str) -> Path:
+    """The file that `path` names, behind all links. Raises FileError, OSError for a name that is too long."""
     if "\0" in path:
         raise FileError(f"cannot write {path!r}: embedded null byte")
+    place = Path(os.path.realpath(path))
+    if place.is_symlink():
+        raise FileError(f"cannot write '{path}': {os.strerror(ELOOP)}")
+    return place
+
+
+def check_place(path: str) -> None:
+    """Raises FileError if `path` is a directory, its directory does not exist, or the system refuses the name."""
     try:
-        place = Path(path).resolve()
+        place = _place(path)
         is_directory, has_directory = place.is_dir(), place.parent.is_dir()
     except OSError as error:  # such as a name that is too long
         raise FileError(f"cannot write '{path}': {error.strerror}") from error
@@ -66,10 +73,8 @@ def write_file(path: str, data: bytes) -> None:
 
     A reader of the file sees either its old content or all of the new one, never a part.
     """
-    if "\0" in path:
-        raise FileError(f"cannot write {path!r}: embedded null byte")
     try:
-        target = Path(path).resolve()
+        target = _place(path)
         if target.exists() and not target.is_file():
             target.write_bytes(data)  # a device or a pipe, which a rename would destroy
         else:
@@ -79,7 +84,7 @@ def write_file(path: str, data: bytes) -> None:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = target.with_name(f".tirx-{os.getpid()}-{get_ident()}.tmp")
     try:
         with temporary.open("xb") as file:
             file.write(data)

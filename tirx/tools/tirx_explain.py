@@ -33,7 +33,8 @@ from tirx.smem.wgmma_descriptor import WgmmaDescriptor
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
-from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_output
+from tirx.tools.commands import INTERRUPTED
+from tirx.tools.files import FileError, close_output, read_input, write_output
 from tirx.tools.process import ArgumentParser, UsageError, prepare_process
 
 _ILLEGAL = 2

@@ -25,7 +25,8 @@ from tirx.text.collector import paused_collector
 from tirx.text.parsing import parse_located
 from tirx.text.source import Source, check_encoding, decode
 from tirx.text.verification import InvalidPassOutputError, StepTime, run_passes
-from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_output
+from tirx.tools.commands import INTERRUPTED
+from tirx.tools.files import FileError, close_output, read_input, write_output
 from tirx.tools.flags import OptFlags, parse_flags
 from tirx.tools.process import UsageError, prepare_process
 from tirx.tools.times import format_times

@@ -35,7 +35,8 @@ from tirx.sim import (
     run,
 )
 from tirx.sim.trace import DUMPED_STATES, DumpedState
-from tirx.tools.files import INTERRUPTED, FileError, check_place, close_output, read_input, write_file, write_output
+from tirx.tools.commands import INTERRUPTED
+from tirx.tools.files import FileError, check_place, close_output, read_input, write_file, write_output
 from tirx.tools.process import ArgumentParser, UsageError, prepare_process
 
 _Array = npt.NDArray[Any]
@@ -443,6 +444,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         flags = parse_flags(sys.argv[1:] if argv is None else argv)
         _run(flags)
+        sys.stdout.flush()  # of the trace
     except SimError as error:
         print(_show(flags.input_path if flags else "", error), file=sys.stderr)
         return 1

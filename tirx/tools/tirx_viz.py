@@ -22,8 +22,9 @@ from tirx.hw.targets import TARGETS, TargetError
 from tirx.layout import LayoutError
 from tirx.passes import lower_to_ptx_pipeline
 from tirx.text.source import Source, check_encoding, decode
+from tirx.tools.commands import INTERRUPTED
 from tirx.tools.decisions import DecisionRecorder
-from tirx.tools.files import INTERRUPTED, FileError, close_output, read_input, write_file, write_output
+from tirx.tools.files import FileError, close_output, read_input, write_file, write_output
 from tirx.tools.process import ArgumentParser, UsageError, prepare_process
 from tirx.viz import Tile, page, presets, read_tiles, tile_svg
 from tirx.viz.sources import TileCollector, compile_program, program_tiles, read_thread_value
@@ -155,6 +156,8 @@ def _tiles(flags: argparse.Namespace, decides: bool) -> tuple[list[Tile], list[d
     shape = _shape(flags.shape)
     if flags.thread_value and shape is None:
         raise UsageError("--thread-value: expected the shape of the tile, as --shape 16,8, found none")
+    if flags.thread_value and all(map(_is_file, flags.layouts)):
+        raise UsageError("--thread-value: expected thread-value layouts on the command line, found none")
     found: list[Tile] = []
     programs: list[dict[str, Any]] = []
     for text in flags.layouts:

@@ -450,6 +450,7 @@ def test_what_has_no_tiles(body: str, message: str) -> None:
     [
         ((32,), 64, "sm_80", "expected 2 tile sizes, 2 of the last parallel dimensions, found 1"),
         ((0, 32, 32), 64, "sm_80", "expected positive tile sizes, found 0,32,32"),
+        ((1, 2, 3, 4), 64, "sm_80", "expected at most 3 tile sizes, of two dimensions and a reduction, found 1,2,3,4"),
         ((1 << 40, 32, 32), 64, "sm_80", "expected at most 1048576 elements"),
         ((32, 32, 32), 0, "sm_80", "expected 1 to 1024 threads, found 0"),
         ((32, 32, 32), 64, "sm_1", "unknown target 'sm_1'"),

@@ -107,3 +107,7 @@ def test_an_unclosed_string_is_rejected_at_once():
 )
 def test_numbers_that_have_no_text(attribute: str, found: str):
     assert found in _error(f'"test.op"() {{a = {attribute}}} : () -> ()')
+
+
+def test_messages_quote_a_part_of_a_long_input():
+    assert len(_error(f"{'x' * 9000} %a")) < 2100

@@ -20,6 +20,14 @@ def test_caret_stands_under_the_column():
     assert _render("ab\r\ncd\r\n", 1, 1) == "f:1:1: error: no\nab\n^"
 
 
+def test_of_a_long_line_a_part_is_shown():
+    name, line, caret = _render("a" * 3000 + "b" * 3000, 1, 3001).splitlines()
+    assert name == "f:1:3001: error: no"
+    assert len(line) == 1006 and line.startswith("...a") and line.endswith("b...")
+    assert line[caret.index("^")] == "b" and line[caret.index("^") - 1] == "a"
+    assert _render("a" * 3000, 1, 2).splitlines()[1:] == ["a" * 1000 + "...", " ^"]
+
+
 def test_no_line_is_shown_for_other_files_and_unknown_places():
     assert _render("ab", 1, 1, file="g") == "g:1:1: error: no"
     assert _render("ab", 9, 1) == "f:9:1: error: no"

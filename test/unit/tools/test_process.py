@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tirx.tools.commands import tirx_opt
 from tirx.tools.files import FileError, check_place, read_input, write_file
 
 _ROOT = Path(__file__).parents[3]
@@ -38,3 +39,24 @@ def test_closed_standard_streams(redirection: str, arguments: str, message: str)
 def test_names_with_null_characters(refused: Callable[[str], object]):
     with pytest.raises(FileError, match=r"'a\\x00b': embedded null byte"):
         refused("a\0b")
+
+
+def test_links_in_a_circle_and_long_names(tmp_path: Path):
+    one, other = tmp_path / "a", tmp_path / "b"
+    one.symlink_to(other)
+    other.symlink_to(one)
+    for refused in (check_place, partial(write_file, data=b"")):
+        with pytest.raises(FileError, match="Too many levels of symbolic links"):
+            refused(str(one))
+    write_file(str(tmp_path / ("n" * 255)), b"x")
+    assert (tmp_path / ("n" * 255)).read_bytes() == b"x" and one.is_symlink()
+
+
+def test_an_interrupt_while_modules_are_imported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tirx.tools.commands.import_module", interrupted)
+    monkeypatch.setattr("tirx.tools.process.prepare_process", lambda: None)
+    assert tirx_opt() == 130
+    assert capsys.readouterr() == ("", "")
