@@ -27,6 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = Path(__file__).with_suffix(".txt")
+_SHOWN = 2000
 _COMMAND = "python test/outputs.py"
 
 _VARYING = {
@@ -56,7 +57,8 @@ def check(name: str, text: str) -> None:
     if name not in _VARYING and recorded().get(name) != digest(text):
         raise ChangedOutputError(
             f"the output of {name} is not the recorded one. `{_COMMAND} --write DIR {name}`, here and in a checkout of "
-            f"what was before, shows the difference; if it is meant, `{_COMMAND} --update {name}` records it.\n{text}"
+            f"what was before, shows the difference; if it is meant, `{_COMMAND} --update {name}` records it. "
+            f"It begins:\n{text[:_SHOWN]}"
         )
 
 

@@ -27,6 +27,26 @@ ptx.entry @predicate_division(a : u32) target("sm_80") {
 
 // -----
 
+ptx.entry @predicate_shift(a : u32) target("sm_80") {
+  %a = ptx.ld.param @a : i32
+  %p = ptx.setp eq %a, %a : i32
+  // expected-error@+1 {{no PTX form for 'arith.shli' on i1}}
+  %0 = arith.shli %p, %p : i1
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @predicate_shift_right(a : u32) target("sm_80") {
+  %a = ptx.ld.param @a : i32
+  %p = ptx.setp eq %a, %a : i32
+  // expected-error@+1 {{no PTX form for 'arith.shrui' on i1}}
+  %0 = arith.shrui %p, %p : i1
+  ptx.ret
+}
+
+// -----
+
 ptx.entry @double_rounding(y : f64) target("sm_90") {
   %y = ptx.ld.param @y : f64
   // expected-error@+1 {{no PTX form for 'arith.truncf' on f64 -> bf16}}

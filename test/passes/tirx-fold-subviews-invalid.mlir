@@ -31,6 +31,16 @@ tirx.kernel @outside() target("sm_80") threads(32) {
 
 // -----
 
+tirx.kernel @one_behind() target("sm_80") threads(32) {
+  %c33 = arith.constant 33 : index
+  %t = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  // expected-error@+1 {{expected an offset from 0 to 32 in dimension 0 of the part, found 33}}
+  %p = tirx.subview %t[%c33, 0] : !tirx.tile<64x64xf16, shared> -> !tirx.tile<32x64xf16, shared>
+  tirx.return
+}
+
+// -----
+
 tirx.kernel @constant() target("sm_80") threads(32) {
   %c-1 = arith.constant -1 : index
   %t = tirx.alloc : !tirx.tile<64x64xf16, shared>

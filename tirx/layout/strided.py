@@ -115,8 +115,6 @@ def _with_broadcast_axis(shard: Iters, replica: Iters, offset: Offset) -> Iters:
     """
     moving = {it.axis for it in (*shard, *replica) if it.stride} | {name for name, _ in offset}
     name = min(moving, key=lambda name: (memory_first(name), name), default="m")
-    if all(it.stride or it.axis == name for it in shard):
-        return shard
     return tuple([it if it.stride else Iter(it.extent, 0, name) for it in shard])
 
 

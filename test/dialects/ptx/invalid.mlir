@@ -35,6 +35,13 @@ ptx.entry @registers() target("sm_80") maxnreg(256) {
 
 // -----
 
+// expected-error@+1 {{expected reqntid to be one to three positive extents, found (1, 1, 1, 1)}}
+ptx.entry @dimensions() target("sm_80") reqntid(1, 1, 1, 1) {
+  ptx.ret
+}
+
+// -----
+
 // expected-error@+1 {{expected reqntid to be one to three positive extents, found (0)}}
 ptx.entry @threads() target("sm_80") reqntid(0) {
   ptx.ret

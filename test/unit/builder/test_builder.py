@@ -339,6 +339,8 @@ def test_what_is_no_tile_and_no_index(function: Any, message: str) -> None:
         ({"threads": 32, "grid": 2}, "expected the blocks along x, y and z as a tuple such as"),
         ({"threads": 32, "grid": ("x",)}, "expected the blocks of a grid as an integer, found 'x'"),
         ({"threads": 32, "cluster": 1.5}, "expected cluster as an integer, found 1.5"),
+        ({"threads": True}, "expected threads as an integer, found True"),
+        ({"threads": False}, "expected threads as an integer, found False"),
         ({"threads": 32, "target": 80}, "expected target as a string, found 80"),
     ],
 )

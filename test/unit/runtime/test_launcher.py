@@ -173,6 +173,10 @@ def test_tensor_maps_and_clusters(fake: FakeCuda, torch: Any) -> None:
     assert fake.calls["cuTensorMapEncodeTiled"] == 2
     assert fake.attributes == {"CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES": 65536}
     assert [p[:3] for p in launched.parameters[2:]] == [b"map", b"map"]
+    for cluster in ((16, 1, 1), (1, 8, 2), (4, 2, 2)):
+        fake.attributes.clear()
+        Program(".visible .entry copy(", [replace(launch, cluster=cluster, grid=(16, 16, 2))]).kernels["copy"](a, d)
+        assert fake.attributes["CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED"] == 1
     with pytest.raises(ArgumentError, match="expected a stride of a multiple of 16 bytes along dimension 1 of tensor"):
         kernel(Tensor(np.lib.stride_tricks.as_strided(half, (100, 64), (136, 2))), d)
 

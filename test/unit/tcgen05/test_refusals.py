@@ -25,6 +25,10 @@ _CASES: list[tuple[Callable[[], object], str]] = [
         "expected scale factors of shape MxS in steps of 32x4, the lanes and bytes of a column, found 30x4",
     ),
     (
+        lambda: scale_copies(_read("S[32, 6]"), _read("S[(32, 6) : (1@TLane, 1@TCol)]"), (32, 6)),
+        "expected scale factors of shape MxS in steps of 32x4, the lanes and bytes of a column, found 32x6",
+    ),
+    (
         lambda: scale_factor_atom(3),
         "expected 1, 2, 4 scale factors of each row per instruction (scale_vec::1X",
     ),

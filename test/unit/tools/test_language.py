@@ -144,6 +144,8 @@ def test_messages_and_headers_have_limits(capsys: pytest.CaptureFixture[str]) ->
     with Input(cast(io.RawIOBase, source)) as read:
         assert len(read.readline()) == 1024
         assert read.read(5) == b"xxxxx"
+        with pytest.raises(OSError, match="expected messages of at most 67108864 bytes, found one of None"):
+            read.read(None)
     header = b"Content-Length: %d\r\n\r\n{}"
     for message in (header % (LONGEST_MESSAGE + 1), header % 10**30, header % (10**900) + b"\n"):
         assert serve(Input(cast(io.RawIOBase, io.BytesIO(message)))) == 1
