@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from xdsl.ir import Operation, OpResult
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, OpTrait, Pure, SymbolTable
 
@@ -51,12 +53,22 @@ _DIVISIONS = frozenset(
 
 def is_terminator(op: Operation) -> bool:
     """True if an operation ends a block. Of unregistered ones nothing is known."""
-    return op.has_trait(IsTerminator, value_if_unregistered=False)
+    return _are_terminators(type(op))
 
 
 def is_pure(op: Operation) -> bool:
     """True if an operation only computes its results from its operands. Of unregistered ones nothing is known."""
-    return op.name in _DIVISIONS or op.has_trait(Pure, value_if_unregistered=False)
+    return _are_pure(type(op))
+
+
+@lru_cache(maxsize=1024)
+def _are_terminators(kind: type[Operation]) -> bool:
+    return kind.has_trait(IsTerminator, value_if_unregistered=False)
+
+
+@lru_cache(maxsize=1024)
+def _are_pure(kind: type[Operation]) -> bool:
+    return kind.name in _DIVISIONS or kind.has_trait(Pure, value_if_unregistered=False)
 
 
 class NoEnd(NoTerminator):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import (
     AcquireOp,
     AllocOp,
@@ -40,6 +41,8 @@ SCHEDULED = (
 )
 """Operations that say who works when, which sequential kernels do not have."""
 
+_SCHEDULED = frozenset(SCHEDULED)
+
 BARRIERS = "ring_barriers"
 """The attribute of the allocation of the mbarriers of lowered rings."""
 
@@ -51,7 +54,7 @@ def has_barriers(kernel: KernelOp) -> bool:
 
 def is_scheduling(op: Operation) -> bool:
     """True if the operation or one inside of it waits, releases or starts asynchronous work."""
-    return any(isinstance(inner, SCHEDULED) for inner in op.walk())
+    return any(type(inner) in _SCHEDULED for inner in walk(op)) if op.regions else type(op) in _SCHEDULED
 
 
 def is_cp_async(op: Operation) -> bool:

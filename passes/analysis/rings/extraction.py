@@ -97,9 +97,12 @@ class TileAccess:
         return self.slot.acquire.station.data
 
 
+_NO_ACCESSES = (AcquireOp, ReleaseOp, AtOp)
+
+
 def tile_accesses(op: Operation) -> Iterator[TileAccess]:
     """What an operation itself does with tiles of slots, reads first."""
-    if isinstance(op, AcquireOp | ReleaseOp | AtOp) or is_pure(op) or is_terminator(op):
+    if not op.operands or type(op) in _NO_ACCESSES or is_pure(op) or is_terminator(op):
         return
     slots = [(value, slot) for value in op.operands if (slot := slot_tile(value)) is not None]
     for mode in (Mode.READ, Mode.WRITE):
@@ -280,12 +283,12 @@ def _accesses_in(op: Operation, is_conditional: bool = False) -> Iterator[TileAc
 
 def _may_be_skipped(op: Operation) -> bool:
     """True for an operation that is no part of the schedule and whose body may run not at all."""
-    if is_scheduling(op) or isinstance(op, AtOp | KernelOp):
+    if not op.regions or is_scheduling(op) or isinstance(op, AtOp | KernelOp):
         return False
     if isinstance(op, scf.ForOp):
         lower, upper = integer_constant(op.lb), integer_constant(op.ub)
         return lower is None or upper is None or lower >= upper
-    return bool(op.regions)
+    return True
 
 
 @dataclass

@@ -50,6 +50,7 @@ class _Arrival:
 
 
 _Arrives = MbarrierArriveOp | MbarrierArriveExpectTxOp | CpAsyncMbarrierArriveOp | CommitOp
+_ARRIVES = MbarrierArriveOp, MbarrierArriveExpectTxOp, CpAsyncMbarrierArriveOp, CommitOp
 
 
 def _of_rings(op: MbarrierInitOp | _Arrives) -> bool:
@@ -70,20 +71,21 @@ def check_barriers(kernel: KernelOp) -> None:
     Raises RingError at an mbarrier that expects other arrivals than all roles make for a use, or at an announcement of
     other bytes than the copies behind it bring.
     """
-    inits = {_address(op.barrier): op for op in kernel.walk() if isinstance(op, MbarrierInitOp) and _of_rings(op)}
-    arrivals = [_arrival(kernel, op) for op in kernel.walk() if isinstance(op, _Arrives) and _of_rings(op)]
+    found = [op for op in kernel.walk() if isinstance(op, (MbarrierInitOp, *_ARRIVES)) and _of_rings(op)]
+    inits = {_address(op.barrier): op for op in found if isinstance(op, MbarrierInitOp)}
+    arrivals = [_arrival(kernel, op) for op in found if isinstance(op, _ARRIVES)]
     stations: dict[tuple[SSAValue, int], list[_Arrival]] = {}
     for arrival in arrivals:
         stations.setdefault((arrival.at.base, arrival.at.offset), []).append(arrival)
-    for (base, offset), found in stations.items():
-        count = _arrivals_of_a_use(kernel, found)
+    for (base, offset), own in stations.items():
+        count = _arrivals_of_a_use(kernel, own)
         behind = [at for start, at in stations if start is base and at > offset]
         for at, init in inits.items():
             if at.base is base and offset <= at.offset < min(behind, default=at.offset + 1):
                 if (expected := init.count.value.data) != count:
                     raise ArrivalError(f"expected an mbarrier for {count} arrivals, found one for {expected}", init)
-    for op in kernel.walk():
-        if isinstance(op, MbarrierArriveExpectTxOp) and _of_rings(op):
+    for op in found:
+        if isinstance(op, MbarrierArriveExpectTxOp):
             _check_bytes(kernel, op)
 
 

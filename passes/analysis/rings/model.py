@@ -16,6 +16,8 @@ from typing import TypeAlias
 class Completion(Enum):
     """Who passes a slot on when asynchronous work on it is complete."""
 
+    __hash__ = object.__hash__  # that of Enum is not built in
+
     BYTES = "bytes"
     """The barrier of the slot counts the bytes that have come (TMA)."""
     HARDWARE = "hardware"
@@ -35,6 +37,8 @@ class WorkQueue:
 
 class Mode(Enum):
     """What an access does with a slot."""
+
+    __hash__ = object.__hash__  # that of Enum is not built in
 
     READ = "reads"
     WRITE = "writes"

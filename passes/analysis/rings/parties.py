@@ -47,6 +47,8 @@ Owner = RoleOp | KernelOp
 class Members(Enum):
     """Which parties of a role work at a station."""
 
+    __hash__ = object.__hash__  # that of Enum is not built in
+
     ALL = "all"
     ELECTED = "elected"
     """Only the party with the thread that issues TMA, tcgen05 and bulk stores: the first one."""
