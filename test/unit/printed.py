@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from unit.printed_layouts import copies, fragments, layouts
 from unit.sim.hazards import HAZARDS, KERNELS
-from unit.sim.instructions import CASES, edge_operands, module
+from unit.sim.instructions import CASES, edge_operands, module_of_all
 from unit.sim.kernels import run_threads
 from unit.sim.strict import run
 
@@ -114,13 +114,12 @@ def explained_ptx() -> str:
 
 def results() -> str:
     """Results of all elementwise instructions that are exact, for edges of integers and numbers."""
-    text, lines = module(CASES), list[str]()
-    for index, (name, widths) in enumerate(CASES):
-        if "approx" not in name and "full" not in name:
-            inputs = np.array(edge_operands(widths, 64), np.uint64).reshape(-1, 3)
-            run(text, f"k{index}", 1, len(inputs), [inputs, result := np.zeros(len(inputs), np.uint64)])
-            lines.append(f"{name}: {' '.join(f'{word:x}' for word in result.tolist())}")
-    return "\n".join(lines)
+    cases = [case for case in CASES if "approx" not in case[0] and "full" not in case[0]]
+    inputs = np.array([edge_operands(widths, 64) for _, widths in cases], np.uint64)
+    found = np.zeros((len(cases), 64), np.uint64)
+    run(module_of_all(cases, 64), "all", 1, 64, [inputs, found])
+    lines = zip((name for name, _ in cases), found.tolist(), strict=True)
+    return "\n".join(f"{name}: {' '.join(f'{word:x}' for word in words)}" for name, words in lines)
 
 
 # Instructions that test_instructions.py has no table for: `$a` to `$c` are 32-bit registers, %f0 and %f1 floats of $a

@@ -221,7 +221,8 @@ def edge_operands(widths: tuple[int, ...], threads: int = 256) -> list[int]:
 _CLASSES = {16: "h", 32: "r", 64: "d"}
 
 
-def _kernel(index: int, case: Case) -> str:
+def _statements(case: Case) -> str:
+    """The instruction, from the words %w0 to %w2 to the word %w3."""
     instruction, widths = case
     lines: list[str] = []
     names: list[str] = []
@@ -235,18 +236,35 @@ def _kernel(index: int, case: Case) -> str:
         lines.append("selp.b64 %w3, 1, 0, %p;")
     else:
         lines.append(f"cvt.u64.u{widths[0]} %w3, {result};" if widths[0] < 64 else f"mov.b64 %w3, {result};")
-    body = "\n".join(lines)
-    return f""".visible .entry k{index}(.param .u64 pi, .param .u64 po) {{
+    return "\n".join(lines)
+
+
+def _entry(name: str, body: str) -> str:
+    """A kernel whose threads have three words at %x0 and a place for a result at %x1."""
+    return f""".visible .entry {name}(.param .u64 pi, .param .u64 po) {{
 .reg .pred %p; .reg .b16 %h<10>; .reg .b32 %r<10>, %t<4>; .reg .b64 %d<10>, %w<4>, %x<2>;
 mov.u32 %t0, %ctaid.x; mov.u32 %t1, %ntid.x; mov.u32 %t2, %tid.x; mad.lo.u32 %t3, %t0, %t1, %t2;
 ld.param.u64 %x0, [pi]; ld.param.u64 %x1, [po]; mad.wide.u32 %x0, %t3, 24, %x0; mad.wide.u32 %x1, %t3, 8, %x1;
-ld.global.u64 %w0, [%x0]; ld.global.u64 %w1, [%x0+8]; ld.global.u64 %w2, [%x0+16];
 {body}
-st.global.u64 [%x1], %w3; ret; }}
+ret; }}
 """
+
+
+def _stored(case: Case, inputs: int, result: int) -> str:
+    """A case with its words and its result so many bytes behind those of the thread."""
+    loads = " ".join(f"ld.global.u64 %w{word}, [%x0+{inputs + 8 * word}];" for word in range(3))
+    return f"{loads}\n{_statements(case)}\nst.global.u64 [%x1+{result}], %w3;\n"
+
+
+_HEADER = ".version 8.4\n.target sm_90a\n.address_size 64\n"
 
 
 def module(cases: list[Case]) -> str:
     """PTX with kernel `k<i>` for case i."""
-    header = ".version 8.4\n.target sm_90a\n.address_size 64\n"
-    return header + "".join(_kernel(index, case) for index, case in enumerate(cases))
+    return _HEADER + "".join(_entry(f"k{index}", _stored(case, 0, 0)) for index, case in enumerate(cases))
+
+
+def module_of_all(cases: list[Case], threads: int) -> str:
+    """PTX with a kernel `all` that executes the cases one behind another, each on its words of so many threads."""
+    bodies = [_stored(case, 24 * threads * index, 8 * threads * index) for index, case in enumerate(cases)]
+    return _HEADER + _entry("all", "".join(bodies))
