@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -35,6 +34,7 @@ from tirx.passes.plan.bulk_copies import ASYNC_SINCE, async_engine
 from tirx.passes.plan.memory import aligned_bytes
 from tirx.passes.plan.schedule import BARRIER_BYTES, fewest_slots, start_values
 from tirx.rules import ScheduleOptionError
+from tirx.values import dataclass
 
 AUTO, DIRECT = "auto", "direct"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -39,6 +39,7 @@ from tirx.passes.analysis.scheduled import require_lowered
 from tirx.passes.analysis.tile_loops import is_tile_loop, parts_of_tiles
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.memory import shared_bytes
+from tirx.values import dataclass
 
 _Place = SSAValue | int
 """A memref, an allocation that has no place yet, or a run of bytes of shared memory, by number."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -61,6 +61,7 @@ from tirx.passes.plan.families import MMA_SYNC, family_of
 from tirx.passes.plan.mma_product import has_widening_form
 from tirx.passes.plan.product import Product
 from tirx.rules import ForeignOperationError, KernelArgumentError, RegisterValueError, StageError, UnwrittenError
+from tirx.values import dataclass
 
 _Values = dict[SSAValue, SSAValue]
 """The current value of every variable that has one."""

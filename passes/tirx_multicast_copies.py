@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
@@ -54,6 +53,7 @@ from tirx.passes.plan.product import ILLEGAL
 from tirx.passes.plan.schedule import Cluster, start_values
 from tirx.passes.plan.views import Origin, argument_number
 from tirx.rules import ScheduleOptionError
+from tirx.values import dataclass
 
 AUTO = "auto"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
@@ -44,6 +43,7 @@ from tirx.passes.emit.store_rings import ring_stores
 from tirx.passes.emit.trip_count import trip_count
 from tirx.passes.plan.schedule import STAGES
 from tirx.rules import NoTargetError, ScheduleOptionError
+from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.passes.plan.schedule_loops import AccumulatorPlan, HeldTile, LoopPlan, MetadataPlan, RingPlan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
@@ -14,6 +13,7 @@ from tirx.diagnostics import remark
 from tirx.dialects.tirx import ForOp, LoadOp, MmaOp, kernels
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.emit.emitter import Emitter
+from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.passes.plan.fragment_steps import StagedProduct, Steps

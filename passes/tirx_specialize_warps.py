@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -53,6 +52,7 @@ from tirx.passes.plan.schedule import WORKING_REGISTERS, Roles, entry_bound, rol
 from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.rules import ScheduleOptionError
 from tirx.tcgen05.tmem import COLUMNS
+from tirx.values import dataclass
 
 AUTO = "auto"
 

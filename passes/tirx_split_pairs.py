@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -42,6 +41,7 @@ from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.rules import PairError
 from tirx.tcgen05.tmem import CTA_AXIS, of_one_cta
+from tirx.values import dataclass
 
 _ROWS = 0
 """The dimension of operands and accumulators that is distributed."""

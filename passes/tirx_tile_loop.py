@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -44,6 +43,7 @@ from tirx.passes.analysis.scheduled import is_scheduling
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.schedule import multiprocessors, start_values
 from tirx.rules import ScheduleOptionError
+from tirx.values import dataclass
 
 AUTO, NONE = "auto", "none"
 _ORDERS = (TileOrder.ROW, TileOrder.GROUP, TileOrder.HILBERT, TileOrder.HARDWARE)

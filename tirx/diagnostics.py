@@ -6,12 +6,14 @@ import contextlib
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, UnregisteredOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
+
+from tirx.values import dataclass
 
 Severity = Literal["error", "warning", "remark"]
 

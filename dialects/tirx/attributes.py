@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import NoReturn, TypeVar
@@ -24,6 +23,7 @@ from tirx.layout.arrays import np
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.rules import TileTypeError
 from tirx.tcgen05 import LegalityError, ZeroColumnMask
+from tirx.values import dataclass
 
 LayoutT = TypeVar("LayoutT", TileLayout, SwizzleLayout, ComposeLayout)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ from tirx.dialects.traits import is_pure, is_terminator
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.rules import ForeignOperationError
+from tirx.values import dataclass
 
 OpT = TypeVar("OpT", bound=Operation)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from tirx.dialects.fields import fields_text, parse_fields
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ from tirx.dialects.fields import fields_text, parse_fields
 from tirx.mma import VARIANTS
 from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.kinds import KINDS
+from tirx.values import dataclass
 from tirx.wgmma.kinds import ROWS
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -11,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp
 from tirx.passes.analysis.control_flow import ControlFlow
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

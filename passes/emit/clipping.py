@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import i1, i32
@@ -14,6 +13,7 @@ from tirx.copy.index_expr import IndexExpr
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.index_emission import IndexEmission
 from tirx.passes.plan.views import ClipPlan, OpenBound
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

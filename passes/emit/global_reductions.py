@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, Signedness, f32
 from xdsl.ir import Attribute, SSAValue
@@ -14,6 +13,7 @@ from tirx.dialects.ptx.packed import PairFormat
 from tirx.dialects.ptx.reductions import Red, RedOp
 from tirx.passes.emit.emitter import Emitter
 from tirx.rules import ReductionTypeError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerType, i16, i32, i64
@@ -38,6 +38,7 @@ from tirx.passes.plan.bulk_copies import plan_thread_copies
 from tirx.passes.plan.product import ILLEGAL
 from tirx.passes.plan.run_time_strides import STRIDE_BYTES
 from tirx.rules import PackedElementsError, RegisterLayoutError, StageError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

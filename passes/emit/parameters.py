@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
@@ -30,6 +29,7 @@ from tirx.layout.dtypes import element_type
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.views import POINTER_ALIGNMENT
 from tirx.rules import KernelArgumentError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

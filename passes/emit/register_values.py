@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, UnrealizedConversionCastOp, f32, f64, i32, i64
@@ -13,6 +12,7 @@ from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.layout import TileLayout
 from tirx.passes.emit.emitter import Emitter
+from tirx.values import dataclass
 
 REGISTER_BITS = 32
 

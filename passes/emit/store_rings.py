@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
@@ -24,6 +22,7 @@ from tirx.dialects.tirx import (
     TilesOp,
 )
 from tirx.passes.emit.emitter import Emitter
+from tirx.values import dataclass
 
 WRITE, STORE = "write", "store"
 """Stations of a ring whose slots threads write and the accelerator stores."""

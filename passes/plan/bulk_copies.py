@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -45,6 +44,7 @@ from tirx.passes.plan.views import (
     unproved_starts,
     view_alignment,
 )
+from tirx.values import dataclass
 
 
 def _times(formula: Formula, factor: int) -> Formula:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import gcd
 
 from xdsl.dialects.builtin import i32
@@ -16,6 +15,7 @@ from tirx.layout import Iter
 from tirx.passes.analysis.index_analysis import index_range
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.product import ILLEGAL
+from tirx.values import dataclass
 
 _AXES = {MemorySpace.SHARED: "m", MemorySpace.TENSOR: "TCol"}
 """Memory -> the axis of its addresses."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -34,6 +33,7 @@ from tirx.passes.plan.run_time_strides import run_time_strides, why_beyond_threa
 from tirx.passes.plan.views import clipped_view
 from tirx.rules import RegisterLayoutError, WrittenChoiceError
 from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
+from tirx.values import dataclass
 
 _scale_copies = lru_cache(maxsize=256)(scale_copies)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 
 from tirx.dialects.tirx import AsyncMmaOp, KernelOp, MmaOp, ProductPlan, TileType, ZeroColumns
@@ -13,6 +11,7 @@ from tirx.hw.features import UnsupportedFeature
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError
 from tirx.mma import FragmentError
+from tirx.values import dataclass
 
 ILLEGAL = (LegalityError, LayoutError, FragmentError, UnsupportedFeature)
 """The errors of rules about what the hardware does."""

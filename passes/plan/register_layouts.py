@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation, SSAValue
@@ -17,6 +16,7 @@ from tirx.passes.analysis.register_classes import RegisterClass, RegisterClasses
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.register_values import REGISTER_BITS
 from tirx.rules import RegisterLayoutError, StageError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

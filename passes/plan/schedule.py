@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from xdsl.utils.str_enum import StrEnum
 
@@ -11,6 +10,7 @@ from tirx.dialects.tirx import MemorySpace, TileOrder
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.hw.targets import Target
+from tirx.values import dataclass
 
 STAGES = "tirx.stages"
 """The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -13,6 +12,7 @@ from tirx.dialects.tirx import KernelOp, MemorySpace, ReshapeOp, SubviewOp, Tile
 from tirx.hw.errors import ClippedViewError
 from tirx.passes.analysis.index_analysis import index_limits, index_range
 from tirx.tcgen05.stored_operand import UNIT
+from tirx.values import dataclass
 
 POINTER_ALIGNMENT = 16
 """Bytes to which kernel arguments in global memory are aligned: the widest vector access."""

@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 _SOURCES = {"tirx": ROOT / "tirx", "tirx.dialects": ROOT / "dialects", "tirx.passes": ROOT / "passes"}
 
 # Room -> the rooms that it may import, besides itself. Modules directly in `tirx` are rooms of their own.
-_LAYOUT = ("layout",)
+_BASE = ("values",)
+_LAYOUT = (*_BASE, "layout")
 _HW = (*_LAYOUT, "hw")
 _FAMILIES = (*_HW, "smem", "copy")
 _DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "diagnostics", "rules", "dialects")
@@ -26,16 +27,17 @@ _PASSES = (*_DIALECTS, "passes")
 _TEXT = (*_PASSES, "ptx", "text", "universe")
 _TOP = (*_TEXT, "compiler", "sim", "explain", "runtime", "viz", "version")
 ROOMS: dict[str, tuple[str, ...]] = {
-    "layout": (),
+    "values": (),
+    "layout": _BASE,
     "hw": _LAYOUT,
     "smem": _HW,
     "copy": _HW,
     "mma": _FAMILIES,
     "wgmma": _FAMILIES,
     "tcgen05": _FAMILIES,
-    "diagnostics": (),
+    "diagnostics": _BASE,
     "version": (),
-    "rules": ("diagnostics",),
+    "rules": (*_BASE, "diagnostics"),
     "dialects": _DIALECTS,
     "passes": _PASSES,
     "ptx": (*_PASSES, "ptx"),

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import gcd
 from typing import overload
 
 from tirx.hw.integers import Integers
 from tirx.layout.arrays import IntArray, np
+from tirx.values import dataclass
 
 
 def _is_power_of_two(n: int) -> bool:

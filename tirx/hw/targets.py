@@ -7,7 +7,8 @@ PTX versions and static limits are what `ptxas` 13.5 accepts; opt-in limits are 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from tirx.values import dataclass
 
 PtxVersion = tuple[int, int]
 """A PTX ISA version `(major, minor)`, compared as a tuple."""

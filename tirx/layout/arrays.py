@@ -28,6 +28,7 @@ else:
             return value
 
     np = _Numpy()
-    ArrayLike = NDArray = IntArray = BoolArray = object
+    ArrayLike = IntArray = BoolArray = object
+    NDArray = list  # which takes a type in brackets, too
 
 __all__ = ["ArrayLike", "BoolArray", "IntArray", "NDArray", "np"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from tirx.layout.shape import Coordinate, Region, Shape, check_bound, check_coor
 from tirx.layout.strided import Strided, check_table
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout, check_all_on, check_tile
+from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.layout.interop.cute import CuteForm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO
 
 from xdsl.context import Context
@@ -30,6 +30,7 @@ from tirx.hw.targets import PtxVersion, Target, format_version
 from tirx.passes.analysis.entry_checks import check_entry
 from tirx.passes.analysis.in_place import in_place_operands, shared_registers
 from tirx.rules import NoFormError, PtxModuleError, StageError
+from tirx.values import dataclass
 
 _CONVERTED_BY: dict[str, str] = {
     "arith": "convert-arith-to-ptx",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from xdsl.ir import Operation
@@ -33,6 +32,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.purity import is_pure, is_terminator
 from tirx.passes.analysis.rings.errors import PartyError
 from tirx.passes.analysis.rings.slots import slot_tile
+from tirx.values import dataclass
 
 WARPGROUP = 4
 """Warps of a warpgroup."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
@@ -20,6 +19,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.rings.errors import UndecidedError
+from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.passes.analysis.rings.model import Rotation
