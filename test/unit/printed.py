@@ -106,9 +106,61 @@ def layouts_of_pages() -> str:
     return json.dumps([word_tables(), [tile.json() for tile in presets()], fragment_tables()], indent=1)
 
 
+# Ways to compute the instruction descriptor 0x08400010, or one of which some bits are not known.
+_COMPUTED = """
+bfi.b32 %r5, 0x84, 0x10, 20, 12
+bfi.b32 %r5, %r1, 0x08400010, 3, 2
+bfi.b32 %r5, 0x1084, 0xf0000010, 20, 8
+lop3.b32 %r5, 0x08000000, 0x00400000, 0x10, 0xFE
+lop3.b32 %r5, %r1, 0x08400010, 0x18, 0xCA
+lop3.b32 %r5, 0xF8400011, 0x0FFFFFFE, %r1, 0xC0
+mul.lo.u32 %r5, 0x04200008, 2
+mul.lo.u32 %r5, %r1, 16
+mul.hi.u32 %r5, 0x84000100, 0x10000000
+mad.lo.u32 %r5, 0x840, 0x10000, 0x10
+shl.b32 %r5, 0x00840001, 4
+shl.b32 %r5, %r1, 4
+shr.u32 %r5, 0x84000100, 4
+shr.s32 %r5, 0x84000100, 4
+bfe.u32 %r5, 0x84000100, 4, 28
+bfe.s32 %r5, 0x84000100, 4, 28
+add.u32 %r5, 0x08000010, 0x00400000
+sub.u32 %r5, 0x08400020, 0x10
+or.b32 %r5, 0x08000010, 0x00400000
+and.b32 %r5, 0xF8400010, 0x0FFFFFFF
+xor.b32 %r5, 0x08400011, 1
+and.b32 %r5, %r1, 0x18
+not.b32 %r5, 0xF7BFFFEF
+neg.s32 %r5, 0xF7BFFFF0
+selp.b32 %r5, 0x08400010, 0x08400410, %p1
+min.u32 %r5, 0x08400010, %r1
+prmt.b32 %r5, 0x08400010, 0, 0x3210
+mov.b32 %r5, 0x08400010
+"""
+_MMA = """.version 8.7\n.target sm_100a\n.address_size 64\n.shared .align 1024 .b8 tiles[65536];
+.visible .entry k() {{ .reg .b64 %d<20>; .reg .b32 %r<80>; .reg .pred %p<4>;
+mov.u32 %r1, %tid.x; mov.u32 %r2, tiles; shr.u32 %r2, %r2, 4; and.b32 %r3, %r2, 16383; {wide}
+or.b64 %d2, %d1, 0x4000404000010000; {computed};
+tcgen05.mma.cta_group::1.kind::f16 [%r9], %d2, %d2, %r5, %p1; ret; }}"""
+_WIDE = (
+    "cvt.u64.u32 %d1, %r3;",
+    "mul.wide.u32 %d1, %r3, 1;",
+    "mul.wide.u32 %d1, 8, 16;",
+    "mov.b64 %d1, {%r3, %r1};",
+    "mov.b64 %d1, {%r3, 0};",
+    "cvt.u64.u32 %d1, %r3; shl.b64 %d1, %d1, 50; shr.u64 %d1, %d1, 50;",
+    "bfe.u64 %d1, %d0, 0, 14;",
+    "add.u32 %r3, %r3, 2; cvt.u64.u32 %d1, %r3;",
+    "mad.wide.u32 %d1, %r1, 8, 64; and.b64 %d1, %d1, 0x3ff8;",
+)
+
+
 def explained_ptx() -> str:
-    """Explanations of kernels of Triton."""
+    """Explanations of kernels of Triton, and of descriptors that are computed in many ways."""
     texts = [(path.name, path.read_text()) for path in sorted((_UNIT / "sim" / "triton").glob("*.ptx"))]
+    computed = _COMPUTED.strip().splitlines()
+    texts += [(each, _MMA.format(wide=_WIDE[0], computed=each)) for each in computed]
+    texts += [(each, _MMA.format(wide=each, computed=computed[0])) for each in _WIDE]
     return "\n".join(explain_ptx(text).text(name) for name, text in texts)
 
 
