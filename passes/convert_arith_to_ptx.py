@@ -180,9 +180,46 @@ _BINARY_I1: dict[type[Operation], _Instruction] = {
 """The same on predicates; as a signed integer, true is -1."""
 
 
+_NEUTRAL: dict[type[Operation], int] = {
+    arith.AddiOp: 0,
+    arith.OrIOp: 0,
+    arith.XOrIOp: 0,
+    arith.SubiOp: 0,
+    arith.ShLIOp: 0,
+    arith.ShRSIOp: 0,
+    arith.ShRUIOp: 0,
+    arith.MuliOp: 1,
+}
+"""Operations on integers, and the second operand with which they give the first."""
+
+_COMMUTATIVE = (arith.AddiOp, arith.OrIOp, arith.XOrIOp, arith.MuliOp)
+
+
+def _constant_of(value: SSAValue) -> int | None:
+    if not isinstance(op := value.owner, ConstantOp) or not isinstance(op.value, IntegerAttr):
+        return None
+    return op.value.value.data
+
+
+def _folded(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue | None:
+    """The operand that is the result of an operation on integers, None where there is none."""
+    if lhs.type == i1:
+        return None
+    sides = ((lhs, rhs), (rhs, lhs)) if kind in _COMMUTATIVE else ((lhs, rhs),)
+    for value, other in sides:
+        constant = _constant_of(other)
+        if constant == _NEUTRAL[kind]:
+            return value
+        if constant == 0 and kind is arith.MuliOp:
+            return other
+    return None
+
+
 @_rule(*_BINARY)
 def _binary(op: Operation, emit: Emitter) -> SSAValue:
     lhs, rhs = op.operands
+    if type(op) in _NEUTRAL and (folded := _folded(type(op), lhs, rhs)) is not None:
+        return folded
     instruction = (_BINARY_I1 if lhs.type == i1 else _BINARY).get(type(op))
     if instruction is None:
         raise _unsupported(op, lhs.type)
@@ -289,12 +326,16 @@ def _shift_amount(amount: SSAValue, emit: Emitter) -> SSAValue:
 @_rule(arith.ShLIOp)
 def _shli(op: arith.ShLIOp, emit: Emitter) -> SSAValue:
     _check_not_predicate(op)
+    if (folded := _folded(arith.ShLIOp, op.lhs, op.rhs)) is not None:
+        return folded
     return emit.value(ptx.ShlOp(op.lhs, _shift_amount(op.rhs, emit)))
 
 
 @_rule(arith.ShRSIOp, arith.ShRUIOp)
 def _shri(op: arith.ShRSIOp | arith.ShRUIOp, emit: Emitter) -> SSAValue:
     _check_not_predicate(op)
+    if (folded := _folded(type(op), op.lhs, op.rhs)) is not None:
+        return folded
     return emit.value(ptx.ShrOp(op.lhs, _shift_amount(op.rhs, emit), unsigned=isinstance(op, arith.ShRUIOp)))
 
 

@@ -156,7 +156,8 @@ class ViewOp(DirectOperation):
     def verify_(self) -> None:
         source, tile = self.source_type, self.result.type
         if len(self.indices) != source.get_num_dims():
-            raise ViewError(f"expected {source.get_num_dims()} indices into {source}, found {len(self.indices)}")
+            noun = "index" if source.get_num_dims() == 1 else "indices"
+            raise ViewError(f"expected {source.get_num_dims()} {noun} into {source}, found {len(self.indices)}")
         if self.begins_inside is not None and self.clipped is None:
             raise ViewError("expected begins_inside behind clipped only: other views are inside altogether")
         if not isinstance(source.memory_space, NoneAttr):

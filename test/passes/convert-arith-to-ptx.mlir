@@ -275,3 +275,28 @@ ptx.entry @index_everywhere() target("sm_80") {
 // CHECK-NEXT: ^end(%2: i64):
 // CHECK-NEXT:   ptx.ret
 // CHECK-NEXT: }
+
+// Nothing is computed with 0 and 1 where an operand is the result.
+
+// CHECK:      ptx.entry @neutral(x : u32) target("sm_80") {
+// CHECK-NEXT:   %x = ptx.ld.param @x : i32
+// CHECK-NEXT:   %zero = ptx.constant 0 : i32
+// CHECK-NEXT:   %one = ptx.constant 1 : i32
+// CHECK-NEXT:   [[LESS:%.*]] = ptx.sub %zero, %x : i32
+// CHECK-NEXT:   ptx.bra ^end(%x, %x, %zero, [[LESS]] : i32, i32, i32, i32)
+ptx.entry @neutral(x : u32) target("sm_80") {
+  %x = ptx.ld.param @x : i32
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %a = arith.addi %zero, %x : i32
+  %b = arith.muli %a, %one : i32
+  %c = arith.shli %b, %zero : i32
+  %d = arith.ori %x, %zero : i32
+  %e = arith.shrui %d, %zero : i32
+  %f = arith.subi %e, %zero : i32
+  %g = arith.muli %zero, %x : i32
+  %h = arith.subi %zero, %x : i32
+  ptx.bra ^end(%c, %f, %g, %h : i32, i32, i32, i32)
+^end(%i : i32, %j : i32, %k : i32, %l : i32):
+  ptx.ret
+}

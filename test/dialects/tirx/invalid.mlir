@@ -305,7 +305,7 @@ func.func @f(%a: memref<8x8xf32>, %i: index) {
 // -----
 
 func.func @f(%a: memref<8xf32>, %i: index) {
-  // expected-error@+1 {{expected 1 indices into memref<8xf32>, found 2}}
+  // expected-error@+1 {{expected 1 index into memref<8xf32>, found 2}}
   %t = tirx.view %a[%i, %i] : memref<8xf32> -> !tirx.tile<4xf32, global>
   func.return
 }
