@@ -221,9 +221,9 @@ _KINDS: dict[Space, AccessKind] = {Space.GLOBAL: AccessKind.GLOBAL, Space.SHARED
 """Spaces whose accesses are checked: the memory of other CTAs is not among them."""
 
 
-def _size(types: Sequence[Attribute]) -> int:
-    """Bytes of registers of `types`."""
-    return sum(width(type_) for type_ in types) // 8
+def _size(registers: Sequence[SSAValue]) -> int:
+    """Bytes of registers, which are of one type."""
+    return len(registers) * width(registers[0].type) // 8
 
 
 def _suffix(types: Sequence[Attribute]) -> str:
@@ -278,7 +278,7 @@ class LdOp(_AccessOp):
         _check_vector(self.space.data, self.address, self.res.types)
 
     def effects(self) -> Effects:
-        return self._access(_size(self.res.types), write=False)
+        return self._access(_size(self.res), write=False)
 
     def emit(self, reg: Names) -> str:
         names = [reg(r) for r in self.res]
@@ -311,7 +311,7 @@ class StOp(_AccessOp):
         _check_vector(self.space.data, self.address, self.data.types)
 
     def effects(self) -> Effects:
-        return self._access(_size(self.data.types), write=True)
+        return self._access(_size(self.data), write=True)
 
     def emit(self, reg: Names) -> str:
         names = [reg.imm(v) if width(v.type) > 16 else reg(v) for v in self.data]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -129,25 +128,26 @@ class OrderingAnalysis:
                     self._read(op, effects, reader, active)
         self._accesses = reader.accesses(self.accesses)
         stepping = self._accesses.keys() | self._synchronizations.keys()
-        self._interesting = {block: [op for op in own if op in stepping] for block, own in ops.items()}
+        self._stepping = [[op for op in ops[block] if op in stepping] for block in self.flow.blocks]
         """The instructions of each block that do anything to the state."""
         self._others = set[Operation](self.flow.control.of_type(Tcgen05DeallocOp))
         """Instructions that are checked although their accesses are not known, or count as none."""
         self._others |= self.mbarriers.keys()
         self._waits = {
             (self.barrier(found.barrier), self.flow.active[block])
-            for block, ops in self._interesting.items()
+            for block, ops in zip(self.flow.blocks, self._stepping, strict=True)
             for op in ops
             if isinstance(found := self._synchronizations.get(op), MbarrierWait)
         }
         self._waited_by_others: dict[ActiveThreads, frozenset[Barrier]] = {}
-        self._bypassing: dict[tuple[Block, Edge], bool] = {}
-        self._joined: defaultdict[Block, list[Block]] = defaultdict(list)
-        """Block -> the branches whose paths come together there first."""
+        self._bypassing: dict[Edge, bool] = {}
+        self._joined: list[list[Block]] = [[] for _ in self.flow.blocks]
+        """The branches whose paths come together first at each block."""
         for block in self.flow.blocks:
-            join = self.flow.control.post_dominators.immediate(block)
-            if isinstance(block.last_op, CondBraOp) and join is not None:
-                self._joined[join].append(block)
+            if isinstance(block.last_op, CondBraOp):
+                join = self.flow.control.post_dominators.immediate(block)
+                if join is not None:
+                    self._joined[control.position[join]].append(block)
         self._states = self._solve()
 
     def _read(self, op: Operation, effects: Effects, reader: AccessReader, active: ActiveThreads) -> None:
@@ -209,8 +209,8 @@ class OrderingAnalysis:
 
     def visit(self, check: Check) -> None:
         """Calls `check` for every instruction that can be reached."""
-        for block in self.flow.blocks:
-            state = self._states[block].behind(self._joined[block])
+        for at, block in enumerate(self.flow.blocks):
+            state = self._states[at].behind(self._joined[at])
             active = self.flow.active[block]
             for op in self.flow.control.ops[block]:
                 access, synchronization = self._accesses.get(op), self._synchronizations.get(op)
@@ -221,26 +221,29 @@ class OrderingAnalysis:
                 if access is not None:
                     self.latest[access] = op
 
-    def _solve(self) -> Mapping[Block, State]:
-        first = self.flow.blocks[0]
-        states = {first: State()}
-        waiting = Worklist(self.flow.control.position)
-        waiting.add(first)
-        while (block := waiting.pop()) is not None:
-            active = self.flow.active[block]
-            state = states[block].behind(self._joined[block])
-            for op in self._interesting[block]:
+    def _solve(self) -> Mapping[int, State]:
+        """The state at the start of each block, by its position."""
+        states = {0: State()}
+        waiting = Worklist()
+        waiting.add(0)
+        while (at := waiting.pop()) is not None:
+            block = self.flow.blocks[at]
+            active, state = self.flow.active[block], states[at]
+            if self._joined[at] or self._stepping[at]:
+                state = state.behind(self._joined[at])
+            for op in self._stepping[at]:
                 self._step(op, active, state)
             for edge in self.flow.edges[block]:
-                taking = self.flow.along(edge, active)
-                arriving = state if edge.decision is None else state.along(block, edge.decision, active, taking)
-                if self._bypasses_synchronization(block, edge):
-                    arriving = State(loading=state.loading, waited=state.waited)
-                if edge.successor not in states:
-                    states[edge.successor] = arriving.copy()
-                elif not states[edge.successor].join(arriving):
+                arriving = state
+                if edge.decision is not None:
+                    arriving = state.along(block, edge.decision, active, self.flow.along(edge, active))
+                    if self._bypasses_synchronization(block, edge):
+                        arriving = State(loading=state.loading, waited=state.waited)
+                if edge.position not in states:
+                    states[edge.position] = arriving.copy()
+                elif not states[edge.position].join(arriving):
                     continue
-                waiting.add(edge.successor)
+                waiting.add(edge.position)
         return states
 
     def _bypasses_synchronization(self, block: Block, edge: Edge) -> bool:
@@ -248,13 +251,13 @@ class OrderingAnalysis:
         Returns True if all threads miss instructions that synchronise, for a reason that is not known: there may be
         nothing to wait for, as in the first turn of a loop.
         """
-        if (block, edge) not in self._bypassing:
-            self._bypassing[block, edge] = any(
+        if edge not in self._bypassing:
+            self._bypassing[edge] = any(
                 op in self._synchronizations
                 for other in self.flow.bypassed(block, edge)
-                for op in self._interesting[other]
+                for op in self._stepping[self.flow.control.position[other]]
             )
-        return self._bypassing[block, edge]
+        return self._bypassing[edge]
 
     def _step(self, op: Operation, active: ActiveThreads, state: State) -> None:
         """What an instruction does to the state."""

@@ -75,20 +75,25 @@ class ActiveThreads:
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """From a block to a successor; `decision` where a predicate chooses it. There is one object for each."""
+    """
+    From a block to a successor, which is the `position`th one of the flow; `decision` where a predicate chooses it.
+    There is one object for each.
+    """
 
     successor: Block
+    position: int
     decision: Decision | None = None
 
 
-def _edges(block: Block) -> tuple[Edge, ...]:
+def _edges(block: Block, position: Mapping[Block, int]) -> tuple[Edge, ...]:
     match block.last_op:
         case CondBraOp() as branch:
-            return Edge(branch.then_dest, (branch.condition, True)), Edge(branch.else_dest, (branch.condition, False))
+            ways = (branch.then_dest, True), (branch.else_dest, False)
+            return tuple(Edge(to, position[to], (branch.condition, value)) for to, value in ways)
         case None:
             return ()
         case last:
-            return tuple(Edge(successor) for successor in last.successors)
+            return tuple(Edge(successor, position[successor]) for successor in last.successors)
 
 
 class ThreadFlow:
@@ -97,13 +102,13 @@ class ThreadFlow:
     def __init__(self, control: ControlFlow):
         self.control = control
         self.blocks = self.control.blocks
-        self.edges = {block: _edges(block) for block in self.blocks}
+        self.edges = {block: _edges(block, control.position) for block in self.blocks}
         """Where control goes from each block."""
         self.values = ThreadValues(self.control)
         self._fixed = self._fixed_predicates()
         self._interned: dict[object, ActiveThreads] = {}
         self._taking: dict[tuple[Edge, ActiveThreads], ActiveThreads] = {}
-        self.active = self._active_threads()
+        self.active = dict(zip(self.blocks, self._active_threads(), strict=True))
         """The threads that come to each block. The same threads are the same object."""
 
     def is_split(self, condition: SSAValue) -> bool:
@@ -166,24 +171,24 @@ class ThreadFlow:
                         pending.append(successor)
         return seen
 
-    def _active_threads(self) -> dict[Block, ActiveThreads]:
-        first = self.blocks[0]
+    def _active_threads(self) -> list[ActiveThreads]:
         count = self.values.count
-        everyone = ActiveThreads((1 << count) - 1, count, frozenset(), frozenset())
-        found = {first: self._intern(everyone)}
-        waiting = Worklist(self.control.position)
-        waiting.add(first)
-        while (block := waiting.pop()) is not None:
+        everyone = self._intern(ActiveThreads((1 << count) - 1, count, frozenset(), frozenset()))
+        found: dict[int, ActiveThreads] = {0: everyone}
+        waiting = Worklist()
+        waiting.add(0)
+        while (at := waiting.pop()) is not None:
+            block = self.blocks[at]
             for edge in self.edges[block]:
                 # Who does not take the edge may still come to its end, later.
                 meeting = edge.decision is None or self.control.is_passed_by_all(edge.successor, block)
-                arriving = found[block] if meeting else self.along(edge, found[block])
-                before = found.get(edge.successor)
+                arriving = found[at] if meeting else self.along(edge, found[at])
+                before = found.get(edge.position)
                 after = arriving if before is None else self._intern(before | arriving)
                 if after is not before:
-                    found[edge.successor] = after
-                    waiting.add(edge.successor)
-        return found
+                    found[edge.position] = after
+                    waiting.add(edge.position)
+        return [found[at] for at in range(len(self.blocks))]
 
     def _fixed_predicates(self) -> set[SSAValue]:
         """Predicates of several branches that have one value while a thread runs: not defined in a loop."""
@@ -197,22 +202,21 @@ def _block_of(value: SSAValue) -> Block | None:
 
 
 class Worklist:
-    """Blocks that are to be looked at (again), the first in an order first."""
+    """Positions of blocks that are to be looked at (again), the first one first."""
 
-    def __init__(self, position: Mapping[Block, int]):
-        self._position = position
-        self._heap: list[tuple[int, Block]] = []
-        self._waiting: set[Block] = set()
+    def __init__(self):
+        self._heap: list[int] = []
+        self._waiting: set[int] = set()
 
-    def add(self, block: Block) -> None:
-        if block not in self._waiting:
-            self._waiting.add(block)
-            heappush(self._heap, (self._position[block], block))
+    def add(self, position: int) -> None:
+        if position not in self._waiting:
+            self._waiting.add(position)
+            heappush(self._heap, position)
 
-    def pop(self) -> Block | None:
-        """The first block, None if there is none."""
+    def pop(self) -> int | None:
+        """The first position, None if there is none."""
         if not self._heap:
             return None
-        block = heappop(self._heap)[1]
-        self._waiting.remove(block)
-        return block
+        position = heappop(self._heap)
+        self._waiting.remove(position)
+        return position
