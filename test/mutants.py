@@ -11,6 +11,7 @@ to the source. The source is changed in copies of the tree.
 Not changed, since a program that is right cannot show a difference:
 
 - conditions of `assert`, and `strict=` of `zip`: they say what cannot happen;
+- an index 0 to -1, which is the same element of a sequence of one (0 to 1 is made);
 - `maxsize=` of caches: time and memory, not results;
 - annotations, type arguments and `if TYPE_CHECKING`: nothing executes them;
 - defaults of parameters that a method has for its interface only, and does not read;
@@ -55,6 +56,9 @@ _LEFT_OUT = ("tirx/viz/browser.py", "tirx/dialects/", "tirx/passes/")
 _SOUND = "test/unit/test_universe.py"
 """A test that passes where tests can run at all."""
 
+_OF_DEFAULTS = "test/unit/test_signatures.py"
+"""A test of the defaults of all parameters, which does not call the functions."""
+
 _MOST_SECONDS = 60.0
 """Time of a run of tests beyond five times their own."""
 
@@ -81,11 +85,12 @@ _OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Change:
-    """The text that replaces a node, and the first line of the function around it."""
+    """The text that replaces a node, and the first line of the function around it; `default`: of a parameter."""
 
     node: ast.expr | ast.stmt
     text: str
     function: int
+    default: bool
 
     def apply(self, source: str) -> str:
         lines = source.encode().splitlines(keepends=True)
@@ -100,7 +105,7 @@ def changes(source: str) -> list[Change]:
     """Everything that can be changed inside of functions."""
     found: dict[tuple[int, int, str], Change] = {}
 
-    def walk(node: ast.AST, function: int | None) -> None:
+    def walk(node: ast.AST, function: int | None, default: bool = False) -> None:
         if isinstance(node, ast.JoinedStr):  # nodes inside have no positions of their own
             return
         if _is_left_out(node):
@@ -109,14 +114,18 @@ def changes(source: str) -> list[Change]:
             function = node.lineno if not node.decorator_list else node.decorator_list[0].lineno
         if function is not None:
             for target, text in _replacements(node):
-                found[target.lineno, target.col_offset, text] = Change(target, text, function)
+                found[target.lineno, target.col_offset, text] = Change(target, text, function, default)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0:
+            walk(node.value, function, default)
+            return
         for name, value in ast.iter_fields(node):
-            if isinstance(node, ast.FunctionDef) and name == "args":
+            is_default = isinstance(node, ast.FunctionDef) and name == "args"
+            if is_default:
                 value = _read_defaults(node)
             if name not in ("annotation", "returns"):
                 for child in value if isinstance(value, list) else [value]:
                     if isinstance(child, ast.AST):
-                        walk(child, function)
+                        walk(child, function, default or is_default)
 
     walk(ast.parse(source), None)
     return list(found.values())
@@ -162,6 +171,8 @@ def _replacements(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
             yield node, f"bool{text(operand)}"
         case ast.Constant(value=bool() as value):
             yield node, str(not value)
+        case ast.Subscript(slice=ast.Constant(value=0) as index):
+            yield index, "1"
         case ast.Constant(value=int() as value):
             yield node, str(value + 1)
             yield node, str(value - 1) if value else "(-1)"
@@ -180,8 +191,8 @@ def _is_text(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def mutant(source: str, rng: random.Random) -> tuple[str, int] | None:
-    """A module with one change and the first line of the changed function; None if there is nothing to change."""
+def mutant(source: str, rng: random.Random) -> tuple[str, Change] | None:
+    """A module with one change, and the change; None if there is nothing to change."""
     found = changes(source)
     before = ast.dump(ast.parse(source))
     while found:
@@ -192,7 +203,7 @@ def mutant(source: str, rng: random.Random) -> tuple[str, int] | None:
         except SyntaxError:  # a number in a pattern
             continue
         if differs:
-            return after, change.function
+            return after, change
     return None
 
 
@@ -388,11 +399,11 @@ class _Run:
             path = rng.choices(self.files, sizes)[0]
             source = (ROOT / path).read_text()
             found = mutant(source, rng)
-        changed, function = found
+        changed, change = found
         root = self.tree()
         (root / path).write_text(changed)
         try:
-            seen = self._is_noticed(root, path, function)
+            seen = self._is_noticed(root, path, change)
         finally:
             (root / path).write_text(source)
         if seen is None:
@@ -414,9 +425,11 @@ class _Run:
             shutil.copytree(ROOT, root, symlinks=True, ignore=ignored)
         return root
 
-    def _is_noticed(self, root: Path, path: Path, function: int) -> bool | None:
+    def _is_noticed(self, root: Path, path: Path, change: Change) -> bool | None:
         """None if there is no time left to say."""
-        slices = [] if self.flags.tests else list(self.calls.slices(f"{path.as_posix()}:{function}"))
+        slices = [] if self.flags.tests else list(self.calls.slices(f"{path.as_posix()}:{change.function}"))
+        if change.default:
+            slices.insert(0, [_OF_DEFAULTS])
         for tests in slices or [self.flags.tests or tests_of(path, root)]:
             usual = sum(self.calls.seconds.get(test, 1.0) for test in tests)
             if time.time() + usual > self.end:

@@ -79,6 +79,7 @@ def _outputs(names: Sequence[str]) -> dict[str, str]:
     from lit_inprocess import printed_by
     from unit.examples import PROGRAMS
     from unit.printed import PRINTED
+    from unit.printed_signatures import signatures
     from unit.sim.wrong_forms import ROOTS, answers
 
     config = lit.LitConfig.LitConfig("outputs", [], "error", False, False, [], False, False, False, "smart", {})
@@ -91,7 +92,8 @@ def _outputs(names: Sequence[str]) -> dict[str, str]:
     examples = {f"examples/{path.stem}": path.stem for path in PROGRAMS}
     roots = {f"decoding/{root}": root for root in ROOTS}
     found |= {key: example_text(stem) for key, stem in examples.items() if not names or key in names}
-    found |= {key: say() for key, say in PRINTED.items() if not names or key in names}
+    said = PRINTED | {"said/signatures": signatures}
+    found |= {key: say() for key, say in said.items() if not names or key in names}
     return found | {key: answers(root) for key, root in roots.items() if not names or key in names}
 
 

@@ -60,7 +60,7 @@ def test_a_mutant_has_one_change() -> None:
         after = found[0].splitlines()
         assert len(after) == len(before)
         assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
-        assert before[found[1] - 1].lstrip().startswith("def ")
+        assert before[found[1].function - 1].lstrip().startswith("def ")
 
 
 def test_changes_are_made_in_the_text() -> None:
@@ -73,6 +73,13 @@ def test_changes_are_made_in_the_text() -> None:
         for condition, other in [("((x) <= (7))", 8), ("((x) >= (7))", 8), ("x < 8", 8), ("x < 6", 8)]
         + [("x < 7", 9), ("x < 7", 7)]
     }
+
+
+def test_indices_and_defaults() -> None:
+    changes = mutants.changes("def f(x, y=3):\n    return x[0] if y else x[2]\n")
+    assert [(each.text, each.default) for each in changes if each.text.strip("()-").isdigit()] == [
+        ("4", True), ("2", True), ("1", False), ("3", False), ("1", False),
+    ]  # fmt: skip
 
 
 def test_what_says_nothing_is_not_changed() -> None:
