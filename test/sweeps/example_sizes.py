@@ -143,6 +143,31 @@ def _fixed_size() -> Iterator[Case]:
         yield Case(f"{name} {size}", partial(one, name, name, size, 1), name, partial(rounded, size=size))
 
 
+def _grouped(size: Size) -> str:
+    """The mixture of experts with the N and K of a size."""
+    _, n, k = size
+    text = _file("grouped_gemm").replace("?x256x128xf16", f"?x{n}x{k}xf16").replace("?x128xf16", f"?x{k}xf16")
+    text = text.replace("memref<?x256xf16>", f"memref<?x{n}xf16>").replace("grid(1,", f"grid({-(-n // 256)},")
+    return text.replace("%k = %c0 to %c128", "%k = %c0 to %ck").replace(
+        "%zero =", f"%ck = arith.constant {k} : index\n  %zero ="
+    )
+
+
+def _blocks() -> Iterator[Case]:
+    """Products of which blocks of rows, or of 32 elements, have something of their own: an expert, a factor."""
+    for size, experts in (
+        ((256, 256, 128), (2, 0)),
+        ((1, 256, 128), (0,)),
+        ((300, 264, 200), (1, 1, 0)),
+        ((517, 72, 40), (3, 0, 4, 1, 1)),
+    ):
+        make = partial(arithmetic.grouped, numbers="normal", size=size, experts=experts)
+        yield Case(f"grouped_gemm {size} {experts}", partial(_grouped, size), "grouped_gemm", make)
+    for rows in ((128, 128), (1, 4), (200, 132), (257, 72)):
+        make = partial(arithmetic.mxfp8, numbers="normal", rows=rows)
+        yield Case(f"mxfp8_gemm {rows}", partial(_file, "tcgen05_mxfp8_gemm"), "mxfp8_gemm", make)
+
+
 def _transposed(shape: tuple[int, int]) -> str:
     rows, columns = shape
     text = _file("transpose").replace("128x256xf32", f"{rows}x{columns}xf32").replace("[1, 128]", f"[1, {rows}]")
@@ -197,7 +222,7 @@ def _attention() -> Iterator[Case]:
 
 def all_cases() -> list[Case]:
     """Every case."""
-    return [*_any_size(), *_fixed_size(), *_rows(), *_attention()]
+    return [*_any_size(), *_fixed_size(), *_blocks(), *_rows(), *_attention()]
 
 
 def _padded(array: Array | float) -> Array | float:

@@ -194,27 +194,32 @@ def causal_attention(rng: np.random.Generator, numbers: Numbers) -> Launch:
     return _attention(rng, numbers, causal=True)
 
 
-def grouped(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    """Two blocks of tokens for the experts 2 and 0 of three."""
-    x, w = random(rng, numbers, (256, 128), F16), random(rng, numbers, (3, 256, 128), F16)
-    experts = np.array([2, 0], np.int32)
+def grouped(
+    rng: np.random.Generator,
+    numbers: Numbers,
+    size: tuple[int, int, int] = (256, 256, 128),
+    experts: tuple[int, ...] = (2, 0),
+) -> Launch:
+    """`size`: M, N and K. `experts`: that of each block of 128 rows, of which the last may be shorter."""
+    m, n, k = size
+    x, w = random(rng, numbers, (m, k), F16), random(rng, numbers, (max(experts) + 1, n, k), F16)
     parts = [product(x[128 * i : 128 * i + 128], w[expert]) for i, expert in enumerate(experts)]
     sums, magnitude = (np.concatenate(each) for each in zip(*parts, strict=True))
-    tolerance = bound(magnitude, 128, F32) + 2.0**-11 * np.abs(sums)
-    return Launch([x, w, experts, result((256, 256), F16)], [Output(3, sums, tolerance)])
+    tolerance = bound(magnitude, k, F32) + 2.0**-11 * np.abs(sums)
+    return Launch([x, w, np.array(experts, np.int32), result((m, n), F16)], [Output(3, sums, tolerance)])
 
 
-def mxfp8(rng: np.random.Generator, numbers: Numbers) -> Launch:
-    """Every 32 elements of a row have a factor of their own."""
+def mxfp8(rng: np.random.Generator, numbers: Numbers, rows: tuple[int, int] = (128, 128)) -> Launch:
+    """Every 32 elements of a row have a factor of their own. `rows`: M and N."""
     operands: list[Array] = []
     wide: list[Array] = []
-    for _ in range(2):
-        elements = random(rng, numbers, (128, 1024), E4M3)
-        factors = (2.0 ** rng.integers(-3, 4, (128, 32))).astype(ml_dtypes.float8_e8m0fnu)
+    for extent in rows:
+        elements = random(rng, numbers, (extent, 1024), E4M3)
+        factors = (2.0 ** rng.integers(-3, 4, (extent, 32))).astype(ml_dtypes.float8_e8m0fnu)
         operands += [elements, factors]
         wide.append(elements.astype(np.float64) * np.repeat(factors.astype(np.float64), 32, axis=1))
     sums, magnitude = product(*wide)
-    return Launch([*operands, result((128, 128))], [Output(4, sums, bound(magnitude, 1024, F32))])
+    return Launch([*operands, result(rows)], [Output(4, sums, bound(magnitude, 1024, F32))])
 
 
 def quantize(rng: np.random.Generator, numbers: Numbers, rows: int = 8) -> Launch:
