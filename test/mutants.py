@@ -119,9 +119,9 @@ def changes(source: str) -> list[Change]:
             walk(node.value, function, default)
             return
         for name, value in ast.iter_fields(node):
-            is_default = isinstance(node, ast.FunctionDef) and name == "args"
-            if is_default:
-                value = _read_defaults(node)
+            is_default = False
+            if isinstance(node, ast.FunctionDef) and name == "args":
+                is_default, value = True, _read_defaults(node)
             if name not in ("annotation", "returns"):
                 for child in value if isinstance(value, list) else [value]:
                     if isinstance(child, ast.AST):

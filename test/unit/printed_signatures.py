@@ -42,6 +42,8 @@ def signatures() -> str:
             members = vars(value).items() if isinstance(value, type) else [("", value)]
             for member, found in members:
                 function = inspect.unwrap(getattr(found, "__func__", found))
-                if isinstance(function, FunctionType) and (defaults := _defaults(function)):
+                # Those of data classes are made by Python, some when they are first asked for.
+                written = isinstance(function, FunctionType) and function.__code__.co_filename == module.__file__
+                if written and (defaults := _defaults(function)):
                     lines.append(f"{module.__name__}.{name} {member}: {defaults}")
     return "\n".join(sorted(lines))
