@@ -23,6 +23,38 @@ _REGISTERS = {
     "$8": "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}",
 }
 _STATEMENTS = """
+setp %p1, %r1, %r2;
+    expected a comparison
+cp.async.cg.shared.global [s], [g], 8;
+    expected a size of 16 bytes, found 8
+mov.u32 %r1, 2; cp.async.ca.shared.global [s], [g+4096], 4, %r1;
+    out-of-bounds global cp.async of 2 bytes at 0x7f0000001000
+ld.global.u32 %r1, [!%p1];
+    expected a register or a variable as the base of an address
+ld.shared.u32 %r1, [s+65536];
+    out-of-bounds shared load of 4 bytes at 0x10400: variables are in [0x400, 0x1400)
+cvta.const.u64 %d1, c; st.u32 [%d1], 5;
+    expected a state space that can be written, found .const
+ldmatrix.sync.aligned.m8n8.x3.shared.b16 $2, [s];
+    expected one of .x1, .x2, .x4, found .x3.shared.b16
+ldmatrix.sync.aligned.m8n16.x1.trans.shared.b8 $2, [s];
+    expected .m8n16 without .trans
+ldmatrix.sync.aligned.m8n16.x1.shared.b8 {%r1}, [s];
+    expected .b8x16 and one of .b6x16_p32, .b4x16_p64 with .m8n16
+mma.sync.aligned.m16n8k16.col.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, $4, $2, {%f1,%f2,%f3,%f4};
+    expected .row.col for .m16n8k16, found .col.col
+mov.u32 %r2, -1; mov.u32 %r4, 0; mov.b32 %f1, 0; mov.b32 %f2, 0;
+mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3 {%f1,%f2,%f1,%f2},
+{%r4,%r4,%r4,%r4}, {%r4,%r4}, {%f1,%f2,%f1,%f2}, %r2, {0, 0}, %r2, {0, 0};
+    a ue4m3 factor of A has no sign, but bit 7 is set
+wmma.load.a.sync.aligned.col.m8n8k32.shared.s4 {%r1}, [s], 32;
+    expected .row for .s4
+tcgen05.cp.cta_group::1.64x128b [%r1], %d1;
+    there is no tcgen05.cp of .64x128b with no multicast
+tcgen05.mma.ws.cta_group::2.kind::f16 [%r1], %d1, %d2, %r2, %p1;
+    there is no tcgen05.mma.ws of cta_group::2
+tcgen05.mma.cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, %p1, 3, 4;
+    expected enable-input-d as the last operand but one, or the last
 add.u32 %r1;
     expected 3 operands, found 1
 add %r1, %r2, %r3;
@@ -268,6 +300,8 @@ mov.u64 %d1, -1; ld.global.u8 %r1, [%d1];
     out-of-bounds global load of 1 bytes at offset 18446604435732824063 of variable g, which has 4096 bytes
 """
 _MODULES = """
+.global .foo .b32 g; .entry k() { ret; }
+    expected a type or .align, found '.foo'
 .address_size; .entry k() { ret; }
     expected an integer, found ';'
 .global .b32 x[y]; .entry k() { ret; }
@@ -380,6 +414,12 @@ def test_tensor_maps_of_images(lower: Any, upper: Any, channels: int, pixels: in
     with pytest.raises(SimError) as found:
         TensorMap.im2col(_IMAGES, lower, upper, channels, pixels)
     assert found.value.message.startswith(f"tensor map: {message}")
+
+
+def test_targets_without_tensor_memory():
+    text = "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r2, %p1;"
+    with pytest.raises(SimError, match="tcgen05.kind::i8 does not exist on sm_103a; supported on sm_100a, sm_110a"):
+        run(f"{_HEADER.replace('sm_100a', 'sm_103a')}.visible .entry k() {{ {_BODY} {text} ret; }}", "k", 1, 32, [])
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

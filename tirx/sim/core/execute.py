@@ -167,7 +167,7 @@ def _transfer(group: ThreadGroup, program: Program, op: Op, mask: Mask) -> Outco
         return _call(group, mask, control)
     if isinstance(control, IndirectCall):
         return _indirect_call(group, mask, control)
-    raise SimError(f"unknown instruction '{op.opcode.split('.')[0]}'")
+    raise AssertionError(op.opcode)
 
 
 def _branch(group: ThreadGroup, mask: Mask, target: int, join: int | None) -> Outcome | None:

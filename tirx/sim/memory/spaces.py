@@ -57,7 +57,7 @@ def load(
     if space == "param":
         segment = group.cta.launch.parameters
         return segment.gather(_bounded(addresses, unit.itemsize * count, segment.size, "parameter load"), unit, count)
-    raise SimError(f"state space .{space} is not simulated")
+    raise AssertionError(space)
 
 
 def store(
