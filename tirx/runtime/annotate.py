@@ -44,8 +44,7 @@ def annotated(text: str, words: Mapping[str, str], stages: int | None) -> str:
 def _body(text: str, op: Operation) -> tuple[int, int]:
     """Returns where the braces of the region of `op` start, and where they end."""
     location = op.location
-    if not isinstance(location, FileLineColLoc):
-        raise ValueError(f"expected '{op.name}' with its place in the text, found none")
+    assert isinstance(location, FileLineColLoc), op.name
     blank = _SKIPPED.sub(lambda found: " " * len(found[0]), text)
     lines = text.splitlines(keepends=True)
     place = sum(map(len, lines[: location.line.data - 1])) + location.column.data - 1
@@ -55,4 +54,4 @@ def _body(text: str, op: Operation) -> tuple[int, int]:
         depth += {"{": 1, "}": -1}.get(blank[i], 0)
         if depth == 0:
             return start, i + 1
-    raise ValueError(f"expected braces around the region of '{op.name}'")
+    raise AssertionError(f"no braces around the region of '{op.name}', which the parser has seen")

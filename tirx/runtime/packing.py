@@ -72,7 +72,7 @@ class Plan:
                 case TensorMapArgument() if isinstance(tensor := passed[argument.argument], ArrayView):
                     parts.append(self._tensor_map(argument, tensor.address))
                 case _:
-                    raise ArgumentError(f"argument '{argument.name}': expected another kind than {value!r}")
+                    raise AssertionError(f"{argument.name}: {value!r}")  # values are of the kinds that were bound
         addresses = [part.getPtr() if hasattr(part, "getPtr") else ctypes.addressof(part) for part in parts]
         parameters = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
         return self._call(parameters, parts)

@@ -122,6 +122,10 @@ def test_tensor_maps() -> None:
     [
         ("map : b8[128] align 64", "expected parameters that a launch can pass, found 'map' of 128 bytes"),
         ("a : u64 ptr from memref<8xi3>", "parameter 'a': unknown element type 'i3'"),
+        (
+            "a : u64 ptr from memref<8xf32, affine_map<(d0) -> (d0 floordiv 2)>>",
+            "expected a memref with strides for parameter 'a'",
+        ),
     ],
 )
 def test_parameters_that_no_launch_passes(parameter: str, message: str) -> None:
@@ -145,6 +149,7 @@ def test_json_is_read_back() -> None:
     [
         ({"grid": [1, 2]}, "expected three extents"),
         ({"grid": [1, 2, True]}, "expected a formula, found True"),
+        ({"grid": [1, 2, "3"]}, "expected a formula, found 3"),
         ({"grid": [1, 2, ["half", 1, 2]]}, "expected a function of size, stride, sm_count, add, mul, ceildiv, min"),
         ({"arguments": [{"kind": "texture"}]}, "expected an argument of pointer, scalar, computed, tensor_map"),
         ({"arguments": [{"kind": "scalar"}]}, "found one with a fault"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,7 +87,7 @@ def test_operands(product: Product, change: Callable[[_Words], None], replaced: 
     case = build(product)
     change(case.words)
     with pytest.raises(SimError) as found:
-        case.run(case.text.replace(*replaced) if replaced else case.text)
+        case.run(case.text.replace(replaced[0], replaced[1]) if replaced else case.text)
     assert found.value.message.startswith(message)
 
 
@@ -105,7 +106,7 @@ _IMAGES = np.zeros((2, 8, 8, 16), np.float16)
 _ROWS = np.zeros((64, 64), np.float16)
 
 
-def _refusal(text: str, cluster: int, arguments: list[object], check: bool = True, threads: int = 1) -> str:
+def _refusal(text: str, cluster: int, arguments: list[Any], check: bool = True, threads: int = 1) -> str:
     parameters = ".param .u64 m" if arguments else ""
     with pytest.raises(SimError) as found:
         run(
