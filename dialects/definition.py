@@ -433,6 +433,13 @@ def _sizes(data: bytes) -> tuple[int, ...]:
     return i32.unpack(data, len(data) // 4)
 
 
+@lru_cache(maxsize=1024)
+def _slice(data: bytes, index: int) -> slice:
+    """Where a segment is."""
+    start = sum(_sizes(data)[:index])
+    return slice(start, start + _sizes(data)[index])
+
+
 def _direct(accessor: Any) -> object:
     """The same accessor, but quicker if it is one of operands, results, regions or successors."""
     if type(accessor) not in _DIRECT:
@@ -462,16 +469,16 @@ def _variadic(accessor: UniqueVariadicAccessor, read: _Read) -> Callable[[Operat
 
 
 def _segment(accessor: BaseAttrAccessor, read: _Read) -> Callable[[Operation], object]:
-    index, option = accessor.idx, accessor.option
+    index, option, name = accessor.idx, accessor.option, accessor.option.attribute_name
     is_variadic = isinstance(accessor, VariadicAttrAccessor)
     is_optional = isinstance(accessor, OptionalAttrAccessor)
 
     def get(op: Operation) -> object:
-        sizes = _sizes(cast(DenseArrayBase, option.container(op)[option.attribute_name]).data.data)
-        start = sum(sizes[:index])
+        found = _slice(cast(DenseArrayBase, option.container(op)[name]).data.data, index)
         if is_variadic:
-            return _part(read(op), start, start + sizes[index])
-        return None if is_optional and not sizes[index] else _at(read(op), start)
+            whole = read(op)
+            return type(whole)(_at(whole, found))
+        return None if is_optional and found.start == found.stop else _at(read(op), found.start)
 
     return get
 

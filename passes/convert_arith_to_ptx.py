@@ -115,8 +115,6 @@ def _lower(op: Operation) -> None:
             raise NoFormError(op, f"'{op.name}': no PTX register holds {value.type}")
     (result,) = op.results
     replacement = rule(op, Emitter.before(op))
-    if replacement.name_hint is None:
-        replacement.name_hint = result.name_hint
     replace_uses(result, replacement)
     erase(op)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, Region
+from xdsl.ir import Attribute, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryEffect, MemoryReadEffect, NoMemoryEffect
 
@@ -30,7 +30,7 @@ class TirxCsePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in (*kernels(op), *entries(op)):
-            _merge_equal(kernel.body, {})
+            _merge_equal(kernel.body, {}, _Numbers())
             _remove_unused(kernel.body)
 
 
@@ -45,7 +45,25 @@ def _reads(op: type[Operation]) -> bool | None:
     return not all(issubclass(effect, NoMemoryEffect) for effect in effects)
 
 
-def _merge_equal(region: Region, known: dict[Hashable, Operation]) -> None:
+class _Numbers:
+    """The same number for equal attributes. They are hashed in Python, all that they consist of: once each."""
+
+    def __init__(self) -> None:
+        self._of_equal: dict[Attribute, int] = {}
+        self._of_object: dict[int, tuple[Attribute, int]] = {}
+
+    def __call__(self, attribute: Attribute) -> int:
+        found = self._of_object.get(id(attribute))
+        if found is None:
+            number = self._of_equal.setdefault(attribute, len(self._of_equal))
+            found = self._of_object[id(attribute)] = attribute, number  # kept: its identity is nobody else's
+        return found[1]
+
+    def of_all(self, named: Mapping[str, Attribute]) -> Hashable:
+        return frozenset([(name, self(attribute)) for name, attribute in named.items()]) if named else None
+
+
+def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numbers) -> None:
     """Replaces operations by equal ones of `known`, which lie around and before them, and adds the others to it."""
     if len(region.blocks) != 1:
         return
@@ -54,14 +72,15 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation]) -> None:
         if op.regions:
             isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=True)
             for inner in op.regions:
-                _merge_equal(inner, {} if isolated else dict(known))
+                _merge_equal(inner, {} if isolated else dict(known), number)
         if op.regions or (reads := _reads(type(op))) is None:
             written = object()
             continue
-        properties = frozenset(op.properties.items()), frozenset(op.attributes.items())
+        properties = number.of_all(op.properties), number.of_all(op.attributes)
         # By identity: values are hashed in Python.
         operands = tuple(map(id, op._operands))  # pyright: ignore[reportPrivateUsage]
-        key = type(op), operands, tuple(op.result_types), properties, written if reads else None
+        types = tuple([number(result.type) for result in op.results])
+        key = type(op), operands, types, properties, written if reads else None
         earlier = known.setdefault(key, op)
         if earlier is not op:
             for result, other in zip(op.results, earlier.results, strict=True):

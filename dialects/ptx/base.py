@@ -82,10 +82,13 @@ class RegisterConstraint(AttrConstraint[Attribute]):
     """A type that a PTX register can hold."""
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        if register_class(attr) is None:
-            raise InstructionFormError(
-                f"expected a register type ({', '.join(map(str, REGISTER_CLASSES))}), found {attr}"
-            )
+        # As `register_class`, whose call would take half of the time of most verifiers.
+        if type(attr) is IntegerType:
+            if attr.width.data in _INTEGER_CLASSES and attr.signedness.data is Signedness.SIGNLESS:
+                return
+        elif type(attr) in _FLOAT_CLASSES:
+            return
+        raise InstructionFormError(f"expected a register type ({', '.join(map(str, REGISTER_CLASSES))}), found {attr}")
 
     def mapping_type_vars(self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]) -> Self:
         return self

@@ -49,8 +49,8 @@ def replace_uses(value: SSAValue, by: SSAValue) -> None:
         op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage]
         value.remove_use(use)
         by.add_use(use)
-    if by.name_hint is None:
-        by.name_hint = value.name_hint
+    if by._name is None:  # pyright: ignore[reportPrivateUsage]
+        by._name = value._name  # pyright: ignore[reportPrivateUsage]
 
 
 def bit_pattern(value: int, width: int) -> IntegerAttr[IntegerType]:
@@ -77,17 +77,27 @@ class Emitter:
     without the checks of xDSL's constructors: the verifier of the final module makes them.
     """
 
-    def __init__(self, point: InsertPoint, location: LocationAttr):
-        self.point = point
+    def __init__(self, point: InsertPoint | Operation, location: LocationAttr):
+        """Inserts at a point, or in front of an operation."""
+        if isinstance(point, InsertPoint):
+            self._block, self._behind = point.block, point.insert_before
+        elif (block := point.parent) is not None:
+            self._block, self._behind = block, point
+        else:
+            raise ValueError(f"expected an operation in a block, found '{point.name}' in none")
         self.location = location
         self._replaced: Operation | None = None
 
     @staticmethod
     def before(op: Operation) -> Emitter:
         """Inserts in front of `op`. An operation of the type of `op` takes over its (discardable) attributes."""
-        emit = Emitter(InsertPoint.before(op), op.location)
+        emit = Emitter(op, op.location)
         emit._replaced = op if op.attributes else None
         return emit
+
+    @property
+    def point(self) -> InsertPoint:
+        return InsertPoint(self._block, self._behind)
 
     @staticmethod
     def after(op: Operation) -> Emitter:
@@ -98,7 +108,7 @@ class Emitter:
         op.location = self.location
         if (replaced := self._replaced) is not None and replaced.name == op.name:
             op.attributes = replaced.attributes | op.attributes
-        block, behind = self.point.block, self.point.insert_before
+        block, behind = self._block, self._behind
         if behind is None:
             block.add_op(op)
         elif op.regions or op.parent is not None or behind.parent is not block or behind.prev_op is None:

@@ -359,19 +359,18 @@ class _BlockPrinter:
         for op in operations(block):
             if isinstance(op, ConstantOp):
                 lines.append(op)
+            elif isinstance(op, PTXInstruction):
+                lines += [_line(text) for text in op.emit(self.names).split("\n") if text]
             else:
-                lines += self._op(op, following)
+                lines += self._end(op, following)
         if not isinstance(block.last_op, BraOp | CondBraOp | RetOp):
             where = block.last_op or block.parent_op()
             if where is not None:
                 raise PtxModuleError(where, "expected a block to end in ptx.bra, ptx.cond_bra or ptx.ret")
         return lines
 
-    def _op(self, op: Operation, following: Block | None) -> Iterator[str]:
+    def _end(self, op: Operation, following: Block | None) -> Iterator[str]:
         match op:
-            case PTXInstruction():
-                for line in filter(None, op.emit(self.names).split("\n")):
-                    yield line if line.endswith(":") else _INDENT + line if line.startswith("{") else _statement(line)
             case BraOp():
                 yield from self._jump(op.dest, op.arguments, following)
             case CondBraOp():
@@ -434,6 +433,11 @@ class _BlockPrinter:
                 yield _statement(f"mov.{memory_type(types[target])} {saved}, {target}")
                 pending = {t: saved if s == target else s for t, s in pending.items()}
             yield _statement(f"mov.{memory_type(types[target])} {target}, {pending.pop(target)}")
+
+
+def _line(text: str) -> str:
+    """A line of an instruction: a label, the start of a block, or a statement."""
+    return text if text.endswith(":") else _INDENT + text if text.startswith("{") else _statement(text)
 
 
 def _statement(text: str) -> str:
