@@ -12,6 +12,7 @@ from tirx.hw.targets import Target
 from tirx.passes.registry import get_all_passes
 
 _SCHEDULE = (
+    "tirx-split-last-round",
     "tirx-fuse-epilogue",
     "tirx-tile-loop",
     "tirx-pipeline-loops",
@@ -21,6 +22,7 @@ _SCHEDULE = (
 """Passes that make sequential kernels overlap copies, products and epilogues; `pipeline=off` leaves them out."""
 
 _PASS_OPTIONS = {
+    "split": "tirx-split-last-round",
     "epilogue": "tirx-fuse-epilogue",
     "order": "tirx-tile-loop",
     "stages": "tirx-pipeline-loops",
@@ -32,6 +34,7 @@ _PASS_OPTIONS = {
 _LOWER_TO_PTX = (
     "tirx-fold-subviews",
     "tirx-check-sizes",
+    "tirx-split-last-round",
     "tirx-resolve-accumulators",
     "tirx-mem2reg",
     "tirx-split-pairs",

@@ -17,6 +17,7 @@ PASS_SUMMARIES = {
     "tirx-tile-linalg": "turn functions of linalg operations and copies of memrefs into kernels on tiles",
     "tirx-set-target": "set the GPU that every kernel is compiled for",
     "tirx-check-sizes": "check that sizes which products need to agree do, or let the launch check them",
+    "tirx-split-last-round": "share out the tiles of the last round of a grid by parts of K, on request",
     "tirx-fold-subviews": "turn parts of views at computed coordinates into views",
     "tirx-resolve-accumulators": "put accumulators into tensor memory or registers, as the target multiplies",
     "tirx-mem2reg": "turn register tiles and scalar variables into SSA values",

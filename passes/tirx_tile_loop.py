@@ -21,7 +21,6 @@ from tirx.dialects.tirx import (
     BlockIdOp,
     GridAxis,
     KernelOp,
-    LaunchValueOp,
     MmaOp,
     Queue,
     ReleaseOp,
@@ -41,6 +40,7 @@ from tirx.passes.analysis.pipelining import copies_to_shared, hardware_operation
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.scheduled import is_scheduling
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.launch_values import launched, product_of
 from tirx.passes.plan.schedule import multiprocessors, start_values
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
@@ -172,7 +172,7 @@ def _loop(kernel: KernelOp, order: TileOrder, group: int | None) -> None:
     if z != 1 and isinstance(y, int):
         ids[GridAxis.Y], ids[GridAxis.Z] = emit.mod(row, y), emit.div(row, y)
     elif z != 1:
-        rows = _launched(before, y)
+        rows = launched(before, y)
         ids[GridAxis.Y] = emit(arith.RemUIOp(row, rows)).result
         ids[GridAxis.Z] = emit(arith.DivUIOp(row, rows)).result
     for op in moved:
@@ -183,12 +183,12 @@ def _loop(kernel: KernelOp, order: TileOrder, group: int | None) -> None:
         position = ids.get(op.axis.data)
         op.result.replace_all_uses_with(emit.constant(0, IndexType()) if position is None else position)
         op.erase()
-    tiles = _product(_product(x, y), z)
+    tiles = product_of(product_of(x, y), z)
     if order is TileOrder.HARDWARE:
         _ask(kernel, body, before)
         remark(kernel, f"@{kernel.sym_name.data} has {tiles} tiles, of which blocks that run take over those of others")
         return
-    extents = [_launched(before, _product(y, z)), _launched(before, x)]
+    extents = [launched(before, product_of(y, z)), launched(before, x)]
     before(TilesOp("tile", order, Region(body), extents, group=group))
     at_once: Formula = Call("sm_count")
     if kernel.cluster is not None:
@@ -207,19 +207,6 @@ def _ask(kernel: KernelOp, body: Block, before: Emitter) -> None:
     for op in (AcquireOp(ring, ASK), AsyncNextOp(ring), ReleaseOp(ring, ASK, Queue.TMA)):
         start(op)
     before(TilesOp("tile", TileOrder.HARDWARE, Region(body), source=ring, station=READ))
-
-
-def _product(a: Formula, b: Formula) -> Formula:
-    if isinstance(a, int) and isinstance(b, int):
-        return a * b
-    return b if a == 1 else a if b == 1 else Call("mul", (a, b))
-
-
-def _launched(emit: Emitter, formula: Formula) -> SSAValue:
-    """The value of a formula, a constant where it is one."""
-    if isinstance(formula, int):
-        return emit.constant(formula, IndexType())
-    return emit(LaunchValueOp(formula)).result
 
 
 def _per_tile(block: Block) -> list[Operation]:

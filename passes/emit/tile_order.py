@@ -53,7 +53,14 @@ def _coordinates(
     place, *sizes = (emit.cast(value, i32) for value in (number, *extents))
     if op.order.data is TileOrder.TABLE and table is not None:
         return _row(emit, emit(memref.LoadOp.get(table, [number])).res, sizes, 1)
-    return _ORDERS[op.order.data](emit, place, sizes, 1 if op.group is None else op.group.value.data)
+    return coordinates_of(op.order.data, emit, place, sizes, None if op.group is None else op.group.value.data)
+
+
+def coordinates_of(
+    order: TileOrder, emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int | None
+) -> Sequence[SSAValue]:
+    """Row and column (i32) of the tile of a number (i32) in an order, of so many rows and columns of tiles."""
+    return _ORDERS[order](emit, number, extents, 1 if group is None else group)
 
 
 def _as_indices(emit: Emitter, coordinates: Sequence[SSAValue], *, are_tiles: bool) -> list[SSAValue]:

@@ -77,11 +77,15 @@ class _LowerToPtx(ArgSpecConvertible):
     order: str | int | None = None
     cluster: str | int | None = None
     epilogue: str | int | None = None
+    split: str | None = None
 
     @property
     def options(self) -> str:
         """The options of the pipeline as `tirx.compile` takes them."""
-        given = {name: getattr(self, name) for name in ("pipeline", "stages", "roles", "cluster", "order", "epilogue")}
+        given = {
+            name: getattr(self, name)
+            for name in ("pipeline", "stages", "roles", "cluster", "order", "epilogue", "split")
+        }
         return " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
 
 
