@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
@@ -19,7 +23,7 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
-from tirx.passes.analysis.memory_accesses import GRANULE, Access, AccessIndex, AccessTable, Footprint, Operand
+from tirx.passes.analysis.memory_accesses import GRANULE, Access, AccessTable, Footprint, Operand
 from tirx.passes.analysis.thread_flow import ActiveThreads
 from tirx.passes.analysis.thread_values import Symbol, ThreadValue, ThreadValues
 
@@ -36,18 +40,28 @@ class _Family:
 
     address: ThreadValue
     active: ActiveThreads
-    kind: AccessKind
     is_write: bool
-    first: Operation
     regions: list[Bytes] = field(default_factory=list[Bytes])
 
-    def whole(self) -> Access:
-        """All of them as one access, of which some bytes may not be touched."""
+    @cached_property
+    def whole(self) -> Footprint:
+        """The bytes that each thread touches, and those between them."""
         start = min(region.offset for region in self.regions)
         end = max(region.offset + region.size for region in self.regions)
-        footprints = (Footprint.of_bytes(self.address, end - start, start),)
-        reads, writes = ((), footprints) if self.is_write else (footprints, ())
-        return Access(self.first, self.kind, self.active, reads, writes)
+        return Footprint.of_bytes(self.address, end - start, start)
+
+    def is_apart(self, table: AccessTable) -> bool:
+        """Returns True if no two threads touch the same bytes, or if all of them only read."""
+        return not self.is_write or table.gap(self.address, self.active) >= self.whole.columns
+
+
+class _Range(NamedTuple):
+    """Bytes of one origin, and the family that touches some of them, None for another access."""
+
+    low: int
+    high: int
+    is_write: bool
+    family: _Family | None
 
 
 class AccessReader:
@@ -67,7 +81,7 @@ class AccessReader:
             self._plain.add(op)
             match stated.reads + stated.writes:
                 case (Bytes() as region,):
-                    if (family := self._family(op, region, stated, active)) is not None:
+                    if (family := self._family(region, stated, active)) is not None:
                         family.regions.append(region)
                         self._noted.append((op, stated, active, family))
                     return
@@ -83,14 +97,7 @@ class AccessReader:
         Left out is what takes place in the order of its thread, in memory that nothing else touches: nothing has to be
         ordered behind it.
         """
-        index = AccessIndex()
-        wholes = {family: family.whole() for family in self._families.values()}
-        for access in wholes.values():
-            index.add(access)
-        for _, _, _, access in self._noted:
-            if isinstance(access, Access):
-                index.add(access)
-        alone = {family for family, whole in wholes.items() if _is_apart(whole, table) and index.is_alone(whole)}
+        alone = {family for family in self._without_company() if family.is_apart(table)}
         found: dict[Operation, Access] = {}
         for op, stated, active, access in self._noted:
             if isinstance(access, _Family):
@@ -101,14 +108,30 @@ class AccessReader:
         unordered = {access for access in of_plain if table.is_alone(access)}
         return {op: access for op, access in found.items() if op not in self._plain or access not in unordered}
 
-    def _family(self, op: Operation, region: Bytes, stated: MemoryAccess, active: ActiveThreads) -> _Family | None:
+    def _without_company(self) -> Iterator[_Family]:
+        """The families between whose first and last byte there is no other access, one of the two a write."""
+        ranges: defaultdict[tuple[Symbol, ...], list[_Range]] = defaultdict(list)
+        for family in self._families.values():
+            ranges[family.whole.origin].append(_Range(*family.whole.bounds, family.is_write, family))
+        for _, _, _, access in self._noted:
+            if isinstance(access, Access):
+                for is_write, footprints in ((False, access.reads), (True, access.writes)):
+                    for footprint in footprints:
+                        if footprint.origin in ranges:
+                            ranges[footprint.origin].append(_Range(*footprint.bounds, is_write, None))
+        for own in ranges.values():
+            own.sort(key=lambda one: one.low)
+            meeting = _meeting(own)
+            yield from (one.family for one in own if one.family is not None and one.family not in meeting)
+
+    def _family(self, region: Bytes, stated: MemoryAccess, active: ActiveThreads) -> _Family | None:
         """The family of a load or store, None if its address is not known."""
         is_write = bool(stated.writes)
         key = region.address, active, stated.kind, is_write
         if key not in self._families:
             if (address := self._address(region.address, stated.kind)) is None:
                 return None
-            self._families[key] = _Family(address, active, stated.kind, is_write, op)
+            self._families[key] = _Family(address, active, is_write)
         return self._families[key]
 
     def _address(self, value: SSAValue, kind: AccessKind) -> ThreadValue | None:
@@ -186,9 +209,18 @@ _PLAIN = (AccessKind.GENERIC, AccessKind.GLOBAL)
 """Accesses in the order of their thread that nothing is asked of but an order."""
 
 
-def _is_apart(whole: Access, table: AccessTable) -> bool:
-    """Returns True if no two threads touch the same bytes, or if all of them only read."""
-    if not whole.writes:
-        return True
-    (footprint,) = whole.writes
-    return table.gap(footprint.address, whole.active) >= footprint.columns
+def _meeting(ranges: Sequence[_Range]) -> set[_Family | None]:
+    """The families whose range overlaps another one, one of the two a write. `ranges` are in the order of `low`."""
+    found: set[_Family | None] = set()
+    high = high_of_writes = -inf
+    for one in ranges:
+        if (high if one.is_write else high_of_writes) > one.low:
+            found.add(one.family)
+        high = max(high, one.high)
+        high_of_writes = max(high_of_writes, one.high) if one.is_write else high_of_writes
+    low = low_of_writes = inf
+    for one in reversed(ranges):
+        if (low if one.is_write else low_of_writes) < one.high:
+            found.add(one.family)
+        low, low_of_writes = one.low, one.low if one.is_write else low_of_writes
+    return found

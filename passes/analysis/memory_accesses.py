@@ -116,7 +116,7 @@ class Footprint:
         """
         if not self.is_tensor:
             return self._granules
-        low, high = self._bounds
+        low, high = self.bounds
         return frozenset(range(low // _PAGE_COLUMNS, (high - 1) // _PAGE_COLUMNS + 1))
 
     def pages_of_grid(self, divisor: int, extent: int) -> frozenset[int]:
@@ -124,7 +124,7 @@ class Footprint:
         As `pages`, for footprints of less than `extent` bytes whose addresses all differ by multiples of `divisor` from
         thread to thread: granules of the address modulo `divisor`, each in runs of `extent` bytes.
         """
-        low, high = self._bounds
+        low, high = self.bounds
         runs = range(low // extent, (high - 1) // extent + 1)
         first = low % divisor
         granules = {at % divisor >> _GRANULE_BITS for at in range(first, first + self.columns, GRANULE)}
@@ -132,7 +132,7 @@ class Footprint:
         return frozenset(run * divisor + granule for run in runs for granule in granules)
 
     @property
-    def _bounds(self) -> tuple[int, int]:
+    def bounds(self) -> tuple[int, int]:
         """The first column that some thread touches, and the first behind the last."""
         if self.operand is not None or self.is_tensor:
             return self._other_bounds
@@ -149,7 +149,7 @@ class Footprint:
     @property
     def extent(self) -> int:
         """Columns from the first that some thread touches to the last."""
-        low, high = self._bounds
+        low, high = self.bounds
         return high - low
 
     @cached_property
@@ -158,7 +158,7 @@ class Footprint:
         if self.operand is not None:
             return self.operand.granules
         if self.address.number is not None:
-            low, high = self._bounds
+            low, high = self.bounds
             return frozenset(range(low >> _GRANULE_BITS, (high - 1 >> _GRANULE_BITS) + 1))
         first, last = self.column >> _GRANULE_BITS, (self.column + (self.columns - 1)) >> _GRANULE_BITS
         found = frozenset(first.tolist())
@@ -181,7 +181,7 @@ class Footprint:
         """
         if self.origin != other.origin or self.is_tensor != other.is_tensor:
             return None
-        (low, high), (other_low, other_high) = self._bounds, other._bounds
+        (low, high), (other_low, other_high) = self.bounds, other.bounds
         if high <= other_low or other_high <= low:
             return None
         if not self.is_tensor and self._granules.isdisjoint(other._granules):
@@ -308,11 +308,6 @@ class _Origin:
         self._footprints.append(footprint)
         (self._writing if write else self._reading).new.append((access, footprint))
 
-    @property
-    def has_one(self) -> bool:
-        """True if there is one footprint."""
-        return len(self._footprints) == 1
-
     def near(self, footprint: Footprint, *, write: bool) -> Iterable[Access]:
         """All accesses that touch memory of `footprint`, one of the two a write, and some that do not."""
         found = self._writing.near(footprint, self._pages_of)
@@ -333,37 +328,13 @@ class _Origin:
         return (divisor, max(one.extent for one in self._footprints)) if divisor >= _LEAST_DIVISOR else None
 
 
-class AccessIndex:
-    """Accesses by the memory that they touch."""
-
-    def __init__(self):
-        self._origins: defaultdict[tuple[Symbol, ...], _Origin] = defaultdict(_Origin)
-
-    def add(self, access: Access) -> None:
-        for write, footprints in ((False, access.reads), (True, access.writes)):
-            for footprint in footprints:
-                self._origins[footprint.origin].add(access, footprint, write=write)
-
-    def near(self, access: Access) -> Iterator[Access]:
-        """Accesses that may meet `access`, one of the two a write; some come more than once."""
-        for write, footprints in ((False, access.reads), (True, access.writes)):
-            for footprint in footprints:
-                yield from self._origins[footprint.origin].near(footprint, write=write)
-
-    def is_alone(self, access: Access) -> bool:
-        """Returns True if no other access meets it, one of the two a write."""
-        if all(self._origins[footprint.origin].has_one for footprint in access.footprints):
-            return True
-        return all(other is access for other in self.near(access))
-
-
 class AccessTable:
     """The accesses of an entry: instructions that do the same share one; and which of them meet."""
 
     def __init__(self):
         self._interned: dict[object, Access] = {}
         self._earlier: dict[Access, Access] = {}
-        self._index = AccessIndex()
+        self._origins: defaultdict[tuple[Symbol, ...], _Origin] = defaultdict(_Origin)
         self._near: dict[Access, set[Access]] = {}
         self._met: dict[tuple[Access, Access, bool], Threads | None] = {}
         self._order: dict[Access, int] = {}
@@ -392,18 +363,26 @@ class AccessTable:
 
     def _register(self, access: Access) -> None:
         self._order[access] = len(self._order)
-        self._index.add(access)
+        for write, footprints in ((False, access.reads), (True, access.writes)):
+            for footprint in footprints:
+                self._origins[footprint.origin].add(access, footprint, write=write)
+
+    def _around(self, access: Access) -> Iterator[Access]:
+        """Accesses that may meet `access`, one of the two a write; some come more than once."""
+        for write, footprints in ((False, access.reads), (True, access.writes)):
+            for footprint in footprints:
+                yield from self._origins[footprint.origin].near(footprint, write=write)
 
     def is_alone(self, access: Access) -> bool:
         """Returns True if no other access of the entry meets it, one of the two a write."""
-        return self._index.is_alone(access)
+        return all(other is access for other in self._around(access))
 
     def near(self, access: Access, pending: Collection[Access]) -> list[Access]:
         """Those of `pending` that may meet `access`, one of the two a write, in the order of their addition."""
         near = pending
         if len(pending) > _FEW:
             if access not in self._near:
-                self._near[access] = set(self._index.near(access))
+                self._near[access] = set(self._around(access))
             near = self._near[access]
         return sorted((other for other in near if other in pending), key=self._order.__getitem__)
 

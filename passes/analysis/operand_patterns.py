@@ -20,7 +20,8 @@ from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.counters import Counters
 from tirx.passes.analysis.synchronization import OrderingAnalysis
-from tirx.passes.analysis.thread_values import Numbers, Symbol
+from tirx.passes.analysis.thread_flow import ActiveThreads
+from tirx.passes.analysis.thread_values import Numbers, Symbol, ThreadValue
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, OperandFamily
 from tirx.smem.wgmma_descriptor import decode_descriptor
 from tirx.tcgen05 import LegalityError
@@ -137,6 +138,8 @@ def _copies(analysis: OrderingAnalysis, counters: Counters) -> list[_Write] | No
 def _stores(analysis: OrderingAnalysis) -> list[_Write]:
     """Stores of threads, and their asynchronous copies; none of them if an address is not known."""
     found: list[_Write] = []
+    known: dict[tuple[ThreadValue, ActiveThreads], tuple[Numbers, frozenset[str]]] = {}
+    """Addresses and the threads that store there -> their numbers, and the swizzles before which these are regular."""
     for op, access in analysis.stated.items():
         if access.kind not in (AccessKind.GENERIC, AccessKind.COPY) or not access.writes or _is_fill(op):
             continue
@@ -149,8 +152,11 @@ def _stores(analysis: OrderingAnalysis) -> list[_Write]:
             continue
         match value.symbols:
             case (Symbol("shared", SharedAllocOp() as allocation),):
-                numbers = value.numbers[active.threads]
-                swizzles = _regular(numbers) if active.exact else frozenset[str](SWIZZLE_MODES)
+                if (value, active) not in known:
+                    numbers = value.numbers[active.threads]
+                    swizzles = _regular(numbers) if active.exact else frozenset[str](SWIZZLE_MODES)
+                    known[value, active] = numbers, swizzles
+                numbers, swizzles = known[value, active]
                 found.append(_Write(op, allocation, numbers + region.offset, region.size, swizzles))
             case _:
                 return []
