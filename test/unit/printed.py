@@ -155,13 +155,44 @@ _WIDE = (
 )
 
 
+# Products of wgmma, whose descriptors are %d1 for A and %d2 for B.
+_WGMMA = """
+m64n16k16.f32.f16.f16 {D}, %d1, %d2, 1, 1, 1, 0, 0
+m64n16k16.f32.f16.f16 {D}, %d1, %d2, 1, -1, 1, 0, 1
+m64n16k16.f32.f16.f16 {D}, %d1, %d2, 1, 1, -1, 1, 0
+m64n16k16.f32.bf16.bf16 {D}, {A}, %d2, 1, 1, 1, 1
+m64n16k8.f32.tf32.tf32 {D}, %d1, %d2, 1, 1, 1
+m64n16k32.f32.e4m3.e5m2 {D}, %d1, %d2, 1, 1, 1
+m64n16k32.s32.s8.s8 {D}, %d1, %d2, 1
+m64n16k32.s32.u8.s8.satfinite {D}, %d1, %d2, 1
+m64n16k16.f16.f16.f16 {A}, %d1, %d2, 1, 1, 1, 0, 0
+m64n16k16.f32.f16.f16 {D}, %d1, %d2, 1, 1, 1
+"""
+_WGMMA_KERNEL = """.version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() {{
+.reg .b64 %d<4>; .reg .b32 %r<9>; .reg .pred %p;
+mov.b64 %d1, {first}; mov.b64 %d2, {second}; wgmma.mma_async.sync.aligned.{form}; ret; }}"""
+_WGMMA_WORDS = (
+    *("0x4000004000010000", "0x4000002000010000", "0x0000000800080010", "0x0000000000000000", "0xC000001000010000"),
+)
+
+
+def _wgmma_texts() -> Iterator[tuple[str, str]]:
+    for number, form in enumerate(_WGMMA.strip().splitlines()):
+        registers = {"D": "{%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}", "A": "{%r0, %r1, %r2, %r3}"}
+        for name, text in registers.items():
+            form = form.replace(f"{{{name}}}", text)
+        for first, second in ((0, 0), (number % 5, (number + 1) % 5), (3, 2)):
+            words = {"first": _WGMMA_WORDS[first], "second": _WGMMA_WORDS[second]}
+            yield form, _WGMMA_KERNEL.format(form=form, **words)
+
+
 def explained_ptx() -> str:
     """Explanations of kernels of Triton, and of descriptors that are computed in many ways."""
     texts = [(path.name, path.read_text()) for path in sorted((_UNIT / "sim" / "triton").glob("*.ptx"))]
     computed = _COMPUTED.strip().splitlines()
     texts += [(each, _MMA.format(wide=_WIDE[0], computed=each)) for each in computed]
     texts += [(each, _MMA.format(wide=each, computed=computed[0])) for each in _WIDE]
-    return "\n".join(explain_ptx(text).text(name) for name, text in texts)
+    return "\n".join(explain_ptx(text).text(name) for name, text in (*texts, *_wgmma_texts()))
 
 
 def results() -> str:

@@ -8,6 +8,14 @@ func.func @pending() {
 
 // -----
 
+func.func @fewer_than_none() {
+  // expected-error@+1 {{expected 0 to 7 pending groups, found -1}}
+  wgmma.wait_group -1
+  func.return
+}
+
+// -----
+
 #a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>
 #d = #tirx.tile_layout<S[(2, 4, 2, 8, 8, 4, 2) : (4@warpid, 1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>
 !a = !tirx.tile<128x64xf16, shared, #a>

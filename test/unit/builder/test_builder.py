@@ -104,6 +104,18 @@ def test_parts_of_tiles_and_maps_of_several_operations() -> None:
     assert np.array_equal(d[1, 32:], -a[:32])
 
 
+def test_slices_around_an_ellipsis() -> None:
+    @kernel(f32[4, 3, 32], f32[32], threads=32, target="sm_80")
+    def sliced(k: KernelBuilder, a: Array, d: Array) -> None:
+        assert k.load(a[...]).shape == (4, 3, 32) and k.load(a[1, ...]).shape == (3, 32)
+        assert k.load(a[..., 8:]).shape == (4, 3, 24) and k.load(a[0:2, ..., 8:16]).shape == (2, 3, 8)
+        d[:] = k.load(a[3, 2, :])
+
+    values, result = np.arange(4 * 3 * 32, dtype=np.float32).reshape(4, 3, 32), np.zeros(32, np.float32)
+    tirx.build(sliced.module).kernels["sliced"].simulate(values, result, grid=(1, 1, 1))
+    assert np.array_equal(result, values[3, 2])
+
+
 def test_two_kernels_in_a_module() -> None:
     @kernel(f32[64], threads=32, target="sm_80")
     def first(k: KernelBuilder, a: Array) -> None:

@@ -157,6 +157,11 @@ def test_equivalence_is_exact(layout: ComposeLayout, swizzle: SwizzleLayout) -> 
     assert layout.equivalent(other) == other.equivalent(layout) == same
 
 
+def test_a_layout_on_threads_is_no_composition() -> None:
+    on_lanes = TileLayout.parse("S[(8, 64) : (1@laneid, 1)]")
+    assert not ROWS.equivalent(on_lanes) and not on_lanes.equivalent(ROWS)
+
+
 def test_cute_writes_the_opposite_direction_as_a_negative_shift() -> None:
     layout = ComposeLayout(SwizzleLayout(3, 3, 3, swizzle_inner=False), ROWS.tile)
     assert layout.to_cute((8, 64), 16) == "Swizzle<3,4,-3> o (8,64):(64,1)"

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import same_map
 
-from tirx.layout import Iter, TileLayout
-from tirx.layout.replica import canonical_replica
+from tirx.layout import Iter, LayoutError, TileLayout
+from tirx.layout.replica import LARGEST_SEARCH, canonical_replica, missing_replica
 
 Steps = tuple[int, ...]
 
@@ -89,3 +90,15 @@ def test_sets_too_large_to_search_keep_their_iters() -> None:
     # Large, but every stride is beyond what the smaller ones reach.
     large = TileLayout.parse("S[] + R[(4096, 2, 4096) : (1, 50331648, 4096)]")
     assert str(large.canonicalize()) == "S[] + R[(2, 16777216) : (50331648, 1)]"
+
+
+def test_the_search_has_a_limit() -> None:
+    """Displacements below it are searched, the first at it is an error that says so."""
+    for largest, allowed in ((LARGEST_SEARCH - 1, True), (LARGEST_SEARCH, False)):
+        whole = (Iter(2, 1), Iter(2, largest - 1))
+        if allowed:
+            assert missing_replica(whole, ()) is not None
+            continue
+        message = f"expected replica displacements below {LARGEST_SEARCH} times their greatest common divisor 1, found"
+        with pytest.raises(LayoutError, match=f"{message} {largest}"):
+            missing_replica(whole, ())

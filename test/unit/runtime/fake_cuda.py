@@ -132,6 +132,7 @@ class FakeCuda:
         return self._call("cuMemcpyDtoH")
 
     def cuEventCreate(self, flags: int) -> Any:
+        assert flags == 0
         return self._call("cuEventCreate", "event")
 
     def cuEventRecord(self, event: str, stream: int) -> Any:

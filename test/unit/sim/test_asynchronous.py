@@ -154,7 +154,7 @@ def test_bytes_that_are_ignored():
 WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra WAIT;
   ld.shared.u32 %r4, [%r3]; mul.wide.u32 %d2, %r0, 4; add.u64 %d0, %d0, %d2; st.global.u32 [%d0], %r4;"""
     declarations = ".shared .align 128 .b8 s[128]; .shared .align 8 .b64 bar;"
-    text = assembled(_kernel(body, ("x", "out"), declarations).replace("9.0", "9.2"))
+    text = _kernel(body, ("x", "out"), declarations).replace("9.0", "9.2")
     x, out = np.arange(1, 27, dtype=np.uint32), np.zeros(32, np.uint32)
     run(text, "k", 1, 32, [x, out])
     assert out.tolist() == [1, 2, 3, 4, 0, *range(2, 27), 0, 0]

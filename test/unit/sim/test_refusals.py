@@ -241,6 +241,8 @@ st.bulk.weak.shared::cta [s], 16, 1;
     expected 0 as the initial value, found 1
 cp.async.bulk.global.global.bulk_group [%d1], [%d2], 16;
     expected a copy between .global and .shared, found from .global to .global
+cp.async.bulk.global.shared::cta.bulk_group [g], [s+4096], 16;
+    out-of-bounds shared cp.async.bulk of 1 bytes at 0x1400: variables are in [0x400, 0x1400)
 cp.async.bulk.global.shared::cta.bulk_group [g], [s], 15;
     cp.async.bulk: expected a size that is a multiple of 16, found 0xf
 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16 [g], [s], 16;

@@ -18,6 +18,20 @@ _SWIZZLED = "ComposeLayout(Swizzle(3, 3, 3), S[(8, 64) : (64, 1)])"
 _TRITON = "#ttg.linear<{register = [[0, 1]], lane = [[0, 2], [1, 0]], warp = [], block = []}>"
 
 
+def test_a_drawing_has_the_size_of_the_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, tuple[float, float]]] = []
+
+    def draw(svg: str, kind: str, size: tuple[float, float]) -> bytes:
+        assert f'width="{size[0]:g}" height="{size[1]:g}"' in svg
+        asked.append((kind, size))
+        return b"drawn"
+
+    monkeypatch.setattr("tirx.viz.browser.draw_svg", draw)
+    assert main([_TILE, "--shape", "8,16", "--output", str(tmp_path / "t.png")]) == 0
+    assert (tmp_path / "t.png").read_bytes() == b"drawn"
+    assert [kind for kind, _ in asked] == ["png"] and asked[0][1][0] != asked[0][1][1]
+
+
 @pytest.mark.parametrize(
     ("text", "layout"),
     [
