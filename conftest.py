@@ -103,6 +103,9 @@ def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> LitFile | 
 
 def pytest_configure(config: pytest.Config) -> None:
     distributes = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
+    if distributes:  # workers divide the cores, not the libraries that numpy calls in them
+        for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ.setdefault(name, "1")
     if mutants.VARIABLE in os.environ and not distributes:
         config.pluginmanager.register(mutants.CallNotes(os.environ[mutants.VARIABLE]))
 

@@ -42,8 +42,8 @@ def test_heads_of_64_in_bf16() -> None:
 @pytest.mark.parametrize(
     "target, kernel, head, element",
     [
-        ("sm_80", "causal_flash_attention", 64, "bf16"),
-        ("sm_120a", "flash_attention", 64, "f16"),
+        ("sm_80", "causal_flash_attention", 32, "bf16"),
+        ("sm_120a", "flash_attention", 32, "f16"),
     ],
 )
 def test_flash_attention_on_other_targets(target: str, kernel: str, head: int, element: str) -> None:

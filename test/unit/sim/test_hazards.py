@@ -34,7 +34,7 @@ def test_harmless(change: Hazard):
 
 
 @pytest.mark.parametrize("hazard", HAZARDS, ids=lambda hazard: hazard.name)
-@pytest.mark.sample(15)
+@pytest.mark.sample(10)
 def test_hazards(hazard: Hazard):
     lines = hazard.text().split("\n")
     for seed in _SEEDS:
