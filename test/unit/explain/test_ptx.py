@@ -58,6 +58,18 @@ def test_collector_without_a_usage() -> None:
     assert product.problems == ("expected .collector::BUFFER::USAGE, found '.collector::a'",)
 
 
+def test_forms_that_do_not_exist() -> None:
+    for text, message in (
+        (_MMA.replace(".kind::f16", ".kind::f17"), "expected a kind of f16, tf32, f8f6f4, i8, "),
+        (
+            "wgmma.mma_async.sync.aligned.m64n8.f32.f16 {%r1}, %d1, %d2;",
+            "expected a shape m64nNkK and the types",
+        ),
+    ):
+        (product,) = [each for each in explain_ptx(_kernel(text)).instructions if "mma" in each.text]
+        assert product.problems[0].startswith(message)
+
+
 def test_loops_keep_what_does_not_change() -> None:
     """The start moves in a loop; LBO, SBO and the swizzle stay known, as masks cut carries off."""
     body = """

@@ -5,14 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from xdsl.context import Context
 from xdsl.dialects import test
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, i32
 from xdsl.ir import Block, Region
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError, nearest_location
+from tirx.passes.tirx_expand_exchanges import TirxExpandExchangesPass
 from tirx.text.dominance import Dominance
 from tirx.text.parsing import parse_located
-from tirx.text.verification import verify_located
+from tirx.text.verification import run_passes, verify_located
 from tirx.universe import new_context
 
 
@@ -91,3 +95,55 @@ def test_what_rewrites_leave_without_location_gets_that_around_it():
     inner.location = UNKNOWN_LOC
     assert nearest_location(inner) == outer.location
     assert nearest_location(test.TestOp()) == UNKNOWN_LOC
+
+
+class _Verifies(test.TestOp):
+    """Does not verify as often as it says; `error` is what it raises."""
+
+    def __init__(self, times: int, error: Exception):
+        super().__init__()
+        self.left = times
+        self.error = error
+
+    def verify_(self) -> None:
+        if self.left:
+            self.left -= 1
+            raise self.error
+
+
+def test_verifiers_that_change_their_minds():
+    with pytest.raises(LocatedError, match="not now"):
+        verify_located(ModuleOp([_Verifies(1, VerifyException("not now"))]))
+
+
+def test_verifiers_with_a_fault_behind_an_error():
+    wrong, faulty = _Verifies(2, VerifyException("wrong")), _Verifies(1, TypeError("a fault"))
+    with pytest.raises(TypeError, match="a fault"):
+        verify_located(ModuleOp([wrong, faulty]))
+
+
+def test_values_and_blocks_of_other_regions():
+    inner = test.TestOp(result_types=[i32])
+    user = test.TestOp(operands=[inner.res[0]])
+    module = ModuleOp([test.TestOp(regions=[Region(Block([inner, test.TestTermOp()]))]), user])
+    with pytest.raises(LocatedError, match="use of operand #0, whose definition does not dominate this use"):
+        verify_located(module)
+    blocks = [Block([test.TestTermOp()]) for _ in range(3)]
+    first, second = Region([Block([test.TestTermOp(successors=[blocks[2]])]), blocks[0]]), Region(blocks[1:])
+    with pytest.raises(LocatedError, match="Operation test.termop is branching to a block of a different region"):
+        verify_located(ModuleOp([test.TestOp(regions=[first]), test.TestOp(regions=[second])]))
+
+
+class _BreakingPass(ModulePass):
+    name = "breaking"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        op.body.block.add_op(_Verifies(2, VerifyException("broken")))
+
+
+def test_output_that_does_not_verify_where_a_pass_is_missing():
+    text = 'tirx.kernel @k() target("sm_90a") threads(32) { %a = tirx.alloc : !tirx.tile<4xf32, shared> tirx.return }'
+    context = new_context()
+    passes = (TirxExpandExchangesPass(), _BreakingPass())
+    with pytest.raises(LocatedError, match="expected a layout on every tile before tirx-expand-exchanges"):
+        run_passes(context, parse_located(context, text), passes)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tirx.tools.commands import tirx_opt
-from tirx.tools.files import FileError, check_place, read_input, write_file
+from tirx.tools import commands, files
+from tirx.tools.commands import tirx_lsp, tirx_opt
+from tirx.tools.files import FileError, check_place, read_input, write_file, write_output
 
 _ROOT = Path(__file__).parents[3]
 _COMMAND = "import sys; from tirx.tools.commands import tirx_opt; sys.exit(tirx_opt())"
@@ -60,3 +61,30 @@ def test_an_interrupt_while_modules_are_imported(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("tirx.tools.process.prepare_process", lambda: None)
     assert tirx_opt() == 130
     assert capsys.readouterr() == ("", "")
+
+
+class _Stream:
+    def __init__(self, error: OSError):
+        self.error = error
+
+    def write(self, text: str) -> int:
+        raise self.error
+
+
+def test_output_that_nobody_takes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "close_output", lambda: None)
+    monkeypatch.setattr(sys, "stdout", _Stream(OSError(28, "No space left on device")))
+    with pytest.raises(FileError, match="^cannot write standard output: No space left on device$"):
+        write_output("-", "text")
+    monkeypatch.setattr(sys, "stdout", _Stream(BrokenPipeError()))
+    with pytest.raises(BrokenPipeError):
+        write_output("-", "text")
+
+
+def test_modules_of_others_that_are_missing(monkeypatch: pytest.MonkeyPatch):
+    def run(module: str) -> int:
+        raise ModuleNotFoundError("no module of theirs", name="theirs")
+
+    monkeypatch.setattr(commands, "_run", run)
+    with pytest.raises(ModuleNotFoundError, match="no module of theirs"):
+        tirx_lsp()

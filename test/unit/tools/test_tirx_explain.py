@@ -92,3 +92,10 @@ def test_an_interrupt_has_its_exit_code(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr("tirx.tools.tirx_explain.read_input", interrupt)
     assert main(["kernel.ptx"]) == 130
+
+
+def test_files_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.ptx"
+    path.write_bytes(b"\xff\xfe")
+    assert main([str(path)]) == 1
+    assert capsys.readouterr().err == f"error: cannot read '{path}': it is not text in UTF-8\n"

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tirx
+from tirx.runtime.launch import write_launches
 from tirx.tools.tirx_sim import main
 
 _SCALE = str(Path(__file__).parents[2] / "tools" / "Inputs" / "scale.ptx")
@@ -253,7 +255,17 @@ def test_a_timeline_without_a_place_ends_before_the_run(directory: Path, errors:
         assert errors("missing.ptx", "--block", "64", "--timeline", path) == f"error: cannot write '{path}': {why}\n"
 
 
+_OTHER = 'tirx.kernel @other() target("sm_80") grid(1) threads(32) { tirx.return }'
+
+
 def test_a_launch_file_nested_too_deep(directory: Path, errors: Callable[..., str]):
     (directory / "deep.json").write_text("[" * 100_000)
     text = errors(_SCALE, "--launch", "deep.json")
     assert text == "error: cannot read 'deep.json': it has no launch descriptors of 'tirx-opt --launch'\n"
+
+
+def test_a_launch_file_of_another_entry(directory: Path, errors: Callable[..., str]):
+    launch = tirx.build(_OTHER).kernels["other"].launch
+    (directory / "other.json").write_text(write_launches([launch]))
+    text = errors(_SCALE, "--launch", "other.json")
+    assert text == "error: --launch: expected a descriptor of scale, found those of other\n"

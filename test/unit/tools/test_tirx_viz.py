@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import builtins
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from xdsl.utils.exceptions import PassFailedException
 
-from tirx.tools.tirx_viz import main
+from tirx.tools import tirx_viz
+from tirx.tools.tirx_viz import _print, main  # pyright: ignore[reportPrivateUsage]
+from tirx.viz import read_tiles
 
 _Capture = pytest.CaptureFixture[str]
 
@@ -212,3 +217,27 @@ def test_a_full_disk_is_an_error_of_the_terminal(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("tirx.viz.terminal.print_tile", fail)
     assert main([_SWIZZLED, "--terminal"]) == 1
     assert capsys.readouterr().err == "error: cannot write standard output: No space left on device\n"
+
+
+def test_terminals_that_fail(monkeypatch: pytest.MonkeyPatch, capsys: _Capture) -> None:
+    def closed(*arguments: Any) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setitem(sys.modules, "tirx.viz.terminal", SimpleNamespace(print_tile=closed))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(BrokenPipeError):
+        _print([])
+        _print(read_tiles(_TILE))
+    monkeypatch.setitem(sys.modules, "tirx.viz.terminal", None)
+    with pytest.raises(ModuleNotFoundError, match="tirx.viz.terminal"):
+        _print([])
+
+
+def test_errors_without_a_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: _Capture) -> None:
+    def failed(*arguments: Any) -> None:
+        raise PassFailedException("no such thing")
+
+    monkeypatch.setattr(tirx_viz, "program_tiles", failed)
+    path = tmp_path / "k.mlir"
+    path.write_text("")
+    assert main([str(path), "--list"]) == 1
+    assert capsys.readouterr().err == f"error: {path}: no such thing\n"

@@ -5,9 +5,12 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
 from itertools import permutations, product
 from math import prod
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -244,3 +247,49 @@ def test_against_torch() -> None:
     done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(re.findall(r"compared (\d+) tensors", done.stdout)[0]) > 80
+
+
+class _Spec(tuple[Any, ...]):
+    unreduced: frozenset[str] = frozenset()
+    UNCONSTRAINED = object()
+
+
+@dataclass
+class _Named:
+    mesh: Any
+    spec: Any
+
+
+def test_what_frameworks_have_and_meshes_have_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand-ins for JAX and PyTorch, as far as they are asked."""
+    devices = ["cpu:0"]
+    sharding = SimpleNamespace(NamedSharding=_Named, PartitionSpec=_Spec)
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(sharding=sharding, devices=lambda: devices))  # pyright: ignore
+    mesh = SimpleNamespace(axis_names=("a",), axis_sizes=(2,))
+    open_, unreduced = _Spec((_Spec.UNCONSTRAINED,)), _Spec((None,))
+    unreduced.unreduced = frozenset("a")
+    other = SimpleNamespace(axis_names=(1,), axis_sizes=(2,))
+    for wrong, message in (
+        ("x", "expected a jax.sharding.NamedSharding, found str"),
+        (_Named(mesh, open_), "expected a mesh dimension or None for each dimension, found UNCONSTRAINED"),
+        (_Named(mesh, unreduced), r"expected a tensor whose sums are done, found unreduced \['a'\]"),
+        (
+            _Named(other, _Spec((None,))),
+            r"expected strings as names .* \(1,\)",
+        ),
+    ):
+        with pytest.raises(MeshError, match=message):
+            from_jax(wrong, (8,))
+    with pytest.raises(MeshError, match=r"expected 2 devices for mesh\(a=2\), found 1; the CPU stands in for so many"):
+        to_jax(TileLayout("S[(2, 4) : (1@pid, 1)]"), (8,), Mesh((2,), ("a",)))
+    tensor = SimpleNamespace(Shard=int, Replicate=float)
+    for name in ("torch", "torch.distributed"):
+        package = ModuleType(name)
+        package.__path__, package.__spec__ = [], ModuleSpec(name, None, is_package=True)
+        monkeypatch.setitem(sys.modules, name, package)
+    monkeypatch.setitem(sys.modules, "torch.distributed.tensor", tensor)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(MeshError, match=r"expected Shard\(...\) or Replicate\(\) placements, found 'Partial'"):
+        from_dtensor(["Partial"], (2,), (8,))
+    monkeypatch.delitem(sys.modules, "torch.distributed.tensor")
+    with pytest.raises(ModuleNotFoundError, match="torch.distributed.tensor"):  # there is a torch, without it
+        from_dtensor([], (2,), (8,))
