@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import f16
 
 from tirx.copy.cost import CopyEnd, fragment_cost, least_fragment_cost
 from tirx.copy.tma import plan_boxes
+from tirx.dialects.tirx import AllocOp, MemorySpace, TileType
 from tirx.layout import TileLayout, element_type
 from tirx.mma import ROW_ORDERS, VARIANTS, pick_fragments
-from tirx.passes.plan.staged_layouts import staged_tiles
+from tirx.passes.plan.staged_layouts import contiguous_dimension, staged_tiles
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,23 @@ def test_staged_tiles_are_filled_by_boxes(dims: tuple[int, int], dtype: str, swi
         places = tile.layout.axis_table("m", dims).reshape(-1)
         assert np.array_equal(np.sort(places), np.arange(dims[0] * dims[1])), "each element has a place, and no gap"
         assert len(plan_boxes(tile.layout, dims, dtype, 1).boxes) == max(1, tile.blocks)
+
+
+@pytest.mark.parametrize(
+    ("dims", "layout", "dimension"),
+    [
+        ((8, 16), "S[(8, 16) : (16, 1)]", 1),
+        ((8, 16), "S[(8, 16) : (1, 8)]", 0),
+        ((16, 1), "S[(16, 1) : (1, 1)]", 0),
+        ((1, 16), "S[(1, 16) : (1, 1)]", 1),
+        ((1, 1), "S[(1, 1) : (1, 1)]", None),
+        ((8, 16), "S[(8, 16) : (32, 2)]", None),
+        ((8, 16), "S[(8, 4, 4) : (4, 32, 1)]", 1),
+    ],
+)
+def test_the_dimension_of_neighbours(dims: tuple[int, ...], layout: str, dimension: int | None) -> None:
+    type_ = TileType.get(dims, f16, MemorySpace.SHARED).with_layout(TileLayout.parse(layout))
+    assert contiguous_dimension(AllocOp(type_).result) == dimension
 
 
 def test_columns_are_filled_by_boxes() -> None:
