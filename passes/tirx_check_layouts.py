@@ -64,7 +64,6 @@ from tirx.rules import (
     InjectiveError,
     NoTargetError,
     NumberRangeError,
-    PackedElementsError,
     PairError,
     RegisterLayoutError,
     ThreadRangeError,
@@ -154,12 +153,8 @@ class _Checker:
         for value in (*op.operands, *op.results):
             if not isinstance(type_ := value.type, TileType) or type_.dtype.bits != PACKED_BITS:
                 continue
-            if type_.memory not in (MemorySpace.GLOBAL, MemorySpace.SHARED, MemorySpace.REGISTER):
-                raise PackedElementsError(
-                    op,
-                    f"expected {PACKED_BITS}-bit elements in global or shared memory or in registers, found {type_}",
-                )
-            if isinstance(op, CopyOp | LoadOp | StoreOp) and type_.layout is not None:
+            words = type_.memory is not MemorySpace.TENSOR and type_.layout is not None
+            if isinstance(op, CopyOp | LoadOp | StoreOp) and words:
                 try:
                     WordsOp.type_of(type_)
                 except LegalityError as e:

@@ -220,7 +220,8 @@ def _on_warpgroups(
 def _move_words(op: LoadOp | StoreOp) -> None:
     """Lets the load or store of a register tile of 6-bit elements move the words that memory has."""
     register = op.result.type if isinstance(op, LoadOp) else TileType.of(op.value)
-    if register.dtype.bits != PACKED_BITS:
+    memory = TileType.of(op.source if isinstance(op, LoadOp) else op.destination).memory
+    if register.dtype.bits != PACKED_BITS or memory is MemorySpace.TENSOR:
         return
     emit = Emitter.before(op)
     engine = None if op.engine is None else op.engine.data
@@ -261,7 +262,7 @@ class _Expander:
         if op.reduce is not None and MemorySpace.TENSOR not in memories:
             raise StageError(op, "expected copies with reduce to be expanded; run tirx-expand-async-copies")
         emit = Emitter.before(op)
-        if op.source_type.dtype.bits == PACKED_BITS:
+        if op.source_type.dtype.bits == PACKED_BITS and MemorySpace.TENSOR not in memories:
             words = emit(CopyOp(emit(WordsOp(op.source)).result, emit(WordsOp(op.destination)).result))
             self._copy(words)
             erase(words)
@@ -426,7 +427,10 @@ class _Expander:
         layout: TileLayout,
         reduce: ReductionAttr | None = None,
     ) -> None:
-        emit(StoreOp(emit(LoadOp(source, _in_registers(source, layout))).result, destination, reduce=reduce))
+        load = emit(LoadOp(source, _in_registers(source, layout)))
+        store = emit(StoreOp(load.result, destination, reduce=reduce))
+        _move_words(store)
+        _move_words(load)
 
     @staticmethod
     def _fill_through_registers(emit: Emitter, op: FillOp, tile: SSAValue, layout: TileLayout) -> StoreOp:

@@ -135,7 +135,8 @@ class _Picker:
             if isinstance(op, TileOpInterface):
                 self._wanted(op)
         for registers in self.registers:
-            if not registers.memory or registers.type.layout is not None:
+            memories = {TileType.of(tile).memory for tile in registers.memory}
+            if not memories or MemorySpace.TENSOR in memories or registers.type.layout is not None:
                 continue
             if registers.type.dtype.bits == PACKED_BITS:
                 self._runs(registers)

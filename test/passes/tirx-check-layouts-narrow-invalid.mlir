@@ -3,15 +3,6 @@
 // 6-bit elements are packed in global memory and one to a byte as shared memory and registers count them: only whole runs
 // of 16 move between these.
 
-!t = !tirx.tile<128x32xf6E2M3FN, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>>
-tirx.kernel @tensor_memory() target("sm_100a") threads(128) {
-  // expected-error@+1 {{expected 6-bit elements in global or shared memory or in registers, found !tirx.tile<128x32xf6E2M3FN, tensor}}
-  %t = tirx.alloc : !t
-  tirx.return
-}
-
-// -----
-
 !g = !tirx.tile<128x32xf6E3M2FN, global>
 !r = !tirx.tile<128x32xf6E3M2FN, register, #tirx.tile_layout<S[(128, 4, 8) : (1@tx, 1, 4)]>>
 tirx.kernel @load(%a: memref<128x32xf6E3M2FN>) target("sm_100a") threads(128) {

@@ -38,7 +38,11 @@ def _by_way_of(shape: tuple[int, ...], dtype: str, tiles: list[str], target: str
 def _check(text: str, shape: tuple[int, ...], dtype: str) -> str:
     program = tirx.build(text)
     assembled(program.ptx)
-    a = np.random.default_rng(0).integers(-9, 10, shape).astype({"f16": np.float16, "f32": np.float32}[dtype])
+    rng = np.random.default_rng(0)
+    if dtype.startswith("f6"):
+        a = rng.integers(0, 256, (*shape[:-1], shape[-1] * 6 // 8), np.uint8)
+    else:
+        a = rng.integers(-9, 10, shape).astype({"f16": np.float16, "f32": np.float32}[dtype])
     d = np.zeros_like(a)
     program.kernels["k"].simulate(a, d, check="strict")
     np.testing.assert_array_equal(d, a)
@@ -51,6 +55,7 @@ def _check(text: str, shape: tuple[int, ...], dtype: str) -> str:
         ((64, 16), "f32", ["tensor", "tensor"], 128),
         ((64, 16), "f16", ["shared", "tensor", "tensor", "register", "tensor", "shared"], 256),
         ((2, 256, 8), "f16", ["tensor"], 128),
+        ((64, 32), "f6E2M3FN", ["tensor", "shared", "tensor", "register"], 128),
     ],
 )
 def test_tensor_memory(shape: tuple[int, ...], dtype: str, tiles: list[str], threads: int):
