@@ -1,6 +1,6 @@
 """
-Command lines and files: `tirx-opt`, `tirx-sim` and `tirx-explain` with flags, arrays, launch descriptors and PTX that
-are mutated.
+Command lines and files: `tirx-opt`, `tirx-sim`, `tirx-explain` and `tirx-viz` with flags, arrays, launch descriptors,
+layouts and PTX that are mutated.
 
 An input is JSON: `argv`, whose first word is the program, and `files` by name, as latin-1 texts. The program must end
 with exit code 0 or 1 and without a traceback.
@@ -22,16 +22,18 @@ from typing import Any
 
 import numpy as np
 from fuzz.engine import ACCEPTED, REFUSED, ROOT, InputClass, Problem
+from fuzz.layouts import random_text
 from fuzz.mutate import mutated
 
 import tirx
 from tirx.passes import PASS_SUMMARIES
-from tirx.tools import tirx_explain, tirx_opt, tirx_sim
+from tirx.tools import tirx_explain, tirx_opt, tirx_sim, tirx_viz
 
 _TOOLS: dict[str, Callable[[Sequence[str]], int]] = {
     "tirx-opt": tirx_opt.main,
     "tirx-sim": tirx_sim.main,
     "tirx-explain": tirx_explain.main,
+    "tirx-viz": tirx_viz.main,
 }
 _INSTRUCTIONS = "2000"
 _COPY = """tirx.kernel @copy(%a: memref<32x4xf32>, %n: index) target("sm_80") grid(1) threads(32) {
@@ -52,6 +54,15 @@ _FIELDS = (
 _EXPLAIN_FLAGS = (
     "--kind=f16", "--kind=mxf8f6f4", "--dtype=f16", "--dtype=e2m1", "--major=K", "--major=MN", "--shape=128x64",
     "--target=sm_100a", "--target=sm_90a", "--m=128", "--n=64", "--json", "--cta-group=2", "--ws", "--fields",
+)  # fmt: skip
+_VIZ_FLAGS = (
+    "--shape=8,16", "--shape=16,8", "--shape=128", "--dtype=e2m1", "--dtype=f64", "--target=sm_90a", "--thread-value",
+)  # fmt: skip
+_NOTATIONS = (
+    "((8,2),(4,4)):((4,32),(1,64))", "((4,8),(2,2)):((32,1),(16,8))", "T.TileLayout(T.S[(2, 4):(4 @ Axis.wgid, 1)])",
+    "#ttg.linear<{register = [[0, 1]], lane = [[0, 2]], warp = [], block = []}>",
+    "ArithTuple(_0,_0) o ((_4,_8),(_2,_2)):((_2@1,_1@0),(_1@1,_8@0))", "Swizzle<3,4,3> o (8,64):(64,1)",
+    "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>",
 )  # fmt: skip
 
 
@@ -84,7 +95,7 @@ class Commands(InputClass):
     suffix = ".json"
 
     def generate(self, rng: random.Random) -> str:
-        make = rng.choice((self._opt, self._sim, self._sim, self._explain))
+        make = rng.choice((self._opt, self._sim, self._sim, self._explain, self._explain, self._viz))
         argv, files = make(rng)
         if rng.random() < 0.5:
             at = rng.randrange(1, len(argv)) if len(argv) > 1 else 0
@@ -132,6 +143,14 @@ class Commands(InputClass):
         else:
             words = rng.sample(_FIELDS, rng.randint(1, 5))
         return ["tirx-explain", what, *words, *flags], {}
+
+    def _viz(self, rng: random.Random) -> tuple[list[str], dict[str, str]]:
+        flags = rng.sample(_VIZ_FLAGS, rng.randint(0, 2))
+        shows = rng.choice(("--list", "--list", "-o=v.svg", "-o=v.html", "--terminal"))
+        if rng.random() < 0.3:
+            return ["tirx-viz", "in.mlir", shows, *flags], {"in.mlir": _COPY}
+        layouts = rng.sample(_NOTATIONS, rng.randint(0, 1)) + [random_text(rng) for _ in range(rng.randint(1, 2))]
+        return ["tirx-viz", *layouts, shows, *flags], {}
 
     def check(self, text: str) -> str:
         try:

@@ -13,10 +13,19 @@ from dataclasses import dataclass, field, replace
 
 _TARGETS = ("sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a")
 _FLOATS = ("f16", "bf16", "f32", "f32", "f64")
+_NARROW = ("f8E4M3FN", "f8E5M2")
+_BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "f8E4M3FN": 8, "f8E5M2": 8} | {
+    f"i{bits}": bits for bits in (8, 16, 32, 64)
+}
 _INTEGERS = ("i8", "si8", "ui8", "i16", "i32", "i64")
 _EXTENTS = (1, 2, 3, 4, 8, 8, 16, 16, 32, 32, 64, 128)
 _MOST_ELEMENTS = 4096
 _DEPTH = 3
+_PRODUCTS = (
+    ("f16", "f32"), ("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("f64", "f64"), ("si8", "i32"), ("ui8", "i32"),
+    ("f8E4M3FN", "f32"), ("f8E5M2", "f32"),
+)  # fmt: skip
+_ENGINES = ("tma", "cp_async", "ld_st", "tma_store")
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,8 @@ class Kernel:
         if model is None:
             return
         memory = self.rng.choice(("shared", "shared", "register", "register", "tensor", "accumulator"))
+        if memory == "tensor" and model.shape[0] != 128 and self.rng.random() < 0.8:
+            memory = "shared"
         dtype = model.dtype if memory in ("shared", "register") else "f32"
         name = self.name()
         tile = Tile(name, model.shape, dtype, memory, is_known=False)
@@ -98,7 +109,8 @@ class Kernel:
         source = self.choose(shape=target.shape, dtype=target.dtype)
         if source is None or source.name == target.name:
             return self.fill(target)
-        self.add(f"tirx.copy {source.name}, {target.name} : {source.type}, {target.type}")
+        engine = f" engine {self.rng.choice(_ENGINES)}" if self.rng.random() < 0.03 else ""
+        self.add(f"tirx.copy {source.name}, {target.name}{engine} : {source.type}, {target.type}")
         self.learn(target)
         return None
 
@@ -137,10 +149,13 @@ class Kernel:
             other = self.choose(memory="register", shape=first.shape)
             ins.append(other or first)
         names = [self.name() for _ in ins]
-        result = replace(first, name=self.name(), is_value=True)
-        outs = self.choose(is_known=False, memory="register", is_value=False, shape=first.shape, dtype=first.dtype)
-        head = f"ins({', '.join(each.name for each in ins)} : {', '.join(each.type for each in ins)})"
+        dtype = first.dtype if self.rng.random() < 0.6 else self.rng.choice((*_FLOATS, *_NARROW, "i8", "i32"))
+        outs = self.choose(is_known=False, memory="register", is_value=False, shape=first.shape)
         in_place = outs is not None and self.rng.random() < 0.4
+        if in_place and outs is not None:
+            dtype = outs.dtype
+        result = replace(first, name=self.name(), dtype=dtype, is_value=True)
+        head = f"ins({', '.join(each.name for each in ins)} : {', '.join(each.type for each in ins)})"
         if in_place and outs is not None:
             self.add(f"tirx.map {head} outs({outs.name} : {outs.type}) {{")
         else:
@@ -148,7 +163,8 @@ class Kernel:
         arguments = (f"{name}: {each.scalar}" for name, each in zip(names, ins, strict=True))
         self.add(f"^bb0({', '.join(arguments)}):")
         self.depth += 1
-        self.add(f"tirx.yield {self._body(names, ins)} : {first.scalar}")
+        value = self._converted(self._body(names, ins), first.scalar, result.scalar)
+        self.add(f"tirx.yield {value} : {result.scalar}")
         self.depth -= 1
         self.add("}" if in_place else f"}} -> {result.type}")
         if in_place and outs is not None:
@@ -156,37 +172,78 @@ class Kernel:
         else:
             self.tiles.append(result)
 
+    def _op(self, text: str) -> str:
+        result = self.name()
+        self.add(f"{result} = {text}")
+        return result
+
     def _body(self, names: list[str], ins: list[Tile]) -> str:
         """Arithmetic on the elements of a map that ends in the type of the first one, between -3 and 3."""
         scalar = ins[0].scalar
-        is_float = "f" in scalar
+        if scalar in _NARROW:  # which have no arithmetic
+            return names[0]
+        suffix = "f" if "f" in scalar else "i"
         value = names[0]
         for name, each in zip(names[1:], ins[1:], strict=True):
-            if each.scalar != scalar:
+            if each.scalar in _NARROW:
                 continue
-            kind = self.rng.choice(("add", "sub", "mul"))
-            result = self.name()
-            self.add(f"{result} = arith.{kind}{'f' if is_float else 'i'} {value}, {name} : {scalar}")
-            value = result
-        low, high = (self.constant(f"{n}.0" if is_float else str(n), scalar) for n in (-3, 3))
+            other = self._converted(name, each.scalar, scalar)
+            kind = self.rng.choice(("add", "sub", "mul", "select", "maximum", "index"))
+            if kind in ("add", "sub", "mul"):
+                value = self._op(f"arith.{kind}{suffix} {value}, {other} : {scalar}")
+            elif kind == "maximum":
+                value = self._op(f"arith.{'maximumf' if suffix == 'f' else 'maxsi'} {value}, {other} : {scalar}")
+            elif kind == "select":
+                order = self.rng.choice(("olt", "oge", "oeq", "une") if suffix == "f" else ("slt", "sge", "eq", "ne"))
+                chosen = self._op(f"arith.cmp{suffix} {order}, {value}, {other} : {scalar}")
+                value = self._op(f"arith.select {chosen}, {value}, {other} : {scalar}")
+            else:
+                place = self._op(f"tirx.index {self.rng.randrange(len(ins[0].shape))}")
+                edge = self.constant(str(self.rng.choice((0, 1, 2, 7, 8, 31))), "index")
+                chosen = self._op(f"arith.cmpi {self.rng.choice(('ult', 'sge', 'eq'))}, {place}, {edge} : index")
+                value = self._op(f"arith.select {chosen}, {value}, {other} : {scalar}")
+        if suffix == "f" and self.rng.random() < 0.2:
+            value = self._op(f"{self.rng.choice(('arith.negf', 'math.absf'))} {value} : {scalar}")
+        low, high = (self.constant(f"{n}.0" if suffix == "f" else str(n), scalar) for n in (-3, 3))
         for kind, bound in (("max", low), ("min", high)):
-            result = self.name()
-            operation = f"{kind}imumf" if is_float else f"{kind}si"
-            self.add(f"{result} = arith.{operation} {value}, {bound} : {scalar}")
-            value = result
+            operation = f"{kind}imumf" if suffix == "f" else f"{kind}si"
+            value = self._op(f"arith.{operation} {value}, {bound} : {scalar}")
         return value
+
+    def _converted(self, value: str, found: str, wanted: str) -> str:
+        """A number between -3 and 3 in another type, by one or two operations."""
+        if found == wanted:
+            return value
+        is_float = "f" in found, "f" in wanted
+        if is_float == (True, True):
+            if _BITS[found] == _BITS[wanted]:
+                return self._converted(self._converted(value, found, "f32"), "f32", wanted)
+            return self._op(
+                f"arith.{'extf' if _BITS[found] < _BITS[wanted] else 'truncf'} {value} : {found} to {wanted}"
+            )
+        if is_float == (False, False):
+            name = "extsi" if _BITS[found] < _BITS[wanted] else "trunci"
+            return self._op(f"arith.{name} {value} : {found} to {wanted}")
+        if is_float[0]:
+            wide = self._converted(value, found, "f32") if found in _NARROW else value
+            return self._op(f"arith.fptosi {wide} : {'f32' if found in _NARROW else found} to {wanted}")
+        if wanted in _NARROW:
+            return self._converted(self._op(f"arith.sitofp {value} : {found} to f32"), "f32", wanted)
+        return self._op(f"arith.sitofp {value} : {found} to {wanted}")
 
     def reduce(self) -> None:
         source = self.choose(memory="register")
         if source is None:
             return
-        dim = self.rng.randrange(len(source.shape))
-        shape = tuple(1 if d == dim else n for d, n in enumerate(source.shape))
-        how = self.rng.choice(("max", "min", "add" if source.shape[dim] < 32 and source.dtype != "f16" else "max"))
+        dims = sorted(self.rng.sample(range(len(source.shape)), min(len(source.shape), self.rng.choice((1, 1, 1, 2)))))
+        shape = tuple(1 if d in dims else n for d, n in enumerate(source.shape))
+        count = _product(tuple(source.shape[d] for d in dims))
+        how = self.rng.choice(("max", "min", "add" if count < 32 and source.dtype != "f16" else "max"))
         if how == "add" and source.scalar in ("i8", "bf16"):
             return
         value = replace(source, name=self.name(), shape=shape, is_value=True)
-        self.add(f"{value.name} = tirx.reduce {source.name} dim({dim}) {how} : {source.type} -> {value.type}")
+        along = ", ".join(map(str, dims))
+        self.add(f"{value.name} = tirx.reduce {source.name} dim({along}) {how} : {source.type} -> {value.type}")
         self.tiles.append(value)
         if self.rng.random() < 0.6:
             wide = replace(source, name=self.name(), is_value=True)
@@ -200,14 +257,49 @@ class Kernel:
             self.add(f"{value.name} = tirx.convert {source.name} : {source.type} -> {value.type}")
             self.tiles.append(value)
 
+    def whole(self) -> None:
+        """A value of one number in all elements."""
+        model = self.choose(memory="register")
+        if model is None:
+            return
+        value = replace(model, name=self.name(), is_value=True)
+        if model.scalar in _NARROW or self.rng.random() < 0.4:
+            self.add(f"{value.name} = tirx.zero : {value.type}")
+        else:
+            number = self.constant("2.0" if "f" in model.scalar else "2", model.scalar)
+            self.add(f"{value.name} = tirx.splat {number} : {model.scalar} -> {value.type}")
+        self.tiles.append(value)
+
+    def reshape(self) -> None:
+        source = self.choose(is_known=False, is_value=False)
+        if source is None or source.memory not in ("shared", "register"):
+            return
+        d = self.rng.randrange(len(source.shape))
+        parts = [n for n in (2, 4, 8, 16) if source.shape[d] % n == 0]
+        if not parts:
+            return
+        inner = self.rng.choice(parts)
+        shape = (*source.shape[:d], source.shape[d] // inner, inner, *source.shape[d + 1 :])
+        part = replace(source, name=self.name(), shape=shape)
+        self.add(f"{part.name} = tirx.reshape {source.name} : {source.type} -> {part.type}")
+        self.tiles.append(part)
+
     def subview(self) -> None:
         source = self.choose(is_known=False, is_value=False)
         if source is None or source.memory not in ("shared", "register", "tensor"):
             return
         shape = tuple(self.rng.choice([d for d in (n, n, n // 2, n // 4) if d > 0]) for n in source.shape)
-        start = [self.rng.randrange(0, n - part + 1, part) for n, part in zip(source.shape, shape, strict=True)]
+        start = [str(self.rng.randrange(0, n - part + 1, part)) for n, part in zip(source.shape, shape, strict=True)]
+        if self.indices and self.rng.random() < 0.4:
+            index, bound = self.rng.choice(self.indices)
+            fits = [d for d, n in enumerate(source.shape) if n // bound >= 1 and n > 1]
+            if fits:
+                d = self.rng.choice(fits)
+                extent = self.rng.choice([n for n in (source.shape[d] // bound, 1, 8) if n * bound <= source.shape[d]])
+                shape = (*shape[:d], extent, *shape[d + 1 :])
+                start[d] = self._op(f"arith.muli {index}, {self.constant(str(extent), 'index')} : index")
         part = replace(source, name=self.name(), shape=shape)
-        offsets = ", ".join(map(str, start))
+        offsets = ", ".join(start)
         self.add(f"{part.name} = tirx.subview {source.name}[{offsets}] : {source.type} -> {part.type}")
         self.tiles.append(part)
 
@@ -245,7 +337,7 @@ class Kernel:
         known = list(self.tiles)
         self.add(f"scf.if {condition} {{")
         self.block(self.rng.randint(1, 2))
-        self.tiles = known
+        self.tiles = list(known)
         if self.rng.random() < 0.5:
             self.add("} else {")
             self.block(self.rng.randint(1, 2))
@@ -274,20 +366,21 @@ class Kernel:
 
     def product(self) -> None:
         """Operands of a product, staged and multiplied."""
-        a = self.choose(dtype="f16")
+        dtype, sums = self.rng.choice(_PRODUCTS)
+        a = self.choose(dtype=dtype)
         if a is None or len(a.shape) != 2 or a.shape[0] % 16 or a.shape[1] % 16:
             return
         memory = self.rng.choice(("shared", "shared", "register"))
-        operands = [Tile(self.name(), a.shape, "f16", memory) for _ in range(2)]
+        operands = [Tile(self.name(), a.shape, dtype, memory) for _ in range(2)]
         for tile in operands:
             self.add(f"{tile.name} = tirx.alloc : {tile.type}")
             self.copy(tile)
-        acc = Tile(self.name(), (a.shape[0], a.shape[0]), "f32", "accumulator")
+        acc = Tile(self.name(), (a.shape[0], a.shape[0]), sums, "accumulator")
         self.add(f"{acc.name} = tirx.alloc : {acc.type}")
         self.fill(acc)
         left, right = operands
         self.add(f"tirx.mma {left.name}, {right.name}, {acc.name} : {left.type}, {right.type}, {acc.type}")
-        value = Tile(self.name(), acc.shape, "f32", "register", is_value=True)
+        value = Tile(self.name(), acc.shape, sums, "register", is_value=True)
         self.add(f"{value.name} = tirx.load {acc.name} : {acc.type} -> {value.type}")
         self.tiles += [*operands, value]
 
@@ -296,6 +389,7 @@ class Kernel:
         statements: list[tuple[Callable[[], None], float]] = [
             (self.alloc, 3), (self.copy, 4), (self.fill, 1), (self.load, 2), (self.store, 2), (self.map, 4),
             (self.reduce, 1.5), (self.convert, 1), (self.subview, 1.5), (self.product, 0.7),
+            (self.whole, 0.5), (self.reshape, 0.5),
         ]  # fmt: skip
         if self.depth < _DEPTH:
             statements += [(self.loop, 1.5), (self.branch, 1.5), (self.carried, 1)]
@@ -310,7 +404,7 @@ def random_kernel(rng: random.Random) -> str:
         shape = tuple(rng.choice(_EXTENTS) for _ in range(rng.choice((1, 2, 2, 2, 3))))
         if 1 < _product(shape) <= _MOST_ELEMENTS:
             break
-    dtypes = [rng.choice((*_FLOATS, *_FLOATS, *_INTEGERS)) for _ in range(rng.randint(1, 2))]
+    dtypes = [rng.choice((*_FLOATS, *_FLOATS, *_INTEGERS, *_NARROW)) for _ in range(rng.randint(1, 2))]
     blocks = rng.choice((1, 1, 2, 3))
     target, threads = rng.choice(_TARGETS), rng.choice((32, 64, 128, 128, 96, 256))
     memrefs: list[str] = []
@@ -321,12 +415,24 @@ def random_kernel(rng: random.Random) -> str:
     kernel.add(f"{row} = arith.muli {block}, {extent} : index")
     kernel.indices.append((block, blocks))
     views: list[Tile] = []
+    edges = rng.random() < 0.35
+    sizes = [str(n) for n in (shape[0] * blocks, *shape[1:])]
+    if edges:
+        sizes = [str(max(1, int(n) - rng.randrange(shape[d]))) for d, n in enumerate(sizes)]
+        if rng.random() < 0.4:
+            sizes[0] = "?"
+    starts = [row, *[zero] * (len(shape) - 1)]
+    if edges and rng.random() < 0.3:
+        d = rng.randrange(len(shape))
+        shift = kernel.constant(str(rng.choice((-1, -2, -8, 1, 4))), "index")
+        starts[d] = kernel.name()
+        kernel.add(f"{starts[d]} = arith.addi {row if d == 0 else zero}, {shift} : index")
     for number, dtype in enumerate((*dtypes, *dtypes)):
-        memory = f"memref<{'x'.join(map(str, (shape[0] * blocks, *shape[1:])))}x{dtype}>"
+        memory = f"memref<{'x'.join(sizes)}x{dtype}>"
         memrefs.append(f"%m{number}: {memory}")
         tile = Tile(kernel.name(), shape, dtype, "global", is_known=number < len(dtypes))
-        indices = ", ".join([row, *[zero] * (len(shape) - 1)])
-        clipped = rng.choice(("", "", " clipped"))
+        indices = ", ".join(starts)
+        clipped = " clipped" if edges else rng.choice(("", "", " clipped"))
         kernel.add(f"{tile.name} = tirx.view %m{number}[{indices}]{clipped} : {memory} -> {tile.type}")
         views.append(tile)
         if tile.is_known:

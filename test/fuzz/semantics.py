@@ -190,7 +190,10 @@ class Interpreter:
         if source.inside is not None and source.data.shape != source.shape:
             raise Unsupported("a part of a clipped view")
         dims = op.result.type.dims
-        where = tuple(slice(a, a + n) for a, n in zip(op.start, dims, strict=True))
+        starts = [each if isinstance(each, int) else int(self.env[each]) for each in op.mixed_offsets]
+        if any(not 0 <= a <= n - part for a, part, n in zip(starts, dims, source.shape, strict=True)):
+            raise Undefined("a part outside of its tile")
+        where = tuple(slice(a, a + n) for a, n in zip(starts, dims, strict=True))
         writer = None if source.writer is None else source.writer[where]
         return [Tile(dims, source.data[where], source.known[where], writer)]
 

@@ -36,6 +36,9 @@ _BAD_VALUES = (VerifyException, ValueError, OverflowError, NotImplementedError, 
 _WHOLE_TYPE = re.compile(r'[^"/]*>')
 """The text of a type without strings and comments, in which brackets could mean something else."""
 
+_OP_NAME = re.compile(r'"?(?P<op>(?P<dialect>[A-Za-z_]\w*)\.[\w.]+)')
+_OWN_DIALECTS = ("tirx", "ptx", "tcgen05", "wgmma")
+
 _LONGEST = 2000
 """Characters of a message, which may quote what it is about: a file may be one line."""
 
@@ -116,7 +119,14 @@ class LocatingParser(Parser):
         start = self._current_token.span
         self._name_positions.append(start.start)
         with self._bad_values_at(start):
-            op = super().parse_operation()
+            try:
+                op = super().parse_operation()
+            except (AttributeError, IndexError, KeyError, TypeError):
+                # xDSL may build an operation from fewer operands or attributes than it has.
+                name = _OP_NAME.match(self._parser_state.lexer.input.content, self._name_positions[-1])
+                if name is None or name["dialect"] in _OWN_DIALECTS:
+                    raise
+                self.raise_error(f"expected the operands and attributes of '{name['op']}'", self._name_positions[-1])
         position = self._name_positions.pop()
         if op.location == UNKNOWN_LOC:
             op.location = self._location(position)

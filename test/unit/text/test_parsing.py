@@ -111,3 +111,18 @@ def test_numbers_that_have_no_text(attribute: str, found: str):
 
 def test_messages_quote_a_part_of_a_long_input():
     assert len(_error(f"{'x' * 9000} %a")) < 2100
+
+
+def test_operations_that_xdsl_cannot_build():
+    assert "f:2:3: error: expected the operands and attributes of 'linalg.exp'" in _error(
+        "builtin.module {\n  linalg.exp\n}"
+    )
+
+
+def test_a_fault_of_a_parser_of_tirx_is_no_error_of_the_input(monkeypatch: pytest.MonkeyPatch):
+    def broken(parser: object) -> None:
+        raise IndexError
+
+    monkeypatch.setattr("tirx.dialects.tirx.BarrierOp.parse", broken)
+    with pytest.raises(IndexError):
+        _parse("builtin.module {\n  tirx.barrier\n}")

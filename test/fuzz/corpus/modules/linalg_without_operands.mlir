@@ -1,0 +1,2 @@
+// RUN: tirx-opt--lower-to-ptx
+  linalg.exp
