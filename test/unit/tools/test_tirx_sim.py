@@ -195,6 +195,7 @@ def test_check(directory: Path, errors: Callable[..., str]):
     )
     assert errors("race.ptx", "--block", "64").startswith("race.ptx:7: error: ")
     assert main(["race.ptx", "--block", "64", "--no-check"]) == 0
+    assert main(["race.ptx", "--block", "64", "--timeline", "t.json"]) == 0  # runs without checks
 
 
 def test_levels_of_checks(directory: Path, errors: Callable[..., str], capsys: pytest.CaptureFixture[str]):
