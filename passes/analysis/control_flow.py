@@ -38,8 +38,9 @@ class ControlFlow:
     @cached_property
     def _by_type(self) -> dict[type[Operation], list[Operation]]:
         found: dict[type[Operation], list[Operation]] = {}
-        for op in self.entry.walk():
-            found.setdefault(type(op), []).append(op)
+        for block in self.entry.body.blocks:
+            for op in self.ops.get(block) or block.ops:
+                found.setdefault(type(op), []).append(op)
         return found
 
     @cached_property

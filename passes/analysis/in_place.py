@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from math import inf
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -34,7 +35,7 @@ def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
     """All results of an entry that take the register of an operand (`PTXInstruction.in_place`), in order."""
     reached: dict[tuple[Block | None, Block | None], set[Block]] = {}
     for op in entry.walk():
-        if not isinstance(op, PTXInstruction):
+        if not _may_overwrite(type(op)) or not isinstance(op, PTXInstruction):
             continue
         for result, index in op.in_place():
             operand = op.operands[index]
@@ -43,6 +44,12 @@ def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
             if behind is None:
                 behind = reached[op.parent, origin] = _behind(op.parent, origin)
             yield InPlace(op, result, index, _problem(op, operand, behind))
+
+
+@lru_cache(maxsize=1024)
+def _may_overwrite(kind: type[Operation]) -> bool:
+    """Returns True if results of operations of a class may take the register of an operand."""
+    return issubclass(kind, PTXInstruction) and kind.in_place is not PTXInstruction.in_place
 
 
 def passed_values(branch: Operation) -> list[tuple[SSAValue, SSAValue]]:
