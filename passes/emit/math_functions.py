@@ -66,7 +66,8 @@ class _Compute:
         if self.approximate and (type(op), type_) in _HALF:
             return self.emit.value(_HALF[type(op), type_](op.operands[0]))
         if type_ == f64:
-            raise NoFormError(op, f"no PTX form for '{op.name}' on f64")
+            wide = ", ".join(sorted(rule.name for rule, direct in _DIRECT.items() if f64 in direct.types))
+            raise NoFormError(op, f"no PTX form for '{op.name}' on f64; expected {wide}, or f32 and less")
         operands = [v if type_ == f32 else self.emit.value(ptx.CvtOp(v, f32)) for v in op.operands]
         if (compute := _FUNCTIONS.get(type(op))) is not None:
             result = compute(self, operands[0])

@@ -11,7 +11,7 @@ ptx.entry @none(x : f32) target("sm_80") {
 
 ptx.entry @wide(x : f64) target("sm_80") {
   %x = ptx.ld.param @x : f64
-  // expected-error@+1 {{no PTX form for 'math.exp' on f64}}
+  // expected-error@+1 {{no PTX form for 'math.exp' on f64; expected math.absf, math.ceil, math.floor, math.fma, math.roundeven, math.sqrt, math.trunc, or f32 and less}}
   %0 = math.exp %x : f64
   ptx.ret
 }
