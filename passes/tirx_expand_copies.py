@@ -322,8 +322,7 @@ class _Expander:
     def _distribution(self, op: Operation, shape: Shape, source: TileType, destination: TileType) -> TileLayout:
         """Returns the register layout that says which thread moves which elements between global and shared memory."""
         ends = source.layout, destination.layout
-        if ends[0] is None or ends[1] is None:
-            raise StageError(op, f"expected layouts on {source} and {destination}; tirx-pick-layouts chooses them")
+        assert ends[0] is not None and ends[1] is not None, op.name  # the pieces have asked for them
         return copy_distribution(
             shape,
             ends[0],

@@ -344,10 +344,8 @@ class _Splitter:
             match op:
                 case SubviewOp():
                     dims = _half(op.result.type.dims, dimension)
-                    try:
-                        part = SubviewOp.type_of(type_, op.start, dims)
-                    except LayoutError as error:
-                        raise LocatedError(op, str(error)) from error
+                    # All of the dimension that is shared out: half of the layout has the slice that the whole has.
+                    part = SubviewOp.type_of(type_, op.start, dims)
                     self._replace(op.result, dimension, part)
                 case ReshapeOp():
                     inner = None if dimension is None else _reshaped(before, op.result.type.dims, dimension)

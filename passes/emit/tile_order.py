@@ -15,7 +15,6 @@ from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.tirx import KernelOp, TileOrder, TilesOp
 from tirx.passes.analysis.tile_loops import mark_coordinate
 from tirx.passes.emit.emitter import Emitter
-from tirx.rules import RingLoweringError
 
 Body = Callable[[Emitter, Sequence[SSAValue]], None]
 
@@ -97,8 +96,7 @@ def _launched(op: TilesOp, emit: Emitter, x: SSAValue, y: SSAValue, z: SSAValue)
 
 def _kernel_of(op: Operation) -> KernelOp:
     around = enclosing(op, KernelOp)
-    if around is None:
-        raise RingLoweringError(op, "expected a kernel around, found none")
+    assert around is not None, op.name
     return around
 
 

@@ -61,7 +61,7 @@ def view_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
         case ReshapeOp() as op:
             return view_layout(op.source, root, layout)
         case _:
-            raise LayoutError(f"expected a part of {root.type}, found {part.type}")
+            raise AssertionError(part.type)  # views in use are parts
 
 
 @dataclass(frozen=True)

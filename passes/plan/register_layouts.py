@@ -15,7 +15,7 @@ from tirx.layout.reduction import reduced
 from tirx.passes.analysis.register_classes import RegisterClass, RegisterClasses, same_layout
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.register_values import REGISTER_BITS
-from tirx.rules import RegisterLayoutError, StageError
+from tirx.rules import RegisterLayoutError
 from tirx.values import dataclass
 
 
@@ -184,8 +184,7 @@ def _fit(op: MapOp | ReduceOp | BroadcastOp) -> None:
 def _common(op: MapOp) -> TileLayout:
     """The layout in which most of the tiles of a map are; that of the first operand among equals."""
     layouts = [layout for tile in same_slots(op) if (layout := _tile_layout(tile)) is not None]
-    if not layouts:
-        raise StageError(op, "expected layouts on the register tiles of a map; tirx-pick-layouts chooses them")
+    assert layouts, op.name  # tirx-pick-layouts has chosen them before
     return max(layouts, key=lambda one: sum(same_layout(one, other) for other in layouts))
 
 

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, f64
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import BarrierOp, RingOp, kernels
-from tirx.layout import TileLayout
+from tirx.layout import LayoutError, TileLayout
 from tirx.passes import lower_to_ptx_passes
 from tirx.passes.tirx_insert_barriers import TirxInsertBarriersPass
 from tirx.ptx.printer import print_ptx
@@ -296,3 +296,18 @@ def test_errors_name_the_operation_that_was_written(line: str, message: str) -> 
         _build(text)
     at = caught.value.diagnostic.position
     assert at is not None and at[1] == 1 + text[: text.index(line)].count("\n")
+
+
+def test_layouts_that_operations_of_others_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = f"{_R[:-1]}, #tirx.tile_layout<S[(2, 32, 32) : (1@warpid, 1@laneid, 1)]>>"
+    rows = _kernel(f"%x = tirx.zero : {columns}\n%y = toy.rows %x : {columns} -> {columns}")
+
+    def refuse(op: RowsOp) -> None:
+        raise LayoutError("expected another layout")
+
+    monkeypatch.setattr(RowsOp, "check_layouts", refuse)
+    with pytest.raises(LocatedError, match="'toy.rows': expected another layout"):
+        _build(rows)
+    monkeypatch.undo()
+    with pytest.raises(LocatedError, match="expected a tile of layout .* for 'toy.rows', found S"):
+        _build(rows.replace("1@warpid, 1@laneid", "1@laneid, 1@warpid").replace("(2, 32, 32)", "(32, 2, 32)"))

@@ -418,6 +418,20 @@ def test_tensor_maps_of_images(lower: Any, upper: Any, channels: int, pixels: in
     assert found.value.message.startswith(f"tensor map: {message}")
 
 
+def test_blocks_side_by_side():
+    with pytest.raises(SimError, match="expected a thread count that is a pos"):
+        run(f"{_HEADER}.visible .entry k() {{ bar.sync 1, 33; ret; }}", "k", 2, 32, [])
+
+
+def test_many_groups_of_copies():
+    text = (
+        "mov.u32 %r1, 0; L: cp.async.ca.shared.global [s], [g], 4; cp.async.commit_group; add.u32 %r1, %r1, 1; "
+        "setp.lt.u32 %p1, %r1, 100; @%p1 bra L; cp.async.wait_group 63;"
+    )
+    with pytest.raises(SimError, match="expected at most 62 groups of copies that may be pending, found 63"):
+        run(f"{_HEADER}{_MODULE}.visible .entry k() {{ {_BODY} {text} ret; }}", "k", 1, 1, [], check=False)
+
+
 def test_targets_without_tensor_memory():
     text = "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r2, %p1;"
     with pytest.raises(SimError, match="tcgen05.kind::i8 does not exist on sm_103a; supported on sm_100a, sm_110a"):

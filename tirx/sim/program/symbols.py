@@ -143,10 +143,7 @@ class Symbols:
     # Variables
 
     def place(self, variable: Variable) -> Place:
-        found = self._places.get(id(variable))
-        if found is None:
-            raise SimError(f"{variable.name} (.{variable.space}) has no definition in this module", variable.line)
-        return found
+        return self._places[id(variable)]
 
     def function(self, name: str) -> Function | None:
         return self.module.functions.get(name)

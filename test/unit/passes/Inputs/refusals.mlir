@@ -1108,3 +1108,121 @@ tirx.kernel @k(%m: memref<32x8xf32>) target("sm_90a") threads(384) {
   }
   tirx.return
 }
+
+// -----
+
+// tirx-opt --convert-tirx-to-tcgen05
+// 5:8: error: expected elements of 32 bits or fewer in tensor memory, found !tirx.tile<128x32xf64, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>>
+!t = !tirx.tile<128x32xf64, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>>
+!r = !tirx.tile<128x32xf64, register, #tirx.tile_layout<S[(4, 32, 32) : (1@warpid, 1@laneid, 1)]>>
+tirx.kernel @k() target("sm_100a") threads(128) memory(shared = 16, alignment = 16, columns = 64, slot = 8) {
+  %t = tirx.alloc at 0 : !t
+  %r = tirx.load %t : !t -> !r
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 6:10: error: expected the iters on each thread axis to form a mixed-radix number (each stride larger than what the smaller ones reach together), found S[(2, 2, 3) : (5@laneid, 3@laneid, 6@laneid)]: it cannot be solved for thread 8, register 0
+!a = !tirx.tile<12xi32, register, #tirx.tile_layout<S[(2, 2, 3) : (5@laneid, 3@laneid, 6@laneid)]>>
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %b = tirx.zero : !a
+  %c = tirx.map ins(%b : !a) {
+  ^bb(%x: i32):
+    %i = tirx.index 0
+    %j = arith.index_cast %i : index to i32
+    tirx.yield %j : i32
+  } -> !a
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 5:8: error: expected neighbouring elements of whole bytes in threads, found 1 in S[(2, 16, 2) : (1, 1@laneid, 16@laneid)]
+!a = !tirx.tile<32x2xf4E2M1FN, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>>
+!b = !tirx.tile<32x2xf4E2M1FN, register, #tirx.tile_layout<S[(2, 16, 2) : (1, 1@laneid, 16@laneid)]>>
+tirx.kernel @k() target("sm_100a") threads(32) {
+  %a = tirx.zero : !a
+  %b = tirx.convert %a : !a -> !b
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 5:8: error: expected a layout on !tirx.tile<32x2xf32, register>; tirx-pick-layouts chooses one
+!a = !tirx.tile<32x1xf32, register, #tirx.tile_layout<S[(32, 1) : (1@laneid, 1)]>>
+!b = !tirx.tile<32x2xf32, register>
+tirx.kernel @k() target("sm_100a") threads(32) {
+  %a = tirx.zero : !a
+  %b = tirx.broadcast %a : !a -> !b
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 3:9: error: expected a ring that is used, found none of its users
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-fold-subviews
+// 5:8: error: no tile layout describes [1, 5) of dimension 0 of shape (8,): the longest part from 1 that one does starts with [1, 4)
+!s = !tirx.tile<8xf16, shared, #tirx.tile_layout<S[(2, 4) : (10, 1)]>>
+tirx.kernel @k() target("sm_80") threads(32) {
+  %c1 = arith.constant 1 : index
+  %s = tirx.alloc : !s
+  %p = tirx.subview %s[%c1] : !s -> !tirx.tile<4xf16, shared, #tirx.tile_layout<S[4]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 4:1: error: expected a layout on the tile type !tirx.tile<128x4xf8E8M0FNU, tensor>, which is not an allocation
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!acc = !tirx.tile<128x128xf32, tensor>
+!s = !tirx.tile<128x4xf8E8M0FNU, tensor>
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %acc = tirx.alloc : !acc
+  %s = "test.op"() : () -> !s
+  tirx.mma %a, %a, %acc scales(%s, %s) : !a, !a, !acc, !s, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 6:3: error: expected a layout that lets one thread reduce each element to global memory, found S[(32, 8) : (1@laneid, 1)] + R[2 : 8]
+!r = !tirx.tile<32x8xf32, register, #tirx.tile_layout<S[(32, 8) : (1@laneid, 1)] + R[2 : 8]>>
+tirx.kernel @k(%m: memref<32x8xf32>) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %m[%c0, %c0] : memref<32x8xf32> -> !tirx.tile<32x8xf32, global, #tirx.tile_layout<S[32, 8]>>
+  %a = tirx.zero : !r
+  tirx.store %a, %g reduce(add) : !r, !tirx.tile<32x8xf32, global, #tirx.tile_layout<S[32, 8]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 9:3: error: A in tensor memory: expected K in steps of 2 elements of f16 (one column), up to 512 columns, found 2048; nearest is 1024
+!a = !tirx.tile<128x64xf16, shared>
+!acc = !tirx.tile<128x128xf32, tensor>
+!p = !tirx.tile<128x64xf16, tensor>
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %b = tirx.alloc : !a
+  %acc = tirx.alloc : !acc
+  %s = tirx.alloc : !tirx.tile<128x2048xf16, tensor>
+  %p = tirx.subview %s[0, 3] : !tirx.tile<128x2048xf16, tensor> -> !p
+  tirx.mma %p, %b, %acc : !p, !a, !acc
+  tirx.return
+}

@@ -1207,3 +1207,27 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %p: i32) target("sm_90a") thr
   }
   tirx.return
 }
+
+// -----
+
+// tirx-opt --remarks --tirx-pipeline-loops
+// 10:10: error: expected a layout on every tile before tirx-pipeline-loops, found 'tirx.alloc'; run tirx-pick-layouts first
+!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
+!t = !tirx.tile<128x128xf32, tensor>
+!g = !tirx.tile<128x64xf16, global>
+!x = !tirx.tile<128x128xf32, global>
+tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %no = arith.constant false
+  %sa = tirx.alloc : !s
+  %acc = tirx.alloc : !t
+  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
+  scf.for %k = %c0 to %n step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    tirx.mma %sa, %sa, %acc accumulate(%no) : !s, !s, !t
+    tirx.copy %acc, %gd : !t, !x
+  }
+  tirx.return
+}

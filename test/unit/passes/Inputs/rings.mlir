@@ -320,3 +320,203 @@ scf.if %b {
   tirx.await wgmma pending(0)
   tirx.return
 }
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 16:2: error: expected a slot of a ring as the destination of a copy by TMA, found another tile
+!s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+!g = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!p = !tirx.pending<!r>
+!f = !tirx.tile<64x64xf16, register, #tirx.tile_layout<S[(64, 64) : (1@tid_in_wg, 1)] + R[2 : 64@tid_in_wg]>>
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(256) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %o = tirx.alloc : !s
+  tirx.roles {
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %f = tirx.acquire %ab at(fill)
+        %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+        tirx.async_copy %g, %f engine(tma) : !g, !s
+ tirx.async_copy %g, %o engine(tma) : !g, !s
+        tirx.release %ab at(fill) after(tma)
+      }
+    }
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %u = tirx.acquire %ab at(use)
+        %x = tirx.load %u : !s -> !f
+        tirx.release %ab at(use)
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 15:9: error: expected a copy by TMA to a slot acquired in the same round and released after(tma), found another
+!s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+!g = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!p = !tirx.pending<!r>
+!f = !tirx.tile<64x64xf16, register, #tirx.tile_layout<S[(64, 64) : (1@tid_in_wg, 1)] + R[2 : 64@tid_in_wg]>>
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(256) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %o = tirx.alloc : !s
+  tirx.roles {
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %f = tirx.acquire %ab at(fill)
+        %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+        tirx.async_copy %g, %f engine(tma) : !g, !s
+        tirx.release %ab at(fill)
+      }
+    }
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %u = tirx.acquire %ab at(use)
+        %x = tirx.load %u : !s -> !f
+        tirx.release %ab at(use)
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 16:9: error: expected releases of one kind at a station of a ring, found 2 kinds at(fill) in @load
+!s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+!g = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!p = !tirx.pending<!r>
+!f = !tirx.tile<64x64xf16, register, #tirx.tile_layout<S[(64, 64) : (1@tid_in_wg, 1)] + R[2 : 64@tid_in_wg]>>
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(256) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %o = tirx.alloc : !s
+  tirx.roles {
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %f = tirx.acquire %ab at(fill)
+        %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+        tirx.async_copy %g, %f engine(tma) : !g, !s
+        tirx.release %ab at(fill) after(tma)
+ %f2 = tirx.acquire %ab at(fill)
+ tirx.async_copy %g, %f2 engine(cp_async) : !g, !s
+ tirx.release %ab at(fill) after(cp_async)
+      }
+    }
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %u = tirx.acquire %ab at(use)
+        %x = tirx.load %u : !s -> !f
+        tirx.release %ab at(use)
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 12:6: error: expected a loop with a skew to compute what it carries in one of its parts, found another value
+!s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+!g = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!p = !tirx.pending<!r>
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index, %q: i32) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zi = arith.constant 0 : i32
+  %b = arith.cmpi eq, %q, %zi : i32
+  %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %z = tirx.zero : !r
+%e = tirx.for @k %k = 0 to %n skew(1) iter(%l = %c0) {
+  tirx.at(0) {
+  %f4 = tirx.acquire %ab at(fill)
+  %g4 = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+  tirx.async_copy %g4, %f4 engine(tma) : !g, !s
+  tirx.release %ab at(fill) after(tma)
+ }
+  tirx.at(1) {
+  %u5 = tirx.acquire %ab at(use)
+  %p5 = tirx.async_mma %u5, %u5, %z : !s, !s, !r -> !p
+  tirx.release %ab at(use) after(wgmma)
+  tirx.await wgmma pending(0)
+ }
+ tirx.yield %c1
+ }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 12:1: error: expected scalars, register tiles or parts of slots, found memref<4xf32>
+!s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+!g = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!p = !tirx.pending<!r>
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index, %q: i32) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zi = arith.constant 0 : i32
+  %b = arith.cmpi eq, %q, %zi : i32
+  %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %z = tirx.zero : !r
+tirx.for @k %k = 0 to %n skew(1)  {
+  %w = tirx.at(0) {
+  %f8 = tirx.acquire %ab at(fill)
+  %g8 = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+  tirx.async_copy %g8, %f8 engine(tma) : !g, !s
+  tirx.release %ab at(fill) after(tma)
+ %v = "test.op"() : () -> memref<4xf32> 
+ tirx.yield %v }
+  tirx.at(1) {
+  %u9 = tirx.acquire %ab at(use)
+  %p9 = tirx.async_mma %u9, %u9, %z : !s, !s, !r -> !p
+  tirx.release %ab at(use) after(wgmma)
+  tirx.await wgmma pending(0)
+ "test.op"(%w) : (memref<4xf32>) -> () }
+ }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 19:7: error: expected a part of a slot, found 'test.op'
+!s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+!g = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!p = !tirx.pending<!r>
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index, %q: i32) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zi = arith.constant 0 : i32
+  %b = arith.cmpi eq, %q, %zi : i32
+  %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %z = tirx.zero : !r
+tirx.for @k %k = 0 to %n skew(1)  {
+  %w = tirx.at(0) {
+  %f10 = tirx.acquire %ab at(fill)
+  %g10 = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+  tirx.async_copy %g10, %f10 engine(tma) : !g, !s
+  tirx.release %ab at(fill) after(tma)
+ %uu = tirx.acquire %ab at(use)
+ %v = "test.op"(%uu) : (!s) -> !s 
+ tirx.yield %v }
+  tirx.at(1) {
+ "test.op"(%w) : (!s) -> ()
+ tirx.release %ab at(use) }
+ }
+  tirx.return
+}
