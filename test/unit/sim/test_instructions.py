@@ -30,7 +30,7 @@ def _run(text: str, index: int, words: list[int]) -> npt.NDArray[np.uint64]:
 
 
 @pytest.mark.parametrize("index", range(len(GPU_CASES)), ids=[name for name, _ in GPU_CASES])
-@pytest.mark.sample(60)
+@pytest.mark.sample(30)
 def test_results_of_a_gpu(index: int):
     name, widths = GPU_CASES[index]
     words = edge_operands(widths)
@@ -137,7 +137,7 @@ def _mixed_words(rng: np.random.Generator, widths: tuple[int, ...]) -> list[int]
 
 
 @pytest.mark.parametrize(("index", "case"), _INTEGER_CASES, ids=[case[0] for _, case in _INTEGER_CASES])
-@pytest.mark.sample(30)
+@pytest.mark.sample(15)
 def test_integers(index: int, case: Case):
     name, widths = case
     root, type_name = name.rsplit(".", 1)
@@ -189,7 +189,7 @@ def test_dot_products(types: str):
 
 
 @pytest.mark.parametrize("index", range(0, len(CASES), 9), ids=[case[0] for case in CASES[::9]])
-@pytest.mark.sample(25)
+@pytest.mark.sample(10)
 def test_lanes_do_not_depend_on_their_neighbours(index: int):
     """The same operands give the same results when the thread group is narrower, and in another order."""
     words = np.array(_mixed_words(np.random.default_rng(index), CASES[index][1]), np.uint64).reshape(-1, 3)
