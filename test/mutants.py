@@ -39,7 +39,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -247,7 +247,7 @@ class Calls:
     functions: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     """How many functions a test calls."""
     failed: set[str] = field(default_factory=set)
-    """Tests that fail without any change, which say nothing."""
+    """Cases (`file::function[case]`) that fail without any change, which say nothing."""
 
     @staticmethod
     def read(directory: Path) -> Calls:
@@ -257,8 +257,7 @@ class Calls:
             noted = json.loads(path.read_text())
             for test, each in noted["tests"].items():
                 calls.seconds[test] += each["seconds"]
-                if each["failed"]:
-                    calls.failed.add(test)
+                calls.failed.update(each["failed"])
                 for number in each["functions"]:
                     calls.callers[noted["functions"][number]].add(test)
         for tests in calls.callers.values():
@@ -271,9 +270,9 @@ class Calls:
         The tests that call a function: first those that take little time and call little else, which say most. Then
         the other tests of the same files: what a cache or a fixture holds is computed once, for the first that asks.
         """
-        direct = self.callers.get(function, set()) - self.failed
+        direct = self.callers.get(function, set())
         files = {test.partition("::")[0] for test in direct}
-        others = {test for test in self.seconds if test.partition("::")[0] in files} - direct - self.failed
+        others = {test for test in self.seconds if test.partition("::")[0] in files} - direct
         for tests in (direct, others):
             left = sorted(tests, key=lambda test: (self.seconds[test] * self.functions[test], test))
             for most in (*_SLICES, float("inf")):
@@ -312,9 +311,10 @@ class CallNotes:
 
     def pytest_runtest_logreport(self, report):
         test = report.nodeid.partition("[")[0]
-        note = self._notes.setdefault(test, {"seconds": 0.0, "failed": False, "functions": set()})
+        note = self._notes.setdefault(test, {"seconds": 0.0, "failed": set(), "functions": set()})
         note["seconds"] += report.duration
-        note["failed"] |= report.failed
+        if report.failed:
+            note["failed"].add(report.nodeid)
         if report.when == "teardown":
             note["functions"] |= self._own
             self._own.clear()
@@ -324,7 +324,8 @@ class CallNotes:
                 _clear_caches()
 
     def pytest_sessionfinish(self):
-        tests = {test: {**note, "functions": sorted(note["functions"])} for test, note in self._notes.items()}
+        sets = ("failed", "functions")
+        tests = {test: note | {name: sorted(note[name]) for name in sets} for test, note in self._notes.items()}
         self._path.write_text(json.dumps({"functions": list(self._numbers), "tests": tests}))
 
 
@@ -341,7 +342,7 @@ def _clear_caches() -> None:
 # Running mutants.
 
 
-def _pytest(root: Path, tests: list[str]) -> None:
+def _pytest(root: Path, tests: list[str], without: list[str]) -> None:
     """Runs tests in a copy of the tree. Ends the process, with the exit status of pytest."""
     status = 1
     try:
@@ -353,13 +354,15 @@ def _pytest(root: Path, tests: list[str]) -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
         import pytest
 
-        status = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
+        left_out = [f"--deselect={case}" for case in without]
+        status = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *left_out, *tests]))
     finally:
         os._exit(status)
 
 
-def _notices(root: Path, tests: list[str], seconds: float) -> bool:
-    process = multiprocessing.get_context("fork").Process(target=_pytest, args=(root, tests))
+def _notices(root: Path, tests: list[str], seconds: float, failed: Iterable[str] = ()) -> bool:
+    without = [case for case in failed if case.startswith(tuple(tests))]
+    process = multiprocessing.get_context("fork").Process(target=_pytest, args=(root, tests, without))
     process.start()
     process.join(seconds)
     if process.exitcode is None:
@@ -434,7 +437,7 @@ class _Run:
             usual = sum(self.calls.seconds.get(test, 1.0) for test in tests)
             if time.time() + usual > self.end:
                 return None
-            if _notices(root, tests, _MOST_SECONDS + 5 * usual):
+            if _notices(root, tests, _MOST_SECONDS + 5 * usual, self.calls.failed):
                 return True
         return False
 

@@ -91,16 +91,20 @@ def test_what_says_nothing_is_not_changed() -> None:
 
 
 def test_tests_that_call_a_function_come_in_order_of_what_they_say(tmp_path: Path) -> None:
-    def note(seconds: float, functions: list[int], failed: bool = False) -> dict[str, object]:
+    def note(seconds: float, functions: list[int], *failed: str) -> dict[str, object]:
         return {"seconds": seconds, "functions": functions, "failed": failed}
 
     first = {"functions": ["a.py:3", "a.py:9"], "tests": {"t::slow": note(50.0, [0]), "t::wide": note(1.0, [0, 1])}}
     second = {"functions": ["a.py:9", "a.py:3"], "tests": {"t::slow": note(20.0, [1]), "u::own": note(1.5, [1])}}
-    broken = {"functions": ["a.py:3"], "tests": {"t::broken": note(1.0, [0], True), "t::other": note(1.0, [])}}
+    broken = {
+        "functions": ["a.py:3"],
+        "tests": {"t::partly": note(100.0, [0], "t::partly[1]"), "t::other": note(1.0, [])},
+    }
     for number, each in enumerate((first, second, broken)):
         (tmp_path / f"{number}.json").write_text(json.dumps(each))
     calls = mutants.Calls.read(tmp_path)
-    assert list(calls.slices("a.py:3")) == [["u::own"], ["t::wide"], ["t::slow"], ["t::other"]]
+    assert list(calls.slices("a.py:3")) == [["u::own"], ["t::wide"], ["t::slow"], ["t::partly"], ["t::other"]]
+    assert calls.failed == {"t::partly[1]"}
     assert list(calls.slices("a.py:4")) == []
 
 
