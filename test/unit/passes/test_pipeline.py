@@ -7,6 +7,7 @@ import pytest
 from tirx.passes import OptionError, lower_to_ptx_passes, lower_to_ptx_pipeline
 
 _SCHEDULE = (
+    "tirx-split-last-round",
     "tirx-fuse-epilogue",
     "tirx-tile-loop",
     "tirx-pipeline-loops",
@@ -28,7 +29,8 @@ def test_schedule_is_on_by_default():
 
 
 def test_schedule_has_options_of_its_passes():
-    assert _added("stages=4 roles=load order=hilbert cluster=rows epilogue=direct") == [
+    assert _added("split=last stages=4 roles=load order=hilbert cluster=rows epilogue=direct") == [
+        "tirx-split-last-round{split=last}",
         "tirx-fuse-epilogue{epilogue=direct}",
         "tirx-tile-loop{order=hilbert}",
         "tirx-pipeline-loops{stages=4}",
