@@ -432,6 +432,16 @@ def test_many_groups_of_copies():
         run(f"{_HEADER}{_MODULE}.visible .entry k() {{ {_BODY} {text} ret; }}", "k", 1, 1, [], check=False)
 
 
+def test_registers_of_asynchronous_products_that_nobody_wrote():
+    text = (
+        "mov.b32 %f1, 0; mov.b32 %f2, 0; mov.b32 %f3, 0; mov.b32 %f4, 0; mov.u64 %d2, 0x10000; "
+        "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1,%f2,%f3,%f4}, "
+        "{%r1,%r2,%r3,%r4}, %d2, 0, 1, 1, 0;"
+    )
+    with pytest.raises(SimError, match="register %r1 is read but was never written"):
+        run(f"{_HEADER.replace('sm_100a', 'sm_90a')}.visible .entry k() {{ {_BODY} {text} ret; }}", "k", 1, 128, [])
+
+
 def test_targets_without_tensor_memory():
     text = "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r2, %p1;"
     with pytest.raises(SimError, match="tcgen05.kind::i8 does not exist on sm_103a; supported on sm_100a, sm_110a"):

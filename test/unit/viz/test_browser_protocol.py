@@ -56,6 +56,7 @@ def test_what_a_browser_does_not_do(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(BrowserError, match="^Runtime.evaluate: no answer after 0.05 s$"):
             browser.evaluate("nothing")
         browser._timeout = 60  # pyright: ignore[reportPrivateUsage]
-        for _ in range(2):  # no answer, and nobody who reads
+        for _ in range(2):  # no answer, and then nobody who reads
             with pytest.raises(BrowserError, match="^the browser ended$"):
                 browser.evaluate("end")
+            browser._process.wait()  # pyright: ignore[reportPrivateUsage]

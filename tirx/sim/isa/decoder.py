@@ -146,9 +146,7 @@ class Decoder:
     def operand(self, which: int | Operand) -> Operand:
         if not isinstance(which, int):
             return which
-        if which >= len(self.operands):
-            raise self.error(f"expected at least {which + 1} operands, found {len(self.operands)}")
-        return self.operands[which]
+        return self.operands[which]  # `finish` has counted them
 
     def register(self, name: str) -> Register | None:
         return self.symbols.register(self.instruction.scope, name)

@@ -1226,3 +1226,11 @@ tirx.kernel @k() target("sm_100a") threads(128) {
   tirx.mma %p, %b, %acc : !p, !a, !acc
   tirx.return
 }
+
+// -----
+
+// tirx-opt --tirx-allocate-memory
+// 1:1: error: expected a tile with ring = NAME for each tile of the rings of tirx.schedule
+tirx.kernel @k() target("sm_90a") threads(32) attributes {tirx.schedule = {roles = [], rings = [{name = "a", slots = 2, stations = ["x", "y"], barriers = [0, 16], tiles = [{name = "t", memory = "shared", start = -1, stride = 64}]}]}} {
+  tirx.return
+}

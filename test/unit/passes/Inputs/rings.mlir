@@ -520,3 +520,36 @@ tirx.for @k %k = 0 to %n skew(1)  {
  }
   tirx.return
 }
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 12:1: error: expected a pending tile to be carried by iter, found it used across parts
+!s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+!g = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!p = !tirx.pending<!r>
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index, %q: i32) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zi = arith.constant 0 : i32
+  %b = arith.cmpi eq, %q, %zi : i32
+  %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %z = tirx.zero : !r
+tirx.for @k %k = 0 to %n skew(1)  {
+  %w = tirx.at(0) {
+  %f2 = tirx.acquire %ab at(fill)
+  %g2 = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+  tirx.async_copy %g2, %f2 engine(tma) : !g, !s
+  tirx.release %ab at(fill) after(tma)
+  %u1 = tirx.acquire %ab at(use)
+  %p1 = tirx.async_mma %u1, %u1, %z : !s, !s, !r -> !p
+  tirx.release %ab at(use) after(wgmma)
+  tirx.await wgmma pending(0)
+ tirx.yield %p1 }
+  tirx.at(1) {
+ %d = tirx.await %w : !p
+ }
+ }
+  tirx.return
+}
