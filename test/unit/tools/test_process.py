@@ -76,8 +76,8 @@ def test_output_that_nobody_takes(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdout", _Stream(OSError(28, "No space left on device")))
     with pytest.raises(FileError, match="^cannot write standard output: No space left on device$"):
         write_output("-", "text")
-    monkeypatch.setattr(sys, "stdout", _Stream(BrokenPipeError()))
-    with pytest.raises(BrokenPipeError):
+    monkeypatch.setattr(sys, "stdout", _Stream(BrokenPipeError("gone")))
+    with pytest.raises(BrokenPipeError, match="gone"):
         write_output("-", "text")
 
 

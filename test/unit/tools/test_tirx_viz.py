@@ -221,11 +221,10 @@ def test_a_full_disk_is_an_error_of_the_terminal(monkeypatch: pytest.MonkeyPatch
 
 def test_terminals_that_fail(monkeypatch: pytest.MonkeyPatch, capsys: _Capture) -> None:
     def closed(*arguments: Any) -> None:
-        raise BrokenPipeError
+        raise BrokenPipeError("gone")
 
     monkeypatch.setitem(sys.modules, "tirx.viz.terminal", SimpleNamespace(print_tile=closed))  # pyright: ignore[reportArgumentType]
-    with pytest.raises(BrokenPipeError):
-        _print([])
+    with pytest.raises(BrokenPipeError, match="gone"):
         _print(read_tiles(_TILE))
     monkeypatch.setitem(sys.modules, "tirx.viz.terminal", None)
     with pytest.raises(ModuleNotFoundError, match="tirx.viz.terminal"):
