@@ -57,7 +57,7 @@ def test_objects_are_values() -> None:
     assert hash(one) == hash(made(1)) and {one: 5}[made(1)] == 5
     assert repr(one).endswith("Made(x=1, y=2, z=3)")
     assert replace(one, y=7) == made(1, 7) and asdict(one) == {"x": 1, "y": 2, "z": 3}
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(FrozenInstanceError, match="x"):
         one.x = 3  # pyright: ignore[reportAttributeAccessIssue]
     match one:
         case Point(x, y):

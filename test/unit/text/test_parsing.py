@@ -121,8 +121,8 @@ def test_operations_that_xdsl_cannot_build():
 
 def test_a_fault_of_a_parser_of_tirx_is_no_error_of_the_input(monkeypatch: pytest.MonkeyPatch):
     def broken(parser: object) -> None:
-        raise IndexError
+        raise IndexError("a fault")
 
     monkeypatch.setattr("tirx.dialects.tirx.BarrierOp.parse", broken)
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="a fault"):
         _parse("builtin.module {\n  tirx.barrier\n}")
