@@ -20,7 +20,7 @@ else:
     def dataclass(cls=None, /, **options):
         """
         As `dataclasses.dataclass`, but the methods of the class are made together with its first object, or when
-        somebody asks for its fields.
+        somebody asks for its fields or its signature.
 
         Objects have to be made by calling the class, or by copying or unpickling one: not by `object.__new__`. Classes
         with slots or with an `__init__` of their own are made at once.
@@ -36,6 +36,16 @@ else:
 __all__ = ["dataclass"]
 
 _lock = RLock()
+
+
+class _Signature:
+    """What `inspect.signature` asks a class for: those of the methods that will be made."""
+
+    def __get__(self, instance: object, owner: type[Any]) -> object:
+        from inspect import signature
+
+        dataclasses.fields(owner)
+        return signature(owner)
 
 
 class _Pending:
@@ -57,6 +67,7 @@ class _Pending:
         cls.__init__ = init
         cls.__setstate__ = set_state
         cls.__dataclass_fields__ = self
+        cls.__signature__ = _Signature()
 
     def __get__(self, instance: object, owner: type[Any]) -> object:
         """The fields."""
@@ -68,7 +79,7 @@ class _Pending:
         with _lock:
             if vars(cls)["__init__"] is not self._init:
                 return  # somebody else was faster
-            del cls.__setstate__
+            del cls.__setstate__, cls.__signature__
             if _thread._count():  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
                 # Other threads may be about to call it: it is never without `__init__`.
                 dataclasses.dataclass(cls, **self._options | {"init": False})

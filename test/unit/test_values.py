@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, asdict, field, fields, is_dataclass, replace
@@ -105,3 +106,7 @@ def test_threads_may_make_the_first_object_at_once() -> None:
             thread.join()
         assert found == [made(1)] * 4
         assert repr(found[0]).endswith("Made(x=1, y=2, z=3)")
+
+
+def test_signature_of_a_class_without_objects():
+    assert str(inspect.signature(_made())) == "(x: 'int', y: 'int' = 2, z: 'int' = 3) -> None"
