@@ -290,6 +290,8 @@ class ThreadValues:
     def _define(self, op: Operation, result: SSAValue) -> None:
         source = _SOURCES.get(type(op))
         value = None if source is None else source(op, self)
+        if type(op) is AndOp and self._is_zero(op):
+            value = ThreadValue((), 0, self.count)
         if value is None:
             operands: list[ThreadValue] = []
             for operand in op.operands:
@@ -305,6 +307,11 @@ class ThreadValues:
                 value = _symbol(self, "value", result)
         given = wrapped(value.given, width(result.type))
         self._values[result] = value if given is value.given else ThreadValue(value.symbols, given, self.count)
+
+    def _is_zero(self, op: AndOp) -> bool:
+        """Returns True if one operand is known to be 0 in all threads, so that the other does not matter."""
+        operands = (self._values.get(op.lhs), self._values.get(op.rhs))
+        return any(one is not None and one.is_known and one.number == 0 for one in operands)
 
     def _bound(self, op: AndOp, result: SSAValue) -> None:
         """The `and` of two predicates holds in no more threads than the one that differs between them."""

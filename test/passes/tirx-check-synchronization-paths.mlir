@@ -464,3 +464,70 @@ ptx.entry @leader_waits_sometimes(map : b8[128] align 64, n : u32) target("sm_10
 ^end:
   ptx.ret
 }
+
+// -----
+
+// No thread is in a column that the memory has not, whatever the number of rows is.
+
+ptx.entry @columns_behind_the_end(a : u64 ptr, n : u32) target("sm_80") reqntid(32) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %15 = ptx.constant 15 : i32
+  %32 = ptx.constant 32 : i32
+  %a = ptx.ld.param @a : i64
+  %at = ptx.cvta.to.global %a
+  %n = ptx.ld.param @n : i32
+  %offset = ptx.cvt unsigned %tid : i32 -> i64
+  %own = ptx.add %at, %offset : i64
+  %row = ptx.setp lt unsigned %0, %n : i32
+  %columns = ptx.setp lt unsigned %tid, %15 : i32
+  %stored = ptx.and %row, %columns : i1
+  ptx.cond_bra %stored, ^first, ^behind
+^first:
+  ptx.st.u8 global %own offset 30, %0 : i64
+  ptx.bra ^behind
+^behind:
+  %column = ptx.add %tid, %32 : i32
+  %others = ptx.setp lt unsigned %column, %15 : i32
+  %never = ptx.and %row, %others : i1
+  ptx.cond_bra %never, ^second, ^end
+^second:
+  ptx.st.u8 global %own offset 32, %0 : i64
+  ptx.bra ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// In columns that the memory has, thread 0 stores where thread 2 has.
+
+ptx.entry @columns_before_the_end(a : u64 ptr, n : u32) target("sm_80") reqntid(32) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %15 = ptx.constant 15 : i32
+  %2 = ptx.constant 2 : i32
+  %a = ptx.ld.param @a : i64
+  %at = ptx.cvta.to.global %a
+  %n = ptx.ld.param @n : i32
+  %offset = ptx.cvt unsigned %tid : i32 -> i64
+  %own = ptx.add %at, %offset : i64
+  %row = ptx.setp lt unsigned %0, %n : i32
+  %columns = ptx.setp lt unsigned %tid, %15 : i32
+  %stored = ptx.and %row, %columns : i1
+  ptx.cond_bra %stored, ^first, ^behind
+^first:
+  ptx.st.u8 global %own offset 30, %0 : i64
+  ptx.bra ^behind
+^behind:
+  %column = ptx.add %tid, %2 : i32
+  %others = ptx.setp lt unsigned %column, %15 : i32
+  %never = ptx.and %row, %others : i1
+  ptx.cond_bra %never, ^second, ^end
+^second:
+  // expected-error@+1 {{expected a barrier between 'ptx.st.u8' and this access to the same global memory by another thread (0 behind 2), found none}}
+  ptx.st.u8 global %own offset 32, %0 : i64
+  ptx.bra ^end
+^end:
+  ptx.ret
+}
