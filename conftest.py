@@ -30,7 +30,7 @@ if raises.VARIABLE in os.environ:
 gc.set_threshold(300_000, 10, 10)
 
 # A sample in every run; `pytest --hypothesis-profile=thorough` looks further. Times depend on the machine.
-settings.register_profile("sample", deadline=None, max_examples=15)
+settings.register_profile("sample", deadline=None, max_examples=10)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("sample")
 
@@ -115,7 +115,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test marked `sample(n)`, n cases stay: always the same ones, which its name chooses."""
+    """
+    Of a test marked `sample(n)`, n cases stay: always the same ones, which its name chooses.
+
+    Tests with a browser come first, so that one process has all of them, and not each a browser.
+    """
+    items.sort(key=lambda item: "browser" not in getattr(item, "fixturenames", ()))
     if config.getoption("--all-cases"):
         return
     groups: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)

@@ -17,7 +17,9 @@ _INPUTS = {"programs": 5, "modules": 6, "layouts": 40, "kernels": 6, "commands":
 
 
 @pytest.fixture(autouse=True)
-def _warnings_are_errors() -> Iterator[None]:
+def _surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    """Warnings are errors; what a class of inputs puts into the environment does not stay for other tests."""
+    monkeypatch.setenv("TIRX_VERIFY_EACH", "0")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield

@@ -141,7 +141,7 @@ def test_every_feature_has_a_probe():
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_targets_agree_with_ptxas(name: str, rejected: Rejected):
     """In the newest version, `ptxas` accepts for a target exactly the features that the table gives it."""
     found = rejected([list(PROBES.values())], name, VERSIONS[-1]).keys()
@@ -149,7 +149,7 @@ def test_targets_agree_with_ptxas(name: str, rejected: Rejected):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_versions_agree_with_ptxas(name: str, rejected: Rejected):
     """`ptxas` accepts every feature from the version of the table on, and not in the version before."""
     target = Target.parse(name)

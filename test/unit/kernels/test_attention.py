@@ -46,6 +46,7 @@ def test_heads_of_64_in_bf16() -> None:
         ("sm_120a", "flash_attention", 32, "f16"),
     ],
 )
+@pytest.mark.sample(1)
 def test_flash_attention_on_other_targets(target: str, kernel: str, head: int, element: str) -> None:
     """The example for Hopper: mma.sync, and keys that `cp.async` or the accelerator brings ahead."""
     program = tirx.build(attention_text(kernel, head, element, 64, 64, 128), target)

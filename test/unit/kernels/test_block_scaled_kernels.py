@@ -77,7 +77,7 @@ NAMES = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2", "f4E2M1FN": "e2m1"}
     ("a", "b", "scale", "block", "k", "kind", "vector", "ids", "target"),
     [(*form, TARGETS[0]) for form in FORMS] + [(*FORMS[i], target) for i, target in enumerate(TARGETS[1:])],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_every_kind(
     a: str, b: str, scale: str, block: int, k: int, kind: str, vector: str, ids: tuple[int, ...], target: str
 ) -> None:
@@ -112,6 +112,7 @@ def test_no_other_target() -> None:
 
 
 @pytest.mark.parametrize(("scale", "block"), [("f8E8M0FNU", 32), ("f8E4M3FN", 16)])
+@pytest.mark.sample(1)
 def test_packed_a_in_tensor_memory(scale: str, block: int) -> None:
     """Two elements of 4 bits are a byte there, too: 8 columns for 64 of them."""
     product = Kernel(128, 64, 128, "f4E2M1FN", "f4E2M1FN", scale=(scale, block), a_memory="tensor")

@@ -17,11 +17,13 @@ CLIPPED_SEEDS = (1, 3)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.sample(1)
 def test_random_kernels(seed: int):
     random_kernel(seed).check(seed)
 
 
 @pytest.mark.parametrize("seed", CLIPPED_SEEDS)
+@pytest.mark.sample(1)
 def test_random_clipped_kernels(seed: int):
     random_clipped_kernel(seed).check(seed)
 
@@ -131,6 +133,7 @@ tirx.kernel @k(%a: memref<8x16xf32>, %d: memref<20x16xf32>, %t: memref<2xi32>) t
         ("%n = arith.muli %i, %c13 : index\n  %m = arith.subi %n, %c8 : index", "", (-8, 5), False),
     ],
 )
+@pytest.mark.sample(2)
 def test_tiles_that_begin_before_the_memref(start: str, engine: str, starts: tuple[int, int], is_bulk: bool):
     """Threads drop what is before the memref; a bulk store that is written, and not known to begin inside, traps."""
     program = tirx.build(STARTS.replace("START", start).replace("ENGINE", engine))

@@ -61,6 +61,7 @@ BOX = (
         ("sm_90a", BOXES, BOX, "engine tma"),
     ],
 )
+@pytest.mark.sample(2)
 def test_parts_of_shared_and_global_tiles(target: str, layout: str, part: str, engine: str):
     program = tirx.build(SHARED.format(target=target, layout=layout, part=part, engine=engine))
     assembled(program.ptx)
@@ -117,6 +118,7 @@ ONE = "%acc = tirx.alloc : !acc"
         ("sm_100a", "tensor", 128, "%sums = tirx.alloc : !sums", "%acc = tirx.subview %sums[0, %n] : !sums -> !acc"),
     ],
 )
+@pytest.mark.sample(1)
 def test_products_of_parts(target: str, memory: str, m: int, alloc: str, part: str):
     """Descriptors, fragments and columns of tensor memory start at computed coordinates."""
     program = tirx.build(PRODUCTS.format(target=target, memory=memory, m=m, alloc=alloc, part=part))

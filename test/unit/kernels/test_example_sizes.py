@@ -9,6 +9,7 @@ CASES = {case.name: case for case in all_cases()}
 
 
 @pytest.mark.parametrize("name", ["wgmma_any_size_gemm (65, 33, 77)", "quantize 3"])
+@pytest.mark.sample(1)
 def test_example_in_other_sizes(name: str) -> None:
     assert check(CASES[name]) is None
 

@@ -43,6 +43,7 @@ tirx.kernel @k(%a: memref<16x64xf32>, %q: memref<16x64xf4E2M1FN>, %d: memref<16x
 
 
 @pytest.mark.parametrize("layout", ["", ", #tirx.tile_layout<S[(16, 2, 32) : (1@laneid, 16@laneid, 1)]>"])
+@pytest.mark.sample(1)
 def test_four_bits(layout: str):
     program = tirx.build(KERNEL.format(layout=layout))
     assembled(program.ptx)

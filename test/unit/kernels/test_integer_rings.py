@@ -76,6 +76,7 @@ tirx.kernel @gather(%x: memref<?x64xf16>, %blocks: memref<?xi32>, %d: memref<?x6
 
 
 @pytest.mark.parametrize("slots", (1, 3))
+@pytest.mark.sample(1)
 def test_two_roles_read_what_a_third_one_found_in_memory(slots: int) -> None:
     program = tirx.build(_GATHER.replace("SLOTS", str(slots)))
     assembled_well(program.ptx)

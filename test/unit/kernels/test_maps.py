@@ -243,6 +243,7 @@ REDUCED = [
 
 
 @pytest.mark.parametrize(("dtype", "operation", "target", "instruction"), REDUCED)
+@pytest.mark.sample(3)
 def test_copies_that_reduce(dtype: str, operation: str, target: str, instruction: str) -> None:
     """Two blocks combine the same tile with what is in memory."""
     tile, memory = f"!tirx.tile<16x32x{dtype}, register>", f"!tirx.tile<16x32x{dtype}, global>"

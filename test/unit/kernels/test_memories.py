@@ -58,6 +58,7 @@ def _check(text: str, shape: tuple[int, ...], dtype: str) -> str:
         ((64, 32), "f6E2M3FN", ["tensor", "shared", "tensor", "register"], 128),
     ],
 )
+@pytest.mark.sample(2)
 def test_tensor_memory(shape: tuple[int, ...], dtype: str, tiles: list[str], threads: int):
     """Tiles in tensor memory that no product uses have rows on lanes; they are copied to each other, too."""
     _check(_by_way_of(shape, dtype, tiles, "sm_100a", threads), shape, dtype)
@@ -67,6 +68,7 @@ def test_tensor_memory(shape: tuple[int, ...], dtype: str, tiles: list[str], thr
     ("shape", "threads", "accesses"),
     [((131, 16), 128, 4), ((131, 17), 128, 7), ((37, 19), 64, 8), ((257, 64), 256, 9), ((101, 101), 96, 25)],
 )
+@pytest.mark.sample(2)
 def test_odd_shapes(shape: tuple[int, int], threads: int, accesses: int):
     """Copies of tiles that the threads do not divide are vectors but for a rest of less than a vector each."""
     ptx = _check(_by_way_of(shape, "f16", ["shared"], "sm_80", threads), shape, "f16")
@@ -184,6 +186,7 @@ def _strided(target: str, clipped: bool, engine: str) -> Kernel:
 
 @pytest.mark.parametrize("clipped", [False, True])
 @pytest.mark.parametrize(("rows", "columns"), [(16, 32), (16, 40), (17, 33), (11, 27)])
+@pytest.mark.sample(3)
 def test_run_time_strides(clipped: bool, rows: int, columns: int):
     """Threads find elements behind any strides, by vectors where these are multiples of 16 bytes."""
     if not clipped and (rows < 16 or columns < 32):

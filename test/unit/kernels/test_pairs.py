@@ -81,7 +81,7 @@ def check(ptx: str, kind: str, m: int, n: int) -> None:
     ],
 )
 @pytest.mark.parametrize(("m", "n"), [(256, 256), (128, 64)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_kinds(dtype: str, acc: str, kind: str, k: int, m: int, n: int) -> None:
     ptx = tirx.compile(pair_kernel(m, n, 2 * k, dtype, acc))
     check(ptx, kind, m, n)
@@ -97,6 +97,7 @@ def test_kinds(dtype: str, acc: str, kind: str, k: int, m: int, n: int) -> None:
         (128, "S[(2, 64, 2, 32) : (1@cbx, 1@TLane, 64@TLane, 1@TCol)]"),
     ],
 )
+@pytest.mark.sample(1)
 def test_written_accumulator(m: int, layout: str) -> None:
     ptx = tirx.compile(pair_kernel(m, 64, 32, "f16", "f32", f", #tirx.tile_layout<{layout}>"))
     check(ptx, "f16", m, 64)

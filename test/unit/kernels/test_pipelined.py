@@ -20,7 +20,7 @@ from unit.kernels.pipelined_kernels import Pipelined, check, kernel_of
         (Pipelined("tcgen05, pairs", "stages=2 order=hardware roles=load", (2, 2)), ((0, 0), (1, 6))),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_numbers_of_iterations(pipelined: Pipelined, steps: tuple[tuple[int, int], ...]):
     for seed, (low, high) in enumerate(steps):
         check(pipelined, low, high, seed=seed)

@@ -73,7 +73,7 @@ BOTH_BRANCHES = """
 
 
 @pytest.mark.parametrize("element", TYPES)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_both_branches_write(element: str):
     a, _, out = moved(BOTH_BRANCHES, element, 2)
     np.testing.assert_array_equal(out, a)
@@ -91,6 +91,7 @@ ONE_BRANCH = """
 
 
 @pytest.mark.parametrize("element", ["si8", "f8E8M0FNU", "bf16", "tf32", "si64"])
+@pytest.mark.sample(3)
 def test_what_a_branch_leaves_unwritten_is_zero(element: str):
     a, _, out = moved(ONE_BRANCH, element, 2)
     np.testing.assert_array_equal(out, a)
@@ -111,6 +112,7 @@ SWAPPED = """
 
 @pytest.mark.parametrize("element", ["ui8", "f16", "ui32", "f64"])
 @pytest.mark.parametrize("n", [0, 1, 4])
+@pytest.mark.sample(5)
 def test_loops_carry_values(element: str, n: int):
     a, b, out = moved(SWAPPED, element, n)
     np.testing.assert_array_equal(out, b if n % 2 else a)
@@ -131,6 +133,7 @@ SELECTED = """
 
 
 @pytest.mark.parametrize("element", ["i8", "si16", "f32", "i64"])
+@pytest.mark.sample(2)
 def test_select_and_results_of_branches(element: str):
     _, b, out = moved(SELECTED, element, 2)
     np.testing.assert_array_equal(out, b)

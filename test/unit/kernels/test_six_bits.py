@@ -80,7 +80,7 @@ SHARED = """%s = tirx.alloc : !s
         ("f6E3M2FN", "sm_100a", GLOBAL, ""),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_six_bits(element: str, target: str, moves: str, layout: str):
     """Numbers are rounded to six bits, packed, and read back; the rows that end the matrix are fewer than a tile's."""
     program = tirx.build(ROUND_TRIP.format(element=element, target=target, moves=moves, layout=layout))

@@ -34,7 +34,7 @@ KERNELS = [
 
 
 @pytest.mark.parametrize(("kernel", "kind", "vector", "ids"), KERNELS, ids=lambda value: str(value)[:60])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_kinds(kernel: Kernel, kind: str, vector: str, ids: tuple[int, ...]) -> None:
     ptx = kernel.compile()
     assert products(ptx) == [f"tcgen05.mma.sp.cta_group::1.kind::{kind}.block_scale.{vector}"] * len(ids)

@@ -76,7 +76,7 @@ def staged_kernel(dtype: str, acc: str, target: str, clause: str, a_strides: str
         ("f64", "f64", "sm_90", "m16n8k8", "ld.shared.f64", "K"),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_loads_of_fragments_have_no_conflicts(
     dtype: str, acc: str, target: str, instruction: str, loads: str, major: str
 ) -> None:

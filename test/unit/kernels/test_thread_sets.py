@@ -75,7 +75,7 @@ def test_products_of_pairs(threads: int):
 
 
 @pytest.mark.parametrize("threads", [32, 64, 128, 256, 512, 1024])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_products_in_registers(threads: int):
     a, b = small_integers((64, 8), np.float64, 0), small_integers((32, 8), np.float64, 1)
     text = product_kernel(threads, 64, 32, 8, "sm_80", "f64", "f64", "register")
@@ -83,7 +83,7 @@ def test_products_in_registers(threads: int):
 
 
 @pytest.mark.parametrize("threads", SMALL + LARGE)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_copies(threads: int):
     """Fill, and copies through registers and shared memory, of rows that the threads do not divide."""
     text = f"""

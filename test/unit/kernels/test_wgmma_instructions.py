@@ -107,6 +107,7 @@ ptx.entry @k(image : u64, out : u64) target("sm_90a") reqntid(256) {{
 
 
 @pytest.mark.parametrize(("a_major", "b_major"), [("K", "K"), ("MN", "K")])
+@pytest.mark.sample(1)
 def test_accumulators_round_a_loop(a_major: Major, b_major: Major):
     text, a_tile, b_tile = _module(a_major, b_major)
     ptx = tirx.compile(text)

@@ -53,7 +53,7 @@ MN_MAJOR = replace(_kernel(64, 64, 32, "f16", "f16"), a_major="MN", b_major="MN"
     ],
     ids=lambda value: value.replace(".", "_") if isinstance(value, str) else "",
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_kinds(kernel: Kernel, expected: str):
     ptx = kernel.compile()
     sparse = ".sp" if kernel.sparse else ""

@@ -87,9 +87,13 @@ def test_compose_refuses_only_what_no_layout_is(outer: TileLayout, inner: TileLa
         assert tuple(wanted) not in every(inner.size())
 
 
+_FARTHEST = 8
+"""The place of the last element of the largest of `small`: three times 2 and one time 2."""
+
+
 @cache
 def every(size: int) -> set[tuple[frozenset[Point], ...]]:
-    """What layouts of 2 or 4 elements on axis m can be."""
+    """What layouts of 2 or 4 elements on axis m can be, as far as their places are those of elements of `small`."""
     shards = [[Iter(size, s)] for s in range(-8, 9)]
     if size == 4:
         shards += [[Iter(2, s), Iter(2, t)] for s in range(-8, 9) for t in range(-8, 9)]
@@ -100,6 +104,8 @@ def every(size: int) -> set[tuple[frozenset[Point], ...]]:
         layout = TileLayout(shard)
         places = [layout.apply(x).get("m", 0) for x in range(size)]
         for copied, offset in product(steps, range(9)):
+            if min(places) + offset < 0 or max(places) + offset + max(copied) > _FARTHEST:
+                continue
             found.add(tuple(frozenset(_point(place + offset + step) for step in copied) for place in places))
     return found
 

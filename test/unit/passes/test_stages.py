@@ -71,7 +71,7 @@ def test_the_pipeline_leaves_what_it_needs_in_time() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(_KERNELS.values()) | {"tcgen05_gemm"}))
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_facts_hold_behind_the_pass_that_leaves_them(name: str) -> None:
     """Attributes of others hold, too: what stays the operation that it was has those that it had."""
     context = new_context()
@@ -90,6 +90,7 @@ def test_facts_hold_behind_the_pass_that_leaves_them(name: str) -> None:
 
 
 @pytest.mark.parametrize("fact", FACTS)
+@pytest.mark.sample(8)
 def test_a_pass_that_is_missing_is_named(fact: str) -> None:
     missing = FACTS[fact].left_by
     passes = [each for each in _pipeline() if each.name != missing]
@@ -100,7 +101,7 @@ def test_a_pass_that_is_missing_is_named(fact: str) -> None:
 
 @pytest.mark.parametrize("name", ["mma_m16n8k16_f16_gemm", "tcgen05_gemm", "wgmma_gemm"])
 @pytest.mark.parametrize("rest", [False, True], ids=["alone", "with the passes behind it"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_passes_without_those_before_work_or_name_a_pass(name: str, rest: bool, sampled: Sampled) -> None:
     """
     None gives other PTX: what is not lowered has no PTX form.

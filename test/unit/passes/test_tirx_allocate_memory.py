@@ -141,7 +141,7 @@ def test_barriers_that_do_not_see_the_places_leave_a_race():
 
 @pytest.mark.parametrize("threads", [128, 256])
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_operands_of_a_product_share_bytes_with_what_is_stored_after_it(seed: int, threads: int):
     text = PRODUCTS.replace("threads(128)", f"threads({threads})")
     found = places(text)

@@ -234,6 +234,7 @@ func.func @g(%a: memref<40x24xf32>, %b: memref<40x24xf32>) {
 
 
 @pytest.mark.parametrize(("combine", "start"), [("addf", "0.0"), ("maxnumf", "-1.0e30")])
+@pytest.mark.sample(1)
 def test_reductions(combine: str, start: str) -> None:
     """The sum or the largest of the squares of each row, and what is left of them by an elementwise operation."""
     text = f"""

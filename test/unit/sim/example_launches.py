@@ -31,7 +31,8 @@ class Example:
     `one` and `some` are grids, in clusters: that of the checked run, and that of the run with random normals. A cluster
     computes a `tile` of the last argument: x counts tiles along the columns, y along the rows and z along a dimension
     before them. None if it computes all that the launch expects. Where results are not `exact` even for small integers,
-    there is one run, with all checks and random normals.
+    there is one run, with all checks and random normals. If not `always`, it runs with `--all-cases` only: another
+    kernel has all that it has but one thing, which a third one has as well.
     """
 
     make: Callable[[np.random.Generator, Numbers], Launch]
@@ -39,6 +40,7 @@ class Example:
     some: Grid = (1, 1)
     tile: tuple[int, int] | None = None
     exact: bool = True
+    always: bool = True
 
 
 def _gemm(
@@ -197,11 +199,11 @@ LAUNCHES = {
     "alpha_beta": Example(arithmetic.alpha_beta),
     "fp8_output": Example(arithmetic.fp8_output),
     "gemm_gelu": Example(arithmetic.gelu),
-    "attention": Example(arithmetic.attention, tile=(64, 64), exact=False),
+    "attention": Example(arithmetic.attention, tile=(64, 64), exact=False, always=False),
     "causal_attention": Example(arithmetic.causal_attention, one=(2, 2), exact=False),
     "flash_attention": Example(arithmetic.flash_attention, exact=False),
-    "causal_flash_attention": Example(arithmetic.causal_flash_attention, one=(2, 1), exact=False),
-    "tensor_attention": Example(arithmetic.flash_attention, exact=False),
+    "causal_flash_attention": Example(arithmetic.causal_flash_attention, one=(2, 1), exact=False, always=False),
+    "tensor_attention": Example(arithmetic.flash_attention, exact=False, always=False),
     "causal_tensor_attention": Example(arithmetic.causal_flash_attention, one=(2, 1), exact=False),
     "grouped_gemm": Example(arithmetic.grouped),
     "mxfp8_gemm": Example(arithmetic.mxfp8),

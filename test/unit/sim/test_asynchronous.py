@@ -61,6 +61,7 @@ _STORES: list[tuple[str, Callable[[int], list[int]]]] = [
 
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize(("issue", "words"), _STORES)
+@pytest.mark.sample(8)
 def test_stores(issue: str, words: Callable[[int], list[int]], seed: int | None):
     width = 16 if ".v" in issue else 8 if ".b64" in issue else 4
     expected = np.array([[words(32 * (1 - cta) + lane) for lane in range(32)] for cta in range(2)], np.uint32)
@@ -79,7 +80,7 @@ _REDUCTIONS: list[tuple[str, Callable[[int], int]]] = [
 
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize(("operation", "result"), _REDUCTIONS)
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 def test_reductions(operation: str, result: Callable[[int], int], seed: int | None):
     found = _remote(f"{_REDUCE}.{operation} [%r4], %r8, [%r5];", 128, seed)[:, :, 0]
     assert np.array_equal(found, [[result(32 * (1 - cta) + lane) for lane in range(32)] for cta in range(2)])

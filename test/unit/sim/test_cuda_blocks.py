@@ -12,6 +12,7 @@ _SEEDS = (None, 1)
 
 @program("blocks")
 @pytest.mark.parametrize("seed", _SEEDS)
+@pytest.mark.sample(1)
 def test_radix_sort(program: Program, seed: int | None) -> None:
     keys = np.random.default_rng(1).standard_normal(128).astype(np.float32)
     values, order = np.arange(128, dtype=np.int32), np.argsort(keys)
@@ -23,6 +24,7 @@ def test_radix_sort(program: Program, seed: int | None) -> None:
 
 @program("blocks")
 @pytest.mark.parametrize("seed", _SEEDS)
+@pytest.mark.sample(1)
 def test_merge_sort(program: Program, seed: int | None) -> None:
     keys = np.random.default_rng(2).integers(-99, 99, 128).astype(np.int32)
     found = keys.copy()

@@ -88,7 +88,7 @@ def test_last_block_adds(program: Program, seed: int | None) -> None:
     ("name", "dtype"),
     [("u8", np.uint8), ("s16", np.int16), ("f32", np.float32), ("f64", np.float64), ("c64", np.complex64)],
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_transpose(program: Program, name: str, dtype: Any) -> None:
     x = _rng().integers(0, 256, (40, 70)).astype(dtype)
     out = np.zeros((70, 40), dtype)

@@ -35,7 +35,7 @@ def _words(count: int, dtype: Any) -> Array:
 
 @program("integers")
 @pytest.mark.parametrize("name", ["s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"])
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_division(program: Program, name: str) -> None:
     dtype = np.dtype(f"{'i' if name[0] == 's' else 'u'}{int(name[1:]) // 8}")
     a, b = _words(90, dtype), np.roll(_words(90, dtype), 7)

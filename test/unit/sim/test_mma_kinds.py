@@ -128,7 +128,7 @@ _SPARSE = [
 
 @pytest.mark.parametrize("variant", ["sp", "sp::ordered_metadata"])
 @pytest.mark.parametrize(("shape", "result", "a", "b", "selector"), _SPARSE)
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 def test_sparse(shape: str, result: str, a: str, b: str, selector: int, variant: str):
     rng = np.random.default_rng(0)
     k = int(shape[shape.index("k") + 1 :])
@@ -187,6 +187,7 @@ def _scales(
         ("mxf4nvf4", ".scale_vec::4X", "ue4m3", "e2m1", "e2m1", (0, 1, 0, 2)),
     ],
 )
+@pytest.mark.sample(5)
 def test_block_scales(kind: str, size: str, factor: str, a: str, b: str, ids: tuple[int, ...], sparse: bool):
     rng = np.random.default_rng(2)
     k = (64 if kind.startswith("mxf4") else 32) * (2 if sparse else 1)

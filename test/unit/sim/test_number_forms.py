@@ -82,6 +82,7 @@ def _is_rounded(found: np.float32, exact: Fraction, mode: str) -> bool:
 
 @pytest.mark.parametrize("mode", ["rn", "rm", "rz"])
 @pytest.mark.parametrize("name", _SUMS)
+@pytest.mark.sample(6)
 def test_pairs_of_f32(name: str, mode: str):
     """Each half of a 64-bit register is what f32 arithmetic gives."""
     words = _words(np.random.default_rng(0))
@@ -103,7 +104,7 @@ def test_pairs_of_f32(name: str, mode: str):
 @pytest.mark.parametrize("half", ["f16", "bf16"])
 @pytest.mark.parametrize("mode", ["rn", "rm", "rz"])
 @pytest.mark.parametrize("name", ["add", "sub", "fma"])
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 def test_mixed_types(name: str, mode: str, half: str):
     """The first operands are 16 bits wide; the result is rounded once."""
     words = _words(np.random.default_rng(1))
@@ -181,6 +182,7 @@ def test_random_rounding_of_halves(name: str):
 
 @pytest.mark.parametrize("relu", ["", ".relu"])
 @pytest.mark.parametrize("name", ["e4m3", "e5m2", "e2m3", "e3m2"])
+@pytest.mark.sample(4)
 def test_random_rounding_of_four(name: str, relu: str):
     rng = np.random.default_rng(4)
     words = _words(rng, 1.0)

@@ -39,6 +39,7 @@ def _recorded(family: str, element: str, result: str, numbers: str) -> tuple[Arr
 
 @pytest.mark.parametrize("numbers", ["bits", "normal"])
 @pytest.mark.parametrize(("element", "result", "k"), _FORMS)
+@pytest.mark.sample(8)
 def test_mma_sync(element: str, result: str, k: int, numbers: str):
     a, b, c, d = _recorded("mma", element, result, numbers)
     opcode = f"mma.sync.aligned.m16n8k{k}.row.col.{result}.{element}.{element}.{result}"
@@ -48,7 +49,7 @@ def test_mma_sync(element: str, result: str, k: int, numbers: str):
 
 @pytest.mark.parametrize("numbers", ["bits", "normal"])
 @pytest.mark.parametrize(("element", "result", "k"), _FORMS)
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 def test_wgmma(element: str, result: str, k: int, numbers: str):
     a, b, c, d = _recorded("wgmma", element, result, numbers)
     image = np.zeros(2 * A_BYTES, np.uint8)

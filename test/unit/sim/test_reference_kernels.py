@@ -51,7 +51,7 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize("tma", [False, True])
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_gemm(exact: bool, seed: int | None, tma: bool) -> None:
     rng = np.random.default_rng(0)
     a, b = _random(rng, (128, 64), exact), _random(rng, (128, 64), exact)
@@ -81,6 +81,7 @@ def test_weight_stationary_with_zero_columns(exact: bool, descriptor: int, zero:
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("a_layout", ["row", "col"])
 @pytest.mark.parametrize("b_layout", ["row", "col"])
+@pytest.mark.sample(3)
 def test_m8n8k4_f16(exact: bool, a_layout: str, b_layout: str) -> None:
     rng = np.random.default_rng(2)
     a, b = _random(rng, (4, 8, 4), exact), _random(rng, (4, 4, 8), exact)

@@ -258,7 +258,7 @@ def _check(product: _Product) -> None:
 
 @pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
 @pytest.mark.parametrize("product", _PLAIN, ids=lambda product: f"{product.a}-{product.d}")
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_k_major(product: _Product, swizzle: str):
     _check(_with(product, swizzle=swizzle))
 
@@ -286,7 +286,7 @@ def _with(product: _Product, **changes: Any) -> _Product:
 @pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
 @pytest.mark.parametrize("major", [("MN", "K"), ("K", "MN"), ("MN", "MN")], ids=str)
 @pytest.mark.parametrize("product", [_PLAIN[0], _PLAIN[5]], ids=lambda product: product.a)
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_mn_major(product: _Product, major: tuple[str, str], swizzle: str):
     _check(_with(product, major=major, swizzle=swizzle, n=128))
 
@@ -310,6 +310,7 @@ def test_weight_stationary(m: int):
 
 
 @pytest.mark.parametrize(("m", "weight_stationary"), [(128, False), (128, True), (64, True), (32, True)])
+@pytest.mark.sample(2)
 def test_a_in_tensor_memory(m: int, weight_stationary: bool):
     _check(
         _Product(
@@ -361,7 +362,7 @@ _SMALL = _Product("f16", "f16", "f16", "f32", 128, 32, 32, swizzle="64B")
         ("mbarrier", "no mbarrier object"),
     ],
 )
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 def test_missing_steps(step: str, message: str, seed: int | None):
     with pytest.raises(SimError, match=f"(?s){message}"):
         _run(_with(_SMALL, without=(step,)), seed)

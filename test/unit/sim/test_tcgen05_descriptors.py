@@ -45,7 +45,7 @@ _LONG = [replace(product, long=True, target="sm_103a") for product in _DEPTH_96]
 
 
 @pytest.mark.parametrize("product", _LONG, ids=str)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_long_k(product: Product):
     case = build(product)
     assert np.array_equal(case.run(), case.expected)

@@ -103,6 +103,7 @@ def _is_decoded(module: str, form: str) -> bool:
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
+@pytest.mark.sample(3)
 def test_forms(target: str, forms: Callable[[], Iterator[str]], sampled: Sampled):
     every = sampled(forms(), 80)
     decoded = [form for form in every if _is_decoded(_module(target, [form]), form)]

@@ -36,7 +36,7 @@ _SCALED = [
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("product", _SCALED, ids=str)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_block_scaled(product: Product, sparse: bool):
     _check(replace(product, sparse=sparse))
 
@@ -85,7 +85,7 @@ _SCALED_PAIRS = [
     ],
     ids=str,
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_mn_major(product: Product):
     _check(product)
 
@@ -101,14 +101,14 @@ def test_columns_of_mn_major_bytes():
 
 @pytest.mark.parametrize("in_tensor", [False, True], ids=["shared", "tensor"])
 @pytest.mark.parametrize("product", _PAIRS, ids=str)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_pairs(product: Product, in_tensor: bool):
     _check(replace(product, a_in_tensor_memory=in_tensor))
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("product", _SCALED_PAIRS, ids=str)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_block_scaled_pairs(product: Product, sparse: bool):
     product = replace(product, sparse=sparse)
     if sparse and product.m == 128:
@@ -120,7 +120,7 @@ def test_block_scaled_pairs(product: Product, sparse: bool):
 
 
 @pytest.mark.parametrize("product", [_SCALED[5], *_SCALED_PAIRS[::2], _SCALED_PAIRS[5]], ids=str)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_factors_are_copied(product: Product):
     """tcgen05.cp and mma are in a pipeline; a pair copies what is in the shared memory of each CTA."""
     case = build(replace(product, copied=True))

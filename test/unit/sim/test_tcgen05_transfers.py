@@ -43,7 +43,7 @@ def _decompressed(rows: Bytes, packing: str) -> Bytes:
 @pytest.mark.parametrize("packing", ["", "b4x16_p64", "b6x16_p32"])
 @pytest.mark.parametrize("ctas", [1, 2])
 @pytest.mark.parametrize("shape", _COPIES)
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_copies(shape: str, ctas: int, packing: str):
     """To columns 4, ...; of a pair, each CTA copies what is in its own shared memory."""
     rows, size, lanes = _COPIES[shape]
@@ -155,6 +155,7 @@ def _load(shape: str, count: int, modifiers: str, result: int, split: str = "") 
 
 @pytest.mark.parametrize("element", ["f32", "f32.abs", "f32.NaN", "f32.abs.NaN", "s32", "u32"])
 @pytest.mark.parametrize("operation", ["min", "max"])
+@pytest.mark.sample(6)
 def test_loads_that_reduce(operation: str, element: str):
     element, _, modifiers = element.partition(".")
     words = _floats() if element == "f32" else _random_words()

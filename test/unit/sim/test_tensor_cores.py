@@ -80,6 +80,7 @@ def test_recorded_words(word: dict[str, Any]):
 @pytest.mark.parametrize(
     "word", [each for each in WORDS if "kind" not in each and "meta" not in each], ids=lambda each: each["name"]
 )
+@pytest.mark.sample(8)
 def test_recorded_words_through_ptx(word: dict[str, Any]):
     """tcgen05.mma gives the recorded word in every element of D."""
     element, result = word["fa"], word.get("d", "f32")
@@ -179,7 +180,7 @@ def _model(family: str, target: str, a: list[float], b: list[float], c: float, t
 
 
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: "-".join(map(str, case)))
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 def test_random_numbers(case: tuple[str, str, str, str, str, int]):
     """Numbers of any bits and of similar sizes, with C of any size, zero and large: the same words as the model's."""
     family, target, a_type, b_type, result, depth = case

@@ -89,6 +89,7 @@ def test_tcgen05_without_fences() -> None:
         ("cp.async.wait_group 	0;", "before the cp.async of thread 0 to it was waited for"),
     ],
 )
+@pytest.mark.sample(1)
 def test_missing_synchronisation(line: str, message: str) -> None:
     """Without one of the instructions that order wgmma the kernel is wrong, and that is found."""
     text = _ptx("matmul", "sm90")
@@ -105,7 +106,7 @@ def _descriptor(tensor: TensorMap) -> list[Any]:
 
 @targets
 @pytest.mark.parametrize("seed", [None, 1])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_matmul_with_tensor_maps(target: str, seed: int | None) -> None:
     m, n, k = 128, 128, 192
     a, b, c = _matrices(m, n, k, True)

@@ -176,7 +176,7 @@ def _average(a: int, b: int) -> int:
     ],
 )
 @pytest.mark.parametrize("name", [*_SCALAR, "vavrg"])
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 def test_all_parts(name: str, text: str, parts_a: tuple[int, ...], parts_b: tuple[int, ...], computed: tuple[int, ...]):
     operation = _SCALAR.get(name, _average)
     words, (result,) = _run([text.format(name)])

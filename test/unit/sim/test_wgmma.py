@@ -72,7 +72,7 @@ def test_operands_that_start_in_another_row(row: int, moved: bool) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("registers", [False, True])
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 def test_types(a_type: str, b_type: str, result: str, registers: bool) -> None:
     _check(a_type, b_type, result, 24, a_mode=3, b_mode=1, registers=registers)
 
@@ -80,7 +80,7 @@ def test_types(a_type: str, b_type: str, result: str, registers: bool) -> None:
 @pytest.mark.parametrize("a_mode", list(ROWS))
 @pytest.mark.parametrize("next_mode", [0, 1])
 @pytest.mark.parametrize(("a_major", "b_major"), [("K", "K"), ("MN", "K"), ("K", "MN"), ("MN", "MN")])
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 def test_layouts(a_mode: int, next_mode: int, a_major: str, b_major: str) -> None:
     b_mode = (a_mode + next_mode) % len(ROWS)
     _check("f16", "f16", "f32", 64, a_mode=a_mode, b_mode=b_mode, a_major=a_major, b_major=b_major)
@@ -88,7 +88,7 @@ def test_layouts(a_mode: int, next_mode: int, a_major: str, b_major: str) -> Non
 
 @pytest.mark.parametrize("n", [8, 16, 136, 256])
 @pytest.mark.parametrize("accumulate", [True, False])
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_widths_and_signs(n: int, accumulate: bool) -> None:
     _check("f16", "f16", "f32", n, a_mode=1, b_mode=0, accumulate=accumulate, negative=n == 16, seed=1)
 

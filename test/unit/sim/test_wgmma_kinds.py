@@ -48,7 +48,7 @@ def _fragments(stored: np.ndarray) -> np.ndarray:
         ("tf32", "tf32", "f32", 1), ("e4m3", "e5m2", "f32", 0), ("s8", "u8", "s32", 0), ("u8", "s8", "s32", 0),
     ],
 )  # fmt: skip
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_sparse(a_type: str, b_type: str, result: str, selector: int, registers: bool):
     rng = np.random.default_rng(0)
     n, size = 24, np.dtype(TYPES[a_type]).itemsize

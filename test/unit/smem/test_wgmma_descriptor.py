@@ -54,7 +54,7 @@ def test_every_operand_is_known():
 
 
 @pytest.mark.parametrize(("dtype", "major", "swizzle"), OPERANDS)
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_the_walk_of_the_hardware(dtype: str, major: Major, swizzle: SwizzleName):
     for rows, k_steps in product([8, 24, 64, 72, 128, 192, 256], [1, 2, 4, 8]):
         check_walk(dtype, major, swizzle, rows, k_steps)

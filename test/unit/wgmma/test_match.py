@@ -189,7 +189,7 @@ def _check(p: Product) -> WgmmaInstructions:
 )  # fmt: skip
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("a_registers", [False, True])
-@pytest.mark.sample(10)
+@pytest.mark.sample(6)
 def test_types(a: str, b: str, d: str, sparse: bool, a_registers: bool):
     k = find_kind(a, b).instruction_k(sparse) * 3
     plan = _check(_product(64, 40, k, a, b, d, sparse=sparse, a_registers=a_registers))
@@ -200,7 +200,7 @@ def test_types(a: str, b: str, d: str, sparse: bool, a_registers: bool):
 @pytest.mark.parametrize("grid", [Warpgroups(), Warpgroups(2), Warpgroups(1, 2), Warpgroups(2, 1, 4), Warpgroups(2, 2)])
 @pytest.mark.parametrize(("a_major", "b_major"), [("K", "K"), ("MN", "K"), ("K", "MN"), ("MN", "MN")])
 @pytest.mark.parametrize("a_registers", [False, True])
-@pytest.mark.sample(15)
+@pytest.mark.sample(8)
 def test_warpgroups(grid: Warpgroups, a_major: Major, b_major: Major, a_registers: bool):
     _check(
         _product(

@@ -439,6 +439,7 @@ def _samples(sampled: Sampled) -> tuple[Form, ...]:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.strip("_"))
+@pytest.mark.sample(8)
 def test_the_verifier_refuses_what_ptxas_rejects(
     family: Callable[[], Iterator[PTXInstruction]], rejected: Rejected, sampled: Sampled
 ):

@@ -128,7 +128,7 @@ def is_accepted(entry: EntryOp) -> bool:
 
 
 @pytest.mark.parametrize("path", [path for path in PROGRAMS if path.stem in LOOKED_AT], ids=lambda path: path.stem)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_every_instruction_is_needed(path: Path) -> None:
     for entry in [op for op in lowered(path).walk() if isinstance(op, EntryOp)]:
         assert is_accepted(entry)
