@@ -122,7 +122,7 @@ class Footprint:
     def pages_of_grid(self, divisor: int, extent: int) -> frozenset[int]:
         """
         As `pages`, for footprints of less than `extent` bytes whose addresses all differ by multiples of `divisor` from
-        thread to thread: granules of the address modulo `divisor`, each in runs of `extent` bytes.
+        thread to thread: granules of the address modulo `divisor`, a multiple of 16, each in runs of `extent` bytes.
         """
         low, high = self.bounds
         runs = range(low // extent, (high - 1) // extent + 1)
@@ -325,7 +325,9 @@ class _Origin:
         if any(one.is_tensor or one.operand is not None for one in self._footprints):
             return None
         divisor = gcd(*(address.divisor for address in {one.address for one in self._footprints}))
-        return (divisor, max(one.extent for one in self._footprints)) if divisor >= _LEAST_DIVISOR else None
+        if divisor < _LEAST_DIVISOR or divisor % GRANULE:
+            return None  # granules would not stay the same modulo the divisor
+        return divisor, max(one.extent for one in self._footprints)
 
 
 class AccessTable:

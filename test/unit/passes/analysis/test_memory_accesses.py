@@ -6,8 +6,11 @@ from math import gcd
 from random import Random
 
 import numpy as np
+from xdsl.dialects import test
 
-from tirx.passes.analysis.memory_accesses import Footprint
+from tirx.dialects.ptx.effects import AccessKind
+from tirx.passes.analysis.memory_accesses import Access, AccessTable, Footprint
+from tirx.passes.analysis.thread_flow import ActiveThreads
 from tirx.passes.analysis.thread_values import ThreadValue
 
 THREADS = 8
@@ -43,3 +46,19 @@ def test_threads_far_apart_touch_few_pages():
     footprint = Footprint.of_bytes(rows, 16, offset=32)
     assert len(footprint.pages) == THREADS
     assert len(footprint.pages_of_grid(rows.divisor, footprint.extent)) <= 2
+
+
+def test_rows_that_are_no_multiple_of_granules():
+    """Rows of 72 bytes, of which two threads read the end, and 32 bytes across that are written together."""
+    table = AccessTable()
+    everyone = ActiveThreads((1 << THREADS) - 1, THREADS, frozenset(), frozenset())
+    rows = ThreadValue((), 72 * np.arange(THREADS, dtype=np.int64), THREADS)
+    reads = Footprint.of_bytes(rows, 8, offset=64)
+    writes = Footprint.of_bytes(ThreadValue((), 128, THREADS), 32)
+    assert reads.meets(EVERYONE, writes, EVERYONE) is not None
+    read, write = (
+        table.add(Access(test.TestOp(), AccessKind.GENERIC, everyone, *footprints))
+        for footprints in (((reads,), ()), ((), (writes,)))
+    )
+    assert not table.is_alone(read)
+    assert not table.is_alone(write)
