@@ -189,6 +189,14 @@ def test_other_names():
         run(HEADER + functions.replace(", twice", ", nobody") + _ENTRY.replace("BODY", body), "k", 1, 64, [out])
 
 
+@pytest.mark.parametrize("variable", (".extern .global .b8 zzz[]", ".extern .const .b8 zzz[]", ".local .b32 zzz"))
+def test_variables_without_memory(variable: str):
+    """What ptxas says that another module defines, and what it has in functions only."""
+    text = HEADER + variable + ";\n" + _ENTRY.replace("BODY", "mov.b64 %d, zzz;")
+    with pytest.raises(SimError, match=r"zzz \(\.\w+\) has no definition in this module"):
+        run(text, "k", 1, 64, [np.zeros(64, np.uint32)])
+
+
 # Thread t writes 1, 2, ..., t + 1 to memory that it allocates in pieces, and adds them up.
 _ALLOCATE = """
   .reg .b64 %a<4>; .reg .b32 %n, %s;

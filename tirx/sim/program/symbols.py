@@ -143,7 +143,11 @@ class Symbols:
     # Variables
 
     def place(self, variable: Variable) -> Place:
-        return self._places[id(variable)]
+        """Where a variable is. Raises SimError for one without memory here: .extern, or .local of no function."""
+        found = self._places.get(id(variable))
+        if found is None:
+            raise SimError(f"{variable.name} (.{variable.space}) has no definition in this module", variable.line)
+        return found
 
     def function(self, name: str) -> Function | None:
         return self.module.functions.get(name)
