@@ -17,6 +17,7 @@ from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import (
     AllocOp,
     AsyncCopyOp,
+    AtOp,
     CopyOp,
     FillOp,
     GlobalWaitOp,
@@ -210,7 +211,7 @@ def _overwriting(alloc: AllocOp, fills: Sequence[CopyOp]) -> CopyOp | None:
     """The first copy that may write what one before it writes: in a slot, copies are not in order."""
     written = np.zeros(alloc.result.type.dims, np.bool_)
     for number, fill in enumerate(fills):
-        box = _box(fill.destination, alloc)
+        box = box_of(fill.destination, alloc.result)
         if number and (box is None or written[box].any()):
             return fill
         written[() if box is None else box] = True
@@ -221,35 +222,39 @@ def covers(alloc: AllocOp, writes: Iterable[SSAValue], reads: Iterable[SSAValue]
     """True if views of an allocation that are written have all elements of those that are read."""
     written = np.zeros(alloc.result.type.dims, np.bool_)
     for tile in writes:
-        if (box := _box(tile, alloc)) is not None:
+        if (box := box_of(tile, alloc.result)) is not None:
             written[box] = True
     if written.all():
         return True
     for tile in reads:
-        box = _box(tile, alloc)
+        box = box_of(tile, alloc.result)
         if box is None or not written[box].all():
             return False
     return True
 
 
-def _box(tile: SSAValue, alloc: AllocOp) -> tuple[slice, ...] | None:
-    """The elements of an allocation that a view of it has; None if they are no box of its dimensions."""
-    starts = [0] * len(alloc.result.type.dims)
+def box_of(tile: SSAValue, base: SSAValue) -> tuple[slice, ...] | None:
+    """The elements of `base` that a view of it has, () for all; None if they are no known box of its dimensions."""
+    starts: list[int] = []
     extents = TileType.of(tile).dims
     whole = False
-    while tile is not alloc.result:
+    while tile is not base:
         match tile.owner:
             case SubviewOp() as op if not whole and not op.indices:
-                starts = [a + b for a, b in zip(starts, op.start, strict=True)]
+                starts = [a + b for a, b in zip(starts or [0] * len(extents), op.start, strict=True)]
                 tile = op.source
-            case ReshapeOp() as op:
+            case ReshapeOp() as op if not starts:
                 # A reshape of all elements has all elements; of a part of them, any.
                 whole, tile = True, op.source
-                if TileType.of(op.result).num_elements != alloc.result.type.num_elements:
+                if TileType.of(op.result).num_elements != TileType.of(base).num_elements:
                     return None
+            case AtOp() as op if isinstance(tile, OpResult) and (last := op.body.block.last_op) is not None:
+                tile = last.operands[tile.index]
             case _:
                 return None
-    return () if whole else tuple(slice(s, s + n) for s, n in zip(starts, extents, strict=True))
+    if whole:
+        return ()
+    return tuple(slice(s, s + n) for s, n in zip(starts or [0] * len(extents), extents, strict=True))
 
 
 def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:

@@ -238,3 +238,29 @@ tirx.kernel @room(%a: memref<256x4096xf16>) target("sm_90") threads(128) {
   }
   tirx.return
 }
+
+// -----
+
+// Parts of a reshaped tile are not followed.
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+!p = !tirx.tile<64x2x32xf16, shared, #tirx.tile_layout<S[64, 64]>>
+!h = !tirx.tile<64x1x32xf16, shared, #tirx.tile_layout<S[(64, 32) : (64, 1)]>>
+!g = !tirx.tile<64x1x32xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+tirx.kernel @part_of_a_reshape(%a: memref<64x2x4096xf16>) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %sa = tirx.alloc : !s
+  %sp = tirx.reshape %sa : !s -> !p
+  %sh = tirx.subview %sp[0, 0, 0] : !p -> !h
+  scf.for %k = %c0 to %c8 step %c1 {
+    %ga = tirx.view %a[%c0, %c0, %k] : memref<64x2x4096xf16> -> !g
+    tirx.copy %ga, %sh : !g, !h
+    // expected-remark@+1 {{%sa keeps one buffer: 'tirx.load' reads more than is copied to it}}
+    %fa = tirx.load %sa : !s -> !f
+    "test.op"(%fa) : (!f) -> ()
+  }
+  tirx.return
+}

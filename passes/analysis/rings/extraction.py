@@ -490,7 +490,7 @@ class _Program:
         """
         accesses = self.extraction.accesses[self.party.owner]
         writes = [a for a in accesses if a.slot.acquire is op and a.mode is Mode.WRITE]
-        loops = [_loop_inside(access.op, op) for access in writes]
+        loops = [loop_inside(access.op, op) for access in writes]
         if not writes or any(loop is None for loop in loops):
             return []
         loop = loops[0]
@@ -557,7 +557,7 @@ class _Program:
         return True
 
 
-def _loop_inside(op: Operation, acquire: AcquireOp) -> Operation | None:
+def loop_inside(op: Operation, acquire: AcquireOp) -> Operation | None:
     """The outermost loop around `op` that is not around `acquire`, or None."""
     outer = enclosing_loop(acquire)
     found: Operation | None = None

@@ -9,6 +9,7 @@ from tirx.dialects.tirx import KernelOp, RingOp
 from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.extraction import Extraction
 from tirx.passes.analysis.rings.lowered import check_barriers
+from tirx.passes.analysis.rings.overwriting import check_copies
 from tirx.passes.analysis.rings.progress import check, smallest_slots
 from tirx.passes.analysis.scheduled import has_barriers
 
@@ -27,9 +28,11 @@ def _prove(kernel: KernelOp) -> None:
     if has_barriers(kernel):
         check_barriers(kernel)
         return
-    extracted = Extraction(kernel).run()
+    extraction = Extraction(kernel)
+    extracted = extraction.run()
     if extracted is None:
         return
+    check_copies(extraction)
     check(extracted)
     if not wants_remarks():
         return
