@@ -57,7 +57,7 @@ class _Pending:
 
         def init(this: Any, *args: Any, **named: Any) -> None:
             self._make()
-            this.__init__(*args, **named)
+            vars(cls)["__init__"](this, *args, **named)  # not that of a class that extends this one, which calls it
 
         def set_state(this: Any, state: dict[str, Any]) -> None:
             self._make()

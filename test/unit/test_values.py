@@ -110,3 +110,11 @@ def test_threads_may_make_the_first_object_at_once() -> None:
 
 def test_signature_of_a_class_without_objects():
     assert str(inspect.signature(_made())) == "(x: 'int', y: 'int' = 2, z: 'int' = 3) -> None"
+
+
+def test_the_first_object_may_be_that_of_a_class_with_an_init_of_its_own():
+    class Origin(_made()):
+        def __init__(self) -> None:
+            super().__init__(0, 0)
+
+    assert (Origin().x, Origin().y) == (0, 0)
