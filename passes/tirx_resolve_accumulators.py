@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
+from xdsl.traits import IsTerminator
 
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.nesting import ancestors
@@ -40,7 +41,7 @@ from tirx.passes.emit.row_blocks import block_of, has_two_blocks, split_rows
 from tirx.passes.plan.families import WGMMA, family_of
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
-from tirx.rules import InvalidOperation
+from tirx.rules import InvalidOperation, RegisterValueError
 
 
 def is_accumulator(value: SSAValue) -> bool:
@@ -144,6 +145,12 @@ def _in_registers(op: Operation, tile: SSAValue) -> None:
 
 def _resolve(alloc: AllocOp) -> None:
     """Chooses the memory of an accumulator, and moves it where operations need it in registers."""
+    for op, tile in views_in_use(alloc.result):
+        if op.name.startswith(("scf.", "arith.")):
+            around = next(ancestors(op)) if op.has_trait(IsTerminator) else op
+            raise RegisterValueError(
+                around, f"expected {around.name} on register tiles, which are values, found {tile.type}"
+            )
     products = [op for op, tile in views_in_use(alloc.result) if isinstance(op, MmaOp) and op.accumulator is tile]
     whys = [why for mma in products if (why := _why_not_tensor_memory(mma)) is not None]
     why = "no product adds to it" if not products else whys[0] if whys else None

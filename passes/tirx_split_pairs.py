@@ -91,6 +91,13 @@ def _of_one_block(type_: TileType, dimension: int | None) -> TileType:
     return TileType.get(_half(type_.dims, dimension), type_.element_type, type_.memory, layout)
 
 
+def _two_ways(a: TileType, b: TileType) -> str:
+    return (
+        f"expected two tiles that are distributed over the pair in the same way, found {a} and {b}: "
+        "a block does not read what the other one holds"
+    )
+
+
 def _ends(op: Operation) -> tuple[SSAValue, SSAValue]:
     """The tile that a copy, load or store reads and the one that it writes."""
     ends = transfer(op)
@@ -141,8 +148,7 @@ class _Splitter:
         for alloc in allocs:
             self._written(alloc.result, alloc, alloc.result.type)
         for registers in self.registers:
-            for value in registers.values:
-                self._written(registers, registers.first_op, TileType.of(value))
+            self._written_together(registers)
         products = [op for op in ops if isinstance(op, MmaOp) and op.on_tensor_memory]
         for mma in products:
             try:
@@ -180,6 +186,17 @@ class _Splitter:
             self.fixed.add(owner)
             if (dimension := _written_split(op, type_)) is not None:
                 self.splits[owner] = dimension
+
+    def _written_together(self, registers: RegisterClass) -> None:
+        """Notes what the layouts of a class say, which must be the same."""
+        first: TileType | None = None
+        for type_ in map(TileType.of, registers.values):
+            if type_.layout is None:
+                continue
+            self._written(registers, registers.first_op, type_)
+            first = first or type_
+            if _written_split(registers.first_op, first) != _written_split(registers.first_op, type_):
+                raise PairError(registers.first_op, _two_ways(first, type_))
 
     # Which tiles are distributed.
 
@@ -262,11 +279,7 @@ class _Splitter:
                 source, destination = _ends(op)
                 ends = [tile for tile in (source, destination) if TileType.of(tile).memory is not MemorySpace.GLOBAL]
                 if len({self._of(tile) for tile in ends}) > 1:
-                    raise PairError(
-                        op,
-                        "expected two tiles that are distributed over the pair in the same way, found "
-                        f"{source.type} and {destination.type}: a block does not read what the other one holds",
-                    )
+                    raise PairError(op, _two_ways(TileType.of(source), TileType.of(destination)))
             case MmaOp() if used and not op.on_tensor_memory:
                 raise PairError(op, "expected a product of registers on tiles of one block, found distributed ones")
             case MmaOp() if op.scale_b is not None and self._of(op.scale_b) is not None:

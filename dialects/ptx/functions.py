@@ -63,6 +63,7 @@ _FEATURES: Mapping[tuple[Function, Attribute], str] = {
     (Function.TANH, f16): "f16.tanh",
     (Function.TANH, bf16): "bf16.tanh",
     (Function.TANH, f32): "f32.tanh",
+    (Function.ABS, f16): "f16.abs",
     (Function.ABS, bf16): "bf16.neg",
 }
 

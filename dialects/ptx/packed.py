@@ -96,7 +96,7 @@ PAIR_ROWS: dict[PairOperation, PairRow] = {
     PairOperation.MIN_NAN: PairRow("min.NaN", 2, ("f16.minmax", "minmax.NaN"), ("bf16.minmax", "minmax.NaN")),
     PairOperation.MAX_NAN: PairRow("max.NaN", 2, ("f16.minmax", "minmax.NaN"), ("bf16.minmax", "minmax.NaN")),
     PairOperation.NEG: PairRow("neg", 1, bf16=("bf16.neg",)),
-    PairOperation.ABS: PairRow("abs", 1, bf16=("bf16.neg",)),
+    PairOperation.ABS: PairRow("abs", 1, ("f16.abs",), ("bf16.neg",)),
     PairOperation.EX2: PairRow("ex2.approx", 1, ("f16.ex2",), ("bf16.ex2",)),
     PairOperation.TANH: PairRow("tanh.approx", 1, ("f16.tanh",), ("bf16.tanh",)),
 }

@@ -235,12 +235,14 @@ class ReduceEmission:
     def __init__(self, emit: Emitter, op: ReduceOp, registers: Registers, threads: int, target: Target):
         self.emit = emit
         self.op = op
-        self.registers = registers
         self.source, self.result = TileType.of(op.source), op.result.type
         self.element = scalar_type(self.source.element_type)
         self.combination = op.combination.data
         self.target = target
         self.format = register_format(self.result)
+        self.as_bits = self.format.packed == 1 and self.format.type != self.element
+        """Whether registers keep elements as another type than that of the arithmetic: tf32, which is f32 there."""
+        self.registers = [emit(MovOp(each, self.element)).result for each in registers] if self.as_bits else registers
         try:
             plan = plan_reduction(layout_of(op, self.source), self.source.dims, op.along, threads)
         except LayoutError as e:
@@ -265,8 +267,12 @@ class ReduceEmission:
                 groups.setdefault(result, []).append(slot)
         for first in range(0, self.format.slots, self.format.packed):
             parts = [groups[slot] for slot in range(first, first + self.format.packed) if slot in groups]
-            made.append(self._across_lanes(self._register(parts)) if parts else self._zero())
+            made.append(self._kept(self._across_lanes(self._register(parts))) if parts else self._zero())
         return made
+
+    def _kept(self, register: SSAValue) -> SSAValue:
+        """A combination as the registers of the result keep it."""
+        return self.emit(MovOp(register, self.format.type)).result if self.as_bits else register
 
     def _zero(self) -> SSAValue:
         return zero_register(self.emit, self.format.type)

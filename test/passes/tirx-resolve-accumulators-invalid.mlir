@@ -69,3 +69,29 @@ tirx.kernel @results() threads(128) {
   %b = tirx.convert %acc : !tirx.tile<64x64xf32, accumulator> -> !tirx.tile<64x64xf32, accumulator>
   tirx.return
 }
+
+// -----
+
+!acc = !tirx.tile<8x8xf32, accumulator>
+
+tirx.kernel @select(%p: i1) threads(32) {
+  %t = tirx.alloc : !acc
+  // expected-error@+1 {{expected arith.select on register tiles, which are values, found !tirx.tile<8x8xf32, accumulator>}}
+  %r = arith.select %p, %t, %t : !acc
+  tirx.return
+}
+
+// -----
+
+!acc = !tirx.tile<8x8xf32, accumulator>
+
+tirx.kernel @branch(%p: i1) threads(32) {
+  %t = tirx.alloc : !acc
+  // expected-error@+1 {{expected scf.if on register tiles, which are values, found !tirx.tile<8x8xf32, accumulator>}}
+  %r = scf.if %p -> (!acc) {
+    scf.yield %t : !acc
+  } else {
+    scf.yield %t : !acc
+  }
+  tirx.return
+}

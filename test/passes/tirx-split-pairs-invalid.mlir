@@ -113,3 +113,16 @@ tirx.kernel @codes_in_both() cluster(2) threads(128) {
   tirx.mma %a, %b, %acc metadata(%e) : !a, !b, !acc, !e
   tirx.return
 }
+
+// -----
+
+!s = !tirx.tile<8x8xf32, register, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+!t = !tirx.tile<8x8xf32, register, #tirx.tile_layout<S[(8, 8) : (8, 1)]>>
+
+tirx.kernel @registers_in_two_ways() cluster(2) threads(128) {
+  // expected-error@+1 {{expected two tiles that are distributed over the pair in the same way, found !tirx.tile<8x8xf32, register, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>> and !tirx.tile<8x8xf32, register, #tirx.tile_layout<S[(8, 8) : (8, 1)]>>}}
+  %s = tirx.alloc : !s
+  %t = tirx.alloc : !t
+  tirx.copy %s, %t : !s, !t
+  tirx.return
+}

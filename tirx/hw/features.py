@@ -78,6 +78,7 @@ FEATURES: Mapping[str, Requirement] = {
     "bf16.fma": Since((7, 0), 80),
     "bf16.arith": Since((7, 8), 90),
     "bf16.setp": Since((7, 8), 90),
+    "f16.abs": Since((6, 5), 53),
     "f16.ex2": Since((7, 0), 75),
     "bf16.ex2": Since((7, 8), 90),
     "f16.tanh": Since((7, 0), 75),

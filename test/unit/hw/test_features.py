@@ -26,6 +26,7 @@ PROBES = {
     "bf16.fma": "fma.rn.bf16 %h0, %h1, %h2, %h3",
     "bf16.arith": "add.rn.bf16 %h0, %h1, %h2",
     "bf16.setp": "setp.lt.bf16 %p0, %h0, %h1",
+    "f16.abs": "abs.f16 %h0, %h1",
     "f16.ex2": "ex2.approx.f16 %h0, %h1",
     "bf16.ex2": "ex2.approx.ftz.bf16 %h0, %h1",
     "f16.tanh": "tanh.approx.f16 %h0, %h1",

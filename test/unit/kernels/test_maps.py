@@ -283,3 +283,26 @@ def test_copies_that_reduce_take_each_element_once() -> None:
     result = np.ones((1, 32), np.float32)
     run(assembled(ptx), "k", (1, 1, 1), (128, 1, 1), [x, result], check="strict")
     np.testing.assert_array_equal(result, 1 + x.sum(0, keepdims=True))
+
+
+@pytest.mark.parametrize("target", ["sm_70", "sm_80", "sm_100a"])
+@pytest.mark.parametrize("operation", ["add", "max"])
+def test_reductions_of_tf32_are_those_of_floats(operation: str, target: str) -> None:
+    """Also across all lanes, where bits that are taken for integers have instructions of their own."""
+    tile, total = "!tirx.tile<32x4xtf32, register>", "!tirx.tile<1x4xtf32, register>"
+    ptx = tirx.compile(f"""
+    tirx.kernel @k(%p: memref<32x4xtf32>, %o: memref<1x4xtf32>) target("{target}") threads(32) {{
+      %c0 = arith.constant 0 : index
+      %g = tirx.view %p[%c0, %c0] : memref<32x4xtf32> -> !tirx.tile<32x4xtf32, global>
+      %w = tirx.view %o[%c0, %c0] : memref<1x4xtf32> -> !tirx.tile<1x4xtf32, global>
+      %x = tirx.load %g : !tirx.tile<32x4xtf32, global> -> {tile}
+      %s = tirx.reduce %x dim(0) {operation} : {tile} -> {total}
+      tirx.copy %s, %w : {total}, !tirx.tile<1x4xtf32, global>
+      tirx.return
+    }}
+    """)
+    x = small_integers((32, 4), "f32", 12) - 20
+    result = np.zeros((1, 4), np.float32)
+    run(assembled(ptx), "k", (1, 1, 1), (32, 1, 1), [x, result], check="strict")
+    expected = x.sum(0, keepdims=True) if operation == "add" else x.max(0, keepdims=True)
+    np.testing.assert_array_equal(result, expected)

@@ -1,0 +1,2 @@
+// RUN: tirx-opt--lower-to-ptx
+!t=!tirx.tile<128x64xui32,accumulator>tirx.kernel@loop_of_tensor()target("sm_100a")threads(128){%c0=arith.constant 0:index%c1=arith.constant 1:index%t=tirx.alloc:!t scf.for%k=%c0 to%c1 step%c1 iter_args(%x=%t)->(!t){scf.yield%x:!t}tirx.return}

@@ -1,0 +1,2 @@
+// RUN: tirx-opt--tirx-split-pairs
+tirx.kernel@two_ways()cluster(2)threads(128){%s=tirx.alloc:!tirx.tile<8x8xf32,register,#tirx.tile_layout<S[(2,4,8):(1@cbx,8,1)]>>%t=tirx.alloc:!tirx.tile<8x8xf32,register,#tirx.tile_layout<S[(8,8):(8,1)]>>tirx.copy%s,%t:!tirx.tile<8x8xf32,register,#tirx.tile_layout<S[(2,4,8):(1@cbx,8,1)]>>,!tirx.tile<8x8xf32,register,#tirx.tile_layout<S[(8,8):(8,1)]>>tirx.return}

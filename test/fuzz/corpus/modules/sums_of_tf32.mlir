@@ -1,0 +1,2 @@
+// RUN: tirx-opt--lower-to-ptx
+tirx.kernel@k()target("sm_90a")threads(32){%a=tirx.zero:!tirx.tile<32x32xtf32,register>tirx.reduce%a dim(1)add:!tirx.tile<32x32xtf32,register>->!tirx.tile<32x1xtf32,register>tirx.return}
