@@ -52,6 +52,13 @@ def test_wrong_target_and_modifiers() -> None:
     assert any("tcgen05" in problem for problem in _products(explain_ptx(text))[0].problems)
 
 
+@pytest.mark.parametrize(("scale", "problems"), [(15, 0), (16, 1)])
+def test_scale_of_d(scale: int, problems: int) -> None:
+    text = _kernel(_DESCRIPTOR.format(word="0x4000404000010000") + _MMA.replace("%p1;", f"%p1, {scale};"))
+    [mma] = _products(explain_ptx(text))
+    assert len(mma.problems) == problems, mma.problems
+
+
 def test_collector_without_a_usage() -> None:
     mma = _MMA.replace("kind::f16", "kind::f16.collector::a")
     (product,) = [each for each in explain_ptx(_kernel(mma)).instructions if "mma" in each.text]

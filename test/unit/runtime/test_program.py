@@ -130,3 +130,16 @@ def test_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(program, "_compile", Mock(return_value=first))
     assert tirx.build(KERNEL, cache_directory=tmp_path) is first
     assert Program.from_json(path.read_text()).ptx == first.ptx
+
+
+def test_the_version_is_that_of_all_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: set[str] = set()
+
+    def read(path: Path) -> bytes:
+        names.add(path.resolve().relative_to(root).as_posix())
+        return b""
+
+    root = Path(__file__).parents[3]
+    monkeypatch.setattr(Path, "read_bytes", read)
+    program._version.__wrapped__()  # pyright: ignore[reportPrivateUsage]
+    assert {"tirx/layout/algebra.py", "tirx/runtime/program.py", "dialects/tirx/ops.py", "passes/pipeline.py"} <= names

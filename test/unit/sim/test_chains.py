@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
 from tirx.sim.memory.gather import Gather
 from tirx.sim.memory.segment import Segment
-from tirx.sim.numerics.chains import Chain
+from tirx.sim.numerics.chains import _MOST, Chain  # pyright: ignore[reportPrivateUsage]
 from tirx.sim.numerics.tensor_cores import find_rule, multiply_values
+from tirx.sim.tensor.accumulation import accumulate
 
 _TYPES = [("tcgen05", "sm_100a", "f16"), ("wgmma", "sm_90a", "e4m3"), ("mma.sync", "sm_80", "bf16")]
 
@@ -64,3 +67,15 @@ def test_gathered_bytes(stretch: int) -> None:
     )
     for addresses in (matrix, turned.swapaxes(0, 1)):
         assert np.array_equal(Gather(addresses).read(memory), memory.data[addresses])
+
+
+def test_products_wait_until_there_are_many() -> None:
+    fields, ones = Mock(a="f16", b="f16", d="f32"), np.ones((1, 1), np.float32)
+    memory, area = Mock(deferred=None), (slice(0, 1), slice(0, 1))
+    waiting: list[object] = []
+    for accumulates in (False, *[True] * _MOST, False):
+        assert accumulate([memory], area, fields, "sm_100a", ones, ones, accumulates)
+        waiting.append(memory.deferred)
+    counts = [waiting.count(each) for each in dict.fromkeys(waiting)]
+    assert counts == [_MOST, 1, 1] and memory.finish_deferred.call_count == 3
+    assert not accumulate([memory], area, Mock(a="f16", d="s32"), "sm_100a", ones, ones, True)

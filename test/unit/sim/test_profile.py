@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from unit.sim.kernels import entry
 from unit.sim.strict import run
 
-from tirx.sim import Observers, Profile
+from tirx.sim import Observer, Observers, Profile
+from tirx.sim.hazards.monitor import Monitor
 
 
 def _profile(body: str, outputs: int = 1024, *, block: int = 32, seed: int | None = None) -> Profile:
@@ -101,6 +103,16 @@ def test_tensor_core_operations():
     profile, other = Profile(), Profile()
     run(text, "k", 3, 64, [np.zeros(1)], observer=Observers(profile, other))
     assert profile.tensor_operations == other.tensor_operations == 3 * 2 * 2 * 8 * 8 * 4
+
+
+def test_the_monitor_is_the_first_that_an_observer_has():
+    none, monitor = Observer(), Monitor()
+    some, other = Mock(), Mock()
+    some.monitor.return_value, other.monitor.return_value = monitor, Monitor()
+    for observers, expected in (((), None), ((none, none), None), ((none, some, other), monitor)):
+        assert Observers(*observers).monitor(2, 64, print) is expected
+    some.monitor.assert_called_once_with(2, 64, print)
+    other.monitor.assert_not_called()
 
 
 def test_table_has_the_numbers():

@@ -280,3 +280,12 @@ def test_arithmetic_of_a_launch(target: str, arithmetic: Literal["hardware", "ex
         text = entry(_MMA.replace("HALF", hex(half))).replace("sm_100a", target)
         run(text, "k", 1, 32, [out], arithmetic=arithmetic)
         assert out[0] == 2**24 + more
+
+
+def test_scaled_products_without_a_rule():
+    rng = np.random.default_rng(4)
+    a, b, c = (rng.integers(-3, 4, shape).astype(np.float64) for shape in ((2, 8), (3, 8), (2, 3)))
+    factors = np.array([[1.0, 2.0], [4.0, 0.5]]), np.array([[2.0, 8.0], [1.0, 1.0], [0.25, 4.0]])
+    found = multiply_scaled(None, (a, b), factors, c, ("f32", "e4m3", "e4m3", "f32"), "ue8m0", None)
+    wide_a, wide_b = (np.repeat(each, 4, axis=1) for each in factors)
+    assert np.array_equal(found, (a * wide_a) @ (b * wide_b).T + c)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 from unit.sim.kernels import run_threads
 
 from tirx.sim import SimError
+from tirx.sim.core.barrier import WarpBarriers
+from tirx.sim.hazards.monitor import Monitor
 
 _LANES = 96
 _Words = npt.NDArray[np.uint32]
@@ -133,3 +137,30 @@ def test_matrices(seed: int | None):
             transposed = matrices[index].T.reshape(32, 2).copy().view(np.uint32)[:, 0]
             assert np.array_equal(result[32 * warp : 32 * warp + 32, column], transposed)
         assert np.array_equal(result[32 * warp : 32 * warp + 32, 6], result[32 * warp : 32 * warp + 32, 5])
+
+
+@pytest.mark.parametrize(
+    ("members", "alive", "arrivals", "complete"),
+    [
+        (0x0F, 0xFF, [0x0F], True),  # lanes that are no members are not waited for
+        (0x0F, 0xFF, [0x07], False),
+        (0x0F, 0xFF, [0x07, 0x08], True),
+        (0x0F, 0x07, [0x03, 0x04], True),  # and none that has exited
+        (0x0F, 0x07, [0x03], False),
+    ],
+)
+def test_barriers_of_a_warp(members: int, alive: int, arrivals: list[int], complete: bool):
+    completed: list[bool] = []
+    barriers = WarpBarriers(Monitor(), lambda: completed.append(True))
+    group = Mock()
+    for arrived in arrivals:
+        assert not completed
+        barriers.arrive(group, np.arange(32), _lanes(arrived), members, _lanes(alive))
+    assert completed == [True] * complete
+    assert group.wait.ready() is complete
+    with pytest.raises(SimError, match="a lane that is not in its member mask"):
+        barriers.arrive(group, np.arange(32), _lanes(0x10), members, _lanes(alive))
+
+
+def _lanes(mask: int) -> npt.NDArray[np.bool_]:
+    return (mask >> np.arange(32) & 1).astype(np.bool_)

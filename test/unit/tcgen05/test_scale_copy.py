@@ -111,6 +111,12 @@ ROWS = "S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)]"
             "has 256 in those from column 0 on",
         ),
         (
+            "S[(5, 32, 4) : (4, 16, 1)]",
+            "S[(5, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane] + 32@TCol",
+            (160, 4),
+            "has 128 in those from column 12 on",
+        ),
+        (
             "S[(2, 32, 4) : (4, 16, 1)]",
             "S[(2, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]",
             (64, 4),

@@ -14,6 +14,7 @@ import pytest
 from tirx.tools import commands, files
 from tirx.tools.commands import tirx_lsp, tirx_opt
 from tirx.tools.files import FileError, check_place, read_input, write_file, write_output
+from tirx.tools.process import _open_closed_streams  # pyright: ignore[reportPrivateUsage]
 
 _ROOT = Path(__file__).parents[3]
 _COMMAND = "import sys; from tirx.tools.commands import tirx_opt; sys.exit(tirx_opt())"
@@ -88,3 +89,15 @@ def test_modules_of_others_that_are_missing(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(commands, "_run", run)
     with pytest.raises(ModuleNotFoundError, match="no module of theirs"):
         tirx_lsp()
+
+
+def test_only_closed_streams_are_opened(monkeypatch: pytest.MonkeyPatch):
+    output = object()
+    for name, stream in (("stdin", None), ("stdout", output), ("stderr", None)):
+        monkeypatch.setattr(sys, name, stream)
+    _open_closed_streams()
+    assert sys.stdout is output
+    with sys.stdin as opened, pytest.raises(OSError, match="Bad file descriptor"):
+        opened.read()
+    with sys.stderr as opened:
+        assert opened.write("nowhere") == 7

@@ -130,6 +130,8 @@ where out dims are: [dim0 (size 16), dim1 (size 8)]"""
     assert str(LinearLayout({}, {"dim0": 4})) == "(empty layout with out-dims [dim0 (size 4)])"
     for empty in (LinearLayout((), ()), LinearLayout({}, {"dim0": 4})):
         assert LinearLayout.parse(str(empty)) == empty
+        with pytest.raises(LayoutError, match="found 'more'"):
+            LinearLayout.parse(f"{empty} more")
 
 
 def test_order_of_the_output_dimensions_does_not_change_the_tensor() -> None:
