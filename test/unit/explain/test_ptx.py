@@ -125,6 +125,7 @@ def test_triton(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["tcgen05_gemm", "wgmma_gemm"])
+@pytest.mark.sample(1)
 def test_examples(name: str) -> None:
     """What tirx prints is legal, with every field known but the start."""
     report = explain_ptx(compiled(name).program.ptx)

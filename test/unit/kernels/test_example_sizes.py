@@ -1,4 +1,4 @@
-"""Two of the cases of `test/sweeps/example_sizes.py`: examples in sizes that end inside of tiles."""
+"""Two of the cases of `test/sweeps/example_sizes.py`, one without `--all-cases`: sizes that end inside of tiles."""
 
 from __future__ import annotations
 

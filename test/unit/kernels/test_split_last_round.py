@@ -45,7 +45,7 @@ tirx.kernel @sum(%a: memref<?x512xf16>, %b: memref<?x512xf16>, %d: memref<?x?xf3
 _SIZES = ((150, 64, 8, 96), (64, 60, 3, 32), (128, 300, 4, 96), (64, 64, 2, 0))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("size", _SIZES, ids=str)
 @pytest.mark.parametrize("target", ("sm_90a", "sm_100a", "sm_80"))
 def test_parts_of_tiles_add_up(target: str, size: tuple[int, int, int, int]) -> None:

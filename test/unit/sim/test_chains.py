@@ -19,6 +19,7 @@ _TYPES = [("tcgen05", "sm_100a", "f16"), ("wgmma", "sm_90a", "e4m3"), ("mma.sync
 @np.errstate(all="ignore")
 @pytest.mark.parametrize("result", ["f32", "f16"])
 @pytest.mark.parametrize("family, target, element", _TYPES)
+@pytest.mark.sample(3)
 def test_as_one_by_one(family: str, target: str, element: str, result: str) -> None:
     rule = find_rule(family, target, element)  # type: ignore[arg-type]
     assert rule is not None

@@ -51,7 +51,6 @@ def test_the_table_has_all_families():
 
 
 @pytest.mark.parametrize("root", ROOTS)
-@pytest.mark.sample(60)
 def test_wrong_forms_are_refused(root: str):
     said = answers(root)
     assert "5: expected" in said and ".nosuch" in said

@@ -64,6 +64,7 @@ def test_copies_by_threads(program: Program, seed: int | None) -> None:
 
 @program("groups")
 @pytest.mark.parametrize("seed", _SEEDS)
+@pytest.mark.sample(2)
 def test_distributed_shared_memory(program: Program, seed: int | None) -> None:
     x = _rng().integers(0, 64, 700).astype(np.int32)
     bins = np.zeros(64, np.int32)

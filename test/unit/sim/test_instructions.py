@@ -30,7 +30,7 @@ def _run(text: str, index: int, words: list[int]) -> npt.NDArray[np.uint64]:
 
 
 @pytest.mark.parametrize("index", range(len(GPU_CASES)), ids=[name for name, _ in GPU_CASES])
-@pytest.mark.sample(30)
+@pytest.mark.sample(20)
 def test_results_of_a_gpu(index: int):
     name, widths = GPU_CASES[index]
     words = edge_operands(widths)
@@ -137,7 +137,7 @@ def _mixed_words(rng: np.random.Generator, widths: tuple[int, ...]) -> list[int]
 
 
 @pytest.mark.parametrize(("index", "case"), _INTEGER_CASES, ids=[case[0] for _, case in _INTEGER_CASES])
-@pytest.mark.sample(15)
+@pytest.mark.sample(10)
 def test_integers(index: int, case: Case):
     name, widths = case
     root, type_name = name.rsplit(".", 1)

@@ -54,7 +54,7 @@ def _result(arguments: _Arrays) -> npt.NDArray[np.float32]:
 
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize("name", ["gemm_plain", "gemm_tma", "gemm_ws_zmask"])
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_matrix_products(name: str, seed: int | None):
     text, entry, arguments, expected = _kernel(name)
     run(text, entry, 1, 128, arguments, seed=seed)
@@ -138,7 +138,7 @@ def test_no_synchronisation_may_be_missing(name: str, sampled: Sampled):
         ("gemm_tma", "], 32768;", "], 16384;"),
     ],
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_wrong_constants_are_noticed(name: str, old: str, new: str):
     """A wrong descriptor, advance or byte count gives an error or wrong numbers, never the right ones."""
     text, entry, arguments, expected = _kernel(name)

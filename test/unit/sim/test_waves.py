@@ -42,6 +42,7 @@ JOINED:
 
 @pytest.mark.parametrize("block", [96, 40])
 @pytest.mark.parametrize("check", ["strict", False])
+@pytest.mark.sample(2)
 def test_as_one_after_another(block: int, check: str | bool) -> None:
     found: list[np.ndarray] = []
     # An observer, and a seed, let CTAs run one after another.

@@ -151,6 +151,7 @@ def variants(kind: str) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", OPERANDS)
+@pytest.mark.sample(4)
 def test_every_combination_of_fields(kind: str):
     words: set[int] = set()
     for fields in variants(kind):

@@ -439,7 +439,6 @@ def _samples(sampled: Sampled) -> tuple[Form, ...]:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.strip("_"))
-@pytest.mark.sample(8)
 def test_the_verifier_refuses_what_ptxas_rejects(
     family: Callable[[], Iterator[PTXInstruction]], rejected: Rejected, sampled: Sampled
 ):
@@ -454,7 +453,7 @@ def test_the_verifier_refuses_what_ptxas_rejects(
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_the_table_refuses_what_ptxas_rejects(name: str, rejected: Rejected, sampled: Sampled):
     """Samples of legal forms, in the version that tirx prints for them, and in the newest if it refuses them."""
     target = Target.parse(name)
