@@ -257,14 +257,20 @@ class _Picker:
     def _wgmma(self, mma: MmaOp | AsyncMmaOp) -> None:
         """Gives register operands without a layout the fragments of wgmma; what is written is checked later."""
         tiles = [(mma.accumulator, "accumulator"), (mma.a, "A"), (mma.metadata, "metadata")]
+        in_registers = [
+            self.registers.of(tile)
+            if tile is not None and PendingType.tile_of(tile).memory is MemorySpace.REGISTER
+            else None
+            for tile, _ in tiles
+        ]
+        if all(registers is None or registers.type.layout is not None for registers in in_registers):
+            return
         try:
             layouts = register_layouts(Product.of(mma))
         except ILLEGAL as e:
             raise LocatedError(mma, str(e)) from e
-        for (tile, name), layout in zip(tiles, layouts, strict=True):
-            if tile is None or layout is None or PendingType.tile_of(tile).memory is not MemorySpace.REGISTER:
-                continue
-            if (registers := self.registers.of(tile)).type.layout is None:
+        for registers, (_, name), layout in zip(in_registers, tiles, layouts, strict=True):
+            if registers is not None and layout is not None and registers.type.layout is None:
                 self._pick_registers(registers, layout, f"{name} of wgmma over {thread_set(mma).count} threads")
 
     def _mma_sync(self, mma: MmaOp) -> None:

@@ -5,9 +5,10 @@ With `TIRX_RAISES=directory` in the environment, `pytest` notes the statements t
 are compiled with a call in front of every `raise`. `python test/raises.py directory` compares them with the recorded
 list `test/raises.txt`, which may only shrink: a statement that no test executes and that is not on the list is an
 error. `--update` takes those off the list that a test executes, or that are gone. Statements are known by file,
-function and text, so that lines may move. Indented lines of the list say why no test can execute the statement above.
-Processes that tests start are not seen. Not counted: `raise AssertionError`, which says what cannot happen, and `raise
-NotImplementedError`, which stands for the body of an abstract method.
+function and text, so that lines may move; quotes are left out, as versions of Python print different ones. Indented
+lines of the list say why no test can execute the statement above. Processes that tests start are not seen. Not counted:
+`raise AssertionError`, which says what cannot happen, and `raise NotImplementedError`, which stands for the body of an
+abstract method.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import ast
 import builtins
 import importlib.machinery
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,6 +34,7 @@ VARIABLE = "TIRX_RAISES"
 _PACKAGE = "tirx"
 _HOOK = "__tirx_raises__"
 _TEXT = 110
+_QUOTES = re.compile(r"""(?:\bf)?["'\\]+""")
 
 
 def statements(source: str) -> Iterator[tuple[ast.Raise, str]]:
@@ -44,7 +47,8 @@ def statements(source: str) -> Iterator[tuple[ast.Raise, str]]:
             if isinstance(child, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
                 inner = (*around, child.name)
             if isinstance(child, ast.Raise) and not _is_statement_only(child):
-                name = f"{'.'.join(around)}: {' '.join(ast.unparse(child).split())[:_TEXT]}"
+                text = " ".join(_QUOTES.sub("", ast.unparse(child)).split())
+                name = f"{'.'.join(around)}: {text[:_TEXT]}"
                 count[name] += 1
                 yield child, name if count[name] == 1 else f"{name} #{count[name]}"
             yield from walk(child, inner)
@@ -150,10 +154,10 @@ def compared(found: set[str], *, update: bool) -> int:
     missing, known = all_raises() - found, recorded()
     new, tested = sorted(missing - {*known}), sorted({*known} - missing)
     if update:
-        kept = sorted(missing & {*known} if known else missing)
+        kept = sorted(missing & {*known} if RECORD.exists() else missing)
         RECORD.write_text("".join(f"{line}\n" for key in kept for line in (key, *known.get(key, []))))
         print(f"{len(all_raises())} raise statements, {len(missing)} without a test")
-        return 1 if known and new else 0
+        return 1 if new and {*kept} != missing else 0
     for key in new:
         print(f"no test executes: {key}")
     for key in tested:
@@ -171,7 +175,7 @@ def main() -> int:
     if flags.directory is not None:
         return compared(executed(flags.directory), update=flags.update)
     with tempfile.TemporaryDirectory() as directory:
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "auto"]
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--all-cases"]
         done = subprocess.run(command, cwd=ROOT, env={**os.environ, VARIABLE: directory}, check=False)
         return done.returncode or compared(executed(Path(directory)), update=flags.update)
 

@@ -34,7 +34,7 @@ from tirx.dialects.tirx import (
     views_in_use,
 )
 from tirx.hw.targets import Target
-from tirx.layout import ComposeLayout, LayoutError
+from tirx.layout import ComposeLayout
 from tirx.passes.plan.product import ILLEGAL
 from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.rules import MemoryRoomError
@@ -186,10 +186,7 @@ def aligned_bytes(type_: TileType) -> int:
 
 def _shared_block(alloc: AllocOp, lifetime: Lifetime) -> Block:
     type_ = alloc.result.type
-    try:
-        return Block(alloc, shared_bytes(type_), shared_alignment(type_), lifetime)
-    except LayoutError as error:  # of coordinates beyond 62 bits
-        raise LocatedError(alloc, str(error)) from error
+    return Block(alloc, shared_bytes(type_), shared_alignment(type_), lifetime)
 
 
 def _tensor_block(alloc: AllocOp, lifetime: Lifetime) -> Block:

@@ -75,3 +75,40 @@ def test_products_round_a_loop():
     d = np.zeros((128, 32), np.float32)
     run(ptx, "gemm", 1, 256, [a, b, d])
     np.testing.assert_array_equal(d, a.astype(np.float64) @ b.T.astype(np.float64))
+
+
+_ONE_OF_THREE = """
+!a = !tirx.tile<64x16xf16, shared>
+!b = !tirx.tile<16x16xf16, shared>
+!d = !tirx.tile<64x16xf32, register, #tirx.tile_layout<S[(4, 2, 8, 2, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!ga = !tirx.tile<64x16xf16, global>
+!gb = !tirx.tile<16x16xf16, global>
+!gd = !tirx.tile<64x16xf32, global>
+tirx.kernel @k(%a: memref<64x16xf16>, %b: memref<16x16xf16>, %d: memref<64x16xf32>) target("sm_90a") threads(384) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %ga = tirx.view %a[%c0, %c0] : memref<64x16xf16> -> !ga
+  %gb = tirx.view %b[%c0, %c0] : memref<16x16xf16> -> !gb
+  %sa = tirx.alloc : !a
+  %sb = tirx.alloc : !b
+  tirx.copy %ga, %sa : !ga, !a
+  tirx.copy %gb, %sb : !gb, !b
+  %sum = tirx.alloc : !d
+  tirx.fill %sum, %zero : f32, !d
+  tirx.mma %sa, %sb, %sum : !a, !b, !d
+  %gd = tirx.view %d[%c0, %c0] : memref<64x16xf32> -> !gd
+  tirx.copy %sum, %gd : !d, !gd
+  tirx.return
+}
+"""
+
+
+def test_a_written_accumulator_of_one_warpgroup_among_three() -> None:
+    """No grid of three warpgroups divides 64x16, but none is asked for."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(-3, 4, (64, 16)).astype(np.float16), rng.integers(-3, 4, (16, 16)).astype(np.float16)
+    d = np.zeros((64, 16), np.float32)
+    ptx = tirx.compile(_ONE_OF_THREE)
+    assert find_ptxas() is None or assemble(ptx, "sm_90a").ok
+    run(ptx, "k", 1, 384, [a, b, d])
+    np.testing.assert_array_equal(d, a.astype(np.float64) @ b.T.astype(np.float64))

@@ -23,6 +23,8 @@ _REGISTERS = {
     "$8": "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}",
 }
 _STATEMENTS = """
+@%p1 .reg;
+    expected an instruction, found '.reg'
 setp %p1, %r1, %r2;
     expected a comparison
 cp.async.cg.shared.global [s], [g], 8;

@@ -116,6 +116,19 @@ def test_verifiers_that_change_their_minds():
         verify_located(ModuleOp([_Verifies(1, VerifyException("not now"))]))
 
 
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (Exception("neither here nor there"), "neither here nor there"),
+        (NotImplementedError(), "expected attributes that have a text, found a number of f80 or f128"),
+    ],
+)
+def test_errors_of_verifiers_that_are_none_of_xdsl(error: Exception, message: str):
+    with pytest.raises(LocatedError) as caught:
+        verify_located(ModuleOp([_Verifies(2, error)]))
+    assert caught.value.message == message
+
+
 def test_verifiers_with_a_fault_behind_an_error():
     wrong, faulty = _Verifies(2, VerifyException("wrong")), _Verifies(1, TypeError("a fault"))
     with pytest.raises(TypeError, match="a fault"):

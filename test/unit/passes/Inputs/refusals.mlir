@@ -1234,3 +1234,106 @@ tirx.kernel @k() target("sm_100a") threads(128) {
 tirx.kernel @k() target("sm_90a") threads(32) attributes {tirx.schedule = {roles = [], rings = [{name = "a", slots = 2, stations = ["x", "y"], barriers = [0, 16], tiles = [{name = "t", memory = "shared", start = -1, stride = 64}]}]}} {
   tirx.return
 }
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 16:3: error: expected M in steps of 64 and N in steps of 8 for each of 3 warpgroups, found D of 64x16
+!a = !tirx.tile<64x16xf16, register>
+!b = !tirx.tile<16x16xf16, shared>
+!acc = !tirx.tile<64x16xf32, register, #tirx.tile_layout<S[(4, 2, 8, 2, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!g = !tirx.tile<64x16xf32, global>
+tirx.kernel @k(%a: memref<64x16xf16>, %b: memref<16x16xf16>, %d: memref<64x16xf32>) target("sm_90a") threads(384) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %ga = tirx.view %a[%c0, %c0] : memref<64x16xf16> -> !tirx.tile<64x16xf16, global>
+  %gb = tirx.view %b[%c0, %c0] : memref<16x16xf16> -> !tirx.tile<16x16xf16, global>
+  %sa = tirx.alloc : !a
+  %sb = tirx.alloc : !b
+  tirx.copy %ga, %sa : !tirx.tile<64x16xf16, global>, !a
+  tirx.copy %gb, %sb : !tirx.tile<16x16xf16, global>, !b
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  tirx.mma %sa, %sb, %acc : !a, !b, !acc
+  %g = tirx.view %d[%c0, %c0] : memref<64x16xf32> -> !g
+  tirx.copy %acc, %g : !acc, !g
+  tirx.return
+}
+
+// -----
+
+// tirx-opt -t ptx
+// 1:1: error: no PTX register for type 'index' (block argument)
+ptx.entry @k() target("sm_90a") {
+  ptx.ret
+^bb1(%x: index):
+  ptx.bra ^bb1(%x : index)
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 5:8: error: expected a layout of !tirx.tile<2x4xf16, shared> for all loads and copies, found none: expected the iters on each thread axis to form a mixed-radix number (each stride larger than what the smaller ones reach together), found S[(2, 2, 2) : (2@laneid, 3@laneid, 4@laneid)]: it cannot be solved for thread 5, register 0
+!s = !tirx.tile<2x4xf16, shared>
+!a = !tirx.tile<2x4xf16, register, #tirx.tile_layout<S[(2, 2, 2) : (2@laneid, 3@laneid, 4@laneid)]>>
+!c = !tirx.tile<2x2xf32, register, #tirx.tile_layout<S[(2, 2) : (2@laneid, 1@laneid)]>>
+tirx.kernel @k() target("sm_80") threads(32) {
+  %s = tirx.alloc : !s
+  %a = tirx.load %s : !s -> !a
+  %c = tirx.zero : !c
+  %d = tirx.mma %a, %a, %c : !a, !a, !c -> !c
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts --tirx-expand-copies
+// 7:3: error: expected a tile that 32 threads can share out, found one of which a thread has to move 5476 bytes at once; extents with more divisors in common with the threads help
+!s = !tirx.tile<1369xf32, shared, #tirx.tile_layout<S[(37, 37) : (1, 37)]>>
+!g = !tirx.tile<1369xf32, global>
+tirx.kernel @k(%a: memref<1369xf32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0] : memref<1369xf32> -> !g
+  %s = tirx.alloc : !s
+  tirx.copy %g, %s : !g, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 5:8: error: expected rows of a multiple of 16 elements of 6 bits, found 24
+!t = !tirx.tile<32x24xf6E3M2FN, register>
+tirx.kernel @k(%a: memref<32x24xf6E3M2FN>) target("sm_100a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<32x24xf6E3M2FN> -> !tirx.tile<32x24xf6E3M2FN, global>
+  %r = tirx.load %g : !tirx.tile<32x24xf6E3M2FN, global> -> !t
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-select-copies
+// 5:8: error: expected ld_st for 6-bit elements, found ldmatrix
+!s = !tirx.tile<32x16xf6E3M2FN, shared>
+!t = !tirx.tile<32x16xf6E3M2FN, register>
+tirx.kernel @k() target("sm_100a") threads(32) {
+  %s = tirx.alloc : !s
+  %r = tirx.load %s engine ldmatrix : !s -> !t
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 8:3: error: expected a clipped view of 6-bit elements whose rows are all in the memref
+!s = !tirx.tile<64x48xf6E3M2FN, shared>
+!g = !tirx.tile<64x48xf6E3M2FN, global>
+tirx.kernel @k(%a: memref<40x48xf6E3M2FN>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %s = tirx.alloc : !s
+  %g = tirx.view %a[%c0, %c32] clipped : memref<40x48xf6E3M2FN> -> !g
+  tirx.copy %g, %s engine ld_st : !g, !s
+  tirx.return
+}
