@@ -72,7 +72,7 @@ def pack(layout: Strided, factor: int, name: str) -> Strided:
     if factor < 1 or layout.size % factor:
         raise LayoutError(f"expected a factor that divides the {layout.size} elements, found {factor}")
     grouped, seps = group(layout, (layout.size // factor, factor))
-    inner = [it for it in grouped.shard[seps[1] :] if it.extent > 1]
+    inner = grouped.shard[seps[1] :]
     if factor > 1 and (len(inner) != 1 or inner[0].axis != name or inner[0].stride != 1):
         raise LayoutError(f"expected {factor} contiguous elements on axis {name} innermost, found {layout}")
 

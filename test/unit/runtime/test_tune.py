@@ -125,3 +125,5 @@ def test_measurements(fake: FakeCuda, torch: Any, monkeypatch: pytest.MonkeyPatc
     assert arrays.measure([lambda: calls.append(0), lambda: calls.append(1)], 3) == [2e-3, 2e-3]
     # Once to see how long a launch takes, and then once in each round, in turn.
     assert calls == [0, 1, 0, 1, 0, 1, 0, 1]
+    events = {name.removeprefix("cuEvent"): count for name, count in fake.calls.items() if name.startswith("cuEvent")}
+    assert events == {"Create": 2, "Record": 16, "Synchronize": 8, "ElapsedTime": 8, "Destroy": 2}

@@ -14,7 +14,7 @@ from tirx.sim import SimError, TensorMap
 
 
 def _matrix(array: np.ndarray) -> dict[int, Any]:
-    return {0: array, 8: np.int32(array.shape[0]), 12: np.int32(array.shape[1])}
+    return {0: array, 8: np.int32(array.shape[0]), 12: np.array(array.shape[1], np.int32)}
 
 
 @program("structs")

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pytest
 
 from tirx.sim import SimError, SimWarning, TensorMap, run
-from tirx.sim.tensor.patterns import ALIAS, PATTERN
+from tirx.sim.tensor.patterns import ALIAS, PATTERN, _meant  # pyright: ignore[reportPrivateUsage]
+from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 from tirx.sim.tensor_map import Swizzle
 
 _FOLDER = Path(__file__).parent / "triton"
@@ -127,3 +128,14 @@ def test_checks_can_be_switched_off() -> None:
         [TensorMap(np.ones((128, 64), np.float16), (64, 128), "none"), np.zeros(4, np.float32)],
         check=False, report=lambda warning: pytest.fail(str(warning)),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("leading", "stride", "said"),
+    [(256, 128, ": they look swapped"), (1024, 512, ": they look swapped"), (128, 128, "")],
+)
+def test_swapped_offsets_of_k_major_operands(leading: int, stride: int, said: str) -> None:
+    """64 rows of 32 bytes without a swizzle: two chunks of 16 bytes, which lie between groups of 8 rows."""
+    descriptor = SharedDescriptor(1 << 46 | stride >> 4 << 32 | leading >> 4 << 16, "A", "sm_100a")
+    addresses = descriptor.k_major(np.arange(64), 32)
+    assert _meant(descriptor, addresses, 2) == said

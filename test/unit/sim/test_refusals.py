@@ -350,6 +350,10 @@ _MODULES = """
     function f has no definition; known without one are __assertfail, vprintf
 .func f(.param .b32 a) { ret; } .entry k() { .param .b64 p; call f, (p); ret; }
     expected a parameter of 4 bytes for a, found p
+.func f(.param .b32 a) { ret; } .entry k() { .reg .b64 %d; call f, (%d); ret; }
+    expected a register of 32 bits (.b32), found %d (.b64)
+.func (.param .b32 r) f() { ret; } .entry k() { .reg .b64 %d; call (%d), f, (); ret; }
+    expected a register of 32 bits (.b32), found %d (.b64)
 .func f(.param .b8 a[4]) { ret; } .entry k() { call f, (5); ret; }
     expected a .param variable for a
 .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b); .entry k() { .reg .b32 %r; .reg .b64 %d; call (%r),

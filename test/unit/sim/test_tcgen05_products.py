@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from unit.sim.strict import run
 from unit.sim.tensor_products import Product, Scales, build, idesc
 
 from tirx.ptx.ptxas import assemble
-from tirx.sim import SimError
+from tirx.sim import Profile, SimError
 
 _1X, _2X = Scales("scale_vec::1X", 1), Scales("scale_vec::2X", 2)
 _B32 = Scales("block32", 2)
@@ -247,3 +248,16 @@ def test_shift_with_32_rows(m: int, caplog: pytest.LogCaptureFixture):
     with caplog.at_level("WARNING", "tirx.sim"), pytest.raises(SimError, match="reads cells that were never written"):
         case.run(text)
     assert ("a B200 trapped" in caplog.text) == (m == 32)
+
+
+def test_bytes_of_tensor_memory():
+    """Each product writes D; all but the first read it too."""
+    moved: list[dict[str, int]] = []
+    for steps in (1, 2, 4):
+        case, profile = build(Product("f16", "f16", "f16", 128, 16, steps=steps)), Profile()
+        arguments = [case.shared, case.words, np.zeros((1, 128, case.columns), np.uint32)]
+        run(case.text, "k", 1, 128, arguments, cluster=1, observer=profile)
+        moved.append({way: profile.bytes["tensor", way] for way in ("read", "written")})
+    size = 128 * 16 * 4
+    for more, found in zip((1, 3), moved[1:], strict=True):
+        assert found == {way: before + more * size for way, before in moved[0].items()}

@@ -44,7 +44,7 @@ def copy_parameter(decoder: Decoder, item: Operand, formal: Variable, *, into: b
     if formal.is_array or not (isinstance(item, Name) or (into and isinstance(item, Immediate))):
         raise decoder.error(f"expected a .param variable for {formal.name}")
     if into:
-        source = decoder.source(item, value_type, wide=True)
+        source = decoder.source(item, value_type)
 
         def pass_value(group: ThreadGroup, mask: Mask) -> None:
             memory = group.cta.local_bytes[group.first : group.last]
@@ -53,7 +53,7 @@ def copy_parameter(decoder: Decoder, item: Operand, formal: Variable, *, into: b
             _undefined(group)[mask, target : target + value_type.bytes] = False
 
         return pass_value
-    put = decoder.destination(item, value_type, wide=True)
+    put = decoder.destination(item, value_type)
 
     def take_value(group: ThreadGroup, mask: Mask) -> None:
         if _undefined(group)[mask, target : target + value_type.bytes].any():

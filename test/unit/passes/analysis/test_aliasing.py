@@ -1,0 +1,58 @@
+"""Which views of a memref share elements."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirx.dialects.tirx import ViewOp
+from tirx.passes.analysis.aliasing import Overlap, overlap
+from tirx.text.parsing import parse_located
+from tirx.universe import new_context
+
+_VIEW = "%v{name} = tirx.view %a[%{index}] : memref<1024xf16> -> !tirx.tile<8xf16, global>"
+# %x and %y are 0 to 7, %y14 is 14 to 21, %y15 is 15 to 22.
+_KERNEL = """
+tirx.kernel @k(%a: memref<1024xf16>) target("sm_90a") threads(32) grid(8, 8) {{
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  %c14 = arith.constant 14 : index
+  %c15 = arith.constant 15 : index
+  %c29 = arith.constant 29 : index
+  %c30 = arith.constant 30 : index
+  %x = tirx.block_id x
+  %y = tirx.block_id y
+  %x7 = arith.addi %x, %c7 : index
+  %x8 = arith.addi %x, %c8 : index
+  %y14 = arith.addi %y, %c14 : index
+  %y15 = arith.addi %y, %c15 : index
+  {views}
+  tirx.return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("c7", "c14", Overlap.YES),
+        ("c7", "c15", Overlap.NO),
+        ("x", "x", Overlap.YES),
+        ("x", "x7", Overlap.YES),
+        ("x", "x8", Overlap.NO),
+        ("x", "y", Overlap.MAYBE),
+        ("x", "c14", Overlap.MAYBE),
+        ("x", "c15", Overlap.NO),
+        ("x", "y14", Overlap.MAYBE),
+        ("x", "y15", Overlap.NO),
+        ("y15", "c29", Overlap.MAYBE),
+        ("y15", "c30", Overlap.NO),
+        ("y15", "c7", Overlap.NO),
+        ("y15", "c8", Overlap.MAYBE),
+    ],
+)
+def test_views(first: str, second: str, expected: Overlap):
+    views = "\n  ".join(_VIEW.format(name=name, index=index) for name, index in (("a", first), ("b", second)))
+    module = parse_located(new_context(), _KERNEL.format(views=views), "<test>")
+    a, b = (op.result for op in module.walk() if isinstance(op, ViewOp))
+    assert overlap(a, b) is expected
+    assert overlap(b, a) is expected
