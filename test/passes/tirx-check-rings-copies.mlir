@@ -332,3 +332,32 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(96) 
   }
   tirx.return
 }
+
+// -----
+
+// Only a release after the queue commits copies: nobody can wait for those that are not.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<64x64xf16, register>
+
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!s>
+  tirx.for @k %k = 0 to %n skew(1) {
+    tirx.at(0) {
+      %s = tirx.acquire %ab at(fill)
+      %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+      tirx.async_copy %g, %s engine(cp_async) : !g, !s
+      tirx.await cp_async pending(0)
+      // expected-error@+1 {{k releases a slot of %ab while cp_async still writes it}}
+      tirx.release %ab at(fill)
+    }
+    tirx.at(1) {
+      %u = tirx.acquire %ab at(use)
+      %x = tirx.load %u : !s -> !r
+      tirx.release %ab at(use)
+    }
+  }
+  tirx.return
+}

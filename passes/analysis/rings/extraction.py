@@ -77,7 +77,7 @@ from tirx.passes.analysis.scheduled import is_cp_async, is_scheduling
 
 _QUEUES = {
     Queue.TMA: WorkQueue("tma", Completion.BYTES),
-    Queue.STORE: WorkQueue("store", Completion.THREAD),
+    Queue.STORE: WorkQueue("store", Completion.THREAD, commits_at_release=True),
     Queue.TCGEN05: WorkQueue("tcgen05", Completion.HARDWARE),
     Queue.WGMMA: WorkQueue("wgmma", Completion.THREAD),
 }
@@ -394,7 +394,7 @@ class _Program:
             for accesses in self.extraction.accesses.values()
             for access in accesses
         )
-        return WorkQueue("cp_async", Completion.THREAD if waits else Completion.HARDWARE, generic_proxy=True)
+        return WorkQueue("cp_async", Completion.THREAD if waits else Completion.HARDWARE, True, True)
 
     def _access(self, found: TileAccess) -> Access:
         ring = found.slot.ring

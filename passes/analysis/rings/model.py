@@ -28,11 +28,17 @@ class Completion(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WorkQueue:
-    """A queue of asynchronous work of one party. With `generic_proxy` it needs no proxy fences (cp.async)."""
+    """
+    A queue of asynchronous work of one party. With `generic_proxy` it needs no proxy fences (cp.async).
+
+    With `commits_at_release` a release after the queue makes a group of the work since the one before, for which
+    threads wait (`cp.async.commit_group`, `cp.async.bulk.commit_group`); without, each work is a group.
+    """
 
     name: str
     completion: Completion
     generic_proxy: bool = False
+    commits_at_release: bool = False
 
 
 class Mode(Enum):

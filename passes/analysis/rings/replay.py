@@ -63,15 +63,20 @@ class Pending(NamedTuple):
 
 @dataclass(slots=True)
 class Group:
-    """Work that completes together: its accesses, and the releases (ring, station, use) that wait for it."""
+    """
+    Work that completes together: its accesses, and the releases (ring, station, use) that wait for it.
+
+    Nobody can wait for work that is not yet `committed`.
+    """
 
     accesses: set[Pending]
     releases: list[tuple[str, int, int]]
     label: Hashable
     origin: object
+    committed: bool
 
     def copy(self) -> Group:
-        return Group(set(self.accesses), list(self.releases), self.label, self.origin)
+        return Group(set(self.accesses), list(self.releases), self.label, self.origin, self.committed)
 
 
 class State:
@@ -118,7 +123,7 @@ class State:
 
         def work(group: Group) -> Hashable:
             accesses = frozenset((a.ring, a.station, a.use - base[a.ring], a.mode) for a in group.accesses)
-            return accesses, tuple((r, s, use - base[r]) for r, s, use in group.releases), group.label
+            return accesses, tuple((r, s, use - base[r]) for r, s, use in group.releases), group.label, group.committed
 
         queues = tuple(
             (role, queue.name, tuple(map(work, groups)))
@@ -186,7 +191,7 @@ class State:
                 self._release(role, step)
             case Await():
                 groups = self.queues[role].get(step.queue, [])
-                self._complete(role, step, groups, len(groups) - step.pending)
+                self._complete(role, step, groups, sum(group.committed for group in groups) - step.pending)
             case AwaitIssue():
                 groups = self.queues[role].get(step.queue, [])
                 found = [i for i, group in enumerate(groups) if group.label == step.label]
@@ -245,8 +250,9 @@ class State:
     def _issue(self, role: str, step: Issue) -> None:
         queues = self.queues[role]
         groups = queues.setdefault(step.queue, [])
-        if step.queue.completion is Completion.THREAD or not groups:
-            groups.append(Group(set(), [], step.label, step.origin))
+        at_once = not step.queue.commits_at_release
+        if not groups or (groups[-1].committed and (step.queue.completion is Completion.THREAD or not at_once)):
+            groups.append(Group(set(), [], step.label, step.origin, at_once))
         for access in step.accesses:
             pending = self._access(role, access, step)
             for other in self.unfenced if not step.queue.generic_proxy else ():
@@ -282,6 +288,8 @@ class State:
         self.released[place] += 1
         self.held[place] = self.held[place][1:]
         groups = [] if step.after is None else self.queues[role].get(step.after, [])
+        for group in groups:
+            group.committed = True
         if step.after is None or not groups:
             self._pass_on(role, ring.name, step.station, use, step.origin)
         elif step.after.completion is Completion.THREAD:
