@@ -285,6 +285,7 @@ def test_copies_that_reduce_take_each_element_once() -> None:
     np.testing.assert_array_equal(result, 1 + x.sum(0, keepdims=True))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target", ["sm_70", "sm_80", "sm_100a"])
 @pytest.mark.parametrize("operation", ["add", "max"])
 def test_reductions_of_tf32_are_those_of_floats(operation: str, target: str) -> None:
