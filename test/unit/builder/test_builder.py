@@ -310,7 +310,7 @@ def _iterated_tile(k: KernelBuilder, a: Array) -> None:
 
 
 def _tile_as_condition(k: KernelBuilder, a: Array) -> None:
-    assert k.load(a[:, :])
+    bool(k.load(a[:, :]))
 
 
 def _unsliceable(k: KernelBuilder, a: Array) -> None:
