@@ -59,7 +59,7 @@ _SOUND = "test/unit/test_universe.py"
 _OF_DEFAULTS = "test/unit/test_signatures.py"
 """A test of the defaults of all parameters, which does not call the functions."""
 
-_MOST_SECONDS = 60.0
+_MOST_SECONDS = 20.0
 """Time of a run of tests beyond five times their own."""
 
 _LIBRARIES = (
