@@ -85,11 +85,11 @@ _OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Change:
-    """The text that replaces a node, and the first line of the function around it; `default`: of a parameter."""
+    """The text that replaces a node, and the qualified name of the function around it; `default`: of a parameter."""
 
     node: ast.expr | ast.stmt
     text: str
-    function: int
+    function: str
     default: bool
 
     def apply(self, source: str) -> str:
@@ -105,18 +105,21 @@ def changes(source: str) -> list[Change]:
     """Everything that can be changed inside of functions."""
     found: dict[tuple[int, int, str], Change] = {}
 
-    def walk(node: ast.AST, function: int | None, default: bool = False) -> None:
+    def walk(node: ast.AST, function: str | None, default: bool = False, scope: str = "") -> None:
         if isinstance(node, ast.JoinedStr):  # nodes inside have no positions of their own
             return
         if _is_left_out(node):
             return
         if isinstance(node, ast.FunctionDef):
-            function = node.lineno if not node.decorator_list else node.decorator_list[0].lineno
+            function = scope + node.name
+            scope = f"{function}.<locals>."
+        elif isinstance(node, ast.ClassDef):
+            scope += f"{node.name}."
         if function is not None:
             for target, text in _replacements(node):
                 found[target.lineno, target.col_offset, text] = Change(target, text, function, default)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0:
-            walk(node.value, function, default)
+            walk(node.value, function, default, scope)
             return
         for name, value in ast.iter_fields(node):
             is_default = False
@@ -125,7 +128,7 @@ def changes(source: str) -> list[Change]:
             if name not in ("annotation", "returns"):
                 for child in value if isinstance(value, list) else [value]:
                     if isinstance(child, ast.AST):
-                        walk(child, function, default or is_default)
+                        walk(child, function, default or is_default, scope)
 
     walk(ast.parse(source), None)
     return list(found.values())
@@ -239,7 +242,7 @@ class Calls:
     """
     The tests (`file::function`, or `file`) that call each function of the source, and the seconds that they take.
 
-    Functions of the source are named by file and first line.
+    Functions of the source are named by file and qualified name.
     """
 
     callers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -306,7 +309,7 @@ class CallNotes:
         if file.startswith(str(ROOT)):
             name = os.path.relpath(os.path.realpath(file), ROOT)
             if name.partition(os.sep)[0] in _FOLDERS:
-                self._own.add(self._numbers.setdefault(f"{name}:{code.co_firstlineno}", len(self._numbers)))
+                self._own.add(self._numbers.setdefault(f"{name}:{code.co_qualname}", len(self._numbers)))
         return self._monitoring.DISABLE
 
     def pytest_runtest_logreport(self, report):
