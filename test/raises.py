@@ -2,13 +2,10 @@
 Which `raise` statements of the source no test executes: `python test/raises.py` runs the tests and says.
 
 With `TIRX_RAISES=directory` in the environment, `pytest` notes the statements that it executes in files there: modules
-are compiled with a call in front of every `raise`. `python test/raises.py directory` compares them with the recorded
-list `test/raises.txt`, which may only shrink: a statement that no test executes and that is not on the list is an
-error. `--update` takes those off the list that a test executes, or that are gone. Statements are known by file,
-function and text, so that lines may move; quotes are left out, as versions of Python print different ones. Indented
-lines of the list say why no test can execute the statement above. Processes that tests start are not seen. Not counted:
-`raise AssertionError`, which says what cannot happen, and `raise NotImplementedError`, which stands for the body of an
-abstract method.
+are compiled with a call in front of every `raise`. `python test/raises.py directory` says which are missing: each is an
+error. Statements are known by file, function and text; quotes are left out, as versions of Python print different ones.
+Processes that tests start are not seen. Not counted: `raise AssertionError`, which says what cannot happen, and
+`raise NotImplementedError`, which stands for the body of an abstract method.
 """
 
 from __future__ import annotations
@@ -29,7 +26,6 @@ from types import CodeType, ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-RECORD = Path(__file__).with_suffix(".txt")
 VARIABLE = "TIRX_RAISES"
 _PACKAGE = "tirx"
 _HOOK = "__tirx_raises__"
@@ -137,47 +133,26 @@ def executed(directory: Path) -> set[str]:
     return {line for path in directory.glob("*.txt") for line in path.read_text().splitlines()}
 
 
-def recorded() -> dict[str, list[str]]:
-    """The statements that are known to be executed by no test, each with the lines that say why."""
-    found: dict[str, list[str]] = {}
-    key = ""
-    for line in RECORD.read_text().splitlines() if RECORD.exists() else []:
-        if line.startswith(" "):
-            found[key].append(line)
-        elif line:
-            found[key := line] = []
-    return found
-
-
-def compared(found: set[str], *, update: bool) -> int:
-    """Prints what differs from the list; the exit code. With `update`, executed statements leave the list."""
-    missing, known = all_raises() - found, recorded()
-    new, tested = sorted(missing - {*known}), sorted({*known} - missing)
-    if update:
-        kept = sorted(missing & {*known} if RECORD.exists() else missing)
-        RECORD.write_text("".join(f"{line}\n" for key in kept for line in (key, *known.get(key, []))))
-        print(f"{len(all_raises())} raise statements, {len(missing)} without a test")
-        return 1 if new and {*kept} != missing else 0
-    for key in new:
+def compared(found: set[str]) -> int:
+    """Prints the statements that are not among those `found`; the exit code."""
+    every = all_raises()
+    for key in sorted(every - found):
         print(f"no test executes: {key}")
-    for key in tested:
-        print(f"tested or gone, --update takes it off the list: {key}")
-    print(f"{len(all_raises())} raise statements, {len(missing)} without a test, {len(new)} of them not on the list")
-    return 1 if new else 0
+    print(f"{len(every)} raise statements, {len(every - found)} without a test")
+    return 1 if every - found else 0
 
 
 def main() -> int:
-    """Runs the tests, or takes what a run has noted, and compares."""
+    """Runs the tests, or takes what a run has noted, and says what is missing."""
     parser = argparse.ArgumentParser(prog="test/raises.py", description=__doc__)
     parser.add_argument("directory", nargs="?", type=Path, help="of a run with TIRX_RAISES; without it, tests are run")
-    parser.add_argument("--update", action="store_true", help="take statements that are executed off the list")
     flags = parser.parse_args()
     if flags.directory is not None:
-        return compared(executed(flags.directory), update=flags.update)
+        return compared(executed(flags.directory))
     with tempfile.TemporaryDirectory() as directory:
         command = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--all-cases"]
         done = subprocess.run(command, cwd=ROOT, env={**os.environ, VARIABLE: directory}, check=False)
-        return done.returncode or compared(executed(Path(directory)), update=flags.update)
+        return done.returncode or compared(executed(Path(directory)))
 
 
 if __name__ == "__main__":

@@ -1337,3 +1337,34 @@ tirx.kernel @k(%a: memref<40x48xf6E3M2FN>) target("sm_100a") threads(128) {
   tirx.copy %g, %s engine ld_st : !g, !s
   tirx.return
 }
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 4:8: error: axis 'TCol' must stay in 0..511, the layout S[(2, 128, 300) : (300@TCol, 1@TLane, 1@TCol)] reaches 0..599
+!t = !tirx.tile<128x300xf32, tensor, #tirx.tile_layout<S[(128, 300) : (1@TLane, 1@TCol)]>>
+!v = !tirx.tile<128x300xf32, register, #tirx.tile_layout<S[(128, 300) : (1@tid_in_wg, 1)]>>
+tirx.kernel @k() target("sm_100a") threads(128) {
+  %r = tirx.ring slots(2) stations(write, read) : !tirx.ring<!t>
+  tirx.roles {
+    tirx.role @all warps(4) {
+      %w = tirx.acquire %r at(write)
+      %v = tirx.zero : !v
+      tirx.store %v, %w : !v, !t
+      tirx.release %r at(write)
+      %x = tirx.acquire %r at(read)
+      %y = tirx.load %x : !t -> !v
+      tirx.release %r at(read)
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 2:8: error: expected at most 65536 elements in a thread, found 65537 in S[65537 : 1]
+tirx.kernel @k() target("sm_80") threads(1) {
+  %v = tirx.zero : !tirx.tile<65537xi8, register>
+  tirx.return
+}
