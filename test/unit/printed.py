@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from unit.printed_layouts import copies, fragments, layouts
+from unit.printed_rings import rings
 from unit.sim.hazards import HAZARDS, KERNELS
 from unit.sim.instructions import CASES, edge_operands, module_of_all
 from unit.sim.kernels import run_threads
@@ -340,5 +341,6 @@ PRINTED: dict[str, Callable[[], str]] = {
         layouts,
         copies,
         fragments,
+        rings,
     )
 }

@@ -8,7 +8,7 @@ its party's own path: held while touched, complete before released, fenced, fill
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -64,19 +64,19 @@ class Pending(NamedTuple):
 @dataclass(slots=True)
 class Group:
     """
-    Work that completes together: its accesses, and the releases (ring, station, use) that wait for it.
+    Work that completes together: its accesses, in their order, and the releases (ring, station, use) that wait for it.
 
     Nobody can wait for work that is not yet `committed`.
     """
 
-    accesses: set[Pending]
+    accesses: dict[Pending, None]
     releases: list[tuple[str, int, int]]
     label: Hashable
     origin: object
     committed: bool
 
     def copy(self) -> Group:
-        return Group(set(self.accesses), list(self.releases), self.label, self.origin, self.committed)
+        return Group(dict(self.accesses), list(self.releases), self.label, self.origin, self.committed)
 
 
 class State:
@@ -97,7 +97,7 @@ class State:
         self.held: dict[PartyAt, tuple[Hashable, ...]] = dict.fromkeys(parties, ())
         self.queues: dict[str, dict[WorkQueue, list[Group]]] = {role: {} for role in kernel.roles}
         self.filled: dict[tuple[str, int, str, int], int] = {}
-        self.unfenced: frozenset[Pending] = frozenset()
+        self.unfenced: Mapping[Pending, None] = {}
         self.trail: tuple[str, ...] = ()
 
     def copy(self) -> State:
@@ -182,9 +182,9 @@ class State:
                 self.acquired[place] += 1
                 self.held[place] += (step.label,)
             case Fence():
-                self.unfenced = frozenset(access for access in self.unfenced if access.party != role)
+                self.unfenced = {access: None for access in self.unfenced if access.party != role}
             case Use():
-                self.unfenced |= {self._access(role, step.access, step)}
+                self.unfenced = {**self.unfenced, self._access(role, step.access, step): None}
             case Issue():
                 self._issue(role, step)
             case Release():
@@ -252,7 +252,7 @@ class State:
         groups = queues.setdefault(step.queue, [])
         at_once = not step.queue.commits_at_release
         if not groups or (groups[-1].committed and (step.queue.completion is Completion.THREAD or not at_once)):
-            groups.append(Group(set(), [], step.label, step.origin, at_once))
+            groups.append(Group({}, [], step.label, step.origin, at_once))
         for access in step.accesses:
             pending = self._access(role, access, step)
             for other in self.unfenced if not step.queue.generic_proxy else ():
@@ -264,7 +264,7 @@ class State:
                         step.origin,
                         [("the access by threads", other.origin)],
                     )
-            groups[-1].accesses.add(pending)
+            groups[-1].accesses[pending] = None
 
     def _release(self, role: str, step: Release) -> None:
         ring, place = self.kernel.rings[step.ring], (step.ring, step.station, role)
@@ -276,14 +276,14 @@ class State:
             return (access.ring, access.station, access.use) == (step.ring, step.station, use)
 
         self._require_complete(role, step, use)
-        mine = {access for access in self.unfenced if access.party == role and is_of_use(access)}
+        mine = [access for access in self.unfenced if access.party == role and is_of_use(access)]
         if mine and self.happens.needs_fence(ring, step.station):
             raise SlotUseError(
                 f"{role} releases a slot of {ring.name} without a proxy fence",
                 step.origin,
                 [("the access by threads", access.origin) for access in mine],
             )
-        self.unfenced -= mine
+        self.unfenced = {access: None for access in self.unfenced if access not in mine}
         self._require_filled(role, step, ring, use, self.filled.pop((*place, use), None))
         self.released[place] += 1
         self.held[place] = self.held[place][1:]
@@ -296,7 +296,7 @@ class State:
             groups[-1].releases.append((ring.name, step.station, use))
         else:  # hardware passes the slot on when the work on it is complete, whatever the threads do
             for group in groups:
-                group.accesses = {access for access in group.accesses if not is_of_use(access)}
+                group.accesses = {access: None for access in group.accesses if not is_of_use(access)}
             self.queues[role][step.after] = [group for group in groups if group.accesses]
             self._pass_on(role, ring.name, step.station, use, step.origin)
 
