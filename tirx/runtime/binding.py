@@ -42,10 +42,7 @@ def bind(launch: Launch, values: Sequence[Value], sm_count: int, grid: Sequence[
     `grid` is for launches that do not say theirs. Raises ArgumentError for what does not fit; preconditions are not
     checked, see `broken_precondition`.
     """
-    passed = launch.passed
-    if len(values) != len(passed):
-        names = ", ".join(argument.name for argument in passed)
-        raise ArgumentError(f"'{launch.entry}': expected {len(passed)} arguments ({names}), found {len(values)}")
+    check_count(launch, len(values))
     waiting = iter(values)
     bound: list[Value | None] = []
     for argument in launch.arguments:
@@ -67,6 +64,14 @@ def bind(launch: Launch, values: Sequence[Value], sm_count: int, grid: Sequence[
     if launch.block is None:
         raise ArgumentError(f"'{launch.entry}': expected an entry with reqntid, which says its block, found none")
     return BoundLaunch(launch, tuple(bound), sizes, _grid(launch, sizes, grid), launch.block)
+
+
+def check_count(launch: Launch, count: int) -> None:
+    """Raises ArgumentError unless a caller passes `count` arguments for `launch`."""
+    passed = launch.passed
+    if count != len(passed):
+        names = ", ".join(argument.name for argument in passed)
+        raise ArgumentError(f"'{launch.entry}': expected {len(passed)} arguments ({names}), found {count}")
 
 
 def broken_precondition(bound: BoundLaunch) -> Precondition | None:
@@ -94,23 +99,25 @@ def scalar_bytes(name: str, type_: str, value: Number) -> bytes:
 
 def _elements(argument: Argument, value: Value | None) -> tuple[Sequence[int], Sequence[int]]:
     """Returns shape and strides in elements of the kernel, of which a byte may hold several; () for scalars."""
-    if not isinstance(value, ArrayView):
+    if not isinstance(argument, PointerArgument) or not isinstance(value, ArrayView):
         return (), ()
-    element = argument.element if isinstance(argument, PointerArgument) else None
-    bits = 8 * value.itemsize if element is None else storage_of(argument.name, element).bits
-    if bits >= 8 or not value.shape:
+    if argument.element is None or (bits := storage_of(argument.name, argument.element).bits) >= 8:
         return value.shape, value.strides
     shape = (*value.shape[:-1], value.shape[-1] * 8 // bits)
     return shape, (*(stride * 8 // bits for stride in value.strides[:-1]), 1)
 
 
 def _grid(launch: Launch, sizes: LaunchSizes, given: Sequence[int] | None) -> Extents:
-    if launch.grid is None and given is None:
+    if launch.grid is not None:
+        if given is not None:
+            raise ArgumentError(f"'{launch.entry}': expected no grid: the kernel has a clause grid(...)")
+        x, y, z = dims = tuple(map(sizes.evaluate, launch.grid))
+    elif given is None:
         raise ArgumentError(f"'{launch.entry}': expected grid=(x, y, z): the kernel has no clause grid(...)")
-    if launch.grid is not None and given is not None:
-        raise ArgumentError(f"'{launch.entry}': expected no grid: the kernel has a clause grid(...)")
-    dims = (*given, 1, 1) if launch.grid is None and given is not None else map(sizes.evaluate, launch.grid or ())
-    x, y, z = dims = tuple(dims)[:3]
+    elif not 1 <= len(given) <= 3:
+        raise ArgumentError(f"'{launch.entry}': expected a grid of 1 to 3 extents, found {tuple(given)}")
+    else:
+        x, y, z = dims = (*given, 1, 1)[:3]
     if any(not 0 <= n <= limit for n, limit in zip(dims, GRID_LIMITS, strict=True)):
         raise ArgumentError(f"'{launch.entry}': expected a grid of at most {GRID_LIMITS}, found {dims}")
     if any(n % c for n, c in zip(dims, launch.cluster, strict=True)):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, cast
 
 import numpy as np
 
 from tirx.runtime import driver as drivers
 from tirx.runtime.arrays import ArgumentError, ArrayView, flat_bytes
-from tirx.runtime.binding import BoundLaunch, Value, bind, broken_precondition
+from tirx.runtime.binding import BoundLaunch, Value, bind, broken_precondition, check_count
 from tirx.runtime.driver import Device
 from tirx.runtime.frameworks import (
     KEYS,
@@ -101,8 +102,7 @@ class Launcher:
             bound = self.bound(values, device, grid)
             launch = bound.launch
             device.check_target(launch.target)
-            cluster = launch.cluster[0] * launch.cluster[1] * launch.cluster[2]
-            function = device.function(self._ptx, launch.entry, launch.dynamic_shared, cluster)
+            function = device.function(self._ptx, launch.entry, launch.dynamic_shared, prod(launch.cluster))
             if len(self._plans) >= _READY_LIMIT:
                 self._plans.clear()
             plan = self._plans[key] = Plan(device, function, bound)
@@ -161,8 +161,7 @@ class _Staged:
         passed = self.launcher.launch.passed
         names = [argument.name for argument in passed]
         writes = [isinstance(argument, PointerArgument) and argument.is_written for argument in passed]
-        if len(self.arguments) != len(passed):
-            bind(self.launcher.launch, [0] * len(self.arguments), 1)  # raises the error
+        check_count(self.launcher.launch, len(self.arguments))
         new = list(self.arguments)
         for i, framework in enumerate(self.frameworks):
             if framework == "jax" and (writes[i] or isinstance(new[i], sys.modules["jax"].ShapeDtypeStruct)):

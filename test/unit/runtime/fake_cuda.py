@@ -62,6 +62,12 @@ class FakeCuda:
         self.context: list[str] = ["of torch"]
         self.allocated: dict[int, Any] = {}
         self.attributes: dict[str, int] = {}
+        self.elapsed: list[float] = []
+        """Milliseconds between the next events; 2 when none are left."""
+        self.pointers: dict[int, int] = {}
+        """Address -> its GPU; others are on GPU 0."""
+        self.log: list[tuple[Any, ...]] = []
+        """Changes of the context, copies, events and synchronisations, with what they are given."""
 
     def _call(self, name: str, *values: Any) -> tuple[Any, ...]:
         self.calls[name] = self.calls.get(name, 0) + 1
@@ -72,10 +78,11 @@ class FakeCuda:
         return CUresult.CUDA_SUCCESS, f"text of {error.name}".encode()
 
     def cuInit(self, flags: int) -> Any:
+        assert flags == 0
         return self._call("cuInit")
 
     def cuDriverGetVersion(self) -> Any:
-        return self._call("cuDriverGetVersion", 12040)
+        return self._call("cuDriverGetVersion", 13080)
 
     def cuDeviceGet(self, index: int) -> Any:
         return self._call("cuDeviceGet", index)
@@ -90,13 +97,16 @@ class FakeCuda:
 
     def cuCtxPushCurrent(self, context: str) -> Any:
         self.context.append(context)
+        self.log.append(("cuCtxPushCurrent", context))
         return self._call("cuCtxPushCurrent")
 
     def cuCtxPopCurrent(self) -> Any:
+        self.log.append(("cuCtxPopCurrent",))
         return self._call("cuCtxPopCurrent", self.context.pop())
 
     def cuModuleLoadDataEx(self, image: bytes, count: int, names: list[Any], values: list[Any]) -> Any:
-        assert image.endswith(b"\0") and count == len(names) == len(values)
+        assert image.endswith(b"\0") and not image.endswith(b"\0\0") and count == len(names) == len(values)
+        assert len(values[0]) == values[1] == 16384
         values[0][:6] = b"a log\0"
         return self._call("cuModuleLoadDataEx", image.decode())
 
@@ -133,32 +143,39 @@ class FakeCuda:
 
     def cuEventCreate(self, flags: int) -> Any:
         assert flags == 0
-        return self._call("cuEventCreate", "event")
+        return self._call("cuEventCreate", f"event {self.calls.get('cuEventCreate', 0)}")
 
     def cuEventRecord(self, event: str, stream: int) -> Any:
+        self.log.append(("cuEventRecord", event, stream))
         return self._call("cuEventRecord")
 
     def cuEventSynchronize(self, event: str) -> Any:
+        self.log.append(("cuEventSynchronize", event))
         return self._call("cuEventSynchronize")
 
     def cuEventElapsedTime(self, start: str, end: str) -> Any:
-        return self._call("cuEventElapsedTime", 2.0)
+        self.log.append(("cuEventElapsedTime", start, end))
+        return self._call("cuEventElapsedTime", self.elapsed.pop(0) if self.elapsed else 2.0)
 
     def cuEventDestroy(self, event: str) -> Any:
+        self.log.append(("cuEventDestroy", event))
         return self._call("cuEventDestroy")
 
     def cuCtxSynchronize(self) -> Any:
+        self.log.append(("cuCtxSynchronize",))
         return self._call("cuCtxSynchronize")
 
     def cuPointerGetAttribute(self, name: str, address: int) -> Any:
         assert name == "CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL"
-        return self._call("cuPointerGetAttribute", 0)
+        return self._call("cuPointerGetAttribute", self.pointers.get(address, 0))
 
     def cuStreamSynchronize(self, stream: int) -> Any:
+        self.log.append(("cuStreamSynchronize", stream))
         return self._call("cuStreamSynchronize")
 
     def cuLaunchKernel(self, function: str, *numbers: int) -> Any:
-        *extents, shared, stream, address, _ = numbers
+        *extents, shared, stream, address, extra = numbers
+        assert extra == 0
         return self._launch(function, tuple(extents), shared, stream, address, None)
 
     CUlaunchConfig = SimpleNamespace
@@ -168,9 +185,11 @@ class FakeCuda:
         return SimpleNamespace(value=SimpleNamespace(clusterDim=SimpleNamespace()))
 
     def cuLaunchKernelEx(self, config: Any, function: str, address: int, extra: int) -> Any:
+        assert (extra, config.numAttrs) == (0, 1)
         c = config
         extents = (c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX, c.blockDimY, c.blockDimZ)
         (attribute,) = c.attrs
+        assert attribute.id == "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION"
         dim = attribute.value.clusterDim
         cluster = (dim.x, dim.y, dim.z)
         return self._launch(function, extents, c.sharedMemBytes, c.hStream, address, cluster)

@@ -224,7 +224,7 @@ def test_a_thread_without_a_context_gets_one(fake: FakeCuda, torch: Any) -> None
         (
             "cuModuleLoadDataEx",
             CUresult.CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-            "expected a driver that reads PTX 7.0, found one of CUDA 12.4: it is too old",
+            "expected a driver that reads PTX 7.0, found one of CUDA 13.8: it is too old",
         ),
         (
             "cuModuleLoadDataEx",

@@ -132,6 +132,34 @@ def test_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert Program.from_json(path.read_text()).ptx == first.ptx
 
 
+def test_the_oldest_program_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "_cache", {})
+    monkeypatch.setattr(program, "_CACHE_SIZE", 2)
+    made = Mock(side_effect=lambda *inputs: Program(str(inputs), []))  # pyright: ignore
+    monkeypatch.setattr(program, "_compile", made)
+    found = [tirx.build(text).ptx for text in ("a", "b", "a", "c", "b", "a", "c")]
+    assert found == [f"('{text}', None, '')" for text in "abacbac"]
+    # "c" makes "a" go, "a" then "b".
+    assert [call.args[0] for call in made.call_args_list] == ["a", "b", "c", "a"]
+    tirx.build("c", "sm_90", "pipeline=on")
+    tirx.build("c", options="pipeline=on")
+    assert [call.args for call in made.call_args_list[4:]] == [
+        ("c", "sm_90", "pipeline=on"),
+        ("c", None, "pipeline=on"),
+    ]
+
+
+def test_where_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "_version", lambda: "0123456789abcdefX")
+    directory = tmp_path / "a" / "b"
+    for text in ("x", "y"):
+        program._on_disk(directory, 40 * text, lambda text=text: Program(text, []))  # pyright: ignore[reportPrivateUsage]
+    names = [f"{32 * text}-0123456789abcdef.json" for text in "xy"]
+    assert sorted(path.name for path in directory.iterdir()) == names
+    kept = program._on_disk(directory, 40 * "y", lambda: Program("new", []))  # pyright: ignore[reportPrivateUsage]
+    assert kept.ptx == "y"
+
+
 def test_the_version_is_that_of_all_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     names: set[str] = set()
 
