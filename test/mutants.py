@@ -30,9 +30,11 @@ import difflib
 import functools
 import importlib
 import json
+import math
 import multiprocessing
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -60,7 +62,10 @@ _OF_DEFAULTS = "test/unit/test_signatures.py"
 """A test of the defaults of all parameters, which does not call the functions."""
 
 _MOST_SECONDS = 20.0
-"""Time of a run of tests beyond five times their own."""
+"""Processor time of a run of tests beyond five times their own."""
+
+_PATIENCE = 4
+"""A run of tests that waits, or shares its processor with others, may take so many times its processor time."""
 
 _LIBRARIES = (
     "pytest",
@@ -345,11 +350,12 @@ def _clear_caches() -> None:
 # Running mutants.
 
 
-def _pytest(root: Path, tests: list[str], without: list[str]) -> None:
+def _pytest(root: Path, tests: list[str], seconds: float, without: list[str]) -> None:
     """Runs tests in a copy of the tree. Ends the process, with the exit status of pytest."""
     status = 1
     try:
         os.setsid()  # with the processes that tests start it can be ended
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), -1))
         for stream in range(3):
             os.dup2(os.open(os.devnull, os.O_RDWR), stream)
         os.chdir(root)
@@ -365,9 +371,9 @@ def _pytest(root: Path, tests: list[str], without: list[str]) -> None:
 
 def _notices(root: Path, tests: list[str], seconds: float, failed: Iterable[str] = ()) -> bool:
     without = [case for case in failed if case.startswith(tuple(tests))]
-    process = multiprocessing.get_context("fork").Process(target=_pytest, args=(root, tests, without))
+    process = multiprocessing.get_context("fork").Process(target=_pytest, args=(root, tests, seconds, without))
     process.start()
-    process.join(seconds)
+    process.join(_PATIENCE * seconds)
     if process.exitcode is None:
         assert process.pid is not None
         os.killpg(process.pid, signal.SIGKILL)
