@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from tirx.sim.errors import SimError
 from tirx.sim.reader.expressions import PRODUCTS, binary, continues, expression
@@ -19,6 +20,15 @@ _SAMPLER_FIELDS = (
     "channel_data_type", "channel_order", "normalized_coords", "array_size", "num_mipmap_levels", "num_samples",
 )  # fmt: skip
 _BYTE_MASKS = {0xFF << shift: shift for shift in range(0, 64, 8)}
+
+
+class _Attributes(NamedTuple):
+    """The type of variables: `lanes` elements (more than one of a vector), and their alignment in bytes."""
+
+    element: str
+    lanes: int
+    alignment: int
+    is_pointer: bool
 
 
 class Cursor(TokenStream):
@@ -79,15 +89,19 @@ class Cursor(TokenStream):
 
     def variables(self, space: str, *, external: bool = False) -> list[Variable]:
         """Reads the rest of a declaration after its state space, up to `;`: attributes, names, bounds, initialisers."""
-        found = [self.variable(space, external=external)]
+        attributes = self._attributes()
+        found = [self._declarator(space, attributes, external)]
         while self.accept(","):
-            first = found[0]
-            found.append(self._declarator(space, first.type, first.alignment, first.is_pointer, external))
+            found.append(self._declarator(space, attributes, external))
         self.expect(";")
         return found
 
-    def variable(self, space: str, *, external: bool = False) -> Variable:
-        """One variable: `.align 16 .b8 name[32] = {...}`."""
+    def variable(self, space: str) -> Variable:
+        """One variable: `.align 16 .b8 name[32]`."""
+        return self._declarator(space, self._attributes(), external=False)
+
+    def _attributes(self) -> _Attributes:
+        """What stands before the names of variables: `.align 16 .v2 .f32`."""
         alignment: int | None = None
         element: str | None = None
         lanes = 1
@@ -108,23 +122,21 @@ class Cursor(TokenStream):
                 element = directive
             elif directive in _OPAQUE:
                 element = "b64"
-            elif directive not in ("global", "shared", "const", "local"):
+            elif not is_pointer or directive not in ("global", "shared", "const", "local"):
                 raise SimError(f"expected a type or .align, found '.{directive}'", self.line)
         if element is None:
             raise self.error("a type")
         size = TYPE_SIZES[element] * lanes
         if alignment is None:
             alignment = size
-        if alignment <= 0 or alignment & (alignment - 1):
+        if alignment < 1 or alignment & (alignment - 1):
             raise SimError(f"expected an alignment that is a power of two, found {alignment}", self.line)
-        return self._declarator(space, element, alignment, is_pointer, external, lanes)
+        return _Attributes(element, lanes, alignment, is_pointer)
 
-    def _declarator(
-        self, space: str, element: str, alignment: int, is_pointer: bool, external: bool, lanes: int = 1
-    ) -> Variable:
-        line = self.line
+    def _declarator(self, space: str, attributes: _Attributes, external: bool) -> Variable:
+        line, element = self.line, attributes.element
         name = self.word("a variable name")
-        count, is_array, unbounded = lanes, lanes > 1, False
+        count, is_array, unbounded = attributes.lanes, attributes.lanes > 1, False
         while self.accept("["):
             is_array = True
             if self.text == "]":
@@ -136,14 +148,18 @@ class Cursor(TokenStream):
                 count *= bound
             self.expect("]")
         initializer: tuple[Initializer, ...] = ()
-        if self.accept("=") and self.text == "{" and self.peek().text in _SAMPLER_FIELDS:
-            self.skip_braces()
-        elif self.tokens[self.index - 1].text == "=":
-            initializer = tuple(self._initializer(0))
-            if unbounded:
-                count, unbounded = len(initializer), False
+        if self.accept("="):
+            if self.peek().text in _SAMPLER_FIELDS:
+                self.skip_braces()
+            else:
+                initializer = tuple(self._initializer(0))
+                if unbounded:
+                    count, unbounded = len(initializer), False
         size = 0 if unbounded else count * TYPE_SIZES[element]
-        return Variable(space, name, element, size, alignment, line, is_array, is_pointer, external, initializer)
+        return Variable(
+            *(space, name, element, size, attributes.alignment, line, is_array, attributes.is_pointer, external),
+            initializer,
+        )
 
     def _initializer(self, depth: int) -> list[Initializer]:
         if depth > _MAX_NESTING:

@@ -95,7 +95,7 @@ class Instruction:
 
     @property
     def root(self) -> str:
-        return self.opcode.split(".", 1)[0]
+        return self.opcode.partition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
