@@ -512,9 +512,11 @@ def _widen(mma: MmaOp) -> None:
     inside = Emitter(InsertPoint.at_end(block), mma.location)
     inside(YieldOp(inside.value(arith.ExtFOp(block.args[0], type_.element_type))))
     wide = TileType.get(accumulator.dims, type_.element_type, MemorySpace.REGISTER, accumulator.layout)
-    start = emit(MapOp([mma.accumulator], Region(block), [wide])).res[0]
+    start: SSAValue = emit(MapOp([mma.accumulator], Region(block), [wide])).res[0]
+    if wide != type_:
+        start = emit(ConvertOp(start, type_)).result
     product = emit(mma.clone())
-    product.operands[2] = start if wide == type_ else emit.value(ConvertOp(start, type_))
+    product.operands[2] = start
     assert product.result is not None
     mma.result.replace_all_uses_with(product.result)
     mma.detach()

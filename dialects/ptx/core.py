@@ -167,6 +167,10 @@ class EntryOp(QuickWalk, IRDLOperation):
             raise EntryError(f"expected maxnreg from 1 to {REGISTER_LIMIT}, found {self.maxnreg.data}")
         if self.cluster_size > CLUSTER_LIMIT:
             raise EntryError(f"expected at most {CLUSTER_LIMIT} CTAs in a cluster, found {self.cluster_size}")
+        if (first := self.body.blocks.first) is not None and first.args:
+            raise EntryError(
+                f"expected no arguments of the first block, as ptx.ld.param reads parameters, found {len(first.args)}"
+            )
         if len(self.body.blocks) > 1 and any(block.is_empty for block in self.body.blocks):
             raise EntryError("expected blocks to end in a branch or ptx.ret, found one without operations")
 

@@ -44,7 +44,8 @@ def delayed_parts(use: Block, carried: Sequence[SSAValue], skew: int) -> tuple[l
             delayed.add(op)
     behind |= delayed - {*late}
     rest = [op for op in rest if op not in behind]
-    awaits = [_await(op) for op in early]
+    summed = {op.accumulator for op in early}
+    awaits = [_await(op) for op in early if op.results[0] not in summed]
     late_awaits = [_await(op) for op in late]
     groups: list[tuple[int, list[Operation]]] = [
         (skew, [op for op in use.ops if op in starts and op not in scalars]),

@@ -119,6 +119,7 @@ class RingStorage:
     def declare(self, emit: Emitter) -> None:
         """Emits the allocations."""
         for ring, plan in self.plan.rings.items():
+            self._check_size(ring, plan)
             for index, tile in enumerate(plan.tiles):
                 alloc = emit(AllocOp(self._storage(ring, plan, tile)))
                 alloc.result.name_hint = ring.result.name_hint
@@ -134,14 +135,18 @@ class RingStorage:
             alloc.attributes[BARRIERS] = UnitAttr()
             self.mbarriers = emit(AddressOp(alloc.result)).result
 
-    def _storage(self, ring: RingOp, plan: RingPlan, tile: Tile) -> TileType:
-        size = plan.slots * tile.stride
-        if not tile.in_tensor_memory and size > self.target.shared_limit:
+    def _check_size(self, ring: RingOp, plan: RingPlan) -> None:
+        """Raises RingLoweringError for more slots than shared memory holds, before there is code for each of them."""
+        tiles = sum(tile.stride for tile in plan.tiles if not tile.in_tensor_memory)
+        slot = tiles + plan.word_bytes + MBARRIER_BYTES * sum(each.first is not None for each in plan.stations)
+        if plan.slots * slot > self.target.shared_limit:
             raise RingLoweringError(
                 ring,
                 f"expected at most {self.target.shared_limit} bytes of shared memory on {self.target}, "
-                f"found {size} in {plan.slots} slots of {tile.storage}",
+                f"found {plan.slots * slot} in {plan.slots} slots of {slot} bytes with their mbarriers",
             )
+
+    def _storage(self, ring: RingOp, plan: RingPlan, tile: Tile) -> TileType:
         try:
             return slot_storage(tile.storage, plan.slots, tile.stride)
         except TileTypeError as e:  # columns beyond those of tensor memory

@@ -7,11 +7,12 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import AllocOp, MemorySpace, MmaOp, SubviewOp, TileType, base_allocation
 from tirx.layout import Iter, TileLayout
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.placement import place
-from tirx.passes.plan.product import Product
+from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.tcgen05 import accumulator_layout
 from tirx.tcgen05.tmem import LANES
 
@@ -45,12 +46,16 @@ def split_rows(mma: MmaOp) -> None:
     """
     Makes two products of one with an accumulator of 256 rows: the second half is in the columns behind the first.
 
-    Products of another form, and those on a part of a tile without a layout, stay as they are.
+    Products of another form, and those on a part of a tile without a layout, stay as they are. Raises LocatedError for
+    an accumulator of which tensor memory has none.
     """
     if not mma.on_tensor_memory or mma.result is not None or not has_two_blocks(Product.of(mma)):
         return
-    if mma.accumulator_type.layout is None and not _place(mma.accumulator):
-        return
+    try:
+        if mma.accumulator_type.layout is None and not _place(mma.accumulator):
+            return
+    except ILLEGAL as e:
+        raise LocatedError(mma, str(e)) from e
     emit = Emitter.before(mma)
     depth, columns = mma.a_type.dims[1], mma.accumulator_type.dims[1]
     for row in (0, LANES):
@@ -66,7 +71,8 @@ def _place(tile: SSAValue) -> bool:
     """
     Lets a tile of 256 rows, or the allocation that it is a part of, have two accumulators side by side.
 
-    False for a tile with no such allocation: one that has a layout, or other extents.
+    False for a tile with no such allocation: one that has a layout, or other extents. Raises TensorMemoryError for an
+    element type or more columns than accumulators have.
     """
     root = base_allocation(tile)
     type_ = TileType.of(root)

@@ -43,7 +43,21 @@ def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Iterable[Operat
     behind = users_among([*sums, *(op.results[0] for op in late)], loop.body.block.ops)
     if found := next((op for op in early if op in behind), None):
         raise NotPipelined(found, f"'{found.name}' needs the sum of a product of the iteration before")
+    _require_apart(early, loop.body.block.ops)
     return True
+
+
+def _require_apart(early: Sequence[MmaOp], ops: Iterable[Operation]) -> None:
+    """
+    Raises NotPipelined unless the products start together: one may add to the sum of another that nothing else uses,
+    and needs nothing more of the others.
+    """
+    sums = [op.results[0] for op in early]
+    computed = users_among(sums, [op for op in ops if op not in early])
+    for op in early:
+        needed = [operand for operand in op.operands if operand is not op.accumulator or len(list(operand.uses)) > 1]
+        if op.accumulator.owner in computed or any(x in sums or x.owner in computed for x in needed):
+            raise NotPipelined(op, f"'{op.name}' needs a sum of the same iteration that threads use, too")
 
 
 def _computes(op: Operation) -> bool:

@@ -9,6 +9,7 @@ then. `--json` writes a summary: for each class inputs, CPU seconds, outcomes, a
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
 import os
@@ -61,6 +62,7 @@ def _minimised(inputs: InputClass, text: str, finding: Finding, end: float) -> s
         if _spent() > stop or time.time() > end:
             return False
         again = examine(inputs, candidate)
+        gc.collect()  # what an input leaves that needs too much must not add up
         return isinstance(again, Finding) and again.cause == finding.cause
 
     return minimised(text, fails)
@@ -96,8 +98,10 @@ def _work(name: str, seed: int, first: int, count: int | None, seconds: float, e
         path = corpus / name / f"{sha256(repr(result.cause).encode()).hexdigest()[:10]}{inputs.suffix}"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
-        small = _minimised(inputs, text, result, end)
-        path.write_text(small, encoding="utf-8", errors="surrogateescape")
+        gc.collect()
+        with contextlib.suppress(MemoryError):  # the file has the whole input then
+            small = _minimised(inputs, text, result, end)
+            path.write_text(small, encoding="utf-8", errors="surrogateescape")
         findings[str(path)] = f"{name} {seed} {number - 1}: {result}"
     spent = _spent() - start
     print(json.dumps({"next": number, "seconds": spent, "outcomes": outcomes, "findings": findings}))

@@ -31,8 +31,12 @@ def thread_axes(layout: TileLayout) -> tuple[str, ...]:
 
 
 def describe_element(flat: int, shape: Shape) -> str:
-    """`(i, j)` of a flat index."""
-    return str(tuple(int(x) for x in np.unravel_index(flat, tuple(shape))))
+    """`(i, j)` of a flat index, of a shape with any number of elements."""
+    place: list[int] = []
+    for extent in reversed(tuple(shape)):
+        flat, at = divmod(flat, extent)
+        place.insert(0, at)
+    return str(tuple(place))
 
 
 def held_elements(layout: TileLayout, shape: Shape, threads: int) -> NDArray[np.int64]:

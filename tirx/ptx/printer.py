@@ -24,6 +24,7 @@ from tirx.dialects.ptx.base import (
 )
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp, entries
 from tirx.dialects.ptx.parameters import LARGE_PARAM_VERSION, SMALL_PARAM_LIMIT, parameter_bytes
+from tirx.dialects.ptx.sync import RegisterChange, SetMaxNRegOp
 from tirx.dialects.tirx import kernels
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import PtxVersion, Target, format_version
@@ -154,6 +155,7 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
     if not entry.body.blocks:
         raise PtxModuleError(entry, f"expected a body for @{entry.sym_name.data}, found none")
     check_entry(entry, target)
+    _check_register_changes(entry)
     shared = _shared_declarations(entry, target)
     names = _Names(_shared_registers(entry))
     body = names.numbered("\n".join(_print_blocks(entry, names)))
@@ -173,6 +175,26 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
     declarations = [f"{_INDENT}{line};" for line in (*names.declarations(), *shared)]
     gap = [""] if declarations else []
     return "\n".join([signature, *directives, "{", *declarations, *gap, body, "}", ""])
+
+
+def _check_register_changes(entry: EntryOp) -> None:
+    """
+    Raises PtxModuleError for a `setmaxnreg.dec` to more registers than a thread of the entry ever has, which `ptxas`
+    rejects: the most that any `setmaxnreg.inc` asks for; without one, those of the entry, where it states them.
+    """
+    counts: dict[RegisterChange, dict[int, Operation]] = {change: {} for change in RegisterChange}
+    for op in entry.walk():
+        if isinstance(op, SetMaxNRegOp):
+            counts[op.change.data].setdefault(op.count.value.data, op)
+    given = 256 if entry.maxnreg is None else entry.maxnreg.data
+    most = max(counts[RegisterChange.INC], default=given)
+    least = max(counts[RegisterChange.DEC], default=0)
+    if least > most:
+        name = "setmaxnreg inc" if counts[RegisterChange.INC] else "maxnreg"
+        raise PtxModuleError(
+            counts[RegisterChange.DEC][least],
+            f"expected at most {most} registers, the most of any thread by {name}, found {least}",
+        )
 
 
 def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:

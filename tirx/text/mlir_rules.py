@@ -72,6 +72,11 @@ _RULES: dict[str, Callable[[Operation], None]] = {
 
 def check_mlir_rules(op: Operation) -> None:
     """Raises DefinitionError for an operation that MLIR does not accept, though xDSL does."""
+    for successor in op.successors:
+        if successor.parent is not None and successor is successor.parent.blocks.first:
+            raise DefinitionError(
+                f"expected '{op.name}' to branch to other blocks than the first one of a region, found a branch to it"
+            )
     rule = _RULES.get(op.name)
     if rule is not None:
         rule(op)

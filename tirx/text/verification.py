@@ -105,7 +105,7 @@ def verify_located(module: Operation) -> None:
         for op in walk(module, region_first=True):
             _verify_operation(op, dominance)
         return
-    except LocatedError as error:
+    except Exception as error:  # any but LocatedError: of a verifier that counts on an operation that does not verify
         first = error
     # Outside of the handler: errors that are raised in it would have the facts of the first one.
     _raise_all(module, dominance)
@@ -132,7 +132,6 @@ def _verify_operation(op: Operation, dominance: Dominance) -> None:
 def _raise_all(module: Operation, dominance: Dominance) -> None:
     """Verifies once more, going on behind errors; operations around one that does not verify are left out."""
     errors = Errors()
-    wrong: set[Operation] = set()
     around: set[Operation] = set()
     for op in walk(module, region_first=True):
         if op in around:
@@ -141,14 +140,11 @@ def _raise_all(module: Operation, dominance: Dominance) -> None:
             try:
                 _verify_operation(op, dominance)
             except LocatedError:
-                wrong.add(op)
                 around.update(ancestors(op))
                 raise
             except Exception:
-                # It may count on what an operand states that does not verify; what is wrong is reported there.
-                if not any(isinstance(operand, OpResult) and operand.op in wrong for operand in op.operands):
-                    raise
-                wrong.add(op)
+                # It counts on another operation that does not verify, where what is wrong is reported.
+                around.update(ancestors(op))
     errors.raise_all()
 
 

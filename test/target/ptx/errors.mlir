@@ -261,3 +261,38 @@ ptx.entry @name() target("sm_80") dynamic_shared(1024) {
   %0 = ptx.shared_alloc @name bytes 1024 align 16 dynamic
   ptx.ret
 }
+
+// -----
+
+ptx.entry @fewer_by_more() target("sm_90a") maxnreg(128) {
+  // expected-error@+1 {{expected at most 32 registers, the most of any thread by setmaxnreg inc, found 40}}
+  ptx.setmaxnreg dec 40
+  ptx.setmaxnreg inc 32
+  ptx.setmaxnreg inc 24
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @fewer_than_at_first() target("sm_90a") maxnreg(64) {
+  ptx.setmaxnreg dec 64
+  // expected-error@+1 {{expected at most 64 registers, the most of any thread by maxnreg, found 72}}
+  ptx.setmaxnreg dec 72
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{expected no arguments of the first block, as ptx.ld.param reads parameters, found 1}}
+ptx.entry @argument() target("sm_90a") {
+^first(%x: i32):
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @endless() target("sm_90a") {
+^first:
+  // expected-error@+1 {{expected 'ptx.bra' to branch to other blocks than the first one of a region, found a branch to it}}
+  ptx.bra ^first
+}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from unit.sim.assembled import assembled
 
 import tirx
-from tirx.mma import VARIANTS
+from tirx.mma import VARIANTS, pick_fragments
 from tirx.sim import run
 
 KERNEL = """
@@ -104,3 +106,18 @@ def test_the_instruction_that_widens():
     lanes, slots = (wide.c.layout.axis_table(axis, wide.c.shape) for axis in ("laneid", "m"))
     expected = a.astype(np.float32) @ b.astype(np.float32).swapaxes(-1, -2) + c.astype(np.float32)
     np.testing.assert_array_equal(d[lanes, slots], expected)
+
+
+def test_an_accumulator_in_other_threads_than_the_result():
+    """It is converted to f32, then given to the threads that hold the result."""
+    picked = pick_fragments(16, 8, 16, "f16", "f32", 1)
+    layouts = {"a": picked.a, "b": picked.b, "c": "S[(16, 2, 4) : (2@laneid, 1@laneid, 1)]", "d": picked.c}
+    text = KERNEL.format(target="sm_80", batch="", m=16, n=8, k=16, zeros="%c0, %c0")
+    for name, layout in layouts.items():
+        text = re.sub(rf"(!{name} = .*register)>", rf"\1, #tirx.tile_layout<{layout}>>", text)
+    program = tirx.build(text)
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-64, 65, (rows, 16)).astype(np.float16) for rows in (16, 8))
+    c, d = rng.integers(-2000, 2001, (16, 8)).astype(np.float16), np.zeros((16, 8), np.float32)
+    program.kernels["k"].simulate(a, b, c, d, check="strict")
+    assert (d == a.astype(np.float32) @ b.astype(np.float32).T + c.astype(np.float32)).all()

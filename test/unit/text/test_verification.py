@@ -129,10 +129,16 @@ def test_errors_of_verifiers_that_are_none_of_xdsl(error: Exception, message: st
     assert caught.value.message == message
 
 
-def test_verifiers_with_a_fault_behind_an_error():
-    wrong, faulty = _Verifies(2, VerifyException("wrong")), _Verifies(1, TypeError("a fault"))
+def test_verifiers_with_a_fault():
+    """A fault beside an error may be its consequence; alone it is one of the compiler."""
+    faulty = _Verifies(2, TypeError("a fault"))
     with pytest.raises(TypeError, match="a fault"):
-        verify_located(ModuleOp([wrong, faulty]))
+        verify_located(ModuleOp([faulty]))
+    for behind in (False, True):
+        ops = [_Verifies(2, VerifyException("wrong")), _Verifies(2, TypeError("a fault"))]
+        with pytest.raises(LocatedError) as caught:
+            verify_located(ModuleOp(ops if behind else ops[::-1]))
+        assert caught.value.message == "wrong" and not caught.value.others
 
 
 def test_values_and_blocks_of_other_regions():
@@ -160,3 +166,14 @@ def test_output_that_does_not_verify_where_a_pass_is_missing():
     passes = (TirxExpandExchangesPass(), _BreakingPass())
     with pytest.raises(LocatedError, match="expected a layout on every tile before tirx-expand-exchanges"):
         run_passes(context, parse_located(context, text), passes)
+
+
+_ACQUIRE = '"tirx.acquire"(%r) : (!tirx.ring<>) -> ()'
+
+
+@pytest.mark.parametrize("lines", [(_ACQUIRE, "tirx.release %r at(fill)"), ("tirx.release %r at(fill)", _ACQUIRE)])
+def test_verifiers_may_count_on_operations_that_do_not_verify(lines: tuple[str, str]):
+    ring = "tirx.ring slots(2) stations(fill) : !tirx.ring<>"
+    text = "\n".join(["tirx.kernel @k() threads(32) {", f"%r = {ring}", *lines, "tirx.return", "}"])
+    line = 3 + lines.index(_ACQUIRE)
+    assert f"f:{line}:1: error: property 'station' expected in operation 'tirx.acquire'" in _error(text)
