@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -258,7 +258,7 @@ class _Checker:
             fact = index_range(index)
             if op.clipped is None and fact.low is not None and fact.low < 0:
                 raise ViewBoundsError(op, f"expected dimension {dimension} to start at 0 or later, found {fact.low}")
-            if op.clipped is None and size >= 0 and fact.high is not None and fact.high + extent > size:
+            if op.clipped is None and size != DYNAMIC_INDEX and fact.high is not None and fact.high + extent > size:
                 raise ViewBoundsError(
                     op,
                     f"expected dimension {dimension} of the view within {size} elements, "
@@ -319,7 +319,8 @@ class _Checker:
         if (view := clipped_view(tile)) is not None:
             # Only what exists needs an address of its own.
             sizes = view.source_type.get_shape()[-len(target.dims) :]
-            existing = [n if size < 0 else min(n, size) for n, size in zip(target.dims, sizes, strict=True)]
+            pairs = zip(target.dims, sizes, strict=True)
+            existing = [n if size == DYNAMIC_INDEX else min(n, size) for n, size in pairs]
             strided = strided_layout(view.source_type, existing)
             layout = strided if isinstance(strided, TileLayout) else None
         if target.memory is MemorySpace.GLOBAL and layout is not None and not layout.is_injective():

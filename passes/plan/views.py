@@ -197,4 +197,4 @@ def access_bytes(tile: SSAValue) -> int:
     found = view_alignment(origin.view) or POINTER_ALIGNMENT
     if (clip := plan_clip(tile)) is not None and clip.never_whole:
         found = min(found, clip.run * bits // 8)
-    return max(found, bits // 8, 1)
+    return max(found, 1)
