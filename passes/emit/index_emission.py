@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
@@ -40,12 +39,11 @@ class IndexEmission:
             case Mul(operand, factor):
                 return self.emit.mul(self(operand), factor)
             case FloorDiv(operand, divisor):
-                return self._div(operand, divisor)
+                assert operand.known.least >= 0  # sums that may be negative are divided with an addend
+                return self.emit.div(self(operand), divisor)
             case Mod(operand, modulus):
-                if operand.known.least >= 0 or modulus & (modulus - 1) == 0:
-                    return self.emit.mod(self(operand), modulus)
-                quotient = self.emit.mul(self._div(operand, modulus), modulus)
-                return self.emit(arith.SubiOp(self(operand), quotient)).result
+                assert operand.known.least >= 0
+                return self.emit.mod(self(operand), modulus)
             case And(operand, mask):
                 return self.emit.bit_and(self(operand), mask)
             case Xor(terms):
@@ -56,11 +54,3 @@ class IndexEmission:
                 return self.emit.add(reduce(self.emit.add, map(self, varying)), constant)
             case _:
                 raise AssertionError(f"expected an index expression, found {x!r}")
-
-    def _div(self, x: IndexExpr, divisor: int) -> SSAValue:
-        """Division that rounds down; unsigned, that is a shift or one instruction, where nothing can be negative."""
-        if x.known.least >= 0:
-            return self.emit.div(self(x), divisor)
-        if divisor & (divisor - 1) == 0:
-            return self.emit(arith.ShRSIOp(self(x), self.emit.constant(divisor.bit_length() - 1, self.type_))).result
-        return self.emit(arith.FloorDivSIOp(self(x), self.emit.constant(divisor, self.type_))).result

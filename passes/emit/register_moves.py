@@ -165,8 +165,6 @@ class _Shuffling:
 
     def _shuffle(self, shuffle: Shuffle, word: SSAValue) -> SSAValue:
         if (distance := shuffle.distance) is not None:
-            if distance == 0:
-                return word
             return self.emit(ShflSyncOp("bfly", word, self.emit.constant(distance, i32))).result
         return self.emit(ShflSyncOp("idx", word, self._source_lane(shuffle.lanes))).result
 

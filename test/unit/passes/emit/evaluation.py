@@ -1,0 +1,128 @@
+"""What emitted operations compute for the lanes of a warp: values are arrays with an element for each lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
+from tirx.dialects.ptx.core import ConstantOp
+from tirx.dialects.ptx.packed import PairOp
+from tirx.dialects.ptx.warp import ReduxSyncOp, ShflSyncOp
+
+Lanes = np.ndarray[Any, Any]
+
+DTYPES = {
+    "i1": np.uint8,
+    "i16": np.uint16,
+    "i32": np.uint32,
+    "i64": np.uint64,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
+"""How the registers of a type are kept; bf16 is not evaluated."""
+
+_Function = Callable[[Any, Any], Any]
+
+_OF_NAMES: dict[str, _Function] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+_BINARY: dict[type[Operation], _Function] = {
+    arith.AddiOp: np.add,
+    arith.SubiOp: np.subtract,
+    arith.MuliOp: np.multiply,
+    arith.DivUIOp: np.floor_divide,
+    arith.RemUIOp: np.remainder,
+    arith.AndIOp: np.bitwise_and,
+    arith.OrIOp: np.bitwise_or,
+    arith.XOrIOp: np.bitwise_xor,
+    arith.ShLIOp: np.left_shift,
+    arith.ShRUIOp: np.right_shift,
+    arith.MaxUIOp: np.maximum,
+    arith.MinUIOp: np.minimum,
+    arith.AddfOp: np.add,
+    arith.MulfOp: np.multiply,
+    arith.MaxnumfOp: np.maximum,
+    arith.MinnumfOp: np.minimum,
+}
+_SIGNED: dict[type[Operation], _Function] = {
+    arith.ShRSIOp: np.right_shift,
+    arith.FloorDivSIOp: np.floor_divide,
+    arith.MaxSIOp: np.maximum,
+    arith.MinSIOp: np.minimum,
+}
+_PREDICATES: dict[int, _Function] = {0: np.equal, 1: np.not_equal}
+
+
+def dtype_of(type_: Attribute) -> type[Any]:
+    return DTYPES[str(type_)]
+
+
+def _signed(x: Lanes) -> Lanes:
+    return x.view(f"i{x.dtype.itemsize}")
+
+
+def _word(x: Lanes) -> Lanes:
+    return x.view(f"u{x.dtype.itemsize}")
+
+
+def evaluated(ops: Iterable[Operation], values: dict[SSAValue, Lanes]) -> None:
+    """Adds the results of `ops`, in order, to `values`."""
+    for op in ops:
+        inputs = [values[operand] for operand in op.operands]
+        for result, value in zip(op.results, _results(op, inputs), strict=True):
+            values[result] = value.astype(dtype_of(result.type))
+
+
+def _results(op: Operation, inputs: list[Lanes]) -> list[Lanes]:
+    if (function := _BINARY.get(type(op))) is not None:
+        return [function(*inputs)]
+    if (function := _SIGNED.get(type(op))) is not None:
+        return [_word(function(*map(_signed, inputs)))]
+    match op:
+        case arith.ConstantOp(value=constant) | ConstantOp(value=constant):
+            assert isinstance(constant, IntegerAttr | FloatAttr)
+            number = constant.value.data
+            dtype = np.dtype(dtype_of(op.results[0].type))
+            return [np.full(32, number % (1 << 8 * dtype.itemsize) if isinstance(number, int) else number, dtype)]
+        case arith.CmpiOp():
+            return [_PREDICATES[op.predicate.value.data](*inputs)]
+        case arith.SelectOp():
+            return [np.where(inputs[0] != 0, inputs[1], inputs[2])]
+        case MovOp():
+            return [inputs[0].view(dtype_of(op.result.type))]
+        case PackOp():
+            return [np.stack([_word(each) for each in inputs], 1).copy().view(dtype_of(op.result.type))[:, 0]]
+        case UnpackOp():
+            halves = inputs[0].copy().view(dtype_of(op.low.type)).reshape(32, 2)
+            return [halves[:, 0].copy(), halves[:, 1].copy()]
+        case PairOp():
+            assert op.format.data.value == "f16x2"
+            pairs = [each.copy().view(np.float16) for each in inputs]
+            return [_OF_NAMES[op.operation.data.value](*pairs).view(np.uint32)]
+        case ShflSyncOp():
+            lanes = np.arange(32, dtype=np.uint32)
+            read = lanes ^ inputs[1] if op.mode.data.value == "bfly" else inputs[1]
+            return [inputs[0][read]]
+        case ReduxSyncOp():
+            words = inputs[0] if op.unsigned is not None or inputs[0].dtype.kind == "f" else _signed(inputs[0])
+            function = _OF_NAMES[op.reduction.data.value]
+            total = words[0]
+            for each in words[1:]:
+                total = function(total, each)
+            return [np.full(32, total, words.dtype).view(inputs[0].dtype)]
+        case _:
+            raise AssertionError(f"nobody has said what '{op.name}' computes")
