@@ -440,7 +440,8 @@ class RingsPlan:
         if after == {Queue.TCGEN05}:
             return Passing.ORDER
         members = {self.places[owner][(ring, name)] for name in queues}
-        if Queue.STORE in after or (Queue.CP_ASYNC in after and members == {Members.ALL}):
+        stored = Queue.STORE in after and Queue.TMA not in after
+        if stored or (Queue.CP_ASYNC in after and members == {Members.ALL}):
             return Passing.BARRIER
         return None
 

@@ -355,7 +355,7 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_100a") threads(64)
 
 // -----
 
-// A store that nobody awaits.
+// A store that no release commits.
 
 !s = !tirx.tile<64x64xf16, shared>
 !g = !tirx.tile<64x64xf16, global>
@@ -364,7 +364,7 @@ tirx.kernel @k(%m: memref<64x4096xf16>) target("sm_100a") threads(64) {
   %c0 = arith.constant 0 : index
   %s = tirx.alloc : !s
   %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
-  // expected-error@+1 {{k: work of store is not awaited at the end}}
+  // expected-error@+1 {{k: expected a release after(store) behind work of store, which commits it, found none}}
   tirx.async_copy %s, %g engine(tma_store) : !s, !g
   tirx.return
 }

@@ -338,8 +338,14 @@ class State:
                 raise self._deadlock(role, steps[0])
         for role, queues in self.queues.items():
             for queue, groups in queues.items():
-                if groups:
-                    raise AwaitError(f"{role}: work of {queue.name} is not awaited at the end", groups[0].origin)
+                for group in groups:
+                    name = queue.name
+                    missing = (
+                        f"work of {name} is not awaited at the end"
+                        if group.committed
+                        else f"expected a release after({name}) behind work of {name}, which commits it, found none"
+                    )
+                    raise AwaitError(f"{role}: {missing}", group.origin)
         for name, ring in self.kernel.rings.items():
             places = [(name, station, party) for station, ps in enumerate(ring.stations) for party in ps]
             counts = {counters[p] for counters in (self.acquired, self.released, self.passed) for p in places}

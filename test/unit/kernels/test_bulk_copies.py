@@ -64,6 +64,46 @@ def test_blocks_add_to_one_tile():
     np.testing.assert_array_equal(d, 1 + a.reshape(4, 64, 64).sum(0))
 
 
+THROUGH_A_RING = """
+!s = !tirx.tile<64x64xf16, shared,
+  #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+!g = !tirx.tile<64x64xf16, global>
+tirx.kernel @k(%a: memref<448x64xf16>, %d: memref<448x64xf16>) target("sm_90a") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %ring = tirx.ring slots(3) stations(fill, use) : !tirx.ring<!s>
+  tirx.for @i %i = 0 to 7 skew(1) {
+    tirx.at(0) {
+      %m = arith.muli %i, %c64 : index
+      %x = tirx.view %a[%m, %c0] : memref<448x64xf16> -> !g
+      %s = tirx.acquire %ring at(fill)
+      tirx.async_copy %x, %s engine(tma) : !g, !s
+      tirx.release %ring at(fill) after(tma)
+    }
+    tirx.at(1) {
+      %m = arith.muli %i, %c64 : index
+      %y = tirx.view %d[%m, %c0] : memref<448x64xf16> -> !g
+      %s = tirx.acquire %ring at(use)
+      tirx.async_copy %s, %y engine(tma_store) : !s, !g
+      tirx.release %ring at(use) after(store)
+      tirx.await store pending(1)
+    }
+  }
+  tirx.await store pending(0)
+  tirx.return
+}
+"""
+
+
+def test_one_role_copies_both_ways_through_a_ring():
+    program = tirx.build(THROUGH_A_RING)
+    assembled(program.ptx)
+    a = np.random.default_rng(3).integers(-500, 500, (448, 64)).astype(np.float16)
+    d = np.zeros_like(a)
+    program.kernels["k"].simulate(a, d, check="strict")
+    np.testing.assert_array_equal(d, a)
+
+
 CLIPPED = """
 !s = !tirx.tile<64x64xf16, shared>
 !g = !tirx.tile<64x64xf16, global>
