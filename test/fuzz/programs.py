@@ -2,7 +2,7 @@
 Kernels on tiles, compiled, simulated and compared with what they mean.
 
 An input is a module of one kernel, whose first line says with which options it is compiled:
-`// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar` and
+`// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar`, `fuzz.loops` and
 `sweeps.programs`, which are mutated now and then. It must be refused with a located error; otherwise `ptxas` accepts
 the PTX, and the simulator and `fuzz.semantics` agree, unless the kernel has no determined result.
 """
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from fuzz.engine import ACCEPTED, REFUSED, InputClass, Problem, words_of
 from fuzz.grammar import random_kernel
+from fuzz.loops import random_loop
 from fuzz.modules import Assembler, seeds
 from fuzz.mutate import mutated
 from fuzz.semantics import Array, Arrays, Interpreter, Undefined, Unsupported, dtype_of, is_modelled
@@ -130,8 +131,10 @@ class Programs(InputClass):
 
     def generate(self, rng: random.Random) -> str:
         kind = rng.random()
-        if kind < 0.45:
+        if kind < 0.35:
             text = random_kernel(rng)
+        elif kind < 0.47:
+            text = random_loop(rng)
         elif kind < 0.6:
             text = random_case(rng.randrange(10**9)).text
         else:

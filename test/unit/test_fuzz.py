@@ -12,7 +12,7 @@ from fuzz.classes import CLASSES, SHARES
 from fuzz.engine import CORPUS, Finding, InputClass, Problem, examine
 from fuzz.minimise import minimised
 
-_INPUTS = {"programs": 5, "modules": 6, "layouts": 40, "kernels": 6, "commands": 10}
+_INPUTS = {"programs": 5, "modules": 5, "documents": 2, "layouts": 40, "kernels": 6, "commands": 10}
 """Of each class, in every run of the tests."""
 
 
