@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from unit.printed_layouts import copies, fragments, layouts
+from unit.printed_operations import broken_operations, instructions
 from unit.printed_rings import rings
 from unit.sim.hazards import HAZARDS, KERNELS
 from unit.sim.instructions import CASES, edge_operands, module_of_all
@@ -342,5 +343,7 @@ PRINTED: dict[str, Callable[[], str]] = {
         copies,
         fragments,
         rings,
+        instructions,
+        broken_operations,
     )
 }

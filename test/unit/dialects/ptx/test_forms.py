@@ -366,7 +366,7 @@ STRICTER = (
 
 
 @dataclass
-class _Registers:
+class Registers:
     """Names for the printing of one instruction at a time; results are numbered."""
 
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
@@ -416,7 +416,7 @@ def _forms(family: Callable[[], Iterator[PTXInstruction]], sampled: Sampled) -> 
         except VerifyException as error:
             message, features = str(error), frozenset[str]()
         group = getattr(op, "cta_group", None) if isinstance(op, tcgen05.CtaGroupOp) else None
-        forms.append(Form(op.emit(_Registers()), message, features, 1 if group is None else group.value.data))
+        forms.append(Form(op.emit(Registers()), message, features, 1 if group is None else group.value.data))
     return tuple(forms)
 
 
