@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from itertools import product
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, cast
 from unittest.mock import patch
 
 from unit.dialects.ptx.test_forms import (
@@ -108,7 +108,7 @@ def _text(value: object, names: Registers) -> str:
         case Enum():
             return value.name
         case tuple():
-            return f"({', '.join(_text(each, names) for each in value)})"
+            return f"({', '.join(_text(each, names) for each in cast('tuple[object, ...]', value))})"
         case OperandFamily():
             return "wgmma" if value is WGMMA_OPERANDS else "tcgen05"
         case None | int() | str():
@@ -207,7 +207,7 @@ def _set(op: Operation, name: str, value: Attribute | None) -> None:
         op.properties[name] = value
 
 
-def _operands(op: Operation, operands: tuple) -> None:
+def _operands(op: Operation, operands: tuple[SSAValue, ...]) -> None:
     op.operands = operands
 
 
