@@ -27,13 +27,9 @@ from tirx.layout.arrays import IntArray, np
 from tirx.values import dataclass
 
 
-def _is_power_of_two(n: int) -> bool:
-    return n > 0 and n & (n - 1) == 0
-
-
 def _multiples_mask(divisor: int) -> int:
     """The bits that a multiple of `divisor` may have: none below its lowest one."""
-    return -(divisor & -divisor) if divisor else 0
+    return -(divisor & -divisor)
 
 
 _WIDTH = 128
@@ -430,9 +426,9 @@ def _floordiv(x: IndexExpr, divisor: int) -> IndexExpr:
     if least == x.known.greatest // divisor:
         return Const(least)
     match x:
-        case And(operand, mask) if _is_power_of_two(divisor):
+        case And(operand, mask) if divisor.bit_count() == 1:
             return _and(_floordiv(operand, divisor), mask // divisor)
-        case Xor(terms) if _is_power_of_two(divisor):
+        case Xor(terms) if divisor.bit_count() == 1:
             return _xor(tuple(_floordiv(term, divisor) for term in terms))
         case Mul() if x.known.divisor % divisor == 0:
             return _exact_quotient(x, divisor)
@@ -465,9 +461,9 @@ def _mod(x: IndexExpr, modulus: int) -> IndexExpr:
     if least == x.known.greatest // modulus:
         return x - least * modulus
     match x:
-        case And(operand, mask) if _is_power_of_two(modulus):
+        case And(operand, mask) if modulus.bit_count() == 1:
             return _and(operand, mask & (modulus - 1))
-        case Xor(terms) if _is_power_of_two(modulus):
+        case Xor(terms) if modulus.bit_count() == 1:
             return _xor(tuple(_mod(term, modulus) for term in terms))
         case _ if least:
             return _mod(x - least * modulus, modulus)
@@ -502,7 +498,7 @@ def _and(x: IndexExpr, mask: int) -> IndexExpr:
             return Const(value & mask)
         case And(operand, inner):
             return _and(operand, mask & inner)
-        case _ if _is_power_of_two(mask + 1):
+        case _ if (mask + 1).bit_count() == 1:
             return _mod(x, mask + 1)
         case _:
             return And(x, mask)

@@ -227,7 +227,10 @@ def _plan_boxes(
         order.append(d)
     order += [d for d in range(len(groups)) if d not in order]
     sizes = "x".join(str(n if d else n * unit.elements) for d, n in ((d, extents[d]) for d in reversed(order)))
-    period = BOX_ALIGNMENT if not width else max(BOX_ALIGNMENT, _period_bytes(layout, element))
+    period = BOX_ALIGNMENT
+    if width:
+        assert isinstance(layout, ComposeLayout)
+        period = max(period, layout.swizzle.period * element.storage_bits // 8)
     boxes: list[Box] = []
     for start in product(*(range(0, size, extent) for size, extent in zip(places.shape, extents, strict=True))):
         address = int(places[start]) * unit.bytes
@@ -258,11 +261,6 @@ def _swizzle(swizzle: SwizzleLayout | None, element: ElementType) -> TensorMapSw
             f"({', '.join(SWIZZLES_OF_LAYOUTS)}), found {swizzle}",
         )
     return SWIZZLES_OF_LAYOUTS[mode]
-
-
-def _period_bytes(layout: TileLayout | ComposeLayout, element: ElementType) -> int:
-    """Bytes after which the pattern of a swizzle repeats; 1 without one."""
-    return layout.swizzle.period * element.storage_bits // 8 if isinstance(layout, ComposeLayout) else 1
 
 
 def _in_units(places: NDArray[np.int64], unit: Unit, layout: TileLayout | ComposeLayout) -> NDArray[np.int64]:

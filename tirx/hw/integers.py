@@ -55,8 +55,8 @@ class Integers:
     @lru_cache(maxsize=4096)
     def of(value: int, width: int) -> Integers:
         """An integer that is known."""
-        ones = value & (1 << width) - 1
-        return Integers(width, ones ^ (1 << width) - 1, ones)
+        mask = (1 << width) - 1
+        return Integers(width, mask & ~value, mask & value)
 
     @staticmethod
     def within(low: int | None, high: int | None, width: int, divisor: int = 1) -> Integers:
@@ -105,7 +105,7 @@ class Integers:
     def __and__(self, other: Integers) -> Integers:
         limits = [x.high for x in (self, other) if x.low is not None and x.low >= 0 and x.high is not None]
         zeros, ones = self.zeros | other.zeros, self.ones & other.ones
-        return Integers(self.width, zeros, ones, 0, min(limits)) if limits else Integers(self.width, zeros, ones)
+        return Integers(self.width, zeros, ones, high=min(limits, default=None))
 
     def __or__(self, other: Integers) -> Integers:
         return Integers(self.width, self.zeros & other.zeros, self.ones | other.ones)
@@ -126,30 +126,33 @@ class Integers:
         return Integers.of(0, self.width) - self
 
     def __add__(self, other: Integers) -> Integers:
-        return self._sum(other, other, 1)
+        return self._sum(other, other, minus=False)
 
     def __sub__(self, other: Integers) -> Integers:
-        return self._sum(other, ~other, -1)
+        return self._sum(other, ~other, minus=True)
 
-    def _sum(self, other: Integers, addend: Integers, sign: int) -> Integers:
-        """`self + sign * other`; the bits are those of `self + addend`, and 1 for a difference."""
+    def _sum(self, other: Integers, addend: Integers, *, minus: bool) -> Integers:
+        """`self + other` or `self - other`; the bits are those of `self + addend`, and 1 for a difference."""
         # A carry is known where the least and the greatest sum agree on it.
-        carry = int(sign < 0)
+        carry = int(minus)
         most = (self.mask & ~self.zeros) + (self.mask & ~addend.zeros) + carry
         least = self.ones + addend.ones + carry
         carry_zero, carry_one = ~(most ^ self.zeros ^ addend.zeros), least ^ self.ones ^ addend.ones
         known = self.mask & ~self.unknown & ~addend.unknown & (carry_zero | carry_one)
-        ends = (other.low, other.high) if sign > 0 else (other.high, other.low)
-        limits = (other.least, other.greatest) if sign > 0 else (other.greatest, other.least)
-        low, high = self.least + sign * limits[0], self.greatest + sign * limits[1]
+        if minus:
+            low, high = self.least - other.greatest, self.greatest - other.least
+            other_low, other_high = other.high, other.low
+        else:
+            low, high = self.least + other.least, self.greatest + other.greatest
+            other_low, other_high = other.low, other.high
         return self._result(
             ~most & known,
             least & known,
             low,
             high,
             gcd(self.divisor, other.divisor),
-            low_known=None not in (self.low, ends[0]),
-            high_known=None not in (self.high, ends[1]),
+            low_known=None not in (self.low, other_low),
+            high_known=None not in (self.high, other_high),
         )
 
     def _result(
@@ -210,7 +213,7 @@ class Integers:
 
     def __floordiv__(self, divisor: int) -> Integers:
         """The quotient by a positive constant, rounded down."""
-        if divisor & divisor - 1 == 0:
+        if divisor.bit_count() == 1:
             return self.shift_right(divisor.bit_length() - 1, signed=True)
         low, high = (None if x is None else x // divisor for x in (self.low, self.high))
         return Integers(self.width, low=low, high=high, divisor=self._quotient(divisor))
@@ -221,20 +224,18 @@ class Integers:
         high = modulus - divisor
         if self.least >= 0 and self.high is not None:
             high = min(high, self.high)
-        zeros, ones = (self.zeros, self.ones & modulus - 1) if modulus & modulus - 1 == 0 else (0, 0)
-        if modulus & modulus - 1 == 0:
-            zeros |= self.mask & ~(modulus - 1)
+        zeros, ones = (self.zeros, self.ones & modulus - 1) if modulus.bit_count() == 1 else (0, 0)
         return Integers(self.width, zeros, ones, 0, high, divisor)
 
     def unsigned_quotient(self, divisor: int) -> Integers:
         """The quotient by a positive constant of the bits read as unsigned."""
-        if divisor & divisor - 1 == 0:
+        if divisor.bit_count() == 1:
             return self.shift_right(divisor.bit_length() - 1, signed=False)
         return self // divisor if self.least >= 0 else Integers.within(0, self.mask // divisor, self.width)
 
     def unsigned_remainder(self, modulus: int) -> Integers:
         """The remainder by a positive constant of the bits read as unsigned."""
-        if self.least >= 0 or modulus & modulus - 1 == 0:
+        if self.least >= 0 or modulus.bit_count() == 1:
             return self % modulus
         return Integers.within(0, modulus - 1, self.width)
 

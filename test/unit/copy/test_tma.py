@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from tirx.copy.tma import BoxPlan, GlobalTensor, TmaError, TmaReason, plan_boxes
+from tirx.copy.tma import SWIZZLE_WIDTHS, Box, BoxPlan, GlobalTensor, TmaError, TmaReason, Unit, box_problem, plan_boxes
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.layout.dtypes import element_type
 from tirx.sim import TensorMap
@@ -82,6 +82,7 @@ CASES: list[tuple[Layout, tuple[int, ...], str, int, tuple[int, ...], int]] = [
     (TileLayout.parse("S[(4, 32, 32) : (1024, 32, 1)]"), (4, 32, 32), "f32", 2, (32, 32, 4), 1),
     (TileLayout.parse("S[(32, 4, 32) : (32, 1024, 1)]"), (32, 4, 32), "f32", 2, (32, 32, 4), 1),
     (TileLayout.parse("S[(512, 8) : (8, 1)]"), (512, 8), "f16", 1, (8, 256), 2),
+    (_swizzled(SwizzleLayout(12, 0, 3), "S[(2, 8, 8) : (192, 8, 1)]"), (16, 8), "f16", 1, (8, 8), 2),
     (TileLayout.parse("S[1024 : 1] + 512"), (1024,), "e4m3", 0, (256,), 4),
 ]
 
@@ -188,3 +189,134 @@ def test_rows_of_four_bits_that_share_no_bytes():
     with pytest.raises(TmaError, match="expected pairs of elements of a row in one byte of shared memory") as error:
         plan_boxes(TileLayout.parse("S[(64, 64) : (1, 64)]"), (64, 64), "e2m1", (1,))
     assert error.value.reason is TmaReason.BOX
+
+
+def test_rows_of_boxes():
+    """A row is a multiple of 16 bytes, and not longer than a swizzle."""
+    assert SWIZZLE_WIDTHS == {"none": 0, "32B": 32, "64B": 64, "128B": 128, "128B_atom_32B": 128}
+    for swizzle, width in SWIZZLE_WIDTHS.items():
+        limit = f" of at most {width}" if width else ""
+        for row in (8, 16, 24, 32, 48, 64, 96, 128, 144, 512):
+            legal = row % 16 == 0 and (width == 0 or row <= width)
+            message = f"expected rows of a box of a multiple of 16 bytes{limit}, found {row}"
+            assert box_problem(row, swizzle) == (None if legal else message)
+
+
+def test_a_plan_in_full():
+    """Two boxes of 3 planes, 8 rows and 64 columns each, of a tile whose columns are 96 elements of f32."""
+    layout = TileLayout.parse("S[(3, 8, 2, 48) : (384, 48, 1152, 1)]")
+    plan = plan_boxes(layout, (3, 8, 96), "f32", 2)
+    boxes = (Box((0, 0, 0), 0), Box((48, 0, 0), 4608))
+    assert plan == BoxPlan(Unit("f32", 1), ((2,), (1,), (0,)), (48, 8, 3), "none", boxes, 128)
+    assert (plan.box_bytes, plan.num_bytes) == (48 * 8 * 3 * 4, 96 * 8 * 3 * 4)
+    packed = plan_boxes(TileLayout.parse("S[(8, 3, 64) : (64, 512, 1)]"), (8, 192), "e2m1", 1)
+    boxes = (Box((0, 0), 0), Box((64, 0), 256), Box((128, 0), 512))
+    assert packed == BoxPlan(Unit("u8", 2), ((1,), (0,)), (32, 8), "none", boxes, 128)
+    assert [packed.coordinates(box) for box in boxes] == [(0, 0), (32, 0), (64, 0)]
+    assert (packed.box_bytes, packed.num_bytes) == (256, 768)
+
+
+@pytest.mark.parametrize("columns", [32, 33])
+def test_at_most_32_boxes(columns: int):
+    layout = TileLayout.parse(f"S[(16, {columns}, 8) : (8, 128, 1)]")
+    if columns == 32:
+        assert len(_check(layout, (16, 256), "f16", 1).boxes) == 32
+        return
+    with pytest.raises(TmaError) as caught:
+        plan_boxes(layout, (16, 264), "f16", 1)
+    assert str(caught.value) == f"expected a tile of at most 32 boxes, found 33 of 16x8 in {layout}"
+
+
+MISPLACED: list[tuple[str, tuple[int, int], str, TmaReason, str]] = [
+    (
+        "S[(8, 64) : (96, 1)]",
+        (8, 64),
+        "e2m1",
+        TmaReason.ALIGNMENT,
+        "expected every box to start at a multiple of 128 bytes in shared memory, found one at 48 with boxes of "
+        "1x64 in {}",
+    ),
+    (
+        "S[(8, 64) : (64, 1)] + 1",
+        (8, 64),
+        "e2m1",
+        TmaReason.BOX,
+        "expected pairs of elements of a row in one byte of shared memory, found {}",
+    ),
+    (
+        "S[(8, 32, 2) : (64, 2, 3)]",
+        (8, 64),
+        "e2m1",
+        TmaReason.BOX,
+        "expected pairs of elements of a row in one byte of shared memory, found {}",
+    ),
+    (
+        "S[(8, 63) : (64, 1)]",
+        (8, 63),
+        "e2m1",
+        TmaReason.BOX,
+        "expected pairs of elements of a row in one byte of shared memory, found {}",
+    ),
+    (
+        "S[(8, 16) : (1, 8)]",
+        (8, 16),
+        "f16",
+        TmaReason.BOX,
+        "expected runs of a multiple of 16 bytes along dimension 1 of the tile, whose elements are neighbours in "
+        "global memory, to be neighbours in shared memory too, found {}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "shape", "dtype", "reason", "message"), MISPLACED)
+def test_messages(text: str, shape: tuple[int, int], dtype: str, reason: TmaReason, message: str):
+    layout = TileLayout.parse(text)
+    with pytest.raises(TmaError) as caught:
+        plan_boxes(layout, shape, dtype, 1)
+    assert (caught.value.reason, str(caught.value)) == (reason, message.format(layout))
+
+
+INNER: list[tuple[tuple[int | None, ...], tuple[int | None, ...], int, tuple[int, ...] | str]] = [
+    ((3, 5, 24), (120, 24, 1), 3, (2,)),
+    ((3, 5, 20), (100, 20, 1), 3, (0, 1, 2)),
+    ((3, 6, 20), (120, 20, 1), 3, (1, 2)),
+    ((1, 5, 24), (7, 24, 1), 3, (2,)),
+    ((3, 5, 24), (None, 24, 1), 3, (2,)),
+    ((None, 5, 20), (100, 20, 1), 3, (0, 1, 2)),
+    (
+        (3, None, 20),
+        (100, 20, 1),
+        3,
+        "expected strides of multiples of 16 bytes for a tensor map, found a stride of 100",
+    ),
+    ((3, 5, None), (120, 20, 1), 3, "expected strides of multiples of 16 bytes for a tensor map, found a stride of 20"),
+    ((3, 5, 1), (120, 1, 1), 3, (1, 2)),
+    ((3, 1, 24), (24, 1, 1), 3, (2,)),
+    ((2, 2, 2, 2, 24), (192, 96, 48, 24, 1), 5, (4,)),
+    ((2, 2, 2, 2, 2, 20), (320, 160, 80, 40, 20, 1), 6, (4, 5)),
+    (
+        (2, 2, 2, 2, 2, 24),
+        (384, 192, 96, 48, 24, 1),
+        6,
+        "expected a memref of at most 5 dimensions for a tensor map, found 6",
+    ),
+    (
+        (3, 5, 24),
+        (120, None, 2),
+        2,
+        "expected a dimension of the view whose stride is known to be 1 element, found strides (120, ?, 2)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sizes", "strides", "rank", "expected"), INNER)
+def test_inner_dimensions(
+    sizes: tuple[int | None, ...], strides: tuple[int | None, ...], rank: int, expected: tuple[int, ...] | str
+):
+    tensor = GlobalTensor(sizes, strides, rank, "f16", (True,) * len(sizes))
+    if isinstance(expected, tuple):
+        assert tensor.inner() == expected
+        return
+    with pytest.raises(TmaError) as caught:
+        tensor.inner()
+    assert str(caught.value).startswith(expected)
