@@ -65,6 +65,13 @@ def test_extents(clauses: str, grid: object, block: object, cluster: object, sha
     assert launch == expected
 
 
+def test_shapes():
+    (launch,) = launches_of(
+        'ptx.entry @k(a : u64 ptr from memref<0x?x7xi16, strided<[?, 9, 1]>>) target("sm_90a") {\n ptx.ret\n}'
+    )
+    assert launch.arguments == (PointerArgument("a", "b16", (0, None, 7), (None, 9, 1), 1, "none"),)
+
+
 def test_the_text_of_descriptors():
     """A line for each number, string, list of numbers and argument."""
     text = write_launches([LAUNCH])

@@ -233,12 +233,12 @@ def test_the_cluster_counts_blocks():
 
 def test_fallbacks_that_end_nowhere():
     """A kernel that was tried is not tried again."""
-    first, second = (
+    first, second, third = (
         _launch(entry=name, preconditions=(Precondition(1, "equal", 2, f"expected {name}", other),))
-        for name, other in (("k", "l"), ("l", "k"))
+        for name, other in (("k", "l"), ("l", "m"), ("m", "l"))
     )
-    kernel = Launcher(_PTX, first, {"k": first, "l": second})
-    with pytest.raises(ArgumentError, match="^'l': expected l$"):
+    kernel = Launcher(_PTX, first, {"l": second, "m": third})
+    with pytest.raises(ArgumentError, match="^'m': expected m$"):
         kernel.bound([], Mock(sm_count=1), None)
 
 

@@ -12,12 +12,13 @@ import pytest
 from unit.runtime.fake_cuda import FakeCuda
 from unit.runtime.test_launcher import Tensor, aligned, fake, torch
 from unit.runtime.test_program import KERNEL
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
 import tirx
 from tirx.diagnostics import LocatedError
 from tirx.runtime import GpuError, Kernel, Program, tune
 from tirx.runtime import driver as drivers
-from tirx.runtime.annotate import annotated
+from tirx.runtime.annotate import _body, annotated  # pyright: ignore[reportPrivateUsage]
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
@@ -43,6 +44,14 @@ def test_attributes_say_what_options_say() -> None:
 def test_braces_in_comments_are_none() -> None:
     text = KERNEL.replace("  tirx.return", "  tirx.return // }").replace("grid(ceil", "// {\n    grid(ceil")
     assert 'threads(32) attributes {tirx.order = "row"} {' in annotated(text, {"tirx.order": "row"}, None)
+
+
+@pytest.mark.parametrize(("column", "braces"), [(1, "{b {c} d}"), (4, "{c}"), (8, "{x {y} }")])
+def test_regions_behind_a_place(column: int, braces: str) -> None:
+    text = "// {\na {b {c} d} {x {y} }"
+    op: Any = Mock(location=FileLineColLoc(StringAttr("k"), IntAttr(2), IntAttr(column)))
+    start, end = _body(text, op)
+    assert text[start:end] == braces
 
 
 class Compiler:

@@ -32,14 +32,6 @@ _SHARED_ROWS = int(Row.TENSOR_ORDER)
 _MOST_BOUNDS = 1 << 14
 
 
-def _places(threads: Array) -> Array | slice:
-    """The threads as an index: a slice, which needs no copy, if they follow each other."""
-    if not len(threads):
-        return threads
-    first, last = int(threads[0]), int(threads[-1])
-    return slice(first, last + 1) if last - first == len(threads) - 1 else threads
-
-
 # Threads of a cluster: the first and the last, if they follow each other, otherwise -1 and all of them.
 Span: TypeAlias = tuple[int, ...]
 
@@ -54,6 +46,11 @@ def _index(span: Span) -> slice | list[int]:
     return list(span[1:]) if span[0] < 0 else slice(span[0], span[1] + 1)
 
 
+def _places(threads: Array) -> Array | slice | list[int]:
+    """The threads as an index: a slice, which needs no copy, if they follow each other."""
+    return _index(span_of(threads)) if len(threads) else threads
+
+
 class Clocks:
     """
     Vector clocks: `known[row, u, t]` is the last instant of thread t whose effects of kind `row` thread u may rely on.
@@ -64,6 +61,7 @@ class Clocks:
     def __init__(self, threads: int):
         self.known: Array = np.zeros((len(Row), threads, threads), np.int32)
         self.now = 1
+        self._threads = threads
         self._bounds: dict[tuple[Row, Span, Span], int] = {}
 
     def all_know(self, row: Row, observers: Span, threads: Span, instant: int) -> bool:
@@ -114,7 +112,7 @@ class Clocks:
         self.known[:_SHARED_ROWS, threads] = knowledge
 
     def nothing_of_all(self) -> Array:
-        return np.zeros((_SHARED_ROWS, *self.known.shape[1:]), np.int32)
+        return np.zeros((_SHARED_ROWS, self._threads, self._threads), np.int32)
 
     def nothing(self) -> Array:
-        return np.zeros((_SHARED_ROWS, self.known.shape[1]), np.int32)
+        return np.zeros((_SHARED_ROWS, self._threads), np.int32)

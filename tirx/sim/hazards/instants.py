@@ -63,9 +63,11 @@ class Instants:
         """
         numbers = self._numbers[words] if isinstance(words, slice) else self._numbers.take(words)
         lowest, highest = int(np.minimum.reduce(numbers, axis=None)), int(np.maximum.reduce(numbers, axis=None))
-        if lowest < (UNTOUCHED + 1 if written else UNTOUCHED) or highest - max(lowest, 1) > _MOST:
+        if lowest <= (UNTOUCHED if written else UNCLEAR):
             return False
         lowest = max(lowest, 1)
+        if highest - lowest > _MOST:
+            return False
         key = (lowest, highest, observers, foreign)
         if key in self._known:
             return True

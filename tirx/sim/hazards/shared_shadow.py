@@ -77,13 +77,11 @@ class SharedShadow:
         self._async_reader: Array = np.zeros(size, np.int32)
         self._async_time: Array = np.zeros(size, np.int32)
         self._async_row: Array = np.zeros(size, np.uint8)
-        self._async_reads = False
         # The same by instruction and word, as a short cut.
         words = -(-size // WORD)
         self._writes, self._async = Instants(clocks, words), Instants(clocks, words)
         self._last_read: Array = np.zeros(words, np.int32)
         self._readers: set[Span] = set()  # threads that have read, and maybe others
-        self._writes.blur(slice(0, SHARED_BASE // WORD))
         # What is still to be noted byte by byte. An access replaces one of the same bytes by the same threads.
         self._log: dict[tuple[object, ...], Callable[[], None]] = {}
 
@@ -153,13 +151,11 @@ class SharedShadow:
         """
         key, writers, now = offsets.tobytes(), span_of(threads), self._clocks.now
         words, whole = _words(key, width)
-        if stored is not None and kind is not Writer.STRONG:
-            stored.refuse_clash()
         if not (
             whole
             and self._writes.settled(words, writers)
             and self._readers_known(words, writers, (Row.GENERIC,))
-            and (not self._async_reads or self._async.settled(words, writers))
+            and self._async.settled(words, writers)
         ):
             self.catch_up()
             places = bytes_of(offsets, width)
@@ -214,7 +210,7 @@ class SharedShadow:
         writers, kinds = self._writer[places], self._write_kind[places]
         known = self._clocks.known[_COMPLETION[kinds], users, writers]
         asynchronous = (kinds == Writer.BULK) | (kinds == Writer.COPY) | (kinds == Writer.UPDATE)
-        bad = (times > 0) & (known < times) & (asynchronous | (writers != users))
+        bad = (known < times) & (asynchronous | (writers != users))
         if strong:
             bad &= kinds != Writer.STRONG
         if stored is not None and bad.any():
@@ -247,11 +243,11 @@ class SharedShadow:
         """
         if not self._readers_known(words, observers, _READ_ROWS[asynchronous]):
             self._behind_generic_readers(places, users, asynchronous)
-        if not self._async_reads or self._async.settled(words, observers):
+        if self._async.settled(words, observers):
             return
         times = self._async_time[places]
         readers, rows = self._async_reader[places], self._async_row[places]
-        bad = (times > 0) & (self._clocks.known[rows, users, readers] < times)
+        bad = self._clocks.known[rows, users, readers] < times
         if bad.any():
             place = tuple(np.argwhere(bad)[0])
             reader, waited = _READERS[Row(int(rows[place]))]
@@ -276,14 +272,14 @@ class SharedShadow:
             if not times.any():
                 continue
             readers = self._reader[warp][places]
-            bad = (times > 0) & (readers != users) & (known[users, readers] < times)
+            bad = (readers != users) & (known[users, readers] < times)
             if bad.any():
                 place = tuple(np.argwhere(bad)[0])
                 raise HazardError(
                     f"shared address {int(places[place]):#x} is written by thread {int(users[place])} though the read "
                     f"by thread {int(readers[place])} is not ordered before that: data race"
                 )
-            bad = (times > 0) & (fenced[users, readers] < times)
+            bad = fenced[users, readers] < times
             if asynchronous and bad.any():
                 # mbarriers order loads that have not returned yet, barriers of the CTA and fences wait for them: so
                 # the numbers of an H200 say, where the fence of the proxy is missing.
@@ -324,7 +320,6 @@ class SharedShadow:
             for thread in threads.tolist():
                 self._async_order(region.places, thread, f"{what} reads")
         reader, now, places = int(threads[-1]), self._clocks.now, region.index
-        self._async_reads = True
 
         def apply() -> None:
             self._async_reader[places], self._async_time[places], self._async_row[places] = reader, now, row
@@ -341,7 +336,7 @@ class SharedShadow:
             region.whole
             and self._writes.settled(words, user, foreign=True)
             and self._readers_known(words, user, _READ_ROWS[True])
-            and (not self._async_reads or self._async.settled(words, user))
+            and self._async.settled(words, user)
         ):
             self.catch_up()
             self._refuse_mbarrier(region.places, what)
@@ -389,7 +384,7 @@ class SharedShadow:
         bulk = (kinds == Writer.BULK) | (kinds == Writer.UPDATE)
         rows = np.where(bulk, int(Row.BULK_WRITTEN), int(Row.PROXY))
         known = self._clocks.known
-        bad = (times > 0) & (known[rows, thread, writers] < times)
+        bad = known[rows, thread, writers] < times
         bad |= (kinds == Writer.COPY) & (known[Row.COPIED, thread, writers] < times)
         if not bad.any():
             return
@@ -413,11 +408,9 @@ class SharedShadow:
 @lru_cache(maxsize=4096)
 def _words(offsets: bytes, width: int) -> tuple[Array, bool]:
     """
-    Returns the words of 4 bytes that accesses touch, (lanes,) or (lanes, words), and whether they touch all bytes of
-    these together. `offsets` are int64, multiples of the width.
+    Returns the words of 4 bytes that accesses touch, (lanes, words), and whether they touch all bytes of these
+    together. `offsets` are int64, multiples of the width.
     """
     found = np.frombuffer(offsets, np.int64)
-    first = found // WORD
-    if width < WORD:
-        return first, len(np.unique(found)) * width == len(np.unique(first)) * WORD
-    return (first if width == WORD else first[:, None] + np.arange(width // WORD)), width % WORD == 0
+    words = (found[:, None] + np.arange(0, width, WORD)) // WORD
+    return words, len(np.unique(found)) * width == len(np.unique(words)) * WORD

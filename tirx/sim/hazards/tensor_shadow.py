@@ -106,13 +106,13 @@ class TensorShadow:
         is_mma = _ASYNC[kind]
         done = known[Row.TENSOR_DONE, thread]
         reader, read = self._async_reader[lanes, columns], self._async_time[lanes, columns]
-        if (is_mma & (done[writer] < time)).any() or ((read > 0) & (done[reader] < read)).any():
+        if (is_mma & (done[writer] < time)).any() or (done[reader] < read).any():
             raise HazardError(
                 "tcgen05.dealloc of columns that a tcgen05.mma, cp or shift may use: no commit was waited for"
             )
         loader, loaded = self._reader[lanes, columns], self._read_time[lanes, columns]
         unstored = (kind == Writer.STORE) & (known[Row.STORED, thread, writer] < time)
-        unloaded = (loaded > 0) & (known[Row.LOADED, thread, loader] < loaded)
+        unloaded = known[Row.LOADED, thread, loader] < loaded
         if unstored.any() or unloaded.any():
             raise HazardError(
                 "tcgen05.dealloc of columns that a tcgen05.ld or st may still use: "
@@ -158,7 +158,7 @@ class TensorShadow:
         reader, read = self._async_reader[lanes, columns], self._async_time[lanes, columns]
         done = known[Row.TENSOR_DONE]
         self._refuse(
-            (is_mma & (done[threads, writer] < time)) | ((read > 0) & (done[threads, reader] < read)),
+            (is_mma & (done[threads, writer] < time)) | (done[threads, reader] < read),
             lanes,
             columns,
             f"{what} to cells of a tcgen05.mma, cp or shift that was not waited for",
@@ -236,13 +236,13 @@ class TensorShadow:
         known = self._clocks.known
         reader, time = self._reader[lanes, columns], self._read_time[lanes, columns]
         self._refuse(
-            (time > 0) & (known[Row.LOADED, threads, reader] < time),
+            known[Row.LOADED, threads, reader] < time,
             lanes,
             columns,
             f"{what} overwrites what a tcgen05.ld may still read: no tcgen05.wait::ld",
         )
         self._refuse_order(
-            (time > 0) & _other_warp(threads, reader) & (known[Row.TENSOR_ORDER, threads, reader] < time),
+            _other_warp(threads, reader) & (known[Row.TENSOR_ORDER, threads, reader] < time),
             known[Row.GENERIC, threads, reader] >= time,
             lanes,
             columns,

@@ -1,0 +1,302 @@
+"""The shadow of tensor memory against a definition, cell by cell (PTX ISA, 9.7.16.6): random accesses and orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tirx.sim import SimError
+from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.hazards.tensor_shadow import TensorShadow
+
+_THREADS = 96
+_ASYNC = ("mma", "cp", "shift")
+_PIPELINES = {
+    "mma": ("mma", "cp", "shift"),
+    "cp": ("cp",),
+    "cp.4x256b": ("cp", "shift"),
+    "shift": ("mma",),
+}
+"""What an operation may follow without waiting for it."""
+_UNFENCED = ", without tcgen05.fence::before_thread_sync there and ::after_thread_sync here"
+_Cell = tuple[int, int]
+
+
+class _Refused(Exception):
+    pass
+
+
+@dataclass
+class _Model:
+    """Each cell's last write (kind, thread, time, shape), tcgen05.ld (thread, time) and asynchronous read."""
+
+    clocks: Clocks
+    has_notes: bool
+    writes: dict[_Cell, tuple[str, int, int, int]] = field(default_factory=dict[_Cell, tuple[str, int, int, int]])
+    loads: dict[_Cell, tuple[int, int]] = field(default_factory=dict[_Cell, tuple[int, int]])
+    reads: dict[_Cell, tuple[int, int]] = field(default_factory=dict[_Cell, tuple[int, int]])
+    notes: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def misses(self, row: Row, user: int, thread: int, time: int) -> bool:
+        return bool(self.clocks.known[row, user, thread] < time)
+
+    def refuse(self, users: dict[_Cell, int], message: str, is_bad: Callable[[_Cell, int], bool]) -> None:
+        for (lane, column), user in users.items():
+            if is_bad((lane, column), user):
+                raise _Refused(f"{message} (lane {lane}, column {column})")
+
+    def refuse_order(
+        self, users: dict[_Cell, int], message: str, source: dict[_Cell, Any], is_bad: Callable[[_Cell, int], bool]
+    ) -> None:
+        """`source`: (..., thread, time) of cells, which a fence has to stand behind."""
+
+        def thread_and_time(cell: _Cell) -> tuple[int, int]:
+            return source[cell][-2:] if source is self.loads else source[cell][1:3]
+
+        def is_unordered(cell: _Cell, user: int) -> bool:
+            return is_bad(cell, user) and self.misses(Row.TENSOR_ORDER, user, *thread_and_time(cell))
+
+        def is_certain(cell: _Cell, user: int) -> bool:
+            if not is_unordered(cell, user):
+                return False
+            return not self.has_notes or self.misses(Row.GENERIC, user, *thread_and_time(cell))
+
+        self.refuse(users, message + _UNFENCED, is_certain)
+        if any(is_unordered(cell, user) for cell, user in users.items()):
+            self.notes.append(("tcgen05.fence", message + _UNFENCED))
+
+    def by_async(self, cell: _Cell) -> bool:
+        return cell in self.writes and self.writes[cell][0] in _ASYNC
+
+    def by_store(self, cell: _Cell) -> bool:
+        return cell in self.writes and self.writes[cell][0] == "store"
+
+    def write_misses(self, row: Row, cell: _Cell, user: int) -> bool:
+        _, writer, time, _ = self.writes[cell]
+        return self.misses(row, user, writer, time)
+
+    def read_misses(self, cell: _Cell, user: int) -> bool:
+        return cell in self.reads and self.misses(Row.TENSOR_DONE, user, *self.reads[cell])
+
+    def load_misses(self, cell: _Cell, user: int) -> bool:
+        return cell in self.loads and self.misses(Row.LOADED, user, *self.loads[cell])
+
+    def other_warp(self, cell: _Cell, user: int) -> bool:
+        return self.writes[cell][1] // 32 != user // 32
+
+    def behind_loads(self, users: dict[_Cell, int]) -> None:
+        text = "it overwrites what a tcgen05.ld may still read: no tcgen05.wait::ld"
+        self.refuse(users, text, self.load_misses)
+        self.refuse_order(
+            users,
+            "it after another thread's tcgen05.ld",
+            self.loads,
+            lambda cell, user: cell in self.loads and self.loads[cell][0] // 32 != user // 32,
+        )
+
+    def order(self, users: dict[_Cell, int]) -> None:
+        self.refuse_order(
+            users,
+            "it after a write by another thread",
+            self.writes,
+            lambda cell, user: (
+                (self.by_async(cell) and self.writes[cell][1] != user)
+                or (self.by_store(cell) and self.other_warp(cell, user))
+            ),
+        )
+
+    def wrote(self, users: dict[_Cell, int], kind: str, shape: int) -> None:
+        for cell, user in users.items():
+            self.writes[cell] = kind, user, self.clocks.now, shape
+            self.loads.pop(cell, None)
+
+    # What the shadow is told
+
+    def allocated(self, cells: list[_Cell]) -> None:
+        for cell in cells:
+            for table in (self.writes, self.loads, self.reads):
+                table.pop(cell, None)
+
+    def freed(self, cells: list[_Cell], user: int) -> None:
+        if any(
+            (self.by_async(cell) and self.write_misses(Row.TENSOR_DONE, cell, user)) or self.read_misses(cell, user)
+            for cell in cells
+        ):
+            raise _Refused(
+                "tcgen05.dealloc of columns that a tcgen05.mma, cp or shift may use: no commit was waited for"
+            )
+        if any(
+            (self.by_store(cell) and self.write_misses(Row.STORED, cell, user)) or self.load_misses(cell, user)
+            for cell in cells
+        ):
+            raise _Refused(
+                "tcgen05.dealloc of columns that a tcgen05.ld or st may still use: expected tcgen05.wait in that "
+                "thread, and then a synchronisation"
+            )
+
+    def load(self, users: dict[_Cell, int]) -> None:
+        self.refuse(users, "it reads cells that were never written", lambda cell, user: cell not in self.writes)
+        self.refuse(
+            users,
+            "it of the result of a tcgen05.mma, cp or shift before a commit was waited for",
+            lambda cell, user: self.by_async(cell) and self.write_misses(Row.TENSOR_DONE, cell, user),
+        )
+        self.unstored(users)
+        self.order(users)
+        for cell, user in users.items():
+            self.loads[cell] = user, self.clocks.now
+
+    def unstored(self, users: dict[_Cell, int]) -> None:
+        self.refuse(
+            users,
+            "it after a tcgen05.st without tcgen05.wait::st",
+            lambda cell, user: self.by_store(cell) and self.write_misses(Row.STORED, cell, user),
+        )
+
+    def store(self, users: dict[_Cell, int]) -> None:
+        self.refuse(
+            users,
+            "it to cells of a tcgen05.mma, cp or shift that was not waited for",
+            lambda cell, user: (
+                (self.by_async(cell) and self.write_misses(Row.TENSOR_DONE, cell, user)) or self.read_misses(cell, user)
+            ),
+        )
+        self.refuse(
+            users,
+            "it over another warp's tcgen05.st that was not waited for",
+            lambda cell, user: (
+                self.by_store(cell) and self.other_warp(cell, user) and self.write_misses(Row.STORED, cell, user)
+            ),
+        )
+        self.behind_loads(users)
+        self.wrote(users, "store", 0)
+
+    def behind_writes(self, users: dict[_Cell, int], access: str, shape: int | None) -> None:
+        self.unstored(users)
+        self.order(users)
+        self.refuse(
+            users,
+            "it after a tcgen05.mma, cp or shift that it is in no pipeline with: no commit was waited for",
+            lambda cell, user: (
+                self.by_async(cell)
+                and self.writes[cell][0] not in _PIPELINES[access]
+                and self.write_misses(Row.TENSOR_DONE, cell, user)
+            ),
+        )
+        if shape is not None:
+            self.refuse(
+                users,
+                "it, which is the accumulator of a tcgen05.mma of another shape that was not waited for",
+                lambda cell, user: (
+                    cell in self.writes
+                    and self.writes[cell][0] == "mma"
+                    and self.writes[cell][3] != shape
+                    and self.write_misses(Row.TENSOR_DONE, cell, user)
+                ),
+            )
+
+    def async_read(self, users: dict[_Cell, int], kind: str, shape: int | None) -> None:
+        self.refuse(users, "it reads cells that were never written", lambda cell, user: cell not in self.writes)
+        self.behind_writes(users, kind, shape)
+        for cell, user in users.items():
+            self.reads[cell] = user, self.clocks.now
+
+    def async_write(self, users: dict[_Cell, int], kind: str, shape: int) -> None:
+        self.behind_writes(users, kind, shape or None)
+        self.behind_loads(users)
+        self.wrote(users, kind.partition(".")[0], shape)
+
+
+class _Pair:
+    """A shadow and the model, which hear of the same."""
+
+    def __init__(self, seed: int):
+        self.rng = np.random.default_rng(seed)
+        self.clocks = Clocks(_THREADS)
+        self.notes: list[tuple[str, str]] = []
+        note = (lambda rule, message: self.notes.append((rule, message))) if seed % 2 else None
+        self.shadow = TensorShadow(self.clocks, note)
+        self.model = _Model(self.clocks, bool(seed % 2))
+        lanes, columns = np.mgrid[31:34, 5:9]
+        self.places = [
+            (lanes[a:b, c:d].copy(), columns[a:b, c:d].copy())
+            for a, b, c, d in ((0, 3, 0, 4), (0, 1, 0, 2), (1, 3, 1, 4), (2, 3, 3, 4), (0, 3, 2, 3))
+        ]
+        self.outcomes: set[tuple[str, bool]] = set()
+
+    def tell(self, name: str, told: tuple[Any, ...], model: tuple[Any, ...]) -> bool:
+        expected = found = ""
+        try:
+            getattr(self.model, name)(*model)
+        except _Refused as error:
+            expected = str(error)
+        try:
+            getattr(self.shadow, name)(*told)
+        except SimError as error:
+            found = error.message
+        assert found == expected, (name, told)
+        assert self.notes == self.model.notes
+        self.outcomes.add((name, bool(found)))
+        return not found
+
+    def step(self) -> None:
+        rng = self.rng
+        self.clocks.now += 1
+        lanes, columns = self.places[rng.integers(len(self.places))]
+        cells = [*zip(lanes.ravel().tolist(), columns.ravel().tolist(), strict=True)]
+        threads = rng.choice(_THREADS, lanes.shape)
+        if rng.random() < 0.7:
+            threads = np.full(lanes.shape, rng.integers(_THREADS))
+        thread = int(threads.ravel()[0])
+        users, alone = dict(zip(cells, threads.ravel().tolist(), strict=True)), dict.fromkeys(cells, thread)
+        match int(rng.integers(10)):
+            case 0:
+                column, count = (int(each) for each in rng.integers((4, 1), (9, 4)))
+                of = [(lane, each) for lane in range(30, 35) for each in range(column, column + count)]
+                self.tell("freed", (column, count, thread), (of, thread))
+                if rng.random() < 0.3:
+                    self.tell("allocated", (column, count), (of,))
+            case 1 | 2:
+                self.tell("load", (lanes, columns, threads, "it"), (users,))
+            case 3 | 4:
+                self.tell("store", (lanes, columns, threads, "it"), (users,))
+            case 5:
+                kind = ("mma", "cp", "cp.4x256b", "shift")[rng.integers(4)]
+                self.tell("async_read", (lanes, columns, thread, kind, "it", None), (alone, kind, None))
+            case 6 | 7:
+                # Products behind each other, which the shadow may take together.
+                for _ in range(int(rng.integers(1, 4))):
+                    self.clocks.now += 1
+                    shape = int(rng.choice([64, 64, 128]))
+                    if rng.random() < 0.6:
+                        told = lanes, columns, thread, "mma", "it", shape
+                        if not self.tell("async_read", told, (alone, "mma", shape)):
+                            break
+                    told = lanes, columns, thread, "mma", "it", shape
+                    if not self.tell("async_write", told, (alone, "mma", shape)):
+                        break
+            case _:
+                kind = ("cp", "cp.4x256b", "shift")[rng.integers(3)]
+                self.tell("async_write", (lanes, columns, thread, kind, "it", 0), (alone, kind, 0))
+
+    def learn(self) -> None:
+        rng = self.rng
+        rows = [Row.TENSOR_DONE, Row.LOADED, Row.STORED, Row.TENSOR_ORDER, Row.GENERIC]
+        if rng.random() < 0.5:
+            rows = [each for each in rows if rng.random() < 0.6]
+        threads = [*range(_THREADS)] if rng.random() < 0.6 else sorted(rng.choice(_THREADS, 40, replace=False).tolist())
+        self.clocks.known[np.ix_([int(row) for row in rows], threads, [*range(_THREADS)])] = self.clocks.now
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_accesses(seed: int):
+    pair = _Pair(seed)
+    for _ in range(250):
+        pair.step()
+        if pair.rng.random() < 0.45:
+            pair.learn()
+    assert len(pair.outcomes) == 11, sorted(pair.outcomes)
