@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -49,9 +49,9 @@ class _Recorder:
 
 
 def _digest(value: Any) -> object:
+    if isinstance(value, np.ndarray):
+        return cast("Any", value).shape, tuple(cast("Any", value).ravel().tolist())
     match value:
-        case np.ndarray():
-            return value.shape, tuple(value.ravel().tolist())
         case Region():
             return value.key
         case Stored():
@@ -127,7 +127,7 @@ class _Cluster:
         self.ticks += ticks
         self.monitor.tolerant = self.own.tolerant = tolerant
         # Registers, which change behind the access.
-        given = tuple(each.copy() if isinstance(each, np.ndarray) and each.ndim == 1 else each for each in arguments)
+        given: tuple[Any, ...] = tuple(each.copy() if getattr(each, "ndim", 0) == 1 else each for each in arguments)
         found = getattr(self.monitor, name)(*given, **options)
         for each, old in zip(given, arguments, strict=True):
             if each is not old:
@@ -155,7 +155,7 @@ def test_answers(monkeypatch: pytest.MonkeyPatch, seed: int, limit: int, budget:
         programs = [base, base]
         for _ in range(6):
             programs.append(_program(rng, programs[rng.integers(len(programs))]))
-        waiting = [programs[i] for i in rng.permutation(len(programs))]
+        waiting: list[list[Event]] = [programs[i] for i in rng.permutation(len(programs))]
         running: list[_Cluster] = []
         while running or waiting:
             if waiting and (not running or rng.random() < 0.1):

@@ -137,7 +137,7 @@ def test_what_is_remembered(monkeypatch: pytest.MonkeyPatch):
     found = Instants(clocks, 9)
     found.note(slice(0, 9), (0, 0), (), ())
     monkeypatch.setattr(instants, "_KEPT", 2)
-    known: set[object] = found._known  # pyright: ignore[reportPrivateUsage]
+    known: Any = found._known  # pyright: ignore[reportPrivateUsage]
     sizes: list[int] = []
     for observer in (1, 1, 2, 3, 4, 3):
         assert found.settled(slice(0, 9), (observer, observer))
@@ -234,7 +234,7 @@ def test_what_is_put_off_is_limited(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tirx.sim.hazards.shared_shadow._MOST_LATER", 3)
     clocks = Clocks(64)
     shadow = SharedShadow(clocks, 2048, 2)
-    log: dict[object, object] = shadow._log  # pyright: ignore[reportPrivateUsage]
+    log: Any = shadow._log  # pyright: ignore[reportPrivateUsage]
     sizes: list[int] = []
     for offset in (1024, 1028, 1024, 1032, 1036, 1040):
         shadow.store(np.array([offset]), 4, np.array([1]), Writer.GENERIC)

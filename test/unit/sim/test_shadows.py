@@ -229,10 +229,12 @@ class _Pair:
         self.rng = np.random.default_rng(seed)
         self.clocks = Clocks(_THREADS)
         self.notes: list[tuple[str, str]] = []
-        note = (lambda rule, message: self.notes.append((rule, message))) if has_notes else None
-        self.shadow = SharedShadow(self.clocks, _SIZE, _THREADS // 32, note)
+        self.shadow = SharedShadow(self.clocks, _SIZE, _THREADS // 32, self.note if has_notes else None)
         self.model = _Model(self.clocks, has_notes)
         self.outcomes: list[str] = []
+
+    def note(self, rule: str, message: str) -> None:
+        self.notes.append((rule, message))
 
     def tell(self, name: str, told: tuple[Any, ...], model: tuple[Any, ...]) -> None:
         self.clocks.now += 1

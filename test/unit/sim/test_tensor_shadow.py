@@ -211,6 +211,11 @@ class _Model:
         self.wrote(users, kind.partition(".")[0], shape)
 
 
+def _some_threads(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """One thread for each cell, most of the time the same."""
+    return np.full(shape, rng.integers(_THREADS)) if rng.random() < 0.7 else rng.choice(_THREADS, shape)
+
+
 class _Pair:
     """A shadow and the model, which hear of the same."""
 
@@ -218,8 +223,7 @@ class _Pair:
         self.rng = np.random.default_rng(seed)
         self.clocks = Clocks(_THREADS)
         self.notes: list[tuple[str, str]] = []
-        note = (lambda rule, message: self.notes.append((rule, message))) if seed % 2 else None
-        self.shadow = TensorShadow(self.clocks, note)
+        self.shadow = TensorShadow(self.clocks, self.note if seed % 2 else None)
         self.model = _Model(self.clocks, bool(seed % 2))
         lanes, columns = np.mgrid[31:34, 5:9]
         self.places = [
@@ -227,6 +231,9 @@ class _Pair:
             for a, b, c, d in ((0, 3, 0, 4), (0, 1, 0, 2), (1, 3, 1, 4), (2, 3, 3, 4), (0, 3, 2, 3))
         ]
         self.outcomes: set[tuple[str, bool]] = set()
+
+    def note(self, rule: str, message: str) -> None:
+        self.notes.append((rule, message))
 
     def tell(self, name: str, told: tuple[Any, ...], model: tuple[Any, ...]) -> bool:
         expected = found = ""
@@ -248,9 +255,7 @@ class _Pair:
         self.clocks.now += 1
         lanes, columns = self.places[rng.integers(len(self.places))]
         cells = [*zip(lanes.ravel().tolist(), columns.ravel().tolist(), strict=True)]
-        threads = rng.choice(_THREADS, lanes.shape)
-        if rng.random() < 0.7:
-            threads = np.full(lanes.shape, rng.integers(_THREADS))
+        threads = _some_threads(rng, lanes.shape)
         thread = int(threads.ravel()[0])
         users, alone = dict(zip(cells, threads.ravel().tolist(), strict=True)), dict.fromkeys(cells, thread)
         match int(rng.integers(10)):
