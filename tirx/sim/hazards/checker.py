@@ -148,6 +148,8 @@ class Checker(Monitor):
         self._shared[rank].forget(bytes_of(offsets, width))
 
     def shared_store(self, rank: int, offsets: Array, stored: Stored, threads: Array, strong: bool = False) -> None:
+        if not strong:
+            stored.refuse_clash()
         self._lifetimes.use(rank, threads, "a store")
         kind = Writer.STRONG if strong else Writer.GENERIC
         self._shared[rank].store(offsets, stored.width, threads, kind, stored)
