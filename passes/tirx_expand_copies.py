@@ -128,7 +128,7 @@ def _power_pieces(
     cuts: list[Cuts] = []
     inner = 1
     for size in reversed(shape):
-        largest = 1 << max(1, min(size, limit // inner)).bit_length() - 1
+        largest = 1 << min(size, limit // inner).bit_length() - 1
         cuts.insert(0, _runs(size, largest))
         inner *= largest
     if shape[-1] * bits % 8 or not all(_has_slices(layout, shape, cuts) for layout in layouts):

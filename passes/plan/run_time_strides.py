@@ -8,9 +8,7 @@ a vector with these numbers is one with all strides that are multiples of 16 byt
 
 from __future__ import annotations
 
-from math import prod
-
-from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr
+from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import MemorySpace, TileType
@@ -35,17 +33,16 @@ def run_time_strides(tile: SSAValue) -> dict[int, int]:
 
 def are_multiples(tile: SSAValue) -> bool:
     """Returns True if sizes show that all run-time strides of a tile are multiples of `STRIDE_BYTES`."""
-    if not (found := run_time_strides(tile)):
+    if not run_time_strides(tile):
         return True
     origin = Origin.of(tile)
     assert origin is not None
     memref, bits = origin.view.source_type, TileType.of(tile).dtype.bits
     if not isinstance(memref.layout, NoneAttr):
         return False
-    # Row-major: a stride is the product of the sizes further in.
-    sizes = memref.get_shape()
-    known = [prod(n for n in sizes[dimension + 1 :] if n != DYNAMIC_INDEX) for dimension in found]
-    return all(elements * bits % (8 * STRIDE_BYTES) == 0 for elements in known)
+    # Row-major: all of them are multiples of the outermost stride that is known.
+    elements = next(stride for stride in memref.get_strides() or () if stride is not None)
+    return elements * bits % (8 * STRIDE_BYTES) == 0
 
 
 def why_beyond_threads(tile: SSAValue) -> str | None:
@@ -89,4 +86,4 @@ def memory_layout(tile: SSAValue) -> TileLayout | ComposeLayout | None:
 def placed(tile: SSAValue) -> TileType:
     """The type of a tile with `memory_layout`."""
     type_, layout = TileType.of(tile), memory_layout(tile)
-    return type_ if layout is None or layout is type_.layout else type_.with_layout(layout)
+    return type_ if layout is None else type_.with_layout(layout)

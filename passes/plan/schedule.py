@@ -155,7 +155,7 @@ def has_registers(threads: int, bits: int) -> bool:
     """Returns True if threads that multiply can hold register tiles of so many bits in all at the same time."""
     warpgroups = -(-threads // 128)
     roles = role_registers(warpgroups)
-    each = min(_MOST_REGISTERS, entry_bound(4 * warpgroups + 1)) if roles is None else roles[1]
+    each = min(_MOST_REGISTERS, entry_bound(4 * (warpgroups + 1))) if roles is None else roles[1]
     return -(-bits // (32 * threads)) + _OTHER_REGISTERS <= each
 
 
