@@ -14,6 +14,7 @@ import numpy as np
 from unit.printed_layouts import copies, fragments, layouts
 from unit.printed_operations import broken_operations, instructions
 from unit.printed_rings import rings
+from unit.printed_synchronization import synchronization
 from unit.sim.hazards import HAZARDS, KERNELS
 from unit.sim.instructions import CASES, edge_operands, module_of_all
 from unit.sim.kernels import run_threads
@@ -343,6 +344,7 @@ PRINTED: dict[str, Callable[[], str]] = {
         copies,
         fragments,
         rings,
+        synchronization,
         instructions,
         broken_operations,
     )

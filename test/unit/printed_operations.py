@@ -61,7 +61,6 @@ _FILES = (
     *("wgmma/ops", "ptx/ops", "ptx/ops_async", "ptx/ops_cp_async", "ptx/ops_functions", "ptx/ops_mma_m16n8"),
     *("ptx/ops_tcgen05", "ptx/ops_wgmma", "ptx/tcgen05_descriptors"),
 )
-_SCALARS = (i16, i32, i64, f32)
 
 
 def broken_operations() -> str:
@@ -161,7 +160,7 @@ def instructions() -> str:
     with patch.object(Operation, "emit_error", _raise):
         for family in FAMILIES:
             forms = list(family())
-            lines += [f"{form.name}: {_message(form)}" for form in forms[:: 1 + len(forms) // 60]]
+            lines += [f"{form.name}: {_message(form)}" for form in forms[:: 1 + len(forms) // 45]]
         lines += [f"{form.name}: {_message(form)}" for form in _basic_forms()]
     return "\n".join(lines)
 
@@ -237,7 +236,7 @@ def _others(value: Attribute) -> Iterator[Attribute | None]:
 
 def _other_types(type_: Attribute) -> Iterator[Attribute]:
     if not isinstance(type_, TileType):
-        yield from (other for other in _SCALARS if other != type_)
+        yield i32 if type_ == i64 else i64
         return
     yield i32
     dims, element, memory, layout = type_.dims, type_.element_type, type_.memory, type_.layout

@@ -74,7 +74,7 @@ def compare(seed: int, programs: int) -> Counter[str]:
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.sample(1)
 def test_no_accepted_program_is_wrong(seed: int):
-    found = compare(seed, 40)
-    assert found["accepted, clean"] >= 10
-    assert found["refused, wrong"] >= 10
-    assert found["across"] >= 2
+    found = compare(seed, 24)
+    assert found["accepted, clean"] >= 6
+    assert found["refused, wrong"] >= 6
+    assert found["across"] >= 1
