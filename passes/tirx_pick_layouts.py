@@ -406,8 +406,9 @@ class _Picker:
                     layout, why = row_layout(type_.dims, dims, fastest, bits, threads), "what is combined within warps"
         except (LayoutError, LegalityError) as e:
             raise LocatedError(registers.first_op, str(e)) from e
-        held = layout.span("m") * bits // 32
-        if held > MAX_REGISTERS and held * threads > 4 * type_.num_elements * bits // 32:
+        slots = layout.span("m")
+        held = slots * bits // 32
+        if held > MAX_REGISTERS and slots * threads > 4 * type_.num_elements:
             raise RegisterLayoutError(
                 registers.first_op,
                 f"expected a register tile that {threads} threads can share out, found a {shape_text(type_)} tile of "

@@ -320,9 +320,8 @@ class _Tiling:
 
     def _shape(self, step: Structured, dims: Sequence[int]) -> tuple[int, ...]:
         """The extents of a tile that has these dimensions, without those that count a batch."""
-        sizes = (*self.extents, *self.options.tile[self.rank : self.rank + 1])
         order = (*step.parallel[self.batch :], *step.reduction)
-        return tuple(sizes[order.index(d)] for d in self._inside(step, dims))
+        return tuple(self.options.tile[order.index(d)] for d in self._inside(step, dims))
 
     def _view(self, step: Structured, operand: SSAValue, dims: Sequence[int], at: SSAValue | None = None) -> SSAValue:
         """The part of an argument that the block, in an iteration of the reduction, works on."""
@@ -441,7 +440,7 @@ class _Tiling:
         if self.rank == 1 and self.has_reduction:
             loops = (*loops, -1)  # a column, as reductions make them
         if step.body is None:
-            self.held[step.outputs[0]] = _Held(self._read(step, step.inputs[0], step.dims[0], loops))
+            self.held[step.outputs[0]] = _Held(self._read(step, step.inputs[0], step.parallel, loops))
             return
         used = _used(step, len(step.operands))
         # Loads in front of what waits for a product.

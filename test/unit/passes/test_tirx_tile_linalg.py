@@ -462,3 +462,20 @@ def test_what_no_kernel_has(tile: tuple[int, ...], threads: int, target: str, me
     text = f"func.func @f(%a: memref<40x24xf32>, %d: memref<40x24xf32>) {{\n  {copy}\n  func.return\n}}"
     with pytest.raises(LocatedError, match=f"f.mlir:1:.*{message}"):
         embed.run(embed.parse(text, "f.mlir"), [TirxTileLinalgPass(tile, threads, target)])
+
+
+@pytest.mark.parametrize("threads", [0, 1, 1024, 1025])
+def test_numbers_of_threads(threads: int) -> None:
+    text = """
+func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>) {
+  "memref.copy"(%a, %b) : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  func.return
+}"""
+    module = embed.parse(text, "f.mlir")
+    passes = (TirxTileLinalgPass((8, 8), threads, "sm_80"),)
+    if 1 <= threads <= 1024:
+        embed.run(module, passes)
+        return
+    with pytest.raises(LocatedError) as error:
+        embed.run(module, passes)
+    assert error.value.message == f"expected 1 to 1024 threads, found {threads}"
