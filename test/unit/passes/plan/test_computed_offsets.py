@@ -7,9 +7,13 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from tirx.dialects.tirx import SubviewOp
+from tirx.hw.errors import MissingLayoutError, PartOffsetError
 from tirx.layout import Iter
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.computed_parts import ComputedOffset
+from tirx.passes.plan.computed_parts import ComputedOffset, computed_offsets
+from tirx.text.parsing import parse_located
+from tirx.universe import new_context
 
 
 def _value(value: SSAValue) -> int:
@@ -68,3 +72,68 @@ def test_values(multiple: int, iters: tuple[tuple[int, int], ...], expected: dic
 def test_divisors(iters: tuple[tuple[int, int], ...], divisor: int) -> None:
     index = arith.ConstantOp.from_int_and_width(0, IndexType()).result
     assert ComputedOffset(index, 1, tuple(Iter(*each) for each in iters)).divisor == divisor
+
+
+PARTS = """
+tirx.kernel @k() target("sm_100a") grid(4) threads(128) {{
+  %c0 = arith.constant 0 : index
+  %by = arith.constant {by} : index
+  %x = tirx.block_id x
+  %at = arith.muli %x, %by : index
+  %t = tirx.alloc : {source}
+  %p = tirx.subview %t[{at}] : {source} -> {part}
+  tirx.return
+}}
+"""
+
+
+def _part(source: str, part: str, at: str, by: int) -> SSAValue:
+    types = (f"!tirx.tile<{text}>" for text in (source, part))
+    text = PARTS.format(source=next(types), part=next(types), at=at, by=by)
+    module = parse_located(new_context(), text, "<test>")
+    return next(op.result for op in module.walk() if isinstance(op, SubviewOp))
+
+
+ROWS = "12x40xf16, shared, #tirx.tile_layout<S[(12, 40) : (48, 1)]>"
+COLUMNS = "128x96xf32, tensor, #tirx.tile_layout<S[(128, 96) : (1@TLane, 1@TCol)]>"
+STAGES = "3x128x24xf16, tensor, #tirx.tile_layout<S[(3, 128, 24) : (30@TCol, 1@TLane, 1@TCol)]>"
+
+
+@pytest.mark.parametrize(
+    ("source", "part", "at", "by", "offsets"),
+    [
+        (ROWS, "4x8xf16, shared", "%at, 8", 4, [(4, [(3, 384)])]),
+        (ROWS, "4x8xf16, shared", "%at, 8", 1, [(1, [(9, 96)])]),
+        (ROWS, "4x8xf16, shared", "5, %at", 8, [(8, [(5, 16)])]),
+        (ROWS, "4x8xf16, shared", "%x, %at", 8, [(1, [(9, 96)]), (8, [(5, 16)])]),
+        (COLUMNS, "128x8xf32, tensor", "0, %at", 8, [(8, [(12, 8)])]),
+        (STAGES, "1x128x24xf16, tensor", "%x, 0, 0", 2, [(1, [(3, 15)])]),
+        (STAGES, "1x128x6xf16, tensor", "%x, 0, %at", 6, [(1, [(3, 15)]), (6, [(4, 3)])]),
+    ],
+)
+def test_offsets_of_parts(
+    source: str, part: str, at: str, by: int, offsets: list[tuple[int, list[tuple[int, int]]]]
+) -> None:
+    """Steps in bytes of shared memory and in columns of tensor memory, for each computed coordinate."""
+    found = list(computed_offsets(_part(source, part, at, by)))
+    moving = [(each.multiple, [(it.extent, it.stride) for it in each.iters if it.extent > 1]) for each in found]
+    assert moving == offsets
+
+
+@pytest.mark.parametrize(
+    ("source", "part", "at", "by", "problem"),
+    [
+        (COLUMNS, "32x8xf32, tensor", "%at, 0", 32,
+         "expected computed offsets along the columns of tensor memory, found dimension 0 along TLane"),
+        (STAGES, "1x128x6xf16, tensor", "1, 0, %at", 3,
+         "expected parts that start on a whole column, found steps of 48 bits along dimension 2"),
+        ("12x40xi4, shared, #tirx.tile_layout<S[(12, 40) : (48, 1)]>", "4x8xi4, shared", "0, %at", 1,
+         "expected parts that start on a whole byte, found steps of 4 bits along dimension 1"),
+        ("12x40xf16, shared", "4x8xf16, shared", "0, %at", 8,
+         "expected a layout on !tirx.tile<12x40xf16, shared>; tirx-pick-layouts chooses one"),
+    ],
+)  # fmt: skip
+def test_parts_without_offsets(source: str, part: str, at: str, by: int, problem: str) -> None:
+    with pytest.raises((PartOffsetError, MissingLayoutError)) as error:
+        list(computed_offsets(_part(source, part, at, by)))
+    assert str(error.value) == problem
