@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -42,3 +43,22 @@ def together(names: str | Sequence[str], cases: Iterable[Any]) -> Callable[[Call
         return run
 
     return decorate
+
+
+def results(path: Path, names: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """
+    What expressions of a file give, and what the file says that they give: each is a line, with the result behind it.
+
+    The result is the text of the value, `legal` for None, and `! ` and the message where it is refused.
+    """
+    lines = path.read_text().splitlines()
+    expected = {program: line.strip() for program, line in zip(lines[::2], lines[1::2], strict=True)}
+    return {program: _result(program, names) for program in expected}, expected
+
+
+def _result(program: str, names: Mapping[str, Any]) -> str:
+    try:
+        value = eval(program, dict(names))
+    except ValueError as error:
+        return f"! {error}"
+    return "legal" if value is None else str(value)

@@ -241,7 +241,7 @@ def choose_variant(
             return next((v for v in same if (v.a_orientation, v.b_orientation) == wanted), same[0])
     smallest = by_shape[min(by_shape, key=prod)][0]
     sizes = zip("MNK", (m, n, k), smallest.shape, strict=True)
-    name, extent, unit = next((name, extent, unit) for name, extent, unit in sizes if extent < 1 or extent % unit)
+    name, extent, unit = next((name, extent, unit) for name, extent, unit in sizes if extent < unit or extent % unit)
     below = extent // unit * unit
     nearest = f"{below} and {below + unit}" if below > 0 else f"{unit}"
     raise FragmentError(

@@ -111,7 +111,7 @@ def smem_layout(
     mn, k = shape
     along, rows, name = (k, mn, "K") if direction == "K" else (mn, k, "MN")
     row = found.row_bytes * 8 // bits
-    if along < 1 or along % row:
+    if along < row or along % row:
         raise OperandLayoutError(
             f"{direction}-major {element.name}: expected {name} in steps of {row} elements ({found.row_bytes} bytes), "
             f"found {along}; nearest is {max(row, round(along / row) * row)}"

@@ -56,7 +56,7 @@ def _operand(
     if mn < 1:
         raise OperandLayoutError(f"expected a positive MN, found {mn}")
     columns = ATOM_BITS // container  # of 16 bytes
-    if k < 1 or k % columns:
+    if k < columns or k % columns:
         raise OperandLayoutError(
             f"expected K in steps of {columns} elements of {element.name} (16 bytes), found {k}; "
             f"nearest is {max(columns, round(k / columns) * columns)}"

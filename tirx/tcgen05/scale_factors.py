@@ -129,7 +129,7 @@ def _path(operand: Operand, m: int, cta_group: int) -> ScaleFactorPath:
 
 
 def _steps(name: str, value: int, step: int, why: str = "") -> None:
-    if value < 1 or value % step:
+    if value < step or value % step:
         nearest = max(step, -(-value // step) * step)
         raise ScaleFactorError(f"expected {name} in steps of {step}{why}, found {value}; nearest above is {nearest}")
 

@@ -181,10 +181,7 @@ def portable(
 
 
 def _compact(values: tuple[int, ...]) -> str:
-    """`{8, 16, ..., 256}` for a long arithmetic progression, all values otherwise."""
-    text = ", ".join(map(str, values))
-    if len(values) > 6:
-        tail = values[-1] - values[-2]
-        first = next(i for i in range(len(values) - 1) if all(b - a == tail for a, b in pairwise(values[i:])))
-        text = ", ".join(map(str, (*values[: first + 2], "...", values[-1])))
-    return f"{{{text}}}"
+    """`{8, 16, ..., 256}` for values that end with a long arithmetic progression, all values otherwise."""
+    first = next(i for i in range(len(values)) if len({b - a for a, b in pairwise(values[i:])}) <= 1)
+    shown = values if len(values) - first <= 6 else (*values[: first + 2], "...", values[-1])
+    return f"{{{', '.join(map(str, shown))}}}"

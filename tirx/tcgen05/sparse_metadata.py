@@ -72,7 +72,7 @@ def sparse_metadata_layout(
     path.check_base_lane(base_lane)
     codes = step // metadata.elements
     most = COLUMNS * PER_COLUMN // codes * step
-    if k < 1 or k % step or k > most:
+    if k < step or k % step or k > most:
         nearest = min(max(step, round(k / step) * step), most)
         raise SparseMetadataError(
             f"sparse kind {found.name}: expected K in steps of {step} elements, up to {most}, found {k}; "

@@ -8,6 +8,8 @@ bytes. Either way, 16 neighbours along K are a run of whole 32-bit words that co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import LegalityError, OperandLayoutError
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
@@ -42,40 +44,51 @@ def nibbles_of_slots(layout: OperandLayout) -> OperandLayout:
     Raises LegalityError for one that splits units of 16 slots.
     """
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
-    shard: list[Iter] = []
+    slots: list[Iter] = []
     for it in tile.shard:
-        if it.stride % UNIT == 0 or it.extent * it.stride <= UNIT:
-            shard.append(Iter(it.extent, _nibble(it.stride), it.axis))
-            continue
-        inner, rest = divmod(UNIT, it.stride)
-        if rest or it.extent % inner:
-            raise OperandLayoutError(f"expected units of {UNIT} neighbouring slots, found {layout}")
-        shard += [Iter(it.extent // inner, NIBBLES, it.axis), Iter(inner, it.stride, it.axis)]
-    nibbles = TileLayout(shard, tile.replica, {"m": _nibble(tile.offsets.get("m", 0))})
+        inner, rest = divmod(UNIT, abs(it.stride) or UNIT)
+        if it.stride % UNIT and it.extent > max(inner, 1):  # goes on in other units
+            if rest or it.extent % inner:
+                raise OperandLayoutError(f"expected units of {UNIT} neighbouring slots, found {layout}")
+            slots += [Iter(it.extent // inner, inner * it.stride, it.axis), Iter(inner, it.stride, it.axis)]
+        else:
+            slots.append(it)
+    offset = tile.offsets.get("m", 0)
+    if not _stays_inside(slots, offset, UNIT):
+        raise OperandLayoutError(f"expected units of {UNIT} neighbouring slots, found {layout}")
+    nibbles = _with_units(TileLayout(slots, tile.replica, {"m": offset}), UNIT, NIBBLES)
     return ComposeLayout(_swizzle(layout.swizzle, 1), nibbles) if isinstance(layout, ComposeLayout) else nibbles
 
 
 def slots_of_nibbles(layout: OperandLayout) -> OperandLayout:
     """The inverse of `nibbles_of_slots`. Raises LegalityError when elements are in what has to be padding."""
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
-    shard: list[Iter] = []
-    last = tile.offsets.get("m", 0) % NIBBLES
-    for it in tile.shard:
-        if it.stride % NIBBLES:
-            last += (it.extent - 1) * it.stride
-        shard.append(Iter(it.extent, it.stride // NIBBLES * UNIT + it.stride % NIBBLES, it.axis))
-    if not 0 <= last < UNIT or (isinstance(layout, ComposeLayout) and layout.swizzle.per_element < 5):
+    splits = isinstance(layout, ComposeLayout) and layout.swizzle.per_element < 5
+    if splits or not _stays_inside(tile.shard, tile.offsets.get("m", 0), NIBBLES):
         raise OperandLayoutError(
             f"expected 4-bit elements padded as this kind of tcgen05.mma reads them, {UNIT} neighbours along K in the "
             f"first 8 of every 16 bytes ({UNIT} of {NIBBLES} nibbles), found {layout}"
         )
-    offset = tile.offsets.get("m", 0)
-    slots = TileLayout(shard, tile.replica, {"m": offset // NIBBLES * UNIT + offset % NIBBLES})
+    slots = _with_units(tile, NIBBLES, UNIT)
     return ComposeLayout(_swizzle(layout.swizzle, -1), slots) if isinstance(layout, ComposeLayout) else slots
 
 
-def _nibble(slot: int) -> int:
-    return slot // UNIT * NIBBLES + slot % UNIT
+def _stays_inside(iters: Sequence[Iter], offset: int, unit: int) -> bool:
+    """Returns True if no element leaves the first 16 places of the `unit` places that its whole units lead to."""
+    reaches = [(it.extent - 1) * it.stride for it in iters if it.stride % unit]
+    first = offset % unit
+    lowest, highest = (first + sum(pick(reach, 0) for reach in reaches) for pick in (min, max))
+    return lowest >= 0 and highest < UNIT
+
+
+def _with_units(tile: TileLayout, unit: int, other: int) -> TileLayout:
+    """The same places inside of units of `other` places instead of `unit`."""
+
+    def place(at: int) -> int:
+        return at // unit * other + at % unit
+
+    shard = [Iter(it.extent, it.stride if it.stride % unit else place(it.stride), it.axis) for it in tile.shard]
+    return TileLayout(shard, tile.replica, {"m": place(tile.offsets.get("m", 0))})
 
 
 def _swizzle(swizzle: SwizzleLayout, finer: int) -> SwizzleLayout:

@@ -87,7 +87,7 @@ class DataPath:
         element = find_dtype(dtype)
         if element.name not in ACCUMULATOR_DTYPES:
             raise TensorMemoryError(f"expected an accumulator of {', '.join(ACCUMULATOR_DTYPES)}, found {element.name}")
-        if n < 1 or n % self.column_groups or n // self.column_groups > COLUMNS:
+        if n < self.column_groups or n % self.column_groups or n // self.column_groups > COLUMNS:
             raise TensorMemoryError(
                 f"data path {self.letter}: expected N in steps of {self.column_groups}, up to {COLUMNS} columns, "
                 f"found {n}"
@@ -224,7 +224,7 @@ def operand_a_layout(
     if element.name not in OPERAND_DTYPES:
         raise TensorMemoryError(f"expected A of {', '.join(OPERAND_DTYPES)}, found {element.name}")
     per_column = COLUMN_BITS // container(element, container_bits)
-    if k < 1 or k % per_column or k > COLUMNS * per_column:
+    if k < per_column or k % per_column or k > COLUMNS * per_column:
         nearest = min(max(per_column, round(k / per_column) * per_column), COLUMNS * per_column)
         raise TensorMemoryError(
             f"A in tensor memory: expected K in steps of {per_column} elements of {element.name} (one column), "

@@ -66,7 +66,7 @@ def _layout(shard: tuple[Iter, ...], replica: tuple[Iter, ...], grid: Warpgroups
 def _blocks(m: int, grid: Warpgroups) -> int:
     """Blocks of 64 rows that each warpgroup has. Raises LegalityError when the rows do not divide so."""
     rows = ROWS * grid.m
-    if m < 1 or m % rows:
+    if m < rows or m % rows:
         raise WarpgroupProductError(
             f"expected M in steps of {rows} for {grid.m} warpgroup(s) along M, found {m}; "
             f"nearest is {max(rows, round(m / rows) * rows)}"
@@ -82,7 +82,7 @@ def accumulator_layout(m: int, n: int, grid: Warpgroups = ONE_WARPGROUP) -> Tile
     """
     blocks = _blocks(m, grid)
     columns = 8 * grid.n
-    if n < 1 or n % columns:
+    if n < columns or n % columns:
         raise WarpgroupProductError(
             f"expected N in steps of {columns} for {grid.n} warpgroup(s) along N, found {n}; "
             f"nearest is {max(columns, round(n / columns) * columns)}"
@@ -105,7 +105,7 @@ def operand_a_layout(
     """
     kind = find_kind(dtype, dtype if b is None else b)
     blocks = _blocks(m, grid)
-    if k < 1 or k % kind.k:
+    if k < kind.k or k % kind.k:
         raise WarpgroupProductError(
             f"expected K in steps of {kind.k} stored elements of {dtype}, found {k}; "
             f"nearest is {max(kind.k, round(k / kind.k) * kind.k)}"
@@ -154,7 +154,7 @@ def metadata_layout(m: int, k: int, dtype: str, grid: Warpgroups = ONE_WARPGROUP
     if not kind.sparse:
         raise SparseMetadataError(f"expected a type that can be sparse, found {dtype}")
     blocks = _blocks(m, grid)
-    if k < 1 or k % step:
+    if k < step or k % step:
         raise SparseMetadataError(
             f"sparse {dtype}: expected K in steps of {step} elements, found {k}; "
             f"nearest is {max(step, round(k / step) * step)}"

@@ -161,7 +161,7 @@ def pick_warpgroups(m: int, n: int, count: int, first_warp: int = 0) -> Warpgrou
     Raises LegalityError when no grid divides D, with what would.
     """
     blocks = m // ROWS
-    if m < 1 or m % ROWS:
+    if m < ROWS or m % ROWS:
         raise WarpgroupProductError(
             f"expected M in steps of {ROWS}, found {m}; nearest is {max(ROWS, round(m / ROWS) * ROWS)}"
         )
@@ -354,7 +354,7 @@ def check_product(p: Product) -> None:
         )
     step = kind.instruction_k(p.sparse)
     for name, value, each in (("M", m, ROWS), ("N", n, 8), ("K", k_b, step)):
-        if value < 1 or value % each:
+        if value < each or value % each:
             raise WarpgroupProductError(
                 f"expected {name} in steps of {each}, found {value}; nearest is {max(each, round(value / each) * each)}"
             )

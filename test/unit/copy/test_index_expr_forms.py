@@ -1,7 +1,7 @@
 """What index expressions become: programs over variables of several extents, each with its simplified form."""
 
 import numpy as np
-import pytest
+from unit.cases import together
 
 from tirx.copy.index_expr import const, var
 
@@ -156,7 +156,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("program", FORMS)
+@together("program", FORMS)
 def test_forms(program: str):
     expr = eval(program, {"const": const, **VARIABLES})
     assert str(expr) == FORMS[program]

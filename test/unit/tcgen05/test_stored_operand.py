@@ -42,6 +42,26 @@ def test_elements_in_the_padding(layout: TileLayout | ComposeLayout):
         slots_of_nibbles(layout)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "S[(3, 12, 2) : (384, 8, 4)]",
+        "S[(6, 5) : (48, -3)] + 44",
+        "S[(6, 8) : (48, -4)] + 62",
+        "S[(6, 5) : (-48, 0)] + 600",
+        "S[(6, 2, 4, 4) : (48, -16, 1, 4)] + 64",
+        "S[(6, 3, 12) : (48, 16, 1)] + 36",
+        "S[(6, 1) : (48, 33)]",
+    ],
+)
+def test_any_order_inside_of_units(text: str):
+    layout = TileLayout.parse(text)
+    slots = layout.flat_table()["m"]
+    nibbles = nibbles_of_slots(layout)
+    assert (nibbles.flat_table()["m"] == slots // 16 * 32 + slots % 16).all()
+    assert (slots_of_nibbles(nibbles).flat_table()["m"] == slots).all()
+
+
 def test_slots_that_split_units():
     with pytest.raises(LegalityError, match="expected units of 16 neighbouring slots"):
         nibbles_of_slots(TileLayout.parse("S[(8, 24) : (48, 1)]"))
