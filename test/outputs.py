@@ -4,7 +4,8 @@ Everything that the FileCheck tests and the examples print, by digests: a change
 FileCheck lines name what a test is about; that nothing else of its output changes unseen is what `test/outputs.txt` is
 for. It has a digest of all that the commands of a test print, diagnostics that `--verify-diagnostics` compares
 included, of the PTX, the remarks and the launch descriptors of each example, of what the simulator says to wrong forms
-of each instruction and of its results for edges, and of explanations of words and PTX. `pytest` compares.
+of each instruction, of what all forms of it do and of its results for edges, and of explanations of words and PTX.
+`pytest` compares.
 
     python test/outputs.py             which outputs are not the recorded ones
     python test/outputs.py --update    records the present ones: part of every change that means to change them
@@ -80,6 +81,7 @@ def _outputs(names: Sequence[str]) -> dict[str, str]:
     from unit.examples import PROGRAMS
     from unit.printed import PRINTED
     from unit.printed_signatures import signatures
+    from unit.sim.executed import EXECUTED, executions
     from unit.sim.wrong_forms import ROOTS, answers
 
     config = lit.LitConfig.LitConfig("outputs", [], "error", False, False, [], False, False, False, "smart", {})
@@ -94,6 +96,8 @@ def _outputs(names: Sequence[str]) -> dict[str, str]:
     found |= {key: example_text(stem) for key, stem in examples.items() if not names or key in names}
     said = PRINTED | {"said/signatures": signatures}
     found |= {key: say() for key, say in said.items() if not names or key in names}
+    done = {f"executing/{root}": root for root in EXECUTED}
+    found |= {key: executions(root) for key, root in done.items() if not names or key in names}
     return found | {key: answers(root) for key, root in roots.items() if not names or key in names}
 
 
