@@ -107,15 +107,15 @@ def explain_ptx(text: str) -> PtxReport:
     target = module.target.split(",")[0].strip()
     found: list[PtxInstruction] = []
     for function in module.functions.values():
-        if not function.defined or not any(each.root in ("tcgen05", "wgmma") for each in function.code):
+        instructions = [each for each in function.code if each.root in ("tcgen05", "wgmma")]
+        if not instructions:
             continue
         reader = _Reader(module, target, Values(function))
-        for instruction in function.code:
-            if instruction.root in ("tcgen05", "wgmma"):
-                words, problems = reader.explain(instruction)
-                found.append(
-                    PtxInstruction(function.name, instruction.line, instruction.text, tuple(words), tuple(problems))
-                )
+        for instruction in instructions:
+            words, problems = reader.explain(instruction)
+            found.append(
+                PtxInstruction(function.name, instruction.line, instruction.text, tuple(words), tuple(problems))
+            )
     return PtxReport(target, tuple(dict.fromkeys(found)))
 
 
@@ -261,12 +261,11 @@ class _Reader:
         sparse = "sp" in modifiers
         kind = WGMMA_KINDS[types[1], types[2]]
         in_registers = len(instruction.operands) > 1 and isinstance(instruction.operands[1], Vector)
-        rest = instruction.operands[(6 if sparse else 4) :]
-        signs = [_constant(each) for each in rest[:2]] if kind.negates else []
-        flips = [_constant(each) for each in rest[len(signs) :]]
-        transpose_b = bool(flips[-1]) if kind.transposes and flips else False
-        transpose_a = bool(flips[0]) if kind.transposes and len(flips) > 1 else False
-        form = Form(types[1], types[2], types[0], int(shape[1]), sparse, "satfinite" in modifiers, -1 in signs[:1])
+        # imm-trans-a and -b stand behind D, A, B, metadata and selector of a sparse A, scale-d and both signs.
+        flips = [_constant(each) for each in instruction.operands[8 if sparse else 6 :]] if kind.transposes else []
+        transpose_b = bool(flips and flips[-1])
+        transpose_a = bool(flips[:-1] and flips[0])
+        form = Form(types[1], types[2], types[0], int(shape[1]), sparse, "satfinite" in modifiers)
         a_word, b_word = self.word(instruction, 1, 64), self.word(instruction, 2, 64)
         product = wgmma_check.Wgmma(
             form,
