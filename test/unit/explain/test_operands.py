@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,7 +91,7 @@ def test_accesses(told: list[Any], line: str, expected: Any):
         (word,) = told[:-1]
         rows = {"64x128b": (64, 16), "128x256b": (128, 32)}[found.shape]
         assert word == ("matrix_descriptor", 0x1003, {"major": "K", "dtype": "u8", "shape": rows, "target": "sm_100a"})
-        found = Cp(**{**vars(found), "descriptor": None})
+        found = replace(found, descriptor=None)
     assert found == expected
 
 
@@ -137,7 +138,13 @@ def _word(value: int | None) -> Any:
 )  # fmt: skip
 def test_products(told: list[Any], modifiers: str, operands: str, expected: dict[str, Any]):
     """A in shared memory, and then in tensor memory. Metadata stands before the descriptor of the instruction."""
-    values = {"kind": "f16", "cta_group": 1, "ws": False, "sparse": False, "scale_vector": None} | expected
+    values: dict[str, Any] = {
+        "kind": "f16",
+        "cta_group": 1,
+        "ws": False,
+        "sparse": False,
+        "scale_vector": None,
+    } | expected
     metadata = "[%r6], " if values["sparse"] else ""
     given = {key: values.pop(key) for key in ("kind", "cta_group", "ws", "sparse", "scale_vector")}
     for a in (_A, None):
@@ -206,7 +213,7 @@ _NAME = "wgmma.mma_async.sync.aligned"
     ],
 )
 def test_warpgroup_products(told: list[Any], modifiers: str, operands: str, form: Form, more: dict[str, Any]):
-    ends = {"target": "sm_90a", "ptx": (8, 5), **more}
+    ends: dict[str, Any] = {"target": "sm_90a", "ptx": (8, 5), **more}
     for a in (_A, None):
         for sparse in (False, True):
             told.clear()

@@ -44,7 +44,7 @@ def test_diagnostics_as_editors_take_them() -> None:
     found = _sent_of(Diagnostic("error", "wrong", file_location("k", 2, 5), Facts(rule="r", fix="mend it"), notes))
     assert (found.range, found.message, found.severity) == (_range(1, 4, 1, 11), "wrong\nmend it", 1)
     assert (found.code, found.source) == ("r", "tirx")
-    (related,) = found.related_information or ()
+    (related,) = found.related_information or []
     assert (related.location.uri, related.location.range) == ("file://other.mlir", _range(6, 3, 6, 3))
     assert related.message == "here"
     # Without a place, at the start; without a word, one character.
