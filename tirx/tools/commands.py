@@ -34,7 +34,7 @@ def tirx_sim() -> int:
 def tirx_lsp() -> int:
     """The command `tirx-lsp`."""
     try:
-        return _run("lsp")
+        return _run("lsp", sys.argv[1:])
     except ModuleNotFoundError as error:
         if error.name not in ("pygls", "lsprotocol"):
             raise

@@ -11,6 +11,7 @@ import asyncio
 import errno
 import io
 import sys
+from collections.abc import Sequence
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types as lsp
@@ -19,7 +20,7 @@ from pygls.lsp.server import LanguageServer
 from tirx.diagnostics import Diagnostic
 from tirx.text.source import Source
 from tirx.tools.language import Analysis
-from tirx.tools.process import prepare_process
+from tirx.tools.process import ArgumentParser, UsageError, prepare_process
 from tirx.version import installed_version
 
 _SEVERITIES = {
@@ -154,8 +155,16 @@ class Input(io.BufferedReader):
         return super().read(size)
 
 
-def main() -> int:
-    """Serves until the client ends it."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Serves until the client ends it. `--stdio`, which many clients pass, is what it does without it."""
+    parser = ArgumentParser(prog="tirx-lsp", description="a language server for .mlir files with tirx")
+    parser.add_argument("--stdio", action="store_true", help="talk over standard input and output, as it always does")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {installed_version()}")
+    try:
+        parser.parse_args(argv)
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     return serve(Input(io.FileIO(sys.stdin.fileno(), closefd=False)))
 
 

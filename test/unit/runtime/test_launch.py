@@ -187,6 +187,8 @@ def test_tirx_opt_writes_descriptors(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert (launch.entry, launch.grid, launch.block) == ("dgemm", (3, 4, 1), (128, 1, 1))
     assert tirx_opt.main([source, f"--launch={described}"]) == 1
     assert "expected --launch with one module of PTX as output" in capsys.readouterr().err
+    assert tirx_opt.main(["--lower-to-ptx", source, "-o", str(ptx), f"--launch={tmp_path}/./k.ptx"]) == 1
+    assert "expected PTX and launch descriptors in two files, found" in capsys.readouterr().err
 
 
 _K = """

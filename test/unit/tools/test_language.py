@@ -98,10 +98,17 @@ def test_a_client_over_standard_input() -> None:
     asyncio.run(_talk())
 
 
+def test_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    main = pytest.importorskip("tirx.tools.lsp", reason="the extra lsp is not installed").main
+    assert main(["--tcp"]) == 1
+    assert capsys.readouterr().err == "error: unrecognized arguments: --tcp\n"
+
+
 async def _talk() -> None:
     """What an editor does: opens a file, changes it, asks for hover, definition and completion."""
     server = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", "import sys; from tirx.tools.commands import tirx_lsp; sys.exit(tirx_lsp())"),
+        "--stdio",
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": str(_ROOT)},

@@ -83,7 +83,7 @@ def test_output_that_nobody_takes(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_modules_of_others_that_are_missing(monkeypatch: pytest.MonkeyPatch):
-    def run(module: str) -> int:
+    def run(module: str, arguments: list[str]) -> int:
         raise ModuleNotFoundError("no module of theirs", name="theirs")
 
     monkeypatch.setattr(commands, "_run", run)
