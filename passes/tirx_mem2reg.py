@@ -8,6 +8,7 @@ from dataclasses import field
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     BFloat16Type,
     Float16Type,
     Float32Type,
@@ -553,7 +554,7 @@ def _promote_size(kernel: KernelOp, dim: memref.DimOp) -> None:
         raise KernelArgumentError(dim, f"expected a dimension of {type_}, found {index}")
     emit = Emitter.before(dim)
     size = type_.get_shape()[index]
-    if size >= 0:
+    if size != DYNAMIC_INDEX:
         value = emit.constant(size, IndexType())
     else:
         value = emit(LaunchValueOp(Call("size", (arguments.index(dim.source), index)))).result

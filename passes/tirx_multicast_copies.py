@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -304,7 +304,7 @@ class _Pairs:
             width = constant_value(step)
             if first not in self.coordinates or width is None or width <= 0:
                 continue
-            if isinstance(count, int) and size >= 0:
+            if isinstance(count, int) and size != DYNAMIC_INDEX:
                 return count * width >= size
             return count == Call("ceildiv", (Call("size", (number, d)), width))
         return False

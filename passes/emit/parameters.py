@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     Float32Type,
     Float64Type,
     IndexType,
@@ -94,7 +95,7 @@ class Parameters:
         """The size (i32) of a memref argument along a dimension."""
         memref = self._kernel.body.block.args[argument]
         type_ = memref.type
-        if isa(type_, MemRefType) and (known := type_.get_shape()[dimension]) >= 0:
+        if isa(type_, MemRefType) and (known := type_.get_shape()[dimension]) != DYNAMIC_INDEX:
             if known >= 1 << 31:
                 raise KernelArgumentError(
                     self._kernel, f"expected sizes below 2^31 in a view with bounds, found {type_}"

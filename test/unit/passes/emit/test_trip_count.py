@@ -31,7 +31,8 @@ def _loop(bounds: Triple, constants: str) -> tuple[Block, scf.ForOp, dict[SSAVal
         else:
             ends.append(argument)
     body = Block([scf.YieldOp()], arg_types=[IndexType()])
-    return block, scf.ForOp(*ends, [], Region(body)), values
+    low, high, step = ends
+    return block, scf.ForOp(low, high, step, [], Region(body)), values
 
 
 @pytest.mark.parametrize("bounds", BOUNDS)
