@@ -63,7 +63,7 @@ class Profile(Observer):
         groups = lanes // (WARP // words)
         places = offsets[:, None] // _BANK_BYTES + np.arange(words)
         # Threads that want the same word share it: each word of a group counts once, in its bank.
-        wanted = np.unique(np.stack((np.repeat(groups, words), places.reshape(-1))), axis=1)
+        wanted = np.unique(np.stack((np.repeat(groups, words), places.ravel())), axis=1)
         first = int(groups.min())
         loads = np.bincount((wanted[0] - first) * _BANKS + wanted[1] % _BANKS)
         loads = np.concatenate((loads, np.zeros(-len(loads) % _BANKS, loads.dtype))).reshape(-1, _BANKS)

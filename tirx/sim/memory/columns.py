@@ -32,6 +32,7 @@ def pixels(tensor_map: TensorMap, columns: Im2col, mode: str, coordinates: Seque
     low, high = list(columns.lower), [size - 1 + upper for size, upper in zip(sizes, columns.upper, strict=True)]
     base, image = [int(each) for each in coordinates[1:-1]], int(coordinates[-1])
     steps = list(tensor_map.element_strides[1:-1])
+    leftmost = low
     if mode.startswith("im2col::w"):
         halo, shift = info
         if halo:
@@ -41,14 +42,13 @@ def pixels(tensor_map: TensorMap, columns: Im2col, mode: str, coordinates: Seque
         offsets = [0] * len(sizes)
         low[0], high[0], base[0] = low[0] + shift, high[0] + shift, base[0] + shift
         low[1:], high[1:] = base[1:], base[1:]
+        leftmost = base  # the first pixel may be to the left of the bounding box
     else:
         offsets = list(info) or [0] * len(sizes)
         limit = 1 << _OFFSET_BITS[tensor_map.rank]
         if any(not 0 <= offset < limit for offset in offsets):
             raise SimError(f"expected im2col offsets from 0 to {limit - 1}, found {tuple(offsets)}")
-    # In .im2col::w modes the first pixel may be to the left of the bounding box.
-    inside = [first <= at <= last for first, at, last in zip(low, base, high, strict=True)]
-    if not all(inside[1:] if mode.startswith("im2col::w") and base[0] < low[0] else inside):
+    if not all(first <= at <= last for first, at, last in zip(leftmost, base, high, strict=True)):
         raise SimError(
             f"expected the base of the filter within the bounding box from {tuple(low)} to {tuple(high)}, "
             f"found {tuple(base)}"
@@ -81,7 +81,7 @@ def load_column(tensor_map: TensorMap, first: int, places: Array) -> Array:
     column = filled(tensor_map, (len(places), tensor_map.box[0]))
     index, which, own = _inside(tensor_map, first, places)
     column[which, own.start - first : own.stop - first] = tensor_map.array[index][:, own]
-    return column.reshape(-1).view(np.uint8)
+    return column.ravel().view(np.uint8)
 
 
 def store_column(tensor_map: TensorMap, first: int, places: Array, data: Array, combine: Binary | None = None) -> None:
@@ -90,7 +90,7 @@ def store_column(tensor_map: TensorMap, first: int, places: Array, data: Array, 
     if not array.flags.writeable:
         raise SimError("cp.async.bulk.tensor to a tensor that is read-only")
     index, which, own = _inside(tensor_map, first, places)
-    column = np.ascontiguousarray(data).view(array.dtype).reshape(len(places), -1)
+    column = np.ascontiguousarray(data).view(array.dtype).reshape(len(places), tensor_map.box[0])
     part = column[which, own.start - first : own.stop - first]
     if combine is not None:
         old = array[index][:, own]

@@ -111,11 +111,12 @@ class FlatMemory:
     def store(self, addresses: Array, values: Array) -> None:
         """Writes (lanes, count) elements."""
         self.observed.moved("global", "written", values.nbytes)
-        only = self._only(addresses, values.dtype.itemsize * values.shape[1])
+        width = values.dtype.itemsize * values.shape[1]
+        only = self._only(addresses, width)
         if only is not None and not only[0].read_only:
             only[0].scatter(only[1], values)
             return
-        for segment, which, offsets in self.locate(addresses, values.dtype.itemsize * values.shape[1], "store"):
+        for segment, which, offsets in self.locate(addresses, width, "store"):
             if segment.read_only:
                 raise SimError(f"store to {segment.name}, which is read-only")
             segment.scatter(offsets, values[which])

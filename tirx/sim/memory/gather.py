@@ -18,17 +18,17 @@ class Gather:
     Reads the bytes at `addresses` (any shape), in as few and large pieces as they allow.
 
     Operands are read again and again at the same addresses, mostly in chunks of 16 bytes, so that a table of the chunks
-    is worth its time. The memory must have a multiple of 16 bytes.
+    is worth its time. The memory must have a multiple of 16 bytes. `width` are the bytes of a piece.
     """
 
     def __init__(self, addresses: Array):
         self._shape = addresses.shape
         # Elements of MN-major operands (rows, K, bytes) are contiguous along the rows.
-        self._turned = addresses.ndim == 3 and _unit(addresses) < 16 and _unit(addresses.swapaxes(0, 1)) == 16
+        self._turned = addresses.ndim == 3 and _unit(addresses) != 16 and _unit(addresses.swapaxes(0, 1)) == 16
         ordered = addresses.swapaxes(0, 1) if self._turned else addresses
-        self._width = _unit(ordered)
-        self._dtype = np.dtype(_UNITS[self._width])
-        self._index = np.ascontiguousarray(ordered.reshape(-1)[:: self._width] // self._width)
+        self.width = _unit(ordered)
+        self._dtype = np.dtype(_UNITS[self.width])
+        self._index = np.ascontiguousarray(ordered.ravel()[:: self.width] // self.width)
 
     def read(self, segment: Segment) -> Array:
         """Returns the bytes, in the shape of the addresses; those beyond the end of the memory are any bytes."""
@@ -36,10 +36,10 @@ class Gather:
 
     def read_each(self, segment: Segment, bases: Array) -> Array:
         """Reads the same bytes behind each of `bases` (multiples of 16): (bases, *shape of the addresses)."""
-        return self._read(segment, bases[:, None] // self._width + self._index, bases.shape)
+        return self._read(segment, bases[:, None] // self.width + self._index, bases.shape)
 
     def _read(self, segment: Segment, index: Array, leading: tuple[int, ...]) -> Array:
-        found = segment.rows(self._dtype, 1).reshape(-1).take(index, mode="clip").view(np.uint8)
+        found = segment.rows(self._dtype, 1).ravel().take(index, mode="clip").view(np.uint8)
         if not self._turned:
             return found.reshape(*leading, *self._shape)
         rows, depth, element = self._shape
@@ -49,10 +49,11 @@ class Gather:
 
 def _unit(addresses: Array) -> int:
     """Returns the bytes of the largest aligned pieces that the addresses, in their order, consist of."""
-    flat = addresses.reshape(-1)
-    for width in _UNITS:
-        if len(flat) % width == 0:
-            pieces = flat.reshape(-1, width)
-            if not (pieces[:, 0] % width).any() and (pieces - pieces[:, :1] == np.arange(width)).all():
-                return width
-    raise AssertionError("every byte is a piece")
+    flat = addresses.ravel()
+    return next(width for width in _UNITS if len(flat) % width == 0 and _consists_of(flat, width))
+
+
+def _consists_of(flat: Array, width: int) -> bool:
+    """Returns True if the addresses are those of aligned pieces of `width` bytes, one after another."""
+    starts = flat[::width]
+    return not (starts % width).any() and bool((flat == (starts[:, None] + np.arange(width)).ravel()).all())

@@ -8,15 +8,18 @@ import numpy as np
 
 from tirx.sim.core.types import Array
 
+_SHIFTS = {1 << shift: shift for shift in range(13)}  # of widths that are powers of two, as nearly all are
+
 
 def _indices(offsets: Array, width: int) -> Array:
-    """Offsets in units of `width` bytes, mostly a power of two."""
-    return offsets >> width.bit_length() - 1 if width & (width - 1) == 0 else offsets // width
+    """Offsets in units of `width` bytes."""
+    shift = _SHIFTS.get(width)
+    return offsets // width if shift is None else offsets >> shift
 
 
 def is_misaligned(addresses: Array, width: int) -> bool:
-    """Returns True if one of the addresses is not a multiple of `width`, mostly a power of two."""
-    if width & (width - 1) == 0:
+    """Returns True if one of the addresses is not a multiple of `width`."""
+    if width in _SHIFTS:
         return bool(int(np.bitwise_or.reduce(addresses)) & (width - 1))
     return bool((addresses % addresses.dtype.type(width)).any())
 
@@ -46,8 +49,8 @@ class Segment:
         found = self._rows.get((unit, count))
         if found is None:
             width = unit.itemsize * count
-            usable = self.size // width * width
-            found = self._rows[unit, count] = self.data[:usable].view(unit).reshape(-1, count)
+            rows = self.size // width
+            found = self._rows[unit, count] = self.data[: rows * width].view(unit).reshape(rows, count)
         return found
 
     def gather(self, offsets: Array, unit: np.dtype[Any], count: int) -> Array:

@@ -13,7 +13,9 @@ from tirx.sim.numerics.formats import OOB_NAN
 from tirx.sim.tensor_map import SWIZZLES, TensorMap
 
 _ALIGNMENT = 128
-_PADDED_START = 128  # first coordinates of padded elements are multiples of this
+# First coordinates of packed elements are multiples of these: of padded ones, and of 4-bit ones, which start bytes.
+_PADDED_START = 128
+_PACKED_START = 2
 
 
 def filled(tensor_map: TensorMap, shape: tuple[int, ...]) -> Array:
@@ -38,7 +40,7 @@ def load_box(tensor_map: TensorMap, coordinates: Sequence[int]) -> Array:
     if tensor_map.element == "f32.ftz":
         subnormal = np.abs(box) < np.finfo(np.float32).smallest_normal
         box[subnormal] = np.copysign(np.float32(0), box[subnormal])
-    return box.reshape(-1).view(np.uint8)
+    return box.ravel().view(np.uint8)
 
 
 def store_box(tensor_map: TensorMap, coordinates: Sequence[int], data: Array, combine: Binary | None = None) -> None:
@@ -77,7 +79,7 @@ def _overlap(tensor_map: TensorMap, coordinates: Sequence[int]) -> tuple[_Slices
     starts = _units(tensor_map, coordinates)
     for start, size, count, step in zip(reversed(starts), sizes, counts, steps, strict=True):
         # Element i of the box is element start + i * step of the tensor.
-        first = max(0, -(start // step)) if start < 0 else 0
+        first = max(0, -(start // step))
         last = min(count, -(-(size - start) // step))
         if first >= last:
             return None
@@ -96,8 +98,7 @@ def check_start(tensor_map: TensorMap, coordinates: Sequence[int]) -> None:
     """Raises SimError unless packed elements start at a legal coordinate (section 9.7.9.26.5.1)."""
     if tensor_map.packing is None:
         return
-    bits, group = tensor_map.packing
-    unit = _PADDED_START if group == 16 else 8 // bits
+    unit = _PADDED_START if tensor_map.packing[1] == 16 else _PACKED_START
     if coordinates[0] % unit:
         raise SimError(
             f"expected a first coordinate that is a multiple of {unit} for .{tensor_map.element}, "
@@ -138,7 +139,7 @@ def shared_addresses(tensor_map: TensorMap, start: int, rows: int | None = None)
         # Groups of 16 elements are followed by padding, which is not written.
         byte = byte // (2 * bits) * group + byte % (2 * bits)
     # Rows of the box are rows of the pattern, however much of them the box fills.
-    linear = start + (np.arange(rows)[:, None] * (span or row_bytes) + byte[None, :]).reshape(-1)
+    linear = start + (np.arange(rows)[:, None] * (span or row_bytes) + byte[None, :]).ravel()
     result = linear
     for mask, shift in swaps:
         result = result ^ ((linear >> shift) & mask)

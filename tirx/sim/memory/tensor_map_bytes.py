@@ -101,8 +101,8 @@ def decode(raw: Array, memory: FlatMemory) -> TensorMap:
         raise SimError(f"tensor map: expected a global address that is a multiple of 16, found {address:#x}")
     span = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True)) + dtype.itemsize
     data = memory.bytes_at(address, span, "tensor of a tensor map")
-    flat = data[: span // dtype.itemsize * dtype.itemsize].view(dtype)
-    array = np.lib.stride_tricks.as_strided(flat, tuple(reversed(sizes)), tuple(reversed(strides)))
+    first = data[: dtype.itemsize].view(dtype)
+    array = np.lib.stride_tricks.as_strided(first, tuple(reversed(sizes)), tuple(reversed(strides)))
     columns = None
     if fields["im2col"]:
         lower, upper = (tuple(fields[name][: rank - 2].tolist()) for name in ("lower", "upper"))

@@ -311,7 +311,7 @@ def _bytes_of(variable: Variable, array: Array) -> Array:
             f"found one of {array.nbytes}",
             variable.line,
         )
-    return array.reshape(-1).view(np.uint8)
+    return array.ravel().view(np.uint8)
 
 
 def _float_bits(variable: Variable, initializer: Initializer) -> int:
