@@ -1,0 +1,174 @@
+"""Values and flags on command lines: what they become, and what is refused, on both sides of each limit."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tirx.tools import tirx_explain as explain
+from tirx.tools import tirx_sim as sim
+from tirx.tools.flags import OptFlags, _disabled_warnings, parse_flags  # pyright: ignore[reportPrivateUsage]
+from tirx.tools.process import UsageError
+from tirx.tools.tirx_sim import SimFlags
+from tirx.tools.tirx_sim import parse_flags as parse_sim_flags
+
+_PARTS = "expected one to three positive numbers, as 4 or 4,2,1, found '{}'"
+_RANGE = "expected a number or a range, as 5 or 0-31, found '{}'"
+_DUMP = "expected LINE:registers or LINE:shared or LINE:tensor or LINE:mbarriers, found '{}'"
+_COLUMNS = "columns: expected as 0-3,12-15, up to 255, found '{}'"
+_SHAPE = "--shape: expected rows and elements of K as 128x16, up to 1024, found '{}'"
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "expected"),
+    [
+        *((sim._dimensions, *case) for case in (  # pyright: ignore[reportPrivateUsage]
+            ("4", (4,)), ("4,2, 7", (4, 2, 7)), ("1,1,1,1", _PARTS), ("0", _PARTS), ("2,0", _PARTS), ("-1", _PARTS),
+            ("", _PARTS))),
+        *((sim._bytes, *case) for case in (  # pyright: ignore[reportPrivateUsage]
+            ("0", 0), ("17", 17), ("-1", "expected a number of bytes, found '{}'"))),
+        *((sim._count, *case) for case in (  # pyright: ignore[reportPrivateUsage]
+            ("1", 1), ("17", 17), ("0", "expected a positive number, found '{}'"),
+            ("x", "expected a positive number, found '{}'"))),
+        *((sim._range, *case) for case in (  # pyright: ignore[reportPrivateUsage]
+            ("5", range(5, 6)), ("0-31", range(32)), ("7-7", range(7, 8)), ("7-6", _RANGE), ("a", _RANGE),
+            ("1-a", _RANGE), ("-3", _RANGE))),
+        *((explain._word, *case) for case in (  # pyright: ignore[reportPrivateUsage]
+            ("0", 0), ("0xffffffffffffffff", 2**64 - 1), ("0b101", 5),
+            ("0x10000000000000000", "expected a word of 64 bits, found '{}'"),
+            ("-1", "expected a word of 64 bits, found '{}'"),
+            ("x", "expected a word as 0x4000404000010000, or field=value, found '{}'"))),
+        *((explain._value, *case) for case in (  # pyright: ignore[reportPrivateUsage]
+            ("Yes", True), ("true", True), ("no", False), ("FALSE", False), ("None", None), ("0x10", 16),
+            ("K", "K"), ("1,0x2,no", (1, 2, False)), ("5,", (5,)))),
+        *((explain._columns, *case) for case in (  # pyright: ignore[reportPrivateUsage]
+            ("0-3,12", {0, 1, 2, 3, 12}), ("255", {255}), ("7-7", {7}), ("256", _COLUMNS), ("3-2", _COLUMNS),
+            ("0-256", _COLUMNS), ("a", _COLUMNS), ("0255", _COLUMNS), ("", _COLUMNS))),
+        *((explain._shape, *case) for case in (  # pyright: ignore[reportPrivateUsage]
+            (None, None), ("128x16", (128, 16)), ("1024x1", (1024, 1)), ("1025x1", _SHAPE), ("1x1025", _SHAPE),
+            ("0x16", _SHAPE), ("16x0", _SHAPE), ("16", _SHAPE), ("1x2x3", _SHAPE))),
+    ],
+)  # fmt: skip
+def test_values(parse: Callable[[str | None], object], text: str | None, expected: Any) -> None:
+    if not isinstance(expected, str) or "expected" not in expected:
+        found = parse(text)
+        assert (found, type(found)) == (expected, type(expected))
+        return
+    with pytest.raises((argparse.ArgumentTypeError, UsageError)) as caught:
+        parse(text)
+    assert str(caught.value) == expected.format(text)
+
+
+def test_words_of_fewer_bits() -> None:
+    word: Callable[..., int] = explain._word  # pyright: ignore[reportPrivateUsage]
+    assert word("0xffffffff", bits=32) == 2**32 - 1
+    with pytest.raises(UsageError, match="^expected a word of 32 bits, found '0x100000000'$"):
+        word("0x100000000", bits=32)
+
+
+def _sim_flags(**changes: Any) -> SimFlags:
+    defaults: dict[str, Any] = {
+        "input": "k.ptx", "entry": None, "launch": None, "grid": None, "block": (32,), "cluster": (1,),
+        "parameters": (), "dynamic_shared": 0, "seed": None, "check": "hardware", "arithmetic": "hardware",
+        "max_instructions": None, "jobs": 1, "trace": False, "trace_values": False, "trace_threads": None,
+        "trace_lines": None, "dump": (), "profile": False, "timeline": (),
+    }  # fmt: skip
+    return SimFlags(*(defaults | changes).values())
+
+
+@pytest.mark.parametrize(
+    ("line", "changes"),
+    [
+        ("", {}),
+        ("--entry f --grid 3,5 --cluster 1,5 --dynamic-shared 7 --seed 0 --jobs 3",
+         {"entry": "f", "grid": (3, 5), "cluster": (1, 5), "dynamic_shared": 7, "seed": 0, "jobs": 3}),
+        ("--arg 5 --out o.npy:f32:3 --arg 7", {"parameters": ((False, "5"), (True, "o.npy:f32:3"), (False, "7"))}),
+        ("--check strict --arithmetic exact --max-instructions 9 --profile",
+         {"check": "strict", "arithmetic": "exact", "max_instructions": 9, "profile": True}),
+        ("--no-check", {"check": False}),
+        ("--timeline a.html --timeline b.json", {"check": False, "timeline": ("a.html", "b.json")}),
+        ("--trace", {"trace": True}),
+        ("--trace-values", {"trace": True, "trace_values": True}),
+        ("--trace-threads 0-3", {"trace": True, "trace_threads": range(4)}),
+        ("--trace-lines 7", {"trace": True, "trace_lines": range(7, 8)}),
+        ("--dump 7:shared --dump 9:registers", {"dump": ((7, "shared"), (9, "registers"))}),
+    ],
+)  # fmt: skip
+def test_flags_of_the_simulator(line: str, changes: dict[str, Any]) -> None:
+    assert parse_sim_flags(["k.ptx", "--block", "32", *line.split()]) == _sim_flags(**changes)
+
+
+def test_a_descriptor_says_extents() -> None:
+    found = parse_sim_flags(["k.ptx", "--launch", "l.json", "--grid", "2"])
+    assert found == _sim_flags(launch="l.json", block=(), grid=(2,))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "expected --block, or --launch with the launch descriptors of 'tirx-opt --launch'"),
+        ("--block 2 --launch l", "expected no --block with --launch, which says it; found both"),
+        ("--cluster 2 --launch l", "expected no --cluster with --launch, which says it; found both"),
+        ("--dynamic-shared 0 --launch l", "expected no --dynamic-shared with --launch, which says it; found both"),
+        ("--block 2 --timeline t.png", "--timeline: expected a file called .html or .json, found 't.png'"),
+        ("--block 2 --timeline t.json --check strict",
+         "expected no --check with --timeline, which runs without checks; found both"),
+    ],
+)  # fmt: skip
+def test_flags_that_the_simulator_refuses(line: str, message: str) -> None:
+    with pytest.raises(UsageError) as found:
+        parse_sim_flags(["k.ptx", *line.split()])
+    assert str(found.value) == message
+
+
+def _opt_flags(line: str) -> dict[str, Any]:
+    """The flags that differ from those of no arguments; of passes and the target their names."""
+    found, usual = (parse_flags(each) for each in (line.split(), []))
+    assert isinstance(found, OptFlags)
+    changed = {name: value for name, value in vars(found).items() if value != getattr(usual, name)}
+    if "target" in changed:
+        changed["target"] = changed["target"].name
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("line", "changes"),
+    [
+        ("", {}),
+        ("a.mlir -o b", {"input_path": "a.mlir", "output_path": "b"}),
+        ("--split-input-file --verify-diagnostics --verify-each",
+         {"split_input_file": True, "verify_diagnostics": True, "verify_each": True}),
+        ("--time-passes", {"time_passes": "text"}),
+        ("--time-passes-json", {"time_passes": "json"}),
+        ("--remarks --diagnostics-json", {"remarks": True, "diagnostics_json": True}),
+        ("--print-between-passes --print-whole", {"print_between_passes": True, "print_whole": True}),
+        ("--print-after tirx-pick-layouts", {"print_between_passes": True, "print_after": ("tirx-pick-layouts",)}),
+        ("--allow-unregistered-dialect", {"allow_unregistered_dialect": True}),
+        ("-t ptx --launch l", {"target": "ptx", "launch_path": "l"}),
+        ("-Wno-never-runs -Wno-operand-pattern", {"disabled_warnings": frozenset({"never-runs", "operand-pattern"})}),
+    ],
+)  # fmt: skip
+def test_flags_of_the_compiler(line: str, changes: dict[str, Any]) -> None:
+    assert _opt_flags(line) == changes
+
+
+def test_how_the_compiler_prints() -> None:
+    for line, generic, locations in (
+        ("", False, False), ("--print-op-generic", True, False), ("--print-debuginfo", False, True),
+        ("-t mlir{print_generic_format=true}", True, False),
+    ):  # fmt: skip
+        target: Any = parse_flags(line.split()).target
+        assert (target.print_generic_format, target.print_debuginfo) == (generic, locations)
+
+
+def test_warnings_that_are_off() -> None:
+    assert _disabled_warnings([]) == frozenset()
+    with pytest.raises(UsageError, match="^unknown argument '-Wnever-runs'"):
+        _disabled_warnings(["never-runs"])
+    with pytest.raises(UsageError, match="^expected a warning behind -Wno-, found 'view-bounds': errors are"):
+        _disabled_warnings(["no-view-bounds"])
+    with pytest.raises(UsageError, match="^unknown argument '-Wno-nothing'"):
+        _disabled_warnings(["no-nothing"])

@@ -1,0 +1,229 @@
+"""Parts of the commands: numbers and shapes on both sides of their limits, lines for people word for word."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from xdsl.dialects.builtin import UnknownLoc
+
+from tirx.diagnostics import Diagnostic
+from tirx.layout import LayoutError
+from tirx.text.source import Source, file_location
+from tirx.text.verification import StepTime
+from tirx.tools import process, tirx_viz
+from tirx.tools.changes import ChangePrinter, _changes, closing_bracket  # pyright: ignore[reportPrivateUsage]
+from tirx.tools.decisions import (
+    Decision,
+    DecisionRecorder,
+    KernelDecisions,
+    _count,  # pyright: ignore[reportPrivateUsage]
+    _Kernel,  # pyright: ignore[reportPrivateUsage]
+    _span,  # pyright: ignore[reportPrivateUsage]
+    _totals,  # pyright: ignore[reportPrivateUsage]
+)
+from tirx.tools.language import Analysis
+from tirx.tools.process import UsageError
+from tirx.tools.times import format_times
+
+
+def test_the_process_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    threshold, register, opened = Mock(), Mock(), Mock()
+    monkeypatch.setattr(gc, "set_threshold", threshold)
+    monkeypatch.setattr(atexit, "register", register)
+    monkeypatch.setattr(process, "_open_closed_streams", opened)
+    monkeypatch.setattr(os, "environ", {"OMP_NUM_THREADS": "3"})
+    process.prepare_process()
+    assert os.environ == {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "3", "MKL_NUM_THREADS": "1"}
+    threshold.assert_called_once_with(300_000, 10, 10)
+    register.assert_called_once_with(gc.freeze)
+    opened.assert_called_once_with()
+
+
+def test_tables_of_times() -> None:
+    steps = [StepTime("parse", 0.0125, 0.0), StepTime("b", 0.5, 0.2375)]
+    assert format_times(steps, "text") == (
+        "   run ms verify ms  share  step\n"
+        "    12.50      0.00   1.7%  parse\n"
+        "   500.00    237.50  98.3%  b\n"
+        "   512.50    237.50 100.0%  total"
+    )
+    assert format_times(steps, "json") == (
+        '{"steps": [{"name": "parse", "run": 0.0125, "verify": 0.0}, {"name": "b", "run": 0.5, "verify": 0.2375}], '
+        '"total": 0.75}'
+    )
+    assert format_times([], "text").endswith("\n     0.00      0.00   0.0%  total")
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("8,16", (8, 16)), (" 8 x 16 ", (8, 16)), ("(3,5)", (3, 5)), ("7", (7,)), ("99999999999", (99999999999,)),
+        ("1,1", (1, 1)), (None, None), ("100000000000", None), ("8,0", None), ("8,-1", None), ("", None),
+        ("8,,2", None),
+    ],
+)  # fmt: skip
+def test_shapes_of_pictures(text: str | None, shape: tuple[int, ...] | None) -> None:
+    if shape is not None or text is None:
+        assert tirx_viz._shape(text) == shape  # pyright: ignore[reportPrivateUsage]
+        return
+    with pytest.raises(UsageError) as found:
+        tirx_viz._shape(text)  # pyright: ignore[reportPrivateUsage]
+    assert str(found.value) == f"--shape: expected positive integers as 8,16, found '{text}'"
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "message"),
+    [
+        ("abc", None, "wrong"),
+        ("abc", 0, "<layout>:1:1: error: wrong\nabc\n^"),
+        ("abc", 2, "<layout>:1:3: error: wrong\nabc\n  ^"),
+        ("abc", 9, "<layout>:1:4: error: wrong\nabc\n   ^"),
+        ("\nabc", 0, "<layout>:1:1: error: wrong\n\n^"),
+        ("\nabc", 1, "<layout>:2:1: error: wrong\nabc\n^"),
+        ("a\nbc\nd", 3, "<layout>:2:2: error: wrong\nbc\n ^"),
+        ("a\nbc\nd", 5, "<layout>:3:1: error: wrong\nd\n^"),
+    ],
+)
+def test_where_a_layout_is_wrong(text: str, position: int | None, message: str) -> None:
+    error: Any = LayoutError("wrong")
+    error.position = position
+    assert tirx_viz._pointed(text, error) == message  # pyright: ignore[reportPrivateUsage]
+
+
+# Decisions
+
+
+def test_decisions_for_people() -> None:
+    tile = Decision(7, "%a: a tile", (("layout", "S"), ("slots", "2")), ("since", "and"))
+    bare = Decision(None, "role load", (("warps", "4-5"),))
+    kernel = KernelDecisions("k", "@k: sm_80", (tile,), (), (bare,), (), (), ((None, "a note"), (3, "another")))
+    assert kernel.text() == (
+        "@k: sm_80\ntiles\n  line 7: %a: a tile\n      layout: S\n      slots: 2\n      why: since\n      why: and\n"
+        "products\n  role load\n      warps: 4-5\nnotes\n  a note\n  line 3: another"
+    )
+    assert KernelDecisions("k", "@k", (), (), (), (), (), ()).text() == "@k"
+    found = kernel.json()
+    assert found["tiles"][0]["facts"] == {"layout": "S", "slots": "2"} and found["products"][0]["line"] is None
+
+
+def test_numbers_for_people() -> None:
+    assert [_span(4, 1), _span(4, 3), _count(1, "slot"), _count(0, "slot"), _count(2, "slot")] == [
+        "4", "4-6", "1 slot", "0 slots", "2 slots"
+    ]  # fmt: skip
+    assert _totals(None) == (("shared", "bytes", 0), ("tensor", "columns", 0))
+    plans: list[Any] = [SimpleNamespace(shared=7, columns=9, dynamic=dynamic) for dynamic in (False, True)]
+    assert [_totals(plan) for plan in plans] == [
+        (("shared", kind, 7), ("tensor", "columns", 9)) for kind in ("bytes", "bytes, dynamic")
+    ]
+
+
+def test_remarks_go_to_what_they_are_about() -> None:
+    """Those of a tile to its layout; others at its place to the copy; what is left to the notes of the kernel."""
+    recorder = DecisionRecorder()
+    for line, column, text in (
+        (3, 5, "picked S: a K-major operand, read by a product"),
+        (3, 5, "picked T: for another"),
+        (4, 1, "threads copy"),
+        (4, 1, "threads copy"),
+        (4, 2, "left"),
+        (2, 1, "first"),
+        (9, 1, "of the second kernel"),
+        (1, 1, "in front of all"),
+    ):
+        recorder.hear(Diagnostic("remark", text, file_location("k", line, column)))
+    recorder.hear(Diagnostic("warning", "no remark", file_location("k", 4, 2)))
+    recorder.hear(Diagnostic("remark", "nowhere", UnknownLoc()))
+    first = _Kernel("@a", (2, 3))
+    first.tiles["%s: tile", "S"] = (3, 5), [("layout", "S")]
+    first.tiles["%r: tile", "T"] = (2, 9), [("layout", "T")]
+    first.copies += [((4, 1), "copy", [("engine", "e")]), (None, "somewhere", [])]
+    first.others[(3, 5), "S"] = "other swizzles: none"
+    first.others[(2, 9), "T"] = "not said"
+    first.products += [((5, 1), "product", [("plan", "p")])]
+    first.descriptors[5, 1] = [("A", "d")]
+    second = _Kernel("@b", (9, 1))
+    recorder._kernels |= {"a": first, "b": second}  # pyright: ignore[reportPrivateUsage]
+    a, b = recorder.kernels()
+    assert a == KernelDecisions(
+        "a",
+        "@a",
+        (
+            Decision(2, "%r: tile", (("layout", "T"),)),
+            Decision(
+                3, "%s: tile", (("layout", "S"),), ("a K-major operand, read by a product", "other swizzles: none")
+            ),
+        ),
+        (Decision(None, "somewhere", (), ("nowhere",)), Decision(4, "copy", (("engine", "e"),), ("threads copy",))),
+        (Decision(5, "product", (("plan", "p"), ("A", "d"))),),
+        (),
+        (),
+        ((2, "first"), (3, "picked T: for another"), (4, "left")),
+    )
+    assert (b.name, b.head, b.notes) == ("b", "@b", ((9, "of the second kernel"),))
+    assert recorder.report("text") == f"{a.text()}\n\n{b.text()}\n"
+
+
+# Changes
+
+
+def test_brackets() -> None:
+    text = "a<b<c>d>e<f>"
+    assert [closing_bracket(text, 2), closing_bracket(text, 4), closing_bracket(text, 10)] == [8, 6, 12]
+
+
+def test_names_of_layouts() -> None:
+    printer: Any = ChangePrinter(print)
+
+    def aliased(text: str) -> str:
+        return "".join(printer._aliased(text))
+
+    layout = "#tirx.tile_layout<S[(8, 2) : (2, 1)]>"
+    tile = f"!tirx.tile<8x2xf16, {{}}, {layout}>"
+    plain = "!tirx.tile<8x2xf16, shared>"
+    assert aliased(f"x {tile.format('shared')} y {tile.format('tensor')} z") == "x !shared0 y !tensor0 z"
+    assert aliased(f"{layout}, {plain}, {tile.format('shared')}") == f"#layout0, {plain}, !shared0"
+    other = "#tirx.compose_layout<Swizzle(1, 3, 3), S[(8, 2) : (2, 1)]>"
+    assert (
+        aliased(f"{other}{other}{layout}{tile.replace('8x', '4x').format('shared')}")
+        == "#layout1#layout1#layout0!shared1"
+    )
+
+
+def test_changed_lines() -> None:
+    before = [f"%{n} = a{n}" for n in range(20)]
+    after = [*before[:5], "new", *(f"%{n + 1} = a{n}" for n in range(5, 19)), "last"]
+    assert [*_changes(before, after)] == [
+        "@@ line 3 @@", "  %2 = a2", "  %3 = a3", "  %4 = a4", "+ new", "  %6 = a5", "  %7 = a6", "  %8 = a7",
+        "@@ line 18 @@", "  %17 = a16", "  %18 = a17", "  %19 = a18", "- %19 = a19", "+ last",
+    ]  # fmt: skip
+
+
+# Words
+
+
+def test_words_at_a_place() -> None:
+    text = "%ab, @f = tirx.copy\n\n ^bb0 %"
+    analysis = Analysis(Source("k", text))
+    expected = {
+        (0, 0): ("%ab", 0), (0, 3): ("%ab", 0), (0, 4): None, (0, 5): ("@f", 5), (0, 7): ("@f", 5), (0, 8): None,
+        (0, 10): ("tirx.copy", 10), (0, 19): ("tirx.copy", 10), (0, 20): None, (1, 0): None, (2, 0): None,
+        (2, 1): ("^bb0", 1), (2, 6): ("%", 6), (2, 7): ("%", 6), (3, 0): None, (-1, 0): None,
+    }  # fmt: skip
+    assert {place: analysis.word(*place) for place in expected} == expected
+
+
+def test_places_of_definitions() -> None:
+    text = "%a, %b = f(%a)\n%a = g(%b) // %c = h\n!t = i32\n^bb0(%d: i32):\n  x %a, %d, !t, ^bb0 %c %b#1"
+    analysis = Analysis(Source("k", text))
+    places = {
+        (0, 11): (0, 0), (1, 8): (0, 4), (4, 4): (1, 0), (4, 8): (3, 5), (4, 12): (2, 0), (4, 16): (3, 0),
+        (4, 21): None,
+        (4, 24): (0, 4), (4, 2): None,
+    }  # fmt: skip
+    assert {place: analysis.definition(*place) for place in places} == places
