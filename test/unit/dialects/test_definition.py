@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from typing import ClassVar
+from unittest.mock import patch
 
 import pytest
 from unit.cases import together
-from xdsl.dialects.builtin import f32, i1, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, f32, i1, i32, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
     IRDLOperation,
     VarConstraint,
+    attr_def,
     operand_def,
+    opt_attr_def,
     opt_operand_def,
     opt_prop_def,
     prop_def,
@@ -68,6 +71,17 @@ class _Optional(IRDLOperation):
 
 
 @irdl_op_definition
+class _Segments(IRDLOperation):
+    name = "test.segments"
+    first = var_operand_def(i32)
+    second = operand_def(f32)
+    third = var_operand_def(i1)
+    tag = attr_def(i32.__class__)
+    mark = opt_attr_def(i32.__class__)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+
+@irdl_op_definition
 class _Same(IRDLOperation):
     name = "test.same"
     value = operand_def()
@@ -80,13 +94,21 @@ def _op(
     operands: list[Attribute],
     results: list[Attribute] | None = None,
     properties: dict[str, Attribute] | None = None,
-) -> Operation:
+    attributes: dict[str, Attribute] | None = None,
+) -> IRDLOperation:
     return kind.create(
         operands=[create_ssa_value(type_) for type_ in operands],
         result_types=results or [],
         properties=properties or {},
+        attributes=attributes or {},
     )
 
+
+def _sizes(*sizes: int, of: IntegerType = i32) -> dict[str, Attribute]:
+    return {"operandSegmentSizes": DenseArrayBase.from_list(of, sizes)}
+
+
+TAG: dict[str, Attribute] = {"tag": i32}
 
 CASES = [
     _op(_Pair, [i32, i32], [i32], {"kind": i32}),
@@ -107,6 +129,30 @@ CASES = [
     _op(_Many, []),
     _op(_Many, [f32, f32, i1]),
     _op(_Optional, [i32]),
+    _op(_Optional, [i32], None, _sizes(1, 0)),
+    _op(_Optional, [f32], None, _sizes(0, 1)),
+    _op(_Optional, [i32, f32], None, _sizes(1, 1)),
+    _op(_Optional, [], None, _sizes(0, 0)),
+    _op(_Optional, [i32, i32], None, _sizes(2, 0)),
+    _op(_Optional, [i32], None, _sizes(0, 1)),
+    _op(_Optional, [i32, f32], None, _sizes(1, 0)),
+    _op(_Optional, [i32], None, _sizes(1, 1)),
+    _op(_Optional, [i32], None, _sizes(1)),
+    _op(_Optional, [i32], None, _sizes(1, 0, 0)),
+    _op(_Optional, [i32], None, _sizes(1, 0, of=i64)),
+    _op(_Segments, [f32], None, _sizes(0, 1, 0), TAG),
+    _op(_Segments, [i32, i32, f32, i1], None, _sizes(2, 1, 1), TAG),
+    _op(_Segments, [i32, i32, f32, i1], None, _sizes(2, 1, 1), TAG | {"mark": i32, "more": f32}),
+    _op(_Segments, [i32, i32, f32, i1], None, _sizes(2, 1, 1), TAG | {"mark": f32}),
+    _op(_Segments, [i32, i32, f32, i1], None, _sizes(2, 1, 1), {"tag": f32}),
+    _op(_Segments, [i32, i32, f32, i1], None, _sizes(2, 1, 1)),
+    _op(_Segments, [i32, i32, f32, i1], None, _sizes(2, 2, 0), TAG),
+    _op(_Segments, [i32, i32, f32, f32], None, _sizes(2, 2, 0), TAG),
+    _op(_Segments, [i32, i32, i1], None, _sizes(2, 0, 1), TAG),
+    _op(_Segments, [i32, f32, f32, i1], None, _sizes(2, 1, 1), TAG),
+    _op(_Segments, [i32, i32, f32, i32], None, _sizes(2, 1, 1), TAG),
+    _op(_Many, [i32, i1, i1]),
+    _op(_Many, [i32, f32, i1, i1]),
     _op(_Same, [i32], [i32]),
     _op(_Same, [i32], [f32]),
 ]
@@ -130,3 +176,9 @@ def test_verifies_as_xdsl_does(op: IRDLOperation):
         assert str(error) == expected
     else:
         assert expected is None
+
+
+@pytest.mark.parametrize("op", [op for op in CASES if _message(op, type(op).get_irdl_definition()) is None], ids=str)
+def test_what_is_right_is_verified_without_xdsl(op: IRDLOperation):
+    with patch.object(OpDef, "verify", side_effect=AssertionError):
+        op.get_irdl_definition().verify(op)
