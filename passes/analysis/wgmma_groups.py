@@ -99,7 +99,7 @@ def _committed(op: Operation) -> int:
         case scf.ForOp():
             low, high, step = map(constant_value, (op.lb, op.ub, op.step))
             trips = 0 if low is None or high is None or not step else max(0, -((low - high) // step))
-            return trips and trips * _in_region(op.body)
+            return trips * _in_region(op.body)
         case _:
             return 0
 

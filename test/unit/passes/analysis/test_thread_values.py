@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import i32, i64
+from xdsl.dialects.builtin import IntegerType, Signedness, f32, i1, i16, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects.ptx import (
@@ -15,6 +16,7 @@ from tirx.dialects.ptx import (
     ConstantOp,
     CvtOp,
     DivOp,
+    ElectSyncOp,
     EntryOp,
     MulLoOp,
     MulWideOp,
@@ -24,13 +26,26 @@ from tirx.dialects.ptx import (
     RetOp,
     SelpOp,
     SetpOp,
+    SharedAllocOp,
     ShlOp,
     ShrOp,
     SubOp,
     XorOp,
 )
+from tirx.dialects.ptx.core import entries
 from tirx.passes.analysis.control_flow import ControlFlow
-from tirx.passes.analysis.thread_values import ThreadValues
+from tirx.passes.analysis.thread_values import (
+    Symbol,
+    ThreadValue,
+    ThreadValues,
+    arithmetic,
+    arithmetic_on_each,
+    is_integer,
+    mask_of,
+    wrapped,
+)
+from tirx.text.parsing import parse_located
+from tirx.universe import new_context
 
 THREADS = 64
 
@@ -132,3 +147,206 @@ def test_integers(constants: list[int], choices: list[tuple[int, int, int]], las
             op = result.owner
             assert isinstance(op, Operation)
             assert isinstance(op, MAY_BE_UNKNOWN) or not all(map(is_known, op.operands))
+
+
+ALLOCATION = SharedAllocOp("s", 64, 32)
+SHARED, DESCRIPTOR = Symbol("shared", ALLOCATION), Symbol("descriptor", ALLOCATION)
+
+
+def known(text: str, *, align: int = 32, clauses: str = "reqntid(64)") -> dict[str, ThreadValue | None]:
+    """What is known of the values of an entry by their names."""
+    text = f"""ptx.entry @k(n : u32, a : u64) target("sm_100a") {clauses} {{
+      %tid = ptx.read_special tid.x
+      %n = ptx.ld.param @n : i32
+      %0 = ptx.constant 0 : i32
+      %4 = ptx.constant 4 : i32
+      %s = ptx.shared_alloc @s bytes 64 align {align}
+      {text}
+      ptx.ret
+    }}"""
+    (entry,) = entries(parse_located(new_context(), text, "k"))
+    values = ThreadValues(ControlFlow(entry))
+    return {name: values.get(each) for op in entry.walk() for each in op.results if (name := each.name_hint)}
+
+
+def test_addresses_and_descriptors():
+    """16-byte units of an aligned address are the low bits of a descriptor; where bits are lost, it is unknown."""
+    found = known("""
+      %16 = ptx.constant 16 : i32
+      %8 = ptx.constant 8 : i32
+      %3 = ptx.constant 3 : i32
+      %low = ptx.constant 0x3FFFF : i32
+      %less = ptx.constant 0x1FFFF : i32
+      %units = ptx.constant 0x3FFF : i32
+      %few = ptx.constant 0x1FFF : i32
+      %high = ptx.constant 0x4000 : i32
+      %clash = ptx.constant 0x2000 : i32
+      %second = ptx.add %s, %16 : i32
+      %third = ptx.add %s, %8 : i32
+      %row = ptx.shr unsigned %second, %4 : i32
+      %by3 = ptx.shr unsigned %second, %3 : i32
+      %odd = ptx.shr unsigned %third, %4 : i32
+      %all = ptx.and %second, %low : i32
+      %lost = ptx.and %second, %less : i32
+      %kept = ptx.and %row, %units : i32
+      %cut = ptx.and %row, %few : i32
+      %made = ptx.or %row, %high : i32
+      %wrong = ptx.or %row, %clash : i32
+      %back = ptx.sub %second, %16 : i32
+      %twice = ptx.add %s, %s : i32
+      %minus = ptx.sub %16, %s : i32
+      %wide = ptx.cvt unsigned %second : i32 -> i64
+      %negated = ptx.neg %s : i32
+    """)
+
+    def shape(name: str) -> tuple[list[str], int] | None:
+        value = found[name]
+        assert value is None or value.number is not None
+        return None if value is None else ([symbol.kind for symbol in value.symbols], value.first)
+
+    assert {name: shape(name) for name in found if name not in ("tid", "n") and not name.isdigit()} == {
+        "s": (["shared"], 0),
+        "low": ([], 0x3FFFF),
+        "less": ([], 0x1FFFF),
+        "units": ([], 0x3FFF),
+        "few": ([], 0x1FFF),
+        "high": ([], 0x4000),
+        "clash": ([], 0x2000),
+        "second": (["shared"], 16),
+        "third": (["shared"], 8),
+        "row": (["descriptor"], 1),
+        "by3": (["value"], 0),
+        "odd": (["value"], 0),
+        "all": (["shared"], 16),
+        "lost": (["value"], 0),
+        "kept": (["descriptor"], 1),
+        "cut": (["value"], 0),
+        "made": (["descriptor"], 0x4001),
+        "wrong": (["value"], 0),
+        "back": (["shared"], 0),
+        "twice": (["shared", "shared"], 0),
+        "minus": (["value"], 0),
+        "wide": (["shared"], 16),
+        "negated": (["value"], 0),
+    }
+    start = found["made"]
+    assert start is not None and (address := start.descriptor_start()) is not None
+    assert ([symbol.kind for symbol in address.symbols], address.first) == (["shared"], 16)
+    assert (found["twice"] or start).descriptor_start() is None
+    assert (plain := ThreadValue((), 0x7FFF4001, 4).descriptor_start()) is not None
+    assert (plain.symbols, plain.given, plain.count) == ((), 16, 4)
+    row = known("%row = ptx.shr unsigned %s, %4 : i32", align=8)["row"]
+    assert row is not None and [symbol.kind for symbol in row.symbols] == ["value"]
+
+
+def test_what_threads_differ_in():
+    found = known(
+        """
+      %1 = ptx.constant 1 : i32
+      %lane = ptx.read_special laneid
+      %y = ptx.read_special tid.y
+      %block = ptx.read_special ctaid.x
+      %sum = ptx.add %tid, %block : i32
+      %product = ptx.mul.lo %tid, %block : i32
+      %even = ptx.and %tid, %1 : i32
+      %odd = ptx.setp eq %even, %1 : i32
+      %unlike = ptx.not %odd : i1
+      %inverse = ptx.not %tid : i32
+      %total = ptx.mad.lo %tid, %4, %1 : i32
+      %elected = ptx.elect.sync
+      %some = ptx.setp eq %n, %0 : i32
+      %none = ptx.and %some, %never : i1
+    """.replace("%some = ", "%never = ptx.setp lt %tid, %0 : i32\n      %some = ")
+    )
+
+    def numbers(name: str) -> list[int] | None:
+        value = found[name]
+        return None if value is None else value.numbers.tolist()
+
+    assert numbers("lane") == [i % 32 for i in range(64)] and numbers("y") == [0] * 64
+    assert numbers("odd") == [i % 2 for i in range(64)] and numbers("unlike") == [1 - i % 2 for i in range(64)]
+    assert numbers("inverse") == [-1 - i for i in range(64)] and numbers("total") == [4 * i + 1 for i in range(64)]
+    assert numbers("elected") == [int(i % 32 == 0) for i in range(64)]
+    assert numbers("none") == [0] * 64
+    value = found["sum"]
+    assert value is not None and [s.kind for s in value.symbols] == ["value"] and not value.is_uniform
+    assert value.numbers.tolist() == list(range(64)) and not value.is_known
+    assert found["product"] is None
+    block = found["block"]
+    assert block is not None and block.is_uniform and block.symbols[0].key == "ctaid.x"
+
+
+def test_blocks_of_several_dimensions_are_not_looked_at():
+    for clauses, count in (
+        ("reqntid(64)", 64),
+        ("reqntid(64, 1, 1)", 64),
+        ("reqntid(64, 1, 2)", 0),
+        ("reqntid(64, 2)", 0),
+        ("", 1),
+    ):
+        value = known("", clauses=clauses)["tid"]
+        assert (None if value is None else value.numbers.tolist()) == (list(range(count)) if count else None)
+
+
+def test_numbers_of_threads():
+    same, other = ThreadValue((), 7, 4), ThreadValue((), np.full(4, 7), 4)
+    rising, by_six = ThreadValue((), np.arange(4), 4), ThreadValue((), np.array([5, 17, -1, 11]), 4)
+    assert same.equals(same) and same.equals(other) and other.equals(same)
+    assert rising.equals(ThreadValue((), np.arange(4), 4))
+    assert not rising.equals(ThreadValue((), np.array([0, 1, 2, 4]), 4))
+    assert not rising.equals(same) and not same.equals(ThreadValue((), 8, 4))
+    assert not same.equals(ThreadValue((SHARED,), 7, 4)) and not rising.equals(ThreadValue((), 0, 4))
+    assert [each.number for each in (same, other, rising)] == [7, 7, None]
+    assert [each.first for each in (same, other, rising, by_six)] == [7, 7, 0, 5]
+    assert [each.bounds for each in (same, other, rising, by_six)] == [(7, 7), (7, 7), (0, 3), (-1, 17)]
+    assert [each.divisor for each in (same, other, rising, by_six)] == [0, 0, 1, 6]
+    assert [each.distances for each in (same, other)] == [b"", b""]
+    assert rising.distances == ThreadValue((), np.arange(4) + 9, 4).distances != by_six.distances
+    assert mask_of(np.array([True, False, False, True, False, False, False, False, True])) == 0b100001001
+
+
+def test_what_wraps():
+    for number, bits, expected in (
+        (2**31 - 1, 32, 2**31 - 1),
+        (2**31, 32, -(2**31)),
+        (-(2**31) - 1, 32, 2**31 - 1),
+        (2**63, 64, -(2**63)),
+        (3, 1, 1),
+        (2, 1, 0),
+    ):
+        assert wrapped(number, bits) == expected
+        if bits < 64:
+            assert wrapped(np.array([number]), bits).tolist() == [expected]
+    assert [is_integer(each) for each in (i1, i32, i64, i16, f32, IntegerType(32, Signedness.UNSIGNED))] == [
+        *(True, True, True),
+        *(False, False, False),
+    ]
+
+
+def test_long_sums_are_unknown_numbers():
+    """Of 16 unknown numbers all are kept; with another one the sum is unknown itself."""
+    lines = "\n".join(f"%s{i + 1} = ptx.add %s{i}, %n : i32" for i in range(17)).replace("%s0", "%n")
+    found = known(lines)
+    sizes = [len(value.symbols) if (value := found[f"s{i}"]) is not None else None for i in (1, 14, 15, 16, 17)]
+    assert sizes == [2, 15, 16, 1, 2]
+
+
+def test_arithmetic_number_by_number():
+    a, b = ConstantOp.integer(6, i32), ConstantOp.integer(4, i32)
+    assert arithmetic_on_each(AddOp(a, b), [(2**31 - 1, 5), (1, -7)]) == [-(2**31), -2]
+    assert arithmetic_on_each(DivOp(a, b), [(7, 9), (2, 4)]) == [3, 2]
+    assert arithmetic_on_each(DivOp(a, b), [(7, 9), (2, 0)]) is None
+    assert arithmetic_on_each(RemOp(a, b), [(7, 0), (2, 4)]) == [1, 0]
+    assert arithmetic_on_each(RemOp(a, b), [(7, -1), (2, 4)]) is None
+    assert arithmetic_on_each(RemOp(a, b), [(7, 1), (2, 0)]) is None
+    assert arithmetic_on_each(ShlOp(a, b), [(1, 1), (31, 0)]) == [-(2**31), 1]
+    assert arithmetic_on_each(ShlOp(a, b), [(1,), (32,)]) is None and arithmetic(ShlOp(a, b), (1, -1)) is None
+    assert arithmetic_on_each(SetpOp("ltu", a, b), [(1,), (2,)]) is None
+    assert arithmetic(ElectSyncOp(), ()) is None and arithmetic_on_each(ElectSyncOp(), ()) is None
+    wide = ConstantOp.integer(4, i64)
+    assert arithmetic(ShrOp(wide, b, unsigned=True), (-1, 4)) is None
+    assert arithmetic(ShrOp(wide, b, unsigned=True), (32, 4)) == 2
+    assert arithmetic(SetpOp("lt", wide, wide, unsigned=True), (-1, 4)) is None
+    assert arithmetic(SetpOp("lt", wide, wide, unsigned=True), (4, -1)) is None
+    assert arithmetic(SetpOp("lt", wide, wide, unsigned=True), (3, 4)) == 1
+    assert arithmetic(SetpOp("lt", wide, wide), (-1, 4)) == 1
