@@ -49,7 +49,7 @@ def results(path: Path, names: Mapping[str, Any]) -> tuple[dict[str, str], dict[
     """
     What expressions of a file give, and what the file says that they give: each is a line, with the result behind it.
 
-    The result is the text of the value, `legal` for None, and `! ` and the message where it is refused.
+    The result is the text of the value, or `! ` and the message where it is refused.
     """
     lines = path.read_text().splitlines()
     expected = {program: line.strip() for program, line in zip(lines[::2], lines[1::2], strict=True)}
@@ -58,7 +58,6 @@ def results(path: Path, names: Mapping[str, Any]) -> tuple[dict[str, str], dict[
 
 def _result(program: str, names: Mapping[str, Any]) -> str:
     try:
-        value = eval(program, dict(names))
+        return str(eval(program, dict(names)))
     except ValueError as error:
         return f"! {error}"
-    return "legal" if value is None else str(value)

@@ -83,8 +83,8 @@ def _modes(size: int, sides: Sequence[_Side]) -> list[_Mode]:
     only the vectors depend on them being linear, and those are checked on the addresses.
     """
     chain = [1]
-    for weight in sorted({weight for side in sides for weight in side.weights} | {size}):
-        if weight % chain[-1] == 0 and weight > chain[-1]:
+    for weight in sorted(({weight for side in sides for weight in side.weights} | {size}) - {1}):
+        if weight % chain[-1] == 0:
             chain.append(weight)
     return [_Mode(low, high // low) for low, high in zip(chain, chain[1:], strict=False)]
 

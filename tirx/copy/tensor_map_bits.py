@@ -132,9 +132,9 @@ class TensorMapBits:
                 f"one, found {rank}, {len(self.box)}, {len(self.element_strides)} and {len(self.strides)}"
             )
         limits = (
-            ("global address", (self.address,), 0, 1 << 64, 16),
+            ("global address", (self.address,), 0, (1 << 64) - 16, 16),
             ("global dimension", self.dims, 1, 1 << 32, 1),
-            ("global stride", self.strides, 0, (1 << 40) - 1, ROW_UNIT),
+            ("global stride", self.strides, 0, (1 << 40) - ROW_UNIT, ROW_UNIT),
             ("box dimension", self.box, 1, MAX_BOX, 1),
             ("element stride", self.element_strides, 1, _MAX_STEP, 1),
         )
