@@ -104,6 +104,6 @@ def test_halves_of_a_register(half: int) -> None:
     assert isinstance(red, RedOp) and red.address is block.args[0]
     assert list(red.data) == [unpack.results[half]] and unpack.operands[0] is block.args[1]
     assert red.offset.value.data == 34
-    for operation, element in ((Red.ADD, f32), (Red.MAX, f16)):
-        with pytest.raises(ReductionTypeError):
+    for operation, element, name in ((Red.ADD, f32, "add of f32"), (Red.MAX, f16, "max of f16")):
+        with pytest.raises(ReductionTypeError, match=f"in global memory, found {name}"):
             GlobalReduction(operation, element, True).emit_half(emit, block.args[0], 34, block.args[1], half)
