@@ -181,6 +181,15 @@ def test_kernels_of_one_name_in_several_modules() -> None:
     assert {name: op.target.data for name, op in binaries.items()} == {"first::k": "sm_80", "second::k": "sm_90a"}
 
 
+def test_kernels_of_other_modules_with_a_name_of_their_own() -> None:
+    entry = 'ptx.entry @{} target("sm_80") reqntid({}) {{ ptx.ret }}'
+    inner = [entry.format(*each) for each in (("k()", 1), ("k()", 2), ("l()", 3), ("m()", 4))]
+    nested = f"builtin.module @b {{ builtin.module @c {{ {inner[1]} {inner[2]} }} }}"
+    module = embed.parse(f"builtin.module @a {{ {inner[0]} }}\n{nested}\n{inner[3]}")
+    blocks = {name: launch.block for name, launch in embed.launches(module).items()}
+    assert blocks == {"a::k": (1, 1, 1), "b::c::k": (2, 1, 1), "l": (3, 1, 1), "m": (4, 1, 1)}
+
+
 class _FailingPass(ModulePass):
     name = "toy-fail"
 

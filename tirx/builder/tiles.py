@@ -110,9 +110,14 @@ class Array:
             start = self._index(0 if part.start is None else part.start)
             stop = self._extent(dimension) if part.stop is None else self._index(part.stop)
             extent, limit = stop.distance(start), self.type.shape[dimension]
-            reaches = start.offset + (extent or 0) if not start.terms else 0
-            if extent is None or extent < 1 or (limit is not None and not self.is_clipped and reaches > limit):
-                found = "one whose extent depends on the launch" if extent is None else f"{reaches or extent} elements"
+            found = None
+            if extent is None:
+                found = "one whose extent depends on the launch"
+            elif extent < 1:
+                found = f"{extent} elements"
+            elif limit is not None and not self.is_clipped and not start.terms and start.offset + extent > limit:
+                found = f"{start.offset}:{start.offset + extent}"
+            if extent is None or found is not None:
                 raise BuildError(
                     f"expected slices of fixed extents within {self.type}, found {found} in dimension {dimension}"
                 )
@@ -373,7 +378,8 @@ def apply(function: Callable[..., Scalar], *operands: Tile | float) -> Tile:
         if tile.ir_type.memory not in (MemorySpace.REGISTER, MemorySpace.ACCUMULATOR):
             raise BuildError(f"expected tiles in registers, found {tile}; k.load copies one to registers")
     point = tiles[0].point
-    shape = tuple(map(max, *(tile.shape for tile in tiles))) if len(tiles) > 1 else tiles[0].shape
+    # The operation refuses ranks that differ.
+    shape = tuple(max(extents) for extents in zip(*(tile.shape for tile in tiles), strict=False))
     block = Block(arg_types=[scalar_type(tile.ir_type.element_type) for tile in tiles])
     arguments = iter(block.args)
     with point.inside(block):
