@@ -143,7 +143,6 @@ def _registers(group: ThreadGroup) -> list[str]:
 
 def _values(group: ThreadGroup, registers: tuple[Register, ...], lanes: Array) -> str:
     """`%r1 = 0x10` where all lanes have the same, else a value for each lane."""
-    group.finish_deferred()
     shown: list[str] = []
     for register in dict.fromkeys(registers):
         values = group.banks[register.type.bank][register.row][lanes]

@@ -77,7 +77,7 @@ class _Buffers:
         for span in sorted(self._spans, key=lambda span: (span[0], -span[1])):
             if groups and span[0] < end:
                 groups[-1].append(span)
-            elif not groups or span[:2] != groups[-1][0][:2]:
+            else:
                 groups.append([span])
             end = max(end, span[1])
         for group in groups:

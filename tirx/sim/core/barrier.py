@@ -23,7 +23,7 @@ class _Round:
 
     def reset(self) -> None:
         self.arrived = 0
-        self.expected = 0
+        self.expected: int | None = None
         self.trues = 0
         self.snapshot: Snapshot = None
         self.waiting: list[Array] = []
@@ -65,7 +65,7 @@ class CtaBarriers:
             raise SimError(f"expected a thread count that is a positive multiple of {WARP}, found {count}")
         expected = self._threads if count is None else count
         current = self._rounds[number]
-        if current.arrived and current.expected != expected:
+        if current.expected not in (None, expected):
             raise SimError(
                 f"barrier {number}: thread count {expected} differs from {current.expected} of those already there"
             )
