@@ -178,7 +178,7 @@ def _unknown(word: Word, bits: Bits) -> str:
     """What is known of the bits of a field that is not constant."""
     assert isinstance(word, Integers)
     zeros = word.zeros >> bits[0] & (1 << bits[1]) - 1
-    multiple = (zeros ^ zeros + 1) + 1 >> 1
+    multiple = ~zeros & zeros + 1  # the lowest bit that may be 1
     return "computed by the kernel" + (f", a multiple of {16 * multiple} bytes" if bits[0] == 0 else "")
 
 

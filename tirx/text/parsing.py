@@ -54,7 +54,7 @@ class _LinearTimeLexer(MLIRLexer):
     def _lex_string_literal(self, start_pos: int) -> Token[MLIRTokenKind, str]:
         if self._string_literal.match(self.input.content, start_pos) is None:
             raise ParseError(
-                Span(start_pos, start_pos + 1, self.input),
+                Span(start_pos, start_pos, self.input),
                 r"expected a string literal that is closed on its line, with \n, \t, \", \\ and \XX as escapes",
             )
         return super()._lex_string_literal(start_pos)

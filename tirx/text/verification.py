@@ -102,7 +102,7 @@ def verify_located(module: Operation) -> None:
     """
     dominance = Dominance()
     try:
-        for op in walk(module, region_first=True):
+        for op in walk(module):
             _verify_operation(op, dominance)
         return
     except Exception as error:  # any but LocatedError: of a verifier that counts on an operation that does not verify

@@ -29,6 +29,9 @@ def _check(text: str, *produced: Diagnostic) -> list[str]:
         ("x\n// expected-error@above{{no}}", 1),
         ("x\n// expected-warning@+9 {{other}}\n// expected-error@above {{no}}", 1),
         ("// expected-error@unknown {{no}}", None),
+        ("// expected-error@above {{no}}", 0),
+        ("x\n// expected-error@below {{no}}", 3),
+        ("// expected-error@+12 {{no}}", 13),
     ],
 )
 def test_target_line(text: str, target: int | None):

@@ -81,6 +81,7 @@ def test_one_module_is_not_nested():
             "f:5:1: error: re-declaration of block '^a'",
         ),
         ("[" * 100000, "error: "),
+        ('\n\n"test.op"() {a = ' + "[" * 100000, "f:3:1: error: the input is nested too deeply to parse"),
         ('"test.op"() {a = ' + "[" * 100000, "error: the input is nested too deeply to parse"),
     ],
 )

@@ -16,7 +16,13 @@ from tirx.diagnostics import LocatedError, nearest_location
 from tirx.passes.tirx_expand_exchanges import TirxExpandExchangesPass
 from tirx.text.dominance import Dominance
 from tirx.text.parsing import parse_located
-from tirx.text.verification import run_passes, verify_located
+from tirx.text.verification import (
+    InvalidPassOutputError,
+    StepTime,
+    run_passes,
+    verify_each_by_default,
+    verify_located,
+)
 from tirx.universe import new_context
 
 
@@ -166,6 +172,68 @@ def test_output_that_does_not_verify_where_a_pass_is_missing():
     passes = (TirxExpandExchangesPass(), _BreakingPass())
     with pytest.raises(LocatedError, match="expected a layout on every tile before tirx-expand-exchanges"):
         run_passes(context, parse_located(context, text), passes)
+
+
+class _Nothing(ModulePass):
+    name = "nothing"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("each", "culprit", "who"),
+    [
+        (True, "'breaking'", "pass 'breaking'"),
+        (False, "one of the passes; --verify-each names it", "passes 'nothing,breaking'"),
+    ],
+)
+def test_passes_whose_output_does_not_verify(each: bool, culprit: str, who: str):
+    seen: list[str] = []
+    with pytest.raises(InvalidPassOutputError) as caught:
+        run_passes(
+            Context(), ModuleOp([]), [_Nothing(), _BreakingPass()], lambda p, _: seen.append(p.name), verify_each=each
+        )
+    assert caught.value.culprit == culprit and seen == ["nothing"]
+    assert str(caught.value).startswith(f"{who} produced IR that does not verify: ")
+
+
+def test_steps_and_what_watches_them(monkeypatch: pytest.MonkeyPatch):
+    clock = iter(range(100))
+    monkeypatch.setattr("tirx.text.verification.perf_counter", lambda: 2.0 ** next(clock))
+    seen: list[str] = []
+    steps = run_passes(Context(), ModuleOp([]), [_Nothing()], lambda p, _: seen.append(p.name), verify_each=False)
+    assert steps == [StepTime("input", 0.0, 1.0), StepTime("nothing", 4.0, 8.0)] and seen == ["nothing"]
+
+
+class _FaultyPass(ModulePass):
+    name = "faulty"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        raise KeyError("a fault")
+
+
+def test_passes_with_a_fault():
+    with pytest.raises(KeyError, match="a fault"):
+        run_passes(Context(), ModuleOp([]), [_FaultyPass()])
+
+
+def test_ends_of_blocks_are_verified():
+    class End(test.TestTermOp):
+        def verify_(self) -> None:
+            raise VerifyException("the end")
+
+    region = Region([Block([End()]), Block([test.TestTermOp()])])
+    with pytest.raises(LocatedError, match="the end"):
+        verify_located(ModuleOp([test.TestOp(regions=[region])]))
+
+
+@pytest.mark.parametrize(("value", "each"), [(None, False), ("", False), ("0", False), ("1", True), ("no", True)])
+def test_what_the_environment_says(monkeypatch: pytest.MonkeyPatch, value: str | None, each: bool):
+    monkeypatch.delenv("TIRX_VERIFY_EACH", raising=False)
+    if value is not None:
+        monkeypatch.setenv("TIRX_VERIFY_EACH", value)
+    assert verify_each_by_default() is each
 
 
 _ACQUIRE = '"tirx.acquire"(%r) : (!tirx.ring<>) -> ()'

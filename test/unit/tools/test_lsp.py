@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import sys
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -123,15 +124,22 @@ def test_answers(server: _Server) -> None:
     assert ask(lsp.TEXT_DOCUMENT_COMPLETION, 1, 44)[0].kind == lsp.CompletionItemKind.Keyword
 
 
+def test_the_longest_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_of, "LONGEST_MESSAGE", 5)
+    with server_of.Input(cast("io.RawIOBase", io.BytesIO(b"abcdefgh"))) as read:
+        assert read.read(5) == b"abcde"
+        with pytest.raises(OSError, match="^.*expected messages of at most 5 bytes, found one of 6$"):
+            read.read(6)
+
+
 def test_commands_hand_on_their_arguments(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     found: list[Any] = []
     monkeypatch.setattr(commands, "_run", lambda *arguments: len(found.append(arguments) or found))  # pyright: ignore
     monkeypatch.setattr(sys, "argv", ["x", "-a", "b"])
     assert [command() for command in (tirx_opt, tirx_sim, tirx_explain, tirx_viz, tirx_lsp)] == [1, 2, 3, 4, 5]
-    names = ("tirx_opt", "tirx_sim", "tirx_explain", "tirx_viz")
-    assert found == [*((name, ["-a", "b"]) for name in names), ("lsp",)]
+    assert found == [(name, ["-a", "b"]) for name in ("tirx_opt", "tirx_sim", "tirx_explain", "tirx_viz", "lsp")]
 
-    def missing(_: str) -> int:
+    def missing(*_: object) -> int:
         raise ModuleNotFoundError("no pygls", name="pygls")
 
     monkeypatch.setattr(commands, "_run", missing)

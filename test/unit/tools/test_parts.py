@@ -222,8 +222,9 @@ def test_places_of_definitions() -> None:
     text = "%a, %b = f(%a)\n%a = g(%b) // %c = h\n!t = i32\n^bb0(%d: i32):\n  x %a, %d, !t, ^bb0 %c %b#1"
     analysis = Analysis(Source("k", text))
     places = {
+        (0, 1): (0, 0),
         (0, 11): (0, 0), (1, 8): (0, 4), (4, 4): (1, 0), (4, 8): (3, 5), (4, 12): (2, 0), (4, 16): (3, 0),
         (4, 21): None,
-        (4, 24): (0, 4), (4, 2): None,
+        (4, 24): (0, 4), (4, 2): None, (1, 1): (1, 0), (3, 6): (3, 5),
     }  # fmt: skip
     assert {place: analysis.definition(*place) for place in places} == places
