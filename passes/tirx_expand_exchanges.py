@@ -55,16 +55,22 @@ class _Expander:
             if not isinstance(op, ReduceOp | ConvertOp):
                 continue
             self.threads = thread_set(op).count
-            emit = Emitter.before(op)
             try:
-                result = self._reduce(emit, op) if isinstance(op, ReduceOp) else self._convert(emit, op)
+                self._expand(op)
             except LayoutError as e:
                 raise LocatedError(op, str(e)) from e
-            if result is not None:
-                result.name_hint = result.name_hint or op.result.name_hint
-                op.result.replace_all_uses_with(result)
-                op.detach()
-                op.erase()
+
+    def _expand(self, op: ReduceOp | ConvertOp) -> SSAValue:
+        """Replaces an operation that threads of one warp do not do on their own. Returns the value of its result."""
+        emit = Emitter.before(op)
+        result = self._reduce(emit, op) if isinstance(op, ReduceOp) else self._convert(emit, op)
+        if result is None:
+            return op.result
+        result.name_hint = result.name_hint or op.result.name_hint
+        op.result.replace_all_uses_with(result)
+        op.detach()
+        op.erase()
+        return result
 
     def _through_shared(
         self, emit: Emitter, tile: SSAValue, shared: TileLayout | ComposeLayout, result: TileType
@@ -109,18 +115,9 @@ class _Expander:
         part = op.result.type.with_layout(reduced(rows, source.dims, op.along))
         again = emit(ReduceOp(moved.result, op.along, op.combination.data, part))
         back = emit(ConvertOp(again.result, op.result.type))
-        for new in (moved, again, back):
-            found = self._reduce(Emitter.before(new), new) if isinstance(new, ReduceOp) else None
-            found = self._convert(Emitter.before(new), new) if isinstance(new, ConvertOp) else found
-            if found is not None:
-                new.result.replace_all_uses_with(found)
-                if new is back:
-                    new.detach()
-                    new.erase()
-                    return found
-                new.detach()
-                new.erase()
-        return back.result
+        self._expand(moved)
+        self._expand(again)
+        return self._expand(back)
 
     def _by_warps(self, emit: Emitter, op: ReduceOp) -> SSAValue | None:
         """Reduces within each warp, and what warps found within each thread; None for layouts that do not allow it."""

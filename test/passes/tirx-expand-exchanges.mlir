@@ -49,3 +49,33 @@ tirx.kernel @other_lanes(%x: !tirx.tile<32x2xf32, register, #tirx.tile_layout<S[
   %0 = tirx.convert %x : !tirx.tile<32x2xf32, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>> -> !tirx.tile<32x2xf32, register, #tirx.tile_layout<S[(2, 16, 2) : (1, 1@laneid, 16@laneid)]>>
   tirx.return
 }
+
+// Threads that share out the tile in other numbers than powers of two: it goes to warps that hold what they combine, and
+// the result to where it belongs.
+
+#sixes = #tirx.tile_layout<S[(16, 6) : (6@tx, 1@tx)]>
+#sums = #tirx.tile_layout<S[6 : 1@tx]>
+!sixes = !tirx.tile<16x6xf32, register, #sixes>
+!sums = !tirx.tile<1x6xf32, register, #sums>
+
+// CHECK-LABEL: tirx.kernel @three_warps
+// CHECK-NEXT:    [[N:%.*]] = tirx.alloc : !tirx.tile<1x6xf32, shared,
+// CHECK-NEXT:    [[M:%.*]] = tirx.alloc : !tirx.tile<16x6xf32, shared,
+// CHECK-NEXT:    tirx.store %x, [[M]]
+// CHECK-NEXT:    [[L:%.*]] = tirx.load [[M]] : {{.*}} -> !tirx.tile<16x6xf32, register, #tirx.tile_layout<S[(16, 3, 2) : (1@laneid, 1@warpid, 1)] + R[2 : 16@laneid]>>
+// CHECK-NEXT:    [[S:%.*]] = tirx.reduce [[L]] dim(0) add
+// CHECK-NEXT:    tirx.store [[S]], [[N]]
+// CHECK-NEXT:    %sum = tirx.load [[N]] : {{.*}} -> !tirx.tile<1x6xf32, register, #tirx.tile_layout<S[6 : 1@tx]>>
+// CHECK-NEXT:    "test.op"(%sum)
+tirx.kernel @three_warps(%x: !sixes) target("sm_80") threads(96) {
+  %sum = tirx.reduce %x dim(0) add : !sixes -> !sums
+  "test.op"(%sum) : (!sums) -> ()
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @rows_of_three_warps
+tirx.kernel @rows_of_three_warps(%x: !sixes) target("sm_80") threads(96) {
+  %sum = tirx.reduce %x dim(1) max : !sixes -> !tirx.tile<16x1xf32, register, #tirx.tile_layout<S[16 : 1@tx]>>
+  "test.op"(%sum) : (!tirx.tile<16x1xf32, register, #tirx.tile_layout<S[16 : 1@tx]>>) -> ()
+  tirx.return
+}

@@ -104,6 +104,8 @@ def _results(op: Operation, inputs: list[Lanes]) -> list[Lanes]:
             return [_PREDICATES[op.predicate.value.data](*inputs)]
         case arith.SelectOp():
             return [np.where(inputs[0] != 0, inputs[1], inputs[2])]
+        case arith.ExtUIOp():
+            return inputs
         case MovOp():
             return [inputs[0].view(dtype_of(op.result.type))]
         case PackOp():
