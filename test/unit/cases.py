@@ -58,6 +58,7 @@ def results(path: Path, names: Mapping[str, Any]) -> tuple[dict[str, str], dict[
 
 def _result(program: str, names: Mapping[str, Any]) -> str:
     try:
-        return str(eval(program, dict(names)))
+        text = str(eval(program, dict(names)))
     except ValueError as error:
-        return f"! {error}"
+        text = f"! {error}"
+    return text.strip().replace("\n", "\\n")

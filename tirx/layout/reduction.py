@@ -70,8 +70,9 @@ def by_warp_and_lane(layout: TileLayout) -> TileLayout:
             raise LayoutError(f"expected thread iters that divide into warps, found {it} in {layout}")
         return [Iter(it.extent // inner, 1, "warpid"), Iter(inner, step, "laneid")]
 
-    threads = sum(count * (axis(name).weight or 0) for name, count in layout.offset if axis(name).kind == "thread")
-    others = [(name, count) for name, count in layout.offset if axis(name).kind != "thread"]
+    weights = {name: axis(name).weight for name, _ in layout.offset if axis(name).kind == "thread"}
+    threads = sum(count * (weights.get(name) or 0) for name, count in layout.offset)
+    others = [(name, count) for name, count in layout.offset if weights.get(name) is None]
     warp, lane = divmod(threads, WARP_SIZE)
     return TileLayout(
         [part for it in layout.shard for part in split(it)],
