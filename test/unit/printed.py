@@ -14,6 +14,14 @@ import numpy as np
 from unit.printed_layouts import copies, fragments, layouts
 from unit.printed_operations import broken_operations, instructions
 from unit.printed_rings import rings
+from unit.printed_simulator import (
+    instruction_words,
+    matrix_places,
+    roundings,
+    tensor_core_sums,
+    tensor_places,
+    tensor_products,
+)
 from unit.printed_synchronization import synchronization
 from unit.sim.hazards import HAZARDS, KERNELS
 from unit.sim.instructions import CASES, edge_operands, module_of_all
@@ -338,6 +346,12 @@ PRINTED: dict[str, Callable[[], str]] = {
         explained_ptx,
         results,
         rare_results,
+        instruction_words,
+        matrix_places,
+        tensor_places,
+        roundings,
+        tensor_core_sums,
+        tensor_products,
         hazards,
         traces,
         layouts,

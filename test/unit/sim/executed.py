@@ -47,7 +47,7 @@ _SLOT = 96  # bytes from the address of a lane to that of the next one
 _WIDTHS = (1, 8, 16, 32, 64, 128)
 _TARGETS = sorted({target for target, _, refused in FORMS if not refused})
 # The types of D, A and B, and of scale factors, of instruction descriptors.
-_INSTRUCTION_DESCRIPTORS = {
+INSTRUCTION_DESCRIPTORS = {
     "f16": 1 << 4, "tf32": 1 << 4 | 2 << 7 | 2 << 10, "i8": 2 << 4 | 1 << 7, "f8f6f4": 1 << 4 | 1 << 10,
     "mxf8f6f4": 1 << 23 | 1 << 7, "mxf4nvf4": 1 << 7 | 1 << 10,
 }  # fmt: skip
@@ -98,7 +98,7 @@ atom.global.add.f32 %f0, [%d0], %f1
 }
 
 _CONTROL = ("bra", "brx", "call", "ret", "exit", "trap", "brkpt")
-_VARYING = re.compile(r"(ex2|lg2|sin|cos|tanh|rsqrt|rcp|sqrt|div)\S*\.(approx|full)|stacksave|alloca")
+_VARYING = re.compile(r"(ex2|lg2|sin|cos|tanh|rsqrt|rcp|sqrt|div)\S*\.(approx|full)|stacksave|alloca|wmma\S*f64")
 _DECLARATIONS = f""".reg .pred %p<8>; .reg .b8 %b<8>; .reg .b16 %h<16>; .reg .b32 %r<32>; .reg .b64 %d<16>;
   .reg .f32 %f<16>; .reg .f64 %g<8>; .reg .b128 %q<8>; .shared .align 1024 .b8 s[{_SHARED}];
   .shared .align 8 .b64 bar[{_BARRIERS}];"""
@@ -137,15 +137,15 @@ def _target(target: str) -> _Target:
     return _Target(linked, dict(zip(forms, instructions, strict=True)), text)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A value as short text; arrays by a checksum."""
     if isinstance(value, Region):
-        return _shown(value.places)
+        return shown(value.places)
     if isinstance(value, np.ndarray):
         array = cast("Array", value)
         return f"{array.dtype}{list(array.shape)}:{crc32(np.ascontiguousarray(array).tobytes()):x}"
     if isinstance(value, list | tuple):
-        return f"({', '.join(map(_shown, cast('Sequence[Any]', value)))})"
+        return f"({', '.join(map(shown, cast('Sequence[Any]', value)))})"
     if value is None or isinstance(value, int | float | str | np.generic):
         return str(cast("object", value))
     return type(value).__name__
@@ -165,7 +165,7 @@ class _Recorder(Monitor):
 
     def _told(self, name: str, function: Callable[..., Any], log: list[str]) -> Callable[..., Any]:
         def told(*arguments: Any, **named: Any) -> Any:
-            log.append(f"{name}{_shown([*arguments, *(f'{key}={_shown(each)}' for key, each in named.items())])}")
+            log.append(f"{name}{shown([*arguments, *(f'{key}={shown(each)}' for key, each in named.items())])}")
             return function(*arguments, **named)
 
         return told
@@ -181,10 +181,10 @@ class _Traffic(Observer):
         self._log.append(f"{direction} {space} {count}")
 
     def shared_request(self, lanes: Array, offsets: Array, width: int) -> None:
-        self._log.append(f"request {_shown([lanes, offsets, width])}")
+        self._log.append(f"request {shown([lanes, offsets, width])}")
 
     def multiplied(self, a: Array, b: Array) -> None:
-        self._log.append(f"multiplied {_shown([a.astype(np.float64), b.astype(np.float64)])}")
+        self._log.append(f"multiplied {shown([a.astype(np.float64), b.astype(np.float64)])}")
 
 
 @cache
@@ -211,7 +211,7 @@ _TILES = [np.arange(np.prod(shape), dtype=np.uint32).reshape(shape) for shape in
     (64,), (12, 16), (6, 4, 8), (3, 6, 4, 8), (2, 3, 4, 4, 8))]  # fmt: skip
 
 
-class _Scene:
+class Scene:
     """A cluster of a target's kernel, which executes one form after another, and what it was like before."""
 
     def __init__(self, target: str):
@@ -274,7 +274,7 @@ class _Scene:
             if instruction.root == "tensormap":
                 cta.shared.data[self.variables["s"] :][:128] = self._map
             cta.mbarriers = {self.variables["bar"] + 8 * at: Mbarrier(200, cta.monitor) for at in range(_BARRIERS)}
-        self._has_tensors = instruction.root == "tcgen05"
+        self.has_tensors = instruction.root == "tcgen05"
         self._prepare(self.linked, instruction, mask)
         self.log.clear()
 
@@ -364,11 +364,11 @@ class _Scene:
         put("%d2", 0)
         put("%d0", 1 << 46 | 8 << 16 | 16 << 32 | start)
         put("%d1", 1 << 46 | 8 << 16 | 16 << 32 | start + 256)
-        kind = next((each for each in _INSTRUCTION_DESCRIPTORS if f"kind::{each}" in opcode), None)
+        kind = next((each for each in INSTRUCTION_DESCRIPTORS if f"kind::{each}" in opcode), None)
         if kind is not None:
             in_memory = instruction.text.partition("],")[2].lstrip().startswith("[")
             n, m = (8, 4 if ".ws" in opcode else 16 if pair else 8) if "mx" not in kind else (4, 8)
-            word = _INSTRUCTION_DESCRIPTORS[kind] | n << 17 | m << 24 | 4 * (".sp" in opcode)
+            word = INSTRUCTION_DESCRIPTORS[kind] | n << 17 | m << 24 | 4 * (".sp" in opcode)
             put("%r2" if in_memory else "%r1", word)
             if in_memory:
                 put("%r1", 256)
@@ -380,9 +380,11 @@ class _Scene:
                 continue
             cta.tensor.allocate(512, 1 + pair)
             cta.tensor.values[:] = _TENSOR
-            cta.tensor.values[32:, 64:96] = np.tile(_TENSOR[:32, 64:96], (3, 1))
+            for first in (64, 160):
+                cta.tensor.values[32:, first : first + 32] = np.tile(_TENSOR[:32, first : first + 32], (3, 1))
             if ".sp" in opcode:
                 cta.tensor.values[:, 64:72] = 0x44EE4EE4
+            cta.tensor.values[:, 196:204] = 0x44EE4EE4
 
     def _address(
         self, linked: Linked, instruction: Instruction, operand: Operand, put: Callable[[str, Any], None]
@@ -434,7 +436,7 @@ class _Scene:
             found[f"mbarriers {cta.rank}"] = np.array(barriers, np.int64)
             found[f"generation {cta.rank}"] = cta.cluster_generation
             found[f"allocations {cta.rank}"] = np.array(sorted(cta.tensor.allocations.items()), np.int64)
-            if self._has_tensors:
+            if self.has_tensors:
                 found[f"tensor {cta.rank}"] = cta.tensor.values
         return found
 
@@ -461,10 +463,26 @@ class _Scene:
         told = [": ".join(each) for each in self.launch.notes]
         for bits, bank, old in zip(_WIDTHS, self._banks, registers, strict=True):
             for row in np.flatnonzero((bank.view(np.uint8) != old.view(np.uint8)).any(axis=1)).tolist():
-                told.append(f"b{bits} {row}={_shown(bank[row])}")
+                told.append(f"b{bits} {row}={shown(bank[row])}")
         after = self._state().items()
-        told += [f"{name}={_shown(each)}" for name, each in after if each.tobytes() != before[name].tobytes()]
+        told += [f"{name}={shown(each)}" for name, each in after if each.tobytes() != before[name].tobytes()]
         return "; ".join([said, *told, *self.log])
+
+    def observed(self, action: Callable[[], None], times: int) -> str:
+        """Says what an action, so many times, does to tensor memory, and what it tells."""
+        self.log.clear()
+        before = [cta.tensor.values.copy() for cta in self.cluster.ctas]
+        said = "done"
+        try:
+            for _ in range(times):
+                action()
+        except SimError as error:
+            said = error.message
+        after = [cta.tensor.values for cta in self.cluster.ctas]
+        changed = [shown(new[:, (new != old).any(axis=0)]) for old, new in zip(before, after, strict=True)]
+        notes = [": ".join(each) for each in self.launch.notes]
+        self.launch.notes.clear()
+        return "; ".join([said, *changed, *self.log, *notes])
 
     def _step(self, step: Step, group: ThreadGroup, mask: Array) -> Outcome | None:
         outcome = step(group, mask)
@@ -492,11 +510,11 @@ _MASKS = {
     "few": np.arange(_THREADS) % 41 == 9,
     "one": np.arange(_THREADS) == 37,
 }
-_scene = cache(_Scene)
+scene_of = cache(Scene)
 
 
 def _executions(target: str, form: str) -> Iterator[str]:
-    scene = _scene(target)
+    scene = scene_of(target)
     instruction = scene.code[form]
     scene.linked.symbols.cta_group = None
     try:
