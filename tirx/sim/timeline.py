@@ -204,7 +204,7 @@ class _Clock(Monitor):
         self._timeline, self._model = timeline, timeline.model
         self._warps = warps
         self._now = [0] * (ctas * warps)
-        self._doing: list[Op | None] = [None] * (ctas * warps)
+        self._doing: dict[int, Op] = {}  # of the warps that have started: the present instruction
         self._places: list[int] = []  # the lane of each warp, from the first instruction on
         self._units: dict[tuple[int, str], int] = {}
         self._free: dict[tuple[int, str], int] = {}
@@ -219,9 +219,7 @@ class _Clock(Monitor):
         self._sums: list[tuple[int, int]] = []
         self._waited: tuple[int, int] | None = None
         self._done = 0  # when the last asynchronous work ends
-        self._done_by = 0
-        self._late = 0
-        self._copied = [0] * (ctas * warps)
+        self._copied: dict[int, int] = {}  # of the warps: when their last cp.async ends
 
     # Instructions
 
@@ -233,7 +231,7 @@ class _Clock(Monitor):
             self._make_lanes()
         first = group.cta.rank * self._warps + group.warp
         self._op, self._running = op, range(first, first + group.warps)
-        self._waited, self._late = None, 0
+        self._waited = None
         kind = _kind(op.opcode)
         for warp in self._running:
             self._doing[warp] = op
@@ -241,7 +239,6 @@ class _Clock(Monitor):
 
     def undo(self) -> None:
         """Takes the instruction that started last back."""
-        self._drop()
         for warp in self._running:
             segments = self._lane(warp).segments
             segments[-1].end -= 1
@@ -266,13 +263,9 @@ class _Clock(Monitor):
                 self._mark_slot(cta, memory, at, begin, end, "use", "read by the tensor core")
             for cta, column in self._sums:
                 self._mark_slot(cta, "tensor", column, begin, end, "fill", "sums of the tensor core")
-        self._drop()
-
-    def _drop(self) -> None:
         self.products = 0
         self._reads.clear()
         self._sums.clear()
-        self._written.clear()
 
     def finish(self, end: int) -> None:
         """Marks the warps that still wait, up to the step `end`."""
@@ -282,8 +275,7 @@ class _Clock(Monitor):
                     continue
                 for warp in range(group.warp, group.warp + group.warps):
                     number = cta.rank * self._warps + warp
-                    op = self._doing[number]
-                    line = 0 if op is None else op.line
+                    line = self._doing[number].line
                     label = f"for ever: {group.wait.reason()}"
                     self._lane(number).segments.append(Segment(self._now[number], end, "stuck", label, line, line))
 
@@ -322,24 +314,28 @@ class _Clock(Monitor):
         if key not in self._units:
             self._units[key] = self._add(rank, "units", unit, "unit")
         now = max(self._now[warp] for warp in self._running)
-        begin = max(now, self._free.get(key, 0))
+        begin = max(now, self._free.get(key, now))
         self._free[key] = begin + busy
         end = begin + busy + latency
-        lane = self._timeline.lanes[self._units[key]]
-        line = 0 if self._op is None else self._op.line
+        lane, line = self._timeline.lanes[self._units[key]], self._line
         last = lane.segments[-1] if lane.segments else None
         issued = (self._places[self._running[0]], now)
         if unit == "cp.async" and last is not None and begin <= last.start + last.count:
             last.end, last.count, last.last_line = end, last.count + 1, max(last.last_line, line)
         else:
             lane.segments.append(Segment(begin, end, kind, label, line, line, 1, issued))
-        self._done, self._done_by = end, self._units[key]
+        self._done = end
         return begin, end
+
+    @property
+    def _line(self) -> int:
+        assert self._op is not None, "units work for instructions"
+        return self._op.line
 
     def _mark_slot(self, rank: int, memory: str, at: int, start: int, end: int, kind: Kind, label: str) -> None:
         """Marks the slot of a ring that holds byte or column `at` as in use."""
         assert self._cluster is not None, "memory is used by instructions"
-        base = self._cluster.launch.shared_start if memory == "shared" else self._columns.get(rank, 0)
+        base = self._cluster.launch.shared_start if memory == "shared" else self._columns[rank]
         for ring in self._timeline.rings:
             for tile in ring.tiles:
                 slot = (at - base - tile.start) // max(tile.stride, 1)
@@ -351,8 +347,7 @@ class _Clock(Monitor):
                     for each in range(ring.slots):
                         name = f"{ring.name}[{each}]"
                         self._slots[(rank, ring.name, each)] = self._add(rank, f"ring {ring.name}", name, "slot")
-                segments = self._timeline.lanes[self._slots[key]].segments
-                line = 0 if self._op is None else self._op.line
+                segments, line = self._timeline.lanes[self._slots[key]].segments, self._line
                 for last in reversed(segments[-2:]):
                     if last.kind == kind and last.label == label and start <= last.end + 1:
                         last.end, last.count, last.last_line = max(last.end, end), last.count + 1, line
@@ -379,7 +374,15 @@ class _Clock(Monitor):
 
     def release(self, threads: Array) -> Snapshot:
         warp = max(_warps(threads), key=self._now.__getitem__)
-        return self._snapshot(max(self._now[warp], self._late), self._places[warp])
+        steps = [self._now[warp]]
+        if self._awaits_copies:
+            steps += [self._copied[each] for each in self._running if each in self._copied]
+        return self._snapshot(max(steps), self._places[warp])
+
+    @property
+    def _awaits_copies(self) -> bool:
+        """Returns True at an instruction by which copies arrive at an mbarrier, some time."""
+        return self._op is not None and self._op.opcode.startswith("cp.async.mbarrier")
 
     relaxed = release
 
@@ -400,10 +403,10 @@ class _Clock(Monitor):
             if now >= step:
                 continue
             op = self._doing[warp]
-            label, line = ("", 0) if op is None else (op.opcode, op.line)
+            label = op.opcode
             if self._waited is not None and warp in self._running:
                 label = self._mbarrier_name(*self._waited)
-            self._lane(warp).segments.append(Segment(now, step, "wait", label, line, line, 1, cause))
+            self._lane(warp).segments.append(Segment(now, step, "wait", label, op.line, op.line, 1, cause))
             self._now[warp] = step
 
     def mbarrier_uses(self, rank: int, offset: int, threads: Array) -> None:
@@ -427,7 +430,7 @@ class _Clock(Monitor):
         for rank, at, _ in self._written:
             self._mark_slot(rank, "shared", at, begin, end, "fill", "filled by bulk copies")
         self._written.clear()
-        return self._snapshot(end, self._done_by)
+        return self._snapshot(end, self._units[self._running[0] // self._warps, "copies in"])
 
     def _steps(self, count: int) -> int:
         return -(-count // self._model.copy_bytes) or 1
@@ -452,10 +455,8 @@ class _Clock(Monitor):
         return self._done
 
     def copies_waited(self, threads: Array, marks: Array) -> None:
-        if self._op is not None and self._op.opcode.startswith("cp.async.mbarrier"):
-            self._late = max(self._copied[warp] for warp in self._running)
-        else:
-            self._wait(threads, int(marks.max(initial=0)), None)
+        if not self._awaits_copies:
+            self._wait(threads, int(marks.max()), None)
 
     bulk_reads_done = copies_waited
 

@@ -127,6 +127,37 @@ def test_deadlock_is_in_the_picture() -> None:
     timeline.finish()
     stuck = timeline.lanes[0].segments[-1]
     assert stuck.kind == "stuck" and stuck.label.startswith("for ever: waits for phase 0 of the mbarrier")
+    assert (stuck.end, stuck.line, stuck.last_line) == (timeline.steps, 6, 6)
+
+
+def test_deadlock_of_a_pair() -> None:
+    """One warp of the second block waits at a barrier for another, which waits for the first block."""
+    ptx = _HEAD + (
+        ".visible .entry f() { .reg .pred %p<2>; .reg .b32 %r<2>; mov.u32 %r0, %cluster_ctarank;\n"
+        "setp.eq.u32 %p0, %r0, 0; @%p0 bra $end; mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32;\n"
+        "@%p1 bra $end;\nbar.sync 1, 64;\n$end:\nbarrier.cluster.arrive; barrier.cluster.wait; ret; }"
+    )
+    timeline = Timeline(clusters=1)
+    assert timeline.steps == 0
+    with pytest.raises(SimError, match="deadlock"):
+        run(ptx, "f", grid=2, block=64, cluster=2, args=[], observer=timeline, check=False)
+    last = timeline.steps
+    timeline.finish()
+    stuck = [
+        (lane.block[0], lane.name, s.start, s.end, s.line, s.label.partition(",")[0])
+        for lane in timeline.lanes
+        for s in lane.segments
+        if s.kind == "stuck"
+    ]
+    for_ever = "for ever: at barrier"
+    assert stuck == [
+        (0, "warp 0", 5, last + 1, 9, f"{for_ever}.cluster.wait"),
+        (0, "warp 1", 5, last + 1, 9, f"{for_ever}.cluster.wait"),
+        (1, "warp 0", 8, last + 1, 9, f"{for_ever}.cluster.wait"),
+        (1, "warp 1", 7, last + 1, 7, f"{for_ever} 1"),
+    ]
+    assert timeline.texts[7] == "bar.sync 1, 64;"
+    assert not timeline._clocks[0].mark()  # pyright: ignore[reportPrivateUsage]
 
 
 def test_only_some_clusters_are_recorded() -> None:

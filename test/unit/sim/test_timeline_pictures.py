@@ -138,6 +138,49 @@ _PRODUCTS = entry(
     (),
 )
 
+# A byte below the tiles, then a slot that all units use in turn, one of them again and again.
+_SLOTS = entry(
+    """
+  mov.u32 %r0, %tid.x; mov.b32 %r1, s; shl.b32 %r2, %r0, 2; add.u32 %r3, %r1, %r2; ld.param.u64 %d0, [x];
+  cvt.u64.u32 %d1, %r2; add.u64 %d1, %d1, %d0;
+  st.shared.b32 [%r3+124], %r0;
+  cp.async.ca.shared.global [%r3+128], [%d1], 4;
+  st.shared.b32 [%r3+128], %r0;
+  ld.shared.b32 %r4, [%r3+128];
+  cp.async.ca.shared.global [%r3+128], [%d1], 4;
+  add.u32 %r4, %r4, 1; add.u32 %r4, %r4, 1; add.u32 %r4, %r4, 1; add.u32 %r4, %r4, 1;
+  ld.shared.b32 %r4, [%r3+128];
+  cp.async.wait_all;
+  ld.shared.b32 %r4, [%r1+384]; ld.shared.b32 %r4, [%r1+256];
+""",
+    ("x",),
+    ".shared .align 128 .b8 s[512];",
+)
+
+# Each warp waits for bulk copies that read its half of a slot; threads that did not ask for any wait for nothing.
+_READS = entry(
+    """
+  mov.u32 %r0, %tid.x; mov.b32 %r1, s; ld.param.u64 %d0, [x]; setp.eq.u32 %p0, %r0, 33; add.u32 %r2, %r1, 256;
+  cp.async.bulk.wait_group.read 0;
+  @!%p0 bra $end;
+  cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r2], 240;
+  cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r2], 16;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+$end:
+  mov.u32 %r3, 1;
+  mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1}, {%r2}, {%f0,%f1,%f2,%f3};
+""",
+    ("x",),
+    ".shared .align 128 .b8 s[512];",
+)
+
+# Scale factors are copied into tensor memory before anything is multiplied.
+_SCALES = _TENSOR.replace(
+    "  tcgen05.mma.cta_group::1.kind::f16 [%r4], ",
+    "  tcgen05.cp.cta_group::1.128x256b [%r4], %d0;\n  tcgen05.mma.cta_group::1.kind::f16 [%r4], ",
+)
+
 _TENSOR_TILE = TileName("d", "tensor", 0, 32)
 _CASES: dict[str, tuple[str, int, int, int, int, Timeline]] = {
     # name: PTX, bytes of an array, blocks, threads, CTAs of a cluster, the timeline
@@ -162,12 +205,26 @@ _CASES: dict[str, tuple[str, int, int, int, int, Timeline]] = {
         Timeline([], [RingName("r", 1, ("use",), (None,), (_tile("a", 0, 8192),))], StepModel(products=1024)),
     ),
     "tensor": (
-        _TENSOR, 0, 1, 128, 1,
+        _TENSOR, 0, 2, 128, 2,
         Timeline(
             [RoleName("load", 0, 2), RoleName("math", 2, 1)],
             [RingName("acc", 2, ("mma", "load"), (16384, None), (_TENSOR_TILE, _tile("x", 0, 16384)))],
             StepModel(products=4096),
         ),
+    ),
+    "scales": (
+        _SCALES, 0, 1, 128, 1,
+        Timeline([], [RingName("acc", 2, ("mma",), (None,), (_TENSOR_TILE,))], StepModel(products=65536)),
+    ),
+    "slots": (
+        _SLOTS, 1024, 1, 32, 1,
+        Timeline(
+            [], [RingName("r", 1, ("fill",), (None,), (_tile("a", 128, 0), _tile("b", 384, 128)))], StepModel(50, 32)
+        ),
+    ),
+    "reads": (
+        _READS, 1024, 2, 64, 1,
+        Timeline([], [RingName("r", 2, ("fill",), (None,), (_tile("a", 0, 256),))], StepModel(50, 32), 1),
     ),
     "products": (_PRODUCTS, 0, 1, 96, 1, Timeline(model=StepModel(products=1000))),
 }  # fmt: skip
