@@ -17,6 +17,7 @@ from tirx.sim.reader.syntax import (
     Instruction,
     Name,
     Operand,
+    Pair,
     Scope,
     Vector,
 )
@@ -162,6 +163,8 @@ def _results(instruction: Instruction) -> list[str]:
             return [name]
         case Vector(items):
             return [item.name if isinstance(item, Name) else "_" for item in items]
+        case Pair(first, second):  # a register and a predicate
+            return [first.name, second.name]
         case _:
             return []
 
