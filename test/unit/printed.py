@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from unit.printed_extraction import extraction
 from unit.printed_layouts import copies, fragments, layouts
 from unit.printed_operations import broken_operations, instructions
 from unit.printed_rings import rings
@@ -359,6 +360,7 @@ PRINTED: dict[str, Callable[[], str]] = {
         fragments,
         rings,
         synchronization,
+        extraction,
         instructions,
         broken_operations,
     )

@@ -71,7 +71,7 @@ def broken_operations() -> str:
             text = (_DIALECTS / f"{name}.mlir").read_text().partition("// -----")[0]
             for op in parse_located(new_context(), text, name).walk():
                 if op.name.partition(".")[0] in ("tirx", "tcgen05", "wgmma", "ptx"):
-                    for what, change, restore in _changes(op):
+                    for what, change, restore in changes(op):
                         if (key := f"{op.name} {what}") not in said:
                             change()
                             said[key] = _message(op)
@@ -81,6 +81,16 @@ def broken_operations() -> str:
 
 def _raise(op: Operation, message: str, underlying_error: Exception | None = None) -> NoReturn:
     raise VerifyException(message) from underlying_error
+
+
+def is_right(op: Operation) -> bool:
+    """Returns True if an operation verifies."""
+    with patch.object(Operation, "emit_error", _raise):
+        try:
+            op.verify(verify_nested_ops=False)
+        except VerifyException:
+            return False
+    return True
 
 
 def _message(op: Operation) -> str:
@@ -169,7 +179,7 @@ _Change = tuple[str, Callable[[], None], Callable[[], None]]
 """What it changes, and functions that change it and change it back."""
 
 
-def _changes(op: Operation) -> Iterator[_Change]:
+def changes(op: Operation) -> Iterator[_Change]:
     yield "as it is", lambda: None, lambda: None
     for name, value in list(op.properties.items()):
         for other in _others(value):

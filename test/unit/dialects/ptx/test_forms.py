@@ -409,7 +409,7 @@ class Form:
 @cache
 def _forms(family: Callable[[], Iterator[PTXInstruction]], sampled: Sampled) -> tuple[Form, ...]:
     forms: list[Form] = []
-    for op in sampled(family(), 90):
+    for op in sampled(family(), 60):
         try:
             op.verify()
             message, features = None, frozenset(op.features())
