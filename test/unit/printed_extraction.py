@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
+from typing import cast
 
 from unit.printed_operations import changes, is_right
 from xdsl.ir import Operation, SSAValue
@@ -96,9 +97,9 @@ def _text(value: object) -> str:
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key}: {_text(each)}' for key, each in value.items())}}}"
+        return f"{{{', '.join(f'{key}: {_text(each)}' for key, each in cast('dict[object, object]', value).items())}}}"
     if isinstance(value, tuple):
-        return f"({', '.join(map(_text, value))})"
+        return f"({', '.join(map(_text, cast('tuple[object, ...]', value)))})"
     if isinstance(value, Operation):
         return f"{value.name} {value.location}"
     if isinstance(value, SSAValue):
