@@ -70,7 +70,8 @@ class LdSt:
 
     @property
     def expected_registers(self) -> int:
-        return 0 if self.row is None else self.num * self.row.registers_per_repeat
+        assert self.row is not None
+        return self.num * self.row.registers_per_repeat
 
     @property
     def nums(self) -> str:
