@@ -302,7 +302,7 @@ class _Pairs:
             if constant_value(step) is None:
                 first, step = step, first
             width = constant_value(step)
-            if first not in self.coordinates or width is None or width <= 0:
+            if first not in self.coordinates or width is None:
                 continue
             if isinstance(count, int) and size != DYNAMIC_INDEX:
                 return count * width >= size

@@ -29,10 +29,10 @@ def _register(emit: Emitter, op: SplatOp, packed: int) -> SSAValue:
     value = op.value
     if is_narrow_float(value.type):
         return _narrow(emit, op)
-    if packed == 4 and value.type == IntegerType(8):
+    if value.type == IntegerType(8):
         wide = emit.extend(value, i32)
         return emit.mul(wide, 0x01010101)
-    if register_class(value.type) is None or packed > 2:
+    if register_class(value.type) is None:
         raise PackedElementsError(
             op, f"expected a fill with a type that arith computes in registers, found {value.type}"
         )

@@ -75,3 +75,27 @@ tirx.kernel @sizes(%a: memref<0x?x5xf32>) target("sm_80") threads(32) {
   "test.op"(%n, %m) : (index, index) -> ()
   tirx.return
 }
+
+// Engines of copies between registers and shared memory are those of the loads and stores; others have none.
+
+!r = !tirx.tile<16x16xf16, register>
+!s = !tirx.tile<16x16xf16, shared>
+!g = !tirx.tile<16x16xf16, global>
+
+// CHECK-LABEL: tirx.kernel @engines
+// CHECK:         %0 = tirx.load %s engine ldmatrix
+// CHECK-NEXT:    tirx.store %0, %s engine stmatrix
+// CHECK-NEXT:    tirx.store %0, %g :
+// CHECK-NEXT:    %1 = tirx.load %g :
+tirx.kernel @engines(%a: memref<16x16xf16>) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<16x16xf16> -> !g
+  %s = tirx.alloc : !s
+  %r = tirx.alloc : !r
+  tirx.copy %s, %r engine ldmatrix : !s, !r
+  tirx.copy %r, %s engine stmatrix : !r, !s
+  tirx.copy %r, %g engine ld_st : !r, !g
+  tirx.copy %g, %r engine ld_st : !g, !r
+  tirx.copy %r, %s : !r, !s
+  tirx.return
+}

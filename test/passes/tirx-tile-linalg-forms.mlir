@@ -66,3 +66,19 @@ func.func @turned(%a: memref<6x33xf32>, %d: memref<33x6xf32>) {
   linalg.transpose ins(%a : memref<6x33xf32>) outs(%d : memref<33x6xf32>) permutation = [1, 0]
   func.return
 }
+
+// A batch of any size, one element of it for a block.
+
+#batch = affine_map<(b, m, n) -> (b, m, n)>
+
+// CHECK-LABEL: tirx.kernel @batch
+// CHECK-SAME:    grid(ceildiv(size(1, 2), 2), ceildiv(size(1, 1), 16), size(1, 0)) threads(1)
+func.func @batch(%a: memref<?x?x?xf32>, %d: memref<?x?x?xf32>) {
+  linalg.generic {indexing_maps = [#batch, #batch], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%a : memref<?x?x?xf32>) outs(%d : memref<?x?x?xf32>) {
+  ^bb0(%x: f32, %old: f32):
+    %0 = arith.addf %x, %x : f32
+    linalg.yield %0 : f32
+  }
+  func.return
+}
