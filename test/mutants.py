@@ -4,14 +4,15 @@ Which faults of the source do tests notice? `python test/mutants.py --count 20 -
 A mutant is one change of one function of `tirx`, `dialects` or `passes`: a comparison, an operator, a constant or a
 condition becomes another one, or a statement goes. It is a function of the seed and its number. It is noticed if one of
 these tests fails: those whose path mirrors that of the file or which name it, or those of `--tests`; with `--calls`,
-those that call the function instead. `--calls` is a directory in which a run of the tests with `TIRX_CALLS` in the
-environment (Python 3.12) has noted who calls what. Survivors are printed as a diff: they need a test, or are equivalent
-to the source. The source is changed in copies of the tree.
+before them those that call the function; with `--all-cases`, these in all their cases as well. `--calls` is a directory
+in which a run of the tests with `TIRX_CALLS` in the environment (Python 3.12) has noted who calls what. Survivors are
+printed as a diff: they need a test, or are equivalent to the source. The source is changed in copies of the tree.
 
 Not changed, since a program that is right cannot show a difference:
 
 - conditions of `assert`, and `strict=` of `zip`: they say what cannot happen;
 - an index 0 to -1, which is the same element of a sequence of one (0 to 1 is made);
+- `raise NotImplementedError`: the methods of an interface, which nobody reaches;
 - `maxsize=` of caches: time and memory, not results;
 - annotations, type arguments and `if TYPE_CHECKING`: nothing executes them;
 - defaults of parameters that a method has for its interface only, and does not read;
@@ -63,6 +64,9 @@ _OF_DEFAULTS = "test/unit/test_signatures.py"
 
 _MOST_SECONDS = 20.0
 """Processor time of a run of tests beyond five times their own."""
+
+_SECONDS_OF_ALL_CASES = 240.0
+"""Processor time of a run of tests with all their cases."""
 
 _PATIENCE = 4
 """A run of tests that waits, or shares its processor with others, may take so many times its processor time."""
@@ -156,7 +160,7 @@ def _is_left_out(node: ast.AST) -> bool:
     match node:
         case ast.Assert() | ast.keyword(arg="strict" | "maxsize") | ast.FunctionDef(name="__repr__"):
             return True
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Raise(exc=ast.Name(id="NotImplementedError")):
             return True
         case _:
             return False
@@ -191,7 +195,11 @@ def _replacements(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
     body = getattr(node, "body", None)
     if isinstance(body, list) and len(body) > 1:
         for statement in body:
-            if isinstance(statement, ast.Expr | ast.AugAssign | ast.Raise | ast.Continue) and not _is_text(statement):
+            if (
+                isinstance(statement, ast.Expr | ast.AugAssign | ast.Raise | ast.Continue)
+                and not _is_text(statement)
+                and not _is_left_out(statement)
+            ):
                 yield statement, "pass"
 
 
@@ -273,6 +281,11 @@ class Calls:
                 calls.functions[test] += 1
         return calls
 
+    def seconds_of(self, test: str) -> float:
+        """Of a test, or of all tests of a file."""
+        of_file = (seconds for name, seconds in self.seconds.items() if name.startswith(f"{test}::"))
+        return self.seconds[test] if test in self.seconds else sum(of_file) or 1.0
+
     def slices(self, function: str) -> Iterator[list[str]]:
         """
         The tests that call a function: first those that take little time and call little else, which say most. Then
@@ -350,7 +363,7 @@ def _clear_caches() -> None:
 # Running mutants.
 
 
-def _pytest(root: Path, tests: list[str], seconds: float, without: list[str]) -> None:
+def _pytest(root: Path, tests: list[str], seconds: float, options: list[str]) -> None:
     """Runs tests in a copy of the tree. Ends the process, with the exit status of pytest."""
     status = 1
     try:
@@ -363,22 +376,32 @@ def _pytest(root: Path, tests: list[str], seconds: float, without: list[str]) ->
         os.environ["PYTHONPATH"] = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
         import pytest
 
-        left_out = [f"--deselect={case}" for case in without]
-        status = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *left_out, *tests]))
+        status = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *options, *tests]))
     finally:
         os._exit(status)
 
 
-def _notices(root: Path, tests: list[str], seconds: float, failed: Iterable[str] = ()) -> bool:
-    without = [case for case in failed if case.startswith(tuple(tests))]
-    process = multiprocessing.get_context("fork").Process(target=_pytest, args=(root, tests, seconds, without))
+def _status(root: Path, tests: list[str], seconds: float, options: list[str]) -> int:
+    """The exit status of pytest; negative where the tests do not end in time."""
+    process = multiprocessing.get_context("fork").Process(target=_pytest, args=(root, tests, seconds, options))
     process.start()
     process.join(_PATIENCE * seconds)
     if process.exitcode is None:
         assert process.pid is not None
         os.killpg(process.pid, signal.SIGKILL)
         process.join()
-    return process.exitcode not in (0, 5)  # 5: no test
+    assert process.exitcode is not None
+    return process.exitcode
+
+
+def _notices(root: Path, tests: list[str], seconds: float, failed: Iterable[str] = ()) -> bool:
+    left_out = [f"--deselect={case}" for case in failed if case.startswith(tuple(tests))]
+    return _status(root, tests, seconds, left_out) not in (0, 5)  # 5: no test
+
+
+def _fails_in_all_cases(root: Path, tests: list[str]) -> bool:
+    """Whether one of all cases of tests fails. That they take too long says nothing: nobody knows what is right."""
+    return _status(root, tests, _SECONDS_OF_ALL_CASES, ["--all-cases"]) in (1, 2)
 
 
 def _files() -> list[Path]:
@@ -416,11 +439,14 @@ class _Run:
         (root / path).write_text(changed)
         try:
             seen = self._is_noticed(root, path, change)
+            tests = sorted(self.calls.callers.get(f"{path.as_posix()}:{change.function}", ()))
+            in_all = seen is False and self.flags.all_cases and _fails_in_all_cases(root, tests)
         finally:
             (root / path).write_text(source)
+        seen = seen or (in_all and not _fails_in_all_cases(root, tests))
         if seen is None:
             return None
-        lines = [f"{number} {path}: {'noticed' if seen else 'SURVIVES'}"]
+        lines = [f"{number} {path}: {'SURVIVES' if not seen else 'noticed in all cases' if in_all else 'noticed'}"]
         if not seen:
             diff = difflib.unified_diff(source.splitlines(), changed.splitlines(), n=3, lineterm="")
             lines += [f"    {line}" for line in list(diff)[2:]]
@@ -442,8 +468,9 @@ class _Run:
         slices = [] if self.flags.tests else list(self.calls.slices(f"{path.as_posix()}:{change.function}"))
         if change.default:
             slices.insert(0, [_OF_DEFAULTS])
-        for tests in slices or [self.flags.tests or tests_of(path, root)]:
-            usual = sum(self.calls.seconds.get(test, 1.0) for test in tests)
+        slices.append(self.flags.tests or tests_of(path, root))  # also what a table calls, once, when it is imported
+        for tests in slices:
+            usual = sum(self.calls.seconds_of(test) for test in tests)
             if time.time() + usual > self.end:
                 return None
             if _notices(root, tests, _MOST_SECONDS + 5 * usual, self.calls.failed):
@@ -469,6 +496,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tests", nargs="*", help="the tests to run, whatever the file")
     parser.add_argument("--calls", type=Path, help="where a run of the tests with TIRX_CALLS has noted who calls what")
+    parser.add_argument("--all-cases", action="store_true", help="with --calls: survivors meet all cases")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many seconds by the clock")
     flags = parser.parse_args()
