@@ -28,6 +28,7 @@ from unit.sim.hazards import HAZARDS, KERNELS
 from unit.sim.instructions import CASES, edge_operands, module_of_all
 from unit.sim.kernels import run_threads
 from unit.sim.strict import run
+from unit.sim.watched import register_states
 
 from tirx import sim
 from tirx.explain import (
@@ -347,6 +348,7 @@ PRINTED: dict[str, Callable[[], str]] = {
         explained_ptx,
         results,
         rare_results,
+        register_states,
         instruction_words,
         matrix_places,
         tensor_places,

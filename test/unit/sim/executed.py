@@ -45,14 +45,14 @@ _SHARED, _BARRIERS = 16384, 2
 _PARAMETERS = ("g", "t1", "t2", "t3", "t4", "t5", "c3", "c4", "c5", "r")
 _SLOT = 96  # bytes from the address of a lane to that of the next one
 _WIDTHS = (1, 8, 16, 32, 64, 128)
-_TARGETS = sorted({target for target, _, refused in FORMS if not refused})
+TARGETS = sorted({target for target, _, refused in FORMS if not refused})
 # The types of D, A and B, and of scale factors, of instruction descriptors.
 INSTRUCTION_DESCRIPTORS = {
     "f16": 1 << 4, "tf32": 1 << 4 | 2 << 7 | 2 << 10, "i8": 2 << 4 | 1 << 7, "f8f6f4": 1 << 4 | 1 << 10,
     "mxf8f6f4": 1 << 23 | 1 << 7, "mxf4nvf4": 1 << 7 | 1 << 10,
 }  # fmt: skip
 _WARP_WIDE = ("vote", "shfl", "match", "redux", "elect", "activemask", "ldmatrix", "stmatrix", "movmatrix", "mma")
-_WHO = {
+WHO = {
     **dict.fromkeys((*_WARP_WIDE, "wmma", "bar", "barrier"), ("half", "some")),
     **dict.fromkeys(("wgmma", "fence"), ("all", "some")),
     "mbarrier": ("few", "one"),
@@ -60,6 +60,9 @@ _WHO = {
     **dict.fromkeys(("tcgen05", "clusterlaunchcontrol"), ("all", "one")),
 }
 """Which threads execute an instruction, if not only some of each warp."""
+
+_FRAGMENTS = ("%f0", "%f1", "%f2", "%f3", "%r4", "%r5", "%r6", "%r7")
+"""Watched registers that count as those of a wgmma.mma_async, which a wgmma.fence orders."""
 
 _SIMPLE = frozenset(
     """add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind fns brev bfe bfi szext bmsk dp4a dp2a
@@ -104,7 +107,7 @@ _DECLARATIONS = f""".reg .pred %p<8>; .reg .b8 %b<8>; .reg .b16 %h<16>; .reg .b3
   .shared .align 8 .b64 bar[{_BARRIERS}];"""
 
 
-def _root(form: str) -> str:
+def root_of(form: str) -> str:
     parts = form.partition(" ")[0].split(".")
     return ".".join(parts[: 2 if parts[0] == "tcgen05" else 1])
 
@@ -119,8 +122,8 @@ class _Target:
 
 
 @cache
-def _target(target: str) -> _Target:
-    forms = [form for own, form, refused in FORMS if own == target and not refused and _root(form) not in _CONTROL]
+def _target(target: str, watched: bool = False) -> _Target:
+    forms = [form for own, form, refused in FORMS if own == target and not refused and root_of(form) not in _CONTROL]
     forms += _MORE.get(target, "").strip().splitlines()
     forms = [form for form in dict.fromkeys(forms) if not _VARYING.search(form)]
     parameters = ", ".join(f".param .u64 {name}" for name in _PARAMETERS)
@@ -134,6 +137,10 @@ def _target(target: str) -> _Target:
             decode(Decoder(linked.symbols, instruction))
         except SimError:
             pass
+    if watched:
+        scope, names = instructions[0].scope, [each.name for each in linked.symbols.watch_all()]
+        found = [register for name in names if (register := linked.symbols.register(scope, name)) is not None]
+        linked.symbols.watch(found, {id(each) for each in found if each.name in _FRAGMENTS})
     return _Target(linked, dict(zip(forms, instructions, strict=True)), text)
 
 
@@ -214,8 +221,8 @@ _TILES = [np.arange(np.prod(shape), dtype=np.uint32).reshape(shape) for shape in
 class Scene:
     """A cluster of a target's kernel, which executes one form after another, and what it was like before."""
 
-    def __init__(self, target: str):
-        own = _target(target)
+    def __init__(self, target: str, watched: bool = False):
+        own = _target(target, watched)
         self.log: list[str] = []
         self.linked = own.linked
         self.code = own.code
@@ -224,7 +231,11 @@ class Scene:
         memory = np.zeros(1 << 16, np.uint8)
         self.data, at = memory[: _COPIED.size], _COPIED.size
         memories = self.linked.symbols.memories({})
-        self.launch = setting.launch(self.linked.program(), memories, _Traffic(self.log), lambda _: None)
+        program = self.linked.program()
+        if watched:
+            program.watched = tuple(each.name for each in self.linked.symbols.watch_all())
+            program.initially_undefined = (False,) * len(program.watched)
+        self.launch = setting.launch(program, memories, _Traffic(self.log), lambda _: None)
         self.launch.executed = 0x1_2345_6789
         self.launch.new_monitor = self._new_monitor
         self.tiles: list[Array] = []
@@ -445,7 +456,7 @@ class Scene:
         before = {name: each.copy() for name, each in self._state().items()}
         registers = [each.copy() for each in self._banks]
         group = self.cta.groups[0]
-        if mask is _MASKS["half"]:
+        if mask is MASKS["half"]:
             group = ThreadGroup(self.cta, 64, _THREADS, 0, mask[64:])
             mask = group.mask
         group.wait, group.deferred = None, None
@@ -503,7 +514,7 @@ class Scene:
         return None
 
 
-_MASKS = {
+MASKS = {
     "all": np.ones(_THREADS, np.bool_),
     "some": np.random.default_rng(3).random(_THREADS) < 0.4,
     "half": np.arange(_THREADS) >= 64,
@@ -522,15 +533,15 @@ def _executions(target: str, form: str) -> Iterator[str]:
     except SimError as error:
         yield f"{form}: {error.message}"
         return
-    who = _WHO.get(instruction.root, ("some",))
+    who = WHO.get(instruction.root, ("some",))
     if instruction.root == "tensormap":
         who = ("all",) if "aligned" in instruction.opcode else ("few",)
     for index, name in enumerate(who):
-        scene.prepare(instruction, _MASKS[name], checks=index == 0)
-        yield f"{form} ({name}): {scene.execute(step, _MASKS[name])}"
+        scene.prepare(instruction, MASKS[name], checks=index == 0)
+        yield f"{form} ({name}): {scene.execute(step, MASKS[name])}"
     if instruction.root in ("mma", "wgmma"):
-        scene.prepare(instruction, _MASKS[who[0]], checks=False)
-        yield f"{form} (deferred): {scene.execute(step, _MASKS[who[0]], defers=3)}"
+        scene.prepare(instruction, MASKS[who[0]], checks=False)
+        yield f"{form} (deferred): {scene.execute(step, MASKS[who[0]], defers=3)}"
 
 
 def executions(root: str) -> str:
@@ -538,12 +549,12 @@ def executions(root: str) -> str:
     with np.errstate(all="ignore"):
         return "\n".join(
             line
-            for target in _TARGETS
+            for target in TARGETS
             for form in _target(target).code
-            if _root(form) == root
+            if root_of(form) == root
             for line in _executions(target, form)
         )
 
 
-EXECUTED = sorted({_root(form) for target in _TARGETS for form in _target(target).code})
+EXECUTED = sorted({root_of(form) for target in TARGETS for form in _target(target).code})
 """Every instruction that is executed."""
