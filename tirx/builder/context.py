@@ -48,7 +48,7 @@ class BuildError(TypeError):
     ...     a[0:65, :]
     Traceback (most recent call last):
     ...
-    tirx.builder.context.BuildError: expected slices of fixed extents within f16[64, 64], found 65 elements ...
+    tirx.builder.context.BuildError: expected slices of fixed extents within f16[64, 64], found 0:65 in dimension 0
     """
 
 
