@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from xdsl.utils.exceptions import PassFailedException
 
+from tirx.tools import language, tirx_opt
 from tirx.tools import tirx_explain as explain
 from tirx.tools import tirx_sim as sim
+from tirx.tools.files import FileError
 from tirx.tools.flags import OptFlags, _disabled_warnings, parse_flags  # pyright: ignore[reportPrivateUsage]
 from tirx.tools.process import UsageError
 from tirx.tools.tirx_sim import SimFlags
@@ -172,3 +178,89 @@ def test_warnings_that_are_off() -> None:
         _disabled_warnings(["no-view-bounds"])
     with pytest.raises(UsageError, match="^unknown argument '-Wno-nothing'"):
         _disabled_warnings(["no-nothing"])
+
+
+# Arrays and entries of the simulator
+
+_NEW = "--out: expected file.npy or file.npy:type:shape, found '{}'"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a.npy:f32:3x5", ("a.npy", (3, 5), "float32")),
+        ("b:c.npy:u8:7", ("b:c.npy", (7,), "uint8")),
+        ("a.npy", _NEW),
+        ("a.npy:3", _NEW),
+        ("a.np:f32:3", _NEW),
+        ("a.npy:f32:3x0", "--out: expected a shape as 128x64, found '3x0'"),
+        ("a.npy:f32:3x", "--out: expected a shape as 128x64, found '3x'"),
+        (f"a.npy:f32:{10**20}", f"--out: expected a shape as 128x64, found '{10**20}'"),
+        (f"a.npy:f32:{10**19}", f"--out: an array of shape {10**19} is too large"),
+    ],
+)
+def test_new_arrays(text: str, found: Any) -> None:
+    make: Callable[[str], tuple[str, Any]] = sim._new_array  # pyright: ignore[reportPrivateUsage]
+    if isinstance(found, tuple):
+        path, array = make(text)
+        assert (path, array.shape, array.dtype.name) == found and not array.any()
+        return
+    with pytest.raises(UsageError) as caught:
+        make(text)
+    assert str(caught.value) == found.format(text)
+
+
+def test_parameters_of_the_simulator(tmp_path: Path) -> None:
+    given = tmp_path / "g.npy"
+    np.save(given, np.arange(6, dtype=np.int16).reshape(2, 3))
+    new = tmp_path / "n.npy"
+    found = sim._Parameters(  # pyright: ignore[reportPrivateUsage]
+        [
+            (False, "7"),
+            (False, str(given)),
+            (True, str(given)),
+            (True, f"{new}:f32:4"),
+            (False, str(new)),
+            (False, "0.5"),
+        ]
+    )
+    number, first, second, made, again, half = found.arguments
+    assert (number, half) == (7, 0.5) and first is second and made is again
+    assert [*found.outputs] == [str(given), str(new)] and found.outputs[str(given)] is first
+    with pytest.raises(FileError, match="cannot write '.*/no/o.npy': No such file or directory"):
+        sim._Parameters([(True, f"{tmp_path}/no/o.npy:f32:3")])  # pyright: ignore[reportPrivateUsage]
+    with pytest.raises(UsageError, match="^--out: '.*g.npy' is given already, and cannot be a new array$"):
+        sim._Parameters([(False, str(given)), (True, f"{given}:f32:3")])  # pyright: ignore[reportPrivateUsage]
+
+
+def test_entries_of_the_simulator() -> None:
+    entry: Callable[[str, str | None], str] = sim._entry  # pyright: ignore[reportPrivateUsage]
+    head = ".version 8.0\n.target sm_80\n.address_size 64\n"
+    one, two = (head + "".join(f".visible .entry {name}() {{ ret; }}\n" for name in names) for names in ("a", "ab"))
+    assert (entry(one, None), entry(two, "b"), entry("", "c")) == ("a", "b", "c")
+    for text, message in ((two, "expected --entry with a name of a, b"), (head, "the module has no entry")):
+        with pytest.raises(UsageError) as found:
+            entry(text, None)
+        assert str(found.value) == message
+
+
+def test_times_of_a_compilation(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    clock = iter(range(1, 100))
+    for module in ("tirx.tools.tirx_opt", "tirx.text.verification"):
+        monkeypatch.setattr(f"{module}.perf_counter", lambda: 2.0 ** next(clock))
+    monkeypatch.setattr("tirx.tools.tirx_opt.read_input", lambda _: b"")  # pyright: ignore
+    assert tirx_opt.main(["--time-passes-json"]) == 0
+    steps = json.loads(capsys.readouterr().err)
+    rows = [(each["name"], each["run"], each["verify"]) for each in steps["steps"]]
+    # Clocks: 2, 4 around parsing, 8, 16 around verification, 32, 64 around printing.
+    assert rows == [("parse", 2.0, 0.0), ("input", 0.0, 8.0), ("print", 32.0, 0.0)]
+    assert steps["total"] == 42.0
+
+
+def test_errors_of_passes_without_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise PassFailedException("no place")
+
+    monkeypatch.setattr(language, "run_passes", failing)
+    (first,) = language.Analysis.of("", "k").diagnostics
+    assert (first.position, first.message, first.severity) == (("k", 1, 1), "no place", "error")
