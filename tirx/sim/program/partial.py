@@ -32,7 +32,7 @@ def find_parts(decoder: Decoder) -> Parts | None:
     sizes = [TYPE_SIZES[part] for part in decoder.instruction.opcode.split(".") if part in TYPE_SIZES]
     if rule is None or not sizes or max(sizes) > 8:
         return None
-    return rule(decoder, sizes)
+    return rule(decoder, max(sizes))
 
 
 def remember(group: ThreadGroup, row: int, lanes: Array, bytes_: Array | int) -> None:
@@ -69,9 +69,8 @@ def _one(decoder: Decoder, part: _Part) -> Parts:
     return lambda group: [(row, part(group))]
 
 
-def _mov(decoder: Decoder, sizes: list[int]) -> Parts | None:
+def _mov(decoder: Decoder, size: int) -> Parts | None:
     target, source = decoder.operands
-    size = sizes[-1]
     if isinstance(source, Vector):
         width = size // len(source.items)
         parts = [_of(decoder, item, width) for item in source.items]
@@ -94,7 +93,7 @@ def _mov(decoder: Decoder, sizes: list[int]) -> Parts | None:
     ]
 
 
-def _prmt(decoder: Decoder, sizes: list[int]) -> Parts | None:
+def _prmt(decoder: Decoder, size: int) -> Parts | None:
     selector = decoder.operands[3]
     if decoder.instruction.opcode != "prmt.b32" or not isinstance(selector, Immediate):
         return None
@@ -111,44 +110,44 @@ def _prmt(decoder: Decoder, sizes: list[int]) -> Parts | None:
     return _one(decoder, part)
 
 
-def _cvt(decoder: Decoder, sizes: list[int]) -> Parts | None:
+def _cvt(decoder: Decoder, size: int) -> Parts | None:
     types = [part for part in decoder.instruction.opcode.split(".")[1:] if part in TYPE_SIZES]
     if len(types) != 2 or any(name[0] not in "usb" for name in types) or "sat" in decoder.instruction.opcode:
         return None
-    size, source = (TYPE_SIZES[name] for name in types)
-    part, mask = _of(decoder, decoder.operands[1], source), np.uint8((1 << size) - 1)
+    target, source = (TYPE_SIZES[name] for name in types)
+    part, mask = _of(decoder, decoder.operands[1], source), np.uint8((1 << target) - 1)
     above = mask & ~np.uint8((1 << source) - 1) if types[1][0] == "s" else np.uint8(0)
     last = np.uint8(1 << source - 1)
     return _one(decoder, lambda group: np.where(part(group) & last, part(group) | above, part(group)) & mask)
 
 
-def _union(decoder: Decoder, sizes: list[int]) -> Parts | None:
+def _union(decoder: Decoder, size: int) -> Parts | None:
     """Bitwise: a byte of the result depends on the same byte of both, but not where a mask makes it constant."""
-    size, fixed = sizes[-1], -1
-    first, second = decoder.operands[1:3]
+    fixed = 0  # bytes that a mask makes constant
+    _, first, second = decoder.operands
     for operand in (first, second):
         if isinstance(operand, Immediate) and decoder.root in ("and", "or"):
             constant = 0 if decoder.root == "and" else 0xFF
             value = int(operand.value)
             fixed = sum(1 << place for place in range(size) if value >> 8 * place & 0xFF == constant)
-    kept = np.uint8((1 << size) - 1 & ~(0 if fixed < 0 else fixed))
+    kept = np.uint8((1 << size) - 1 & ~fixed)
     a, b = _of(decoder, first, size), _of(decoder, second, size)
     return _one(decoder, lambda group: (a(group) | b(group)) & kept)
 
 
-def _shift(decoder: Decoder, sizes: list[int]) -> Parts | None:
+def _shift(decoder: Decoder, size: int) -> Parts | None:
     amount = decoder.operands[2]
     signed = any(part.startswith("s") and part in TYPE_SIZES for part in decoder.instruction.opcode.split("."))
     if not isinstance(amount, Immediate) or int(amount.value) % 8 or signed or not 0 <= int(amount.value) < 64:
         return None
-    size, places = sizes[-1], int(amount.value) // 8
+    places = int(amount.value) // 8
     part, mask = _of(decoder, decoder.operands[1], size), (1 << size) - 1
     if decoder.root == "shl":
         return _one(decoder, lambda group: (part(group).astype(np.uint16) << places & mask).astype(np.uint8))
     return _one(decoder, lambda group: part(group) >> np.uint8(places))
 
 
-_RULES: dict[str, Callable[[Decoder, list[int]], Parts | None]] = {
+_RULES: dict[str, Callable[[Decoder, int], Parts | None]] = {
     "mov": _mov,
     "prmt": _prmt,
     "cvt": _cvt,
