@@ -60,6 +60,7 @@ from tirx.passes.plan.tcgen05_scales import BlockScaling
 from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.rules import RegisterLayoutError, RingLoweringError, StageError
 from tirx.tcgen05 import LegalityError, portable
+from tirx.tcgen05.check_memory import Alloc, check_memory
 from tirx.tcgen05.stored_operand import is_padded
 
 ALL_WARPS = 0b1111
@@ -111,6 +112,12 @@ class _KernelLowering:
         if self.kernel.memory is None:
             raise StageError(self.kernel, "expected a memory plan; tirx-allocate-memory chooses it")
         plan = self.kernel.memory.data
+        if self.tensors:
+            name = None if self.kernel.target is None else self.kernel.target.data
+            try:
+                check_memory(Alloc(plan.columns, self.group, name))
+            except LegalityError as e:
+                raise LocatedError(self.tensors[0], str(e)) from e
         if thread_set(self.kernel).count > WARPGROUP_THREADS:
             self._fence_barriers()
         base, is_first_warp = self._prologue(plan)

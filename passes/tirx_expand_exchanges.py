@@ -29,7 +29,10 @@ from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import by_warp_and_lane, reduced, row_layout
 from tirx.passes.emit.emitter import Emitter
-from tirx.rules import StageError, WholeWarpsError
+from tirx.rules import PackedElementsError, StageError, WholeWarpsError
+
+LEAST_BITS = 16
+"""Bits of the elements that are combined: the arithmetic of narrower ones is done in wider registers."""
 
 
 def _layout(op: Operation, tile: SSAValue) -> TileLayout:
@@ -103,6 +106,10 @@ class _Expander:
         layout = _layout(op, op.source)
         if plan_reduction(layout, source.dims, op.along, self.threads) is not None:
             return None
+        if source.dtype.bits < LEAST_BITS:
+            raise PackedElementsError(
+                op, f"expected elements of {LEAST_BITS} bits or more in a reduction, found {source.element_type}"
+            )
         if (result := self._by_warps(emit, op)) is not None:
             return result
         if self.threads % WARP_SIZE:

@@ -44,7 +44,7 @@ from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import row_layout
-from tirx.mma import WIDENING, FragmentError, choose_variant, pick_fragments
+from tirx.mma import ROW_ORDERS, WIDENING, FragmentError, choose_variant, pick_fragments
 from tirx.passes.analysis.register_classes import (
     RegisterClass,
     register_classes,
@@ -309,6 +309,10 @@ class _Picker:
             sizes, whole_rows = (m, n, k), self.flow.has_rows(classes[2])
             grid = warps, tuple(batch), *majors
             pick = partial(pick_fragments, *sizes, *types, *grid, (variant,), whole_rows=whole_rows)
+            # Odd extents may leave all of an operand to every warp. Costs of so many registers take long to find.
+            for tile, layout in zip(tiles, pick((ROW_ORDERS[0], ROW_ORDERS[0]), True), strict=True):
+                bits = layout.span("m") * TileType.of(tile).dtype.storage_bits
+                check_registers(mma, bits * threads, threads)
             layouts = fragments_as_placed(classes, pick) if placed else cheapest_fragments(classes, pick)
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e

@@ -17,6 +17,7 @@ from xdsl.ir import Operation
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.nesting import walk
+from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT
 from tirx.dialects.tirx import (
     AllocOp,
     CopyOp,
@@ -186,7 +187,11 @@ def aligned_bytes(type_: TileType) -> int:
 
 def _shared_block(alloc: AllocOp, lifetime: Lifetime) -> Block:
     type_ = alloc.result.type
-    return Block(alloc, shared_bytes(type_), shared_alignment(type_), lifetime)
+    if (alignment := shared_alignment(type_)) > ALIGNMENT_LIMIT:
+        raise MemoryRoomError(
+            alloc, f"expected a layout that needs a base aligned to at most {ALIGNMENT_LIMIT} bytes, found {alignment}"
+        )
+    return Block(alloc, shared_bytes(type_), alignment, lifetime)
 
 
 def _tensor_block(alloc: AllocOp, lifetime: Lifetime) -> Block:

@@ -133,6 +133,9 @@ class Values:
         return None if None in found else [each for each in found if each is not None]
 
     def read(self, instruction: Instruction, index: int, width: int) -> Integers | None:
+        """The value of an operand; unknown for one that an instruction without its form has not."""
+        if index >= len(instruction.operands):
+            return Integers(width)
         return self.part(instruction.scope, instruction.operands[index], width)
 
 

@@ -169,8 +169,8 @@ class Launch:
                 entry=data["entry"],
                 target=data["target"],
                 grid=None if grid is None else _three([_formula(n) for n in grid]),
-                block=None if data["block"] is None else _three(data["block"]),
-                cluster=_three(data["cluster"]),
+                block=None if data["block"] is None else _extents(data["block"]),
+                cluster=_extents(data["cluster"]),
                 dynamic_shared=data["dynamic_shared"],
                 arguments=tuple(_argument(each) for each in data["arguments"]),
                 preconditions=tuple(_precondition(each) for each in data["preconditions"]),
@@ -231,6 +231,13 @@ def _three(values: list[Any]) -> tuple[Any, Any, Any]:
     if len(values) != 3:
         raise ValueError(f"expected three extents, found {values}")
     return values[0], values[1], values[2]
+
+
+def _extents(values: list[Any]) -> Extents:
+    """The threads of a block or the blocks of a cluster along x, y and z."""
+    if any(type(n) is not int or n < 1 for n in values):
+        raise ValueError(f"expected extents of 1 or more, found {values}")
+    return _three(values)
 
 
 def _formula(data: Any) -> Formula:

@@ -214,9 +214,9 @@ def _layout_parts(text: str, shape: tuple[int, ...] | None = None) -> list[str]:
         return []
     try:
         layout = parse_layout(text[found.start() : closing_bracket(text, found.end())])
-    except (LayoutError, IndexError):  # of a line that is still being written
+        return [layout_table(layout, shape)] if isinstance(layout, TileLayout | ComposeLayout) else []
+    except (LayoutError, IndexError):  # of a line that is still being written, or of more elements than a table has
         return []
-    return [layout_table(layout, shape)] if isinstance(layout, TileLayout | ComposeLayout) else []
 
 
 def layout_table(layout: TileLayout | ComposeLayout, shape: tuple[int, ...] | None = None) -> str:

@@ -148,6 +148,9 @@ def test_json_is_read_back() -> None:
     ("change", "message"),
     [
         ({"grid": [1, 2]}, "expected three extents"),
+        ({"block": [32, 1]}, r"expected three extents, found \[32, 1\]"),
+        ({"block": [32, True, 1]}, r"expected extents of 1 or more, found \[32, True, 1\]"),
+        ({"cluster": [1, 0, 1]}, r"expected extents of 1 or more, found \[1, 0, 1\]"),
         ({"grid": [1, 2, True]}, "expected a formula, found True"),
         ({"grid": [1, 2, "3"]}, "expected a formula, found 3"),
         ({"grid": [1, 2, ["half", 1, 2]]}, "expected a function of size, stride, sm_count, add, mul, ceildiv, min"),

@@ -1,0 +1,2 @@
+// RUN: tirx-opt--lower-to-ptx
+tirx.kernel@k()target("sm_90a")threads(128){%a=tirx.zero:!tirx.tile<1x128xf6E3M2FN,register,#tirx.tile_layout<S[(1,128):(1,1@tid_in_wg)]>>%b=tirx.reduce%a dim(1)add:!tirx.tile<1x128xf6E3M2FN,register,#tirx.tile_layout<S[(1,128):(1,1@tid_in_wg)]>>->!tirx.tile<1x1xf6E3M2FN,register,#tirx.tile_layout<S[()]>>tirx.return}
