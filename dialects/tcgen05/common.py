@@ -73,8 +73,8 @@ def first_cell(type_: TileType) -> tuple[int, int]:
 
 def last_column(type_: TileType) -> int:
     """The last 32-bit column that a tensor tile touches, counted from where `tcgen05.tile` puts it."""
-    _, last = _tile_layout(type_).footprint().get("TCol", (0, 0))
-    return last * type_.dtype.storage_bits // COLUMN_BITS
+    columns = _tile_layout(type_).footprint().get("TCol")
+    return 0 if columns is None else columns[1] * type_.dtype.storage_bits // COLUMN_BITS
 
 
 def _tile_layout(type_: TileType) -> TileLayout:

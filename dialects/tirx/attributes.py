@@ -230,8 +230,9 @@ def _layout_problem(
         return f"expected coordinates below 2^{_COORDINATE_BITS}, found {last} in {layout}"
     if (copies := prod(it.extent for it in tile.replica)) > _MAX_COPIES:
         return f"expected at most {_MAX_COPIES} copies of every element, found {copies} in {layout}"
-    if memory is MemorySpace.REGISTER and (slots := layout.footprint().get("m", (0, 0))[1] + 1) > _MAX_SLOTS:
-        return f"expected at most {_MAX_SLOTS} elements in a thread, found {slots} in {layout}"
+    slots = tile.footprint().get("m") if memory is MemorySpace.REGISTER else None
+    if slots is not None and slots[1] >= _MAX_SLOTS:
+        return f"expected at most {_MAX_SLOTS} elements in a thread, found {slots[1] + 1} in {layout}"
     return None
 
 

@@ -170,7 +170,7 @@ def instructions() -> str:
     with patch.object(Operation, "emit_error", _raise):
         for family in FAMILIES:
             forms = list(family())
-            lines += [f"{form.name}: {_message(form)}" for form in forms[:: 1 + len(forms) // 45]]
+            lines += [f"{form.name}: {_message(form)}" for form in forms[:: 1 + len(forms) // 67]]
         lines += [f"{form.name}: {_message(form)}" for form in _basic_forms()]
     return "\n".join(lines)
 

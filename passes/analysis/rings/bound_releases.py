@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from xdsl.ir import Block, Operation
 
@@ -95,7 +96,7 @@ class BoundReleases:
             return isinstance(op, AsyncMmaOp) and op.queue is self.queue
         return self._is_release(op)
 
-    def _is_await(self, op: Operation) -> bool:
+    def _is_await(self, op: Operation) -> TypeGuard[AwaitOp]:
         return isinstance(op, AwaitOp) and op.awaited_queue is self.queue
 
     def _matters(self, op: Operation) -> bool:
@@ -111,7 +112,7 @@ class BoundReleases:
             elif self._is_bound(op):
                 least, most = opened[_place(op)]
                 opened = {**opened, _place(op): (least + 1, most + 1)}
-            elif isinstance(op, AwaitOp) and self._is_await(op):
+            elif self._is_await(op):
                 opened = self._await(op, opened)
         return opened
 

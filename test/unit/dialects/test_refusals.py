@@ -153,6 +153,39 @@ ptx.ret
 }) : (!tirx.tile<4xf32, register>) -> !tirx.tile<4xf32, register>
     expected a body that ends in 'tirx.yield'
 """
+_DESCRIPTORS = """!a = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>,
+#tirx.tile_layout<S[128, 64]>>>
+!t = !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+func.func @f(%a: !a, %t: !t, %d: i64) {
+  %301 = arith.constant 65837 : i32
+  %lane = arith.constant 65536 : i32
+  %0 = tcgen05.tile %lane, 256 : i32 -> !t
+  %1 = tcgen05.smem_descriptor %a, 3 of 16 : !a -> i64
+  %2 = tcgen05.smem_descriptor %a, 63 of 1 : !a -> i64
+  %s
+  func.return
+}
+"""
+_ON_TENSOR_MEMORY = """
+%r = tcgen05.smem_descriptor %a, 0 of 0 : !a -> i64
+    expected slices of a divisor of K = 64 elements, found slices of 0
+%r = tcgen05.smem_descriptor %a, 4 of 16 : !a -> i64
+    expected slice 0 to 3 of 16 elements of K = 64, found 4
+%r = tcgen05.smem_descriptor %a, -1 of 16 : !a -> i64
+    expected slice 0 to 3 of 16 elements of K = 64, found -1
+%r = tcgen05.tile %301, 0 : i32 -> !t
+    expected columns 0 to 511 of tensor memory, found 301 to 556
+%r = tcgen05.tile %lane, 257 : i32 -> !t
+    expected columns 0 to 511 of tensor memory, found 257 to 512
+%r = tcgen05.tile %lane, -1 : i32 -> !t
+    expected columns 0 to 511 of tensor memory, found -1 to 254
+tcgen05.shift %a : !a
+    expected a tile in tensor memory with a layout, found !tirx.tile<128x64xf16, shared,
+    #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
+tcgen05.cp "128x256b" %d, %a : !a
+    expected a tile in tensor memory with a layout, found !tirx.tile<128x64xf16, shared,
+    #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
+"""
 _MODULES = """
 ptx.entry @k() target("sm_90a") grid(1, 2, 3, 4) {
 ptx.ret
@@ -234,6 +267,11 @@ def test_instructions(text: str, message: str):
 @pytest.mark.parametrize(("text", "message"), cases(_OPERATIONS))
 def test_operations(text: str, message: str):
     assert _refusal(_KERNEL.replace("%s", text, 1)) == message
+
+
+@pytest.mark.parametrize(("text", "message"), cases(_ON_TENSOR_MEMORY))
+def test_operations_on_tensor_memory(text: str, message: str):
+    assert _refusal(_DESCRIPTORS.replace("%s", text, 1)) == message
 
 
 @pytest.mark.parametrize(("text", "message"), cases(_MODULES))
