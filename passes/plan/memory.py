@@ -213,7 +213,9 @@ def _lifetimes(kernel: KernelOp, allocs: Sequence[AllocOp]) -> dict[AllocOp, Lif
     position: dict[Operation, int] = {}
     for i, op in enumerate(kernel.body.block.ops):
         position.update((inner, i) for inner in walk(op))
-    whole = Lifetime(0, position[op]) if (op := kernel.body.block.last_op) is not None else Lifetime(0, 0)
+    last = kernel.body.block.last_op
+    assert last is not None, "a kernel ends with tirx.return"
+    whole = Lifetime(0, position[last])
     found: dict[AllocOp, Lifetime] = {}
     for alloc in allocs:
         users = [op for op, _ in views_in_use(alloc.result)]

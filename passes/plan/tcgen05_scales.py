@@ -76,13 +76,13 @@ def block_scaling(product: Product) -> BlockScaling | None:
     sfa, sfb = product.scale_a, product.scale_b
     if sfa is None or sfb is None:
         return None
-    found = sfa.dtype.name, sfb.dtype.name
-    if found[0] != found[1] or found[0] not in SCALE_TYPES:
+    name = sfa.dtype.name
+    if sfb.dtype.name != name or name not in SCALE_TYPES:
         raise ScaleFactorError(
             f"expected scale factors of one type, f8E8M0FNU or f8E4M3FN (as ue4m3), found {sfa.element_type} and "
             f"{sfb.element_type}"
         )
-    type_, block = SCALE_TYPES[found[0]], product.k // sfa.dims[-1]
+    type_, block = SCALE_TYPES[name], product.k // sfa.dims[-1]
     operands = product.a.dtype.name, product.b.dtype.name
     rows = [
         row

@@ -1,0 +1,53 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics --convert-tirx-to-ptx | filecheck %s
+
+// Bounds have 32 bits.
+
+#r = #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>
+#g = #tirx.tile_layout<S[(32, 4) : (4, 1)]>
+!r = !tirx.tile<32x4xf32, register, #r>
+!g = !tirx.tile<32x4xf32, global, #g>
+
+// CHECK-LABEL: ptx.entry @most
+// CHECK:         arith.constant 2147483647 : i32
+tirx.kernel @most(%a: memref<2147483647x4xf32>, %f: f32) target("sm_90a") grid(9) threads(32) {
+  %c0 = arith.constant 0 : index
+  %x = tirx.block_id x
+  %v = tirx.view %a[%x, %c0] clipped : memref<2147483647x4xf32> -> !g
+  %s = tirx.splat %f : f32 -> !r
+  tirx.store %s, %v : !r, !g
+  tirx.return
+}
+
+// -----
+
+#r = #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>
+#g = #tirx.tile_layout<S[(32, 4) : (4, 1)]>
+!r = !tirx.tile<32x4xf32, register, #r>
+!g = !tirx.tile<32x4xf32, global, #g>
+
+// expected-error@+1 {{expected sizes below 2^31 in a view with bounds, found memref<2147483648x4xf32>}}
+tirx.kernel @more(%n: index, %a: memref<2147483648x4xf32>, %f: f32) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %v = tirx.view %a[%n, %c0] clipped : memref<2147483648x4xf32> -> !g
+  %s = tirx.splat %f : f32 -> !r
+  tirx.store %s, %v : !r, !g
+  tirx.return
+}
+
+// -----
+
+// Strides of launches are bytes.
+
+#r = #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>
+!r = !tirx.tile<32x4xf64, register, #r>
+!g = !tirx.tile<32x4xf64, global>
+
+// CHECK-LABEL: ptx.entry @strides
+// CHECK-SAME:    mul(stride(0, 0), 8)
+tirx.kernel @strides(%a: memref<?x?xf64>, %f: f64) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %v = tirx.view %a[%c0, %c0] clipped : memref<?x?xf64> -> !g
+  %s = tirx.splat %f : f64 -> !r
+  tirx.store %s, %v : !r, !g
+  tirx.return
+}
