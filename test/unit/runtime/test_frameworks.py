@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 from unittest.mock import Mock
@@ -26,6 +27,8 @@ from tirx.runtime.frameworks import (
     view_of_jax,
     view_of_torch,
 )
+from tirx.runtime.launch import Launch, PointerArgument, ScalarArgument
+from tirx.runtime.torch_op import torch_operator
 
 
 class _Array:
@@ -129,6 +132,36 @@ def test_interfaces():
         ("cuStreamSynchronize", 0),
         ("cuCtxPopCurrent",),
     ]
+
+
+def test_operators_of_torch(monkeypatch: pytest.MonkeyPatch):
+    """What is registered: the launch, the schema, what is written, and a function that only checks."""
+    x = PointerArgument("x", "f32", (None, 4), (4, 1), 16, "read")
+    launch = Launch(
+        "k",
+        "sm_90a",
+        (1, 1, 1),
+        (32, 1, 1),
+        (1, 1, 1),
+        0,
+        (x, ScalarArgument("n", "s32"), replace(x, name="y", access="write")),
+    )
+    operator, kernel = Mock(), Mock(return_value=5)
+    custom_op = Mock(return_value=operator)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(__path__=[]))
+    monkeypatch.setitem(sys.modules, "torch.library", SimpleNamespace(custom_op=custom_op))
+    assert torch_operator("a::k", launch, kernel) is operator
+    schema = "(Tensor x, int n, Tensor(a2!) y) -> ()"
+    assert custom_op.call_args.kwargs == {"mutates_args": ["y"], "device_types": "cuda", "schema": schema}
+    name, call = custom_op.call_args.args
+    assert name == "a::k" and call(1, 2, 3) is None
+    kernel.assert_called_once_with(1, 2, 3)
+    (fake,) = operator.register_fake.call_args.args
+    tensor = _Array(dtype="torch.float32", shape=[3, 4], stride=lambda: (4, 1), element_size=lambda: 4)
+    fake(tensor, "any number", tensor)
+    with pytest.raises(ArgumentError, match="^argument 'y': expected shape .*, found .3, 5.$"):
+        fake(tensor, 1, _Array(**{**vars(tensor), "shape": [3, 5]}))
+    assert kernel.call_count == 1
 
 
 def test_dlpack(monkeypatch: pytest.MonkeyPatch):
