@@ -386,9 +386,10 @@ def match(p: Product) -> WgmmaInstructions:
     unit = _Unit(accumulator_layout(ROWS, 8), 8, 4)
     runs = _runs(_blocks(held_d[list(groups)], p.d, unit, "D", advice))
     _check_complete(runs, p)
-    k_steps = p.k // p.form(8).k
+    k_step = find_kind(p.a.dtype, p.b.dtype).instruction_k(p.sparse)
+    k_steps = p.k // k_step
     a_reader = None if p.a.registers else _Reader(p.a, "A", p.a.shape[1] // k_steps)
-    b_reader = _Reader(p.b, "B", p.form(8).k)
+    b_reader = _Reader(p.b, "B", k_step)
     pieces = [piece for run in runs for piece in _split(run, p, b_reader)]
     a_found = _a_registers(p, groups) if a_reader is None else {}
     metadata = _metadata_registers(p, groups)

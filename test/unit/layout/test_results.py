@@ -19,7 +19,7 @@ from tirx.layout import (
     reduction,
     shape,
 )
-from tirx.layout.interop import linear
+from tirx.layout.interop import cute, linear, mesh, redistribution
 
 LAYOUTS = [
     TileLayout.parse(text)
@@ -58,7 +58,7 @@ def _swizzled(per_element: int, swizzle_len: int, atom_len: int, text: str) -> C
     return ComposeLayout(SwizzleLayout(per_element, swizzle_len, atom_len), TileLayout.parse(text))
 
 
-MODULES = (layout, picture, reduction, shape, gf2, linear)
+MODULES = (layout, picture, reduction, shape, gf2, cute, linear, mesh, redistribution)
 NAMES = {name: value for module in MODULES for name, value in vars(module).items()} | {
     "BitMatrix": BitMatrix,
     "C": _swizzled,
