@@ -1,0 +1,202 @@
+"""Lifetimes of CTAs and uses of mbarrier objects: who has to know what, and the words for those that do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tirx.sim.errors import HazardError
+from tirx.sim.hazards.checker import Checker
+from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.hazards.lifetimes import Lifetimes
+from tirx.sim.hazards.monitor import Monitor
+
+_LANES = 32
+
+
+class _Notes(list[tuple[str, str]]):
+    def __call__(self, rule: str, message: str) -> None:
+        self.append((rule, message))
+
+
+def _lifetimes(notes: _Notes | None = None, ctas: int = 3) -> tuple[Clocks, Lifetimes]:
+    clocks = Clocks(ctas * _LANES)
+    return clocks, Lifetimes(clocks, ctas, _LANES, notes)
+
+
+_NOT_STARTED = (
+    "it by thread {} accesses CTA {} of the cluster, which may not have started: expected a cluster barrier before"
+)
+
+
+def test_a_cta_has_to_have_started():
+    """Each thread of another CTA knows of some thread of the CTA, whichever."""
+    notes = _Notes()
+    for told in (None, notes):
+        clocks, lifetimes = _lifetimes(told)
+        clocks.known[Row.REACHED, 64, 63] = clocks.known[Row.REACHED, 65, 32] = 1
+        lifetimes.use(1, np.array([33, 40, 64, 65]), "it")
+        # Of threads of its neighbours nothing follows.
+        clocks.known[Row.REACHED, 66, [31, 64]] = 1
+        if told is None:
+            with pytest.raises(HazardError) as found:
+                lifetimes.use(1, np.array([65, 66, 67]), "it")
+            assert found.value.message == _NOT_STARTED.format(66, 1)
+        else:
+            lifetimes.use(1, np.array([65, 66, 67]), "it")
+    assert notes == [("barrier.cluster at the start", _NOT_STARTED.format(66, 1))]
+    _, alone = _lifetimes(ctas=1)
+    alone.exit(0)
+    alone.use(0, np.array([3]), "it")
+
+
+@pytest.mark.parametrize("row", [Row.REACHED, Row.TENSOR_DONE, Row.BULK_WRITTEN, Row.BULK_READ])
+def test_a_cta_stays_until_accesses_are_over(row: Row):
+    clocks, lifetimes = _lifetimes()
+    clocks.known[Row.REACHED, 70, 40] = 1
+    clocks.now = 6
+    lifetimes.use(1, np.array([70]), "it", row)
+    clocks.known[row, 41, 70] = 5  # the access before, known to one thread of the CTA; neighbours know this one
+    clocks.known[row, [31, 64], 70] = 6
+    with pytest.raises(HazardError) as found:
+        lifetimes.exit(1)
+    assert found.value.message == (
+        "CTA 1 of the cluster exits while an access to its memory by thread 70 of CTA 2 may not be over: expected a "
+        "cluster barrier before"
+    )
+    clocks.known[row, 41, 70] = 6
+    lifetimes.exit(1)
+    lifetimes.exit(0)
+    with pytest.raises(HazardError) as found:
+        lifetimes.use(1, np.array([70]), "it")
+    assert found.value.message == "it accesses CTA 1 of the cluster, which has exited"
+    lifetimes.use(1, np.array([40]), "it")
+
+
+@pytest.mark.parametrize(
+    ("row", "does", "missing"),
+    [
+        (Row.BULK_WRITTEN, "write", "a wait on its mbarrier"),
+        (Row.BULK_READ, "read", "cp.async.bulk.wait_group.read"),
+    ],
+)
+def test_a_cta_stays_until_its_copies_are_over(row: Row, does: str, missing: str):
+    message = (
+        f"the CTA exits while a bulk copy that thread 8 issued may still {does} its shared memory: expected {missing} "
+        "before"
+    )
+    notes = _Notes()
+    for told in (None, notes):
+        clocks, lifetimes = _lifetimes(told)
+        clocks.now = 4
+        lifetimes.start_copy(1, 40, row)
+        if told is None:
+            with pytest.raises(HazardError) as found:
+                lifetimes.exit(1)
+            assert found.value.message == message
+        else:
+            lifetimes.exit(1)
+        # The copy of a thread of another CTA is one of those accesses.
+        lifetimes.start_copy(2, 40, row)
+        with pytest.raises(
+            HazardError, match="exits while an access to its memory by thread 40 of CTA 1 may not be over"
+        ):
+            lifetimes.exit(2)
+    assert notes == [("bulk copy at the end", message)]
+    clocks, lifetimes = _lifetimes()
+    lifetimes.start_copy(0, 3, row)
+    clocks.known[row, 9, 3] = 1
+    lifetimes.exit(0)
+
+
+def _checker(notes: _Notes | None = None) -> tuple[Checker, Clocks]:
+    checker = Checker(2, _LANES, 2048, notes)
+    clocks: Clocks = checker._clocks  # pyright: ignore[reportPrivateUsage]
+    clocks.known[Row.REACHED] = 1
+    clocks.now = 5
+    checker.mbarrier_init(1, 1032, 40)
+    clocks.now = 7
+    return checker, clocks
+
+
+_UNORDERED = "the mbarrier object at 0x408 is used by thread 33, not ordered behind its initialisation by thread 40"
+_UNFENCED = (
+    "the mbarrier object at 0x408 is used by the async proxy, but thread 40 has not executed fence.mbarrier_init or "
+    "fence.proxy.async after its initialisation"
+)
+
+
+def test_who_may_use_an_mbarrier():
+    checker, clocks = _checker()
+    checker.mbarrier_use(1, 1032, 40)
+    for use in (lambda: checker.mbarrier_use(1, 1032, 33), lambda: checker.mbarrier_uses(1, 1032, np.array([40, 33]))):
+        with pytest.raises(HazardError) as found:
+            use()
+        assert found.value.message == _UNORDERED
+    clocks.known[Row.GENERIC, 33, 40] = 4
+    with pytest.raises(HazardError):
+        checker.mbarrier_use(1, 1032, 33)
+    # fence.mbarrier_init by the maker, and something behind it that the user knows of.
+    checker.mbarrier_fence(np.array([40]))
+    clocks.known[Row.REACHED, 33, 40] = 6
+    with pytest.raises(HazardError):
+        checker.mbarrier_use(1, 1032, 33)
+    clocks.known[Row.REACHED, 33, 40] = 7
+    checker.mbarrier_use(1, 1032, 33)
+    checker.mbarrier_uses(1, 1032, np.array([33, 40]))
+    clocks.known[Row.GENERIC, 35, 40] = 5
+    checker.mbarrier_uses(1, 1032, np.array([35]))
+
+
+def test_fences_of_mbarriers_for_the_async_proxy():
+    notes = _Notes()
+    for told in (None, notes):
+        for thread in (40, 3):
+            checker, clocks = _checker(told)
+            clocks.known[Row.GENERIC, thread, 40] = 5
+            if told is None or thread == 3:  # of another CTA, GPUs need the fence
+                with pytest.raises(HazardError) as found:
+                    checker.mbarrier_use(1, 1032, thread, True)
+                assert found.value.message == _UNFENCED
+            else:
+                checker.mbarrier_use(1, 1032, thread, True)
+            checker.mbarrier_fence(np.array([40]))
+            checker.mbarrier_use(1, 1032, thread, True)
+    assert notes == [("fence.mbarrier_init", _UNFENCED)]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("shared_load", (np.array([1024]), 4, np.array([3]), True)),
+        ("shared_atomic", (np.array([1024]), 4, np.array([3]))),
+        ("mbarrier_use", (1032, 3)),
+        ("mbarrier_uses", (1032, np.array([3]))),
+        ("async_update", (np.array([1024]), 3, "it")),
+        ("deferred_store", (np.array([1024]), 3, "it")),
+        ("commit_arrives", (3,)),
+    ],
+)
+def test_accesses_of_a_cta_that_has_exited(name: str, arguments: tuple[object, ...]):
+    checker, _ = _checker()
+    checker.exited(1)
+    with pytest.raises(HazardError, match="accesses CTA 1 of the cluster, which has exited"):
+        getattr(checker, name)(1, *arguments)
+
+
+def test_joined_snapshots():
+    checker, _ = _checker()
+    first, second = np.array([1, 5]), np.array([3, 2])
+    assert checker.join(None, None) is None
+    assert checker.join(first, None) is first and checker.join(None, second) is second
+    joined = checker.join(first, second)
+    assert joined is not None and joined.tolist() == [3, 5]
+    nobody = np.array([], np.int64)
+    assert checker.release(nobody) is None and checker.knows(nobody, None)
+
+
+def test_nothing_is_known_where_nothing_is_checked():
+    monitor, threads = Monitor(), np.arange(3)
+    assert monitor.mark() == 0 and monitor.knows(threads, None) and monitor.shared_writes(0, threads) is None
+    assert monitor.shared_undefined(0, threads, 4).tolist() == [False] * 3
+    assert [each.tolist() for each in monitor.shared_writes_at(0, 1)] == [[], []]
