@@ -45,7 +45,7 @@ def _acquires(parts: Parts, slots: int, before: str = "") -> tuple[Meetings, lis
     return Meetings(kernel), [op for op in kernel.walk() if isinstance(op, AcquireOp)]
 
 
-def _orders() -> list[Parts]:
+def _orders() -> Sequence[Parts]:
     return [
         [("fill", fill), ("use", use)][:: 1 if first else -1] + [("other", other)] * many
         for fill, use, first, other, many in product((0, 1), (1, 2), (True, False), (0, 2), (0, 2))
