@@ -18,6 +18,7 @@ from unit.printed_rings import rings
 from unit.printed_simulator import (
     instruction_words,
     matrix_places,
+    operand_patterns,
     roundings,
     tensor_core_sums,
     tensor_places,
@@ -351,6 +352,7 @@ PRINTED: dict[str, Callable[[], str]] = {
         register_states,
         instruction_words,
         matrix_places,
+        operand_patterns,
         tensor_places,
         roundings,
         tensor_core_sums,

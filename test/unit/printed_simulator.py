@@ -14,6 +14,7 @@ from unit.sim.instructions import EDGES
 
 from tirx.sim import SimError
 from tirx.sim.core.types import TYPES
+from tirx.sim.hazards.monitor import Writes
 from tirx.sim.isa.sparse import Metadata
 from tirx.sim.numerics import combine, formats, integers, rounding
 from tirx.sim.numerics.chains import Chain
@@ -22,7 +23,8 @@ from tirx.sim.numerics.tensor_cores import RULES, Rule, multiply_groups, multipl
 from tirx.sim.tensor import copies, data_path, scale_factors, zero_mask
 from tirx.sim.tensor.instruction_descriptor import KINDS, decode_instruction_descriptor
 from tirx.sim.tensor.mma import MmaForm, MmaOperands, tensor_mma
-from tirx.sim.tensor.shared_descriptor import SharedDescriptor
+from tirx.sim.tensor.patterns import check_operand
+from tirx.sim.tensor.shared_descriptor import SWIZZLE_MODES, SharedDescriptor
 
 Array = npt.NDArray[Any]
 
@@ -419,4 +421,85 @@ def tensor_products() -> str:
         found = scene.observed(lambda made=made, own=own: tensor_mma(scene.cta, 3, made, own), times)
         lines.append(f"{kind} {form} {operands} {word:#x}: {found}")
     scene.launch.program.target = "sm_100a"
+    return "\n".join(lines)
+
+
+class _Stage:
+    """What `check_operand` asks a CTA, its launch and its monitor, which are one here."""
+
+    def __init__(self, writes: Writes | None, stores: list[tuple[Array, Array]]):
+        self.checks, self.rank, self.shared_end = True, 0, 1 << 16
+        self.launch = self.program = self.monitor = self
+        self.found: list[str] = []
+        self._writes, self._stores = writes, stores
+        self._looks = 0
+
+    def note(self, rule: str, message: str) -> None:
+        self.found.append(f"{rule}: {message}")
+
+    def has_noted(self, rule: str) -> bool:
+        return any(each.startswith(rule) for each in self.found)
+
+    def looks_at(self, what: object, limit: int) -> bool:
+        self._looks += 1
+        return self._looks <= limit
+
+    def shared_writes(self, rank: int, offsets: Array) -> Writes | None:
+        if self._writes is None:
+            return None
+        own = self._writes
+        return Writes(own.by_threads[offsets], own.instants[offsets], own.swizzles[offsets])
+
+    def shared_writes_at(self, rank: int, instant: int) -> tuple[Array, Array]:
+        return self._stores[instant]
+
+
+def _stage(written: int, copied: int) -> _Stage:
+    """128 rows of 64 bytes from address 1024 on, which four warps wrote in the pattern of a mode, or a copy did."""
+    size = 1 << 16
+    by_threads, instants = np.zeros(size, np.bool_), np.full(size, -1)
+    swizzles = np.full(size, -1)
+    if copied >= 0:
+        swizzles[1024:9216] = copied
+        return _Stage(Writes(by_threads, instants, swizzles), [])
+    stores: list[tuple[Array, Array]] = []
+    thread = np.arange(128)
+    mode = SWIZZLE_MODES[written]
+    for instant in range(4):
+        linear = 1024 + 64 * thread + 16 * instant
+        starts = linear ^ ((linear >> mode.shift) & mode.mask)
+        places = (starts[:, None] + np.arange(16)).ravel()
+        stores.append((places, np.repeat(thread if instant != 2 else thread[:70].repeat(2)[:128], 16)))
+        by_threads[places], instants[places] = True, instant
+    return _Stage(Writes(by_threads, instants, swizzles), stores)
+
+
+def _warnings(stage: _Stage, descriptor: SharedDescriptor, found: Array, used: Array | None, element: int) -> list[str]:
+    """What is said of an operand that is looked at twice."""
+    asked: Any = stage
+    for _ in range(2):
+        check_operand(asked, descriptor, found, np.unique(found if used is None else found[used]), used, element)
+    return [f"{len(stage.found)}", *stage.found]
+
+
+def operand_patterns() -> str:
+    """Warnings about operands in another pattern than they were written, and about elements that share bytes."""
+    lines: list[str] = []
+    rows = np.arange(16)
+    forms = [(16, 0, 0), (32, 2, 0), (32, 1, 0), (16, 2, 1), (8, 4, 1), (24, 0, 0), (32, 4, 0)]
+    for mode, (size, element, mn_major), (leading, stride) in itertools.product(
+        SWIZZLE_MODES, forms, ((1, 8), (8, 1), (8, 16), (16, 8), (64, 64), (0, 0), (4, 64))
+    ):
+        descriptor = SharedDescriptor(1 << 46 | 64 | leading << 16 | stride << 32 | mode << 61, "B")
+        try:
+            found = descriptor.mn_major(rows, size, element) if mn_major else descriptor.k_major(rows, size)
+        except SimError:
+            continue
+        used = np.ones(found.shape, np.bool_)
+        used[1::5] = False
+        for marks in (None, used):
+            lines += _warnings(_Stage(None, []), descriptor, found, marks, element)
+        if (leading, stride) == (8, 16) and element in (0, 4):
+            for written, copied in (*((mode, -1) for mode in SWIZZLE_MODES), *((0, copied) for copied in range(7))):
+                lines += _warnings(_stage(written, copied), descriptor, found, None, element)
     return "\n".join(lines)

@@ -22,7 +22,7 @@ from unit.sim.instructions import EDGES
 
 from tirx.sim import SimError, TensorMap
 from tirx.sim.core.arguments import bind_arguments
-from tirx.sim.core.cta import Cluster, Cta, ThreadGroup
+from tirx.sim.core.cta import Cluster, Cta, Deferred, ThreadGroup
 from tirx.sim.core.mbarrier import Mbarrier
 from tirx.sim.core.observer import Observer
 from tirx.sim.core.types import WARP, bits_type
@@ -463,7 +463,11 @@ class Scene:
         try:
             outcomes = [self._step(step, group, mask)]
             group.defers = bool(defers)
-            outcomes += [step(group, mask) for _ in range(defers)]
+            for _ in range(defers):
+                outcomes.append(step(group, mask))
+                waiting = cast("Deferred | None", group.deferred)
+                rows = None if waiting is None else sorted(waiting.rows)
+                self.log.append(f"waits for {rows} of b32")
             group.finish_deferred()
             while self.cluster.events:
                 self.cluster.events.popleft()()
@@ -487,6 +491,8 @@ class Scene:
         try:
             for _ in range(times):
                 action()
+                waiting = [cta.tensor.deferred for cta in self.cluster.ctas]
+                self.log.append(f"waiting: {[each is not None and waiting.count(each) for each in waiting]}")
         except SimError as error:
             said = error.message
         after = [cta.tensor.values for cta in self.cluster.ctas]
@@ -528,11 +534,15 @@ def _executions(target: str, form: str) -> Iterator[str]:
     scene = scene_of(target)
     instruction = scene.code[form]
     scene.linked.symbols.cta_group = None
+    decoder = Decoder(scene.linked.symbols, instruction)
     try:
-        step = decode(Decoder(scene.linked.symbols, instruction))
+        step = decode(decoder)
     except SimError as error:
         yield f"{form}: {error.message}"
         return
+    lists = (decoder.uses, decoder.definitions, decoder.pending, decoder.fragments)
+    names = [" ".join(each.name for each in registers) for registers in lists]
+    yield f"{form}: {'; '.join(names)}; {None if decoder.needed is None else sorted(decoder.needed)}"
     who = WHO.get(instruction.root, ("some",))
     if instruction.root == "tensormap":
         who = ("all",) if "aligned" in instruction.opcode else ("few",)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from unit.sim.kernels import entry, run_threads
 from unit.sim.strict import run
 
 from tirx.sim import SimError
+from tirx.sim.core.traffic import Traffic
+from tirx.sim.hazards.monitor import Monitor
+from tirx.sim.isa.mma_sync import multiply_and_add
+from tirx.sim.numerics.tensor_cores import find_rule, multiplier
+from tirx.sim.tensor.memory import TensorMemory
 
 
 @pytest.mark.parametrize(
@@ -55,3 +62,33 @@ def test_products_of_two_shapes_wait_together() -> None:
       mov.b32 %o0, %f3; mov.b32 %o1, %f4;"""
     found = run_threads(body, np.zeros((32, 4), np.uint32), 2).view(np.float32)
     assert (found == [32, 10]).all()
+
+
+def test_single_cells_of_tensor_memory() -> None:
+    """Accesses of one cell, and of cells of which only the first or the last has another owner."""
+    memory = TensorMemory(Monitor(), 0, Traffic())
+    assert (memory.allocate(64, 1), memory.allocate(32, 1)) == (448, 416)
+    lane = np.array([[5]])
+    memory.check_cells(lane, np.array([[448]]), "a read")
+    for columns in ((447, 448), (447, 448, 448), (446, 447, 448)):
+        with pytest.raises(SimError) as caught:
+            memory.check_cells(lane, np.array([columns]), "a read")
+        assert caught.value.message == f"a read: columns {columns[0]}-{columns[-1]} are of several allocations"
+    with pytest.raises(SimError) as caught:
+        memory.check_cells(lane, np.array([[415, 416]]), "a read")
+    assert caught.value.message == "a read: columns 415-416, but the allocated columns are 32 at 0x1a0, 64 at 0x1c0"
+
+
+def test_products_of_elements_of_two_types() -> None:
+    """The smallest exponent of a subnormal number is that of its own type, which decides what is cut off."""
+    decoder = Mock(symbols=Mock(target="sm_89", arithmetic="hardware"))
+    rule = find_rule("mma.sync", "sm_89", "e4m3")
+    a, b, c = (
+        np.full((1, 32), 2.0**-9, np.float32),
+        np.full((1, 32), 2.0**-16, np.float32),
+        np.zeros((1, 1), np.float32),
+    )
+    a[0, 1:], b[0, 1:] = 2.0**-6 + 2.0**-9, 2.0**-14 + 2.0**-16
+    for first, second, left, right in (("e4m3", "e5m2", a, b), ("e5m2", "e4m3", b, a)):
+        found = multiply_and_add(decoder, ("f32", first, second, "f32"), None)(left, right, c)
+        assert np.array_equal(found, multiplier(rule, (first, second), "f32")(left, right, c))
