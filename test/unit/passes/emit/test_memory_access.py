@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from unit.passes.emit.evaluation import Lanes, evaluated
@@ -9,6 +11,7 @@ from xdsl.dialects.builtin import Float64Type, IntegerType, UnknownLoc, f16, i32
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.copy.access import Access
 from tirx.copy.index_expr import IndexExpr, var
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.passes.emit.emitter import Emitter
@@ -109,3 +112,36 @@ def test_tiles_of_which_elements_are_aligned() -> None:
     base = Block(arg_types=[i64]).args[0]
     alignments = [MemoryTile(_type(each), base, 16).by_element().alignment for each in (Float64Type(), f16, i32)]
     assert alignments == [8, 2, 4]
+
+
+PLACES: list[tuple[Attribute, IndexExpr, int, bool, Callable[[Lanes], Lanes], int]] = [
+    (f16, X * 6, 5, False, lambda x: x * 12, 10),
+    (Float64Type(), X * 2, 3, False, lambda x: x * 16, 24),
+    (IntegerType(4), X * 4, 6, False, lambda x: x * 2, 3),
+    # Half a byte and half a byte.
+    (IntegerType(4), X * 4 + 1, 1, False, lambda x: x * 2 + 1, 0),
+    (f16, X * (1 << 20), 5, True, lambda x: x * 1001 + 10, 0),
+]
+
+
+@pytest.mark.parametrize(("element", "base", "const", "strided", "offset", "distance"), PLACES)
+def test_places_of_accesses(
+    element: Attribute,
+    base: IndexExpr,
+    const: int,
+    strided: bool,
+    offset: Callable[[Lanes], Lanes],
+    distance: int,
+) -> None:
+    block = Block(arg_types=[i64, i32, i64])
+    memory = MemoryTile(_type(element), block.args[0], 16, ((1 << 20, block.args[2]),) if strided else ())
+    addresses = _Addresses(Emitter(InsertPoint.at_end(block), UnknownLoc()), memory, block.args[1])
+    address, behind = addresses.place(Access(0, 2, base, const))
+    values: dict[SSAValue, Lanes] = {
+        block.args[0]: _wide(BASE),
+        block.args[1]: TID.astype(np.uint32),
+        block.args[2]: _wide(1001),
+    }
+    evaluated(block.ops, values)
+    assert behind == distance
+    assert values[address].tolist() == (BASE + offset(TID)).tolist()
