@@ -1,0 +1,70 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics --convert-arith-to-ptx | filecheck %s
+
+// Quotients that may be approximate have an instruction of their own for f32 only.
+
+// CHECK-LABEL: ptx.entry @quotients
+// CHECK:         ptx.div.full %x, %x
+// CHECK-NEXT:    ptx.div %x, %x
+// CHECK-NEXT:    ptx.div %y, %y
+// CHECK-NEXT:    ptx.cvt %z
+// CHECK-NEXT:    ptx.cvt %z
+// CHECK-NEXT:    ptx.div
+// CHECK-NEXT:    ptx.cvt
+ptx.entry @quotients(x : f32, y : f64) target("sm_80") {
+  %x = ptx.ld.param @x : f32
+  %y = ptx.ld.param @y : f64
+  %z = arith.truncf %x : f32 to f16
+  %0 = arith.divf %x, %x fastmath<arcp,afn> : f32
+  %1 = arith.divf %x, %x : f32
+  %2 = arith.divf %y, %y fastmath<arcp,afn> : f64
+  %3 = arith.divf %z, %z fastmath<arcp,afn> : f16
+  ptx.ret
+}
+
+// The smaller one with NaN: an instruction from sm_80 on, but for f64.
+
+// CHECK-LABEL: ptx.entry @nan
+// CHECK:         ptx.min nan %x, %x
+ptx.entry @nan(x : f32, y : f64) target("sm_80") {
+  %x = ptx.ld.param @x : f32
+  %y = ptx.ld.param @y : f64
+  %z = arith.truncf %x : f32 to f16
+  %0 = arith.minimumf %x, %x : f32
+  %1 = arith.maximumf %z, %z : f16
+  %2 = arith.maximumf %y, %y : f64
+  ptx.ret
+}
+
+// CHECK-LABEL: ptx.entry @nan_before
+ptx.entry @nan_before(x : f32) target("sm_75") {
+  %x = ptx.ld.param @x : f32
+  %z = arith.truncf %x : f32 to f16
+  %0 = arith.minimumf %x, %x : f32
+  %1 = arith.maximumf %z, %z : f16
+  ptx.ret
+}
+
+// Integers of 16 bits become bf16 by way of f32.
+
+// CHECK-LABEL: ptx.entry @integers
+ptx.entry @integers(x : u32) target("sm_80") {
+  %x = ptx.ld.param @x : i32
+  %s = arith.trunci %x : i32 to i16
+  %0 = arith.sitofp %s : i16 to bf16
+  %1 = arith.uitofp %s : i16 to bf16
+  %2 = arith.sitofp %x : i32 to f16
+  %3 = arith.uitofp %x : i32 to f64
+  %i = arith.index_cast %x : i32 to index
+  %j = arith.index_cast %i : index to i64
+  %k = arith.index_cast %i : index to i16
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @wide(x : u32) target("sm_80") {
+  %x = ptx.ld.param @x : i32
+  // expected-error@+1 {{no PTX form for 'arith.sitofp' on i32 -> bf16}}
+  %0 = arith.sitofp %x : i32 to bf16
+  ptx.ret
+}

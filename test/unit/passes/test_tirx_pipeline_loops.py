@@ -1,0 +1,67 @@
+"""Options of the pass, and the names of what it makes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirx.dialects.tirx import RingOp
+from tirx.passes.tirx_pipeline_loops import TirxPipelineLoopsPass
+from tirx.rules import ScheduleOptionError
+from tirx.text.parsing import parse_located
+from tirx.universe import new_context
+
+KERNEL = """
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+tirx.kernel @k(%a: memref<64x4096xf16>, %e: memref<64x4096xf16>, %n: index)
+    target("sm_90a") threads(128) {{
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  {loops}
+  tirx.return
+}}
+"""
+LOOP = """
+  %{tile} = tirx.alloc : !s
+  scf.for %{index} = %c0 to %n step %c64 {{
+    %g = tirx.view %a[%c0, %{index}] : memref<64x4096xf16> -> !g
+    tirx.copy %g, %{tile} engine tma : !g, !s
+    %f = tirx.load %{tile} : !s -> !f
+    %d = tirx.view %e[%c0, %{index}] : memref<64x4096xf16> -> !g
+    tirx.store %f, %d : !f, !g
+  }} {attributes}
+"""
+
+
+def _run(stages: int | str, loops: str) -> list[tuple[str | None, int, str | None]]:
+    """The rings that the pass makes: names, slots, names of the loops."""
+    context = new_context()
+    module = parse_located(context, KERNEL.format(loops=loops), "<test>")
+    TirxPipelineLoopsPass(stages).apply(context, module)
+    loops_of = [op.loop.data for op in module.walk() if op.name == "tirx.for"]  # pyright: ignore
+    rings = [op for op in module.walk() if isinstance(op, RingOp)]
+    return [(ring.result.name_hint, ring.num_slots, name) for ring, name in zip(rings, loops_of, strict=True)]  # pyright: ignore
+
+
+def test_stages() -> None:
+    loop = LOOP.format(tile="s", index="k", attributes="")
+    assert _run(2, loop) == [("s", 2, "k")]
+    assert _run(5, loop) == [("s", 5, "k")]
+    assert _run(1, loop) == []
+    assert _run("auto", loop)[0][1] in range(3, 7)
+    assert _run("auto", LOOP.format(tile="s", index="k", attributes="{tirx.stages = 1 : i32}")) == []
+    assert _run(1, LOOP.format(tile="s", index="k", attributes="{tirx.stages = 2 : i32}")) == [("s", 2, "k")]
+    for stages in (0, -1, "many"):
+        with pytest.raises(ScheduleOptionError) as error:
+            _run(stages, loop)
+        assert error.value.message == f"expected stages to be auto or 1 or more, found {stages}"
+    for found in ("0 : i32", '"2"'):
+        with pytest.raises(ScheduleOptionError) as error:
+            _run("auto", LOOP.format(tile="s", index="k", attributes=f"{{tirx.stages = {found}}}"))
+        assert error.value.message == f"expected tirx.stages to be an integer of 1 or more, found {found}"
+
+
+def test_loops_have_names_of_their_own() -> None:
+    loops = "".join(LOOP.format(tile=f"s{i}", index="k", attributes="") for i in range(3))
+    assert _run(2, loops) == [("s0", 2, "k"), ("s1", 2, "k_1"), ("s2", 2, "k_2")]
