@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,7 @@ from tirx.sim.errors import HazardError
 from tirx.sim.hazards.checker import Checker
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.lifetimes import Lifetimes
-from tirx.sim.hazards.monitor import Monitor
+from tirx.sim.hazards.monitor import Monitor, Stored
 
 _LANES = 32
 
@@ -200,3 +203,129 @@ def test_nothing_is_known_where_nothing_is_checked():
     assert monitor.mark() == 0 and monitor.knows(threads, None) and monitor.shared_writes(0, threads) is None
     assert monitor.shared_undefined(0, threads, 4).tolist() == [False] * 3
     assert [each.tolist() for each in monitor.shared_writes_at(0, 1)] == [[], []]
+
+
+# Order: what threads hand on, by the rows of their clocks
+
+_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.BULK_WRITTEN, Row.REACHED)
+_HANDED_ON = [row for row in Row if row is not Row.TENSOR_ORDER]
+
+
+def _known() -> tuple[Checker, Clocks, Any]:
+    """A checker at instant 50 whose threads know something, and a copy of that."""
+    checker = Checker(2, _LANES, 2048)
+    clocks: Clocks = checker._clocks  # pyright: ignore[reportPrivateUsage]
+    clocks.known[:] = np.random.default_rng(4).integers(0, 40, clocks.known.shape)
+    clocks.now = 50
+    return checker, clocks, clocks.known.copy()
+
+
+_SOME, _OTHERS = np.array([3, 4, 9]), np.array([20, 40])
+
+
+def _set_own(known: Any, rows: Sequence[Row], threads: Any) -> None:
+    for row in rows:
+        known[row, threads, threads] = 50
+
+
+def test_relaxed_synchronisation_and_fences():
+    """Completions travel at once, all the rest from a fence to a fence (PTX ISA, section 8.8)."""
+    checker, clocks, known = _known()
+    snapshot = checker.relaxed(_SOME)
+    _set_own(known, [Row.REACHED], _SOME)
+    expected = np.zeros((12, 64), np.int64)
+    for row in _RELAXED:
+        expected[row] = known[row, _SOME].max(axis=0)
+    assert snapshot is not None and np.array_equal(snapshot, expected)
+    checker.acquire_relaxed(_OTHERS, None)
+    assert np.array_equal(clocks.known, known)
+    # With a fence in front of the release, all that its thread knows.
+    checker.fence(_SOME)
+    _set_own(known, [Row.READ, Row.GENERIC, Row.REACHED], _SOME)
+    assert np.array_equal(clocks.known, known)
+    snapshot = checker.relaxed(_SOME[:2])
+    released = np.array([known[row, _SOME[:2]].max(axis=0) for row in _HANDED_ON])
+    assert snapshot is not None and np.array_equal(snapshot, released)
+    checker.acquire_relaxed(_OTHERS, snapshot)
+    for row in _RELAXED:
+        known[row, _OTHERS] = np.maximum(known[row, _OTHERS], released[row])
+    assert np.array_equal(clocks.known, known)
+    # Behind a fence the receiver knows the rest.
+    checker.fence(_OTHERS)
+    _set_own(known, [Row.READ, Row.GENERIC, Row.REACHED], _OTHERS)
+    for row in _HANDED_ON:
+        known[row, _OTHERS] = np.maximum(known[row, _OTHERS], released[row])
+    assert np.array_equal(clocks.known, known)
+
+
+def test_accesses_that_order():
+    checker, clocks, known = _known()
+    checker.ordered_access("a", _SOME)
+    _set_own(known, [Row.GENERIC, Row.REACHED], _SOME)
+    first = np.array([known[row, _SOME].max(axis=0) for row in _HANDED_ON])
+    checker.ordered_access("b", _OTHERS[:1])
+    _set_own(known, [Row.GENERIC, Row.REACHED], _OTHERS[:1])
+    assert np.array_equal(clocks.known, known)
+    checker.ordered_access("a", _OTHERS[1:])
+    known[:12, 40] = np.maximum(known[:12, 40], first)
+    _set_own(known, [Row.GENERIC, Row.REACHED], _OTHERS[1:])
+    assert np.array_equal(clocks.known, known)
+    # The third one is behind both.
+    checker.ordered_access("a", np.array([50]))
+    known[:12, 50] = np.maximum(known[:12, 50], known[:12, 40])
+    _set_own(known, [Row.GENERIC, Row.REACHED], np.array([50]))
+    assert np.array_equal(clocks.known, known)
+
+
+def test_fences_of_proxies_and_tensor_memory():
+    checker, clocks, known = _known()
+    checker.proxy_fence(_SOME)
+    known[Row.PROXY, _SOME] = np.maximum(known[Row.PROXY, _SOME], known[Row.GENERIC, _SOME])
+    _set_own(known, [Row.PROXY, Row.READ], _SOME)
+    checker.tensor_fence_before(_OTHERS)
+    known[Row.TENSOR_SENT, _OTHERS] = np.maximum(known[Row.TENSOR_SENT, _OTHERS], known[Row.TENSOR_ORDER, _OTHERS])
+    _set_own(known, [Row.TENSOR_SENT], _OTHERS)
+    checker.tensor_fence_after(_SOME)
+    known[Row.TENSOR_ORDER, _SOME] = np.maximum(known[Row.TENSOR_ORDER, _SOME], known[Row.TENSOR_SENT, _SOME])
+    checker.tensor_waited(_SOME, "ld")
+    checker.tensor_waited(_OTHERS, "st")
+    known[Row.LOADED][np.ix_(_SOME, _SOME)] = 50
+    known[Row.STORED][np.ix_(_OTHERS, _OTHERS)] = 50
+    checker.warpgroup_reads_done([(2, 33, 32), (5, 7, 0)])
+    known[Row.WARPGROUP_READ, 32:64, 2] = np.maximum(known[Row.WARPGROUP_READ, 32:64, 2], 33)
+    known[Row.WARPGROUP_READ, 0:32, 5] = np.maximum(known[Row.WARPGROUP_READ, 0:32, 5], 7)
+    checker.copies_waited(_SOME, np.array([45, 1, 46]))
+    checker.bulk_reads_done(_OTHERS, np.array([47, 2]))
+    for row, threads, marks in ((Row.COPIED, _SOME, [45, 1, 46]), (Row.BULK_READ, _OTHERS, [47, 2])):
+        known[row, threads, threads] = np.maximum(known[row, threads, threads], marks)
+    assert np.array_equal(clocks.known, known)
+
+
+def test_what_completions_carry():
+    checker, clocks, known = _known()
+    _set_own(known, [Row.GENERIC, Row.REACHED], np.array([9]))
+    bulk, commit = checker.bulk_completed(9), checker.committed(9)
+    assert bulk is not None and commit is not None
+    expected = known[:12, 9].copy()
+    expected[Row.BULK_WRITTEN, 9] = 50
+    assert np.array_equal(bulk, expected)
+    expected = known[:12, 9].copy()
+    expected[Row.TENSOR_DONE, 9] = 50
+    expected[Row.TENSOR_SENT] = np.maximum(expected[Row.TENSOR_SENT], known[Row.TENSOR_ORDER, 9])
+    expected[Row.TENSOR_SENT, 9] = 50
+    assert np.array_equal(commit, expected) and np.array_equal(clocks.known, known)
+
+
+def test_atomic_accesses_are_reads_and_writes():
+    checker, _ = _checker()
+    offsets, thread = np.array([1088]), np.array([40])
+    stored = Stored(offsets, np.zeros((1, 1), np.uint32), np.zeros(2048, np.uint8))
+    checker.shared_store(1, offsets, stored, thread)
+    with pytest.raises(HazardError, match="0x440 is read by thread 50 though the write by thread 40 is not ordered"):
+        checker.shared_atomic(1, offsets, 4, np.array([50]))
+    checker.shared_atomic(1, offsets, 4, thread)
+    # Strong accesses do not race with each other.
+    checker.shared_atomic(1, offsets, 4, np.array([50]))
+    checker.shared_load(1, offsets, 4, np.array([51]), True)
+    with pytest.raises(HazardError, match="0x440 is read by thread 51 though the write by thread 50 is not ordered"):
+        checker.shared_load(1, offsets, 4, np.array([51]))

@@ -211,3 +211,12 @@ def test_what_is_shared(monkeypatch: pytest.MonkeyPatch):
     assert _count(SharedChecker(new), [_SAME] * 3) == (3, 30)
     # Side by side, one needs what the other has: only what lies behind both goes.
     assert _count(SharedChecker(new), [_SAME] * 3, turns=True)[0] <= 2
+
+
+def test_records_of_branches_count(monkeypatch: pytest.MonkeyPatch):
+    """Ten events and four behind them that differ."""
+    new: Any = _Recorder
+    size = 14 * (500 + 24 + 32)
+    for budget, found in ((size, (2, 20)), (size - 1, (3, 30))):
+        monkeypatch.setattr(shared_checker, "_BUDGET", budget)
+        assert _count(SharedChecker(new), [_SAME, _PARTS, _SAME]) == found
