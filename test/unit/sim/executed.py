@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, cast
 from zlib import crc32
@@ -35,7 +35,7 @@ from tirx.sim.memory.region import Region
 from tirx.sim.program.code import Step
 from tirx.sim.program.linker import Linked, link
 from tirx.sim.reader import parse
-from tirx.sim.reader.syntax import Address, Instruction, Name, Operand, Vector
+from tirx.sim.reader.syntax import Address, Immediate, Instruction, Name, Operand, Vector
 from tirx.sim.setting import Setting
 
 Array = npt.NDArray[Any]
@@ -530,6 +530,25 @@ MASKS = {
 scene_of = cache(Scene)
 
 
+def _wrong(instruction: Instruction) -> Iterator[Instruction]:
+    """The instruction with an operand more, with one fewer, and with a modifier that nobody knows at each end."""
+    operands, parts = instruction.operands, instruction.opcode.split(".")
+    yield replace(instruction, operands=(*operands, Immediate("integer", 5)))
+    yield replace(instruction, operands=operands[:-1])
+    yield replace(instruction, opcode=f"{instruction.opcode}.nosuch")
+    yield replace(instruction, opcode=".".join([*parts[:-1], "nosuch", *parts[-1:]]))
+
+
+def _refusals(scene: Scene, form: str) -> Iterator[str]:
+    for each in _wrong(scene.code[form]):
+        scene.linked.symbols.cta_group = None
+        try:
+            decode(Decoder(scene.linked.symbols, each))
+            yield f"{form}: decoded"
+        except SimError as error:
+            yield f"{form}: {error.message}"
+
+
 def _executions(target: str, form: str) -> Iterator[str]:
     scene = scene_of(target)
     instruction = scene.code[form]
@@ -543,6 +562,8 @@ def _executions(target: str, form: str) -> Iterator[str]:
     lists = (decoder.uses, decoder.definitions, decoder.pending, decoder.fragments)
     names = [" ".join(each.name for each in registers) for registers in lists]
     yield f"{form}: {'; '.join(names)}; {None if decoder.needed is None else sorted(decoder.needed)}"
+    yield from _refusals(scene, form)
+    scene.linked.symbols.cta_group = None
     who = WHO.get(instruction.root, ("some",))
     if instruction.root == "tensormap":
         who = ("all",) if "aligned" in instruction.opcode else ("few",)
