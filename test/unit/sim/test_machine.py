@@ -2,116 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
+from unit.sim.machine import Recorder, message_of, new_cluster, new_group
 
 from tirx.sim import SimError
 from tirx.sim.core.barrier import ClusterBarrier, CtaBarriers, WarpBarriers
 from tirx.sim.core.copies import CopyGroups
-from tirx.sim.core.cta import Cluster, Cta, Sides, ThreadGroup, new_place
+from tirx.sim.core.cta import Sides, ThreadGroup, new_place
 from tirx.sim.core.execute import join_warps, merge_splits
 from tirx.sim.core.frames import Frame
 from tirx.sim.core.types import Array, RegisterState
 from tirx.sim.core.wait import Outcome, Wait
-from tirx.sim.hazards.monitor import Monitor, Note, Snapshot
-from tirx.sim.memory import spaces
 from tirx.sim.memory.region import Region
 from tirx.sim.memory.segment import Segment
-from tirx.sim.setting import Setting
-
-Dimensions = tuple[int, int, int]
-_TEXT = """.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k() {
-  .reg .b32 %r<4>; .reg .b64 %d<2>; .shared .b8 a[6]; .shared .b64 b[2]; .shared .b8 c[4]; .local .b8 l[20];
-  mov.u32 %r0, %r1; mov.u64 %d0, %d1; ret;
-}
-"""
-
-
-class _Recorder(Monitor):
-    """Notes who is told what."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[Any, ...]] = []
-        self.released = 0
-
-    def _note(self, *what: Any) -> None:
-        self.calls.append(tuple(each.tolist() if isinstance(each, np.ndarray) else each for each in what))
-
-    def release(self, threads: Array) -> Snapshot:
-        self._note("release", threads)
-        self.released += 1
-        return np.array([self.released])
-
-    def relaxed(self, threads: Array) -> Snapshot:
-        self._note("relaxed", threads)
-        return np.array([0])
-
-    def join(self, first: Snapshot, second: Snapshot) -> Snapshot:
-        found = [each for each in (first, second) if each is not None]
-        return np.concatenate(found) if found else None
-
-    def acquire(self, threads: Array, snapshot: Snapshot) -> None:
-        self._note("acquire", threads, snapshot)
-
-    def loads_returned(self, threads: Array) -> None:
-        self._note("loads", threads)
-
-    def mbarrier_init(self, rank: int, offset: int, thread: int) -> None:
-        self._note("init", rank, offset, thread)
-
-    def mbarrier_inval(self, rank: int, offset: int, thread: int) -> None:
-        self._note("inval", rank, offset, thread)
-
-    def exited(self, rank: int) -> None:
-        self._note("exited", rank)
-
-    def ended(self) -> None:
-        self._note("ended")
-
-
-def _cluster(
-    block: Dimensions = (32, 1, 1),
-    cluster: Dimensions = (1, 1, 1),
-    index: Dimensions = (0, 0, 0),
-    grid: Dimensions | None = None,
-    seed: int | None = None,
-) -> tuple[Cluster, _Recorder]:
-    x, y, z = (2 * each for each in cluster)
-    setting = Setting(_TEXT, "k", grid or (x, y, z), block, cluster, 0, "strict", "hardware", seed, None, 64)
-    linked = setting.linked()
-    launch = setting.launch(linked.program(), linked.symbols.memories({}), None, print)
-    recorder = _Recorder()
-
-    def new_monitor(ctas: int, lanes: int, note: Note) -> Monitor:
-        recorder.calls.append(("monitor", ctas, lanes))
-        return recorder
-
-    launch.new_monitor = new_monitor
-    return Cluster(launch, index), recorder
-
-
-def _group(cta: Cta, first: int = 0, last: int = 32, pc: int = 0, *, lanes: slice = slice(None)) -> ThreadGroup:
-    mask = np.zeros(last - first, np.bool_)
-    mask[lanes] = True
-    return ThreadGroup(cta, first, last, pc, mask)
-
-
-def _message(what: Callable[[], object]) -> str:
-    with pytest.raises(SimError) as caught:
-        what()
-    return caught.value.message
 
 
 def test_places_in_the_grid() -> None:
     grid = (4, 9, 20)
-    cluster, recorder = _cluster((5, 3, 4), (2, 3, 5), (1, 2, 3), grid)
+    cluster, recorder = new_cluster((5, 3, 4), (2, 3, 5), (1, 2, 3), grid)
     assert recorder.calls == [("monitor", 30, 64)]
     places = [(2 + x, 6 + y, 15 + z) for z, y, x in product(range(5), range(3), range(2))]
     linear = [(x, y, z) for z, y, x in product(range(20), range(9), range(4))]
@@ -131,7 +42,7 @@ def test_places_in_the_grid() -> None:
     assert not cta.was_refused and (cta.last_update == -1).all() and (cta.cluster_generation == -1).all()
     assert cta.local_bytes.shape == (64, 32) and (cta.stack == cta.launch.program.stack).all()
     assert cta.shared.size == 1056 and (len(cta.warp_barriers), len(cta.warpgroup_products)) == (2, 2)
-    random, _ = _cluster((40, 1, 1), seed=1)
+    random, _ = new_cluster((40, 1, 1), seed=1)
     assert [(group.first, group.last, int(group.mask.sum())) for group in random.ctas[0].groups] == [
         (0, 32, 32),
         (32, 64, 8),
@@ -139,7 +50,7 @@ def test_places_in_the_grid() -> None:
 
 
 def test_places_side_by_side() -> None:
-    cluster, _ = _cluster((40, 1, 1))
+    cluster, _ = new_cluster((40, 1, 1))
     program = cluster.launch.program
     place = new_place(program, 64, 3)
     watched = len(program.watched)
@@ -153,11 +64,11 @@ def test_places_side_by_side() -> None:
 
 
 def test_watched_registers() -> None:
-    cluster, _ = _cluster((64, 1, 1))
+    cluster, _ = new_cluster((64, 1, 1))
     cta = cluster.ctas[0]
     before, fenced = cta.register_states.copy(), len(cta.register_fenced)
     cluster.launch.program.watched += ("%x", "%y", "%z")
-    cta.groups = [_group(cta, 32, 64)]
+    cta.groups = [new_group(cta, 32, 64)]
     cta.watch_all()
     assert cta.register_states.shape == (len(before) + 3, 64) and (cta.register_states[: len(before)] == before).all()
     assert (cta.register_states[len(before) :] == 1).all()
@@ -168,22 +79,22 @@ def test_watched_registers() -> None:
 
 
 def test_peers() -> None:
-    cluster, _ = _cluster(cluster=(5, 1, 1))
+    cluster, _ = new_cluster(cluster=(5, 1, 1))
     ranks = [tuple(each.rank for each in cta.pair) for cta in cluster.ctas[:4]]
     assert ranks == [(0, 1), (0, 1), (2, 3), (2, 3)]
-    assert _message(lambda: cluster.ctas[4].pair) == "CTA 4 of a cluster of 5 has no peer for cta_group::2"
+    assert message_of(lambda: cluster.ctas[4].pair) == "CTA 4 of a cluster of 5 has no peer for cta_group::2"
 
 
 def test_exits() -> None:
-    cluster, recorder = _cluster((72, 1, 1), (2, 1, 1))
+    cluster, recorder = new_cluster((72, 1, 1), (2, 1, 1))
     first, second = cluster.ctas
     recorder.calls.clear()
     progress = cluster.launch.progress
     # A warp barrier in which only the lanes that exit are missing.
-    waiter = _group(first, 32, 64, lanes=slice(0, 8))
+    waiter = new_group(first, 32, 64, lanes=slice(0, 8))
     first.warp_barriers[1].arrive(waiter, np.arange(32, 40), waiter.mask, 0xFFFF, first.alive[32:64])
     assert waiter.wait is not None and not waiter.wait.ready()
-    first.kill(_group(first, 0, 64), np.array([True] * 32 + [False] * 8 + [True] * 24))
+    first.kill(new_group(first, 0, 64), np.array([True] * 32 + [False] * 8 + [True] * 24))
     assert (
         waiter.wait.ready()
         and first.alive.tolist() == [False] * 32 + [True] * 8 + [False] * 24 + [True] * 8 + [False] * 24
@@ -193,10 +104,11 @@ def test_exits() -> None:
     assert cluster.barrier.generation == 1
     cluster.barrier.arrive(np.arange(72), cluster.alive, relaxed=False)
     assert cluster.barrier.generation == 1 and ("exited", 0) not in recorder.calls
-    first.kill(_group(first, 32, 96), np.ones(64, np.bool_))
+    first.kill(new_group(first, 32, 96), np.ones(64, np.bool_))
     assert cluster.barrier.generation == 2 and ("exited", 0) in recorder.calls and ("exited", 1) not in recorder.calls
     second.groups.clear()
     first.groups.clear()
+    assert cluster.taken_over == 0
     order: list[int] = []
     cluster.after(lambda: (order.append(1), cluster.after(lambda: order.append(3)))[0])
     cluster.after(lambda: order.append(2))
@@ -204,19 +116,31 @@ def test_exits() -> None:
     assert order == [1, 2, 3] and recorder.calls[-1] == ("ended",) and not cluster.running
 
 
+def test_progress_by_exits() -> None:
+    cluster, recorder = new_cluster((64, 1, 1), (2, 1, 1), seed=1)
+    first, second = cluster.ctas
+    assert [group.pc for cta in cluster.ctas for group in cta.groups] == [0, 0, 0, 0]
+    group = second.groups[1]
+    assert second.threads(group, group.mask).tolist() == list(range(96, 128)) and group.thread(3) == 99
+    second.kill(group, group.mask)
+    assert cluster.launch.progress == 1 and recorder.calls[1:] == []
+    second.kill(second.groups[0], second.groups[0].mask)
+    assert cluster.launch.progress == 2 and recorder.calls[1:] == [("exited", 1)] and first.alive.all()
+
+
 def test_convergence() -> None:
-    cluster, _ = _cluster((40, 1, 1))
+    cluster, _ = new_cluster((40, 1, 1))
     cta = cluster.ctas[0]
-    whole = _group(cta, 0, 64)
+    whole = new_group(cta, 0, 64)
     cta.require_converged(whole, np.ones(64, np.bool_), "x")
     cta.require_converged(whole, cta.existing, "x")
     mask = cta.existing.copy()
     mask[[3, 35]] = False
-    assert _message(lambda: cta.require_converged(whole, mask, "x.y")) == (
+    assert message_of(lambda: cta.require_converged(whole, mask, "x.y")) == (
         "x.y is .aligned: expected all threads of the warp, but it is executed without "
         "warps 0-1 (threads 3, 35), CTA (0, 0, 0)"
     )
-    group = _group(cta, 32, 64, lanes=slice(0, 5))
+    group = new_group(cta, 32, 64, lanes=slice(0, 5))
     assert cta.threads(group, group.mask).tolist() == [32, 33, 34, 35, 36] and group.thread(4) == 36
     assert (group.warp, group.warps) == (1, 1)
     for lanes, text in (
@@ -233,17 +157,18 @@ def test_convergence() -> None:
 
 
 def test_pending_loads() -> None:
-    cluster, _ = _cluster()
+    cluster, _ = new_cluster()
     cta = cluster.ctas[0]
-    group, mask = _group(cta), np.zeros(32, np.bool_)
+    group, mask = new_group(cta), np.zeros(32, np.bool_)
     group.states[1, 5] = RegisterState.PENDING
     group.states[1, 6] = RegisterState.UNDEFINED
     mask[4] = mask[6] = True
     cta.check_exit(group, mask)
-    mask[5] = True
+    mask[:7] = True
     name = cluster.launch.program.watched[1]
     assert (
-        _message(lambda: cta.check_exit(group, mask)) == f"the thread exits before tcgen05.wait::ld of register {name}"
+        message_of(lambda: cta.check_exit(group, mask))
+        == "the thread exits before tcgen05.wait::ld of register " + name
     )
     cta.loads_have_finished(group)
     assert group.states[1, 5:7].tolist() == [RegisterState.DEFINED, RegisterState.UNDEFINED]
@@ -252,7 +177,7 @@ def test_pending_loads() -> None:
 
 def test_bounds_of_shared_memory() -> None:
     """Variables are in [1024, 1030), [1032, 1048), [1048, 1052)."""
-    cta = _cluster()[0].ctas[0]
+    cta = new_cluster()[0].ctas[0]
     where = "variables are in [0x400, 0x406), [0x408, 0x418), [0x418, 0x41c)"
     for offsets, width in (([1024, 1029], 1), ([1032, 1048], 4), ([1051], 1)):
         cta.check_shared(np.array(offsets), width, "load")
@@ -260,18 +185,18 @@ def test_bounds_of_shared_memory() -> None:
         ([1024, 1023], 1, 1023), ([1048, 1052], 1, 1052), ([1024, 1049], 4, 1049), ([1026, 1030, 1031], 1, 1030),
         ([1020, 1024], 2, 1020),
     ):  # fmt: skip
-        assert _message(lambda o=offsets, w=width: cta.check_shared(np.array(o), w, "load")) == (
+        assert message_of(lambda o=offsets, w=width: cta.check_shared(np.array(o), w, "load")) == (
             f"out-of-bounds shared load of {width} bytes at {bad:#x}: {where}"
         )
     cta.check_region(Region.of(np.arange(1032, 1052)), "copy")
     for places, bad in ((np.arange(1028, 1034), 1030), (np.arange(1050, 1053), 1052), (np.arange(1022, 1026), 1022)):
-        assert _message(lambda p=places: cta.check_region(Region.of(p), "copy")) == (
+        assert message_of(lambda p=places: cta.check_region(Region.of(p), "copy")) == (
             f"out-of-bounds shared copy of 1 bytes at {bad:#x}: {where}"
         )
 
 
 def test_mbarrier_objects() -> None:
-    cluster, recorder = _cluster(cluster=(2, 1, 1))
+    cluster, recorder = new_cluster(cluster=(2, 1, 1))
     cta = cluster.ctas[1]
     progress = cluster.launch.progress
     cta.init_mbarrier(1032, 1, 33)
@@ -296,12 +221,12 @@ def test_mbarrier_objects() -> None:
         (lambda: cta.init_mbarrier(1040, 1, 0),
          "the mbarrier object at 0x410 is initialised again without mbarrier.inval"),
     ):  # fmt: skip
-        assert _message(what) == message
+        assert message_of(what) == message
 
 
 def test_sides() -> None:
     """Each part hears of its own lanes; an error is about the threads of the part."""
-    parts = [_group(_cluster(index=(rank, 0, 0), grid=(3, 1, 1))[0].ctas[0]) for rank in range(3)]
+    parts = [new_group(new_cluster(index=(rank, 0, 0), grid=(3, 1, 1))[0].ctas[0]) for rank in range(3)]
     sides = Sides(parts, Segment(np.zeros(16, np.uint8)), np.repeat(np.arange(3) * 16, 32), CopyGroups(96))
     for lanes, expected in (
         ([0, 31, 32, 64, 95], [(0, 0, 2), (1, 2, 3), (2, 3, 5)]), ([33, 63], [(1, 0, 2)]),
@@ -320,8 +245,8 @@ def test_sides() -> None:
 
 
 def test_polls() -> None:
-    cluster, _ = _cluster()
-    group = _group(cluster.ctas[0], pc=7)
+    cluster, _ = new_cluster()
+    group = new_group(cluster.ctas[0], pc=7)
     one, other = np.arange(3), np.arange(4)
     assert [group.poll(each) for each in (one, other, one)] == [None, None, Outcome.YIELD] and group.spinning
     assert group.poll(np.arange(5)) is None and not group.spinning
@@ -334,7 +259,7 @@ def test_polls() -> None:
     group.pc = 8
     assert group.poll(one) is None and not group.refused
     group.refused = True
-    assert group.refused and _group(cluster.ctas[0]).refused
+    assert group.refused and new_group(cluster.ctas[0]).refused
 
 
 class _Waiter:
@@ -342,7 +267,7 @@ class _Waiter:
 
 
 def test_barriers_of_a_block() -> None:
-    recorder, progressed = _Recorder(), [0]
+    recorder, progressed = Recorder(), [0]
 
     def made_progress() -> None:
         progressed[0] += 1
@@ -381,13 +306,13 @@ def test_barriers_of_a_block() -> None:
         (3, 96, 32, "barrier 3: thread count 96 differs from 64 of those already there"),
         (0, 32, 64, "barrier 0: 64 threads arrived, it expects 32"),
     ):  # fmt: skip
-        assert _message(
+        assert message_of(
             lambda n=number, c=count, a=arriving: barriers.arrive(_Waiter(), threads[0], a, n, c, wait=True)
         ) == message  # fmt: skip
 
 
 def test_barriers_of_a_warp() -> None:
-    recorder, progressed = _Recorder(), [0]
+    recorder, progressed = Recorder(), [0]
 
     def made_progress() -> None:
         progressed[0] += 1
@@ -402,7 +327,7 @@ def test_barriers_of_a_warp() -> None:
     assert barriers.arrive(third, np.array([9]), lanes(0b1000), 0b11000, alive) is Outcome.WAIT
     assert first.wait is not None and third.wait is not None and not first.wait.ready()
     assert first.wait.reason() == "at bar.warp.sync with member mask 0x00000016"
-    assert _message(lambda: barriers.arrive(_Waiter(), np.array([2]), lanes(1), 0b10110, alive)) == (
+    assert message_of(lambda: barriers.arrive(_Waiter(), np.array([2]), lanes(1), 0b10110, alive)) == (
         "bar.warp.sync by a lane that is not in its member mask 0x00000016"
     )
     barriers.arrive(second, np.array([2]), lanes(0b10000), 0b10110, alive)
@@ -415,7 +340,7 @@ def test_barriers_of_a_warp() -> None:
 
 
 def test_barriers_of_a_cluster() -> None:
-    recorder, progressed = _Recorder(), [0]
+    recorder, progressed = Recorder(), [0]
 
     def made_progress() -> None:
         progressed[0] += 1
@@ -436,18 +361,18 @@ def test_barriers_of_a_cluster() -> None:
 
 def test_joined_and_merged_groups() -> None:
     """Neighbouring converged warps at the same instruction become one; parts of a warp too, in the same frames."""
-    cluster, _ = _cluster((192, 1, 1))
+    cluster, _ = new_cluster((192, 1, 1))
     cta = cluster.ctas[0]
     starts = [(0, 5), (32, 5), (96, 5), (128, 6), (160, 6)]
-    groups = [_group(cta, first, first + 32, pc) for first, pc in starts]
-    alone = _group(cta, 64, 96, 5, lanes=slice(0, 31))
+    groups = [new_group(cta, first, first + 32, pc) for first, pc in starts]
+    alone = new_group(cta, 64, 96, 5, lanes=slice(0, 31))
     cta.groups = [*groups, alone]
     join_warps(cta, [groups[4], groups[1], groups[0], alone, groups[3], groups[2]])
     assert sorted((g.first, g.last, g.pc, int(g.mask.sum())) for g in cta.groups) == [
         (0, 64, 5, 64), (64, 96, 5, 31), (96, 128, 5, 32), (128, 192, 6, 64),
     ]  # fmt: skip
     frame = Frame(9, np.ones(32, np.bool_), ())
-    parts = [_group(cta, 0, 32, 5, lanes=slice(first, first + 4)) for first in range(0, 32, 4)]
+    parts = [new_group(cta, 0, 32, 5, lanes=slice(first, first + 4)) for first in range(0, 32, 4)]
     parts[2].pc = 6
     parts[3].frames = parts[4].frames = (frame,)
     parts[5].wait = Wait(lambda: False, lambda: "never")
@@ -457,48 +382,3 @@ def test_joined_and_merged_groups() -> None:
         (5, [*range(8), *range(24, 32)]), (6, [8, 9, 10, 11]), (5, list(range(12, 20))), (5, [20, 21, 22, 23]),
     ]  # fmt: skip
     assert kept[3].wait is not None and kept[0].wait is None
-
-
-def test_owners_of_shared_memory() -> None:
-    cluster, _ = _cluster(cluster=(3, 1, 1))
-    group = _group(cluster.ctas[1])
-    window = 1 << 24
-    ((rank, which, offsets),) = spaces.shared_targets(group, np.array([2 * window + 8, 2 * window + 4], np.uint64))
-    assert (rank, which, offsets.tolist()) == (2, slice(None), [8, 4])
-    found = spaces.shared_targets(group, np.array([window + 8, 4, window, 2 * window + 1], np.uint64))
-    assert [(r, np.arange(4)[w].tolist(), o.tolist()) for r, w, o in found] == [
-        (0, [1], [4]), (1, [0, 2], [8, 0]), (2, [3], [1]),
-    ]  # fmt: skip
-    assert _message(lambda: spaces.shared_targets(group, np.array([window, 3 * window + 20, 5], np.uint64))) == (
-        "out-of-bounds shared memory access at 0x3000014: the cluster has 3 CTAs, no CTA 3"
-    )
-
-
-def test_addresses_in_local_memory() -> None:
-    cluster, _ = _cluster()
-    group, lanes = _group(cluster.ctas[0]), np.array([3, 5])
-    assert spaces.local_offsets(group, lanes, np.array([4, 16], np.uint64), 4, "load").tolist() == [100, 176]
-    for address, width, message in (
-        (6, 4, "misaligned local load: 0x6 is not a multiple of 4 bytes"),
-        (32, 4, "out-of-bounds local load of 4 bytes at 0x20: there are 32 bytes"),
-        (2**64 - 8, 8, "out-of-bounds local load of 8 bytes at -0x8: there are 32 bytes"),
-    ):
-        addresses = np.array([0, address], np.uint64)
-        assert _message(lambda a=addresses, w=width: spaces.local_offsets(group, lanes, a, w, "load")) == message
-
-
-def test_atomics_at_equal_addresses() -> None:
-    """One lane after another, in the order of the lanes."""
-    cluster, _ = _cluster()
-    cta = cluster.ctas[0]
-    group = _group(cta, pc=4)
-    segment = cta.shared
-    addresses = np.array([1032, 1040, 1032, 1044, 1040, 1032], np.uint64)
-    lanes, progress = np.array([1, 2, 3, 5, 8, 9]), cluster.launch.progress
-    added = np.array([[1], [10], [100], [0], [20], [1000]], np.uint32)
-    old = spaces.update(
-        group, lanes, "shared", addresses, np.dtype(np.uint32), 1, lambda before, which: before + added[which]
-    )
-    assert old.ravel().tolist() == [0, 0, 1, 0, 10, 101]
-    assert segment.data[1032:1048].view(np.uint32).tolist() == [1101, 0, 30, 0]
-    assert np.flatnonzero(cta.last_update == 4).tolist() == [1, 2, 3, 8, 9] and cluster.launch.progress == progress + 3

@@ -382,7 +382,7 @@ class ThreadGroup:
         If it has done so before, and nothing has changed anywhere, the others have to run first.
         """
         progress = self.cta.launch.progress
-        instant, polled = self.cta.polled.get(self.first, (-1, set[tuple[int, bytes]]()))
+        instant, polled = self.cta.polled.get(self.first, (None, set[tuple[int, bytes]]()))
         if instant != progress or len(polled) > _MAX_POLLED:
             polled = set[tuple[int, bytes]]()
             self.cta.polled[self.first] = (progress, polled)
