@@ -82,11 +82,11 @@ def _grid(extents: Sequence[int], weights: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _movable(table: Table, begins: NDArray[np.int64], box: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """For each begin whether the box there is the first box moved. All are flat indices of the table."""
+    """For each begin whether the box there is the first box moved. All are flat indices of a table that starts at 0."""
     same = np.ones(len(begins), dtype=np.bool_)
     rows = max(1, _CHUNK // len(box))
     for values in table.values():
-        shape = values[box] - values[0]
+        shape = values[box]
         for k in range(0, len(begins), rows):
             part = begins[k : k + rows]
             same[k : k + rows] &= (values[part[:, None] + box] - values[part][:, None] == shape).all(axis=1)
@@ -102,10 +102,10 @@ def _moving_box(
     same = _movable(table, begins, box)
     if not same.all():
         raise LayoutError(_why_not_movable(same, counts, steps, what))
-    shard = infer_iters({name: values[box] - values[0] for name, values in table.items()}, len(box), "m")
+    shard = infer_iters({name: values[box] for name, values in table.items()}, len(box), "m")
     if isinstance(shard, NotStrided):
         raise LayoutError(f"no tile layout describes a box of {what}: only its first {shard.prefix} elements have one")
-    moves = infer_iters({name: values[begins] - values[0] for name, values in table.items()}, len(begins), "m")
+    moves = infer_iters({name: values[begins] for name, values in table.items()}, len(begins), "m")
     if isinstance(moves, NotStrided):
         raise LayoutError(
             f"no tile layout describes where boxes of {what} begin: only the first {moves.prefix} begins have one"

@@ -105,12 +105,12 @@ class SymbolicTileLayout:
         return self.tile.size() // prod(dims), dims
 
     def _locate(self, coord: Coordinate, shape: SymbolicShape | None) -> tuple[TileLayout, int]:
-        """The layout with just as many repetitions as include an element, and its flat index."""
+        """The layout with enough repetitions to include an element, and its flat index."""
         if not isinstance(coord, tuple | list) and isinstance(coord, SupportsIndex):
             flat = index(coord)
             if flat < 0:
                 raise LayoutError(f"expected a flat index from 0 on, found {flat}")
-            return self.bind(flat // self.tile.size() + 1), flat
+            return self.bind(flat + 1), flat
         step, dims = self._split((None, *self.tile.extents) if shape is None else shape)
         if len(coord) != 1 + len(dims):
             raise LayoutError(f"expected a coordinate of rank {1 + len(dims)}, found {tuple(coord)}")
@@ -120,7 +120,7 @@ class SymbolicTileLayout:
         flat = index(first)
         for at, extent in zip(others, dims, strict=True):
             flat = flat * extent + index(at)
-        return self.bind(flat // self.tile.size() + 1), flat
+        return self.bind(flat + 1), flat
 
     def apply(self, coord: Coordinate, shape: SymbolicShape | None = None) -> dict[str, int]:
         """`TileLayout.apply`. The shape is (None, ...); there is no bound on the coordinate in dimension 0."""
