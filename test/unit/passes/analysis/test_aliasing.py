@@ -31,6 +31,39 @@ tirx.kernel @k(%a: memref<1024xf16>) target("sm_90a") threads(32) grid(8, 8) {{
 """
 
 
+def test_parts_of_views_and_of_allocations():
+    """Of parts of views only that they are apart is certain; parts of an allocation are compared by their places."""
+    text = _KERNEL.format(
+        views="""
+  %g = tirx.view %a[%c7] : memref<1024xf16> -> !tirx.tile<8xf16, global>
+  %h = tirx.view %a[%c14] : memref<1024xf16> -> !tirx.tile<8xf16, global>
+  %i = tirx.view %a[%c15] : memref<1024xf16> -> !tirx.tile<8xf16, global>
+  %part = tirx.subview %g[0] : !tirx.tile<8xf16, global> -> !tirx.tile<4xf16, global>
+  %s = tirx.alloc : WHOLE
+  %top = tirx.subview %s[0, 0] : WHOLE -> PARTS[4, 8]>>
+  %end = tirx.subview %s[4, 0] : WHOLE -> PARTS[4, 8] + 32@m>>
+  %mid = tirx.subview %s[3, 0] : WHOLE -> PARTS[4, 8] + 24@m>>
+  %n = tirx.alloc : !tirx.tile<8x8xf16, shared>"""
+    )
+    text = text.replace("PART", "!tirx.tile<4x8xf16, shared, #tirx.tile_layout<")
+    text = text.replace("WHOLE", "!tirx.tile<8x8xf16, shared, #tirx.tile_layout<S[8, 8]>>")
+    module = parse_located(new_context(), text, "<test>")
+    named = {value.name_hint: value for op in module.walk() for value in op.results}
+
+    def between(first: str, second: str) -> Overlap:
+        found = overlap(named[first], named[second])
+        assert overlap(named[second], named[first]) is found
+        return found
+
+    assert [between("part", name) for name in "ghi"] == [Overlap.MAYBE, Overlap.MAYBE, Overlap.NO]
+    assert [between("top", name) for name in ("top", "end", "mid", "s")] == [
+        *(Overlap.YES, Overlap.NO),
+        *(Overlap.YES, Overlap.YES),
+    ]
+    assert between("end", "mid") is Overlap.YES
+    assert between("n", "n") is Overlap.MAYBE and between("n", "s") is Overlap.MAYBE
+
+
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [

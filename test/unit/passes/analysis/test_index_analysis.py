@@ -4,15 +4,15 @@ import random
 from collections.abc import Callable
 
 import pytest
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
-from xdsl.ir import SSAValue
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i32, i64
+from xdsl.ir import Block, Region, SSAValue
 
 import tirx
-from tirx.dialects.formula import Call
-from tirx.dialects.tirx import BlockIdOp, GridAxis, GridDimOp, LaunchValueOp
+from tirx.dialects.formula import Call, Formula
+from tirx.dialects.tirx import BlockIdOp, CtaRankOp, GridAxis, GridDimOp, LaunchValueOp
 from tirx.hw.integers import Integers
-from tirx.passes.analysis.index_analysis import index_limits, index_range
+from tirx.passes.analysis.index_analysis import index_limits, index_range, never_runs, trip_count_is_positive
 
 _MASK = (1 << 64) - 1
 _UNSIGNED: dict[type[arith.SignlessIntegerBinaryOperation], Callable[[int, int], int]] = {
@@ -115,6 +115,53 @@ def test_limits_of_what_a_launch_can_have():
             low, high = ends(op_type(arith.AddiOp(y, constant(a)).result, constant(b)).result)
             result = compute(a + rng.randrange(12) & _MASK, b & _MASK)
             assert b == 0 or (low is None or low <= _signed(result)) and (high is None or _signed(result) <= high)
+
+
+def test_limits_of_formulas():
+    size = Call("size", (0, 0))
+
+    def ends(formula: Formula) -> tuple[int | None, int | None]:
+        limits = index_limits(LaunchValueOp(formula).result)
+        return limits.low, limits.high
+
+    assert ends(Call("ceildiv", (5, size))) == (0, 5)
+    assert ends(Call("ceildiv", (-5, size))) == (-5, 0)
+    assert ends(Call("add", (5, size))) == (5, (1 << 48) + 5)
+    assert ends(Call("mul", (-3, Call("min", (size, 7))))) == (-21, 0)
+    assert ends(Call("mul", (Call("stride", (0, 0)), Call("max", (-2, 3))))) == (-3 << 48, 3 << 48)
+    assert ends(Call("min", (Call("stride", (0, 0)), 9))) == (-(1 << 48), 9)
+    assert ends(Call("max", (Call("stride", (0, 0)), 9))) == (9, 1 << 48)
+    assert ends(Call("sm_count")) == (0, 1 << 48)
+
+
+def test_extensions_and_casts():
+    rank, y = CtaRankOp().result, BlockIdOp(GridAxis.Y).result
+    below = arith.IndexCastOp(arith.SubiOp(rank, constant(4)).result, i32).result
+
+    def ends(value: SSAValue) -> tuple[int, int | None, int | None]:
+        found = index_range(value)
+        return found.width, found.low, found.high
+
+    assert ends(below) == (32, -4, -3)
+    assert ends(arith.ExtSIOp(below, i64).result) == (64, -4, -3)
+    assert index_range(arith.ExtUIOp(below, i64).result) == Integers(64)
+    assert ends(arith.ExtUIOp(arith.IndexCastOp(rank, i32).result, i64).result) == (64, 0, 1)
+    rows = arith.IndexCastOp(arith.SubiOp(arith.MuliOp(y, constant(24)).result, constant(48)).result, i32).result
+    assert index_range(arith.ExtUIOp(rows, i64).result) == Integers(64, divisor=8)
+
+
+def test_loops_that_run():
+    found = [
+        (never_runs(loop), trip_count_is_positive(loop))
+        for low, high in ((0, 1), (3, 3), (4, 3), (-1, 0))
+        for loop in [scf.ForOp(constant(low), constant(high), constant(1), [], Region(Block()))]
+    ]
+    assert found == [(False, True), (True, False), (True, False), (False, True)]
+    block = BlockIdOp(GridAxis.X).result
+    for bounds in ((block, constant(0)), (constant(0), block)):
+        loop = scf.ForOp(*bounds, constant(1), [], Region(Block()))
+        assert not never_runs(loop) and not trip_count_is_positive(loop)
+    assert not never_runs(arith.ConstantOp(IntegerAttr(0, IndexType())))
 
 
 def test_chains_are_longer_than_the_stack():
