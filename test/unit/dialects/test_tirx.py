@@ -382,14 +382,3 @@ def test_register_operations_that_do_not_verify() -> None:
     ):
         with pytest.raises(VerifyException, match=message):
             op.verify()
-
-
-@pytest.mark.parametrize(("start", "zero", "use"), [(0, 1, 1), (3, 2, 6), (5, 4, 4), (0, 8, 3)])
-def test_runs_of_zero_columns(start: int, zero: int, use: int):
-    """Column by column from the start: so many zero ones, so many used ones, and again."""
-    columns, column = list[int](), start
-    while column < 64:
-        columns += [each for each in range(column, column + zero) if each < 64]
-        column += zero + use
-    runs = ZeroColumns(ColumnRuns(start, zero, use), shift=0)
-    assert runs.mask(128, 64) == ZeroColumns(ColumnList(tuple(columns)), shift=0).mask(128, 64)
