@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from unit.passes.analysis.rings.test_progress import witness
+from xdsl.dialects import test
 from xdsl.parser import Parser
 
-from tirx.dialects.tirx import KernelOp
-from tirx.passes.analysis.rings.extraction import Extraction
+from tirx.dialects.tirx import AcquireOp, KernelOp
+from tirx.passes.analysis.rings.extraction import Extraction, tile_accesses
 from tirx.passes.analysis.rings.model import Kernel
 from tirx.passes.analysis.rings.progress import check
 from tirx.universe import new_context
@@ -64,3 +65,28 @@ def test_bytes_follow_from_copies():
     size = (128 + 256) * 64 * 2
     assert (wgmma.rings["%ab"].bytes, wgmma.rings["%ab"].shares) == (size, (size,))
     assert (cluster.rings["%ab"].bytes, cluster.rings["%ab"].shares) == (2 * size, (size, size))
+
+
+def test_what_operations_of_others_do_with_slots():
+    """What only reads says so; others may write as well."""
+    text = """
+    !s = !tirx.tile<64x64xf16, shared>
+    tirx.kernel @k(%n: index) target("sm_90a") threads(128) {
+      %ab = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!s>
+      %s = tirx.acquire %ab at(use)
+      tirx.release %ab at(use)
+      tirx.return
+    }"""
+    (acquire,) = [op for op in Parser(new_context(), text).parse_module().walk() if isinstance(op, AcquireOp)]
+    tile = acquire.results[0]
+    found = {
+        kind.name: [(access.station, access.mode.name) for access in tile_accesses(kind.create(operands=[tile]))]
+        for kind in (test.TestReadOp, test.TestWriteOp, test.TestOp, test.TestPureOp)
+    }
+    assert found == {
+        test.TestReadOp.name: [("use", "READ")],
+        test.TestWriteOp.name: [("use", "READ"), ("use", "WRITE")],
+        test.TestOp.name: [("use", "READ"), ("use", "WRITE")],
+        test.TestPureOp.name: [],
+    }
+    assert list(tile_accesses(test.TestOp.create())) == []
