@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import MmaOp
 from tirx.passes.convert_tirx_to_wgmma import _check_registers  # pyright: ignore[reportPrivateUsage]
 from tirx.rules import RegisterLayoutError
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 
 def _mma(threads: int, rows: int, columns: int) -> MmaOp:
@@ -23,7 +22,7 @@ tirx.kernel @k() target("sm_90a") threads({threads}) {{
   %0 = tirx.mma %sa, %sb, %z : !a, !b, !d -> !d
   tirx.return
 }}"""
-    module = parse_located(new_context(), text, "<test>")
+    module = parsed(text)
     return next(op for op in module.walk() if isinstance(op, MmaOp))
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.passes.tirx_fuse_epilogue import _staged_type  # pyright: ignore[reportPrivateUsage]
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 
 def _register(text: str) -> TileType:
     alloc = f"%r = tirx.alloc : !tirx.tile<{text}, register>"
     kernel = f'tirx.kernel @k() target("sm_90a") threads(32) {{\n  {alloc}\n  tirx.return\n}}'
-    module = parse_located(new_context(), kernel, "<test>")
+    module = parsed(kernel)
     return next(TileType.of(op.results[0]) for op in module.walk() if op.name == "tirx.alloc")
 
 

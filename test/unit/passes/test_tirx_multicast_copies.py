@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import context, parsed
 
 from tirx.dialects.tirx import KernelOp
 from tirx.passes.tirx_multicast_copies import TirxMulticastCopiesPass
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 KERNEL = """
 !s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
@@ -67,9 +66,8 @@ tirx.kernel @odd(%b: memref<64x4096xf16>, %d: memref<{d}xf16>, %n: index)
     ],
 )
 def test_tiles_beyond_the_last_one(d: str, rows: str, m: str, indices: str, pairs: bool) -> None:
-    context = new_context()
     text = KERNEL.format(d=d, rows=rows.replace("%d", "1"), m=m, indices=indices)
-    module = parse_located(context, text, "<test>")
-    TirxMulticastCopiesPass("rows").apply(context, module)
+    module = parsed(text)
+    TirxMulticastCopiesPass("rows").apply(context(), module)
     (kernel,) = (op for op in module.walk() if isinstance(op, KernelOp))
     assert (kernel.cluster is not None) == pairs

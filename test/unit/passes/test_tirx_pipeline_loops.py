@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import context, parsed
 
 from tirx.dialects.tirx import RingOp
 from tirx.passes.tirx_pipeline_loops import TirxPipelineLoopsPass
 from tirx.rules import ScheduleOptionError
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 KERNEL = """
 !s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
@@ -36,9 +35,8 @@ LOOP = """
 
 def _run(stages: int | str, loops: str) -> list[tuple[str | None, int, str | None]]:
     """The rings that the pass makes: names, slots, names of the loops."""
-    context = new_context()
-    module = parse_located(context, KERNEL.format(loops=loops), "<test>")
-    TirxPipelineLoopsPass(stages).apply(context, module)
+    module = parsed(KERNEL.format(loops=loops))
+    TirxPipelineLoopsPass(stages).apply(context(), module)
     loops_of = [op.loop.data for op in module.walk() if op.name == "tirx.for"]  # pyright: ignore
     rings = [op for op in module.walk() if isinstance(op, RingOp)]
     return [(ring.result.name_hint, ring.num_slots, name) for ring, name in zip(rings, loops_of, strict=True)]  # pyright: ignore

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import context, parsed
 
 from tirx.dialects.tirx import KernelOp
 from tirx.passes.tirx_split_last_round import TirxSplitLastRoundPass
 from tirx.rules import ScheduleOptionError
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 KERNEL = """
 !s = !tirx.tile<64x64x{operand}, shared>
@@ -54,9 +53,8 @@ OPTIONS = {
 
 
 def _split(**options: str) -> KernelOp:
-    context = new_context(allow_unregistered=True)
-    module = parse_located(context, KERNEL.format(**(OPTIONS | options)), "<test>")
-    TirxSplitLastRoundPass("last").apply(context, module)
+    module = parsed(KERNEL.format(**(OPTIONS | options)))
+    TirxSplitLastRoundPass("last").apply(context(), module)
     return next(op for op in module.walk() if isinstance(op, KernelOp))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from unit.passes.emit.evaluation import Lanes, dtype_of, evaluated
+from unit.passes.parsed import parsed
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Block, SSAValue
@@ -16,8 +17,6 @@ from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.register_values import register_format
 from tirx.passes.emit.splat_emission import splat
 from tirx.rules import PackedElementsError
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 
 def _operation(element: str, scalar: str = "%x", count: int = 12) -> tuple[KernelOp, SplatOp]:
@@ -32,7 +31,7 @@ tirx.kernel @k(%x: {argument}) target("sm_100a") threads(32) {{
   %r = tirx.splat {own} : {element} -> {tile}
   tirx.return
 }}"""
-    module = parse_located(new_context(), kernel, "<test>")
+    module = parsed(kernel)
     (op,) = (op for op in module.walk() if isinstance(op, SplatOp))
     (kernel_op,) = (op for op in module.walk() if isinstance(op, KernelOp))
     return kernel_op, op

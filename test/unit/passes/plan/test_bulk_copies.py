@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import parsed
 
 from tirx.dialects.formula import Call
 from tirx.dialects.tirx import CopyOp, Engine, TileType
 from tirx.passes.plan.bulk_copies import EngineChoice, async_engine, plan_tma
 from tirx.passes.plan.product import target_of
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 KERNEL = """
 tirx.kernel @k(%a: {memref}) target("{target}") threads(128) {{
@@ -29,7 +28,7 @@ def _copy(memref: str, target: str, layout: str, stride: int = 128, offset: int 
     view = f"!tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : ({stride}, 1)]>>"
     shared = f"!tirx.tile<64x64xf16, shared, {layout}>"
     text = KERNEL.format(memref=memref, target=target, shared=shared, view=view, offset=offset)
-    module = parse_located(new_context(), text, "<test>")
+    module = parsed(text)
     return next(op for op in module.walk() if isinstance(op, CopyOp))
 
 

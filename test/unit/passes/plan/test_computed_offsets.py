@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import parsed
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -12,8 +13,6 @@ from tirx.hw.errors import MissingLayoutError, PartOffsetError
 from tirx.layout import Iter
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.computed_parts import ComputedOffset, computed_offsets
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 
 def _value(value: SSAValue) -> int:
@@ -90,7 +89,7 @@ tirx.kernel @k() target("sm_100a") grid(4) threads(128) {{
 def _part(source: str, part: str, at: str, by: int) -> SSAValue:
     types = (f"!tirx.tile<{text}>" for text in (source, part))
     text = PARTS.format(source=next(types), part=next(types), at=at, by=by)
-    module = parse_located(new_context(), text, "<test>")
+    module = parsed(text)
     return next(op.result for op in module.walk() if isinstance(op, SubviewOp))
 
 

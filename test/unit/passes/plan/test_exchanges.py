@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import KernelOp
 from tirx.passes.plan.exchanges import exchange_bytes
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 WARPS = "#tirx.tile_layout<S[(6, 32, 5) : (1@warpid, 1@laneid, 1)]>"
 LANES = "#tirx.tile_layout<S[(192, 5) : (1, 1)] + R[192 : 1@tx]>"
@@ -51,6 +50,6 @@ def test_bytes(ops: tuple[str, ...], expected: int) -> None:
         )
         lines += [f"%s{i} = tirx.zero : {source}", f"%r{i} = tirx.{name.format(f'%s{i}')} : {source} -> {result}"]
     text = 'tirx.kernel @k() target("sm_90a") threads(192) {\n' + "\n".join(lines) + "\n  tirx.return\n}"
-    module = parse_located(new_context(), text, "<test>")
+    module = parsed(text)
     (kernel,) = (op for op in module.walk() if isinstance(op, KernelOp))
     assert exchange_bytes(kernel) == expected

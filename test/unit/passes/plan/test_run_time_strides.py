@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import parsed
 from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import SubviewOp, ViewOp
 from tirx.passes.plan.run_time_strides import are_multiples, memory_layout, placed, run_time_strides, why_beyond_threads
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 
 def _tile(memref: str, tile: str, part: tuple[str, str] | None = None) -> SSAValue:
@@ -21,7 +20,7 @@ tirx.kernel @k(%a: memref<{memref}>) target("sm_100a") threads(32) {{
 """
     if part is not None:
         text += f"  %p = tirx.subview %t[{part[0]}] : !tirx.tile<{tile}, global> -> !tirx.tile<{part[1]}, global>\n"
-    module = parse_located(new_context(), text + "  tirx.return\n}", "<test>")
+    module = parsed(text + "  tirx.return\n}")
     kind = ViewOp if part is None else SubviewOp
     return next(op.results[0] for op in module.walk() if isinstance(op, kind))
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import parsed
 
 from tirx.copy.tma import TmaError
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import CopyOp, TileType
 from tirx.passes.plan.bulk_copies import TmaCopy, plan_tma
 from tirx.passes.plan.product import target_of
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 KERNEL = """
 tirx.kernel @k(%n: index, %a: memref<{memref}>) target("sm_100a") threads(128) {{
@@ -42,7 +41,7 @@ def _planned(memref: str, tile: str, indices: str, part: str = "", clipped: str 
         subview=subview,
         source="%p" if part else "%g",
     )
-    module = parse_located(new_context(), text, "<test>")
+    module = parsed(text)
     copy = next(op for op in module.walk() if isinstance(op, CopyOp))
     return plan_tma(copy.source, TileType.of(copy.destination), target_of(copy))
 

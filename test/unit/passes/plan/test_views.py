@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import parsed
 from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import KernelOp
@@ -17,8 +18,6 @@ from tirx.passes.plan.views import (
     unproved_starts,
     view_alignment,
 )
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 KERNEL = """
 tirx.kernel @k(%first: index, %a: {memref}) target("sm_100a") grid(7) threads(32) {{
@@ -58,7 +57,7 @@ def _tile(
         clipped=clipped,
         part=part,
     )
-    module = parse_located(new_context(), text, "<test>")
+    module = parsed(text)
     (kernel,) = (op for op in module.walk() if isinstance(op, KernelOp))
     return next(op.results[0] for op in reversed(list(kernel.body.block.ops)) if op.results)
 
