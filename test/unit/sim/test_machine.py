@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from unit.sim.machine import Recorder, message_of, new_cluster, new_group
 
-from tirx.sim import SimError
+from tirx.sim import HazardError, SimError, SimWarning
 from tirx.sim.core.barrier import ClusterBarrier, CtaBarriers, WarpBarriers
 from tirx.sim.core.copies import CopyGroups
 from tirx.sim.core.cta import Sides, ThreadGroup, new_place
@@ -382,3 +382,57 @@ def test_joined_and_merged_groups() -> None:
         (5, [*range(8), *range(24, 32)]), (6, [8, 9, 10, 11]), (5, list(range(12, 20))), (5, [20, 21, 22, 23]),
     ]  # fmt: skip
     assert kept[3].wait is not None and kept[0].wait is None
+
+
+def test_launch() -> None:
+    """Clusters that wait, notes that are told once, checks that look at the first few."""
+    launch = new_cluster((32, 1, 1), (2, 1, 3), grid=(6, 2, 6))[0].launch
+    order = [(x, y, z) for z, y, x in product(range(2), range(2), range(3))]
+    assert launch.clusters == 12 and next(launch.waiting) == order[0]
+    launch.take_share(2, 6)
+    assert list(launch.waiting) == order[3:7] and launch.cancel() is None
+    other = new_cluster((32, 1, 1), (2, 1, 3), grid=(6, 2, 6))[0].launch
+    assert [other.cancel() for _ in range(3)] == [(0, 0, 0), (2, 0, 0), (4, 0, 0)] and next(other.waiting) == (0, 1, 0)
+    assert [launch.looks_at(what, 2) for what in ("a", "b", "a", "a", "b", "b")] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert (launch.elected, launch.delay, launch.interleaves) == (0, 0.0, False)
+    odd, even = (new_cluster(seed=seed)[0].launch for seed in (7, 8))
+    assert (odd.delay, even.delay, odd.interleaves) == (0.98, 0.5, True)
+    launch.note("rule", "first")
+    launch.note("rule", "second")
+    assert launch.notes == [("rule", "first")] and launch.has_noted("rule") and not launch.has_noted("other")
+    launch.report_notes(3, "ret;", "warp 0")
+    launch.note("rule", "third")
+    assert launch.notes == []
+    assert (launch.shared_start, launch.shared_gaps, int(launch.shared_valid.sum())) == (1024, True, 26)
+    address = launch.grid_workspace
+    assert launch.global_memory.bytes_at(address, 8, "x").tolist() == [8, 0, 0, 0, 0, 0, 0, 0]
+    assert launch.grid_workspace == address
+
+
+def test_uses_of_undefined_registers() -> None:
+    launch = new_cluster()[0].launch
+    error = launch.undefined_use("%r1", 2, "warp 0")
+    assert (error.message, error.line, error.where) == ("register %r1 is read but was never written", None, "warp 0")
+    launch.origins[2] = SimError("register %r0 is read but was never written", 7, "add;")
+    error = launch.undefined_use("%r1", 2, "warp 0")
+    assert (error.message, error.line, error.text, error.where) == (
+        "register %r0 is read but was never written, and %r1 depends on it", 7, "add;", "warp 0",
+    )  # fmt: skip
+
+
+def test_places_of_errors() -> None:
+    """Whoever knows a place first says it; long messages and instructions are cut."""
+    error = SimError("m", None, "", "here").at(4, "ret;", "there").at(5, "add;", "nowhere")
+    assert (error.line, error.text, error.where) == (4, "ret;", "here")
+    assert str(error) == "PTX line 4: m\n    ret;\n    in here" and str(SimError("m")) == "m"
+    assert SimError("x" * 2000).message == "x" * 2000 and SimError("x" * 2001).message == "x" * 2000 + "..."
+    assert SimError("m").at(1, "y" * 2001).text == "y" * 2000 + "..." == SimError("m", 1, "y" * 3000).text
+    assert str(HazardError("m", 2)) == "PTX line 2: m\n    (check=False runs the kernel without such checks)"
+    assert str(SimWarning("r", "m", 2, "ret;", "w")) == "PTX line 2: m\n    ret;\n    in w"
