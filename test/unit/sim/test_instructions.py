@@ -9,12 +9,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 import pytest
-from unit.sim.instructions import CASES, GPU_CASES, Case, edge_operands, module
+from unit.sim.instructions import CASES, GPU_CASES, Case, edge_operands, module, module_of_all
 from unit.sim.kernels import DATA, run_threads
 from unit.sim.strict import run
 
 _THREADS = 256
-_GPU_TEXT = module(GPU_CASES)
 _GPU_RESULTS = np.frombuffer(lzma.decompress((DATA / "gpu_results.xz").read_bytes()), np.uint64).reshape(-1, _THREADS)
 
 # Instructions that the hardware approximates: the relative error between it and the exact result.
@@ -22,19 +21,30 @@ _APPROXIMATE = {"rcp": 2e-7, "rsqrt": 2e-7, "sqrt": 2e-7, "ex2": 1e-6, "lg2": 1e
 _HALF_ERROR = 2e-3
 
 
-def _run(text: str, index: int, words: list[int]) -> npt.NDArray[np.uint64]:
+def _run(case: Case, words: list[int]) -> npt.NDArray[np.uint64]:
     inputs = np.array(words, np.uint64).reshape(-1, 3)
     result = np.zeros(len(inputs), np.uint64)
-    run(text, f"k{index}", 1, len(inputs), [inputs, result])
+    run(module([case]), "k0", 1, len(inputs), [inputs, result])
     return result
 
 
-@pytest.mark.parametrize("index", range(len(GPU_CASES)), ids=[name for name, _ in GPU_CASES])
-@pytest.mark.sample(20)
-def test_results_of_a_gpu(index: int):
-    name, widths = GPU_CASES[index]
+def _run_all(cases: list[Case], words: list[list[int]]) -> npt.NDArray[np.uint64]:
+    """Results of all cases (cases, threads), each for its words."""
+    inputs = np.array(words, np.uint64)
+    result = np.zeros((len(cases), inputs.shape[1] // 3), np.uint64)
+    run(module_of_all(cases, result.shape[1]), "all", 1, result.shape[1], [inputs, result])
+    return result
+
+
+def test_results_of_a_gpu():
+    found = _run_all(GPU_CASES, [edge_operands(widths) for _, widths in GPU_CASES])
+    for case, result, expected in zip(GPU_CASES, found, _GPU_RESULTS, strict=True):
+        _compare(case, result, expected)
+
+
+def _compare(case: Case, result: npt.NDArray[np.uint64], expected: npt.NDArray[np.uint64]) -> None:
+    name, widths = case
     words = edge_operands(widths)
-    result, expected = _run(_GPU_TEXT, index, words), _GPU_RESULTS[index]
     root = name.split(".")[0]
     if "approx" in name and not name.endswith("f64"):
         dtype = np.float16 if name.endswith("f16") else np.float32
@@ -51,7 +61,7 @@ def test_results_of_a_gpu(index: int):
     if root == "fns":  # the GPU does not find the -2^31st bit as it does not find others
         counts = np.array(words, np.uint64).reshape(-1, 3)[:, 2]
         result, expected = result[counts != 0x80000000], expected[counts != 0x80000000]
-    assert [hex(each) for each in result.tolist()] == [hex(each) for each in expected.tolist()]
+    assert [hex(each) for each in result.tolist()] == [hex(each) for each in expected.tolist()], name
 
 
 # References on Python's integers: operands and result are of the type, wider results are cut.
@@ -126,8 +136,7 @@ def _is_integer(case: Case) -> bool:
     return root in _REFERENCES and type_name[0] in "bus" and type_name[1:].isdigit()
 
 
-_INTEGER_CASES = [(index, case) for index, case in enumerate(CASES) if _is_integer(case)]
-_TEXT = module(CASES)
+_INTEGER_CASES = [case for case in CASES if _is_integer(case)]
 
 
 def _mixed_words(rng: np.random.Generator, widths: tuple[int, ...]) -> list[int]:
@@ -136,14 +145,17 @@ def _mixed_words(rng: np.random.Generator, widths: tuple[int, ...]) -> list[int]
     return edges[: 3 * 128] + rng.integers(0, 2**64, 3 * 128, dtype=np.uint64).tolist()
 
 
-@pytest.mark.parametrize(("index", "case"), _INTEGER_CASES, ids=[case[0] for _, case in _INTEGER_CASES])
-@pytest.mark.sample(10)
-def test_integers(index: int, case: Case):
+def test_integers():
+    words = [_mixed_words(np.random.default_rng(index), case[1]) for index, case in enumerate(_INTEGER_CASES)]
+    found = _run_all(_INTEGER_CASES, words)
+    for case, own, result in zip(_INTEGER_CASES, words, found.tolist(), strict=True):
+        _check_integers(case, own, result)
+
+
+def _check_integers(case: Case, words: list[int], result: list[int]) -> None:
     name, widths = case
     root, type_name = name.rsplit(".", 1)
     bits, signed = int(type_name[1:]), type_name[0] == "s"
-    words = _mixed_words(np.random.default_rng(index), widths)
-    result = _run(_TEXT, index, words).tolist()
     reference = _REFERENCES[root]
     for row, got in enumerate(result):
         operands = [
@@ -179,11 +191,11 @@ def test_bit_field_inserts() -> None:
 
 @pytest.mark.parametrize("types", ["u32.u32", "u32.s32", "s32.u32", "s32.s32"])
 def test_dot_products(types: str):
-    index = next(index for index, case in enumerate(CASES) if case[0] == f"dp4a.{types}")
+    case = next(case for case in CASES if case[0] == f"dp4a.{types}")
     signed_a, signed_b = (name == "s32" for name in types.split("."))
-    words = _mixed_words(np.random.default_rng(1), CASES[index][1])
+    words = _mixed_words(np.random.default_rng(1), case[1])
     reference = _byte_dot(signed_a, signed_b)
-    for row, got in enumerate(_run(_TEXT, index, words).tolist()):
+    for row, got in enumerate(_run(case, words).tolist()):
         a, b, c = (word & 0xFFFFFFFF for word in words[3 * row : 3 * row + 3])
         assert got == reference(a, b, c) & 0xFFFFFFFF
 
@@ -193,9 +205,9 @@ def test_dot_products(types: str):
 def test_lanes_do_not_depend_on_their_neighbours(index: int):
     """The same operands give the same results when the thread group is narrower, and in another order."""
     words = np.array(_mixed_words(np.random.default_rng(index), CASES[index][1]), np.uint64).reshape(-1, 3)
-    whole = _run(_TEXT, index, words.ravel().tolist())
+    whole = _run(CASES[index], words.ravel().tolist())
     order = np.random.default_rng(0).permutation(len(words))[:40]
-    assert np.array_equal(_run(_TEXT, index, words[order].ravel().tolist()), whole[order])
+    assert np.array_equal(_run(CASES[index], words[order].ravel().tolist()), whole[order])
 
 
 _MODES = ("rz", "rm", "rp")
@@ -211,12 +223,12 @@ _EXACT: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
 @pytest.mark.parametrize("type_name", ["f32", "f64"])
 def test_directed_rounding(name: str, mode: str, type_name: str):
     """The result is on the right side of the exact one, and no number is between them."""
-    index = next((index for index, case in enumerate(CASES) if case[0] == f"{name}.{mode}.{type_name}"))
+    case = next(case for case in CASES if case[0] == f"{name}.{mode}.{type_name}")
     dtype = np.dtype(np.float32 if type_name == "f32" else np.float64)
     rng = np.random.default_rng(3)
     values = rng.standard_normal((64, 3)).astype(dtype) * rng.choice([1, 1e-15, 1e12], (64, 3)).astype(dtype)
     words = values.view(f"u{dtype.itemsize}").astype(np.uint64).ravel().tolist()
-    result = _run(_TEXT, index, words).astype(f"u{dtype.itemsize}").view(dtype)
+    result = _run(case, words).astype(f"u{dtype.itemsize}").view(dtype)
     for (a, b, _), got in zip(values.tolist(), result, strict=True):
         exact = _EXACT[name](Fraction(a), Fraction(b))
         below, above = (Fraction(float(np.nextafter(got, dtype.type(end)))) for end in (-np.inf, np.inf))
