@@ -9,8 +9,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from unit.sim.executed import INSTRUCTION_DESCRIPTORS, scene_of, shown
+from unit.sim.executed import INSTRUCTION_DESCRIPTORS, scene_of
 from unit.sim.instructions import EDGES
+from unit.sim.recorders import shown
 
 from tirx.sim import SimError
 from tirx.sim.core.types import TYPES

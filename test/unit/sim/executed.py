@@ -9,29 +9,27 @@ and tensor memory that are no longer what they were, and all that the monitor an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, cast
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 from unit.sim.forms import FORMS
 from unit.sim.instructions import EDGES
+from unit.sim.recorders import Heard, Recorder, shown
 
 from tirx.sim import SimError, TensorMap
 from tirx.sim.core.arguments import bind_arguments
 from tirx.sim.core.cta import Cluster, Cta, Deferred, ThreadGroup
 from tirx.sim.core.mbarrier import Mbarrier
-from tirx.sim.core.observer import Observer
 from tirx.sim.core.types import WARP, bits_type
 from tirx.sim.core.wait import Outcome
 from tirx.sim.hazards.monitor import Monitor, Note
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import decode
 from tirx.sim.memory.addresses import GENERIC_BASE
-from tirx.sim.memory.region import Region
 from tirx.sim.program.code import Step
 from tirx.sim.program.linker import Linked, link
 from tirx.sim.reader import parse
@@ -100,6 +98,9 @@ atom.global.add.f32 %f0, [%d0], %f1
 """,
 }
 
+_ACCESSES = ("ld", "st", "ldu", "atom", "red", "ldmatrix", "stmatrix", "wmma")
+"""Those of them that access memory."""
+
 _CONTROL = ("bra", "brx", "call", "ret", "exit", "trap", "brkpt")
 _VARYING = re.compile(r"(ex2|lg2|sin|cos|tanh|rsqrt|rcp|sqrt|div)\S*\.(approx|full)|stacksave|alloca|wmma\S*f64")
 _DECLARATIONS = f""".reg .pred %p<8>; .reg .b8 %b<8>; .reg .b16 %h<16>; .reg .b32 %r<32>; .reg .b64 %d<16>;
@@ -144,56 +145,6 @@ def _target(target: str, watched: bool = False) -> _Target:
     return _Target(linked, dict(zip(forms, instructions, strict=True)), text)
 
 
-def shown(value: Any) -> str:
-    """A value as short text; arrays by a checksum."""
-    if isinstance(value, Region):
-        return shown(value.places)
-    if isinstance(value, np.ndarray):
-        array = cast("Array", value)
-        return f"{array.dtype}{list(array.shape)}:{crc32(np.ascontiguousarray(array).tobytes()):x}"
-    if isinstance(value, list | tuple):
-        return f"({', '.join(map(shown, cast('Sequence[Any]', value)))})"
-    if value is None or isinstance(value, int | float | str | np.generic):
-        return str(cast("object", value))
-    return type(value).__name__
-
-
-class _Recorder(Monitor):
-    """Writes down everything that the monitor is told."""
-
-    def __init__(self, log: list[str]):
-        self.instant = 0
-        for name in [each for each in vars(Monitor) if not each.startswith("_") and callable(getattr(Monitor, each))]:
-            setattr(self, name, self._told(name, getattr(self, name), log))
-
-    def mark(self) -> int:
-        self.instant += 1
-        return self.instant
-
-    def _told(self, name: str, function: Callable[..., Any], log: list[str]) -> Callable[..., Any]:
-        def told(*arguments: Any, **named: Any) -> Any:
-            log.append(f"{name}{shown([*arguments, *(f'{key}={shown(each)}' for key, each in named.items())])}")
-            return function(*arguments, **named)
-
-        return told
-
-
-class _Traffic(Observer):
-    """Writes down what is moved and multiplied."""
-
-    def __init__(self, log: list[str]):
-        self._log = log
-
-    def moved(self, space: str, direction: str, count: int) -> None:
-        self._log.append(f"{direction} {space} {count}")
-
-    def shared_request(self, lanes: Array, offsets: Array, width: int) -> None:
-        self._log.append(f"request {shown([lanes, offsets, width])}")
-
-    def multiplied(self, a: Array, b: Array) -> None:
-        self._log.append(f"multiplied {shown([a.astype(np.float64), b.astype(np.float64)])}")
-
-
 @cache
 def _numbers(bits: int, rows: int) -> Array:
     """Registers of a width: edges in two warps, any bits in one, and moderate numbers of all types in one."""
@@ -235,7 +186,7 @@ class Scene:
         if watched:
             program.watched = tuple(each.name for each in self.linked.symbols.watch_all())
             program.initially_undefined = (False,) * len(program.watched)
-        self.launch = setting.launch(program, memories, _Traffic(self.log), lambda _: None)
+        self.launch = setting.launch(program, memories, Heard(self.log), lambda _: None)
         self.launch.executed = 0x1_2345_6789
         self.launch.new_monitor = self._new_monitor
         self.tiles: list[Array] = []
@@ -262,7 +213,7 @@ class Scene:
         self._fresh()
 
     def _new_monitor(self, ctas: int, lanes: int, note: Note) -> Monitor:
-        return _Recorder(self.log)
+        return Recorder(self.log)
 
     def _fresh(self) -> None:
         self.cluster = Cluster(self.launch, (0, 0, 0))
@@ -274,20 +225,26 @@ class Scene:
             self._fresh()
         self.launch.checks = checks
         self.launch.notes.clear()
+        self.accesses = instruction.root not in _SIMPLE or instruction.root in _ACCESSES
+        if self.accesses:
+            self._fill(instruction)
+        for bank, bits in zip(self._banks, _WIDTHS, strict=True):
+            bank[:] = _numbers(bits, 64)[: len(bank)]
+        self.has_tensors = instruction.root == "tcgen05"
+        self._prepare(self.linked, instruction, mask)
+        self.log.clear()
+
+    def _fill(self, instruction: Instruction) -> None:
+        """Makes the memories as they were."""
         self.data[:] = _COPIED
         for each, tile in zip(self.tiles, _TILES, strict=True):
             each[:] = tile
         self._maps[:] = self._map
-        for bank, bits in zip(self._banks, _WIDTHS, strict=True):
-            bank[:] = _numbers(bits, 64)[: len(bank)]
         for cta in self.cluster.ctas:
             cta.shared.data[:] = _SHARED_BYTES[: len(cta.shared.data)]
             if instruction.root == "tensormap":
                 cta.shared.data[self.variables["s"] :][:128] = self._map
             cta.mbarriers = {self.variables["bar"] + 8 * at: Mbarrier(200, cta.monitor) for at in range(_BARRIERS)}
-        self.has_tensors = instruction.root == "tcgen05"
-        self._prepare(self.linked, instruction, mask)
-        self.log.clear()
 
     @property
     def cta(self) -> Cta:
@@ -437,6 +394,8 @@ class Scene:
 
     def _state(self) -> dict[str, Array]:
         """Everything that an instruction may change, but registers."""
+        if not self.accesses:
+            return {"carry": self.cta.carry}
         found: dict[str, Array] = {"global": self.data, "map": self._maps, "carry": self.cta.carry}
         found |= {f"tile {index + 1}": each for index, each in enumerate(self.tiles)}
         for cta in self.cluster.ctas:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
-from unit.sim.executed import MASKS, TARGETS, WHO, Scene, root_of, shown
+from unit.sim.executed import MASKS, TARGETS, WHO, Scene, root_of
+from unit.sim.recorders import shown
 
 from tirx.sim import SimError
 from tirx.sim.core.types import RegisterState

@@ -1,0 +1,66 @@
+"""A monitor and an observer that write down all that they are told, as short text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from tirx.sim.core.observer import Observer
+from tirx.sim.hazards.monitor import Monitor
+from tirx.sim.memory.region import Region
+
+Array = npt.NDArray[Any]
+
+
+def shown(value: Any) -> str:
+    """A value as short text; arrays by a checksum."""
+    if isinstance(value, Region):
+        return shown(value.places)
+    if isinstance(value, np.ndarray):
+        array = cast("Array", value)
+        return f"{array.dtype}{list(array.shape)}:{crc32(np.ascontiguousarray(array).tobytes()):x}"
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(shown, cast('Sequence[Any]', value)))})"
+    if value is None or isinstance(value, int | float | str | np.generic):
+        return str(cast("object", value))
+    return type(value).__name__
+
+
+class Recorder(Monitor):
+    """Writes down everything that the monitor is told."""
+
+    def __init__(self, log: list[str]):
+        self.instant = 0
+        for name in [each for each in vars(Monitor) if not each.startswith("_") and callable(getattr(Monitor, each))]:
+            setattr(self, name, self._told(name, getattr(self, name), log))
+
+    def mark(self) -> int:
+        self.instant += 1
+        return self.instant
+
+    def _told(self, name: str, function: Callable[..., Any], log: list[str]) -> Callable[..., Any]:
+        def told(*arguments: Any, **named: Any) -> Any:
+            log.append(f"{name}{shown([*arguments, *(f'{key}={shown(each)}' for key, each in named.items())])}")
+            return function(*arguments, **named)
+
+        return told
+
+
+class Heard(Observer):
+    """Writes down what is moved and multiplied."""
+
+    def __init__(self, log: list[str]):
+        self._log = log
+
+    def moved(self, space: str, direction: str, count: int) -> None:
+        self._log.append(f"{direction} {space} {count}")
+
+    def shared_request(self, lanes: Array, offsets: Array, width: int) -> None:
+        self._log.append(f"request {shown([lanes, offsets, width])}")
+
+    def multiplied(self, a: Array, b: Array) -> None:
+        self._log.append(f"multiplied {shown([a.astype(np.float64), b.astype(np.float64)])}")
