@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from unit.sim.machine import Recorder, message_of, new_cluster, new_group
 
-from tirx.sim import HazardError, SimError, SimWarning
+from tirx.sim import SimError, SimWarning
 from tirx.sim.core.barrier import ClusterBarrier, CtaBarriers, WarpBarriers
 from tirx.sim.core.copies import CopyGroups
 from tirx.sim.core.cta import Sides, ThreadGroup, new_place
@@ -16,6 +16,7 @@ from tirx.sim.core.execute import join_warps, merge_splits
 from tirx.sim.core.frames import Frame
 from tirx.sim.core.types import Array, RegisterState
 from tirx.sim.core.wait import Outcome, Wait
+from tirx.sim.errors import HazardError
 from tirx.sim.memory.region import Region
 from tirx.sim.memory.segment import Segment
 
