@@ -275,6 +275,8 @@ class _Pair:
             case 6 | 7:
                 # Products behind each other, which the shadow may take together.
                 for _ in range(int(rng.integers(1, 4))):
+                    if rng.random() < 0.3:
+                        self.learn()
                     self.clocks.now += 1
                     shape = int(rng.choice([64, 64, 128]))
                     if rng.random() < 0.6:
@@ -305,3 +307,17 @@ def test_random_accesses(seed: int):
         if pair.rng.random() < 0.45:
             pair.learn()
     assert len(pair.outcomes) == 11, sorted(pair.outcomes)
+
+
+def test_products_behind_each_other_are_not_looked_at(monkeypatch: pytest.MonkeyPatch):
+    shadow = TensorShadow(Clocks(_THREADS))
+    lanes, columns = np.mgrid[0:2, 0:3]
+    shadow.async_write(lanes, columns, 5, "mma", "it", 64)
+    looked: list[str] = []
+    monkeypatch.setattr(shadow, "_behind_writes", lambda *_: looked.append("writes"))  # pyright: ignore
+    for _ in range(2):
+        shadow.async_read(lanes, columns, 5, "mma", "it", 64)
+        shadow.async_write(lanes, columns, 5, "mma", "it", 64)
+    assert not looked
+    shadow.async_write(lanes, columns, 6, "mma", "it", 64)
+    assert looked == ["writes"]

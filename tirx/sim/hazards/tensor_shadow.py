@@ -177,7 +177,7 @@ class TensorShadow:
     def async_read(
         self, lanes: Array, columns: Array, thread: int, kind: TensorAccess, what: str, shape: int | None
     ) -> None:
-        if self._chain is not None and kind == "mma" and self._chain.is_of(lanes, columns, thread, shape):
+        if self._chain is not None and self._chain.is_of(lanes, columns, thread, shape):
             return  # the write that follows notes it
         self._end_chain()
         self._require_written(lanes, columns, what)
@@ -185,7 +185,7 @@ class TensorShadow:
         self._async_reader[lanes, columns], self._async_time[lanes, columns] = thread, self._clocks.now
 
     def async_write(self, lanes: Array, columns: Array, thread: int, kind: TensorAccess, what: str, shape: int) -> None:
-        if self._chain is not None and kind == "mma" and self._chain.is_of(lanes, columns, thread, shape):
+        if self._chain is not None and self._chain.is_of(lanes, columns, thread, shape):
             self._chain.time = self._clocks.now
             return
         self._end_chain()
