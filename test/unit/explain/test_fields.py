@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirx.copy.tensor_map_bits import FIELDS
+from tirx.copy.tensor_map_bits import FIELDS, IM2COL_FIELDS
 from tirx.diagnostics import Diagnostic
 from tirx.explain import Explanation, explain_tensor_map
 from tirx.explain.report import FieldValue
@@ -81,3 +81,32 @@ def test_lines_that_are_there(line: int, shown: bool):
     assert found.count("\n") == (2 if shown else 0)
     if line == 1:
         assert found.endswith("\n\ta\n\t^")
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "width"),
+    [((-32768,), (32767,), 16), ((-3, 5), (7, -128), 8), ((-16, 0, 15), (1, -2, 3), 5)],
+)
+def test_corners_of_images(lower: tuple[int, ...], upper: tuple[int, ...], width: int):
+    """Corners are signed numbers of 16, 8 or 5 bits for ranks 3, 4 and 5, the upper ones in the second half."""
+    rank = len(lower) + 2
+    word = deposit(deposit(0, FIELDS["im2col"], 1), FIELDS["rank"], rank - 1)
+    for i in range(rank):
+        word = deposit(word, FIELDS[f"global_dim[{i}]"], 10 + i)
+    for half, corner in ((0, lower), (16, upper)):
+        for i, number in enumerate(corner):
+            word |= (number % (1 << width)) << (448 + half + width * i)
+    word = deposit(deposit(word, IM2COL_FIELDS["channels"], 30), IM2COL_FIELDS["pixels"], 70)
+    found = explain_tensor_map(word.to_bytes(128, "little"))
+    dims = " x ".join(str(11 + i) for i in range(rank))
+    assert found.legal and found.title == "tensor map for im2col"
+    assert found.notes == (
+        ("tensor", f"{dims}, innermost first"),
+        ("bounding box", f"corners {[*lower]} and {[*upper]}, of the pixels' first and last"),
+        ("copy", "71 pixels of 31 channels, swizzle none"),
+    )
+
+
+def test_images_have_three_dimensions_or_more():
+    word = deposit(deposit(0, FIELDS["im2col"], 1), FIELDS["rank"], 1)
+    assert explain_tensor_map(word.to_bytes(128, "little")).problems == ("rank: expected 3 to 5 for im2col, found 2",)
