@@ -95,6 +95,13 @@ tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::clu
 mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r0, %r1}, {%r2, %r3}, {%r4}, {%r6, %r7}
 red.global.add.f32 [%d0], %f1
 atom.global.add.f32 %f0, [%d0], %f1
+ld.shared.u32 %r0, [%r1-16]
+ld.global.v2.u32 {%r0, %r2}, [%d1-16]
+ld.shared.u8 %r0, [s+4]
+st.shared.v2.u32 [%r2+8], {%r4, %r5}
+st.global.u64 [%d1-8], %d2
+set.lt.s32.f32 %r0, %f1, %f2
+set.ge.and.s16.f16 %h0, %h1, %h2, %p0
 """,
 }
 
