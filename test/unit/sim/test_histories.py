@@ -149,7 +149,7 @@ def test_answers(monkeypatch: pytest.MonkeyPatch, seed: int, limit: int, budget:
     monkeypatch.setattr(shared_checker, "_BUDGET", budget)
     monkeypatch.setattr(shared_checker, "_SMALL", small)
     rng = np.random.default_rng(seed)
-    for _ in range(12):
+    for _ in range(7):
         base = [_event(rng) for _ in range(25)]
         shared = SharedChecker(_Recorder)  # pyright: ignore[reportArgumentType]
         programs = [base, base]

@@ -319,7 +319,7 @@ def test_random_accesses(seed: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tirx.sim.hazards.shared_shadow._MOST_LATER", (4096, 6, 4096)[seed])
     monkeypatch.setattr("tirx.sim.hazards.shared_shadow._MOST_READERS", (32, 4, 32)[seed])
     pair = _Pair(seed, seed > 0)
-    for _ in range(300):
+    for _ in range(200):
         pair.step()
         while pair.rng.random() < 0.6:
             pair.learn()
