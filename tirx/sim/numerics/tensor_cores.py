@@ -149,7 +149,7 @@ def multiply(rule: Rule, a: Operand, b: Operand, c: Array, result: str, kept: Ma
         a, b, c = _finite(a), _finite(b), np.where(np.isfinite(c), c, 0.0)
     depth: int = a.values.shape[-1]
     if rule.order == "pieces":
-        step = rule.piece * 8 // _element_bits(a.element) * (1 if kept is None else 2)
+        step = rule.piece // _element_bytes(a.element) * (1 if kept is None else 2)
         total = c
         for start in range(0, depth, step):
             places = slice(start, start + step)
@@ -231,8 +231,8 @@ def multiply_groups(
     return total if special is None else np.where(np.isfinite(special), total, special)
 
 
-def _element_bits(element: str) -> int:
-    return {"tf32": 32, "f16": 16, "bf16": 16}.get(element, 8)
+def _element_bytes(element: str) -> int:
+    return {"tf32": 4, "f16": 2, "bf16": 2}.get(element, 1)
 
 
 def _special(a: Array, b: Array, c: Array, kept: Mask | None) -> Array | None:
