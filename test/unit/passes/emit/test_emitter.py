@@ -96,3 +96,16 @@ def test_arithmetic(arithmetic: Arithmetic, name: str | None, expected: Callable
     evaluated(block.ops, values)
     assert values[result].view(np.int32).tolist() == expected(x).astype(np.int32).tolist()
     assert [op.name for op in block.ops if op.operands] == ([] if name is None else [name])
+
+
+@pytest.mark.parametrize(("columns", "bits"), [(512, 32), (1024, 16)])
+def test_a_picked_layout_has_at_most_all_columns(columns: int, bits: int) -> None:
+    def placed(width: int) -> None:
+        alloc = AllocOp(TileType.get((128, width), IntegerType(bits), MemorySpace.TENSOR))
+        Block([alloc])
+        place(alloc.result, TileLayout.parse(f"S[(128, {width}) : (1@TLane, 1@TCol)]"))
+
+    placed(columns)
+    with pytest.raises(LayoutChoiceError) as caught:
+        placed(columns + 1)
+    assert caught.value.message.startswith("expected a tile of at most 512 columns of tensor memory, found ")
