@@ -13,6 +13,7 @@ Not changed, since a program that is right cannot show a difference:
 - conditions of `assert`, and `strict=` of `zip`: they say what cannot happen;
 - an index 0 to -1, which is the same element of a sequence of one (0 to 1 is made);
 - `raise NotImplementedError`: the methods of an interface, which nobody reaches;
+- `reshape(-1)`: any negative number is the same;
 - `maxsize=` of caches: time and memory, not results;
 - annotations, type arguments and `if TYPE_CHECKING`: nothing executes them;
 - defaults of parameters that a method has for its interface only, and does not read;
@@ -129,6 +130,10 @@ def changes(source: str) -> list[Change]:
                 found[target.lineno, target.col_offset, text] = Change(target, text, function, default)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0:
             walk(node.value, function, default, scope)
+            return
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "reshape":
+            for child in (node.func, *(each for each in node.args if ast.unparse(each) != "-1")):
+                walk(child, function, default, scope)
             return
         for name, value in ast.iter_fields(node):
             is_default = False
