@@ -54,6 +54,10 @@ from tirx.passes.analysis.orderings import (
     is_elsewhere,
 )
 from tirx.passes.analysis.thread_flow import ActiveThreads, Edge, ThreadFlow, Worklist
+from tirx.rules import SynchronizationError
+
+MOST_PENDING = 1_500_000
+"""Accesses that blocks wait for order behind, of all blocks: some five seconds and 150 MB."""
 
 
 def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingState) -> bool:
@@ -223,7 +227,7 @@ class OrderingAnalysis:
 
     def _solve(self) -> Mapping[int, State]:
         """The state at the start of each block, by its position."""
-        states = {0: State()}
+        states, held = {0: State()}, 0
         waiting = Worklist()
         waiting.add(0)
         while (at := waiting.pop()) is not None:
@@ -241,6 +245,13 @@ class OrderingAnalysis:
                         arriving = State(loading=state.loading, waited=state.waited)
                 if edge.position not in states:
                     states[edge.position] = arriving.copy()
+                    if (held := held + len(arriving.pending)) > MOST_PENDING:
+                        raise SynchronizationError(
+                            self.entry,
+                            f"expected at most {MOST_PENDING} pairs of a block and an access to memory that is not "
+                            f"ordered before it, found more in {len(self.flow.blocks)} blocks; use smaller tiles or "
+                            "more threads",
+                        )
                 elif not states[edge.position].join(arriving):
                     continue
                 waiting.add(edge.position)

@@ -137,12 +137,12 @@ def test_who_may_use_an_mbarrier():
             use()
         assert found.value.message == _UNORDERED
     clocks.known[Row.GENERIC, 33, 40] = 4
-    with pytest.raises(HazardError):
+    with pytest.raises(HazardError, match="not ordered behind its initialisation"):
         checker.mbarrier_use(1, 1032, 33)
     # fence.mbarrier_init by the maker, and something behind it that the user knows of.
     checker.mbarrier_fence(np.array([40]))
     clocks.known[Row.REACHED, 33, 40] = 6
-    with pytest.raises(HazardError):
+    with pytest.raises(HazardError, match="not ordered behind its initialisation"):
         checker.mbarrier_use(1, 1032, 33)
     clocks.known[Row.REACHED, 33, 40] = 7
     checker.mbarrier_use(1, 1032, 33)

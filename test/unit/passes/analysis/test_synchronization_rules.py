@@ -6,6 +6,7 @@ import pytest
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import entries
+from tirx.passes.analysis import synchronization
 from tirx.passes.analysis.synchronization_rules import check_synchronization
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
@@ -117,3 +118,20 @@ def test_lanes_that_have_met_and_those_of_another_warp():
         assert (said(body) == "") is (far < 32)
         assert said(body.replace("bar.warp.sync", "bar.sync 0")) == ""
         assert said(body.replace("ptx.bar.warp.sync", "")).startswith("expected a barrier between 'ptx.st'")
+
+
+def test_what_is_pending_in_all_blocks_is_limited(monkeypatch: pytest.MonkeyPatch):
+    body = """
+  ptx.st shared %own, %0 : i32, i32
+  ptx.bra ^a
+^a:
+  ptx.st shared %tile, %0 : i32, i32
+  ptx.bra ^b
+^b:"""  # one access is pending at ^a, two at ^b
+    monkeypatch.setattr(synchronization, "MOST_PENDING", 3)
+    assert "pairs" not in said(body)
+    monkeypatch.setattr(synchronization, "MOST_PENDING", 2)
+    assert said(body) == (
+        "expected at most 2 pairs of a block and an access to memory that is not ordered before it, found more in 3 "
+        "blocks; use smaller tiles or more threads"
+    )
