@@ -271,7 +271,7 @@ class _Clock(Monitor):
         """Marks the warps that still wait, up to the step `end`."""
         for cta in self._cluster.ctas if self._cluster is not None else ():
             for group in cta.groups:
-                if group.wait is None:
+                if group.wait is None or group.wait.ready():  # it has come, but another group ended the run
                     continue
                 for warp in range(group.warp, group.warp + group.warps):
                     number = cta.rank * self._warps + warp

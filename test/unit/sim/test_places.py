@@ -272,6 +272,14 @@ def test_number_of_arguments() -> None:
     assert caught.value.message == "expected 2 arguments for k (a, b), found 1"
 
 
+def test_array_without_dimensions() -> None:
+    """Its bytes are written in place, as those of others."""
+    array = np.array(1, np.uint32)
+    launch = _bound(".param .u64 .ptr a", [array])
+    launch.global_memory.bytes_at(int(launch.parameters.data.view(np.uint64)[0]), 4, "x", writes=True)[:] = 7
+    assert int(array) == 0x07070707
+
+
 def test_arrays_that_overlap() -> None:
     """One buffer for arrays that share bytes, one for each of the others."""
     a, b = np.arange(10, dtype=np.uint32), np.arange(64, dtype=np.uint8).reshape(4, 16)

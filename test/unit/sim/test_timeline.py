@@ -130,6 +130,19 @@ def test_deadlock_is_in_the_picture() -> None:
     assert (stuck.end, stuck.line, stuck.last_line) == (timeline.steps, 6, 6)
 
 
+def test_barrier_that_completes_before_an_error() -> None:
+    """The first warp would go on: it does not wait for ever."""
+    ptx = _HEAD + (
+        ".visible .entry f() { .reg .pred %p<1>; .reg .b32 %r<1>; mov.u32 %r0, %tid.x; setp.lt.u32 %p0, %r0, 32;\n"
+        "@%p0 bra $wait; bar.arrive 1, 64; trap;\n$wait: bar.sync 1, 64;\nret; }"
+    )
+    timeline = Timeline()
+    with pytest.raises(SimError, match="trap"):
+        run(ptx, "f", grid=1, block=64, args=[], observer=timeline, check=False)
+    timeline.finish()
+    assert [s.kind for lane in timeline.lanes for s in lane.segments] == ["run", "run"]
+
+
 def test_deadlock_of_a_pair() -> None:
     """One warp of the second block waits at a barrier for another, which waits for the first block."""
     ptx = _HEAD + (
