@@ -196,6 +196,9 @@ _VARIABLES: dict[str, list[tuple[object, ...]]] = {
     ".global .samplerref x = {filter_mode = nearest}, z;": [
         ("global", "x", "b64", 8, 8, "", ()), ("global", "z", "b64", 8, 8, "", ()),
     ],
+    ".global .u64 x[2] = {width, depth};": [
+        ("global", "x", "u64", 16, 8, "a", (Initializer(0, "symbol", "width"), Initializer(0, "symbol", "depth")))
+    ],
     ".global .attribute(.unified(1, 2)) .u8 x;": [("global", "x", "u8", 1, 1, "", ())],
     ".global .u32 x, z[3], w = 5;": [
         ("global", "x", "u32", 4, 4, "", ()), ("global", "z", "u32", 12, 4, "a", ()),

@@ -149,7 +149,7 @@ class Cursor(TokenStream):
             self.expect("]")
         initializer: tuple[Initializer, ...] = ()
         if self.accept("="):
-            if self.peek().text in _SAMPLER_FIELDS:
+            if self.peek().text in _SAMPLER_FIELDS and self.peek(2).text == "=":  # not a variable of such a name
                 self.skip_braces()
             else:
                 initializer = tuple(self._initializer(0))
