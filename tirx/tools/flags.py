@@ -294,7 +294,8 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
         )
     if args.launch is not None and (target.name != "ptx" or args.split_input_file):
         raise UsageError("expected --launch with one module of PTX as output, as of --lower-to-ptx")
-    if args.launch not in (None, "-") and os.path.realpath(args.launch) == os.path.realpath(args.output_path):
+    one_path = args.launch is not None and os.path.realpath(args.launch) == os.path.realpath(args.output_path)
+    if one_path and args.launch not in ("-", os.devnull):
         raise UsageError(f"expected PTX and launch descriptors in two files, found '{args.launch}' for both")
     return OptFlags(
         input_path=args.input_path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tirx.runtime.launch import (
 )
 from tirx.text.parsing import parse_located
 from tirx.tools import tirx_opt
+from tirx.tools.flags import parse_flags
 from tirx.universe import new_context
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -192,6 +194,7 @@ def test_tirx_opt_writes_descriptors(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "expected --launch with one module of PTX as output" in capsys.readouterr().err
     assert tirx_opt.main(["--lower-to-ptx", source, "-o", str(ptx), f"--launch={tmp_path}/./k.ptx"]) == 1
     assert "expected PTX and launch descriptors in two files, found" in capsys.readouterr().err
+    assert parse_flags(["--lower-to-ptx", source, "-o", os.devnull, f"--launch={os.devnull}"]).launch_path == os.devnull
 
 
 _K = """
