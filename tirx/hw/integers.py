@@ -31,7 +31,7 @@ class Integers:
         zeros, ones, low, high, divisor = self.zeros, self.ones, self.low, self.high, self.divisor
         mask, sign = self.mask, 1 << self.width - 1
         zeros |= ((divisor & -divisor) - 1) & mask
-        if low is not None and low >= 0:
+        if (low is not None and low >= 0) or zeros & sign:
             zeros |= sign if high is None else mask & ~((1 << high.bit_length()) - 1)
         if (zeros | ones) & sign:
             base = mask + 1 if ones & sign else 0

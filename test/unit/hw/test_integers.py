@@ -329,6 +329,7 @@ def test_what_bits_say_of_the_range():
     assert (Integers(8, zeros=0b1000_0010).low, Integers(8, zeros=0b1000_0010, ones=0b101).low) == (0, 5)
     assert Integers(8, low=0, high=9).zeros == 0b1111_0000 and Integers(8, low=0, high=7).zeros == 0b1111_1000
     assert (Integers(8, low=0).zeros, Integers(8, low=-1).zeros) == (128, 0)
+    assert Integers(8, zeros=128, low=-3, high=9) == Integers(8, zeros=128, high=9) == Integers(8, low=0, high=9)
     assert Integers(8, zeros=0b11, divisor=3).divisor == 12 and Integers(8, divisor=12).zeros == 0b11
     assert (Integers.of(-6, 8).divisor, Integers.of(0, 8).divisor, Integers(8, divisor=0)) == (6, 0, Integers.of(0, 8))
     assert (Integers.within(-8, 7, 4, 3), Integers.within(-8, 8, 4, 6)) == (
