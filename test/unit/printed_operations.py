@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import NoReturn, cast
 from unittest.mock import patch
+from zlib import crc32
 
 from unit.dialects.ptx.test_forms import (
     BRAIN,
@@ -61,6 +62,8 @@ _FILES = (
     *("wgmma/ops", "ptx/ops", "ptx/ops_async", "ptx/ops_cp_async", "ptx/ops_functions", "ptx/ops_mma_m16n8"),
     *("ptx/ops_tcgen05", "ptx/ops_wgmma", "ptx/tcgen05_descriptors"),
 )
+_SHARE = 3
+"""One change of so many is looked at, always the same ones."""
 
 
 def broken_operations() -> str:
@@ -72,7 +75,8 @@ def broken_operations() -> str:
             for op in parse_located(new_context(), text, name).walk():
                 if op.name.partition(".")[0] in ("tirx", "tcgen05", "wgmma", "ptx"):
                     for what, change, restore in changes(op):
-                        if (key := f"{op.name} {what}") not in said:
+                        key = f"{op.name} {what}"
+                        if key not in said and crc32(key.encode()) % _SHARE == 0:
                             change()
                             said[key] = _message(op)
                             restore()

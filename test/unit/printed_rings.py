@@ -34,7 +34,7 @@ from tirx.passes.analysis.rings.progress import check, smallest_slots
 _SLOW = ("CUTLASS 3636", "wgmma without roles, 4", "wgmma without roles, 5", "tcgen05, one role skips")
 """Kernels that take longer than the others together, beside others like them."""
 
-_RANDOM = 100
+_RANDOM = 30
 
 
 def rings() -> str:

@@ -12,7 +12,7 @@ from tirx.passes.analysis.synchronization_rules import check_synchronization
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
-_PROGRAMS = 54
+_PROGRAMS = 18
 
 _HEAD = """ptx.entry @k(a : u64 ptr, n : u32, t : u32, map : b8[128] align 64)
 target("{target}") reqntid({threads}){more} {{

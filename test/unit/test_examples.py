@@ -35,7 +35,19 @@ def check_assembles(ptx: str, entries: int) -> None:
     assert result.stderr == ""
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+_LONG = (
+    *("attention", "flash_attention", "tcgen05_attention", "tcgen05_gemm_gelu", "tcgen05_mxfp8_gemm"),
+    *("mma_gemm_epilogues", "mma_gemm_fp8_output", "mma_m16n8k16_f16_gemm", "mma_m16n8k8_f64_gemm"),
+    *("mma_m8n8k4_f64_staged_gemm", "gemm_any_target", "wgmma_any_size_gemm", "wgmma_ring_gemm", "wgmma_split_k_gemm"),
+    *("tcgen05_2cta_ring_gemm", "tcgen05_nvfp4_block_scaled_gemm"),
+)
+"""Examples that take seconds, beside others like them: with `--all-cases` only."""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.sample(0)] * (path.stem in _LONG)) for path in PROGRAMS],
+)
 def test_example(path: Path, sampled: Sampled) -> None:
     """It lowers and assembles without a warning, every instruction knows its line, and it computes what numpy does."""
     with_all = path in sampled(PROGRAMS, 1)

@@ -25,6 +25,7 @@ def _surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:  # pyright
         yield
 
 
+@pytest.mark.sample(25)
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*/*")), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_corpus(path: Path) -> None:
     found = examine(CLASSES[path.parent.name](), path.read_text(encoding="utf-8", errors="surrogateescape"))

@@ -129,6 +129,7 @@ def row_of_swizzle(bits: int, mode: SwizzleMode) -> int:
     return {"none": 128, "32B": 32, "64B": 64, "128B": 128, "128B_base32B": 128}[mode] * 8 // bits
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("mode", ["none", "32B", "64B", "128B", "128B_base32B"])
 @pytest.mark.parametrize("bits", [16, 32, 64])
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ _TALL = "S[(3, 8, 4) : (1, 4@laneid, 1@laneid)]"  # three elements of a column, 
 _FOUR = "S[(2, 8, 4, 2) : (2, 4@laneid, 1@laneid, 1)]"  # two registers of two neighbours
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("dtype", "shape", "source", "operation", "result"),
     [

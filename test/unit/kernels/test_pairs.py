@@ -107,6 +107,7 @@ def test_written_accumulator(m: int, layout: str) -> None:
 CLUSTER_BARRIER = "barrier.cluster.arrive.release.aligned;\n  barrier.cluster.wait.acquire.aligned;"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

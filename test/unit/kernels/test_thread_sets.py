@@ -83,7 +83,7 @@ def test_products_in_registers(threads: int):
 
 
 @pytest.mark.parametrize("threads", SMALL + LARGE)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_copies(threads: int):
     """Fill, and copies through registers and shared memory, of rows that the threads do not divide."""
     text = f"""

@@ -51,7 +51,7 @@ PAIRS = [(v.name, t) for v in VARIANTS.values() for t in targets_of(v)]
 
 
 @pytest.mark.parametrize(("name", "target"), PAIRS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_one_mma_sync(name: str, target: str) -> None:
     """One fragment of each operand, as the table has it, is one instruction."""
     variant = VARIANTS[name]

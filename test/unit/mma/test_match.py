@@ -76,6 +76,7 @@ def shapes_of(
     return (*batch, m, k), (*batch, n, k), (*batch, m, n)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_fragments_themselves(name: str) -> None:
     v = VARIANTS[name]

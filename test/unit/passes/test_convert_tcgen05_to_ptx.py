@@ -173,6 +173,7 @@ CASES = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_modifiers_arrive(name: str, sampled: Sampled) -> None:
     target, every = CASES[name]

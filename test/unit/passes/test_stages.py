@@ -90,7 +90,7 @@ def test_facts_hold_behind_the_pass_that_leaves_them(name: str) -> None:
 
 
 @pytest.mark.parametrize("fact", FACTS)
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 def test_a_pass_that_is_missing_is_named(fact: str) -> None:
     missing = FACTS[fact].left_by
     passes = [each for each in _pipeline() if each.name != missing]

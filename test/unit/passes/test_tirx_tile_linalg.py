@@ -66,6 +66,7 @@ def _integers(rng: np.random.Generator, *shape: int, dtype: Any = np.float16) ->
     return rng.integers(-3, 4, shape).astype(dtype)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("first", "second"), [("mk", "kn"), ("km", "nk")])
 def test_operands_in_either_order_and_an_epilogue(first: str, second: str) -> None:
     """`relu(D + A B + bias)`, sizes that tiles do not divide, operands as they lie in memory."""

@@ -35,6 +35,7 @@ def test_every_instruction_is_in_some_file():
     assert instructions - used == set()
 
 
+@pytest.mark.sample(8)
 @needs_ptxas
 @pytest.mark.parametrize("file", FILES, ids=lambda p: p.stem)
 def test_assembles(file: Path):
@@ -44,6 +45,7 @@ def test_assembles(file: Path):
     assert result.ok, result.stderr
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("file", FILES, ids=lambda p: p.stem)
 def test_printed_ir_parses_to_the_same(file: Path):
     module = _parse(file.read_text())

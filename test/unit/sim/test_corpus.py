@@ -14,7 +14,7 @@ from tirx.sim import SimWarning, run
 _KERNELS = load(Path(__file__).parent / "data" / "corpus.xz")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kernel", _KERNELS, ids=[kernel.title for kernel in _KERNELS])
 def test_runs_and_equals_numpy(kernel: PackedKernel) -> None:
     warnings: list[SimWarning] = []
@@ -38,7 +38,7 @@ def test_runs_and_equals_numpy(kernel: PackedKernel) -> None:
 
 
 @pytest.mark.parametrize("kernel", _KERNELS, ids=[kernel.title for kernel in _KERNELS])
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 def test_descriptors_are_legal(kernel: PackedKernel) -> None:
     report = explain_ptx(kernel.ptx)
     assert report.legal, report.text(kernel.title)

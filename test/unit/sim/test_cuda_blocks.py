@@ -40,6 +40,7 @@ def test_reduce_of_some(program: Program, n: int) -> None:
     np.testing.assert_array_equal(out, x.sum(axis=1))
 
 
+@pytest.mark.sample(1)
 @program("blocks")
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_scans(program: Program, seed: int | None) -> None:

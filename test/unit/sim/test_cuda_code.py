@@ -34,6 +34,7 @@ def _ackermann(m: int, n: int) -> int:
     return _ackermann(m - 1, 1 if n == 0 else _ackermann(m, n - 1))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", [None, 1])
 @program("recursion")
 def test_recursion_and_tables(program: Program, seed: int | None) -> None:
@@ -108,6 +109,7 @@ def test_switch_constants_and_global_variables(program: Program) -> None:
     assert out.tolist() == wanted
 
 
+@pytest.mark.sample(1)
 @program("functions")
 @pytest.mark.parametrize("seed", [None, 1])
 def test_loops_of_different_lengths(program: Program, seed: int | None) -> None:

@@ -30,6 +30,7 @@ def test_tiles_of_a_warp(program: Program) -> None:
     np.testing.assert_array_equal(ranks, wanted.reshape(-1))
 
 
+@pytest.mark.sample(1)
 @program("groups")
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_split_arrive_and_wait(program: Program, seed: int | None) -> None:
@@ -41,6 +42,7 @@ def test_split_arrive_and_wait(program: Program, seed: int | None) -> None:
     np.testing.assert_array_equal(out, x)
 
 
+@pytest.mark.sample(1)
 @program("groups")
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_bulk_copies(program: Program, seed: int | None) -> None:
@@ -50,6 +52,7 @@ def test_bulk_copies(program: Program, seed: int | None) -> None:
     np.testing.assert_array_equal(out, 2 * x + 7)
 
 
+@pytest.mark.sample(1)
 @program("groups")
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_copies_by_threads(program: Program, seed: int | None) -> None:
@@ -64,7 +67,7 @@ def test_copies_by_threads(program: Program, seed: int | None) -> None:
 
 @program("groups")
 @pytest.mark.parametrize("seed", _SEEDS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_distributed_shared_memory(program: Program, seed: int | None) -> None:
     x = _rng().integers(0, 64, 700).astype(np.int32)
     bins = np.zeros(64, np.int32)

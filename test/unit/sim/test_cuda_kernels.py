@@ -20,6 +20,7 @@ def _rng() -> np.random.Generator:
 # reduce.cu
 
 
+@pytest.mark.sample(1)
 @program("reduce")
 @pytest.mark.parametrize("seed", [None, 1])
 def test_sum_through_shared_memory(program: Program, seed: int | None) -> None:
@@ -39,7 +40,7 @@ def test_shared_memory_that_is_too_small(program: Program) -> None:
 
 @program("reduce")
 @pytest.mark.parametrize(("name", "dtype"), [("f32", np.float32), ("f64", np.float64), ("s64", np.int64)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_sum_by_shuffles(program: Program, name: str, dtype: Any) -> None:
     x = (_rng().integers(-(2**20), 2**20, (2, 300)) * (2**30 if name == "s64" else 1)).astype(dtype)
     out = np.zeros(2, dtype)
@@ -71,6 +72,7 @@ def test_votes(program: Program, sign: int) -> None:
         assert ballots[lane] == (ballot & 0xAAAAAAAA | 1 if (lane - first) % 2 else ballot)
 
 
+@pytest.mark.sample(1)
 @program("reduce")
 @pytest.mark.parametrize("seed", [None, 3, 4])
 def test_last_block_adds(program: Program, seed: int | None) -> None:
@@ -88,7 +90,7 @@ def test_last_block_adds(program: Program, seed: int | None) -> None:
     ("name", "dtype"),
     [("u8", np.uint8), ("s16", np.int16), ("f32", np.float32), ("f64", np.float64), ("c64", np.complex64)],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_transpose(program: Program, name: str, dtype: Any) -> None:
     x = _rng().integers(0, 256, (40, 70)).astype(dtype)
     out = np.zeros((70, 40), dtype)
@@ -166,6 +168,7 @@ def test_histogram(program: Program, name: str) -> None:
     np.testing.assert_array_equal(bins, np.bincount(x, minlength=256))
 
 
+@pytest.mark.sample(1)
 @program("histogram")
 @pytest.mark.parametrize("seed", [None, 7, 8])
 def test_compare_and_swap_and_a_lock(program: Program, seed: int | None) -> None:
@@ -198,6 +201,7 @@ def test_atomics(program: Program) -> None:
     assert s.tolist() == [int(x.min()) << 33, int(x.max()) << 33]
 
 
+@pytest.mark.sample(1)
 @program("histogram")
 @pytest.mark.parametrize("seed", [None, 2])
 def test_returned_values(program: Program, seed: int | None) -> None:
@@ -221,6 +225,7 @@ def test_scan(program: Program) -> None:
     np.testing.assert_array_equal(exclusive, np.cumsum(values) - values)
 
 
+@pytest.mark.sample(1)
 @program("scan")
 @pytest.mark.parametrize("seed", [None, 1, 2])
 def test_scan_of_blocks_that_wait_for_each_other(program: Program, seed: int | None) -> None:

@@ -22,6 +22,7 @@ def test_lock_by_thread(program: Program, seed: int | None) -> None:
     assert len(np.unique(out)) == 40 and out.min() >= 0 and out.max() == 79
 
 
+@pytest.mark.sample(1)
 @program("locks")
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_barrier_by_hand(program: Program, seed: int | None) -> None:
@@ -42,6 +43,7 @@ def test_barriers_that_nobody_completes(program: Program) -> None:
         run(program.ptx, "barrier_by_hand", 3, 32, [x, sums, arrived, out], max_resident=2)
 
 
+@pytest.mark.sample(1)
 @program("locks")
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_barrier_of_the_grid(program: Program, seed: int | None) -> None:
@@ -51,6 +53,7 @@ def test_barrier_of_the_grid(program: Program, seed: int | None) -> None:
     np.testing.assert_array_equal(out, 2 * x[::-1])
 
 
+@pytest.mark.sample(1)
 @program("locks")
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_tiles_of_several_warps(program: Program, seed: int | None) -> None:
@@ -69,6 +72,7 @@ def test_orders(program: Program) -> None:
     np.testing.assert_array_equal(flags, [6, 4] * 16)
 
 
+@pytest.mark.sample(1)
 @program("locks")
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_wait_by_a_function(program: Program, seed: int | None) -> None:

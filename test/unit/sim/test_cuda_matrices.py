@@ -29,7 +29,7 @@ _WMMA: dict[str, tuple[int, int, Any, Any, bool, bool]] = {
 
 @program("gemm_wmma")
 @pytest.mark.parametrize("name", list(_WMMA))
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_wmma(program: Program, name: str) -> None:
     """d = 2 (a b + c), stored column-major."""
     tile_m, tile_n, dtype, result, a_rows, b_rows = _WMMA[name]
@@ -48,7 +48,7 @@ def test_wmma(program: Program, name: str) -> None:
 @program("gemm_mma")
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize(("m", "n", "k"), [(128, 64, 96), (70, 65, 40), (8, 8, 8)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_mma_sync_with_ldmatrix_and_cp_async(program: Program, seed: int | None, m: int, n: int, k: int) -> None:
     rng = np.random.default_rng(10)
     a, b = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((m, k), (n, k)))

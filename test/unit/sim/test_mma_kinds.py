@@ -141,6 +141,7 @@ def test_sparse(shape: str, result: str, a: str, b: str, selector: int, variant:
     assert np.array_equal(_matrix(result, found), full @ right.T + old)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(
     ("a", "b", "result"),

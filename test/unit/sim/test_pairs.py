@@ -81,6 +81,7 @@ def _run(m: int, text: str, seed: int | None) -> tuple[npt.NDArray[np.float32], 
     return out.reshape(m, _N), product(a, b)[0]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", [None, 1, 2])
 @pytest.mark.parametrize("m", [128, 256])
 def test_products(m: int, seed: int | None):
@@ -88,6 +89,7 @@ def test_products(m: int, seed: int | None):
     assert np.array_equal(result, expected)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -49,6 +49,7 @@ def fragment_place(name: str, thread: int, element: int, split: int, bits: int, 
     return lane, 2 * (2 * column + element % 2 + half)
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(("bits", "pack"), WIDTHS)
 @pytest.mark.parametrize("name", FRAGMENTS)
 def test_register_maps(name: str, bits: int, pack: bool):
@@ -75,7 +76,7 @@ def test_register_maps(name: str, bits: int, pack: bool):
 @pytest.mark.parametrize(
     ("name", "rows"), [(name, rows) for name in FRAGMENTS for rows in ((128,) if name == "32x32b" else (64, 128))]
 )
-@pytest.mark.sample(15)
+@pytest.mark.sample(6)
 def test_fragments_of_a_warpgroup(name: str, rows: int, bits: int, pack: bool):
     """Every NUM of every shape, and a second instruction 16 lanes further for 128 rows: where each element goes."""
     per, max_num, _ = FRAGMENTS[name]
@@ -189,6 +190,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(("m", "n", "ws", "base_lane", "ld_shape"), CASES)
 @pytest.mark.parametrize("max_registers", [128, 16])
 def test_loading_an_accumulator(m: int, n: int, ws: bool, base_lane: int, ld_shape: str | None, max_registers: int):
@@ -210,6 +212,7 @@ def test_loading_an_accumulator(m: int, n: int, ws: bool, base_lane: int, ld_sha
     assert plan.fragment.is_injective()
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("m", "n", "ws", "base_lane", "ld_shape"), [case for case in CASES if case[1] != 24])
 def test_loading_a_16_bit_accumulator(m: int, n: int, ws: bool, base_lane: int, ld_shape: str | None):
     """D of f16 is one element in each column: packed in pairs by .pack::16b, in the low halves of registers without."""
@@ -230,6 +233,7 @@ def test_loading_a_16_bit_accumulator(m: int, n: int, ws: bool, base_lane: int, 
         assert plan.registers == whole.registers // (2 if pack else 1)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("dtype", "bits", "k"), [("f16", 16, 64), ("e4m3", 8, 128), ("tf32", 32, 64), ("e2m1", 4, 256)]
 )

@@ -102,6 +102,7 @@ _ACCESSES = """(cases) => cases.map(([memory, registers, shape, bits]) => {
 })"""
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("bits", [16, 32])
 def test_accesses_of_threads(shown: Page, bits: int) -> None:
     """Who holds what, how wide the accesses are, and the conflicts of each."""
@@ -189,7 +190,7 @@ def _expected(layout: TileLayout, shape: tuple[int, int], place: dict[str, int])
     return [tuple(int(x) for x in np.unravel_index(flat, shape)) for flat in flats]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n", [8, 40, 256])
 def test_wgmma_fragments(shown: Page, n: int) -> None:
     """D of every N is the fragment of 8 columns, repeated."""
@@ -201,6 +202,7 @@ def test_wgmma_fragments(shown: Page, n: int) -> None:
     assert "expected a thread from 0 to 127, found '128'" in shown.text(".error:not([hidden])")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "row", [row for row in fragment_tables() if "tcgen05" in row["group"]], ids=lambda row: row["name"]
 )

@@ -154,6 +154,7 @@ def test_compare(shown: Page) -> None:
     assert shown.run("tirx.grids()[1][1].cursor") == [2, 2]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("state", "result"),
     [
@@ -184,7 +185,7 @@ def test_cute(shown: Page) -> None:
     assert "complement" in shown.text(".error:not([hidden])") or "multiple" in shown.text(".error:not([hidden])")
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_fragments(shown: Page, name: str) -> None:
     """What a lane holds of A, B and C, in the order of its registers; a click on an element chooses its lane."""
@@ -320,7 +321,7 @@ def test_colours_differ_for_every_vision(shown: Page) -> None:
         assert shown.call(function) > 40
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("tile", presets(), ids=lambda tile: f"{tile.group}: {tile.name}")
 def test_preset_opens(shown: Page, tile: Tile) -> None:
     """Both grids are drawn, the first element is found on both, and the page had no error."""
@@ -330,7 +331,7 @@ def test_preset_opens(shown: Page, tile: Tile) -> None:
     assert "agree" in shown.text("#note")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SCENES)
 def test_scenes(shown: Page, name: str) -> None:
     """What the pictures of the documentation show has no errors."""

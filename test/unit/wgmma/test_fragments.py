@@ -27,6 +27,7 @@ A_PLACE: dict[int, Callable[[int, int], tuple[int, int]]] = {8: a_place_8, 16: a
 SPARSE_TYPES = ("f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8")
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("n", range(8, 257, 8))
 def test_accumulator(n: int):
     held = held_elements(accumulator_layout(ROWS, n), (ROWS, n), 128)

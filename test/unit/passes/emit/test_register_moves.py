@@ -159,6 +159,7 @@ def test_broadcasts(element: str, source: str, result: str) -> None:
 ROWS = "S[(32, 4) : (1@laneid, 1)]"
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("element", ["f64", "i64", "f32", "f16"])
 @pytest.mark.parametrize(
     ("dims", "source", "result", "names"),
@@ -233,6 +234,7 @@ _DTYPES: dict[str, Any] = {
 _COMBINED: dict[str, Any] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
+@pytest.mark.sample(25)
 @pytest.mark.parametrize(
     ("target", "element", "how", "names"),
     [
