@@ -40,7 +40,7 @@ def accepted() -> list[Kernel]:
 
 
 @pytest.mark.parametrize("index", range(7))
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_the_simulator_runs_what_is_accepted(index: int):
     kernel = accepted()[index]
     check(kernel)
