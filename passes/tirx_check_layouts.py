@@ -321,7 +321,7 @@ class _Checker:
             sizes = view.source_type.get_shape()[-len(target.dims) :]
             pairs = zip(target.dims, sizes, strict=True)
             existing = [n if size == DYNAMIC_INDEX else min(n, size) for n, size in pairs]
-            strided = strided_layout(view.source_type, existing)
+            strided = strided_layout(view.source_type, existing) if 0 not in existing else None
             layout = strided if isinstance(strided, TileLayout) else None
         if target.memory is MemorySpace.GLOBAL and layout is not None and not layout.is_injective():
             raise InjectiveError(op, f"expected a destination that has an address for every element, found {layout}")

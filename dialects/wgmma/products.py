@@ -27,7 +27,7 @@ from tirx.dialects.wgmma.synchronization import EFFECTS
 from tirx.hw.errors import LegalityError
 from tirx.layout import LayoutError, TileLayout
 from tirx.rules import DescriptorSliceError, InvalidOperation, OperandFormError, ProductClauseError
-from tirx.wgmma import ROWS, Form, RegisterOperand, SmemOperand, Wgmma, accumulator_part, check_wgmma
+from tirx.wgmma import CODE_BITS, ROWS, Form, RegisterOperand, SmemOperand, Wgmma, accumulator_part, check_wgmma
 
 _TILE_OR_PENDING = AnyOf[Attribute]((BaseAttr(TileType), BaseAttr(PendingType)))
 _DESCRIPTOR_OR_TILE = AnyOf[Attribute]((EqAttrConstraint(i64), BaseAttr(TileType)))
@@ -169,6 +169,11 @@ class MmaAsyncOp(IRDLOperation):
             raise ProductClauseError("expected scale_d or overwrite, found both")
         if (self.metadata is None) != (self.selector is None):
             raise ProductClauseError("expected both or neither of metadata and selector, found one")
+        if self.metadata is not None:
+            codes = TileType.of(self.metadata)
+            _register_tile(codes, "metadata")
+            if codes.dtype.bits != CODE_BITS:
+                raise ProductClauseError(f"expected metadata of i4, a code of {CODE_BITS} bits, found {codes}")
         try:
             check_wgmma(self._description(form))
             parts = accumulator_part(layout, (acc.dims[0], acc.dims[1]), self.at.value.data, form.n)

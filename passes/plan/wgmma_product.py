@@ -122,6 +122,10 @@ def _product(product: Product, *, placed: bool) -> wgmma.Product:
     def tile(name: str, type_: TileType) -> wgmma.Tile:
         if len(type_.dims) != 2:
             raise WarpgroupProductError(f"expected {name} as a matrix, found {type_}")
+        if type_ is product.metadata and type_.dtype.bits != wgmma.CODE_BITS:
+            raise WarpgroupProductError(
+                f"expected {name} in elements of i4, a code of {wgmma.CODE_BITS} bits each, found {type_.element_type}"
+            )
         if placed and type_.layout is None:
             raise MissingLayoutError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
         layout = type_.layout or TileLayout.row_major(type_.dims)

@@ -50,7 +50,7 @@ func.func @two_warpgroups(%a: !a, %p: i1) {
 #codes = #tirx.tile_layout<S[(4, 2, 8, 2, 4) : (1@warpid, 4, 4@laneid, 1@laneid, 1)]>
 #d = #tirx.tile_layout<S[(4, 2, 8, 2, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>
 !fragment = !tirx.tile<64x32xf16, register, #fragment>
-!codes = !tirx.tile<64x8xui8, register, #codes>
+!codes = !tirx.tile<64x8xi4, register, #codes>
 !d = !tirx.tile<64x16xf16, register, #d>
 
 // CHECK-LABEL: func.func @parts(

@@ -264,7 +264,11 @@ def _argument(data: Mapping[str, Any]) -> Argument:
             values[name] = tuple(_formula(each) for each in value)
         elif isinstance(value, list):
             values[name] = tuple(cast("list[Any]", value))
-    return kind(**values)
+    argument = kind(**values)
+    if isinstance(argument, PointerArgument) and argument.shape is not None and argument.strides is not None:
+        if len(argument.shape) != len(argument.strides):
+            raise ValueError(f"expected as many strides as extents, found {len(argument.strides)} of {argument.name}")
+    return argument
 
 
 def _precondition(data: Mapping[str, Any]) -> Precondition:

@@ -4,6 +4,7 @@ from tirx.smem.swizzle_modes import WGMMA_OPERANDS
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor
 from tirx.wgmma.check import WGMMA_RULES, RegisterOperand, SmemOperand, Wgmma, check_wgmma, find_violations
 from tirx.wgmma.fragments import (
+    CODE_BITS,
     SPARSE_METADATA,
     SparseMetadata,
     Warpgroups,
@@ -25,6 +26,7 @@ from tirx.wgmma.match import (
 )
 
 __all__ = [
+    "CODE_BITS",
     "FORM_RULES",
     "KINDS",
     "MAX_PENDING",

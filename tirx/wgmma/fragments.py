@@ -117,6 +117,10 @@ def operand_a_layout(
     return _layout((*rows, *columns), (grid.along_n,), grid)
 
 
+CODE_BITS = 4
+"""A code says which elements of a chunk are stored (PTX ISA, "Sparse wgmma.mma_async")."""
+
+
 @dataclass(frozen=True)
 class SparseMetadata:
     """The metadata of a sparse A of some element width.

@@ -251,3 +251,15 @@ func.func @unreadable(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128
   %1 = wgmma.mma_async "f16" "f16" n 64 %d at 0, %0, %x : !d, i64 -> !tirx.pending<!d>
   func.return
 }
+
+// -----
+
+#d64 = #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>
+#codes = #tirx.tile_layout<S[(4, 2, 8, 2, 4) : (1@warpid, 4, 4@laneid, 1@laneid, 1)]>
+!d64 = !tirx.tile<64x64xf32, register, #d64>
+!codes = !tirx.tile<64x8xui8, register, #codes>
+func.func @codes_of_bytes(%d: !d64, %x: i64, %e: !codes) {
+  // expected-error@+1 {{expected metadata of i4, a code of 4 bits, found !tirx.tile<64x8xui8, register}}
+  %0 = wgmma.mma_async "f16" "f16" n 64 %d at 0, %x, %x metadata(%e : !codes) metadata_at 0 selector 1 : !d64, i64 -> !tirx.pending<!d64>
+  func.return
+}

@@ -11,7 +11,7 @@
 !d = !tirx.tile<128x64xf32, register, #d>
 !a16 = !tirx.tile<64x16xf16, register, #fragment>
 !d64 = !tirx.tile<64x64xf32, register, #d64>
-!codes = !tirx.tile<64x8xui8, register, #codes>
+!codes = !tirx.tile<64x8xi4, register, #codes>
 
 // CHECK-LABEL: func.func @two_warpgroups(
 // CHECK-NEXT:    wgmma.fence

@@ -1368,3 +1368,29 @@ tirx.kernel @k() target("sm_80") threads(1) {
   %v = tirx.zero : !tirx.tile<65537xi8, register>
   tirx.return
 }
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 18:3: error: expected the metadata in elements of i4, a code of 4 bits each, found ui8
+!a = !tirx.tile<64x32xf16, shared>
+!b = !tirx.tile<64x64xf16, shared>
+!d = !tirx.tile<64x64xf32, register>
+tirx.kernel @k(%pa: memref<64x32xf16>, %pb: memref<64x64xf16>, %pe: memref<64x16xui8>, %pd: memref<64x64xf32>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %ga = tirx.view %pa[%c0, %c0] : memref<64x32xf16> -> !tirx.tile<64x32xf16, global>
+  %gb = tirx.view %pb[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
+  %ge = tirx.view %pe[%c0, %c0] : memref<64x16xui8> -> !tirx.tile<64x16xui8, global>
+  %gd = tirx.view %pd[%c0, %c0] : memref<64x64xf32> -> !tirx.tile<64x64xf32, global>
+  tirx.copy %ga, %a : !tirx.tile<64x32xf16, global>, !a
+  tirx.copy %gb, %b : !tirx.tile<64x64xf16, global>, !b
+  %e = tirx.load %ge : !tirx.tile<64x16xui8, global> -> !tirx.tile<64x16xui8, register>
+  %d = tirx.alloc : !d
+  %z = arith.constant 0.0 : f32
+  tirx.fill %d, %z : f32, !d
+  tirx.mma %a, %b, %d metadata(%e) : !a, !b, !d, !tirx.tile<64x16xui8, register>
+  tirx.store %d, %gd : !d, !tirx.tile<64x64xf32, global>
+  tirx.return
+}
