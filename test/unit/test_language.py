@@ -115,7 +115,6 @@ def test_every_memory_and_attribute_of_layouts_is_on_the_page() -> None:
         assert f"`#tirx.{attribute}`" in _TEXT
 
 
-@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", _PROGRAMS)
 def test_program(name: str) -> None:
     text = _PROGRAMS[name]["text"]

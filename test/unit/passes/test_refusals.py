@@ -29,7 +29,6 @@ def _cases() -> list[tuple[str, list[str], str]]:
     return found
 
 
-@pytest.mark.sample(50)
 @pytest.mark.parametrize(("flags", "messages", "text"), _cases(), ids=range(len(_cases())))
 def test_messages(
     flags: str, messages: list[str], text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -95,7 +95,6 @@ _ATOMICS: list[tuple[str, str, type[np.generic], Callable[[np.ndarray], float]]]
 ]
 
 
-@pytest.mark.sample(8)
 @pytest.mark.parametrize("space", ["global", "shared", ""])
 @pytest.mark.parametrize(("operation", "type_name", "dtype", "reference"), _ATOMICS)
 def test_atomics(

@@ -368,7 +368,6 @@ vprintf, (%d, %d); ret; }
 """
 
 
-@pytest.mark.sample(50)
 @pytest.mark.parametrize(("statement", "message"), cases(_STATEMENTS))
 def test_statements(statement: str, message: str):
     for short, registers in _REGISTERS.items():

@@ -98,7 +98,7 @@ def test_blocks_that_part(made: Counter[str], monkeypatch: pytest.MonkeyPatch, l
         (_SAME, "is written by thread [0-9]+ though the write by thread [0-9]+ is not ordered before that"),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 def test_the_block_with_an_error_is_found(
     monkeypatch: pytest.MonkeyPatch, after: str, message: str, rounds: object, limit: int, budget: int
 ) -> None:

@@ -180,7 +180,7 @@ def test_products_are_right(name: str):
 
 
 @pytest.mark.parametrize("mutant", _MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "-"))
-@pytest.mark.sample(3)
+@pytest.mark.sample(5)
 def test_no_mutant_passes(mutant: _Mutant):
     found = _finding(mutant, None)
     assert found, "a wrong kernel passes"

@@ -438,7 +438,6 @@ def _samples(sampled: Sampled) -> tuple[Form, ...]:
     return tuple(dict.fromkeys(chosen))
 
 
-@pytest.mark.sample(5)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__.strip("_"))
 def test_the_verifier_refuses_what_ptxas_rejects(
     family: Callable[[], Iterator[PTXInstruction]], rejected: Rejected, sampled: Sampled
