@@ -103,6 +103,13 @@ def test_placements_refuse_the_orders_that_they_cannot_say(
             to_placements(layout, shape, mesh)
 
 
+def test_placements_are_in_the_order_of_the_mesh() -> None:
+    mesh = Mesh((2, 3), ("x", "y"))
+    layout = from_partition_spec((12,), mesh, [("y", "x")])
+    with pytest.raises(MeshError, match="expected dimension 0 split in the order of the mesh, "):
+        to_placements(layout, (12,), mesh)
+
+
 MESH = Mesh((2, 2), ("x", "y"))
 SHAPE = (4, 4)
 ALL_SPECS = [

@@ -1323,3 +1323,31 @@ tirx.kernel @chain(%a: memref<128x64xf16>, %b: memref<256x64xf16>, %c: memref<64
   tirx.copy %o, %gd : !s, !tirx.tile<128x64xf32, global>
   tirx.return
 }
+
+// -----
+
+// tirx-opt --remarks --tirx-pipeline-loops
+// 13:3: remark: each product is awaited: 'tirx.mma' does not run in every iteration
+!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
+!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+!g = !tirx.tile<128x64xf16, global>
+!x = !tirx.tile<128x128xf32, global>
+tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !s
+  %acc = tirx.alloc : !t
+  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
+  tirx.fill %acc, %zero : f32, !t
+  scf.for %k = %c0 to %n step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    %odd = arith.cmpi eq, %k, %c1 : index
+    scf.if %odd {
+      tirx.mma %sa, %sa, %acc : !s, !s, !t
+    }
+  }
+  tirx.copy %acc, %gd : !t, !x
+  tirx.return
+}
