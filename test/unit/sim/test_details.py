@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -12,6 +13,8 @@ from unit.sim.strict import run
 from tirx.sim import SimError
 from tirx.sim.core.traffic import Traffic
 from tirx.sim.hazards.monitor import Monitor
+from tirx.sim.isa.decoder import single, uniform
+from tirx.sim.isa.deferred import Products, defer
 from tirx.sim.isa.mma_sync import multiply_and_add
 from tirx.sim.numerics.tensor_cores import find_rule, multiplier
 from tirx.sim.tensor.memory import TensorMemory
@@ -92,3 +95,69 @@ def test_products_of_elements_of_two_types() -> None:
     for first, second, left, right in (("e4m3", "e5m2", a, b), ("e5m2", "e4m3", b, a)):
         found = multiply_and_add(decoder, ("f32", first, second, "f32"), None)(left, right, c)
         assert np.array_equal(found, multiplier(rule, (first, second), "f32")(left, right, c))
+
+
+def test_lanes_that_agree() -> None:
+    """Only the lanes of the mask count."""
+    values = np.array([9, 7, 8, 7], np.uint32)
+    assert uniform(values, np.array([False, True, False, True]), "it") == 7
+    assert uniform(values, np.array([False, False, True, False]), "it") == 8
+    assert single(np.array([False, False, True]), "it") == 2
+    with pytest.raises(SimError) as caught:
+        uniform(values, np.array([False, True, True, True]), "the address")
+    assert caught.value.message == "expected the address to be the same in all lanes, found 7 and 8"
+    with pytest.raises(SimError) as caught:
+        single(np.array([True, False, True]), "tcgen05.cp")
+    assert caught.value.message == "expected one thread to issue tcgen05.cp, found 2 lanes of the warp"
+
+
+class _Group:
+    """What `defer` uses of a thread group."""
+
+    def __init__(self) -> None:
+        self.mask, self.deferred = np.ones(1, np.bool_), None
+
+    def finish_deferred(self) -> None:
+        waiting, self.deferred = self.deferred, None
+        if waiting is not None:
+            waiting.finish(self)
+
+
+@pytest.mark.parametrize(
+    ("forms", "expected"),
+    [
+        ([("k", True, (1,), (1,))] * 3, [(3, 1)]),  # sums of three
+        ([("k", True, (1,), (1,)), ("k", True, (2,), (2,)), ("k", True, (1,), (1,))], [(2, 1), (1, 1)]),
+        ([("k", True, (1,), (1,)), ("k", True, (2,), (2,))], [(1, 2)]),  # two at once
+        ([("k", False, (1,), (1,))] * 2, [(1, 1), (1, 1)]),  # which may not be one sum
+        ([("k", True, (1,), (2,))] * 2, [(1, 1), (1, 1)]),  # D is overwritten
+        ([("k", True, (3,), (1,)), ("k", True, (1,), (2,))], [(1, 1), (1, 1)]),  # C is a D before
+        ([("k", True, (3,), (1,)), ("k", True, (3,), (2,))], [(1, 2)]),  # and here it is not
+        ([("k", True, None, (1,)), ("k", True, None, (2,))], [(1, 1), (1, 1)]),  # C is a literal
+        ([("k", True, (1,), (1,)), ("l", True, (1,), (1,))], [(1, 1), (1, 1)]),  # of another shape
+        ([("k", True, (1,), (1,))] * 257, [(256, 1), (1, 1)]),
+    ],
+)
+def test_products_that_wait(forms: list[tuple[Any, ...]], expected: list[tuple[int, int]]) -> None:
+    """The steps of the sums that are computed together, and how many sums there are; each adds 1 to its C."""
+    group: Any = _Group()
+    registers = {number: 10 * number for number in range(4)}
+    computed: list[tuple[int, int]] = []
+
+    def compute(_group: Any, _mask: Any, a: Any, b: Any, c: Any) -> Any:
+        computed.append(a.shape[:2])
+        return c + a.sum(axis=0) * b[0]
+
+    wanted = dict(registers)
+    for key, chains, c, d in forms:
+        form = Products(key, compute, chains, c, d)
+        one = np.ones((1, 1))
+        wanted[d[0]] = 1 + (5 if c is None else wanted[c[0]])
+        read = lambda c=c: np.full((1, 1), 5 if c is None else registers[c[0]])  # noqa: E731
+
+        def write(_group: Any, _mask: Any, words: Any, target: int = d[0]) -> None:
+            registers[target] = int(words[0, 0])
+
+        defer(group, form, group.mask, lambda one=one: one, lambda one=one: one, read, write)
+    group.finish_deferred()
+    assert (computed, registers) == (expected, wanted)

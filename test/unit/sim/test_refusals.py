@@ -220,7 +220,11 @@ mma.sync.aligned.kind::mxf8f6f4.block_scale.scale_vec::2X.m16n8k32.row.col.f32.e
 {0, 0}, 1, {0, 0};
     expected .scale_vec::1X with .kind::mxf8f6f4
 wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16.f16 $8, $8, $8, $8;
-    expected types of D, A, B and C with A and B of f16, bf16, s8, u8
+    expected types of D, A, B and C with A and B of f16, bf16, s8, u8, D and C of f16, f32, s32
+wmma.mma.sync.aligned.row.col.m16n16k16.f32.foo $8, $8, $8, $8;
+    expected types of D, A, B and C with A and B of f16, bf16, s8, u8, D and C of f16, f32, s32
+wmma.load.c.sync.aligned.row.m8n8k4.shared.f32 {%f1}, [s], 8;
+    expected one of .f64, found .f32
 tcgen05.foo.b32 %r1;
     unknown instruction 'tcgen05.foo'
 tcgen05.ld.sync.aligned.16x256b.x64.b32 $4, [%r2];

@@ -45,11 +45,10 @@ def _shift(decoder: Decoder) -> Step:
     fill_with_sign = value_type.is_signed
 
     def shift(a: Array, amount: Array) -> Array:
-        beyond = amount >= bits
         if fill_with_sign:
             return a >> np.minimum(amount, np.uint32(bits - 1)).astype(dtype)
         by = (amount & np.uint32(bits - 1)).astype(dtype)
-        return np.where(beyond, dtype.type(0), a << by if left else a >> by)
+        return np.where(amount >= bits, dtype.type(0), a << by if left else a >> by)
 
     return elementwise(decoder, shift, value_type, value_type, U32)
 

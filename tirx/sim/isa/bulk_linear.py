@@ -11,7 +11,7 @@ from tirx.sim.core.types import B64, U16, U32, Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.mbarriers import locate, use
-from tirx.sim.memory.addresses import RANK_SHIFT
+from tirx.sim.memory.addresses import RANK_SHIFT, SHARED_OFFSET_MASK
 from tirx.sim.memory.region import Region
 from tirx.sim.program.code import Step
 
@@ -25,7 +25,7 @@ def linear(decoder: Decoder) -> Step:
     """cp.async.bulk.dst.src: `cp.async.bulk` has been taken."""
     if decoder.flag("prefetch"):
         return _prefetch(decoder)
-    target, source = decoder.modifiers[:2] if len(decoder.modifiers) > 1 else ("", "")
+    target, source = (*decoder.modifiers, "", "")[:2]
     if source == "global" and target in _SHARED:
         return _to_shared(decoder, from_global=True)
     if (target, source) == ("shared::cluster", "shared::cta"):
@@ -138,7 +138,7 @@ def ranks_of(cta: Cta, chosen: int) -> list[int]:
 
 def multicast_address(address: int, rank: int) -> int:
     """The same offset in the shared memory of another CTA."""
-    return address & ((1 << RANK_SHIFT) - 1) | rank << RANK_SHIFT
+    return address & SHARED_OFFSET_MASK | rank << RANK_SHIFT
 
 
 def _targets(group: ThreadGroup, address: int, ranks: list[int]) -> list[tuple[Cta, int]]:

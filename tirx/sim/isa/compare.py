@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
@@ -9,8 +11,7 @@ from tirx.sim.core.types import BF16, F16, F32, PRED, S32, TYPES, U32, Array, Bi
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics.rounding import flush
-from tirx.sim.program.code import Destination, Step
-from tirx.sim.reader.syntax import Operand
+from tirx.sim.program.code import Step
 
 _ORDER: dict[str, Binary] = {
     "eq": np.equal,
@@ -28,6 +29,7 @@ _COMPARED = tuple(
     TYPES[name] for name in ("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f16", "bf16", "f32", "f64")
 )
 _PACKED = {"f16x2": F16, "bf16x2": BF16}
+_SELECTED_BITS = (16, 32, 64, 128)
 
 
 def _unordered(a: Array, b: Array) -> Array:
@@ -69,33 +71,36 @@ def _operator(decoder: Decoder) -> tuple[str, str | None]:
 def _setp(decoder: Decoder) -> Step:
     name, combine = _operator(decoder)
     ftz = decoder.flag("ftz")
-    if decoder.modifiers[-1:] and decoder.modifiers[-1] in _PACKED:
+    if decoder.last in _PACKED:
         return _setp_packed(decoder, name, combine, ftz)
     value_type = decoder.type(*_COMPARED)
     decoder.finish(4 if combine else 3)
     function = _comparison(decoder, name, value_type)
     function = _flushed(function) if ftz else function
     first, second = decoder.source(1, value_type), decoder.source(2, value_type)
-    third = decoder.source(3, PRED) if combine else None
-    put, put_other = _predicates(decoder, decoder.pair(0))
-    mix = _COMBINE[combine] if combine else None
+    puts = _predicates(decoder, combine)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         holds = function(first(group, mask), second(group, mask))
-        other = ~holds
-        if mix is not None and third is not None:
-            with_other = third(group, mask)
-            holds, other = mix(holds, with_other), mix(other, with_other)
-        put(group, mask, holds)
-        if put_other is not None:
-            put_other(group, mask, other)
+        puts(group, mask, holds, ~holds)
 
     return step
 
 
-def _predicates(decoder: Decoder, operands: tuple[Operand, Operand | None]) -> tuple[Destination, Destination | None]:
-    first, second = operands
-    return decoder.destination(first, PRED), None if second is None else decoder.destination(second, PRED)
+def _predicates(decoder: Decoder, combine: str | None) -> Callable[[ThreadGroup, Mask, Array, Array], None]:
+    """Writes the two results of setp, combined with the third operand, to `p|q`, or the first of them to `p`."""
+    third = None if combine is None else decoder.source(3, PRED)
+    mix = _COMBINE[combine or "and"]
+    puts = [decoder.destination(operand, PRED) for operand in decoder.pair(0) if operand is not None]
+
+    def write(group: ThreadGroup, mask: Mask, *results: Array) -> None:
+        if third is not None:
+            other = third(group, mask)
+            results = tuple(mix(result, other) for result in results)
+        for put, result in zip(puts, results, strict=False):
+            put(group, mask, result)
+
+    return write
 
 
 def _setp_packed(decoder: Decoder, name: str, combine: str | None, ftz: bool) -> Step:
@@ -106,16 +111,12 @@ def _setp_packed(decoder: Decoder, name: str, combine: str | None, ftz: bool) ->
     function = _comparison(decoder, name, element)
     function = _flushed(function) if ftz else function
     first, second = decoder.source(1, container), decoder.source(2, container)
-    third = decoder.source(3, PRED) if combine else None
-    put, put_other = _predicates(decoder, decoder.pair(0))
-    mix = _COMBINE[combine] if combine else None
+    puts = _predicates(decoder, combine)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
-        halves = [np.ascontiguousarray(each(group, mask)).view(element.dtype) for each in (first, second)]
-        holds = function(halves[0], halves[1]).reshape(-1, 2)
-        for destination, half in ((put, holds[:, 0]), (put_other, holds[:, 1])):
-            if destination is not None:
-                destination(group, mask, mix(half, third(group, mask)) if mix and third else half)
+        a, b = (np.ascontiguousarray(each(group, mask)).view(element.dtype) for each in (first, second))
+        low, high = function(a, b).reshape(-1, 2).T
+        puts(group, mask, low, high)
 
     return step
 
@@ -125,7 +126,7 @@ def _set(decoder: Decoder) -> Step:
     """Decodes set: all ones, or 1.0, where the comparison holds."""
     name, combine = _operator(decoder)
     ftz = decoder.flag("ftz")
-    if decoder.modifiers[-1:] and decoder.modifiers[-1] in _PACKED:
+    if decoder.last in _PACKED:
         return _set_packed(decoder, name, combine, ftz)
     value_type = decoder.type(*_COMPARED)
     result = decoder.type(U32, S32, F32, F16, BF16, TYPES["u16"], TYPES["s16"])
@@ -154,12 +155,12 @@ def _set_packed(decoder: Decoder, name: str, combine: str | None, ftz: bool) -> 
     function = _comparison(decoder, name, element)
     function = _flushed(function) if ftz else function
     true = element.dtype.type(1) if result == container.name else np.uint16(0xFFFF)
-    mix = _COMBINE[combine] if combine else None
+    mix = _COMBINE[combine or "and"]
 
-    def compare(a: Array, b: Array, predicate: Array | None = None) -> Array:
+    def compare(a: Array, b: Array, *predicates: Array) -> Array:
         holds = function(np.ascontiguousarray(a).view(element.dtype), np.ascontiguousarray(b).view(element.dtype))
-        if mix is not None and predicate is not None:
-            holds = mix(holds, np.repeat(predicate, 2))
+        for each in predicates:
+            holds = mix(holds, np.repeat(each, 2))
         return np.where(holds, true, true.dtype.type(0)).view(np.uint32)
 
     operands = (container, container, PRED) if combine else (container, container)
@@ -170,7 +171,7 @@ def _set_packed(decoder: Decoder, name: str, combine: str | None, ftz: bool) -> 
 def _selp(decoder: Decoder) -> Step:
     value_type = decoder.type()
     decoder.finish(4)
-    if value_type.bits < 16:
+    if value_type.bits not in _SELECTED_BITS:
         raise decoder.error(f"expected a type of 16 to 128 bits, found {value_type}")
     return elementwise(decoder, lambda a, b, p: np.where(p, a, b), value_type, value_type, value_type, PRED)
 

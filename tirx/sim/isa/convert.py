@@ -64,9 +64,9 @@ def _cvt(decoder: Decoder) -> Step:
         raise decoder.error("conversions of .s2f6x2 are not simulated: how they round is not documented")
     if decoder.flag("rs"):
         return convert_random.convert(decoder)
-    if names[-1:] and (names[-1] in _NARROW or names[-2:-1] and names[-2] in _NARROW):
+    if any(name in _NARROW for name in names):
         return _narrow(decoder)
-    if names[-2:-1] and names[-2] in _PAIRS and names[-1] == "f32":
+    if names[-2:] in [[name, "f32"] for name in _PAIRS]:
         return _pair(decoder)
     if names[-2:] == ["tf32", "f32"]:
         return _tf32(decoder)
@@ -165,10 +165,8 @@ def _integer_to_integer(source: PtxType, target: PtxType, saturate: bool) -> Una
 
 
 def _integer_to_float(values: Array, target: PtxType, mode: Rounding) -> Array:
-    if values.dtype.itemsize < 8:
+    if values.dtype.itemsize != 8:
         return round_to(values.astype(np.float64), target.dtype, mode)
-    if target is F64 and mode == "rn":
-        return values.astype(np.float64)
     # 64 bits do not fit into f64: a sum of two exact halves, rounded to odd, does.
     high = (values >> values.dtype.type(32)).astype(np.float64) * 2.0**32
     low = (values & values.dtype.type(0xFFFFFFFF)).astype(np.float64)

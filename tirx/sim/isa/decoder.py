@@ -44,15 +44,14 @@ class Fragment:
 
     def supplies(self, group: ThreadGroup, mask: Mask) -> None:
         """An instruction that was issued reads it."""
-        if self.register.state >= 0:
+        if self.register.is_watched:
             group.states[self.register.state][mask] = _SUPPLYING
 
 
 def _asynchronous_value(register: Register, group: ThreadGroup, mask: Mask) -> Array:
     """Reads a register for an asynchronous instruction, which is no access of the thread. Raises UndefinedError."""
-    state = register.state
-    if state >= 0 and (group.states[state][mask] == RegisterState.UNDEFINED).any():
-        raise group.cta.launch.undefined_use(register.name, state)
+    if register.is_watched and (group.states[register.state][mask] == RegisterState.UNDEFINED).any():
+        raise group.cta.launch.undefined_use(register.name, register.state)
     return group.banks[B32.bank][register.row]
 
 
@@ -117,13 +116,18 @@ class Decoder:
             raise self.error(f"expected one of .{', .'.join(names)}, found {self._modifiers()}")
         return found
 
+    @property
+    def last(self) -> str:
+        """The last modifier; empty if there is none."""
+        return "".join(self.modifiers[-1:])
+
     def drop(self, names: frozenset[str]) -> None:
         """Removes modifiers that have no effect in a simulation."""
         self.modifiers = [modifier for modifier in self.modifiers if modifier not in names]
 
     def type(self, *allowed: PtxType) -> PtxType:
         """Removes and returns the last modifier, which must be a type, one of `allowed` if any are given."""
-        if not self.modifiers or self.modifiers[-1] not in TYPES:
+        if self.last not in TYPES:
             raise self.error(f"expected a type at the end of the modifiers, found {self._modifiers()}")
         found = TYPES[self.modifiers.pop()]
         if allowed and found not in allowed:
@@ -224,7 +228,7 @@ class Decoder:
         """Returns a function that marks the lanes in which an operand was never written."""
         operand = self.operand(which)
         register = self.register_of(operand.predicate if isinstance(operand, Negated) else operand)
-        if register is None or register.state < 0:
+        if register is None or not register.is_watched:
             return lambda group: np.zeros(len(group.mask), np.bool_)
         state = register.state
         return lambda group: group.states[state] == RegisterState.UNDEFINED
@@ -234,11 +238,11 @@ class Decoder:
         row = register.row
         if register.type.bits == value_type.bits:
             bank = value_type.bank
-            if register.state < 0:
+            if not register.is_watched:
                 return lambda group, mask: group.banks[bank][row]
         else:
             bank = bits_type(register.type.bits).bank
-            if register.state < 0:
+            if not register.is_watched:
                 unsigned, dtype = bits_type(value_type.bits).dtype, value_type.dtype
                 return lambda group, mask: group.banks[bank][row].astype(unsigned).view(dtype)
         return self._watched_source(register, value_type, bank)
@@ -373,7 +377,7 @@ class Decoder:
                 np.copyto(group.banks[bank][row], values.view(own).astype(dtype), where=mask)
 
             written = put_wide
-        if register.state < 0:
+        if not register.is_watched:
             return written
         return self._watched_destination(written, register, pending)
 
@@ -481,30 +485,26 @@ def elementwise(
     function = cast("Callable[..., Array]", operation)
     put = decoder.destination(0, result)
     sources = [decoder.source(index + 1, value_type) for index, value_type in enumerate(operands)]
-    if len(sources) == 1:
-        (only,) = sources
-        return lambda group, mask: put(group, mask, function(only(group, mask)))
-    if len(sources) == 2:
-        first, second = sources
-        return lambda group, mask: put(group, mask, function(first(group, mask), second(group, mask)))
-    return lambda group, mask: put(group, mask, function(*[source(group, mask) for source in sources]))
+    match sources:
+        case [only]:
+            return lambda group, mask: put(group, mask, function(only(group, mask)))
+        case [first, second]:
+            return lambda group, mask: put(group, mask, function(first(group, mask), second(group, mask)))
+        case _:
+            return lambda group, mask: put(group, mask, function(*[source(group, mask) for source in sources]))
 
 
 def uniform(values: Array, mask: Mask, what: str) -> int:
     """Returns the value that all lanes of `mask` share. Raises SimError if they differ."""
-    if (values == values[0]).all() and mask[0]:
-        return int(values[0])
-    chosen = values[mask]
-    if (chosen != chosen[0]).any():
-        raise SimError(
-            f"expected {what} to be the same in all lanes, found {chosen[0]} and {chosen[chosen != chosen[0]][0]}"
-        )
-    return int(chosen[0])
+    found, *others = dict.fromkeys(values[mask].tolist())
+    if others:
+        raise SimError(f"expected {what} to be the same in all lanes, found {found} and {others[0]}")
+    return int(found)
 
 
 def single(mask: Mask, what: str) -> int:
     """Returns the only lane of `mask`. Raises SimError if there are several."""
-    lanes = np.flatnonzero(mask)
-    if len(lanes) != 1:
-        raise SimError(f"expected one thread to issue {what}, found {len(lanes)} lanes of the warp")
-    return int(lanes[0])
+    lane, *others = np.flatnonzero(mask).tolist()
+    if others:
+        raise SimError(f"expected one thread to issue {what}, found {1 + len(others)} lanes of the warp")
+    return lane

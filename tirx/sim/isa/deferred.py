@@ -49,9 +49,15 @@ class _Waiting:
     def is_full(self) -> bool:
         return self._count >= _MOST
 
-    def sum_of(self, d: tuple[int, ...]) -> _Sum | None:
-        """Returns the sum that waits for exactly these registers."""
-        return self._sums.get(d)
+    def sum_of(self, form: Products) -> _Sum | None:
+        """Returns the sum to which a product of this form is added."""
+        return self._sums.get(form.d) if form.chains and form.c == form.d else None
+
+    def takes(self, form: Products) -> bool:
+        """Returns True if a product of this form can wait, too: all that it needs of the others is their sum."""
+        if self.key != form.key or self.is_full:
+            return False
+        return self.sum_of(form) is not None or (form.c is not None and self.rows.isdisjoint((*form.c, *form.d)))
 
     def begin(self, d: tuple[int, ...], started: _Sum) -> None:
         self._sums[d] = started
@@ -103,17 +109,11 @@ def defer(
 ) -> None:
     """Adds a product of a form to those that wait. Nobody else has used D since the product before."""
     waiting = group.deferred
-    if not isinstance(waiting, _Waiting) or waiting.key != form.key or waiting.is_full:
+    if not isinstance(waiting, _Waiting) or not waiting.takes(form):
         group.finish_deferred()
-        waiting = None
-    found = waiting.sum_of(form.d) if waiting is not None and form.chains and form.c == form.d else None
-    if waiting is not None and found is None:
-        if form.c is None or not waiting.rows.isdisjoint((*form.c, *form.d)):
-            group.finish_deferred()
-            waiting = None
-    if waiting is None:
         group.deferred = waiting = _Waiting(form.key, form.compute)
     a, b = read_a(), read_b()
+    found = waiting.sum_of(form)
     if found is None:
         found = _Sum(read_c(), mask, write)
         waiting.begin(form.d, found)

@@ -137,7 +137,7 @@ def binary_function(root: str, asked: Operation) -> Binary:
             "div": lambda a, b: propagated(rounding.quotient_f64(a, b, mode), a, b),
         }
         return functions[root]
-    if asked.element is F32 and mode == "rn":
+    if mode == "rn":
         native: dict[str, Binary] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
         return native[root]
     # Quotients of f32 are never so close to a tie that f64 cannot tell.
@@ -155,11 +155,11 @@ def _mixed(decoder: Decoder, halves: int) -> Step | None:
         return None
     half = ELEMENTS[decoder.modifiers.pop()][0]
     asked = operation(decoder, F32)
-    decoder.finish(3 if halves == 1 else 4)
+    decoder.finish(2 + halves)
     if asked.flush or asked.relu:
         raise decoder.error("expected neither .ftz nor .relu with operands of two types")
     function = cast(
-        "Callable[..., Array]", fused_function(asked) if halves == 2 else binary_function(decoder.root, asked)
+        "Callable[..., Array]", fused_function(asked) if decoder.root == "fma" else binary_function(decoder.root, asked)
     )
 
     def widened(*values: Array) -> Array:

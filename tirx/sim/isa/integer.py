@@ -33,12 +33,9 @@ def _packed(decoder: Decoder, function: Binary) -> Step:
     dtype = lane_type.dtype
 
     def pairs(a: Array, b: Array) -> Array:
-        return function(a.view(dtype), b.view(dtype)).view(np.uint32)
+        return function(np.ascontiguousarray(a).view(dtype), np.ascontiguousarray(b).view(dtype)).view(np.uint32)
 
-    def contiguous(a: Array, b: Array) -> Array:
-        return pairs(np.ascontiguousarray(a), np.ascontiguousarray(b))
-
-    return elementwise(decoder, contiguous, B32, B32, B32)
+    return elementwise(decoder, pairs, B32, B32, B32)
 
 
 @instruction("add", "sub")
@@ -46,7 +43,7 @@ def _add(decoder: Decoder) -> Step:
     if _is_float(decoder):
         return floating.arithmetic(decoder)
     function = _ADDITIVE[decoder.root]
-    if decoder.root == "add" and decoder.modifiers[-1:] and decoder.modifiers[-1] in _PACKED:
+    if decoder.root == "add" and decoder.last in _PACKED:
         return _packed(decoder, function)
     if decoder.flag("cc"):
         return _carry(decoder, reads=False, writes=True)
@@ -216,8 +213,8 @@ def _min(decoder: Decoder) -> Step:
         return np.maximum(function(a, b), 0)
 
     clamped: Binary = nonnegative if relu else function
-    if decoder.modifiers[-1:] and decoder.modifiers[-1] in _PACKED:
-        if relu and decoder.modifiers[-1] != "s16x2":
+    if decoder.last in _PACKED:
+        if relu and decoder.last != "s16x2":
             raise decoder.error("expected .s16x2 or .s32 with .relu")
         return _packed(decoder, clamped)
     value_type = decoder.type(*_INTEGERS)

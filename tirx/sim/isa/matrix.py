@@ -52,14 +52,14 @@ def _to_matrices(words: Array, transpose: bool) -> Array:
 
 def _byte_places(rows: int) -> tuple[Array, Array]:
     """
-    Row and column of the bytes of a transposed matrix of `rows` rows of 16 bytes: (registers, 32, 4).
+    Row (registers, 32, 4) and column (1, 32, 4) of the bytes of a transposed matrix of `rows` rows of 16 bytes.
 
     From CUTLASS's layouts of SM100_U8x8_LDSM_T and SM100_U8x4_STSM_T.
     """
     register, lane, byte = np.ogrid[: rows // _ROWS, :WARP, :4]
     per_thread = rows // 4
     row = per_thread * (lane % 4) + 2 * register + byte % 2
-    return row, lane // 4 + 8 * (byte // 2) + 0 * register
+    return row, lane // 4 + 8 * (byte // 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,7 @@ class _Form:
         if self.packing is not None:
             raw = _unpacked(raw, self.packing)
         if not self.transpose or not self.bytes:
-            words = _to_fragments(np.ascontiguousarray(raw).view(np.uint16), self.transpose)
-            return words
+            return _to_fragments(np.ascontiguousarray(raw).view(np.uint16), self.transpose)
         row, column = _byte_places(self.rows)
         words = np.ascontiguousarray(raw[:, :, row, column]).view(np.uint32)[..., 0]  # warps, count, registers, 32
         return words.reshape(len(raw), -1, WARP).swapaxes(0, 1).reshape(self.registers, -1)

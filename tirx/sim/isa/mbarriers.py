@@ -160,7 +160,7 @@ def _wait(decoder: Decoder, operation: str) -> Step:
         barriers: dict[int, Mbarrier] = {}
         lanes, _ = group.active(mask)
         own = where[lanes]
-        for address in (int(own[0]),) if (own == own[0]).all() else set(own.tolist()):
+        for address in dict.fromkeys(own.tolist()):
             cta, offset = locate(group, address)
             barriers[address] = cta.mbarrier(offset)
             threads = group.lanes[lanes[own == np.uint64(address)]] + group.cta.first_thread

@@ -114,7 +114,7 @@ def read_form(decoder: Decoder) -> Form:
         raise decoder.error(f"expected scale factors of type {' or '.join(factor_types)}")
     # .and.popc and .xor.popc follow the types.
     end = len(decoder.modifiers) - (2 if decoder.modifiers[-1:] == ["popc"] else 0)
-    types = tuple(decoder.modifiers[max(end - 4, 0) : end])
+    types = tuple(decoder.modifiers[end - 4 : end])
     legal = _KINDS[kind][1] if kind else table[shape]
     found = next((each for each in legal if each == types), None)
     if found is None:

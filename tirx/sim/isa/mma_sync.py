@@ -66,7 +66,7 @@ def _mma(decoder: Decoder) -> Step:
         return _packed(decoder, form, stored, saturate, _Sum(multiply, rule, form, metadata, words, scale))
     a, b, c = (
         matrix_fragment(operand, form.m, depth, bits)
-        for operand, depth in zip(_OPERANDS[:3], (stored, form.k, form.k), strict=True)
+        for operand, depth in zip(_OPERANDS, (stored, form.k, form.k), strict=True)
     )
     read_a, read_b, read_c = (
         reader(decoder, index, fragment.elements, element)

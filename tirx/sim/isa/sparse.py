@@ -51,7 +51,7 @@ class Metadata:
         if self.element in _WIDE:  # four codes of a row, and four of the row 8 further down
             thread, shift = chunk // 4, 4 * (chunk % 4) + 16 * lower
         else:  # eight codes of a row
-            thread, shift = lower + 2 * (chunk // 8), 4 * (chunk % 8) + 0 * lower
+            thread, shift = lower + 2 * (chunk // 8), 4 * (chunk % 8)
         lane = 4 * (row % 8) + self.selector * (4 // self.selectors) + thread
         return words[:, lane] >> shift.astype(np.uint32) & np.uint32(15)
 

@@ -37,8 +37,10 @@ from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 
 _WARPGROUP = 4
 _ROWS = 16  # of D, for each warp
-_MAX_N = 256
 _MAX_PENDING = 7
+# N, and in words.
+_WIDTHS = (range(8, 257, 8), "from 8 to 256 in steps of 8")
+_INTEGER_WIDTHS = ((8, 16, 24, *range(32, 257, 16)), "of 8, 16, 24 or from 32 to 256 in steps of 16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +148,6 @@ class _Form:
         """K of B, and of A with its zeros."""
         return self.kind.depth * (2 if self.sparse else 1)
 
-    @property
-    def elements(self) -> int:
-        """The number of elements of D in a lane."""
-        return _ROWS * self.n // WARP
-
 
 def _form(decoder: Decoder) -> _Form:
     sparse = decoder.flag("sp")
@@ -170,27 +167,21 @@ def _form(decoder: Decoder) -> _Form:
     kind = _KINDS.get((a, b))
     if binary != (a == "b1"):
         raise decoder.error("expected .and.popc with .b1, and only with it")
-    if (
-        kind is None
-        or result not in kind.results
-        or depth != kind.depth * (2 if sparse else 1)
-        or binary > (not sparse)
-    ):
+    if kind is None or result not in kind.results or depth != kind.depth * (2 if sparse else 1) or (binary and sparse):
         raise decoder.error(f"wgmma .{shape}.{result}.{a}.{b} does not exist or is not simulated")
-    # Integers: 8, 16, 24, 32, then in steps of 16.
-    step = 16 if result == "s32" and n > 32 else 8
-    if not 8 <= n <= _MAX_N or n % step:
-        raise decoder.error(f"expected N from 8 to {_MAX_N} in steps of {step}, found {n}")
+    widths, described = _INTEGER_WIDTHS if result == "s32" else _WIDTHS
+    if n not in widths:
+        raise decoder.error(f"expected N {described}, found {n}")
     if saturate and result != "s32":
         raise decoder.error("expected .satfinite with integers only")
     return _Form(n, kind, result, (a, b), saturate, sparse)
 
 
-def _sign(decoder: Decoder, index: int) -> float:
+def _negated(decoder: Decoder, index: int) -> bool:
     value = decoder.constant(index, "1 or -1")
     if value not in (1, -1):
         raise decoder.error(f"expected 1 or -1 to multiply an operand with, found {value}")
-    return float(value)
+    return value == -1
 
 
 def _transposed(decoder: Decoder, index: int) -> bool:
@@ -207,17 +198,16 @@ def _mma(decoder: Decoder) -> Step:
     """
     form = _form(decoder)
     kind = form.kind
-    in_registers = len(decoder.operands) > 1 and isinstance(decoder.operands[1], Vector)
+    of_a, of_d = _packings(form.n, kind.depth, kind.bits, 16 if form.result == "f16" else 32)
+    in_registers = any(isinstance(operand, Vector) for operand in decoder.operands[1:])
     transposes = kind.transposes * (1 if in_registers else 2)
     after = 3 + 2 * form.sparse
     decoder.finish(after + 1 + 2 * kind.negates + transposes)
-    items = decoder.vector(0, form.elements // (2 if form.result == "f16" else 1))
-    accumulators = [decoder.accumulator(item) for item in items]
+    accumulators = [decoder.accumulator(item) for item in decoder.vector(0, of_d.registers)]
     scale = decoder.source(after, PRED)
-    sign = _sign(decoder, after + 1) * _sign(decoder, after + 2) if kind.negates else 1.0
+    negates = kind.negates and _negated(decoder, after + 1) != _negated(decoder, after + 2)
     transpose_a = kind.transposes and not in_registers and _transposed(decoder, after + 3)
     transpose_b = kind.transposes and _transposed(decoder, after + (3 if in_registers else 4))
-    of_a, of_d = _packings(form.n, kind.depth, kind.bits, 16 if form.result == "f16" else 32)
     supplied: list[Fragment] = []
     if in_registers:
         supplied = [decoder.fragment(item) for item in decoder.vector(1, of_a.registers)]
@@ -228,7 +218,7 @@ def _mma(decoder: Decoder) -> Step:
     exact = decoder.symbols.arithmetic == "exact"
     rule = None if exact else find_rule("wgmma", decoder.symbols.target, form.types[0])
     fragments = [each.register for each in (*accumulators, *supplied)]
-    watched = [register for register in fragments if register.state >= 0]
+    watched = [register for register in fragments if register.is_watched]
     states = frozenset(register.state for register in watched)
     a_source = None if in_registers else decoder.source(1, B64)
     b_source = decoder.source(2, B64)
@@ -299,7 +289,7 @@ def _mma(decoder: Decoder) -> Step:
         accumulates = bool(uniform(scale(group, mask), mask, "scale-d"))
         if accumulates:
             check_d(group, mask)
-        left = left if sign == 1 else -left
+        left = -left if negates else left
         if chains and group.defers:
             wait(group, left, right, accumulates)
         else:
@@ -388,9 +378,9 @@ def _places(bits: int, first: int, rows: int, size: int, element: int, what: str
 def _check_fenced(group: ThreadGroup, mask: Mask, fragments: list[Register]) -> None:
     """Raises SimError if the thread has accessed one of the registers since the last wgmma.fence."""
     rows = [register.state for register in fragments]
-    found = group.fenced[rows]
-    if not found.all() and not (fenced := found[:, mask].all(axis=1)).all():
-        name = next(register.name for register in fragments if register.state == rows[int(np.argmin(fenced))])
+    fenced = group.fenced[rows][:, mask].all(axis=1)
+    if not fenced.all():
+        name = fragments[int(np.argmin(fenced))].name
         raise SimError(
             f"register {name} is accessed by wgmma.mma_async, but no wgmma.fence follows what the thread did with it "
             "before (or there was none)"

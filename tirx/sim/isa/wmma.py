@@ -35,6 +35,13 @@ _SHAPES = {
     "m8n8k32": ("s4", "u4"),
     "m8n8k128": ("b1",),
 }
+# Element types of A and B, and those that C and D may have.
+_SUMS = {
+    "f16": ("f16", "f32"),
+    **dict.fromkeys(("bf16", "tf32"), ("f32",)),
+    **dict.fromkeys(("s8", "u8", "s4", "u4", "b1"), ("s32",)),
+    "f64": ("f64",),
+}
 _PACKED = ("m8n8k32", "m8n8k128")  # of elements of less than a byte
 _MEMORY_TYPES = {
     "f16": "u16",
@@ -87,13 +94,23 @@ class _Matrix:
         return Fragment(linear // self.columns, linear % self.columns, np.zeros_like(linear))
 
 
+def _register(element: str) -> PtxType:
+    """The type of the registers that hold elements of a type."""
+    return F64 if element == "f64" else B32
+
+
 def _matrix(shape: str, operand: str, element: str) -> _Matrix:
     m, n, k = (int(size) for size in re.findall(r"\d+", shape))
     rows, columns = {"a": (m, k), "b": (n, k)}.get(operand, (m, n))
-    count = max(1, rows * columns * _BITS[element] // (WARP * max(32, _BITS[element])))
+    count = rows * columns * _BITS[element] // (WARP * _register(element).bits)
     if element == "f16" and operand in "ab":
         count = _F16_REGISTERS
     return _Matrix(rows, columns, element, count)
+
+
+def _sums(shape: str) -> list[str]:
+    """The element types that C and D of a shape may have."""
+    return list(dict.fromkeys(each for factor in _SHAPES[shape] for each in _SUMS[factor]))
 
 
 @instruction("wmma")
@@ -108,7 +125,7 @@ def _wmma(decoder: Decoder) -> Step:
     shape = decoder.need(*_SHAPES)
     space = _SPACES.get(decoder.take(*_SPACES) or "", "generic")
     decoder.drop(HINTS)
-    element = decoder.need(*_MEMORY_TYPES)
+    element = decoder.need(*(_SHAPES[shape] if operand in "ab" else _sums(shape)))
     decoder.finish(2, 3)
     matrix = _matrix(shape, operand, element)
     stride = decoder.source(2, U32) if len(decoder.operands) == 3 else None
@@ -142,12 +159,12 @@ class _Offsets:
 
 
 def _load(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str) -> Step:
-    register_type = F64 if matrix.element == "f64" else B32
+    register_type = _register(matrix.element)
     puts = [decoder.destination(item, register_type) for item in decoder.vector(0, matrix.registers)]
     found = decoder.address(1)
     space, addresses = found.space or space, found.values
     unit = TYPES[_MEMORY_TYPES[matrix.element]]
-    per_register = max(1, 32 // _BITS[matrix.element])
+    per_register = register_type.bits // _BITS[matrix.element]
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         group.cta.require_converged(group, mask, "wmma.load")
@@ -157,8 +174,8 @@ def _load(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str) -> S
         for slot in range(matrix.slots):
             at = base + (places[slot] * unit.bytes).astype(np.uint64)
             values[slot] = spaces.load(group, lanes, space, at, unit.dtype, 1)[:, 0]
-        for index, put in enumerate(puts):
-            put(group, mask, _packed(values[index * per_register : (index + 1) * per_register], register_type))
+        for put, own in zip(puts, values.reshape(matrix.registers, per_register, len(mask)), strict=True):
+            put(group, mask, _packed(own, register_type))
 
     return step
 
@@ -187,12 +204,12 @@ def _packed(values: Array, register_type: PtxType) -> Array:
 
 
 def _store(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str) -> Step:
-    register_type = F64 if matrix.element == "f64" else B32
+    register_type = _register(matrix.element)
     sources = [decoder.source(item, register_type) for item in decoder.vector(1, matrix.registers)]
     found = decoder.address(0)
     space, addresses = found.space or space, found.values
     unit = TYPES[_MEMORY_TYPES[matrix.element]]
-    per_register = max(1, 32 // _BITS[matrix.element])
+    per_register = register_type.bits // _BITS[matrix.element]
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         group.cta.require_converged(group, mask, "wmma.store")
@@ -225,9 +242,14 @@ def _multiply(decoder: Decoder) -> Step:
     saturate = decoder.flag("satfinite")
     types = tuple(decoder.modifiers)
     if len(types) == 2:  # f16: only D and C are named
-        types = (types[0], "f16", "f16", types[1])
-    if len(types) != 4 or types[1] not in _SHAPES[shape] or types[2] != types[1] or types[0] not in _BITS:
-        raise decoder.error(f"expected types of D, A, B and C with A and B of {', '.join(_SHAPES[shape])}")
+        d, c = types
+        types = (d, "f16", "f16", c)
+    legal = [(d, each, each, c) for each in _SHAPES[shape] for d in _SUMS[each] for c in _SUMS[each]]
+    if types not in legal:
+        raise decoder.error(
+            f"expected types of D, A, B and C with A and B of {', '.join(_SHAPES[shape])}, "
+            f"D and C of {', '.join(_sums(shape))}"
+        )
     decoder.modifiers.clear()
     decoder.finish(4)
     matrices = [_matrix(shape, operand, element) for operand, element in zip("dabc", types, strict=True)]

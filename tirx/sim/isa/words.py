@@ -33,7 +33,7 @@ def word_sources(decoder: Decoder, items: Sequence[Operand]) -> ReadWords:
     rows, states = _rows(known), _states(known)
 
     def read(group: ThreadGroup, mask: Mask) -> Array:
-        if len(states) and not _all_in(group, mask, states, RegisterState.DEFINED):
+        if (group.states[states] != RegisterState.DEFINED)[:, mask].any():
             return one_by_one(group, mask)  # names the register that is not
         return _read(group, rows)
 
@@ -56,11 +56,10 @@ def word_destinations(decoder: Decoder, items: Sequence[Operand], *, pending: bo
     after = RegisterState.PENDING if pending else RegisterState.DEFINED
 
     def write(group: ThreadGroup, mask: Mask, values: Array) -> None:
-        if len(states):
-            if (group.states[states] > RegisterState.DEFINED).any():
-                one_by_one(group, mask, values)  # names the register that must not be written
-                return
-            _set_states(group, mask, states, after)
+        if (group.states[states] > RegisterState.DEFINED).any():
+            one_by_one(group, mask, values)  # names the register that must not be written
+            return
+        _set_states(group, mask, states, after)
         _write(group, mask, rows, values)
 
     return write
@@ -85,8 +84,7 @@ def accumulator_words(
         _check_asynchronous(group, mask, accumulators, states)
 
     def mark(group: ThreadGroup, mask: Mask) -> None:
-        if len(states):
-            _set_states(group, mask, states, RegisterState.ACCUMULATING)
+        _set_states(group, mask, states, RegisterState.ACCUMULATING)
 
     def write(group: ThreadGroup, values: Array) -> None:
         group.banks[B32.bank][rows] = values
@@ -109,10 +107,7 @@ def fragment_words(fragments: Sequence[Fragment]) -> ReadWords:
 def _check_asynchronous(
     group: ThreadGroup, mask: Mask, operands: Sequence[Accumulator | Fragment], states: Array
 ) -> None:
-    if not len(states):
-        return
-    undefined = group.states[states] == RegisterState.UNDEFINED
-    if undefined.any() and undefined[:, mask].any():
+    if (group.states[states] == RegisterState.UNDEFINED)[:, mask].any():
         for each in operands:
             each.read(group, mask)  # names the register that is undefined
 
@@ -122,12 +117,7 @@ def _rows(registers: Sequence[Register]) -> Array:
 
 
 def _states(registers: Sequence[Register]) -> Array:
-    return np.array([register.state for register in registers if register.state >= 0], np.intp)
-
-
-def _all_in(group: ThreadGroup, mask: Mask, states: Array, state: RegisterState) -> bool:
-    same = group.states[states] == state
-    return bool(same.all() or same[:, mask].all())
+    return np.array([register.state for register in registers if register.is_watched], np.intp)
 
 
 def _set_states(group: ThreadGroup, mask: Mask, states: Array, state: RegisterState) -> None:

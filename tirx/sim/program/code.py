@@ -33,6 +33,10 @@ class Register:
     state: int = -1
     is_fragment: bool = False
 
+    @property
+    def is_watched(self) -> bool:
+        return self.state >= 0
+
 
 @dataclass(frozen=True, slots=True)
 class Branch:

@@ -47,7 +47,7 @@ def remember(group: ThreadGroup, row: int, lanes: Array, bytes_: Array | int) ->
 def _of(decoder: Decoder, operand: Operand, size: int) -> _Part:
     """The undefined bytes of an operand."""
     register = decoder.register_of(operand) if isinstance(operand, Name) else None
-    if register is None or register.state < 0:
+    if register is None or not register.is_watched:
         return lambda group: np.zeros(len(group.mask), np.uint8)
     row, whole = register.state, np.uint8((1 << size) - 1)
 
