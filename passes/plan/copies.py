@@ -126,14 +126,14 @@ def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
     """
     row = _MATRIX_ENGINES[type(op)]
     memory, registers = _ends(op)
+    if (problem := beyond_threads(op.source if isinstance(op, LoadOp) else op.destination)) is not None:
+        raise RegisterLayoutError(op, problem)
     if registers.dtype.bits == PACKED_BITS:  # words are moved, not elements
         if op.engine is not None and op.engine.data is not Engine.LD_ST:
             raise WrittenChoiceError(
                 op, f"expected {Engine.LD_ST} for {PACKED_BITS}-bit elements, found {op.engine.data}"
             )
         return Engine.LD_ST if memory.memory is MemorySpace.SHARED else None
-    if (problem := beyond_threads(op.source if isinstance(op, LoadOp) else op.destination)) is not None:
-        raise RegisterLayoutError(op, problem)
     if memory.memory is not MemorySpace.SHARED or memory.layout is None or registers.layout is None:
         return None if op.engine is None else op.engine.data
     if op.engine is not None and op.engine.data is Engine.LD_ST:

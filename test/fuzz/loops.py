@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 _TARGETS = ("sm_80", "sm_90a", "sm_90a", "sm_100a", "sm_100a", "sm_120a")
 _TYPES = ("f16", "f16", "f16", "bf16", "f8E4M3FN")
@@ -20,7 +20,7 @@ _TURNS = 2
 
 
 @dataclass(frozen=True)
-class _Tile:
+class Tile:
     name: str
     shape: tuple[int, int]
     dtype: str
@@ -31,12 +31,12 @@ class _Tile:
         return f"!tirx.tile<{self.shape[0]}x{self.shape[1]}x{self.dtype}, {self.memory}>"
 
 
-def _types(*tiles: _Tile) -> str:
+def _types(*tiles: Tile) -> str:
     return ", ".join(tile.type for tile in tiles)
 
 
 @dataclass
-class _Writer:
+class Writer:
     """The lines of a kernel and its arguments."""
 
     rng: random.Random
@@ -63,8 +63,8 @@ class _Writer:
     def index(self, value: int) -> str:
         return self.op(f"arith.constant {value} : index")
 
-    def alloc(self, shape: tuple[int, int], dtype: str, memory: str) -> _Tile:
-        tile = _Tile(self.name(), shape, dtype, memory)
+    def alloc(self, shape: tuple[int, int], dtype: str, memory: str) -> Tile:
+        tile = Tile(self.name(), shape, dtype, memory)
         self.add(f"{tile.name} = tirx.alloc : {tile.type}")
         return tile
 
@@ -72,25 +72,25 @@ class _Writer:
         self.arguments.append(f"%m{len(self.arguments)}: {type_}")
         return f"%m{len(self.arguments) - 1}"
 
-    def view(self, memory: tuple[str, str], starts: Sequence[str], shape: tuple[int, int], clipped: bool) -> _Tile:
+    def view(self, memory: tuple[str, str], starts: Sequence[str], shape: tuple[int, int], clipped: bool) -> Tile:
         name, type_ = memory
         dtype = type_.removesuffix(">").rpartition("x")[2].partition(",")[0]
-        tile = _Tile(self.name(), shape, dtype, "global")
+        tile = Tile(self.name(), shape, dtype, "global")
         clause = " clipped" if clipped else ""
         self.add(f"{tile.name} = tirx.view {name}[{', '.join(starts)}]{clause} : {type_} -> {tile.type}")
         return tile
 
-    def copy(self, source: _Tile, target: _Tile, clause: str = "") -> None:
+    def copy(self, source: Tile, target: Tile, clause: str = "") -> None:
         self.add(f"tirx.copy {source.name}, {target.name}{clause} : {_types(source, target)}")
 
-    def fill(self, tile: _Tile, value: str = "0.0") -> None:
+    def fill(self, tile: Tile, value: str = "0.0") -> None:
         number = self.op(f"arith.constant {value} : {tile.dtype}")
         self.add(f"tirx.fill {tile.name}, {number} : {tile.dtype}, {tile.type}")
 
-    def map(self, ins: Sequence[_Tile], dtype: str, outs: _Tile | None = None) -> _Tile:
+    def map(self, ins: Sequence[Tile], dtype: str, outs: Tile | None = None) -> Tile:
         """A sum or difference of tiles of f32, a sixteenth or as it is, in another type or another tile."""
         head = f"tirx.map ins({', '.join(tile.name for tile in ins)} : {_types(*ins)})"
-        result = _Tile(self.name(), ins[0].shape, dtype, "register") if outs is None else outs
+        result = Tile(self.name(), ins[0].shape, dtype, "register") if outs is None else outs
         self.add(f"{head} outs({outs.name} : {outs.type}) {{" if outs is not None else f"{result.name} = {head} {{")
         names = [self.name() for _ in ins]
         arguments = (f"{name}: {tile.dtype}" for name, tile in zip(names, ins, strict=True))
@@ -107,11 +107,36 @@ class _Writer:
         self.add("}" if outs is not None else f"}} -> {result.type}")
         return result
 
+    def load(self, tile: Tile) -> Tile:
+        """The value of a tile in registers."""
+        value = replace(tile, name=self.name(), memory="register")
+        self.add(f"{value.name} = tirx.load {tile.name} : {tile.type} -> {value.type}")
+        return value
+
+    def loaded(self, tile: Tile) -> Tile:
+        """A tile as `tirx.map` takes it."""
+        return self.load(tile) if tile.memory == "tensor" else tile
+
+    def store(self, acc: Tile, row: str, rows: int) -> None:
+        """Stores a sum to a new argument of `rows` rows, from row `row` on."""
+        dtype = self.rng.choice((_SUMS, _SUMS, "f16", "bf16")) if acc.dtype == _SUMS else acc.dtype
+        type_ = f"memref<{rows}x{acc.shape[1]}x{dtype}>"
+        out = self.argument(type_), type_
+        zero = self.index(0)
+        as_it_is = dtype == acc.dtype and (dtype != _SUMS or self.chance(0.5))
+        value = acc if as_it_is else self.map([self.loaded(acc)], dtype)
+        if self.chance(0.2):
+            staged = self.alloc(value.shape, dtype, "shared")
+            self.copy(value, staged)
+            value = staged
+        clause = " reduce(add)" if dtype == _SUMS and value.memory != "accumulator" and self.chance(0.1) else ""
+        self.copy(value, self.view(out, (row, zero), acc.shape, False), clause)
+
 
 class _Loop:
     """The loop over K of a kernel: what it stages, and its products."""
 
-    def __init__(self, writer: _Writer, target: str, threads: int):
+    def __init__(self, writer: Writer, target: str, threads: int):
         rng = writer.rng
         self.writer, self.rng = writer, rng
         self.dtype = rng.choice(_TYPES)
@@ -124,18 +149,10 @@ class _Loop:
         )
         self.clipped = writer.chance(0.25)
 
-    def _sum(self, shape: tuple[int, int]) -> _Tile:
+    def _sum(self, shape: tuple[int, int]) -> Tile:
         return self.writer.alloc(shape, _SUMS, self.memory)
 
-    def _value(self, tile: _Tile) -> _Tile:
-        """A tile as `tirx.map` takes it."""
-        if tile.memory != "tensor":
-            return tile
-        loaded = _Tile(self.writer.name(), tile.shape, tile.dtype, "register")
-        self.writer.add(f"{loaded.name} = tirx.load {tile.name} : {tile.type} -> {loaded.type}")
-        return loaded
-
-    def _multiply(self, a: _Tile, b: _Tile, acc: _Tile) -> None:
+    def _multiply(self, a: Tile, b: Tile, acc: Tile) -> None:
         self.writer.add(f"tirx.mma {a.name}, {b.name}, {acc.name} : {_types(a, b, acc)}")
 
     def write(self, row: str, rows: int) -> None:
@@ -152,7 +169,7 @@ class _Loop:
         held = writer.chance(0.15) and not self.clipped
         anew = chained and writer.chance(0.7)
         last = first
-        more: tuple[tuple[str, str], _Tile] | None = None
+        more: tuple[tuple[str, str], Tile] | None = None
         if chained:
             wide = rng.choice((16, 32, 64))
             type_ = f"memref<{wide}x{self.n * max(self.turns, _TURNS)}x{self.dtype}>"
@@ -183,29 +200,27 @@ class _Loop:
         if more is not None:
             self._between(first, more[1], last)
         elif writer.chance(0.1):
-            writer.map([self._value(first)], _SUMS)
+            writer.map([writer.loaded(first)], _SUMS)
         writer.depth -= 1
         writer.add("}")
-        self._store(last, row, rows)
+        writer.store(last, row, rows)
 
-    def _stage(self, memory: tuple[str, str], starts: tuple[str, str], tile: _Tile) -> None:
+    def _stage(self, memory: tuple[str, str], starts: tuple[str, str], tile: Tile) -> None:
         engine = (
             self.rng.choice((" engine tma", " engine cp_async", " engine ld_st")) if self.writer.chance(0.1) else ""
         )
         self.writer.copy(self.writer.view(memory, starts, tile.shape, self.clipped), tile, engine)
 
-    def _products(self, sa: _Tile, sb: _Tile, acc: _Tile) -> None:
+    def _products(self, sa: Tile, sb: Tile, acc: Tile) -> None:
         for _ in range(self.rng.choice((1, 1, 1, 1, 2))):
             if self.writer.chance(0.1):
-                value = _Tile(self.writer.name(), sa.shape, sa.dtype, "register")
-                self.writer.add(f"{value.name} = tirx.load {sa.name} : {sa.type} -> {value.type}")
-                self._multiply(value, sb, acc)
+                self._multiply(self.writer.load(sa), sb, acc)
             else:
                 self._multiply(sa, sb, acc)
 
-    def _between(self, first: _Tile, sc: _Tile, last: _Tile) -> None:
+    def _between(self, first: Tile, sc: Tile, last: Tile) -> None:
         """Arithmetic on the sums of the first product, of which the second one reads the result."""
-        value = self._value(first)
+        value = self.writer.loaded(first)
         if self.writer.chance(0.4):
             value = self.writer.map([value], _SUMS)
         operand = self.writer.map([value], self.dtype)
@@ -222,24 +237,10 @@ class _Loop:
             self.writer.map(ins, _SUMS, last)
         self._multiply(operand, sc, last)
 
-    def _store(self, acc: _Tile, row: str, rows: int) -> None:
-        writer = self.writer
-        dtype = self.rng.choice((_SUMS, _SUMS, "f16", "bf16"))
-        type_ = f"memref<{rows}x{acc.shape[1]}x{dtype}>"
-        out = writer.argument(type_), type_
-        zero = writer.index(0)
-        value = acc if dtype == _SUMS and writer.chance(0.5) else writer.map([self._value(acc)], dtype)
-        if writer.chance(0.2):
-            staged = writer.alloc(value.shape, dtype, "shared")
-            writer.copy(value, staged)
-            value = staged
-        clause = " reduce(add)" if dtype == _SUMS and value.memory != "accumulator" and writer.chance(0.1) else ""
-        writer.copy(value, writer.view(out, (row, zero), acc.shape, False), clause)
-
 
 def random_loop(rng: random.Random) -> str:
     """The text of a kernel that `rng` decides."""
-    writer = _Writer(rng)
+    writer = Writer(rng)
     target, threads = rng.choice(_TARGETS), rng.choice((32, 128, 128, 128, 256))
     loop = _Loop(writer, target, threads)
     tiles, persistent = rng.choice((1, 1, 2)), writer.chance(0.25)

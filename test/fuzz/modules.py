@@ -41,6 +41,7 @@ _TILING = tuple(
     for threads, target in ((32, "sm_80"), (128, "sm_90a"), (128, "sm_100a"))
 )
 """Flags for functions of linalg."""
+_UNKNOWN_LAST = re.compile(r'^ *(?:%.* = )?"[^"]*"\(.*\n *}', re.MULTILINE)
 _LARGEST = 7_000
 """Characters of a chunk that is mutated: larger ones take too long."""
 
@@ -110,8 +111,11 @@ def _input(stream: io.TextIOWrapper) -> Generator[None]:
 def _misprinted(flags: OptFlags, output: str) -> bool:
     """
     Returns True for what xDSL does not read as it prints it: a region of scf.execute_region is without its scf.yield,
-    and the location of scf.while stands in front of its regions.
+    the location of scf.while stands in front of its regions, and the terminator behind an unknown operation, which
+    could be one itself, is left out.
     """
+    if flags.allow_unregistered_dialect and _UNKNOWN_LAST.search(output):
+        return True
     located = getattr(flags.target, "print_debuginfo", False)
     return "scf.execute_region" in output or (located and "scf.while" in output)
 

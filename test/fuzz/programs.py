@@ -2,9 +2,10 @@
 Kernels on tiles, compiled, simulated and compared with what they mean.
 
 An input is a module of one kernel, whose first line says with which options it is compiled:
-`// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar`, `fuzz.loops` and
-`sweeps.programs`, which are mutated now and then. It must be refused with a located error; otherwise `ptxas` accepts
-the PTX, and the simulator and `fuzz.semantics` agree, unless the kernel has no determined result.
+`// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar`, `fuzz.loops`,
+`fuzz.products` and `sweeps.programs`, which are mutated now and then. It must be refused with a located error;
+otherwise `ptxas` accepts the PTX, and the simulator and `fuzz.semantics` agree, unless the kernel has no determined
+result.
 """
 
 # pyright: basic
@@ -13,24 +14,36 @@ the PTX, and the simulator and `fuzz.semantics` agree, unless the kernel has no 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from fuzz.engine import ACCEPTED, REFUSED, InputClass, Problem, words_of
 from fuzz.grammar import random_kernel
 from fuzz.loops import random_loop
 from fuzz.modules import Assembler, seeds
 from fuzz.mutate import mutated
-from fuzz.semantics import Array, Arrays, Interpreter, Undefined, Unsupported, dtype_of, is_modelled
+from fuzz.products import random_product
+from fuzz.semantics import (
+    SPARSE_CODES,
+    Array,
+    Arrays,
+    Interpreter,
+    Undefined,
+    Unsupported,
+    dtype_of,
+    is_modelled,
+)
 from sweeps.programs import random_case
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
 
 from tirx.diagnostics import LocatedError, diagnostic_handler
 from tirx.dialects.formula import LaunchSizes
-from tirx.dialects.tirx import FormulaAttr, KernelOp, kernels
+from tirx.dialects.tirx import FormulaAttr, KernelOp, MmaOp, TileType, kernels
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.program import Program, build
 from tirx.sim import SimError
@@ -83,6 +96,7 @@ def arguments_of(kernel: KernelOp) -> list[Any]:
     """Arrays of small integers with the strides of the kernel, and numbers. Raises Unsupported."""
     rng = np.random.default_rng(0)
     found: list[Any] = []
+    values = _values(kernel)
     for type_ in kernel.function_type.inputs:
         if not isinstance(type_, MemRefType):
             found.append(0.5 if str(type_).startswith("f") else 2)
@@ -101,9 +115,49 @@ def arguments_of(kernel: KernelOp) -> list[Any]:
         memory = np.zeros(1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)), dtype)
         words = memory.view(f"u{dtype.itemsize}")  # numpy does not know the types of ml_dtypes there
         array = np.lib.stride_tricks.as_strided(words, shape, [s * dtype.itemsize for s in steps]).view(dtype)
-        array[...] = rng.integers(0 if dtype.kind in "ub" else -2, 3, shape).astype(dtype)
+        name = str(type_.element_type)
+        chosen = values[name] if name in values else range(0 if dtype.kind in "ub" else -2, 3)
+        array[...] = rng.choice(chosen, shape).astype(dtype)
         found.append(array)
     return found
+
+
+def _values(kernel: KernelOp) -> dict[str, Sequence[float]]:
+    """The numbers of arguments whose elements are metadata or scale factors of a product, by element type."""
+    found: dict[str, Sequence[float]] = {"f8E8M0FNU": (0.5, 1, 2, 4)}
+    for op in kernel.walk():
+        if isinstance(op, MmaOp):
+            if op.metadata is not None:
+                codes = set(SPARSE_CODES[str(op.a_type.element_type)])
+                found["i4"] = sorted(codes & set(found.get("i4", codes)))
+            if op.scale_a is not None:
+                found.setdefault(str(TileType.of(op.scale_a).element_type), (0.5, 1, 2, 4))
+    return found
+
+
+_PACKED = {
+    np.dtype(ml_dtypes.uint4): 4, np.dtype(ml_dtypes.float4_e2m1fn): 4, np.dtype(ml_dtypes.float6_e2m3fn): 6,
+    np.dtype(ml_dtypes.float6_e3m2fn): 6,
+}  # fmt: skip
+"""Element types that are packed in memory -> their bits."""
+
+
+def packed(array: Any) -> Any:
+    """What a launch takes for an argument: bytes for elements of 4 and 6 bits. Raises Unsupported."""
+    if not isinstance(array, np.ndarray) or (bits := _PACKED.get(array.dtype)) is None:
+        return array
+    if not array.flags.c_contiguous or array.ndim == 0 or array.shape[-1] * bits % 8:
+        raise Unsupported("elements that share bytes with those of other rows")
+    each = array.view(np.uint8)[..., None] >> np.arange(bits, dtype=np.uint8) & 1
+    return np.packbits(each.reshape(*array.shape[:-1], -1), axis=-1, bitorder="little")
+
+
+def unpacked(found: Array, dtype: np.dtype[Any]) -> Array:
+    """The elements of what a launch has written: the counterpart of `packed`."""
+    if (bits := _PACKED.get(dtype)) is None:
+        return found
+    each = np.unpackbits(found, axis=-1, bitorder="little").reshape(*found.shape[:-1], -1, bits)
+    return (each << np.arange(bits, dtype=np.uint8)).sum(-1, dtype=np.uint8).view(dtype)
 
 
 def _grid(kernel: KernelOp, arguments: list[Any]) -> tuple[int, int, int]:
@@ -133,13 +187,15 @@ class Programs(InputClass):
         kind = rng.random()
         if kind < 0.35:
             text = random_kernel(rng)
-        elif kind < 0.47:
+        elif kind < 0.42:
+            text = random_product(rng)
+        elif kind < 0.5:
             text = random_loop(rng)
-        elif kind < 0.6:
+        elif kind < 0.63:
             text = random_case(rng.randrange(10**9)).text
         else:
             text = mutated(rng.choice(_seeds()), rng)
-        if kind < 0.6 and rng.random() < 0.3:
+        if kind < 0.63 and rng.random() < 0.3:
             text = mutated(text, rng)
         return f"{FIRST} {rng.choice(_OPTIONS)}\n{text}"
 
@@ -167,7 +223,7 @@ class Programs(InputClass):
             _, kernel = _parsed(text)
             if _size(kernel) > _MOST_ELEMENTS or not is_modelled(kernel):
                 return False
-            arguments, copies = arguments_of(kernel), arguments_of(kernel)
+            arguments, copies = arguments_of(kernel), [packed(each) for each in arguments_of(kernel)]
             grid = _grid(kernel, arguments)
             if int(np.prod(grid)) > _MOST_BLOCKS:
                 return False
@@ -188,7 +244,7 @@ class Programs(InputClass):
             raise Problem("the simulator refuses", str(error)[:400], words_of(error.message)) from error
         for number, found in enumerate(copies):
             if isinstance(found, np.ndarray):
-                _require_equal(number, expected, found)
+                _require_equal(number, expected, unpacked(found, arguments[number].dtype))
         return True
 
 

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tirx.dialects.tirx import KernelOp, MemorySpace, TileType
+from tirx.dialects.tirx.attributes import ColumnList
 
 Array = npt.NDArray[Any]
 
@@ -31,6 +32,8 @@ DTYPES: dict[str, Any] = {
     "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "i1": np.bool_,
     **{f"{sign}i{bits}": np.dtype(f"i{bits // 8}") for sign in ("", "s") for bits in (8, 16, 32, 64)},
     **{f"ui{bits}": np.dtype(f"u{bits // 8}") for bits in (8, 16, 32, 64)},
+    "f6E2M3FN": ml_dtypes.float6_e2m3fn, "f6E3M2FN": ml_dtypes.float6_e3m2fn, "f4E2M1FN": ml_dtypes.float4_e2m1fn,
+    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu, "i4": ml_dtypes.uint4,
     "index": np.dtype("i8"),
 }  # fmt: skip
 _MOST_TURNS = 64
@@ -98,6 +101,32 @@ class Arrays:
     known: list[Array | None]
     exact: bool = True
     reads_unknown: bool = False
+
+
+_PLACES = {0b0100: (0, 1), 0b1000: (0, 2), 0b1100: (0, 3), 0b1001: (1, 2), 0b1101: (1, 3), 0b1110: (2, 3)}
+"""Codes of metadata -> which two of four elements, or pairs of 4-bit elements, are stored."""
+
+SPARSE_CODES = {**dict.fromkeys(DTYPES, tuple(_PLACES)), "tf32": (0b0100, 0b1110)}
+"""Element type of a sparse A -> codes that have a meaning. Those of tf32 say which of two elements is stored."""
+
+
+def expanded(stored: Array, codes: Array, dtype: str) -> Array:
+    """A sparse A with its zeros, from the elements that are stored and their codes. Raises Undefined."""
+    if codes.ndim != 2 or codes.dtype != DTYPES["i4"]:
+        raise Unsupported("metadata of several products or of another type")
+    codes = codes.astype(int)
+    if not np.isin(codes, SPARSE_CODES[dtype]).all():
+        raise Undefined("metadata without a meaning")
+    rows, columns = codes.shape
+    if dtype == "tf32":
+        whole = np.zeros((rows, columns, 2))
+        np.put_along_axis(whole, (codes >> 3)[..., None], stored[..., None], 2)
+        return whole.reshape(rows, -1)
+    unit = 2 if stored.shape[1] == 4 * columns else 1
+    places = np.array([_PLACES.get(code, (0, 0)) for code in range(16)])[codes]
+    whole = np.zeros((rows, columns, 4, unit))
+    np.put_along_axis(whole, places[..., None], stored.reshape(rows, columns, 2, unit), 2)
+    return whole.reshape(rows, -1)
 
 
 @dataclass
@@ -233,12 +262,25 @@ class Interpreter:
         return self.new(op.result, np.asarray(value), np.ones((), bool))
 
     def mma(self, op: Any) -> list[Any]:
-        odd = (op.scale_a, op.metadata, op.zero_columns, op.pair, op.saturate)
-        if any(each is not None for each in odd):
-            raise Unsupported("a product with clauses")
-        (a, ka), (b, kb) = self.read(op.a), self.read(op.b)
+        if op.pair is not None:
+            raise Unsupported("a product of a pair of blocks")
+        (a, ka), (b, kb) = ((x.astype(np.float64), known) for x, known in (self.read(op.a), self.read(op.b)))
+        if op.metadata is not None:
+            codes, known = self.read(op.metadata)
+            a, ka = expanded(a, codes, str(op.a_type.element_type)), ka.all(-1, keepdims=True) & known.all()
+        if op.scale_a is not None:
+            (p, kp), (q, kq) = self.read(op.scale_a), self.read(op.scale_b)
+            a, b = (
+                x * np.repeat(scale[: len(x)].astype(np.float64), x.shape[1] // scale.shape[1], 1)
+                for x, scale in ((a, p), (b, q))
+            )
+            ka, kb = ka & kp.all(), kb & kq.all()
         with np.errstate(all="ignore"):
-            product = np.matmul(a.astype(np.float64), np.swapaxes(b.astype(np.float64), -1, -2))
+            product = np.matmul(a, np.swapaxes(b, -1, -2))
+        if op.zero_columns is not None:
+            if not isinstance(op.zero_columns.data.columns, ColumnList) or op.zero_columns.data.shift:
+                raise Unsupported("columns by runs or shifted")
+            product[..., list(op.zero_columns.data.columns.columns)] = 0
         if (op.negate_a is None) != (op.negate_b is None):
             product = -product
         adds = op.accumulate is None or bool(self.env[op.accumulate])

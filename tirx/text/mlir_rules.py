@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import FixedBitwidthType
+from xdsl.dialects.builtin import DenseArrayBase, FixedBitwidthType, ShapedType
 from xdsl.ir import Attribute, Operation, Region
 
 from tirx.rules import DefinitionError
@@ -60,10 +60,29 @@ def _cast(what: str, sign: int) -> Callable[[Operation], None]:
     return check
 
 
+def _dimensions(name: str, operand: int) -> Callable[[Operation], None]:
+    """The attribute `name` has different dimensions of the shape of an operand."""
+
+    def check(op: Operation) -> None:
+        found, type_ = op.properties.get(name), next(iter(op.operand_types[operand:]), None)
+        if not isinstance(found, DenseArrayBase) or not isinstance(type_, ShapedType):
+            return  # which xDSL's verifiers report
+        dimensions = list(found.get_values())
+        if len(set(dimensions)) < len(dimensions) or not set(dimensions) <= set(range(type_.get_num_dims())):
+            raise DefinitionError(
+                f"expected {name} of '{op.name}' to be different dimensions of {type_}, found {dimensions}"
+            )
+
+    return check
+
+
 _RULES: dict[str, Callable[[Operation], None]] = {
     "scf.if": _if,
     "scf.while": _while,
     "scf.execute_region": _execute_region,
+    "linalg.transpose": _dimensions("permutation", 0),
+    "linalg.reduce": _dimensions("dimensions", 0),
+    "linalg.broadcast": _dimensions("dimensions", 1),
     "arith.extf": _cast("more", 1),
     "arith.truncf": _cast("fewer", -1),
 }

@@ -9,13 +9,15 @@ from tirx.text.parsing import parse_located
 from tirx.text.verification import verify_located
 from tirx.universe import new_context
 
-_VALUES = '%p, %n, %f = "test.op"() : () -> (i1, i32, f16)\n'
+_VALUES = '%p, %n, %f, %v, %m = "test.op"() : () -> (i1, i32, f16, memref<8xf32>, memref<8x8xf32>)\n'
 _WHILE = """%r = scf.while (%a = %n) : (i32) -> (i32) {{
   scf.condition(%p) {condition}
 }} do {{
 {block}
   scf.yield {after}
 }}"""
+_TRANSPOSE = "linalg.transpose ins(%m : memref<8x8xf32>) outs(%m : memref<8x8xf32>) permutation = [{}]"
+_DIMENSIONS = "expected {} of 'linalg.{}' to be different dimensions of memref<8x8xf32>"
 _SAME = {"condition": "%a : i32", "block": "^bb0(%b : i32):", "after": "%b : i32"}
 
 
@@ -47,6 +49,17 @@ _SAME = {"condition": "%a : i32", "block": "^bb0(%b : i32):", "after": "%b : i32
             "%r = scf.execute_region -> (i32) { scf.yield %p : i1 }",
             "expected 'scf.yield' of (i32) in 'scf.execute_region', found (i1)",
         ),
+        (_TRANSPOSE.format("2, 0"), f"{_DIMENSIONS.format('permutation', 'transpose')}, found [2, 0]"),
+        (_TRANSPOSE.format("0, 0"), f"{_DIMENSIONS.format('permutation', 'transpose')}, found [0, 0]"),
+        (
+            "linalg.broadcast ins(%v : memref<8xf32>) outs(%m : memref<8x8xf32>) dimensions = [-1]",
+            f"{_DIMENSIONS.format('dimensions', 'broadcast')}, found [-1]",
+        ),
+        (
+            "linalg.reduce ins(%m : memref<8x8xf32>) outs(%v : memref<8xf32>) dimensions = [2] "
+            "(%a : f32, %b : f32) { linalg.yield %a : f32 }",
+            f"{_DIMENSIONS.format('dimensions', 'reduce')}, found [2]",
+        ),
         ("%r = arith.extf %f : f16 to bf16", "expected a result of more bits than f16, found bf16"),
         ("%r = arith.truncf %f : f16 to f32", "expected a result of fewer bits than f16, found f32"),
     ],
@@ -58,5 +71,5 @@ def test_refused(text: str, message: str) -> None:
 
 
 def test_accepted() -> None:
-    for text in (_WHILE.format(**_SAME), "scf.if %p {}", "%r = arith.extf %f : f16 to f32"):
+    for text in (_WHILE.format(**_SAME), "scf.if %p {}", "%r = arith.extf %f : f16 to f32", _TRANSPOSE.format("1, 0")):
         verify_located(parse_located(new_context(), _VALUES + text, "f"))

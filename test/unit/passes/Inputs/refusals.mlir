@@ -712,6 +712,20 @@ tirx.kernel @k(%a: memref<?x?xf6E3M2FN>) target("sm_100") threads(128) {
 
 // -----
 
+// tirx-opt --lower-to-ptx
+// 7:3: error: expected elements of 8 bits or more behind run-time strides, found memref<?x?xf6E3M2FN>
+!r = !tirx.tile<64x64xf6E3M2FN, register>
+!g = !tirx.tile<64x64xf6E3M2FN, global>
+tirx.kernel @k(%a: memref<?x?xf6E3M2FN>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %r = tirx.alloc : !r
+  %ga = tirx.view %a[%c0, %c0] : memref<?x?xf6E3M2FN> -> !g
+  tirx.copy %ga, %r : !g, !r
+  tirx.return
+}
+
+// -----
+
 // tirx-opt --tirx-select-instructions
 // 6:8: error: expected A in registers for mma.sync, found it in shared memory; tirx-load-operands loads it (wgmma on sm_90a reads it there)
 !s = !tirx.tile<32x16xf16, shared, #tirx.tile_layout<S[32, 16]>>
