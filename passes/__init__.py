@@ -82,7 +82,7 @@ __all__ = [
 
 def __getattr__(name: str) -> type[ModulePass]:
     """The pass class of that name, imported on first use: `from tirx.passes import TirxPickLayoutsPass`."""
-    for path in map(pass_path, PASS_SUMMARIES):
-        if path.endswith(f":{name}"):
-            return resolve_name(path)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    found = next((path for path in map(pass_path, PASS_SUMMARIES) if path.endswith(f":{name}")), None)
+    if found is None:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return resolve_name(found)

@@ -17,7 +17,7 @@ from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
 from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, Tcgen05MmaWsOp
 from tirx.dialects.tcgen05 import FencePosition, Reduction, WaitFor, first_cell
-from tirx.dialects.tirx import KernelOp, ReshapeOp, SubviewOp, TileType, base_allocation, kernels
+from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, base_allocation, kernels
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.tensor_lifetimes import check_lifetimes
@@ -25,6 +25,7 @@ from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.emit.register_values import register_format, registers_of, tile_of
 from tirx.passes.emit.rules import Rules
 from tirx.passes.plan.computed_parts import displaced
+from tirx.passes.plan.product import kernel_around
 from tirx.rules import StageError
 from tirx.tcgen05 import TmemAccess
 from tirx.tcgen05.tmem import LANES
@@ -185,9 +186,7 @@ def _shift(op: tcgen05.ShiftOp, emit: Emitter) -> Sequence[SSAValue]:
 
 def _most_registers(op: Operation) -> int:
     """How many registers one instruction may move: half of those of a thread, since others are in use next to them."""
-    kernel = op
-    while kernel is not None and not isinstance(kernel, KernelOp):
-        kernel = kernel.parent_op()
+    kernel = kernel_around(op)
     return MAX_REGISTERS if kernel is None else min(MAX_REGISTERS, REGISTER_FILE // kernel.num_threads // 2)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import field
 
@@ -147,13 +148,13 @@ class _Effects:
     region writes it. `written` are the variables written on some path, in order; `surely_written` those on every path.
     """
 
-    reads: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    reads: Counter[SSAValue] = field(default_factory=Counter[SSAValue])
     first_reads: dict[SSAValue, Operation] = field(default_factory=dict[SSAValue, Operation])
     written: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
     surely_written: set[SSAValue] = field(default_factory=set[SSAValue])
 
-    def read(self, variable: SSAValue, reader: Operation, count: int = 1) -> None:
-        self.reads[variable] = self.reads.get(variable, 0) + count
+    def read(self, variable: SSAValue, reader: Operation) -> None:
+        self.reads.update((variable,))
         if variable not in self.surely_written:
             self.first_reads.setdefault(variable, reader)
 
@@ -168,8 +169,7 @@ class _Effects:
                 if variable not in self.surely_written:
                     self.first_reads.setdefault(variable, reader)
         for branch in branches:
-            for variable, count in branch.reads.items():
-                self.reads[variable] = self.reads.get(variable, 0) + count
+            self.reads.update(branch.reads)
             self.written.update(branch.written)
         if one_runs:
             self.surely_written |= set[SSAValue].intersection(*(branch.surely_written for branch in branches))
@@ -234,7 +234,7 @@ class _Promoter:
         return [
             variable
             for variable in effects.written
-            if variable in effects.first_reads or total.get(variable, 0) > effects.reads.get(variable, 0)
+            if variable in effects.first_reads or total[variable] > effects.reads[variable]
         ]
 
     def _current(self, values: _Values, tile: SSAValue, reader: Operation) -> SSAValue:

@@ -352,7 +352,7 @@ class _Pairs:
                 pairs[extent] = _halved(extent, loop, kernel)
             loop.operands[loop.operands.index(extent)] = pairs[extent]
             if loop.group is not None and self.along is Cluster.ROWS:
-                loop.group = i32_attr(max(1, loop.group.value.data // PAIR))
+                loop.group = i32_attr(-(-loop.group.value.data // PAIR))
             self._number(
                 loop.body.block.args[self.index], Emitter(InsertPoint.at_start(loop.body.block), loop.location)
             )

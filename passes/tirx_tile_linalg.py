@@ -110,14 +110,16 @@ class TirxTileLinalgPass(ModulePass):
 
 def _factors(step: Structured) -> tuple[int, int] | None:
     """The inputs of a product of matrices, rows times rows: by the parallel dimension before the last, and the last."""
-    if len(step.parallel) < 2 or len(step.reduction) != 1 or contracted(step) is None:
-        return None
-    (*batch, m, n), (k,) = step.parallel, step.reduction
-    inside = [set(dims).difference(batch) for dims in step.dims[:2]]
-    for first, second in ((0, 1), (1, 0)):
-        if inside[first] == {m, k} and inside[second] == {n, k}:
-            return first, second
-    return None
+    match step.parallel, step.reduction:
+        case (*batch, m, n), (k,) if contracted(step) is not None:
+            inside = [set(dims).difference(batch) for dims in step.dims[:2]]
+            return next((order for order in ((0, 1), (1, 0)) if [inside[i] for i in order] == [{m, k}, {n, k}]), None)
+        case _:
+            return None
+
+
+def _ceildiv(size: Formula, extent: int) -> Formula:
+    return -(-size // extent) if isinstance(size, int) else Call("ceildiv", (size, extent))
 
 
 def _needs_nothing(op: Operation) -> bool:
@@ -265,7 +267,7 @@ class _Tiling:
                 units: tuple[int, ...] = ()
                 if len(inside) < tile_rank:
                     before = len(order) - len(inside)
-                    is_column = inside == step.parallel[self.batch : self.batch + 1]
+                    is_column = inside == (step.parallel[self.batch],)
                     units = (before + 1,) if is_column else (before,) * (tile_rank - len(inside))
                 form = Form(tuple(dims.index(d) for d in order), units)
                 if found.setdefault(operand, form) != form:
@@ -297,10 +299,8 @@ class _Tiling:
         if out is None:
             raise LinalgError(self.function, "expected a function that writes one of its arguments, found none")
         sizes = [self._size(out, out.index, d) for d in range(self.batch + self.rank)]
-        blocks: list[Formula] = [
-            -(-size // extent) if isinstance(size, int) else Call("ceildiv", (size, extent)) if extent > 1 else size
-            for size, extent in zip(sizes, (*(1,) * self.batch, *self.extents), strict=True)
-        ]
+        tiles = zip(sizes[self.batch :], self.extents, strict=True)
+        blocks = [*sizes[: self.batch], *(_ceildiv(size, extent) for size, extent in tiles)]
         name, options, grid = self.function.sym_name.data, self.options, tuple(reversed(blocks))
         if (problem := grid_problem(grid)) is not None:
             raise TilingError(self.function, problem)

@@ -25,6 +25,8 @@ from tirx.explain import explain_instruction_descriptor, explain_matrix_descript
 from tirx.explain.report import Explanation
 from tirx.passes import lower_to_ptx_pipeline
 from tirx.passes.analysis.scheduled import BARRIERS
+from tirx.passes.plan.memory import shared_bytes
+from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.smem.canonical_form import attribute_text
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS
 from tirx.tools.alternatives import copy_facts, other_swizzles
@@ -225,10 +227,13 @@ class DecisionRecorder:
             for text in texts
             if where is not None and (where, text) not in used
         ]
-        every = sorted({each.position for each in self._kernels.values() if each.position is not None})
-        behind = [each for each in every if found.position is not None and each > found.position]
-        first, end = (found.position or (0, 0))[0], behind[0][0] if behind else float("inf")
-        own = [(line, text) for line, text in notes if first <= line < end]
+        starts = [each.position for each in self._kernels.values() if each.position is not None]
+        # A remark belongs to the last kernel that starts in front of it.
+        own = [
+            (line, text)
+            for line, text in notes
+            if found.position in (None, max((start for start in starts if start[0] <= line), default=None))
+        ]
         return KernelDecisions(
             name,
             found.head,
@@ -290,11 +295,11 @@ def _read_places(kernel: KernelOp, found: _Kernel) -> None:
         type_, ring = op.result.type, op.attributes.get(RING)
         if isinstance(ring, StringAttr):
             continue
-        in_tensor = type_.memory is MemorySpace.TENSOR
         name = (
             "mbarriers of rings" if BARRIERS in op.attributes else f"{_name(op.result)}, line {(_where(op) or '?')[0]}"
         )
-        rows.append(("tensor" if in_tensor else "shared", op.start, _size(type_, in_tensor), name))
+        size = TensorTile.of(type_).columns if type_.memory is MemorySpace.TENSOR else shared_bytes(type_)
+        rows.append((type_.memory.value, op.start, size, name))
     for ring in schedule.rings:
         for tile in ring.tiles:
             rows.append(
@@ -330,15 +335,6 @@ def _totals(plan: MemoryPlan | None) -> tuple[tuple[str, str, int], ...]:
     shared, columns = (0, 0) if plan is None else (plan.shared, plan.columns)
     kind = " bytes, dynamic" if plan is not None and plan.dynamic else " bytes"
     return ("shared", kind.strip(), shared), ("tensor", "columns", columns)
-
-
-def _size(type_: TileType, in_tensor: bool) -> int:
-    if type_.layout is None:
-        return type_.num_bytes
-    if in_tensor:
-        low, high = type_.layout.footprint().get("TCol", (0, 0))
-        return max(1, (high - low + 1) * type_.dtype.bits // 32)
-    return (type_.layout.footprint().get("m", (0, 0))[1] + 1) * type_.dtype.storage_bits // 8
 
 
 # Descriptors

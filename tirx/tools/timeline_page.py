@@ -117,11 +117,11 @@ def timeline_trace(timeline: Timeline) -> str:
 
 def _packed(lane: Lane) -> list[int]:
     """Returns the row of each segment: the first one that is free."""
-    ends: list[int] = []
+    ends: dict[int, int] = {}  # row -> where its last segment ends
     rows: list[int] = []
     for segment in lane.segments:
-        row = next((i for i, end in enumerate(ends) if end <= segment.start), len(ends))
-        ends[row : row + 1] = [segment.end]
+        row = next((row for row, end in ends.items() if end <= segment.start), len(ends))
+        ends[row] = segment.end
         rows.append(row)
     return rows
 

@@ -38,7 +38,7 @@ from tirx.tools.files import FileError, close_output, read_input, write_output
 from tirx.tools.process import ArgumentParser, UsageError, prepare_process
 
 _ILLEGAL = 2
-_MOST_COLUMNS = 256
+_LAST_COLUMN = 255
 _MOST_ELEMENTS = 1024  # along a side of an operand: none reads more
 _FEATURES = {"smem": "tcgen05", "wgmma": "wgmma", "idesc": "tcgen05", "mask": "tcgen05"}
 _CLASSES: dict[str, type] = {
@@ -121,9 +121,9 @@ def _columns(text: str) -> set[int]:
     found: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        columns = [_small(each, _MOST_COLUMNS - 1) for each in (first, last if dash else first)]
+        columns = [_small(each, _LAST_COLUMN) for each in (first, last if dash else first)]
         if None in columns or columns != sorted(cast("list[int]", columns)):
-            raise UsageError(f"columns: expected as 0-3,12-15, up to {_MOST_COLUMNS - 1}, found '{text[:80]}'")
+            raise UsageError(f"columns: expected as 0-3,12-15, up to {_LAST_COLUMN}, found '{text[:80]}'")
         low, high = cast("list[int]", columns)
         found |= set(range(low, high + 1))
     return found

@@ -85,11 +85,9 @@ def _pointed(text: str, error: LayoutError) -> str:
     """The message of an error in a layout text, with a caret under the mistake."""
     if error.position is None:
         return str(error)
-    at = min(error.position, len(text))
-    line = text.count("\n", 0, at)
-    column = at - text.rfind("\n", 0, at)
-    row = text.split("\n")[line]
-    return f"<layout>:{line + 1}:{column}: error: {error}\n{row}\n{' ' * (column - 1)}^"
+    before = text[: error.position].split("\n")
+    row = text.split("\n")[len(before) - 1]
+    return f"<layout>:{len(before)}:{len(before[-1]) + 1}: error: {error}\n{row}\n{' ' * len(before[-1])}^"
 
 
 class _Reported(Exception):

@@ -6,8 +6,11 @@ from itertools import product
 
 import pytest
 from unit.cases import Sampled
+from unit.passes.parsed import parsed
 
 import tirx
+from tirx.dialects.tirx import kernels
+from tirx.passes.convert_tcgen05_to_ptx import _most_registers  # pyright: ignore[reportPrivateUsage]
 from tirx.ptx.ptxas import assemble, find_ptxas
 from tirx.tcgen05 import SCALE_VECTORS
 from tirx.tcgen05.check_memory import CP_SHAPES, CP_SOURCES
@@ -187,3 +190,13 @@ def test_modifiers_arrive(name: str, sampled: Sampled) -> None:
     if find_ptxas() is not None:
         result = assemble(text, target)
         assert result.ok, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("threads", "registers"), [(32, 128), (256, 128), (288, 113), (512, 64), (640, 51), (1024, 32)]
+)
+def test_registers_of_one_instruction(threads: int, registers: int) -> None:
+    """Half of what a thread has of the 65536 of a multiprocessor, and at most 128."""
+    (kernel,) = kernels(parsed(f"tirx.kernel @k() threads({threads}) {{\n  tirx.return\n}}"))
+    assert kernel.body.block.last_op is not None
+    assert _most_registers(kernel.body.block.last_op) == registers

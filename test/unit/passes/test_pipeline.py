@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirx.passes import OptionError, lower_to_ptx_passes, lower_to_ptx_pipeline
+from tirx import passes
+from tirx.passes import PASS_SUMMARIES, OptionError, lower_to_ptx_passes, lower_to_ptx_pipeline
 
 _SCHEDULE = (
     "tirx-split-last-round",
@@ -14,6 +15,14 @@ _SCHEDULE = (
     "tirx-specialize-warps",
     "tirx-multicast-copies",
 )
+
+
+def test_classes_by_name():
+    for name in PASS_SUMMARIES:
+        found = getattr(passes, f"{''.join(map(str.capitalize, name.split('-')))}Pass")
+        assert found.name == name
+    with pytest.raises(AttributeError, match="^module 'tirx.passes' has no attribute 'ScfPass'$"):
+        getattr(passes, "ScfPass")  # noqa: B009
 
 
 def _added(options: str) -> list[str]:
