@@ -198,7 +198,7 @@ class Stages:
 
     def __init__(self, names: Collection[str]) -> None:
         self._known: set[str] = set()
-        self._is_lowering = 2 * len(LEAVES.keys() & set(names)) > len(LEAVES)
+        self._is_lowering = len(LEAVES.keys() & set(names)) > len(LEAVES.keys() - set(names))
 
     def before(self, name: str, module: Operation) -> None:
         """

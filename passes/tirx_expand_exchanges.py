@@ -51,7 +51,7 @@ class _Expander:
 
     def __init__(self, kernel: KernelOp):
         self.kernel = kernel
-        self.threads = 0
+        self.threads: int  # that do the operation
 
     def run(self) -> None:
         for op in list(self.kernel.walk()):

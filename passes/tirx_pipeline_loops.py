@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
@@ -242,7 +243,7 @@ class _Pipeline:
     def _symbol(self) -> str:
         used = {op.loop.data for op in self.kernel.walk() if isinstance(op, ForOp | TilesOp)}
         hint = self.loop.body.block.args[0].name_hint or "loop"
-        return next(name for i in range(len(used) + 1) if (name := hint if i == 0 else f"{hint}_{i}") not in used)
+        return next(name for name in chain((hint,), (f"{hint}_{i}" for i in count(1))) if name not in used)
 
     def _carried_type(self, argument: SSAValue) -> Attribute:
         pending = any(op.accumulator is argument for op in self.plan.products) and not self.plan.delayed

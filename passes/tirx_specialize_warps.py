@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -360,14 +360,12 @@ def _double_accumulators(kernel: KernelOp) -> None:
 
 
 def _slot_columns(ring: RingOp) -> int:
-    return sum(
-        max(_columns(view.type) if isinstance(view.type, TileType) else 0 for view in tile)
-        for tile in ring.result.type.contents
-    )
+    views = ([view.type for view in tile] for tile in ring.result.type.contents)
+    return sum(max(map(_columns, types)) for types in views)
 
 
-def _columns(type_: TileType) -> int:
-    """Columns of tensor memory of a tile; 0 for one elsewhere or without a layout."""
-    if type_.memory is not MemorySpace.TENSOR or type_.layout is None:
+def _columns(type_: Attribute) -> int:
+    """Columns of tensor memory of a tile; 0 for one elsewhere or without a layout, and for what is no tile."""
+    if not isinstance(type_, TileType) or type_.memory is not MemorySpace.TENSOR or type_.layout is None:
         return 0
     return TensorTile.of(type_).columns

@@ -489,7 +489,7 @@ def _refine(it: Iter, modes: dict[str, tuple[_Mode, ...]], name: LdShapeName) ->
         within, rest = divmod(step, mode.source.stride)
         if left == 1 or within >= mode.extent:
             continue
-        if within < 1 or rest or mode.extent % within:
+        if step < mode.source.stride or rest or mode.extent % within:
             break
         taken = min(mode.extent // within, left)
         if left % taken:

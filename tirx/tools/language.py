@@ -163,9 +163,7 @@ class Analysis:
         """What may stand at a place, with what it is: operations, or the clauses of the operation of the line."""
         lines = self.source.lines
         before = lines[line][:column] if 0 <= line < len(lines) else ""
-        if (found := re.search(r"[\w.]*$", before)) is None:
-            return []
-        typed = found[0]
+        typed: str = re.findall(r"[\w.]*$", before)[0]
         op = next((op for word in reversed(_WORD.findall(before)) if (op := operations().get(word)) is not None), None)
         if op is not None and typed != op.name and "." not in typed:
             return [(each, f"clause of {op.name}") for each in clauses(op) if each.startswith(typed)]

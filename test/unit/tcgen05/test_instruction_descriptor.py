@@ -299,8 +299,9 @@ def test_values_that_have_no_code():
 
 def test_smallest_max_shift():
     assert [smallest_max_shift(shift) for shift in (0, 1, 8, 9, 16, 17, 32)] == [0, 8, 8, 16, 16, 32, 32]
-    with pytest.raises(LegalityError, match="expected a column shift of 0 to 32, found 33"):
-        smallest_max_shift(33)
+    for shift in (-1, 33):
+        with pytest.raises(LegalityError, match=f"expected a column shift of 0 to 32, found {shift}"):
+            smallest_max_shift(shift)
 
 
 def test_the_target_decides_too():

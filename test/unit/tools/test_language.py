@@ -13,8 +13,16 @@ from typing import Any, cast
 
 import pytest
 
-from tirx.layout import TileLayout
-from tirx.tools.language import Analysis, clauses, layout_table, operations
+from tirx.layout import ComposeLayout, TileLayout, parse_layout
+from tirx.smem.canonical_form import attribute_text
+from tirx.text.source import Source
+from tirx.tools.language import (
+    Analysis,
+    _layout_parts,  # pyright: ignore[reportPrivateUsage]
+    clauses,
+    layout_table,
+    operations,
+)
 
 _ROOT = Path(__file__).parents[3]
 _PROGRAM = """\
@@ -76,10 +84,49 @@ def test_errors_are_diagnostics() -> None:
     assert [kernel.name for kernel in found.kernels] == ["k"], "the other part is compiled"
 
 
-def test_table_of_a_layout() -> None:
-    table = layout_table(TileLayout.parse("S[(2, 3) : (1@laneid, 2)]"))
-    assert table.splitlines()[0] == "laneid m of the first elements of 2x3:"
-    assert table.splitlines()[-1] == "| **1** | 1 0 | 1 2 | 1 4 |"
+def test_completions_by_place() -> None:
+    """Behind the name of an operation its clauses; where nothing stands, or no line is, all operations."""
+    analysis = Analysis(Source("k", "  tirx.copy %a en\ntirx.co\nx"))
+    every = [*operations()]
+    of_tirx = [name for name in every if name.startswith("tirx.")]
+    assert every == [*sorted(of_tirx), *sorted({*every} - {*of_tirx})] and {"arith.addi", "scf.for"} < {*every}
+    expected = {
+        (0, 0): every, (0, 2): every, (0, 11): ["tirx.copy"], (0, 10): ["tirx.copy"], (0, 12): ["engine", "reduce"],
+        (0, 16): ["engine"], (0, 14): [], (1, 7): ["tirx.convert", "tirx.copy"], (2, 0): every, (2, 1): [],
+        (3, 0): every, (3, 1): every, (-1, 1): every,
+    }  # fmt: skip
+    found = {place: analysis.completions(*place) for place in expected}
+    assert {place: [name for name, _ in names] for place, names in found.items()} == expected
+    assert found[0, 16] == [("engine", "clause of tirx.copy")]
+    assert found[0, 11][0][1].startswith("`tirx.copy %src, %dst : ")
+
+
+@pytest.mark.parametrize(
+    ("layout", "shape", "head", "rows"),
+    [
+        ("S[(2, 3) : (1@laneid, 2)]", None, "laneid m of the first elements of 2x3:", ["0 0|0 2|0 4", "1 0|1 2|1 4"]),
+        ("S[(3) : (2)]", None, "m of the first elements of 1x3:", ["0|2|4"]),
+        ("S[(2, 3) : (1, 2)]", (3, 2), "m of the first elements of 3x2:", ["0|2", "4|1", "3|5"]),
+        ("S[(2, 2, 3) : (1@laneid, 6, 1)]", None, "laneid m of the first elements of 2x2x3:",
+         ["0 0|0 1|0 2", "0 6|0 7|0 8"]),
+        ("ComposeLayout(Swizzle(1, 1, 1), S[(4, 2) : (2, 1)])", None, "m of the first elements of 4x2:",
+         ["0|1", "2|3", "6|7", "4|5"]),
+        ("S[(9, 10) : (10, 1)]", None, "m of the first elements of 9x10:",
+         ["|".join(str(10 * row + n) for n in range(8)) for row in range(8)]),
+    ],
+)  # fmt: skip
+def test_table_of_a_layout(layout: str, shape: tuple[int, ...] | None, head: str, rows: list[str]) -> None:
+    numbers = range(rows[0].count("|") + 1)
+    expected = [
+        f"{head}\n", f"| | {' | '.join(map(str, numbers))} |", f"|---{'|---' * len(numbers)}|",
+        *(f"| **{i}** | {' | '.join(row.split('|'))} |" for i, row in enumerate(rows)),
+    ]  # fmt: skip
+    found = parse_layout(layout)
+    assert isinstance(found, TileLayout | ComposeLayout)
+    assert layout_table(found, shape) == "\n".join(expected)
+    attribute = attribute_text(found)
+    assert _layout_parts(f"!tirx.tile<8xf16, {attribute}> // <", shape) == ["\n".join(expected)]
+    assert _layout_parts(attribute[:-1], shape) == [] == _layout_parts(layout)
 
 
 def test_diagnostics_of_tirx_opt_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

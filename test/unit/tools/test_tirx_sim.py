@@ -5,14 +5,24 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import tirx
 from tirx.runtime.launch import write_launches
-from tirx.tools.tirx_sim import main
+from tirx.sim import SimError
+from tirx.tools.process import UsageError
+from tirx.tools.tirx_sim import (
+    _new_array,  # pyright: ignore[reportPrivateUsage]
+    _progress_line,  # pyright: ignore[reportPrivateUsage]
+    _show,  # pyright: ignore[reportPrivateUsage]
+    main,
+    parse_flags,
+)
 
 _SCALE = str(Path(__file__).parents[2] / "tools" / "Inputs" / "scale.ptx")
 _ENTRY = ".visible .entry {}() {{ ret; }}\n"
@@ -226,6 +236,18 @@ def test_progress_on_a_terminal(directory: Path, monkeypatch: pytest.MonkeyPatch
     assert capsys.readouterr().err == "1 of 2 CTAs, 0 s left\r2 of 2 CTAs          \n"
 
 
+def test_time_left_of_a_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    assert _progress_line() is None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    times = iter((10.0, 16.0, 20.0))
+    monkeypatch.setattr("tirx.tools.tirx_sim.time", SimpleNamespace(monotonic=lambda: next(times)))
+    show = _progress_line()
+    assert show is not None
+    for ended in (0, 2, 5):
+        show(ended, 5)
+    assert capsys.readouterr().err == "0 of 5 CTAs, 0 s left\r2 of 5 CTAs, 9 s left\r5 of 5 CTAs          \n"
+
+
 def test_trace_of_values(directory: Path, capsys: pytest.CaptureFixture[str]):
     options = ["--entry", "scale", "--block", "32", "--arg", "x.npy", "--arg", "1.5", "--out", "y.npy:f32:32"]
     assert main([_SCALE, *options, "--trace-values", "--trace-threads", "1", "--trace-lines", "20-21"]) == 0
@@ -270,3 +292,85 @@ def test_a_launch_file_of_another_entry(directory: Path, errors: Callable[..., s
     (directory / "other.json").write_text(write_launches([launch]))
     text = errors(_SCALE, "--launch", "other.json")
     assert text == "error: --launch: expected a descriptor of scale, found those of other\n"
+
+
+_DEFAULTS: dict[str, object] = {
+    "input_path": "k.ptx", "entry": None, "launch": None, "grid": None, "block": (32,), "cluster": (1,),
+    "parameters": (), "dynamic_shared": 0, "seed": None, "check": "hardware", "arithmetic": "hardware",
+    "max_instructions": None, "jobs": 1, "trace": False, "trace_values": False, "trace_threads": None,
+    "trace_lines": None, "dump": (), "profile": False, "timeline": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [
+        ("", {}),
+        ("--entry f --grid 4,2 --cluster 2 --dynamic-shared 0 --seed 0", {
+            "entry": "f", "grid": (4, 2), "cluster": (2,), "seed": 0}),
+        ("--arg 1 --out d.npy --arg x.npy --dynamic-shared 7", {
+            "parameters": ((False, "1"), (True, "d.npy"), (False, "x.npy")), "dynamic_shared": 7}),
+        ("--check strict --arithmetic exact --max-instructions 1 --jobs 3 --profile", {
+            "check": "strict", "arithmetic": "exact", "max_instructions": 1, "jobs": 3, "profile": True}),
+        ("--no-check --trace", {"check": False, "trace": True}),
+        ("--trace-values", {"trace": True, "trace_values": True}),
+        ("--trace-threads 0", {"trace": True, "trace_threads": range(1)}),
+        ("--trace-lines 7-7", {"trace": True, "trace_lines": range(7, 8)}),
+        ("--trace-lines 0-31", {"trace": True, "trace_lines": range(32)}),
+        ("--dump 3:tensor --dump 0:shared", {"dump": ((3, "tensor"), (0, "shared"))}),
+        ("--timeline a.html --timeline b.json", {"check": False, "timeline": ("a.html", "b.json")}),
+    ],
+)  # fmt: skip
+def test_flags(options: str, given: dict[str, object]):
+    assert asdict(parse_flags(["k.ptx", "--block", "32", *options.split()])) == _DEFAULTS | given
+
+
+def test_flags_of_launches():
+    expected = _DEFAULTS | {"launch": "l.json", "block": (), "grid": (1, 2, 3)}
+    assert asdict(parse_flags(["k.ptx", "--launch", "l.json", "--grid", "1,2,3"])) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--grid 0", "argument --grid: expected one to three positive numbers, as 4 or 4,2,1, found '0'"),
+        ("--grid 1,,2", "argument --grid: expected one to three positive numbers, as 4 or 4,2,1, found '1,,2'"),
+        ("--dynamic-shared 1.5", "argument --dynamic-shared: expected a number of bytes, found '1.5'"),
+        ("--jobs 0", "argument --jobs: expected a positive number, found '0'"),
+        ("--trace-lines a", "argument --trace-lines: expected a number or a range, as 5 or 0-31, found 'a'"),
+        ("--trace-lines 1-b", "argument --trace-lines: expected a number or a range, as 5 or 0-31, found '1-b'"),
+        ("--dump a:tensor", "argument --dump: expected LINE:shared or LINE:tensor or LINE:registers, found 'a:tensor'"),
+        ("--dump 3:all", "argument --dump: expected LINE:shared or LINE:tensor or LINE:registers, found '3:all'"),
+        ("--launch l --cluster 2", "expected no --cluster with --launch, which says it; found both"),
+        ("--launch l --dynamic-shared 0", "expected no --dynamic-shared with --launch, which says it; found both"),
+    ],
+)
+def test_wrong_flags(options: str, message: str):
+    block = [] if "--launch" in options else ["--block", "32"]
+    with pytest.raises(UsageError) as found:
+        parse_flags(["k.ptx", *block, *options.split()])
+    assert str(found.value) == message
+
+
+def test_errors_with_their_lines():
+    at = SimError("wrong", 3, "ret;", "f")
+    assert _show("a.ptx", at) == "a.ptx:3: error: wrong\n    ret;\n    in f"
+    assert _show("-", SimError("wrong", 3), "warning") == "<stdin>:3: warning: wrong"
+    assert _show("a.ptx", SimError("wrong")) == "error: wrong"
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("2x3", (2, 3)), ("7", (7,)), ("1x1x1x2", (1, 1, 1, 2)), ("0" * 18 + "15", (15,)), ("0" * 19 + "15", None),
+        ("", None), ("2x", None), ("2x-1", None), ("2xa", None),
+    ],
+)  # fmt: skip
+def test_shapes_of_new_arrays(text: str, shape: tuple[int, ...] | None):
+    if shape is not None:
+        path, array = _new_array(f"a:b.npy:s16:{text}")
+        assert (path, array.shape, array.dtype) == ("a:b.npy", shape, np.int16) and not array.any()
+        return
+    with pytest.raises(UsageError) as found:
+        _new_array(f"a.npy:s16:{text}")
+    assert str(found.value) == f"--out: expected a shape as 128x64, found '{text}'"
