@@ -133,6 +133,13 @@ def test_calls_by_address(seed: int | None):
         (_BY_PROTOTYPE.replace("(%t, %r2)", "(%t)"), "expected 2 arguments and 1 results, found 1 and 1"),
         (_BY_TARGETS.replace("plus, times;", "plus, nobody;"), "functions that are defined in .calltargets"),
         ("call (%r0), plus, (%t);", "expected 2 arguments and 1 results for plus, found 1 and 1"),
+        ("call plus, (%t, %t);", "expected 2 arguments and 1 results for plus, found 2 and 0"),
+        (_BY_TARGETS.replace("plus, times;", "plus, k;"), "functions that are defined in .calltargets"),
+        ("call (%r0);", r"expected call \(results\), function, \(arguments\)"),
+        ("call (%r0), plus, (%t, %t), 5;", r"expected call \(results\), function, \(arguments\)"),
+        ("call (%r0), plus, (%t, %t), P, P;", r"expected call \(results\), function, \(arguments\)"),
+        ("call (%r0), plus, (%t, %t), P;", "expected a function of this module, or a register, found 'plus'"),
+        ("call (%r0), nobody, (%t, %t);", "expected a function of this module, or a register, found 'nobody'"),
     ],
 )
 def test_wrong_calls(body: str, message: str):

@@ -82,13 +82,50 @@ def test_more_threads_at_a_barrier_than_it_expects():
 )
 def test_what_is_not_printed(text: str, message: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(intrinsics, "_MAX_STRING", 256)
-    values = ", ".join(str(ord(each)) for each in text)
-    ptx = (
-        f"{_HEADER}.global .b8 text[{len(text) + 8}] = {{{values}}};\n"
-        ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"
-        ".visible .entry k() { .reg .b64 %d; .param .b32 r; .param .b64 a; .param .b64 b; "
-        "mov.u64 %d, text; cvta.global.u64 %d, %d; st.param.b64 [a], %d; st.param.b64 [b], %d; "
-        "call (r), vprintf, (a, b); ret; }"
-    )
     with pytest.raises(SimError, match=message):
-        run(ptx, "k", 1, 1, [])
+        run(_printing(text), "k", 1, 1, [])
+
+
+def _printing(text: str) -> str:
+    """Prints a text, and traps unless printf says that it had 2 arguments."""
+    values = ", ".join(str(ord(each)) for each in text)
+    return (
+        f"{_HEADER}.global .b8 text[{len(text) + 1}] = {{{values}}};\n"
+        ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"
+        ".visible .entry k() { .reg .b64 %d; .reg .b32 %r; .reg .pred %p; .param .b32 r; .param .b64 a; .param .b64 b; "
+        ".local .align 8 .b8 values[16]; mov.u32 %r, %tid.x; st.local.u32 [values], %r; st.local.s32 [values+4], -7; "
+        "mov.u64 %d, text; cvta.global.u64 %d, %d; st.param.b64 [a], %d; "
+        "mov.u64 %d, values; cvta.local.u64 %d, %d; st.param.b64 [b], %d; "
+        "call (r), vprintf, (a, b); ld.param.b32 %r, [r]; setp.ne.s32 %p, %r, 2; @%p trap; ret; }"
+    )
+
+
+def test_what_is_printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    """Texts as long as possible, in each thread's turn."""
+    text = "%2d:%d" + "x" * 10
+    monkeypatch.setattr(intrinsics, "_MAX_STRING", len(text) + 1)
+    run(_printing(text), "k", 1, 3, [])
+    assert capsys.readouterr().out == "".join(f" {lane}:-7xxxxxxxxxx" for lane in range(3))
+    monkeypatch.setattr(intrinsics, "_MAX_STRING", len(text))
+    with pytest.raises(SimError, match="expected a string that ends within 16 bytes"):
+        run(_printing(text), "k", 1, 1, [])
+
+
+def test_assertions():
+    """The first thread that fails says what, where and in which function."""
+    texts = {"message": "x > 0", "file": "k.cu", "function": "void k()"}
+    variables = "".join(
+        f".global .b8 {name}[{len(text) + 1}] = {{{', '.join(str(ord(each)) for each in text)}}};\n"
+        for name, text in texts.items()
+    )
+    stores = "".join(f"mov.u64 %d, {name}; cvta.global.u64 %d, %d; st.param.b64 [{name[:2]}], %d; " for name in texts)
+    ptx = (
+        f"{_HEADER}{variables}.extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, "
+        ".param .b64 e);\n.visible .entry k() { .reg .b64 %d; .reg .b32 %r; .reg .pred %p; .param .b64 me; "
+        ".param .b64 fi; .param .b64 fu; .param .b32 line; .param .b64 size; mov.u32 %r, %tid.x; "
+        "setp.lt.u32 %p, %r, 5; @%p bra END; add.u32 %r, %r, 300; st.param.b32 [line], %r; st.param.b64 [size], 1; "
+        f"{stores} call __assertfail, (me, fi, line, fu, size); END: ret; }}"
+    )
+    with pytest.raises(SimError) as caught:
+        run(ptx, "k", 1, 32, [])
+    assert caught.value.message == "assertion failed: x > 0 (void k(), k.cu:305)"

@@ -8,7 +8,7 @@ import numpy as np
 
 from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.frames import Frame, SavedState
-from tirx.sim.core.types import WARP, Mask
+from tirx.sim.core.types import WARP, Array, Mask
 from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError, UndefinedError
 from tirx.sim.program.code import Branch, Call, Control, Exit, IndirectCall, Op, Program, Return, TableBranch
@@ -165,9 +165,8 @@ def _transfer(group: ThreadGroup, program: Program, op: Op, mask: Mask) -> Outco
         return _return(group, program, mask)
     if isinstance(control, Call):
         return _call(group, mask, control)
-    if isinstance(control, IndirectCall):
-        return _indirect_call(group, mask, control)
-    raise AssertionError(op.opcode)
+    assert isinstance(control, IndirectCall), op.opcode
+    return _indirect_call(group, mask, control)
 
 
 def _branch(group: ThreadGroup, mask: Mask, target: int, join: int | None) -> Outcome | None:
@@ -187,16 +186,15 @@ def _branch(group: ThreadGroup, mask: Mask, target: int, join: int | None) -> Ou
 def _split_by(group: ThreadGroup, mask: Mask) -> Outcome:
     """Splits a thread group of several warps into runs of warps that are all, not at all or partly in `mask`."""
     own, taken = group.mask.reshape(-1, WARP), mask.reshape(-1, WARP)
-    kinds = np.where(~taken.any(axis=1), 0, np.where((taken == own).all(axis=1), 1, 2)).tolist()
+    kinds = np.where(~taken.any(axis=1), "none", np.where((taken == own).all(axis=1), "all", "some")).tolist()
     runs: list[tuple[int, int]] = []
     for index, kind in enumerate(kinds):
         first = group.first + index * WARP
-        if runs and kind != 2 and kinds[index - 1] == kind:
+        if runs and kind != "some" and kinds[index - 1] == kind:
             runs[-1] = (runs[-1][0], first + WARP)
         else:
             runs.append((first, first + WARP))
-    if len(runs) == 1:
-        raise AssertionError("a mask of several kinds has several runs")
+    assert len(runs) > 1, "a mask of several kinds has several runs"
     return _split(group, runs)
 
 
@@ -375,7 +373,7 @@ def _call(group: ThreadGroup, mask: Mask, call: Call) -> Outcome | None:
     if not mask.any():
         group.pc += 1
         return None
-    if call.target < 0:  # a function of the runtime: one step
+    if call.target is None:  # a function of the runtime: one step
         for step in call.before:
             step(group, mask)
         group.pc += 1
@@ -402,15 +400,16 @@ def _saved(group: ThreadGroup, call: Call) -> SavedState:
     if call.saved is None:
         return SavedState(stack)
     registers = tuple(bank.copy() for bank in cta.registers.columns(group.first, group.last))
-    variables = tuple(cta.local_bytes[lanes, first:end].copy() for first, end in call.saved)
-    return SavedState(stack, registers, group.states.copy(), variables)
+    results, variables = (
+        tuple(cta.local_bytes[lanes, first:end].copy() for first, end in spans)
+        for spans in (call.saved.results, call.saved.variables)
+    )
+    return SavedState(stack, registers, group.states.copy(), results, variables)
 
 
-def _restore(group: ThreadGroup, call: Call, saved: SavedState, which: slice) -> None:
-    """Restores the variables numbered `which` for the lanes of the thread group."""
-    if call.saved is None:
-        return
-    for (first, end), data in zip(call.saved[which], saved.variables[which], strict=True):
+def _restore(group: ThreadGroup, spans: Sequence[tuple[int, int]], saved: Sequence[Array]) -> None:
+    """Gives variables at `spans` their saved bytes back, for the lanes of the thread group."""
+    for (first, end), data in zip(spans, saved, strict=True):
         memory = group.cta.local_bytes[group.first : group.last, first:end]
         np.copyto(memory, data, where=group.mask[:, None])
 
@@ -418,8 +417,7 @@ def _restore(group: ThreadGroup, call: Call, saved: SavedState, which: slice) ->
 def _return(group: ThreadGroup, program: Program, mask: Mask) -> Outcome | None:
     frame = group.frames[-1] if group.frames else None
     if frame is None or not frame.is_call:
-        if any(each.is_call for each in group.frames):
-            raise AssertionError("a frame of a branch is left before its function returns")
+        assert not any(each.is_call for each in group.frames), "branches inside of a function join before it returns"
         return _exit(group, program, mask)
     rest = group.mask & ~mask
     if rest.any():
@@ -458,11 +456,12 @@ def _return_all(group: ThreadGroup, program: Program, frame: Frame) -> None:
         for bank, values in zip(cta.registers.columns(caller.first, caller.last), saved.registers, strict=True):
             np.copyto(bank, values, where=mask)
         np.copyto(caller.states, saved.states, where=mask)
-    # The results, which come first, have to be read before they are put back.
-    _restore(caller, call, saved, slice(1, None))
+    if call.saved is not None:
+        _restore(caller, call.saved.variables, saved.variables)
     for step in call.after:
         step(caller, mask)
-    _restore(caller, call, saved, slice(0, 1))
+    if call.saved is not None:  # results have to be read before they are put back
+        _restore(caller, call.saved.results, saved.results)
     caller.pc += 1
     cta.groups.append(caller)
 

@@ -12,19 +12,22 @@ from tirx.sim.core.types import Array, Mask
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedState:
     """
-    The state that a call saves: stack pointers, and for a recursive function registers, their states and variables.
+    The state that a call saves: stack pointers, and for a recursive function registers, their states, the variables of
+    results and the others.
     """
 
     stack: Array
     registers: tuple[Array, ...] = ()
     states: Array | None = None
+    results: tuple[Array, ...] = ()
     variables: tuple[Array, ...] = ()
 
     def of(self, lanes: slice) -> SavedState:
         """Returns the saved state of some of the lanes."""
         states = None if self.states is None else self.states[:, lanes]
         registers = tuple(bank[:, lanes] for bank in self.registers)
-        return SavedState(self.stack[lanes], registers, states, tuple(each[lanes] for each in self.variables))
+        results, variables = (tuple(each[lanes] for each in own) for own in (self.results, self.variables))
+        return SavedState(self.stack[lanes], registers, states, results, variables)
 
 
 class Frame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import islice
 
@@ -17,15 +18,19 @@ from tirx.sim.core.wave import Wave, WideGroup, wave_size
 from tirx.sim.errors import SimError
 from tirx.sim.program.code import Op, Program
 
-# Instructions that a thread group may execute before others run.
+# Instructions that a thread group may execute before others run: in the fixed order, and with a seed.
 _QUANTUM = 4096
-_RANDOM_QUANTUM = 64
-# Instructions, and turns of all groups, without any effect on others after which they may be in loops without end.
+_RANDOM_QUANTA = range(1, 64)
+# The same of CTAs that have run side by side in this turn: the instruction that parts them.
+_PARTING = 1
+# Instructions without any effect on others after which groups may be in loops without end. A turn of all groups counts
+# as `_TURN` instructions at least.
 _QUIET_INSTRUCTIONS = 200_000
-_QUIET_ROUNDS = 2_000
+_TURN = 100
 # Turns after which a thread group that finds nothing changed is taken to wait for another.
 _NO_ARRIVALS = ("test_wait", "try_wait", "mbarrier.init", "mbarrier.inval", "pending_count")
 _IDLE_ROUNDS = 3
+_SHOWN = 16  # lines of a report of a deadlock
 
 
 class Scheduler:
@@ -66,7 +71,7 @@ class Scheduler:
         The next one starts when those that run are finished, or wait for something that only another CTA can do.
         """
         running = self._running
-        ended, total = 0, self._launch.grid[0] * self._launch.grid[1] * self._launch.grid[2]
+        ended, total = 0, math.prod(self._launch.grid)
         with np.errstate(all="ignore"):
             while True:
                 if not running or self._stalled(running):
@@ -96,9 +101,8 @@ class Scheduler:
         if alone or not self._side_by_side:
             return [Cluster(launch, index)]
         others = islice(launch.waiting, min(wave_size(lanes), self._max_resident) - 1)
-        wave = Wave(launch, [index, *others], lanes)
-        self._wave = wave if len(wave.clusters) > 1 else None
-        return list(wave.clusters)
+        self._wave = Wave(launch, [index, *others], lanes)
+        return list(self._wave.clusters)
 
     # Scheduling
 
@@ -108,21 +112,22 @@ class Scheduler:
 
         What only asks again and again for something is stalled; unless `patient`, which waits for it to give up.
         """
-        quiet = rounds = idle = 0
+        quiet = idle = 0
         seen: set[tuple[object, ...]] = set()
-        timed_out_at = -1
+        timed_out_at: int | None = None
         while True:
             before = self._launch.progress
-            ran = self._turn_together(running) + sum(self._turn(cluster) for cluster in running)
+            ran = self._turn_together() + sum(self._turn(cluster) for cluster in running)
             if self._max_instructions is not None and self._launch.executed > self._max_instructions:
                 raise self._deadlock(running, f"more than {self._max_instructions} warp instructions")
             if any(not cluster.running for cluster in running):
                 return False
-            if self._fire_events(running, ran) or self._launch.progress != before:
-                quiet = rounds = idle = 0
+            self._fire_events(running, ran)
+            if self._launch.progress != before:
+                quiet = idle = 0
                 seen.clear()
                 continue
-            quiet, rounds = quiet + ran, rounds + 1
+            quiet += max(ran, _TURN)
             idle = idle + 1 if all(each.wait or each.spinning for each in _groups(running)) else 0
             if idle > _IDLE_ROUNDS and self._release(running, same_update=not patient):
                 idle = 0
@@ -130,9 +135,7 @@ class Scheduler:
                 if timed_out_at == self._launch.progress or not self._time_out(running):
                     return True
                 timed_out_at = self._launch.progress
-            elif idle and rounds > _QUIET_ROUNDS:
-                return True
-            elif (quiet > _QUIET_INSTRUCTIONS or rounds > _QUIET_ROUNDS) and _repeats(running, seen):
+            elif quiet > _QUIET_INSTRUCTIONS and (idle or _repeats(running, seen)):
                 return True
 
     def _release(self, running: Sequence[Cluster], *, same_update: bool) -> bool:
@@ -141,18 +144,17 @@ class Scheduler:
         released = [release_arrived(group, same_update=same_update) for group in spinning]
         return any(released)
 
-    def _turn_together(self, running: Sequence[Cluster]) -> int:
+    def _turn_together(self) -> int:
         """
         Runs the CTAs of a wave that are at the same instruction, then each of them one instruction that parts them.
 
         Returns the number of instructions executed.
         """
         self._ran_together.clear()
-        if self._wave is None or len(running) < 2 or not self._side_by_side:
+        if self._wave is None or not self._side_by_side:
             return 0
         for cluster in self._wave.clusters:
-            if len(cluster.ctas[0].groups) > 1:
-                self._gather(cluster.ctas[0])
+            self._gather(cluster.ctas[0])
         parts = self._wave.together()
         if not parts:
             return 0
@@ -164,18 +166,17 @@ class Scheduler:
         """Every group of the cluster once; returns the number of instructions executed."""
         ran = 0
         for cta in cluster.ctas:
-            if len(cta.groups) > 1:
-                self._gather(cta)
+            self._gather(cta)
             groups = list(cta.groups)
             if self._launch.random is not None:
                 self._launch.random.shuffle(groups)
             for group in groups:
-                if any(group is each for each in cta.groups) and not _holds(cta, group):
+                if group in cta.groups and not _holds(cta, group):
                     ran += self._run_group(group)
         return ran
 
     def _run_group(self, group: ThreadGroup) -> int:
-        limit = 1 if id(group.cta) in self._ran_together else self._quantum()
+        limit = _PARTING if id(group.cta) in self._ran_together else self._quantum()
         return run_group(group, self._program, limit, self._observer, self._undone, self._watch_all)
 
     def _watch_all(self) -> bool:
@@ -203,34 +204,28 @@ class Scheduler:
         join_warps(cta, released + [group for group in cta.groups if group.passed_wait == group.pc])
 
     def _quantum(self) -> int:
-        return _QUANTUM if self._launch.random is None else self._launch.random.randrange(1, _RANDOM_QUANTUM)
+        return _QUANTUM if self._launch.random is None else self._launch.random.choice(_RANDOM_QUANTA)
 
-    def _fire_events(self, running: Sequence[Cluster], ran: int) -> bool:
-        """Finishes asynchronous operations, with a seed only some of them. Returns True if any finished."""
-        fired = False
+    def _fire_events(self, running: Sequence[Cluster], ran: int) -> None:
+        """Finishes asynchronous operations, with a seed only some of them, which is progress."""
         for cluster in running:
             while cluster.events and not (
                 self._launch.random is not None and ran and self._launch.random.random() < self._launch.delay
             ):
                 cluster.events.popleft()()
-                self._launch.progress += 1
-                fired = True
-        return fired
+                self._launch.made_progress()
 
     def _time_out(self, running: Sequence[Cluster]) -> bool:
         """Lets every waiting try_wait return false. Returns True if there is one."""
-        found = False
-        for group in _groups(running):
-            if group.wait is not None and group.wait.may_time_out:
-                group.timed_out = found = True
-        return found
+        waiting = [group for group in _groups(running) if group.wait is not None and group.wait.may_time_out]
+        for group in waiting:
+            group.timed_out = True
+        return bool(waiting)
 
     def _deadlock(self, running: Sequence[Cluster], reason: str = "deadlock: no thread can go on") -> SimError:
         lines: list[str] = []
-        first: Op | None = None
-        for group in _groups(running):
-            op = self._program.code[group.pc]
-            first = first or op
+        ops = [self._program.code[group.pc] for group in _groups(running)]
+        for group, op in zip(_groups(running), ops, strict=True):
             doing = group.wait.reason() if group.wait is not None else "runs without effect"
             lines.append(f"{group.describe()}, line {op.line}: {doing}")
             lines += self._users(group, running)
@@ -239,10 +234,9 @@ class Scheduler:
                 gone = int((cta.existing & ~cta.alive).sum())
                 if gone:
                     lines.append(f"{gone} threads of CTA {cta.index} have exited")
-        shown = "".join(f"\n    {line}" for line in lines[:16])
-        more = f"\n    and {len(lines) - 16} more" if len(lines) > 16 else ""
-        message = reason + shown + more
-        return SimError(message) if first is None else SimError(message, first.line, first.text)
+        more = [f"and {len(lines[_SHOWN:])} more"] if lines[_SHOWN:] else []
+        message = "\n    ".join((reason, *lines[:_SHOWN], *more))
+        return next((SimError(message, op.line, op.text) for op in ops), SimError(message))
 
     def _users(self, group: ThreadGroup, running: Sequence[Cluster]) -> list[str]:
         """Who has arrived at the mbarriers that a group waits for, by which instruction, and where they are now."""
@@ -252,14 +246,9 @@ class Scheduler:
                 op = self._program.code[pc]
                 if any(part in op.opcode for part in _NO_ARRIVALS):
                     continue
-                now = [
-                    f"now at line {self._program.code[each.pc].line}"
-                    for each in _groups(running)
-                    if thread - each.cta.first_thread in each.lanes[each.mask]
-                ]
-                lines.append(
-                    f"    thread {thread} has used it on line {op.line} ({op.opcode}), {(*now, 'and is gone')[0]}"
-                )
+                own = (each for each in _groups(running) if thread in each.cta.threads(each, each.mask))
+                now = next((f"now at line {self._program.code[each.pc].line}" for each in own), "and is gone")
+                lines.append(f"    thread {thread} has used it on line {op.line} ({op.opcode}), {now}")
             if not lines:
                 lines.append("    nobody has arrived there, and no copy or commit was told to")
         return lines

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tirx.sim.core.types import B64
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
-from tirx.sim.program.code import Call, IndirectCall
+from tirx.sim.program.code import Call, IndirectCall, SavedSpans
 from tirx.sim.program.intrinsics import INTRINSICS
 from tirx.sim.program.parameters import copy_parameter
 from tirx.sim.program.symbols import Symbols, names_in
@@ -110,12 +110,11 @@ class Calls:
 
     def decode(self, decoder: Decoder) -> Call | IndirectCall:
         """call [(results),] function or register [, (arguments)] [, prototype or targets]"""
-        operands = list(decoder.operands)
-        results = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
-        name = operands.pop(0) if operands else None
-        arguments = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
-        table = operands.pop(0) if operands else None
-        assert isinstance(results, Group) and isinstance(arguments, Group), "groups by construction"
+        operands = list(reversed(decoder.operands))
+        results = _group(operands)
+        name = operands.pop() if operands else None
+        arguments = _group(operands)
+        table = operands.pop() if operands else None
         if not isinstance(name, Name) or not (table is None or isinstance(table, Name)) or operands:
             raise decoder.error("expected call (results), function, (arguments)")
         if decoder.register(name.name) is not None:
@@ -138,7 +137,7 @@ class Calls:
             if intrinsic is None:
                 known = ", ".join(sorted(INTRINSICS))
                 raise decoder.error(f"function {callee.name} has no definition; known without one are {known}")
-            return Call(-1, (intrinsic(decoder, arguments, results),), ())
+            return Call(None, (intrinsic(decoder, arguments, results),), ())
         before = [
             copy_parameter(decoder, item, parameter, into=True)
             for item, parameter in zip(arguments, callee.parameters, strict=True)
@@ -150,15 +149,10 @@ class Calls:
         saved = self._saved(callee) if callee.name in self._recursive else None
         return Call(self._starts[callee.name], tuple(before), tuple(after), saved)
 
-    def _saved(self, callee: Function) -> tuple[tuple[int, int], ...]:
+    def _saved(self, callee: Function) -> SavedSpans:
         own = [variable for variable in callee.variables if variable.space == "param"]
-        spans = [self._span(variable) for variable in (*callee.returns, *callee.parameters, *own)]
-        # The results are one span, though it may be empty: they are put back last.
-        count = len(callee.returns)
-        if count == 0:
-            return ((0, 0), *spans)
-        first, end = min(span[0] for span in spans[:count]), max(span[1] for span in spans[:count])
-        return ((first, end), *spans[count:])
+        others = (*callee.parameters, *own)
+        return SavedSpans(tuple(map(self._span, callee.returns)), tuple(map(self._span, others)))
 
     def _span(self, variable: Variable) -> tuple[int, int]:
         place = self._symbols.place(variable).address
@@ -177,7 +171,7 @@ class Calls:
         prototype = None if table is None else scope.prototype(table.name)
         if targets is not None:
             found = [self._symbols.function(target) for target in targets.labels]
-            candidates = [function for function in found if function is not None and function.defined]
+            candidates = [each for each in found if each is not None and each.defined and not each.is_entry]
             if len(candidates) != len(targets.labels):
                 raise decoder.error("expected functions that are defined in .calltargets")
         elif prototype is not None:
@@ -200,6 +194,16 @@ class Calls:
             if address is not None:
                 calls[address] = self._call(decoder, function, arguments, results)
         return IndirectCall(decoder.source(name, B64), calls)
+
+
+def _group(operands: list[Operand]) -> Group:
+    """Takes the group away that `operands`, last first, may begin with. Returns an empty one if there is none."""
+    match operands:
+        case [*_, Group() as group]:
+            operands.pop()
+            return group
+        case _:
+            return Group(())
 
 
 def _sizes(variables: Sequence[Variable]) -> tuple[int, ...]:

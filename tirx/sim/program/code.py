@@ -56,19 +56,29 @@ class TableBranch:
 
 
 @dataclass(frozen=True, slots=True)
+class SavedSpans:
+    """
+    Where the variables of results, and the others, of a function are that may call itself: (first byte, end) in each
+    thread's memory.
+    """
+
+    results: tuple[tuple[int, int], ...]
+    variables: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """
-    A call of `target` (negative: a function of the runtime, which is in `before`); returns to the next instruction.
+    A call of `target` (None: a function of the runtime, which is in `before`); returns to the next instruction.
 
     `before` passes the arguments, `after` takes over the results. A function that may call itself keeps its variables
-    in one place: `saved` are those (first byte, end, in each thread's memory) that a call has to save, the results
-    first; None for other functions.
+    in one place, and calls save them: `saved`; None for other functions.
     """
 
-    target: int
+    target: int | None
     before: tuple[Step, ...]
     after: tuple[Step, ...]
-    saved: tuple[tuple[int, int], ...] | None = None
+    saved: SavedSpans | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +112,13 @@ class Op:
     `definitions` are the registers that it reads and writes, for observers.
     """
 
-    step: Step | None
-    control: Control | None
-    guard: Source | None
-    negated: bool
     opcode: str
     line: int
     text: str
+    step: Step | None = None
+    control: Control | None = None
+    guard: Source | None = None
+    negated: bool = False
     rows: frozenset[int] | None = None
     is_wide: bool = False
     uses: tuple[Register, ...] = ()

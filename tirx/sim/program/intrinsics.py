@@ -33,7 +33,7 @@ def _parameter(decoder: Decoder, operand: Operand) -> int:
 
 def _value(group: ThreadGroup, lane: int, offset: int, dtype: np.dtype[np.generic]) -> int:
     raw = group.cta.local_bytes[group.first + lane, offset : offset + dtype.itemsize]
-    return int(np.frombuffer(raw.tobytes(), dtype)[0])
+    return np.frombuffer(raw.tobytes(), dtype).item()
 
 
 def read_string(group: ThreadGroup, lane: int, address: int) -> str:
@@ -42,7 +42,7 @@ def read_string(group: ThreadGroup, lane: int, address: int) -> str:
     lanes = np.array([lane])
     while len(found) < _MAX_STRING:
         at = np.array([address + len(found)], np.uint64)
-        byte = int(spaces.load(group, lanes, "generic", at, np.dtype(np.uint8), 1)[0, 0])
+        byte: int = spaces.load(group, lanes, "generic", at, np.dtype(np.uint8), 1).item()
         if byte == 0:
             return found.decode("utf-8", "replace")
         found.append(byte)

@@ -14,7 +14,7 @@ from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import decode
 from tirx.sim.program.assignment import maybe_undefined
 from tirx.sim.program.calls import Calls, called_functions, check_recursion
-from tirx.sim.program.code import Branch, Control, Exit, Op, Program, Register, Return, Source, Step, TableBranch
+from tirx.sim.program.code import Branch, Control, Exit, Op, Program, Register, Return, Step, TableBranch
 from tirx.sim.program.flow import immediate_post_dominators, reachable
 from tirx.sim.program.side_by_side import is_wide, may_run_side_by_side
 from tirx.sim.program.symbols import Symbols
@@ -168,40 +168,31 @@ class _Linker:
         self._decoders[function.name] = {}
         line = code[-1].line if code else function.line
         ops = [self._op(function, index) for index in range(len(code))]
-        return [*ops, Op(None, Return(), None, False, "ret", line, "end of the function")]
+        return [*ops, Op("ret", line, "end of the function", control=Return())]
 
     def _op(self, function: Function, index: int) -> Op:
         """Decodes one instruction; one that cannot be reached does nothing."""
         instruction, start = function.code[index], self._starts[function.name]
-        step: Step | None = None
-        control: Control | None = None
-        guard: Source | None = None
-        if index in self._live[function.name]:
-            carry = self._carry and carries(instruction)
-            decoder = Decoder(self._symbols, instruction, lenient=carry)
-            self._decoders[function.name][index] = decoder
-            if instruction.guard is not None:
-                guarded = Decoder(self._symbols, instruction) if carry else decoder
-                guard = guarded.source(instruction.guard, PRED)
-            join = self._joins[function.name][index]
-            control = self._control(decoder, start, None if join is None else start + join)
-            if control is None:
-                step = self._step(decoder)
-                step = carrying(decoder, step) if carry else step
-        own = self._decoders[function.name].get(index)
-        rows = None
-        if own is not None and (step is not None or isinstance(control, Branch)):
-            everything = (*own.uses, *own.definitions, *own.pending)
-            rows = own.needed
-            if rows is None:
-                rows = frozenset(each.row for each in everything if each.type.bits == 32)
-        wide = step is not None and own is not None and not self._carry and is_wide(own, instruction)
-        return Op(
-            *(step, control, guard, instruction.negated, instruction.opcode, instruction.line, instruction.text, rows),
-            is_wide=wide,
-            uses=() if own is None else tuple(own.uses),
-            definitions=() if own is None else (*own.definitions, *own.pending),
-        )
+        op = Op(instruction.opcode, instruction.line, instruction.text, negated=instruction.negated)
+        if index not in self._live[function.name]:
+            return op
+        carry = self._carry and carries(instruction)
+        decoder = Decoder(self._symbols, instruction, lenient=carry)
+        self._decoders[function.name][index] = decoder
+        if instruction.guard is not None:
+            guarded = Decoder(self._symbols, instruction) if carry else decoder
+            op.guard = guarded.source(instruction.guard, PRED)
+        join = self._joins[function.name][index]
+        op.control = self._control(decoder, start, None if join is None else start + join)
+        if op.control is None:
+            step = self._step(decoder)
+            op.step = carrying(decoder, step) if carry else step
+            op.is_wide = is_wide(decoder, instruction)
+        op.uses, op.definitions = tuple(decoder.uses), (*decoder.definitions, *decoder.pending)
+        if op.control is None or isinstance(op.control, Branch):
+            own = (each.row for each in (*op.uses, *op.definitions) if each.type.bits == 32)
+            op.rows = frozenset(own) if decoder.needed is None else decoder.needed
+        return op
 
     def _following(self, code: list[Instruction], index: int) -> list[int]:
         instruction, exit_node = code[index], len(code) + 1
