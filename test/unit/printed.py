@@ -41,6 +41,7 @@ from tirx.explain import (
     explain_zero_column_mask,
 )
 from tirx.hw.errors import LegalityError
+from tirx.hw.integers import Integers
 from tirx.sim import SimError, TensorMap, Trace
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS
 from tirx.viz.fragments import fragment_tables
@@ -83,7 +84,17 @@ def matrix_descriptors() -> str:
             major, dtype = ("K", "MN")[index % 2], ("f16", "f16", "tf32", "e4m3")[index % 4]
             shape = ((128, 16), (64, 16), (64, 8), (128, 32))[index % 4]
             lines.append(_told(explain_matrix_descriptor, word, family, major=major, dtype=dtype, shape=shape))
+        for word in (0x4002406900030004, 0x0000400400800000):
+            word &= -1 if family is TCGEN05_OPERANDS else ~(7 << 46)
+            for first, count in ((0, 14), (4, 3), (16, 14), (32, 14), (46, 3), (49, 3), (52, 1), (61, 3)):
+                lines.append(_told(explain_matrix_descriptor, _without(word, 64, first, count), family, shape=(64, 16)))
     return "\n".join(lines)
+
+
+def _without(word: int, width: int, first: int, count: int = 1) -> Integers:
+    """A word of which some bits are not known."""
+    kept = (1 << width) - 1 & ~((1 << count) - 1 << first)
+    return Integers(width, ~word & kept, word & kept)
 
 
 def instruction_descriptors() -> str:
@@ -95,6 +106,8 @@ def instruction_descriptors() -> str:
         for index, word in enumerate(_flipped(words, 5, 32)):
             named = [{}, {"cta_group": 2}, {"ws": True}, {"target": "sm_103a"}][index % 4]
             lines.append(_told(explain_instruction_descriptor, word, kind, **named))
+    for word in (0x08400010, 0x07400451):  # the second is of no legal shape, and its A of no type
+        lines += [_told(explain_instruction_descriptor, _without(word, 32, bit), "f16") for bit in range(32)]
     return "\n".join(lines)
 
 
@@ -103,7 +116,8 @@ def masks() -> str:
     words = [int(each["desc"], 0) for each in _vectors("tcgen05/data/zero_column_masks.json", "vectors")]
     sizes = [{}, {"m": 128, "n": 32}, {"m": 64, "n": 128}, {"m": 256, "n": 256}]
     return "\n".join(
-        _told(explain_zero_column_mask, word, **sizes[index % 4]) for index, word in enumerate(_flipped(words, 12, 64))
+        _told(explain_zero_column_mask, word, **sizes[index % 4])
+        for index, word in enumerate([*_flipped(words, 12, 64), *(_without(words[0], 64, bit) for bit in (0, 20, 40))])
     )
 
 

@@ -30,7 +30,7 @@ _HERE = str(Path(__file__).parent)
 
 def python_location() -> LocationAttr:
     """The line of the innermost Python code outside of the builder."""
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    frame = sys._getframe()  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and (
         frame.f_code.co_filename.startswith(_HERE) or frame.f_globals.get("__name__") == "contextlib"
     ):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from tirx.builder.context import BuildError, Point, integer
 
@@ -52,29 +52,28 @@ class Index:
 
     def distance(self, other: Index) -> int | None:
         """`self - other` where it is known, None where it is not."""
-        terms = {**self.terms}
-        for value, count in other.terms.items():
-            terms[value] = terms.get(value, 0) - count
-        return None if any(terms.values()) else self.offset - other.offset
+        if any(self._count(value) != other._count(value) for value in {**self.terms, **other.terms}):
+            return None
+        return self.offset - other.offset
 
-    def _sum(self, other: Index, sign: int, op: Operation) -> Index:
-        terms = {**self.terms}
-        for value, count in other.terms.items():
-            terms[value] = terms.get(value, 0) + sign * count
-        is_natural = sign > 0 and self.is_natural and other.is_natural
-        return Index(self.point, self.point(op).results[0], terms, self.offset + sign * other.offset, is_natural)
+    def _count(self, value: SSAValue) -> int:
+        return self.terms.get(value, 0)
 
     def __add__(self, other: Index | int) -> Index:
         if other == 0:
             return self
         right = self._other(other)
-        return self._sum(right, 1, arith.AddiOp(self.value, right.value))
+        terms = {value: self._count(value) + right._count(value) for value in {**self.terms, **right.terms}}
+        total = self.point(arith.AddiOp(self.value, right.value)).result
+        return Index(self.point, total, terms, self.offset + right.offset, self.is_natural and right.is_natural)
 
     __radd__ = __add__
 
     def __sub__(self, other: Index | int) -> Index:
         right = self._other(other)
-        return self._sum(right, -1, arith.SubiOp(self.value, right.value))
+        terms = {value: self._count(value) - right._count(value) for value in {**self.terms, **right.terms}}
+        difference = self.point(arith.SubiOp(self.value, right.value)).result
+        return Index(self.point, difference, terms, self.offset - right.offset)
 
     def __rsub__(self, other: int) -> Index:
         return self._other(other) - self

@@ -13,7 +13,6 @@ from tirx.explain.report import (
     reserved_problems,
 )
 from tirx.hw.bits import bits_text
-from tirx.hw.integers import Integers
 from tirx.hw.rules import reason, result
 from tirx.tcgen05.instruction_descriptor import (
     Form,
@@ -45,13 +44,13 @@ def explain_instruction_descriptor(
     value = known_value(word)
     notes: list[tuple[str, str]] = []
     nearest = None
-    if isinstance(word, Integers) and value is None:
+    if value is None:
         problems += _bad_codes(word, kind, form)
         descriptor = None if (bits := shaping_bits(word, kind)) is None else result(lambda: _decode(bits, kind))
         if descriptor is not None:
             unknown = ", ".join(field.name for field in fields if field.code is None)
             notes += [*_notes(descriptor, cta_group, ws), ("computed by the kernel", unknown)]
-    elif value is not None:
+    else:
         descriptor = result(lambda: InstructionDescriptor.decode(value, kind))
         if descriptor is None and not problems:
             problems.append(reason(lambda: InstructionDescriptor.decode(value, kind)) or "")
@@ -94,14 +93,14 @@ def _field(name: str, kind: str, form: Form, word: Word) -> FieldValue:
     code = known_code(word, bits)
     if code is None:
         return FieldValue(field_title(name), bits, None, "computed by the kernel")
-    meaning = field_codes(kind)[name]
-    text = str(meaning[code]).lower() if isinstance(meaning.get(code), bool) else str(meaning.get(code, "no meaning"))
+    meaning = field_codes(kind)[name].get(code, "no meaning")
+    text = str(meaning).lower() if isinstance(meaning, bool) else str(meaning)
     if name == "max_shift":
         text += " columns"
     return FieldValue(field_title(name), bits, code, text)
 
 
-def _bad_codes(word: Integers, kind: str, form: Form) -> list[str]:
+def _bad_codes(word: Word, kind: str, form: Form) -> list[str]:
     """Known fields with a code that the kind does not have."""
     legal, codes = legal_values(kind), field_codes(kind)
     problems: list[str] = []

@@ -219,8 +219,8 @@ def _as_major(
             problems.append(refused)
             continue
         walk = Walk.of(major, mode, shape, bits)
-        lbo_read = descriptor.lbo_absolute or (int(walk.outer_mn[-1]) if walk.traded else int(walk.outer_k[-1])) > 0
-        sbo_read = (int(walk.outer_k[-1]) if walk.traded else int(walk.outer_mn[-1])) > 0
+        of_lbo, of_sbo = (walk.outer_mn, walk.outer_k) if walk.traded else (walk.outer_k, walk.outer_mn)
+        lbo_read, sbo_read = descriptor.lbo_absolute or bool(of_lbo.any()), bool(of_sbo.any())
         lbo, sbo = descriptor.lbo if lbo_read else None, descriptor.sbo if sbo_read else None
         layout = CanonicalLayout(major, descriptor.swizzle, 128 // bits, walk.repeats_mn, walk.repeats_k, lbo, sbo)
         what = f"{shape[0]} x {shape[1]} elements of {element.name}"
@@ -243,10 +243,8 @@ def _refused(
     k_bytes = shape[1] * bits // 8
     if family is WGMMA_OPERANDS:
         whole = WgmmaDescriptor.of(descriptor)
-        refused = reason(lambda: whole.verify(element, major, k_bytes=k_bytes))
-    else:
-        refused = reason(lambda: descriptor.verify(element, major, k_bytes=k_bytes, target=target))
-    return refused
+        return reason(lambda: whole.verify(element, major, k_bytes=k_bytes))
+    return reason(lambda: descriptor.verify(element, major, k_bytes=k_bytes, target=target))
 
 
 def _choices(

@@ -132,14 +132,14 @@ class _Reader:
         self._values = values
 
     def explain(self, instruction: Instruction) -> _Told:
-        first, second, *_ = (*instruction.opcode.split("."), "")
-        rule = _RULES.get((first, second))
-        if rule is None:
-            return [], []
-        try:
-            return rule(self, instruction, instruction.opcode.split(".")[2:])
-        except LegalityError as error:  # of a form that does not exist
-            return [], [str(error)]
+        match instruction.opcode.split("."):
+            case [family, operation, *modifiers] if (rule := _RULES.get((family, operation))) is not None:
+                try:
+                    return rule(self, instruction, modifiers)
+                except LegalityError as error:  # of a form that does not exist
+                    return [], [str(error)]
+            case _:
+                return [], []
 
     def word(self, instruction: Instruction, index: int, width: int) -> Integers:
         """What is known of an operand; nothing where it is missing."""
@@ -148,7 +148,7 @@ class _Reader:
         return self._values.of(instruction, instruction.operands[index], width)
 
     def tcgen05_mma(self, instruction: Instruction, modifiers: list[str]) -> _Told:
-        kind = next((part[6:] for part in modifiers if part.startswith("kind::")), "")
+        kind = next((part.removeprefix("kind::") for part in modifiers if part.startswith("kind::")), "")
         ws, sparse = "ws" in modifiers, "sp" in modifiers
         cta_group = 2 if "cta_group::2" in modifiers else 1
         if kind not in KINDS:
@@ -159,7 +159,7 @@ class _Reader:
         scaled = "block_scale" in modifiers
         last = len(operands) > place + 2 and not isinstance(operands[-2], (Address, Vector))
         mask = self.word(instruction, len(operands) - 1, 64) if ws and last else None
-        disabled = next((operand for operand in operands[place + 1 :] if isinstance(operand, Vector)), None)
+        disabled = next((operand for operand in operands if isinstance(operand, Vector)), None)
         scale = operands[-1] if last and not ws and not scaled else None
         collector = next((part.split("::")[1:] for part in modifiers if part.startswith("collector::")), [None, None])
         if len(collector) != 2:
@@ -168,7 +168,7 @@ class _Reader:
             )
         vector = next((part for part in modifiers if part.startswith(("scale_vec::", "block16", "block32"))), None)
         a_word, b_word = self.word(instruction, 1, 64), self.word(instruction, 2, 64)
-        in_tmem = len(operands) > 1 and isinstance(operands[1], Address)
+        in_tmem = any(isinstance(operand, Address) for operand in operands[1:2])
         mma = Mma(
             kind,
             cta_group,
@@ -260,7 +260,7 @@ class _Reader:
             raise WarpgroupProductError("expected a shape m64nNkK and the types of D, A and B, found another form")
         sparse = "sp" in modifiers
         kind = WGMMA_KINDS[types[1], types[2]]
-        in_registers = len(instruction.operands) > 1 and isinstance(instruction.operands[1], Vector)
+        in_registers = any(isinstance(operand, Vector) for operand in instruction.operands[1:])
         # imm-trans-a and -b stand behind D, A, B, metadata and selector of a sparse A, scale-d and both signs.
         flips = [_constant(each) for each in instruction.operands[8 if sparse else 6 :]] if kind.transposes else []
         transpose_b = bool(flips and flips[-1])

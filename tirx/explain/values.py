@@ -7,6 +7,7 @@ lane. That is exact for descriptors, which compilers put together from constants
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import product
 
 from tirx.hw.integers import Integers
 from tirx.sim.reader.syntax import (
@@ -31,9 +32,14 @@ _SPECIAL_LIMITS = {
     "%laneid": 31,
     "%cluster_ctarank": 15,
 }
-_SHARED_BYTES = 1 << 18
+_LAST_SHARED_BYTE = (1 << 18) - 1
 _EXACT_PASSES = 6
 """Passes after which ranges of growing registers are given up; bits settle in at most as many as there are."""
+
+_AMOUNT_BITS = 32
+"""Of the operands that say by how much is shifted, and where a field is."""
+_WIDEST = 64
+"""Bits of a result whose type the opcode does not say."""
 
 _ARITHMETIC = ("add", "sub", "mul", "mad", "neg")
 _FLOATS = {"f16", "bf16", "f16x2", "bf16x2", "f32", "f32x2", "f64"}
@@ -71,7 +77,7 @@ class Values:
                 continue
             slice_[each] = None
             for instruction, _ in self._writers.get(each, ()):
-                for operand in instruction.operands[1:]:
+                for operand in instruction.operands:
                     pending += _registers(instruction.scope, operand)
         for each in slice_:
             self._known[each] = None
@@ -122,15 +128,9 @@ class Values:
                 pass
         if isinstance(operand, Name) and (variable := scope.variable(operand.name)) is not None:
             if variable.space == "shared":
-                return Integers.within(0, _SHARED_BYTES - 1, width, variable.alignment or 1) + Integers.of(
-                    operand.offset, width
-                )
+                start = Integers.within(0, _LAST_SHARED_BYTE, width, variable.alignment)
+                return start + Integers.of(operand.offset, width)
         return Integers(width)
-
-    def operands(self, instruction: Instruction, width: int, first: int = 1) -> list[Integers] | None:
-        """The operands from `first` on; None if one of them has no value yet."""
-        found = [self.part(instruction.scope, operand, width) for operand in instruction.operands[first:]]
-        return None if None in found else [each for each in found if each is not None]
 
     def read(self, instruction: Instruction, index: int, width: int) -> Integers | None:
         """The value of an operand; unknown for one that an instruction without its form has not."""
@@ -177,7 +177,7 @@ def _width(instruction: Instruction) -> int:
     for part in instruction.opcode.split("."):
         if part in TYPE_SIZES:
             return TYPE_SIZES[part] * 8 * (2 if ".wide" in instruction.opcode else 1)
-    return 64
+    return _WIDEST
 
 
 def _signed(instruction: Instruction) -> bool:
@@ -186,8 +186,8 @@ def _signed(instruction: Instruction) -> bool:
 
 def _binary(combine: Callable[[Integers, Integers], Integers]) -> _Rule:
     def rule(values: Values, instruction: Instruction, index: int) -> Integers | None:
-        found = values.operands(instruction, _width(instruction))
-        return None if found is None or len(found) < 2 else combine(found[0], found[1])
+        left, right = (values.read(instruction, place, _width(instruction)) for place in (1, 2))
+        return None if left is None or right is None else combine(left, right)
 
     return rule
 
@@ -225,7 +225,7 @@ def _cvt(values: Values, instruction: Instruction, index: int) -> Integers | Non
 
 def _shift(values: Values, instruction: Instruction, index: int) -> Integers | None:
     width = _width(instruction)
-    found, amount = values.read(instruction, 1, width), values.read(instruction, 2, 32)
+    found, amount = values.read(instruction, 1, width), values.read(instruction, 2, _AMOUNT_BITS)
     if found is None or amount is None:
         return None
     if amount.value is None or amount.value >= width:
@@ -240,11 +240,11 @@ def _mul(values: Values, instruction: Instruction, index: int) -> Integers | Non
     if ".hi" in instruction.opcode:
         return Integers(width)
     narrow = width // (2 if ".wide" in instruction.opcode else 1)
-    found = [values.read(instruction, place, narrow) for place in (1, 2)]
-    if found[0] is None or found[1] is None:
+    left, right = (values.read(instruction, place, narrow) for place in (1, 2))
+    if left is None or right is None:
         return None
-    left, right = (each.extend(width, signed=_signed(instruction)) for each in found if each is not None)
-    total = left * right
+    is_signed = _signed(instruction)
+    total = left.extend(width, signed=is_signed) * right.extend(width, signed=is_signed)
     if instruction.root == "mad":
         addend = values.read(instruction, 3, width)
         return None if addend is None else total + addend
@@ -259,13 +259,14 @@ def _selp(values: Values, instruction: Instruction, index: int) -> Integers | No
 
 def _copy(values: Values, instruction: Instruction, index: int) -> Integers | None:
     """shfl: some lane's value of the source."""
-    return values.read(instruction, 1, _width(instruction)) if index == 0 else Integers(1)
+    width = _width(instruction)
+    return Integers(width) if index else values.read(instruction, 1, width)
 
 
 def _bfi(values: Values, instruction: Instruction, index: int) -> Integers | None:
     width = _width(instruction)
     inserted, base = values.read(instruction, 1, width), values.read(instruction, 2, width)
-    first, length = values.read(instruction, 3, 32), values.read(instruction, 4, 32)
+    first, length = (values.read(instruction, place, _AMOUNT_BITS) for place in (3, 4))
     if inserted is None or base is None or first is None or length is None:
         return None
     if first.value is None or length.value is None or first.value + length.value > width:
@@ -276,7 +277,8 @@ def _bfi(values: Values, instruction: Instruction, index: int) -> Integers | Non
 
 def _bfe(values: Values, instruction: Instruction, index: int) -> Integers | None:
     width = _width(instruction)
-    found, first, length = (values.read(instruction, place, width) for place in (1, 2, 3))
+    found = values.read(instruction, 1, width)
+    first, length = (values.read(instruction, place, _AMOUNT_BITS) for place in (2, 3))
     if found is None or first is None or length is None:
         return None
     if first.value is None or length.value is None or _signed(instruction) or first.value + length.value > width:
@@ -285,19 +287,17 @@ def _bfe(values: Values, instruction: Instruction, index: int) -> Integers | Non
 
 
 def _lop3(values: Values, instruction: Instruction, index: int) -> Integers | None:
-    width = 32
-    found = [values.read(instruction, place, width) for place in (1, 2, 3)]
-    table = values.read(instruction, 4, width)
-    known = [each for each in found if each is not None]
-    if len(known) != 3 or table is None or table.value is None:
-        return None if len(known) != 3 else Integers(width)
+    """Bit i of the result is that of the table at the number that the bits i of a, b and c spell."""
+    width = _width(instruction)
+    a, b, c, table = (values.read(instruction, place, width) for place in (1, 2, 3, 4))
+    if a is None or b is None or c is None or table is None:
+        return None
+    if table.value is None:
+        return Integers(width)
     total = Integers.of(0, width)
-    for row in range(8):
+    for row, (x, y, z) in enumerate(product((~a, a), (~b, b), (~c, c))):
         if table.value >> row & 1:
-            term = Integers.of(-1, width)
-            for place, each in enumerate(known):
-                term = term & (each if row >> 2 - place & 1 else ~each)
-            total = total | term
+            total = total | x & y & z
     return total
 
 

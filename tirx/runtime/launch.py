@@ -265,10 +265,11 @@ def _argument(data: Mapping[str, Any]) -> Argument:
         elif isinstance(value, list):
             values[name] = tuple(cast("list[Any]", value))
     argument = kind(**values)
-    if isinstance(argument, PointerArgument) and argument.shape is not None and argument.strides is not None:
-        if len(argument.shape) != len(argument.strides):
-            raise ValueError(f"expected as many strides as extents, found {len(argument.strides)} of {argument.name}")
-    return argument
+    match argument:
+        case PointerArgument(shape=tuple(shape), strides=tuple(strides)) if len(shape) != len(strides):
+            raise ValueError(f"expected as many strides as extents, found {len(strides)} of {argument.name}")
+        case _:
+            return argument
 
 
 def _precondition(data: Mapping[str, Any]) -> Precondition:

@@ -60,7 +60,7 @@ def read_tiles(text: str, shape: Sequence[int] | None = None, dtype: str = "f16"
         layout = parse_layout(text)
         if isinstance(layout, SwizzleLayout) and shape is None:
             raise LayoutError("a swizzle alone has no size: expected --shape", 0)
-        found = resolve(layout, (1,) if shape is None else shape)
+        found = resolve(layout, () if shape is None else shape)
         own = found.extents or (1,)
     return [Tile(str(found), found, tuple(own if shape is None else shape), dtype, group="Given")]
 

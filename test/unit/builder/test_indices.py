@@ -27,9 +27,10 @@ def _write(function: Callable[..., None], *types: Any, **options: Any) -> Any:
 _CASES: list[tuple[Callable[[Index, Index], Index], dict[str, int] | None, int, bool, str]] = [
     (lambda i, j: i + 5, {"i": 1}, 5, True, "addi"),
     (lambda i, j: 5 + i, {"i": 1}, 5, True, "addi"),
-    (lambda i, j: i + -5, {"i": 1}, -5, False, "addi"),
+    (lambda i, j: i + -1, {"i": 1}, -1, False, "addi"),
     (lambda i, j: i + j + i, {"i": 2, "j": 1}, 0, True, "addi"),
     (lambda i, j: i - 3, {"i": 1}, -3, False, "subi"),
+    (lambda i, j: i - j, {"i": 1, "j": -1}, 0, False, "subi"),
     (lambda i, j: i - -3, {"i": 1}, 3, False, "subi"),
     (lambda i, j: 7 - i, {"i": -1}, 7, False, "subi"),
     (lambda i, j: i * 4 - j * 3 + 2, {"i": 4, "j": -3}, 2, False, "addi"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirx.explain import nearest
+from tirx.explain import nearest, values
 from tirx.explain.nearest import nearest_word
 from tirx.explain.values import Values
 from tirx.hw.integers import Integers
@@ -56,6 +56,7 @@ def _signed(value: int, bits: int = 32) -> int:
         (f"shl.b32 %r1, {_A:#x}, 5;", "%r1", _A << 5),
         (f"shl.b32 %r1, {_A:#x}, 31;", "%r1", _A << 31),
         (f"shl.b32 %r1, {_A:#x}, 32;", "%r1", None),
+        (f"shl.b32 %r1, {_A:#x}, 0x80000001;", "%r1", None),
         (f"shr.u32 %r1, {_A:#x}, 5;", "%r1", _A >> 5),
         (f"shr.s32 %r1, {_A:#x}, 5;", "%r1", _signed(_A) >> 5),
         (f"shr.b32 %r1, {_A:#x}, 31;", "%r1", 1),
@@ -86,6 +87,20 @@ def _signed(value: int, bits: int = 32) -> int:
         ("popc.b32 %r1, 5;", "%r1", None),
         ("ld.shared.b32 %r1, [tiles];", "%r1", None),
         ("mov.b32 %r1, 5; mov.b32 %r1, 5;", "%r1", 5),
+        ("lop3.b32 %r1, 1, 2, 3, %r2;", "%r1", None),
+        *[
+            (f"mov.b32 %r1, 5; {wrong};", "%r1", None)  # which another operation would make 5
+            for wrong in (
+                *("mov.b32 %r1", "add.s32 %r1, 5", "shl.b32 %r1, 5", "mul.lo.s32 %r1, 5", "mad.lo.s32 %r1, 5, 1"),
+                *(
+                    "not.b32 %r1",
+                    "bfi.b32 %r1, 5, 5, 0",
+                    "bfe.u32 %r1, 5, 0",
+                    "lop3.b32 %r1, 5, 5, 5",
+                    "cvt.u32.u32 %r1",
+                ),
+            )
+        ],
     ],
 )
 def test_constants(body: str, register: str, value: int | None):
@@ -128,6 +143,32 @@ def test_bits_that_are_known(body: str, zeros: int, ones: int):
         assert found.zeros & 0x1F == zeros & 0x1F & mask and found.ones & 0x1F == 0
         return
     assert (found.zeros, found.ones) == (zeros & mask, ones)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("mov.b32 %r1, %laneid;", Integers.within(0, 31, 32)),
+        ("mov.u32 %r1, %ntid.x;", Integers.within(0, 1024, 32)),
+        ("mov.b32 %r1, tiles;", Integers.within(0, 2**18 - 1, 32, 256)),
+        ("mov.b32 %r1, tiles+32;", Integers.within(0, 2**18 - 1, 32, 256) + Integers.of(32, 32)),
+        ("mov.b32 %r1, x;", Integers(32)),
+    ],
+)
+def test_ranges(body: str, expected: Integers):
+    assert _known(body, "%r1", 32) == expected
+
+
+def test_narrow_registers_are_extended_by_zeros():
+    assert _known("mov.b32 %r1, 0x80000000;", "%r1", 64) == Integers.of(0x80000000, 64)
+
+
+@pytest.mark.parametrize(("passes", "highest"), [(0, 14), (1, 14), (2, 10), (3, 10)])
+def test_ranges_of_growing_registers(monkeypatch: pytest.MonkeyPatch, passes: int, highest: int):
+    """The second pass tells %r3 what %r1 may be; from then on only bits are kept, if ranges have had their passes."""
+    monkeypatch.setattr(values, "_EXACT_PASSES", passes)
+    found = _known("selp.b32 %r1, 0, %r2, %p1; selp.b32 %r2, 4, %r3, %p1; selp.b32 %r3, 10, %r1, %p1;", "%r1", 32)
+    assert (found.low, found.high, found.divisor) == (0, highest, 2)
 
 
 # The nearest word: fields a (bits 0-3), b (bits 4-7) and c (bits 8-11), and reserved bits 12-15.

@@ -158,6 +158,10 @@ def test_json_is_read_back() -> None:
         ({"grid": [1, 2, ["half", 1, 2]]}, "expected a function of size, stride, sm_count, add, mul, ceildiv, min"),
         ({"arguments": [{"kind": "texture"}]}, "expected an argument of pointer, scalar, computed, tensor_map"),
         ({"arguments": [{"kind": "scalar"}]}, "found one with a fault"),
+        (
+            {"arguments": [{"kind": "pointer", "name": "a", "element": "f32", "shape": [8, 4], "strides": [4]}]},
+            "expected as many strides as extents, found 1 of a",
+        ),
         ({"preconditions": [{"value": 1, "test": "odd", "bound": 1, "message": ""}]}, "expected a test of multiple_of"),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tirx.layout import TileLayout
 from tirx.viz import Tile, page, presets, read_tiles
-from tirx.viz.page import inline_json, read_asset, script
+from tirx.viz.page import _as_function, inline_json, read_asset, script  # pyright: ignore[reportPrivateUsage]
 
 _ASSETS = Path(__file__).parents[3] / "tirx" / "viz" / "page"
 _LARGEST = 300_000
@@ -59,6 +59,28 @@ def test_every_module_is_in_the_script() -> None:
     for used, _ in re.findall(r"= \$modules\.(\w+);()", text):
         assert text.index(f"$modules.{used} = (") < text.index(f"= $modules.{used};"), used
     assert "\nimport " not in text and "\nexport " not in text
+
+
+def test_modules_become_functions() -> None:
+    module = """import { a, b as c } from "./one.js";
+import * as two from "./two.js";
+export async function f() {}
+export const g = c(a);
+function h() {}
+export { h, i };
+"""
+    assert (
+        _as_function("m", module)
+        == """$modules.m = (() => {
+const { a, b: c } = $modules.one;
+const two = $modules.two;
+async function f() {}
+const g = c(a);
+function h() {}
+return { f, g, h, i };
+})();
+"""
+    )
 
 
 def test_modules_are_short() -> None:
