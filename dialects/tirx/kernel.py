@@ -234,6 +234,11 @@ class KernelOp(QuickWalk, IRDLOperation, OnThreads):
         return self.of_pairs and self.per_cta is None
 
     @property
+    def cluster_size(self) -> int:
+        """Blocks of the cluster that each block is in: 1 without clusters."""
+        return 1 if self.cluster is None else self.cluster.value.data
+
+    @property
     def grid_dims(self) -> tuple[int, int, int] | None:
         """Blocks (pairs of them with `cluster(2)`) along x, y and z; None when the grid is not known."""
         if self.grid is None:

@@ -226,15 +226,16 @@ def _induction_range(low: Integers, high: Integers, step: int | None) -> Integer
 
 def _all_operands(value: SSAValue) -> tuple[SSAValue, ...]:
     """The values that `_derive_limits` asks for."""
-    if isinstance(value.owner, Operation) and type(value.owner) in _LIMITS:
-        return tuple(x for x in value.owner.operands if isinstance(x.type, IndexType | IntegerType))
-    return _sources(value)
+    op = value.owner
+    if isinstance(op, Block) or type(op) not in _LIMITS:
+        return _sources(value)
+    return tuple(x for x in op.operands if isinstance(x.type, IndexType | IntegerType))
 
 
 def _derive_limits(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
     found = _derive(value, known)
     op = value.owner
-    if isinstance(op, Block) or type(op) not in _LIMITS or found.value is not None:
+    if isinstance(op, Block) or type(op) not in _LIMITS:
         return found
     low, high = _LIMITS[type(op)](op, [known[x] for x in _all_operands(value)])
     low = found.low if low is None else max(low, found.least)
@@ -290,8 +291,8 @@ def _remainder_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
     left, right = operands
     if right.least < 0 or (left.least < 0 and isinstance(op, arith.RemSIOp)):
         return None, None
-    limits = [x for x in (None if right.high is None else right.high - 1, left.high) if x is not None]
-    return 0, min(limits) if limits and left.least >= 0 else None if right.high is None else right.high - 1
+    highs = left.high if left.least >= 0 else None, None if right.high is None else right.high - 1
+    return 0, min((high for high in highs if high is not None), default=None)
 
 
 def _least_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:

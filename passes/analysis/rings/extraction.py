@@ -9,6 +9,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.launch_control import ANSWER_BYTES
 from tirx.dialects.tirx import (
     AcquireOp,
@@ -71,9 +72,10 @@ from tirx.passes.analysis.rings.parties import (
     station_index,
     stations_of,
 )
-from tirx.passes.analysis.rings.scalars import ScalarNames, integer_constant
+from tirx.passes.analysis.rings.scalars import ScalarNames
 from tirx.passes.analysis.rings.slots import SlotTile, enclosing_loop, executions_since, pending_product, slot_tile
 from tirx.passes.analysis.scheduled import is_cp_async, is_scheduling
+from tirx.passes.emit.emitter import constant_value
 
 _QUEUES = {
     Queue.TMA: WorkQueue("tma", Completion.BYTES),
@@ -286,7 +288,7 @@ def _may_be_skipped(op: Operation) -> bool:
     if not op.regions or is_scheduling(op) or isinstance(op, AtOp | KernelOp):
         return False
     if isinstance(op, scf.ForOp):
-        lower, upper = integer_constant(op.lb), integer_constant(op.ub)
+        lower, upper = constant_value(op.lb), constant_value(op.ub)
         return lower is None or upper is None or lower >= upper
     return True
 
@@ -586,13 +588,6 @@ def _box_bytes(access: TileAccess) -> int:
     if access.mode is not Mode.WRITE or not isinstance(op, AsyncCopyOp) or op.queue is not Queue.TMA:
         return 0
     size = TileType.of(op.destination).num_bytes
-    kernel = _kernel_of(op)
-    blocks = 1 if kernel is None or kernel.cluster is None else kernel.cluster.value.data
-    return size * blocks if op.engine.data is Engine.TMA_MULTICAST else size
-
-
-def _kernel_of(op: Operation) -> KernelOp | None:
-    around: Operation | None = op
-    while around is not None and not isinstance(around, KernelOp):
-        around = around.parent_op()
-    return around
+    kernel = enclosing(op, KernelOp)
+    assert kernel is not None
+    return size * kernel.cluster_size if op.engine.data is Engine.TMA_MULTICAST else size

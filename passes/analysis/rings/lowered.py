@@ -77,13 +77,11 @@ def check_barriers(kernel: KernelOp) -> None:
     stations: dict[tuple[SSAValue, int], list[_Arrival]] = {}
     for arrival in arrivals:
         stations.setdefault((arrival.at.base, arrival.at.offset), []).append(arrival)
-    for (base, offset), own in stations.items():
-        count = _arrivals_of_a_use(kernel, own)
-        behind = [at for start, at in stations if start is base and at > offset]
-        for at, init in inits.items():
-            if at.base is base and offset <= at.offset < min(behind, default=at.offset + 1):
-                if (expected := init.count.value.data) != count:
-                    raise ArrivalError(f"expected an mbarrier for {count} arrivals, found one for {expected}", init)
+    counts = {place: _arrivals_of_a_use(own) for place, own in stations.items()}
+    for at, init in inits.items():
+        starts = [offset for base, offset in counts if base is at.base and offset <= at.offset]
+        if starts and (expected := init.count.value.data) != (count := counts[at.base, max(starts)]):
+            raise ArrivalError(f"expected an mbarrier for {count} arrivals, found one for {expected}", init)
     for op in found:
         if isinstance(op, MbarrierArriveExpectTxOp):
             _check_bytes(kernel, op)
@@ -91,20 +89,22 @@ def check_barriers(kernel: KernelOp) -> None:
 
 def _address(value: SSAValue) -> _Address:
     """What an address of an mbarrier is made of; the index of a slot is left out."""
-    offset, rank, party = 0, None, None
+    constants: list[int] = []
+    rank = party = None
     while isinstance(value, OpResult):
         match value.op:
             case MapaOp() as op:
                 rank, value = constant_value(op.rank), op.address
             case arith.AddiOp() as op if (constant := constant_value(op.rhs)) is not None:
-                offset, value = offset + constant, op.lhs
+                constants.append(constant)
+                value = op.lhs
             case arith.AddiOp() as op:
                 value, party = op.lhs, _threads_of_party(op.rhs) or party
             case AddressOp():
                 break
             case op:
                 raise UndecidedError(f"cannot decide: which mbarrier an address is, that '{op.name}' computes", op)
-    return _Address(value, offset, rank, party)
+    return _Address(value, sum(constants), rank, party)
 
 
 def _threads_of_party(index: SSAValue) -> int | None:
@@ -131,20 +131,21 @@ def _is_thread(value: SSAValue) -> bool:
 
 
 def _arrival(kernel: KernelOp, op: _Arrives) -> _Arrival:
-    threads, blocks = thread_set(op).count, 1 if kernel.cluster is None else kernel.cluster.value.data
+    everyone, blocks = thread_set(op).count, kernel.cluster_size
+    threads = everyone
     for condition in _conditions(op):
         match condition.op:
             case LeaderOp():
                 threads = 1
             case arith.CmpiOp() as test if _is_lane(test.lhs):
-                threads = min(threads, thread_set(op).count // WARP_SIZE)
+                threads = min(threads, everyone // WARP_SIZE)
             case arith.CmpiOp() as test if _is_rank(test.lhs):
                 blocks = 1
             case _:
                 pass  # what all threads of a role decide alike
     at = _address(op.mbarrier if isinstance(op, CommitOp) else op.barrier)
     if at.party is not None and threads > 1:
-        threads = threads * at.party // thread_set(op).count
+        threads = threads * min(at.party, everyone) // everyone
     return _Arrival(op, at, threads, blocks)
 
 
@@ -173,7 +174,7 @@ def _is_rank(value: SSAValue) -> bool:
     return isinstance(value.owner, ReadSpecialOp) and value.owner.register.data.value == "cluster_ctarank"
 
 
-def _arrivals_of_a_use(kernel: KernelOp, arrivals: list[_Arrival]) -> int:
+def _arrivals_of_a_use(arrivals: list[_Arrival]) -> int:
     """
     The arrivals of all roles at one mbarrier for a use. A role arrives once for each use, wherever in its code; remote
     arrivals at one rank come from every block.
@@ -185,27 +186,26 @@ def _arrivals_of_a_use(kernel: KernelOp, arrivals: list[_Arrival]) -> int:
             if thread_owner(arrival.op) is owner:
                 reached = arrival.blocks if arrival.at.rank is not None else 1
                 counts.setdefault(arrival.threads * reached, arrival.op)
-        if len(counts) > 1:
-            first, second = list(counts)[:2]
-            raise ArrivalError(
-                f"expected the same number of arrivals wherever a role passes a slot on, found {first} and {second}",
-                counts[second],
-                [("the first of them", counts[first])],
-            )
-        total += next(iter(counts))
+        match list(counts.items()):
+            case [(first, before), (second, op), *_]:
+                raise ArrivalError(
+                    "expected the same number of arrivals wherever a role passes a slot on, "
+                    f"found {first} and {second}",
+                    op,
+                    [("the first of them", before)],
+                )
+            case _:
+                total += sum(counts)
     return total
 
 
 def _check_bytes(kernel: KernelOp, announced: MbarrierArriveExpectTxOp) -> None:
     """The copies behind an announcement, in the same round, bring its bytes."""
-    at = _address(announced.barrier)
-    blocks = 1 if kernel.cluster is None else kernel.cluster.value.data
+    at, around, blocks = _address(announced.barrier), announced.parent_op(), kernel.cluster_size
     found = _behind(announced, at, blocks)
-    around = announced.parent_op()
-    if not found and around is not None:
+    if not found and around is not None and any(map(_is_first_block, _conditions(announced))):
         # What is announced in the first block only comes from both blocks of a pair.
-        if any(map(_is_first_block, _conditions(announced))):
-            found = _behind(around, at, blocks, blocks)
+        found = _behind(around, at, blocks, blocks)
     if found != (expected := announced.bytes.value.data):
         raise ArrivalError(f"expected {found} bytes of the copies behind it, found {expected} announced", announced)
 
@@ -225,19 +225,19 @@ def _behind(place: Operation, at: _Address, blocks: int, sources: int = 1) -> in
 
 def _loaded(op: Operation, at: _Address, blocks: int, sources: int) -> int:
     """The bytes that come to one mbarrier by an operation in so many blocks; branches bring the same."""
-    if isinstance(op, TmaLoadOp):
+    if isinstance(op, TmaLoadOp | TryCancelOp):
         where = _address(op.barrier)
-        size = TileType.of(op.destination).num_bytes * (blocks if op.multicast is not None else 1)
-        return size * sources if (where.base, where.offset) == (at.base, at.offset) else 0
-    if isinstance(op, TryCancelOp):
-        where = _address(op.barrier)
-        return ANSWER_BYTES * sources if (where.base, where.offset) == (at.base, at.offset) else 0
+        if (where.base, where.offset) != (at.base, at.offset):
+            return 0
+        if isinstance(op, TryCancelOp):
+            return ANSWER_BYTES * sources
+        return TileType.of(op.destination).num_bytes * sources * (1 if op.multicast is None else blocks)
     if isinstance(op, scf.IfOp) and any(map(_is_first_block, _parts(op.cond))):
         sources = 1
     totals = {_in_block(block, at, blocks, sources) for region in op.regions for block in region.blocks}
     if len(totals) > 1:
         raise ArrivalError(f"expected the same bytes in all branches, found {', '.join(map(str, sorted(totals)))}", op)
-    return totals.pop() if totals else 0
+    return sum(totals)
 
 
 def _in_block(block: Block, at: _Address, blocks: int, sources: int) -> int:

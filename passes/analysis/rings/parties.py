@@ -238,10 +238,10 @@ def runs_in_first_block_only(owner: Owner) -> bool:
 def cluster_blocks(kernel: KernelOp) -> tuple[int | None, ...]:
     """The blocks to look at: those of the cluster if they share a ring or the first works for all, else one of them."""
     if any(isinstance(op, RingOp) and op.across is not None for op in kernel.body.block.ops):
-        return tuple(range(1 if kernel.cluster is None else kernel.cluster.value.data))
+        return tuple(range(kernel.cluster_size))
     if kernel.cluster is None or not any(issuer(op) is Members.FIRST for op in kernel.walk()):
         return (None,)
-    return tuple(range(kernel.cluster.value.data))
+    return tuple(range(kernel.cluster_size))
 
 
 def is_multicast(ring: RingOp) -> bool:

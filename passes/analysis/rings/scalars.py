@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from xdsl.dialects import scf
-from xdsl.dialects.arith import CmpiOp, ConstantOp
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.arith import CmpiOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx import AcquireOp, ForOp, RingOp, TilesOp
 from tirx.dialects.tirx.kernel import thread_owner
 from tirx.passes.analysis.purity import is_pure
+from tirx.passes.emit.emitter import constant_value
 
 _TRUE_FOR_ZERO = {0: True, 1: False, 4: False, 8: False}
 """Predicates of arith.cmpi (eq, ne, sgt, ugt) that tell 0 from larger numbers, and whether they are true for 0."""
@@ -40,13 +40,13 @@ class ScalarNames:
             current = stack[-1]
             operands = _operands(current)
             missing = [operand for operand in operands if operand not in self._numbers]
-            if current not in self._numbers and missing:
+            if current in self._numbers:
+                stack.pop()
+            elif missing:
                 stack += missing
-                continue
-            if current not in self._numbers:
+            else:
                 term = self._term(current, tuple(self._numbers[operand] for operand in operands))
                 self._numbers[current] = self._terms.setdefault(term, len(self._terms))
-            stack.pop()
         return self._numbers[value]
 
     def _term(self, value: SSAValue, operands: tuple[int, ...]) -> Hashable:
@@ -64,7 +64,7 @@ class ScalarNames:
             if isinstance(op, AcquireOp) and _is_only_acquire(op):
                 return ("ring", RingOp.of(op.ring), value.index, self._around(op))
             if _is_pure(op):
-                attributes = tuple(sorted((*op.properties.items(), *op.attributes.items()), key=lambda item: item[0]))
+                attributes = frozenset(op.properties.items()), frozenset(op.attributes.items())
                 return (op.name, value.index, attributes, operands)
         return value
 
@@ -83,16 +83,16 @@ class ScalarNames:
     def _around(self, op: Operation) -> tuple[str, ...]:
         """The names of the loops around an operation, innermost first."""
         loops = (around for around in ancestors(op) if isinstance(around, ForOp | TilesOp | scf.ForOp))
-        return tuple(self._loops.get(loop, "") if isinstance(loop, scf.ForOp) else loop.loop.data for loop in loops)
+        return tuple(self._loops[loop] if isinstance(loop, scf.ForOp) else loop.loop.data for loop in loops)
 
     def zero_test(self, condition: SSAValue) -> tuple[int, bool] | None:
         """The scalar that a condition compares with 0, and whether it is true for 0; None for another condition."""
-        if not isinstance(condition, OpResult) or not isinstance(condition.op, CmpiOp):
+        if not isinstance(test := condition.owner, CmpiOp):
             return None
-        is_true = _TRUE_FOR_ZERO.get(condition.op.predicate.value.data)
-        if is_true is None or integer_constant(condition.op.rhs) != 0:
+        is_true = _TRUE_FOR_ZERO.get(test.predicate.value.data)
+        if is_true is None or constant_value(test.rhs) != 0:
             return None
-        return self(condition.op.lhs), is_true
+        return self(test.lhs), is_true
 
 
 def _operands(value: SSAValue) -> tuple[SSAValue, ...]:
@@ -110,10 +110,3 @@ def _is_only_acquire(op: AcquireOp) -> bool:
     return not any(
         other is not op and other.station == op.station and thread_owner(other) is thread_owner(op) for other in others
     )
-
-
-def integer_constant(value: SSAValue) -> int | None:
-    """The value of an integer constant, None for anything else."""
-    if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) and isinstance(value.op.value, IntegerAttr):
-        return value.op.value.value.data
-    return None

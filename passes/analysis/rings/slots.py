@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from xdsl.dialects import scf
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import (
     AcquireOp,
     AsyncMmaOp,
@@ -56,8 +58,7 @@ def slot_tile(value: SSAValue) -> SlotTile | None:
             tiles = [tile for tile, size in enumerate(sizes) for _ in range(size)]
             return SlotTile(op, tiles[value.index])
         case AtOp():
-            last = op.body.block.last_op
-            return None if last is None else slot_tile(last.operands[value.index])
+            return slot_tile(yielded(op)[value.index])
         case _:
             sources = {found for operand in op.operands if (found := slot_tile(operand)) is not None}
     if is_pure(op) and len(sources) <= 1:
@@ -77,10 +78,7 @@ def _terminators(op: Operation) -> Iterator[Operation]:
 
 def enclosing_loop(op: Operation) -> Operation | None:
     """The innermost loop around an operation."""
-    around = op.parent_op()
-    while around is not None and not isinstance(around, ForOp | TilesOp) and around.name != "scf.for":
-        around = around.parent_op()
-    return around
+    return enclosing(op, ForOp, TilesOp, scf.ForOp)
 
 
 def _part(op: Operation, loop: ForOp) -> tuple[int, int]:
@@ -89,8 +87,7 @@ def _part(op: Operation, loop: ForOp) -> tuple[int, int]:
     while (parent := around.parent_op()) is not loop:
         assert parent is not None, op.name
         around = parent
-    position = 0 if around.parent is None else list(around.parent.ops).index(around)
-    return (around.offset if isinstance(around, AtOp) else 0), position
+    return (around.offset if isinstance(around, AtOp) else 0), list(loop.body.block.ops).index(around)
 
 
 def executions_since(producer: Operation, user: Operation, iterations: int = 0) -> int | Rotation:
@@ -106,9 +103,8 @@ def executions_since(producer: Operation, user: Operation, iterations: int = 0) 
         return iterations
     stage, position = _part(producer, loop)
     user_stage, user_position = _part(user, loop)
-    same = position == user_position
-    behind = not _precedes(producer, user) if same else position > user_position
-    rounds = user_stage - stage + iterations - (1 if behind else 0)
+    behind = position > user_position or (position == user_position and not _precedes(producer, user))
+    rounds = user_stage - stage + iterations - behind
     if not rounds:
         return 0
     from tirx.passes.analysis.rings.model import Rotation  # many classes, which only kernels with rings need
@@ -140,7 +136,9 @@ def pending_product(value: SSAValue) -> tuple[AsyncMmaOp, int]:
     Raises RingError for a value that cannot be followed.
     """
     iterations = 0
-    for _ in range(64):
+    seen: set[SSAValue] = set()
+    while value not in seen:
+        seen.add(value)
         match value:
             case OpResult(op=AsyncMmaOp() as op):
                 return op, iterations
@@ -148,7 +146,7 @@ def pending_product(value: SSAValue) -> tuple[AsyncMmaOp, int]:
                 value = yielded(part)[value.index]
             case OpResult(op=ForOp() as loop):
                 value = yielded(loop)[value.index]
-            case BlockArgument() if isinstance(loop := value.block.parent_op(), ForOp) and value.index > 0:
+            case BlockArgument() if isinstance(loop := value.block.parent_op(), ForOp):
                 if not isinstance(loop.inits[value.index - 1].type, TileType):
                     raise UndecidedError(
                         "cannot decide: which product a tile pending from before the loop waits for", loop

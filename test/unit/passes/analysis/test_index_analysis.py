@@ -4,8 +4,9 @@ import random
 from collections.abc import Callable
 
 import pytest
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i32, i64
+from unit.passes.parsed import parsed
+from xdsl.dialects import arith, memref, scf, test
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, i32, i64
 from xdsl.ir import Block, Region, SSAValue
 
 import tirx
@@ -63,6 +64,180 @@ def test_shifts_remainders_and_masks_by_constants():
         assert index_range(kind(tile, constant(40)).result) == Integers(64, divisor=8)
     assert index_range(arith.ShLIOp(block, constant(64)).result) == Integers(64)
     assert index_range(arith.ShLIOp(block, block).result) == Integers(64)
+
+
+_KNOWN = """
+tirx.kernel @k() grid(5, 3) threads(32) {
+  %x = tirx.block_id x
+  %y = tirx.block_id y
+  %b = tirx.grid_dim x
+  CONSTANTS
+  %m1 = arith.constant -1 : index
+  %m3 = arith.constant -3 : index
+  %low = arith.subi %x, %c2 : index
+  %sub1 = arith.subi %x, %c1 : index
+  %by6 = arith.muli %x, %c6 : index
+  %by4 = arith.muli %y, %c4 : index
+  BODY
+  tirx.return
+}
+""".replace("CONSTANTS", "\n".join(f"%c{i} = arith.constant {i} : index" for i in (0, 1, 2, 3, 4, 6, 7, 20, 63, 64)))
+"""x is 0 to 4, y 0 to 2, b any number of 32 bits from 1 on; low is x - 2, sub1 x - 1, by6 6 * x and by4 4 * y."""
+
+_ARITHMETIC = {
+    "addi %x, %y": ((0, 6, 1), (0, 6, 1)),
+    "addi %x, %x | muli %x, %y": ((0, 8, 1), (0, 8, 1)),
+    "addi %x, %m1 | subi %x, %c1": ((-1, 3, 1), (-1, 3, 1)),
+    "addi %low, %x | subi %x, %x | muli %low, %x": ((None, None, 1), (None, None, 1)),
+    "muli %low, %low | divui %b, %m3 | divsi %low, %c3": ((None, None, 1), (None, None, 1)),
+    "floordivsi %b, %c0 | floordivsi %low, %m3 | shli %b, %c64": ((None, None, 1), (None, None, 1)),
+    "shli %x, %m1 | shrui %b, %c64 | shrsi %b, %c64": ((None, None, 1), (None, None, 1)),
+    "maxui %by6, %m1 | minui %m1, %m3 | remsi %x, %low": ((None, None, 1), (None, None, 1)),
+    "remsi %sub1, %y | remsi %x, %m3 | divsi %x, %low": ((None, None, 1), (None, None, 1)),
+    "divsi %sub1, %x | ceildivui %sub1, %y": ((None, None, 1), (None, None, 1)),
+    "addi %low, %y | addi %y, %low | subi %x, %y": ((-2, 4, 1), (-2, 4, 1)),
+    "muli %x, %x": ((0, 16, 1), (0, 16, 1)),
+    "muli %low, %y": ((-4, 4, 1), (-4, 4, 1)),
+    "divui %x, %c3 | divsi %x, %c3": ((0, 1, 1), (0, 1, 1)),
+    "divui %b, %c7": ((0, None, 1), (0, ((1 << 31) - 1) // 7, 1)),
+    "divui %b, %c0 | divsi %b, %c0 | divsi %b, %b | divui %b, %x": ((None, None, 1), (0, (1 << 31) - 1, 1)),
+    "divui %low, %c3": ((0, _MASK // 3, 1), (0, _MASK // 3, 1)),
+    "divui %low, %c4": ((0, _MASK // 4, 1), (0, _MASK // 4, 1)),
+    "floordivsi %low, %c2 | shrsi %low, %c1": ((-1, 1, 1), (-1, 1, 1)),
+    "floordivsi %low, %c3": ((-1, 0, 1), (-1, 0, 1)),
+    "shli %x, %c1": ((0, 8, 2), (0, 8, 2)),
+    "shli %b, %c63": ((None, None, 1 << 63), (None, None, 1 << 63)),
+    "shrui %b, %c1": ((0, None, 1), (0, (1 << 30) - 1, 1)),
+    "shrui %b, %c63": ((0, None, 1), (0, 0, 0)),
+    "shrui %low, %c1": ((0, None, 1), (0, None, 1)),
+    "shrsi %x, %c1": ((0, 2, 1), (0, 2, 1)),
+    "shrsi %b, %c63": ((None, None, 1), (0, 0, 0)),
+    "remui %x, %c3 | andi %x, %y": ((None, None, 1), (0, 2, 1)),
+    "remui %by6, %c3 | remsi %by6, %c3 | andi %by6, %c1": ((0, 0, 0), (0, 0, 0)),
+    "remui %by6, %c4 | remsi %by6, %c4": ((None, None, 2), (0, 2, 2)),
+    "remui %b, %b": ((None, None, 1), (0, (1 << 31) - 2, 1)),
+    "remsi %by6, %c0 | remui %by6, %c0": ((None, None, 1), (0, -1, 1)),
+    "andi %by6, %by4 | andi %b, %by4": ((None, None, 4), (0, 8, 4)),
+    "ori %by6, %by4 | xori %by6, %by4": ((None, None, 2), (None, None, 2)),
+    "minsi %by6, %by4 | minui %by6, %by4": ((None, None, 2), (0, 8, 2)),
+    "maxsi %by6, %by4": ((None, None, 2), (0, 24, 2)),
+    "maxui %by6, %c4": ((None, None, 2), (4, 24, 2)),
+    "minui %by6, %c4": ((None, None, 2), (0, 4, 2)),
+    "minui %by6, %m1 | minui %low, %by6": ((None, None, 1), (0, 24, 1)),
+    "maxui %x, %c3": ((None, None, 1), (3, 4, 1)),
+    "maxsi %low, %m1": ((None, None, 1), (-1, 2, 1)),
+    "minsi %low, %m1": ((None, None, 1), (-2, -1, 1)),
+    "remui %b, %x": ((None, None, 1), (0, 3, 1)),
+    "remui %x, %b | divui %x, %b | ceildivui %x, %y": ((None, None, 1), (0, 4, 1)),
+    "remsi %x, %y | remui %sub1, %y": ((None, None, 1), (0, 1, 1)),
+    "divui %by6, %c6": ((0, 4, 1), (0, 4, 1)),
+}
+"""Operations -> least and greatest value and divisor, of all that can be reached, and the limits of any launch."""
+
+
+def _facts(found: Integers) -> tuple[int | None, int | None, int]:
+    return found.low, found.high, found.divisor
+
+
+def test_operations():
+    names = [op for row in _ARITHMETIC for op in row.split(" | ")]
+    body = "\n".join(f"%r{i} = arith.{op} : index" for i, op in enumerate(names))
+    results = [op.results[0] for op in parsed(_KNOWN.replace("BODY", body)).walk() if op.results][-len(names) :]
+    expected = {op: facts for row, facts in _ARITHMETIC.items() for op in row.split(" | ")}
+    found = {
+        op: (_facts(index_range(value)), _facts(index_limits(value))) for op, value in zip(names, results, strict=True)
+    }
+    assert found == expected
+
+
+_LOOPS = {
+    "%c0, %c7, %c2": (0, 6, 2),
+    "%c1, %c7, %c3": (1, 4, 1),
+    "%c3, %c20, %c4": (3, 19, 1),
+    "%c0, %c6, %c3": (0, 3, 3),
+    "%c0, %c1, %c1": (0, 0, 0),
+    "%c7, %c3, %c2": (7, 7, 7),
+    "%by4, %by6, %c6": (0, 22, 2),
+    "%by4, %b, %c4": (0, None, 4),
+    "%b, %c7, %c4": (None, 6, 1),
+    "%low, %c7, %c1": (-2, 6, 1),
+    "%x, %c7, %m1": (0, None, 1),
+    "%c4, %c7, %c0": (4, None, 1),
+    "%c4, %c7, %x": (4, None, 1),
+    "for 5": (0, 4, 1),
+    "for 0": (0, 0, 0),
+    "for %x": (0, 3, 1),
+    "for %b": (0, None, 1),
+    "of (%x, %b)": (0, 3, 1),
+    "of (%b, %x)": (0, None, 1),
+}
+"""Loops -> their counter, or the first coordinate of a tile: the least and the greatest value, and the divisor."""
+
+
+def test_counters_of_loops():
+    """What is carried to the next iteration is not known, and neither is a tile that hardware gives."""
+    lines: list[str] = []
+    for i, loop in enumerate(_LOOPS):
+        match loop.split():
+            case ["for", trips]:
+                lines.append(f"%v{i} = tirx.for @l{i} %i = 0 to {trips} iter(%w: index = %c7) {{\ntirx.yield %i\n}}")
+            case ["of", *_]:
+                lines.append(f"tirx.tiles @l{i} %i, %j = order(row) {loop} {{\n}}")
+            case _:
+                low, high, step = loop.split(", ")
+                lines.append(f"%v{i} = scf.for %i = {low} to {high} step {step} iter_args(%w = %c7) -> (index) {{")
+                lines[-1] += "\nscf.yield %i : index\n}"
+    lines += ["%ring = tirx.ring slots(2) stations(ask, read) : !tirx.ring<tile_id>"]
+    lines += ["tirx.tiles @h %i, %j = hardware(%ring, read) {\n}"]
+    *loops, hardware = [op for op in parsed(_KNOWN.replace("BODY", "\n".join(lines))).walk() if op.regions][2:]
+    arguments = [loop.regions[0].block.args for loop in loops]
+    assert {loop: _facts(index_range(args[0])) for loop, args in zip(_LOOPS, arguments, strict=True)} == _LOOPS
+    others = [_facts(index_range(args[1])) for args in arguments]
+    assert others == [(None, None, 1)] * (len(_LOOPS) - 2) + [(0, None, 1), (0, 3, 1)]
+    assert [_facts(index_range(arg)) for arg in hardware.regions[0].block.args] == [(None, None, 1)] * 2
+
+
+def test_choices_and_casts():
+    text = """
+      %p = arith.cmpi ult, %x, %b : index
+      %chosen = arith.select %p, %low, %by6 : index
+      %words = arith.muli %b, %c6 : index
+      %same = arith.index_cast %words : index to i64
+      %known = arith.index_cast %by6 : index to i64
+      %narrow = arith.index_cast %by6 : index to i32
+      %signed = arith.extsi %narrow : i32 to i64
+      %loaded = "test.op"() : () -> i32
+      %wide = arith.extsi %loaded : i32 to i64
+    """
+    values = {
+        op.results[0].name_hint: op.results[0] for op in parsed(_KNOWN.replace("BODY", text)).walk() if op.results
+    }
+    names = ("chosen", "same", "known", "narrow", "signed", "wide")
+    found = [(index_range(values[name]).width, *_facts(index_range(values[name]))) for name in names]
+    assert found == [
+        (64, None, None, 1),
+        (64, None, None, 2),
+        (64, 0, 24, 6),
+        (32, 0, 24, 6),
+        (64, 0, 24, 6),
+        (64, None, None, 1),
+    ]
+    assert _facts(index_limits(values["chosen"])) == (-2, 24, 1)
+    rows = arith.MuliOp(BlockIdOp(GridAxis.X).result, constant(24)).result
+    assert index_range(arith.IndexCastOp(rows, i64).result) == Integers(64, divisor=8)
+    dim = memref.DimOp(test.TestOp(result_types=[MemRefType(i32, [-1])]).results[0], constant(0))
+    assert _facts(index_limits(dim.result)) == (0, 1 << 48, 1)
+
+
+@pytest.mark.parametrize("operations, low", [(61, -1), (62, -1), (63, None)])
+def test_what_two_values_share_is_looked_for_among_64_values(operations: int, low: int | None):
+    """That are here the operations, their one constant, and the block."""
+    one, found = constant(1), BlockIdOp(GridAxis.X).result
+    for _ in range(operations):
+        found = arith.MuliOp(found, one).result
+    rank = CtaRankOp().result
+    assert [index_range(arith.SubiOp(*pair).result).low for pair in ((found, rank), (found, one))] == [low, -1]
+    assert index_range(arith.SubiOp(rank, found).result).high == (None if low is None else 1)
 
 
 def test_remainders_by_subtraction_claim_no_limits():
