@@ -13,19 +13,14 @@ from operator import index
 from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import axis, canonical_name
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import Iter, accumulate, reach, size_of
-from tirx.layout.replica import canonical_replica, replica_offsets
+from tirx.layout.iters import Iter, broadcast_sums, reach, size_of
+from tirx.layout.replica import canonical_replica, offsets_on
 from tirx.layout.shape import check_bound, check_coordinates, check_count, check_window
 from tirx.layout.strided import Strided, sum_offsets
 from tirx.values import dataclass
 
 Box = Mapping[str, int | tuple[int, int]]
 """An extent, or (begin, end) with end exclusive, per axis."""
-
-
-def _canonical_offset(layout: Strided, shift: Mapping[str, int]) -> dict[str, int]:
-    """The offset under canonical names, with the shift of a canonical replica."""
-    return dict(sum_offsets(shift.items(), ((canonical_name(name), count) for name, count in layout.offset)))
 
 
 def inverse(layout: Strided, coord: Mapping[str, int]) -> list[int]:
@@ -41,16 +36,16 @@ def inverse(layout: Strided, coord: Mapping[str, int]) -> list[int]:
         weight //= it.extent
         weights.append(weight)
     replica, shift = canonical_replica(layout.replica)
-    replicas = replica_offsets(replica)
-    offsets = _canonical_offset(layout, shift)
+    offset = sum_offsets(shift.items(), ((canonical_name(name), count) for name, count in layout.offset))
+    normal = Strided((), replica, offset)
     flats = np.zeros(1, dtype=np.int64)
     for name in dict.fromkeys((*map(canonical_name, layout.axes), *queried)):
         own = [(it, w) for it, w in zip(layout.shard, weights, strict=True) if canonical_name(it.axis) == name]
         check_count(size_of(it for it, _ in own), layout)
-        partial = accumulate([Iter(it.extent, w) for it, w in own]).get("m", np.zeros(1, dtype=np.int64))
+        partial = broadcast_sums([Iter(it.extent, w) for it, w in own], "m")
         if name in queried:
-            at = accumulate([Iter(it.extent, it.stride) for it, _ in own]).get("m", np.zeros(1, dtype=np.int64))
-            wanted = {queried[name] - offsets.get(name, 0) - step for step in replicas.get(name, (0,))}
+            at = broadcast_sums([Iter(it.extent, it.stride) for it, _ in own], "m")
+            wanted = {queried[name] - normal.base(name) - step for step in offsets_on(replica, name)}
             low, high = int(at.min()), int(at.max())
             partial = partial[np.isin(at, [each for each in wanted if low <= each <= high])]
         check_count(len(flats) * len(partial), layout)
@@ -75,9 +70,9 @@ def is_injective(layout: Strided) -> bool:
         if nested:
             continue
         check_coordinates(layout, reached)
-        copies = np.array(replica_offsets(copying).get(name, (0,)), dtype=np.int64)
+        copies = np.array(offsets_on(replica, name), dtype=np.int64)
         check_count(size_of(mine) * len(copies), layout)
-        found = accumulate(mine)[name][:, None] + copies[None, :]
+        found = broadcast_sums(mine, name)[:, None] + copies[None, :]
         if len(np.unique(found)) != found.size:
             return False
     return True
@@ -99,9 +94,8 @@ def sums_between(steps: Iterable[tuple[int, int]], base: int, low: int, high: in
         lowest = max(0, -((int(sums.max()) + left - low) // stride))
         count = min(extent - 1, (high - int(sums.min())) // stride) - lowest + 1
         check_window(len(sums) * count, layout)
-        sums = np.sort(sums[:, None] + np.arange(lowest, lowest + count, dtype=np.int64) * stride, axis=None)
-        distinct = np.diff(sums, prepend=low - left - 1) != 0
-        sums = sums[distinct & (sums + left >= low) & (sums <= high)]
+        sums = np.unique(sums[:, None] + np.arange(lowest, lowest + count, dtype=np.int64) * stride)
+        sums = sums[(sums + left >= low) & (sums <= high)]
         if not len(sums):
             break
     return sums
@@ -120,7 +114,7 @@ class _Runs:
     def of(layout: Strided, name: str) -> _Runs:
         """The runs of a layout in normal form. Raises LayoutError for coordinates beyond 62 bits."""
         own = [it for it in (*layout.shard, *layout.replica) if it.axis == name]
-        base = dict(layout.offset).get(name, 0)
+        base = layout.base(name)
         low, high = reach(own, name)
         check_coordinates(layout, base + low, base + high)
         # The smallest strides, as long as each continues what the smaller ones fill, make the runs.
@@ -154,8 +148,6 @@ class _Runs:
     def meet(self, other: _Runs) -> bool:
         """Returns True if both have a coordinate in common."""
         low, high = max(self.base, other.base), min(self.end, other.end)
-        if low >= high:
-            return False
         mine, theirs = self.starts(low, high), other.starts(low, high)
         first = np.searchsorted(theirs, mine - other.length, side="right")
         found = first < len(theirs)

@@ -79,10 +79,14 @@ class Axis:
 
     def depends_on(self, other: Axis) -> bool:
         """Returns True if the coordinates on both axes depend on common bits of the thread index."""
-        if self.weight is None or other.weight is None:
-            return False
-        ends = [row.weight * row.bound for row in (self, other) if row.weight is not None and row.bound is not None]
-        return max(self.weight, other.weight) < min(ends, default=inf)
+        one, two = self._span(), other._span()
+        return one is not None and two is not None and max(one[0], two[0]) < min(one[1], two[1])
+
+    def _span(self) -> tuple[int, float] | None:
+        """The thread index at which the coordinate becomes 1, and the one at which it begins again with 0."""
+        if self.weight is None:
+            return None
+        return self.weight, inf if self.bound is None else self.weight * self.bound
 
     def limit(self, element_bits: int = 32) -> int | None:
         """Exclusive bound of the coordinate for elements of `element_bits` bits; None when unbounded.
@@ -212,8 +216,8 @@ def _check_scopes(new: Axis) -> None:
     threads = SCOPE_THREADS.get(new.unit)
     if new.weight is not None and threads is not None and new.weight != threads:
         raise LayoutError(f"axis '{new.name}' counts {new.unit}s of {threads} threads, found weight {new.weight}")
-    around = {new.parent}
-    while grown := {row.parent for row in _REGISTRY.values() if row.unit in around and row.parent} - around:
+    around: set[str | None] = {new.parent}
+    while grown := {row.parent for row in _REGISTRY.values() if row.unit in around} - around:
         around |= grown
     if new.unit in around:
         raise LayoutError(f"axis '{new.name}' puts {new.unit} inside of {new.parent}, which lies inside of {new.unit}")

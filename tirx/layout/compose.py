@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import gcd
 from typing import TYPE_CHECKING
 
 from tirx.layout.addresses import sums_between
 from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import canonical_name
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import Iters, Table
+from tirx.layout.iters import Table
 from tirx.layout.notation import ParsedCompose, ParsedSwizzle, read_compose
 from tirx.layout.shape import Coordinate, Region, Shape, check_bound, check_coordinates, check_shape
-from tirx.layout.strided import Strided, check_table
+from tirx.layout.strided import axis_table
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout, check_all_on, check_tile
 from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.layout.interop.cute import CuteForm
+
+_IDENTITY = SwizzleLayout(0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class ComposeLayout:
         from tirx.layout.interop import cute
 
         s = self.swizzle
-        swizzle = ParsedSwizzle(s.per_element, s.swizzle_len, s.atom_len, 0, s.swizzle_inner)
+        swizzle = ParsedSwizzle(s.per_element, s.swizzle_len, s.atom_len, s.swizzle_inner)
         return cute.print_composed(swizzle, self.tile.strided, shape, element_bits, form)
 
     def __str__(self) -> str:
@@ -116,7 +117,7 @@ class ComposeLayout:
     def table(self, shape: Shape | None = None) -> Table:
         """Swizzled base addresses of all elements, {"m": int64 array of `shape`}."""
         dims = check_shape(self.extents if shape is None else shape, self.size())
-        return {"m": _swizzled_sums(self.swizzle, self.tile.strided).reshape(dims)}
+        return {"m": self.swizzle.apply(axis_table(self.tile.strided, "m")).reshape(dims)}
 
     def flat_table(self) -> Table:
         """`table` by flat index."""
@@ -133,27 +134,22 @@ class ComposeLayout:
         return {"m": np.sort(self.swizzle.apply(self.tile_addresses()), axis=1)}
 
     def footprint(self) -> dict[str, tuple[int, int]]:
-        """Smallest and largest swizzled address of any copy. Looks at the first and the last swizzle period only.
+        """Smallest and largest swizzled address of any copy. Looks at a swizzle period of addresses at both ends only.
 
-        Raises LayoutError for addresses beyond 62 bits, and for more than 2**21 of them in a period.
+        The swizzle permutes every period in place. Raises LayoutError for addresses beyond 62 bits, and for more than
+        2**21 of them in a period.
         """
         first, last = self.tile.footprint().get("m", (0, 0))
         if self.swizzle.is_identity:
             return {"m": (first, last)}
         check_coordinates(self, first, last)
-        low, high = (self.swizzle.apply(self._addresses_in_period_of(end)) for end in (first, last))
+        steps = [(it.extent, abs(it.stride)) for it in (*self.tile.shard, *self.tile.replica) if it.stride]
+        period = self.swizzle.period
+        low, high = (
+            self.swizzle.apply(sums_between(steps, first, begin, end, self))
+            for begin, end in ((first, first + period), (last - period, last))
+        )
         return {"m": (int(low.min()), int(high.max()))}
-
-    def _addresses_in_period_of(self, end: int) -> NDArray[np.int64]:
-        """The addresses before the swizzle, copies included, that lie in one swizzle period with `end`.
-
-        The swizzle permutes every period in place.
-        """
-        begin = end - end % self.swizzle.period
-        last = begin + self.swizzle.period - 1
-        moving = [it for it in (*self.tile.shard, *self.tile.replica) if it.stride]
-        lowest = self.tile.footprint().get("m", (0, 0))[0]
-        return sums_between([(it.extent, abs(it.stride)) for it in moving], lowest, begin, last, self)
 
     def span(self, axis: str = "m") -> int:
         """Length of the footprint; 1 on any axis but m."""
@@ -193,11 +189,11 @@ class ComposeLayout:
         Raises LayoutError when `other` mentions another axis than m, and for more than 2**24 addresses.
         """
         if isinstance(other, TileLayout):
-            other = ComposeLayout(SwizzleLayout(0, 0, 0), other)
+            other = ComposeLayout(_IDENTITY, other)
         (low, high), (other_low, other_high) = self.footprint()["m"], other.footprint()["m"]
         if high < other_low or other_high < low:
             return False
-        return len(np.intersect1d(self._addresses(), other._addresses(), assume_unique=True)) > 0
+        return bool(np.isin(self._addresses(), other._addresses()).any())
 
     def _addresses(self) -> NDArray[np.int64]:
         """All swizzled addresses that hold something, sorted, each once."""
@@ -215,7 +211,7 @@ class ComposeLayout:
         if isinstance(other, TileLayout):
             if any(axis != "m" for axis in other.canonicalize().axes):
                 return False
-            other = ComposeLayout(SwizzleLayout(0, 0, 0), other.canonicalize())
+            other = ComposeLayout(_IDENTITY, other.canonicalize())
         if self.swizzle.equivalent(other.swizzle):
             return self.tile.equivalent(other.tile)
         if self.size() != other.size():
@@ -359,42 +355,3 @@ class SwizzledSlice:
     def displacement(self, steps: Coordinate) -> int:
         """The displacement of the addresses of the first box; LayoutError when the box would leave the tensor."""
         return self.begin.apply(steps, self.begin_shape).get("m", 0)
-
-
-def _swizzled_sums(swizzle: SwizzleLayout, tile: Strided) -> NDArray[np.int64]:
-    """The swizzled address of every flat index of a tile on axis m.
-
-    A displacement of whole periods commutes with the swizzle. So the swizzle acts on the sums of the other digits
-    only, and the displacements are added by broadcast.
-    """
-    check_table(tile)
-    digits = _split_at_periods(tile.shard, swizzle.period)
-    inside, whole = (_grid(digits, swizzle.period, periods) for periods in (False, True))
-    inside += dict(tile.offset).get("m", 0)
-    found = swizzle.apply(inside) if swizzle.swizzle_len else inside
-    return (found + whole).reshape(-1)
-
-
-def _split_at_periods(iters: Iters, period: int) -> list[tuple[int, int]]:
-    """(extent, stride) of the digits, outermost first, with iters that cross periods split where they do."""
-    digits: list[tuple[int, int]] = []
-    for it in iters:
-        if it.extent == 1:
-            continue
-        inner = period // gcd(period, it.stride)
-        if it.extent > inner > 1 and it.extent % inner == 0:
-            digits.append((it.extent // inner, it.stride * inner))
-            digits.append((inner, it.stride))
-        else:
-            digits.append((it.extent, it.stride))
-    return digits
-
-
-def _grid(digits: list[tuple[int, int]], period: int, periods: bool) -> NDArray[np.int64]:
-    """The sums of the digits that are whole periods, or of all others; a dimension for each digit, 1 for the rest."""
-    sums = np.zeros((1,) * len(digits), dtype=np.int64)
-    for d, (extent, stride) in reversed(list(enumerate(digits))):
-        if (stride % period == 0) == periods:
-            steps = np.arange(extent, dtype=np.int64) * stride
-            sums = sums + steps.reshape(-1, *(1,) * (len(digits) - d - 1))
-    return sums

@@ -76,7 +76,7 @@ def axes_of(iters: Iterable[Iter]) -> tuple[str, ...]:
 def reach(iters: Iterable[Iter], name: str) -> tuple[int, int]:
     """Smallest and largest sum that the iters on one axis can produce."""
     ends = [(it.extent - 1) * it.stride for it in iters if it.axis == name]
-    return sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
+    return sum(min(e, 0) for e in ends), sum(max(e, 0) for e in ends)
 
 
 def canonical_shard(iters: Iters) -> Iters:
@@ -99,7 +99,7 @@ def canonical_shard(iters: Iters) -> Iters:
         if outer_stride == extent * stride and (outer_axis == own or not stride):
             fused[-1] = Iter(fused[-1].extent * extent, stride, own)
             changed = True
-        elif own is name or own == name:
+        elif own == name:
             fused.append(it)
         else:
             fused.append(Iter(extent, stride, own))
@@ -132,7 +132,7 @@ def group_iters(iters: Sequence[Iter], shape: Sequence[int], unit_axis: str) -> 
             elif it.extent % need == 0:
                 group.append(Iter(need, it.stride, it.axis))
                 pending.append(Iter(it.extent // need, it.stride * need, it.axis))
-                need = 1
+                break
             else:
                 raise LayoutError(
                     f"dimension {d} of shape {tuple(shape)} does not line up with the iters of the layout: "
@@ -193,14 +193,20 @@ def group_many_iters(
 
 
 def broadcast_sums(iters: Iterable[Iter], name: str, base: int = 0) -> NDArray[np.int64]:
-    """For every flat index, `base` plus the digits of the iters on axis `name` times their strides."""
+    """For every flat index, `base` plus the digits of the iters on axis `name` times their strides.
+
+    Raises LayoutError for sums beyond 62 bits.
+    """
+    iters = tuple(iters)
+    if sum((it.extent - 1) * abs(it.stride) for it in iters if it.axis == name) >> 62:
+        raise LayoutError("expected coordinates that fit 62 bits")
     sums = np.full(1, base, dtype=np.int64)
     copies = 1
     # Growing from the inside out writes the whole array once, and little before that.
-    for it in reversed(tuple(iters)):
+    for it in reversed(iters):
         if it.axis != name or not it.stride:
             copies *= it.extent
-        elif it.extent > 1:
+        else:
             steps = np.arange(0, it.extent * it.stride, it.stride, dtype=np.int64)
             sums = (steps[:, None] + _copied(sums, copies)).reshape(-1)
             copies = 1
@@ -209,15 +215,12 @@ def broadcast_sums(iters: Iterable[Iter], name: str, base: int = 0) -> NDArray[n
 
 def _copied(values: NDArray[np.int64], copies: int) -> NDArray[np.int64]:
     """The values, so many times behind each other."""
-    return values if copies == 1 else values[None, :].repeat(copies, axis=0).reshape(-1)
+    return values[None, :].repeat(copies, axis=0).reshape(-1)
 
 
 def accumulate(iters: Sequence[Iter]) -> Table:
-    """`broadcast_sums` for every axis of the iters. Raises LayoutError for sums beyond 62 bits."""
-    names = axes_of(iters)
-    if any(sum((it.extent - 1) * abs(it.stride) for it in iters if it.axis == name) >> 62 for name in names):
-        raise LayoutError("expected coordinates that fit 62 bits")
-    return {name: broadcast_sums(iters, name) for name in names}
+    """`broadcast_sums` for every axis of the iters."""
+    return {name: broadcast_sums(iters, name) for name in axes_of(iters)}
 
 
 @dataclass(frozen=True)
@@ -234,7 +237,7 @@ def infer_iters(values: Mapping[str, NDArray[np.int64]], count: int, broadcast_a
     sequence stops being linear.
     """
     names = sorted(values)
-    points = np.stack([values[name] for name in names], axis=1) if names else np.zeros((count, 0), dtype=np.int64)
+    points = np.array([values[name] for name in names], dtype=np.int64).reshape(len(names), count).T
     found: list[Iter] = []
     covered = 1
     while len(points) > 1:

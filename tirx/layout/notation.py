@@ -55,8 +55,8 @@ class ParsedSwizzle(NamedTuple):
     per_element: int
     swizzle_len: int
     atom_len: int
-    position: int
     swizzle_inner: bool = True
+    position: int = 0
 
 
 class ParsedCompose(NamedTuple):
@@ -317,7 +317,7 @@ class _SwizzleReader:
 
     def parsed(self, position: int) -> ParsedSwizzle:
         per_element, swizzle_len, atom_len = (self.numbers[name] for name in _SWIZZLE_FIELDS)
-        return ParsedSwizzle(per_element, swizzle_len, atom_len, position, self.inner)
+        return ParsedSwizzle(per_element, swizzle_len, atom_len, self.inner, position)
 
 
 def _swizzle_numbers(scan: Scanner, position: int, closing: str | None) -> ParsedSwizzle:

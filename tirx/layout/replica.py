@@ -19,7 +19,7 @@ from math import gcd
 from tirx.layout.arrays import np
 from tirx.layout.axis import canonical_name
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import Iter, Iters, size_of
+from tirx.layout.iters import Iter, Iters, axes_of, size_of
 
 MOST_COPIES = 1 << 20
 """Displacements on one axis that are listed one by one."""
@@ -41,30 +41,27 @@ class _SearchLimitError(LayoutError):
     """The search for the steps of a set was too long."""
 
 
-def _by_axis(replica: Iterable[Iter]) -> dict[str, list[Iter]]:
-    found: dict[str, list[Iter]] = {}
-    for it in replica:
-        found.setdefault(it.axis, []).append(it)
-    return found
+def offsets_on(replica: Iterable[Iter], name: str) -> tuple[int, ...]:
+    """The sorted set of distinct sums of the replica iters on one axis: (0,) if there are none.
+
+    Raises LayoutError for more than `MOST_COPIES` sums.
+    """
+    iters = [it for it in replica if it.axis == name]
+    sums = {0}
+    for it in iters:
+        if len(sums) * it.extent > MOST_COPIES:
+            raise LayoutError(
+                f"expected at most {MOST_COPIES} replica displacements on axis '{name}', "
+                f"found iters of {size_of(iters)}"
+            )
+        sums = {base + r * it.stride for base in sums for r in range(it.extent)}
+    return tuple(sorted(sums))
 
 
 def replica_offsets(replica: Iterable[Iter]) -> dict[str, tuple[int, ...]]:
-    """Per axis, the sorted set of distinct sums of the replica iters; the whole set is the product of these.
-
-    Raises LayoutError for more than `MOST_COPIES` sums on one axis.
-    """
-    sets: dict[str, tuple[int, ...]] = {}
-    for name, iters in _by_axis(replica).items():
-        sums = {0}
-        for it in iters:
-            if len(sums) * it.extent > MOST_COPIES:
-                raise LayoutError(
-                    f"expected at most {MOST_COPIES} replica displacements on axis '{name}', "
-                    f"found iters of {size_of(iters)}"
-                )
-            sums = {base + r * it.stride for base in sums for r in range(it.extent)}
-        sets[name] = tuple(sorted(sums))
-    return sets
+    """`offsets_on` for every axis of the replica iters; the whole set is the product of these."""
+    iters = tuple(replica)
+    return {name: offsets_on(iters, name) for name in axes_of(iters)}
 
 
 def _absorb(iters: Sequence[Iter]) -> Steps:
@@ -161,7 +158,7 @@ def _search(whole: int, part: int) -> list[tuple[int, int]] | None:
     taken: list[tuple[int, int]] = []
     # (sums so far, displacements that keep all of them inside the whole, the runs left to try)
     stack = [(part, fitting, choices(part, fitting))]
-    trials = 0
+    trials = iter(range(MOST_TRIALS))
     while stack:
         sums, fitting, left = stack[-1]
         if sums == whole:
@@ -172,8 +169,7 @@ def _search(whole: int, part: int) -> list[tuple[int, int]] | None:
             if taken:
                 taken.pop()
             continue
-        trials += 1
-        if trials > MOST_TRIALS:
+        if next(trials, None) is None:
             raise _SearchLimitError(f"gave up the search for replica iters after {MOST_TRIALS} runs of steps")
         sums, fitting = _extend(sums, *run), _narrow(fitting, *run)
         larger = run[0] + 1
@@ -221,8 +217,6 @@ def canonical_replica(replica: Iters) -> tuple[Iters, dict[str, int]]:
         name = canonical_name(it.axis)
         if it.stride < 0:
             shift[name] = shift.get(name, 0) + (it.extent - 1) * it.stride
-        elif len(replica) == 1 and it.axis == name:
-            return replica, shift
         by_axis.setdefault(name, []).append(it)
     result: list[Iter] = []
     for name, iters in sorted(by_axis.items()):
@@ -232,8 +226,6 @@ def canonical_replica(replica: Iters) -> tuple[Iters, dict[str, int]]:
 
 def _disjoint_starts(whole: tuple[int, ...], part: tuple[int, ...]) -> tuple[int, ...] | None:
     """The starts of disjoint copies of `part` that make up `whole`; both are sorted and start at 0."""
-    if len(whole) % len(part):
-        return None
     left = set(whole)
     starts: list[int] = []
     for at in whole:
@@ -255,7 +247,9 @@ def _mask(sums: Sequence[int], unit: int) -> int:
 
 
 def _steps_between(whole: tuple[int, ...], part: tuple[int, ...]) -> Steps | None:
-    unit = gcd(*whole, *part) or 1
+    if not {*part} <= {*whole}:
+        return None
+    unit = max(gcd(*whole), 1)
     if whole[-1] // unit >= LARGEST_SEARCH:
         raise _SearchLimitError(
             f"expected replica displacements below {LARGEST_SEARCH} times their greatest common divisor {unit}, "
@@ -263,7 +257,7 @@ def _steps_between(whole: tuple[int, ...], part: tuple[int, ...]) -> Steps | Non
         )
     starts = _disjoint_starts(whole, part)
     found = None if starts is None else _search(_mask(starts, unit), 1)
-    if found is None and len(part) > 1:
+    if found is None:
         found = _search(_mask(whole, unit), _mask(part, unit))
     return None if found is None else [(stride * unit, count) for stride, count in found]
 
@@ -288,12 +282,9 @@ def missing_replica(whole: Iters, part: Iters) -> Iters | None:
     Both are in normal form. The answer is not always unique: where the copies of `part` can be disjoint, they are;
     otherwise the steps are the lexicographically smallest. Raises LayoutError when the sets are too large to search.
     """
-    wholes, parts = replica_offsets(whole), replica_offsets(part)
-    if not parts.keys() <= wholes.keys():
-        return None
     result: list[Iter] = []
-    for name, sums in sorted(wholes.items()):
-        steps = _steps_between(sums, parts.get(name, (0,)))
+    for name in sorted({*axes_of(whole), *axes_of(part)}):
+        steps = _steps_between(offsets_on(whole, name), offsets_on(part, name))
         if steps is None:
             return None
         result += _to_iters(steps, name)

@@ -60,6 +60,10 @@ class Strided(NamedTuple):
         """Number of logical elements."""
         return size_of(self.shard)
 
+    def base(self, name: str) -> int:
+        """The offset on an axis under this very name."""
+        return dict(self.offset).get(name, 0)
+
 
 def _bracket(letter: str, iters: Iters) -> str:
     if not iters:
@@ -103,7 +107,7 @@ def normal_form(layout: Strided) -> Strided:
         if not it.stride:
             shard = _with_broadcast_axis(shard, replica, offset)
             break
-    if shard is layout.shard and replica is layout.replica and offset is layout.offset:
+    if shard is layout.shard and replica == layout.replica and offset is layout.offset:
         return layout
     return Strided(shard, replica, offset)
 
@@ -127,11 +131,10 @@ def span(layout: Strided, name: str) -> int:
 def footprint(layout: Strided) -> dict[str, tuple[int, int]]:
     """Per axis the smallest and largest coordinate that any copy of any element has."""
     ends: dict[str, tuple[int, int]] = {}
-    bases = dict(layout.offset)
     iters = (*layout.shard, *layout.replica)
     for name in layout.axes:
         low, high = reach(iters, name)
-        base = bases.get(name, 0)
+        base = layout.base(name)
         ends[name] = (low + base, high + base)
     return ends
 
@@ -159,16 +162,15 @@ def table(layout: Strided) -> Table:
     Raises LayoutError as `check_table` does.
     """
     check_table(layout)
-    bases = dict(layout.offset)
-    return {name: broadcast_sums(layout.shard, name, bases.get(name, 0)) for name in layout.axes}
+    return {name: broadcast_sums(layout.shard, name, layout.base(name)) for name in layout.axes}
 
 
 def axis_table(layout: Strided, name: str) -> NDArray[np.int64]:
     """Base coordinates on one axis by flat index, under any of its names; zeros for an axis not mentioned."""
     check_table(layout)
-    wanted, bases = canonical_name(name), dict(layout.offset)
+    wanted = canonical_name(name)
     names = [own for own in layout.axes if canonical_name(own) == wanted] or [name]
-    found = [broadcast_sums(layout.shard, own, bases.get(own, 0)) for own in names]
+    found = [broadcast_sums(layout.shard, own, layout.base(own)) for own in names]
     return sum(found[1:], found[0])
 
 

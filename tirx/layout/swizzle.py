@@ -27,9 +27,9 @@ SwizzleMode = Literal["none", "32B", "64B", "128B", "128B_base32B"]
 
 @dataclass(frozen=True)
 class _Mode:
-    """A hardware mode on byte addresses: `atom_bytes` stay together, B bits from S places above are XOR-ed."""
+    """A hardware mode on byte addresses: `atom_bits` stay together, B bits from S places above are XOR-ed."""
 
-    atom_bytes: int
+    atom_bits: int
     swizzle_len: int
     atom_len: int
 
@@ -37,11 +37,11 @@ class _Mode:
 # PTX ISA 9.7.16.3.3, canonical layouts: Swizzle<B, 4, 3> on byte addresses. The 128B mode with 32-byte atoms moves
 # bits [8:7] into [6:5].
 _MODES: dict[SwizzleMode, _Mode] = {
-    "none": _Mode(16, 0, 3),
-    "32B": _Mode(16, 1, 3),
-    "64B": _Mode(16, 2, 3),
-    "128B": _Mode(16, 3, 3),
-    "128B_base32B": _Mode(32, 2, 2),
+    "none": _Mode(128, 0, 3),
+    "32B": _Mode(128, 1, 3),
+    "64B": _Mode(128, 2, 3),
+    "128B": _Mode(128, 3, 3),
+    "128B_base32B": _Mode(256, 2, 2),
 }
 
 SWIZZLE_MODES: tuple[SwizzleMode, ...] = get_args(SwizzleMode)
@@ -105,7 +105,7 @@ class SwizzleLayout:
                 f"the element width must be a power of two up to 128 bits, found {element_bits}; "
                 "expected the width in storage, which is 8 bits for 6-bit elements"
             )
-        return cls((row.atom_bytes * 8 // element_bits).bit_length() - 1, row.swizzle_len, row.atom_len)
+        return cls((row.atom_bits // element_bits).bit_length() - 1, row.swizzle_len, row.atom_len)
 
     @classmethod
     def parse(cls, text: str) -> SwizzleLayout:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeAlias
 from tirx.layout.arrays import np
 from tirx.layout.axis import axis, canonical_name
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import Iter, accumulate, size_of
-from tirx.layout.replica import replica_offsets
+from tirx.layout.iters import Iter, broadcast_sums, size_of
+from tirx.layout.replica import offsets_on
 from tirx.layout.shape import Coordinate, Shape, check_count, check_shape
 from tirx.layout.tile import TileLayout, check_tile
 
@@ -106,7 +106,7 @@ class SymbolicTileLayout:
 
     def _locate(self, coord: Coordinate, shape: SymbolicShape | None) -> tuple[TileLayout, int]:
         """The layout with enough repetitions to include an element, and its flat index."""
-        if not isinstance(coord, tuple | list) and isinstance(coord, SupportsIndex):
+        if isinstance(coord, SupportsIndex):
             flat = index(coord)
             if flat < 0:
                 raise LayoutError(f"expected a flat index from 0 on, found {flat}")
@@ -145,9 +145,9 @@ class SymbolicTileLayout:
         if tile.span(name) <= abs(self.stride):
             return True
         shard = [it for it in tile.shard if it.axis == name]
-        copies = np.array(replica_offsets(tile.replica).get(name, (0,)), dtype=np.int64)
+        copies = np.array(offsets_on(tile.replica, name), dtype=np.int64)
         check_count(size_of(shard) * len(copies), self)
-        base = accumulate(shard).get(name, np.zeros(1, dtype=np.int64))
+        base = broadcast_sums(shard, name)
         found = np.unique(base[:, None] + copies[None, :])
         return len(np.unique(found % abs(self.stride))) == len(found)
 

@@ -112,18 +112,16 @@ class TileLayout:
         fields["strided"] = plain
 
     @classmethod
-    def _of(cls, plain: Strided, canonical: bool = False) -> TileLayout:
-        """The layout of plain data that is known to be legal, or known to be a normal form."""
+    def _of(cls, plain: Strided) -> TileLayout:
+        """The layout of plain data that is known to be legal."""
         made = object.__new__(cls)
         made._set(plain)
-        if canonical:
-            made.__dict__["_normal_form"] = made
         return made
 
     @classmethod
     def _canonical(cls, plain: Strided) -> TileLayout:
         """The layout of plain data that is known to be legal, in normal form."""
-        return cls._of(strided.normal_form(plain), canonical=True)
+        return cls._of(strided.normal_form(plain))
 
     @classmethod
     def _optional(cls, plain: Strided | None) -> TileLayout | None:
@@ -353,7 +351,7 @@ class TileLayout:
         if "_normal_form" not in fields:
             plain = self.strided
             normal = strided.normal_form(plain)
-            fields["_normal_form"] = self if normal is plain else TileLayout._of(normal, canonical=True)
+            fields["_normal_form"] = self if normal is plain else TileLayout._of(normal)
         return fields["_normal_form"]
 
     def equivalent(self, other: TileLayout | Composed) -> bool:

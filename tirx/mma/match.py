@@ -118,7 +118,7 @@ def _first_place(operand: _Operand, fragment: Fragment, register: int, wrong: Bo
     warps = np.arange(wrong.shape[0], dtype=np.int64).reshape(-1, 1, 1, 1)
     threads: IntArray = warps * WARP_SIZE + lanes
     places: IntArray = threads * registers + register + slots
-    at = np.unravel_index(np.argmin(np.where(wrong, places, places.max() + 1)), wrong.shape)
+    at = tuple(np.argwhere(wrong)[np.argmin(places[wrong])])
     thread, slot = divmod(int(places[at]), registers)
     return at, f"register {slot} of thread {thread}"
 

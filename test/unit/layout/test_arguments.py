@@ -61,6 +61,7 @@ REGISTERS = TileLayout.parse("S[(32, 4) : (1@laneid, 1)]")
         lambda: LAYOUT.inverse({"m": 1.5}),
         lambda: SwizzleLayout.for_bits(AnyType, "32B"),
         lambda: SWIZZLED.swizzle.compose(PLAIN),
+        lambda: ComposeLayout(SWIZZLED.swizzle, AnyType),
         lambda: AnyLinear({"register": [(1.0,)]}),
         lambda: AnyLinear({"register": [(1,)]}, {"dim0": 2.0}),
         lambda: AnySymbolic("n", None, 1),

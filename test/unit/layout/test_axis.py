@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tirx.layout import Axis, LayoutError, TileLayout, axis, known_axes, register_axis
+from tirx.layout.axis import canonical_name
 from tirx.layout.ownership import held_elements
 
 
@@ -28,7 +29,9 @@ def test_kinds_and_bounds() -> None:
         "m": None,
     }
     assert {name: axis(name).limit() for name in bounds} == bounds
-    assert [axis("TCol").limit(bits) for bits in (8, 16, 32)] == [2048, 1024, 512]
+    assert [axis("TCol").limit(bits) for bits in (1, 8, 16, 32, 8193, 16384)] == [16384, 2048, 1024, 512, 1, 1]
+    with pytest.raises(LayoutError, match="^expected elements of 1 to 16384 bits on axis 'TCol', found 16385$"):
+        axis("TCol").limit(16385)
 
 
 def test_unknown() -> None:
@@ -51,13 +54,20 @@ def test_register() -> None:
         register_axis(Axis("test_alias", "memory", "", alias_of="nowhere"))
     with pytest.raises(LayoutError, match="unknown axis 'test_alias'"):
         axis("test_alias")
-    with pytest.raises(LayoutError, match="weight of axis 'w'"):
+    with pytest.raises(LayoutError, match="weight of axis 'w' .* found 3 on a memory axis"):
         Axis("w", "memory", "", weight=3)
+    with pytest.raises(LayoutError, match="weight of axis 'w' .* found 0 on a thread axis"):
+        Axis("w", "thread", "", weight=0)
+    with pytest.raises(LayoutError, match="bound of axis 'w' must be positive, found 0"):
+        Axis("w", "memory", "", bound=0)
+    assert (Axis("w", "memory", "", bound=1).bound, Axis("w", "thread", "", weight=1).weight) == (1, 1)
+    assert canonical_name(register_axis(Axis("test_other", "memory", "", alias_of="test_slot")).name) == "test_slot"
 
 
 def test_registered_thread_axes_have_scopes() -> None:
-    with pytest.raises(LayoutError, match="'test_quad' must say which scope it counts"):
-        register_axis(Axis("test_quad", "thread", "quad of lanes"))
+    for scopes in ((None, None), ("warp", None), (None, "warp")):
+        with pytest.raises(LayoutError, match="'test_quad' must say which scope it counts"):
+            register_axis(Axis("test_quad", "thread", "quad of lanes", *scopes))
     with pytest.raises(LayoutError, match="counts threads of 1 threads, found weight 4"):
         register_axis(Axis("test_quad", "thread", "quad of lanes", "thread", "warp", bound=8, weight=4))
     with pytest.raises(LayoutError, match="puts kernel inside of warp, which lies inside of kernel"):
@@ -68,6 +78,10 @@ def test_registered_thread_axes_have_scopes() -> None:
     in_quad = register_axis(Axis("test_in_quad", "thread", "lane in a quad", "thread", "test_quad", bound=4, weight=1))
     assert not quad.depends_on(in_quad)
     assert quad.depends_on(axis("laneid"))
+    warp = register_axis(Axis("test_warp", "thread", "warp, of any number", "warp", "cta", weight=32))
+    on_it = [axis(name).depends_on(warp) for name in ("warpid", "wgid", "laneid", "tid_in_wg", "bx", "m")]
+    assert on_it == [True, True, False, True, False, False]
+    assert [warp.depends_on(axis(name)) for name in ("wgid", "laneid", "m")] == [True, False, False]
     layout = TileLayout.parse("S[(8, 4) : (1@test_quad, 1@test_in_quad)]")
     assert layout.scope() == ("thread", "warp")
     assert layout.fuse_threads() == TileLayout.parse("S[32 : 1@laneid]")

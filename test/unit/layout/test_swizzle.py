@@ -162,6 +162,7 @@ def test_the_opposite_direction_is_no_hardware_mode() -> None:
 def test_errors() -> None:
     with pytest.raises(LayoutError, match="found 6; expected the width in storage, which is 8 bits for 6-bit elements"):
         SwizzleLayout.for_bits(6, "128B")
+    assert SwizzleLayout(20, 20, 22).address_bits == 62
     with pytest.raises(LayoutError, match=r"of at most 62, the bits of an address, found Swizzle\(20, 20, 23\)"):
         SwizzleLayout(20, 20, 23)
     with pytest.raises(LayoutError, match=r"expected 9 to 62 address bits for Swizzle\(3, 3, 3\), found 8"):

@@ -234,7 +234,7 @@ def read_composed(text: str, element_bits: int | None = None) -> CuteComposed:
     parts = read_cute(text, allow_swizzle=True)
     found = parts.swizzle
     if found is None:
-        return CuteComposed(parts.iters, parts.shape, ParsedSwizzle(0, 0, 0, 0), 0)
+        return CuteComposed(parts.iters, parts.shape, ParsedSwizzle(0, 0, 0), 0)
     at = found.position
     base = found.base
     if found.unit == "byte":
@@ -251,7 +251,7 @@ def read_composed(text: str, element_bits: int | None = None) -> CuteComposed:
             base = element_base(base, width)
         except LayoutError as error:
             raise LayoutError(str(error), at) from None
-    swizzle = ParsedSwizzle(base, found.bits, abs(found.shift), at, found.shift >= 0)
+    swizzle = ParsedSwizzle(base, found.bits, abs(found.shift), found.shift >= 0, at)
     return CuteComposed(parts.iters, parts.shape, swizzle, found.offset)
 
 
