@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.ir.core import SSAValues, Use
 from xdsl.irdl import (
     AttrConstraint,
@@ -214,11 +214,7 @@ class _Definition(OpDef):
 
 def value_of(value: Value) -> SSAValue:
     """The single result of an operation, or the value itself."""
-    if type(value) is OpResult or type(value) is BlockArgument:
-        return value
-    if isinstance(value, Operation) and len(value.results) == 1:
-        return value.results[0]
-    return SSAValue.get(value)  # which says what is wrong
+    return value if type(value) is OpResult else SSAValue.get(value)  # the latter takes several times as long
 
 
 class OperationClass(ABCMeta):
@@ -248,15 +244,9 @@ class DirectOperation(IRDLOperation, metaclass=OperationClass):
         values: list[SSAValue] = []
         sizes: list[int] = []
         for operand in operands:
-            if type(operand) is OpResult or type(operand) is BlockArgument:
-                values.append(operand)
-                sizes.append(1)
-            elif isinstance(operand, SSAValue | Operation):
-                values.append(value_of(operand))
-                sizes.append(1)
-            else:
-                values += [value_of(value) for value in operand or ()]
-                sizes.append(len(operand or ()))
+            given = (operand,) if isinstance(operand, SSAValue | Operation) else operand or ()
+            values += map(value_of, given)
+            sizes.append(len(given))
         types: list[Attribute] = []
         for type_ in result_types:
             if isinstance(type_, Attribute):

@@ -68,8 +68,8 @@ def _parse_notation(parser: AttrParser, name: str, layout_class: type[LayoutT]) 
     try:
         layout = layout_class.parse(f"{head}{text}>")
     except LayoutError as e:
-        offset = 0 if e.position is None else e.position - len(head)
-        at = start + min(max(offset, 0), len(text))
+        position = len(head) if e.position is None else max(e.position, len(head))
+        at = start + position - len(head)
         parser.raise_error(str(e), at, at + 1)
     parser._resume_from(end)  # pyright: ignore[reportPrivateUsage]
     return layout
@@ -226,8 +226,9 @@ def _layout_problem(
     except LayoutError as e:
         return str(e)
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
-    if (last := max((high for _, high in tile.footprint().values()), default=0)) >> _COORDINATE_BITS:
-        return f"expected coordinates below 2^{_COORDINATE_BITS}, found {last} in {layout}"
+    for _, last in tile.footprint().values():
+        if last >> _COORDINATE_BITS:
+            return f"expected coordinates below 2^{_COORDINATE_BITS}, found {last} in {layout}"
     if (copies := prod(it.extent for it in tile.replica)) > _MAX_COPIES:
         return f"expected at most {_MAX_COPIES} copies of every element, found {copies} in {layout}"
     slots = tile.footprint().get("m") if memory is MemorySpace.REGISTER else None

@@ -447,8 +447,7 @@ class LaunchValueOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.formula.data}")
-        if self.attributes:
-            printer.print_op_attributes(self.attributes)
+        printer.print_op_attributes(self.attributes)
 
 
 class _GridOp(IRDLOperation):
@@ -470,8 +469,7 @@ class _GridOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.axis.data}")
-        if self.attributes:
-            printer.print_op_attributes(self.attributes)
+        printer.print_op_attributes(self.attributes)
 
 
 @irdl_op_definition

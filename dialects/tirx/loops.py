@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     StringAttr,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
@@ -39,7 +39,6 @@ from tirx.dialects.tirx.syntax import (
     parse_clauses,
     parse_defined,
     parse_integer,
-    print_attributes,
     types_text,
 )
 from tirx.dialects.traits import UsableBeforeDefinition
@@ -82,7 +81,7 @@ class YieldOp(IRDLOperation):
         if self.values:
             printer.print_string(" ")
             printer.print_list(self.values, printer.print_ssa_value)
-        print_attributes(printer, self.attributes)
+        printer.print_op_attributes(self.attributes)
         if self.values and isinstance(self.parent_op(), MapOp):
             printer.print_string(" : ")
             printer.print_list([value.type for value in self.values], printer.print_attribute)
@@ -134,7 +133,7 @@ class AtOp(IRDLOperation):
 
     def __init__(self, stage: int, body: Region):
         body = _with_yield(body)
-        types = [value.type for value in body.block.last_op.operands] if body.block.last_op else []
+        types = [value.type for value in _yielded(body).values]
         super().__init__(properties={"stage": i32_attr(stage)}, regions=[body], result_types=[types])
 
     @property
@@ -287,20 +286,25 @@ class ForOp(IRDLOperation):
                     f"expected only 'tirx.at' in the body of a loop that is split into parts, found '{op.name}'"
                 )
         positions = {part: i for i, part in enumerate(self.parts)}
+
+        def is_late(part: AtOp, rounds: int, user: AtOp) -> bool:
+            """Whether a part of the iteration `rounds` ahead of that of `user` does not come before it."""
+            return (part.offset - rounds, positions[part]) >= (user.offset, positions[user])
+
         for part in self.parts:
             for value in part.values:
                 for user in self._users(value):
-                    if (part.offset, positions[part]) >= (user.offset, positions[user]):
+                    if is_late(part, 0, user):
                         raise LoopPartError(
                             f"expected {_name(value)}, computed {_where(part, positions)}, to be used later in the "
                             f"iteration, found a use {_where(user, positions)}"
                         )
         for arg in self.carried:
-            part, rounds = self._source(arg)
-            if part is None:
+            if (source := self._source(arg)) is None:
                 continue
+            part, rounds = source
             for user in self._users(arg):
-                if (part.offset - rounds, positions[part]) >= (user.offset, positions[user]):
+                if is_late(part, rounds, user):
                     raise LoopPartError(
                         f"expected the next {_name(arg)}, computed {_where(part, positions)}, to be used by a later "
                         f"iteration behind it, found a use {_where(user, positions)}"
@@ -317,19 +321,18 @@ class ForOp(IRDLOperation):
                 users.append(around)
         return users
 
-    def _source(self, arg: BlockArgument) -> tuple[AtOp | None, int]:
-        """The part that computes what `arg` is in an iteration, and how many iterations before; None from outside."""
-        yielded = _yielded(self.body).values
-        rounds = 0
-        while rounds <= len(self.carried):
-            value = yielded[arg.index - 1]
-            rounds += 1
-            if isinstance(value, OpResult):
-                return (value.op, rounds) if isinstance(value.op, AtOp) else (None, rounds)
-            if not isinstance(value, BlockArgument) or value.block is not self.body.block or value.index == 0:
-                break
-            arg = value
-        return None, rounds
+    def _source(self, arg: BlockArgument) -> tuple[AtOp, int] | None:
+        """The part that computes what `arg` is in an iteration, and how many iterations before; None if none does."""
+        following: dict[SSAValue, SSAValue] = dict(zip(self.carried, _yielded(self.body).values, strict=True))
+        value: SSAValue = arg
+        for rounds, _ in enumerate(following, start=1):  # as many as there can be before values repeat
+            value = following[value]
+            part = value.owner
+            if isinstance(part, AtOp) and part.parent_op() is self:
+                return part, rounds
+            if value not in following:
+                return None
+        return None
 
     @classmethod
     def parse(cls, parser: Parser) -> ForOp:

@@ -30,7 +30,7 @@ from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definiti
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.interface import ScalarOpInterface
 from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, print_attributes, shape_text, types_text
+from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text, types_text
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
 
 YIELD = "tirx.yield"
@@ -239,7 +239,7 @@ class IndexOp(DirectOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.dim.value.data}")
-        print_attributes(printer, self.attributes)
+        printer.print_op_attributes(self.attributes)
 
 
 class Combination(StrEnum):
@@ -326,7 +326,7 @@ class ReduceOp(DirectOperation):
         with printer.in_parens():
             printer.print_list(self.along, printer.print_int)
         printer.print_string(f" {self.combination.data}")
-        print_attributes(printer, self.attributes)
+        printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.source.type)
         printer.print_string(" -> ")

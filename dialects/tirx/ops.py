@@ -27,7 +27,7 @@ from xdsl.traits import (
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition, unit
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
-from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, print_attributes, shape_text
+from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, shape_text
 from tirx.layout import Iter, TileLayout
 from tirx.rules import ElementTypeError, PlaceError, TileMemoryError, TileShapeError, ViewError, ViewLayoutError
 
@@ -247,7 +247,7 @@ def print_transfer(
         printer.print_string(f" reduce({reduce.data})")
     if engine is not None:
         printer.print_string(f" engine {engine.data}")
-    print_attributes(printer, op.attributes)
+    printer.print_op_attributes(op.attributes)
     printer.print_string(" : ")
     printer.print_list([value.type for value in op.operands], printer.print_attribute)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import I1, StringAttr, UnitAttr, f16, f32, i1
@@ -116,7 +117,7 @@ class ProductOp(DirectOperation):
         accumulator: SSAValue,
         accumulate: SSAValue | None = None,
         *,
-        scales: tuple[SSAValue, SSAValue] | None = None,
+        scales: tuple[SSAValue, ...] | None = None,
         metadata: SSAValue | None = None,
         weight_stationary: bool = False,
         zero_columns: ZeroColumnsAttr | None = None,
@@ -146,13 +147,12 @@ class ProductOp(DirectOperation):
         self, a: SSAValue, b: SSAValue, accumulator: SSAValue, accumulate: SSAValue | None, result: Attribute | None
     ) -> Self:
         """Returns the same product of other tiles, which overwrites its accumulator when `accumulate` is false."""
-        sfa, sfb = self.scale_a, self.scale_b
         product = type(self)(
             a,
             b,
             accumulator,
             accumulate,
-            scales=None if sfa is None or sfb is None else (sfa, sfb),
+            scales=self.scales,
             metadata=self.metadata,
             weight_stationary=self.weight_stationary is not None,
             zero_columns=self.zero_columns,
@@ -237,11 +237,13 @@ class ProductOp(DirectOperation):
             raise ProductShapeError(
                 f"expected B as {'x'.join(map(str, (*batch, rows, k)))}{shifted}, found {shape_text(b)}"
             )
-        if (self.scale_a is None) != (self.scale_b is None):
+        if len(self.scales) == 1:
             raise ProductShapeError("expected scale factors of both A and B, or of neither")
-        if self.scale_a is None or self.scale_b is None:
-            return
-        sfa, sfb = TileType.of(self.scale_a), TileType.of(self.scale_b)
+        if self.scales:
+            self._verify_scales(m, n, k)
+
+    def _verify_scales(self, m: int, n: int, k: int) -> None:
+        sfa, sfb = map(TileType.of, self.scales)
         blocks = sfa.dims[-1]
         padded = -(-n // SCALE_ROWS) * SCALE_ROWS
         if sfa.dims != (m, blocks) or sfb.dims not in ((n, blocks), (padded, blocks)) or k % blocks:
@@ -361,10 +363,9 @@ class ProductOp(DirectOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_list((self.a, self.b, self.accumulator), printer.print_ssa_value)
-        scales = [value for value in (self.scale_a, self.scale_b) if value is not None]
         metadata = [] if self.metadata is None else [self.metadata]
         accumulate = [] if self.accumulate is None else [self.accumulate]
-        _print_clause(printer, "scales", scales)
+        _print_clause(printer, "scales", self.scales)
         _print_clause(printer, "metadata", metadata)
         if self.weight_stationary is not None:
             printer.print_string(" weight_stationary")
@@ -382,10 +383,9 @@ class ProductOp(DirectOperation):
                 printer.print_string_literal(self.instruction.data)
         if self.plan is not None:
             printer.print_string(f" plan({self.plan.body()})")
-        if self.attributes:
-            printer.print_op_attributes(self.attributes)
+        printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
-        typed = (self.a, self.b, self.accumulator, *scales, *metadata)
+        typed = (self.a, self.b, self.accumulator, *self.scales, *metadata)
         printer.print_list([value.type for value in typed], printer.print_attribute)
         if self.result is not None:
             printer.print_string(" -> ")
@@ -466,7 +466,7 @@ def _resolved(parser: Parser, operands: list[UnresolvedOperand]) -> list[SSAValu
     return [parser.resolve_operand(operand, type_) for operand, type_ in zip(operands, types, strict=True)]
 
 
-def _print_clause(printer: Printer, name: str, values: list[SSAValue]) -> None:
+def _print_clause(printer: Printer, name: str, values: Sequence[SSAValue]) -> None:
     if values:
         printer.print_string(f" {name}")
         with printer.in_parens():

@@ -24,7 +24,7 @@ from tirx.dialects.tirx.engines import ASYNC_ENGINES, AsyncEngine, Engine, Engin
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.rings import RingOp
-from tirx.dialects.tirx.syntax import parse_attributes, parse_defined, parse_in_parens, print_attributes, shape_text
+from tirx.dialects.tirx.syntax import parse_attributes, parse_defined, parse_in_parens, shape_text
 from tirx.rules import ElementTypeError, EngineError, ProductClauseError, QueueError, TileMemoryError, TileShapeError
 
 _EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
@@ -104,7 +104,7 @@ class AsyncCopyOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
         printer.print_string(f" engine({self.engine.data})")
-        print_attributes(printer, self.attributes)
+        printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_list((self.source.type, self.destination.type), printer.print_attribute)
 
@@ -197,7 +197,7 @@ class AsyncNextOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_ssa_value(self.ring)
         printer.print_string(f" engine({self.engine.data})")
-        print_attributes(printer, self.attributes)
+        printer.print_op_attributes(self.attributes)
 
 
 @irdl_op_definition
@@ -277,7 +277,7 @@ class AwaitOp(IRDLOperation):
             printer.print_ssa_value(self.value)
         elif self.queue is not None and self.pending is not None:
             printer.print_string(f"{self.queue.data} pending({self.pending.value.data})")
-        print_attributes(printer, self.attributes)
+        printer.print_op_attributes(self.attributes)
         if self.value is not None:
             printer.print_string(" : ")
             printer.print_attribute(self.value.type)

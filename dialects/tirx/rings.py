@@ -33,7 +33,6 @@ from tirx.dialects.tirx.syntax import (
     parse_attributes,
     parse_defined,
     parse_integer,
-    print_attributes,
     refuse_again,
     types_text,
 )
@@ -167,7 +166,7 @@ class RingOp(IRDLOperation):
             printer.print_string(f" across({self.across.data})")
         if self.carries is not None:
             printer.print_string(" carries")
-        print_attributes(printer, self.attributes)
+        printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.result.type)
 
@@ -246,7 +245,7 @@ class AcquireOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         _print_station(printer, self.ring, self.station.data)
-        print_attributes(printer, self.attributes)
+        printer.print_op_attributes(self.attributes)
 
 
 def _acquired_types(ring: SSAValue, station: str) -> tuple[Attribute, ...]:
@@ -315,4 +314,4 @@ class ReleaseOp(IRDLOperation):
             printer.print_string(" with")
             with printer.in_parens():
                 printer.print_list(self.values, printer.print_ssa_value)
-        print_attributes(printer, self.attributes)
+        printer.print_op_attributes(self.attributes)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Block, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -277,21 +277,19 @@ def _is_recomputable(value: SSAValue, known: set[SSAValue]) -> bool:
     """
     Returns True for a pure function of the arguments of the kernel, which every role can compute.
 
-    `known` holds values of which this is known; it takes in those that this call finds.
+    `known` holds values that need no second look. It takes in those that this call looks at, and has no meaning any
+    more after a call that returns False.
     """
-    seen: set[SSAValue] = set()
     stack = [value]
     while stack:
-        current = stack.pop()
-        if current in seen or current in known:
-            continue
-        seen.add(current)
-        if isinstance(current, BlockArgument):
-            if not isinstance(current.block.parent_op(), KernelOp):
+        owner = stack.pop().owner
+        if isinstance(owner, Block):
+            if not isinstance(owner.parent_op(), KernelOp):
                 return False
-        elif isinstance(current, OpResult):
-            if not is_pure(current.op) or current.op.regions:
-                return False
-            stack.extend(current.op.operands)
-    known |= seen
+        elif not is_pure(owner) or owner.regions:
+            return False
+        else:
+            following = set(owner.operands) - known
+            stack.extend(following)
+            known |= following
     return True

@@ -8,7 +8,6 @@ from typing import TypeVar
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
-from xdsl.printer import Printer
 
 from tirx.dialects.tirx.attributes import TileType
 
@@ -83,9 +82,3 @@ def refuse_again(parser: Parser, *clauses: str) -> None:
     for name in clauses:
         if parser.parse_optional_keyword(name) is not None:
             parser.raise_error(f"expected the clause '{name}' once, found it again", start, parser.pos)
-
-
-def print_attributes(printer: Printer, attributes: dict[str, Attribute]) -> None:
-    """The counterpart of `parse_attributes`."""
-    if attributes:
-        printer.print_op_attributes(attributes)

@@ -117,7 +117,7 @@ class SubviewOp(DirectOperation):
     @property
     def start(self) -> tuple[int, ...]:
         """The coordinates where the part starts, with 0 for those that are computed."""
-        return tuple(max(n.value.data, 0) for n in self.offsets)
+        return tuple(0 if n.value.data == COMPUTED else n.value.data for n in self.offsets)
 
     @property
     def computed(self) -> dict[int, SSAValue]:
@@ -187,8 +187,7 @@ class SubviewOp(DirectOperation):
                 self.mixed_offsets,
                 lambda n: printer.print_int(n) if isinstance(n, int) else printer.print_ssa_value(n),
             )
-        if self.attributes:
-            printer.print_op_attributes(self.attributes)
+        printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.source.type)
         printer.print_string(" -> ")

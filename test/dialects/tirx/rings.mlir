@@ -153,6 +153,27 @@ tirx.kernel @loops(%n: index, %x: i32) threads(32) {
   tirx.return
 }
 
+// A loop inside of a part carries what a part of the loop around it computes.
+// CHECK-LABEL: tirx.kernel @loop_in_a_part(
+// CHECK:           %{{.*}} = tirx.for @inner %j = 0 to 4 iter(%c = %v) {
+// CHECK:             tirx.yield %v
+tirx.kernel @loop_in_a_part(%x: i32) threads(32) {
+  tirx.for @outer %k = 0 to 4 skew(1) {
+    %v = tirx.at(0) {
+      tirx.yield %x
+    }
+    tirx.at(1) {
+      %last = tirx.for @inner %j = 0 to 4 iter(%c = %v) {
+        tirx.at(0) {
+          %u = arith.addi %c, %c : i32
+        }
+        tirx.yield %v
+      }
+    }
+  }
+  tirx.return
+}
+
 // CHECK-LABEL: tirx.kernel @pending_iter(
 // CHECK:         %p = tirx.for @k %k = 0 to %n iter(%acc : !tirx.pending<!tirx.tile<128x256xf32, register>> = %zeros) {
 // CHECK-NEXT:      %q = tirx.async_mma %a, %b, %acc :

@@ -7,8 +7,8 @@ from unittest.mock import patch
 
 import pytest
 from unit.cases import together
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, f32, i1, i32, i64
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerType, f32, i1, i32, i64
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
@@ -23,6 +23,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.operations import OpDef
@@ -30,7 +31,7 @@ from xdsl.traits import SameOperandsAndResultType
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.universe import TIRX_UNIVERSE
 
 OPERATIONS = [op for factory in TIRX_UNIVERSE.all_dialects.values() for op in factory().operations]
@@ -87,6 +88,20 @@ class _Same(IRDLOperation):
     value = operand_def()
     result = result_def()
     traits = traits_def(SameOperandsAndResultType())
+
+
+@irdl_op_definition
+class _Direct(DirectOperation):
+    name = "test.direct"
+    first = operand_def()
+    rest = var_operand_def()
+    third = opt_operand_def()
+    fourth = opt_operand_def()
+    kind = prop_def(i32.__class__, default_value=i32)
+    hint = opt_prop_def(i32.__class__)
+    result = result_def()
+    others = var_result_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
 
 def _op(
@@ -156,6 +171,36 @@ CASES = [
     _op(_Same, [i32], [i32]),
     _op(_Same, [i32], [f32]),
 ]
+
+
+def test_parts_of_an_operation():
+    for count in (0, 1, 3):
+        op = _op(_Many, [i32, *[f32] * count, i1])
+        assert isinstance(op, _Many)
+        first, *rest, last = op.operands
+        assert (op.first, op.rest, op.last) == (first, tuple(rest), last)
+
+
+def test_an_operation_that_is_built_without_its_definition():
+    block = Block(arg_types=[i32, f32])
+    number, x = block.args
+    source = _op(_Same, [i32], [i32])
+    op = _Direct(
+        operands=[source, [x, source, number], None, x], result_types=[i1, [i32, f32]], properties={"hint": None}
+    )
+    result = source.results[0]
+    assert tuple(op.operands) == (result, x, result, number, x)
+    assert (op.first, op.rest, op.third, op.fourth) == (result, (x, result, number), None, x)
+    assert {(use.operation, use.index) for use in x.uses} == {(op, 1), (op, 4)}
+    assert op.properties == _sizes(1, 3, 0, 1) | {"kind": i32}
+    assert (op.result.type, op.others.types) == (i1, (i32, f32))
+    assert [(value.op, value.index) for value in op.results] == [(op, 0), (op, 1), (op, 2)]
+    few = _Direct(operands=[number, (), x, None], result_types=[f32, ()], properties={"kind": i64, "hint": i1})
+    assert (few.first, few.rest, few.third, few.fourth, few.others) == (number, (), x, None, ())
+    assert few.properties == _sizes(1, 0, 1, 0) | {"kind": i64, "hint": i1}
+    assert (few.attributes, few.location, len(few.successors)) == ({}, UNKNOWN_LOC, 0)
+    with pytest.raises(ValueError, match="SSAValue.get: expected operation with a single result"):
+        _Direct(operands=[few, op])
 
 
 def _message(op: Operation, definition: OpDef) -> str | None:

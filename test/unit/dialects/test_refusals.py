@@ -133,6 +133,9 @@ register>
     expected slots in shared or tensor memory, found !tirx.tile<64xf16, register> in !tirx.tile<2x64xf16, shared,
     #tirx.tile_layout<S[(2, 64) : (64, 1)]>>
 %a = tirx.alloc : !tirx.tile<8x8xf32, shared>
+%r = "tirx.subview"(%a) <{offsets = [0 : i32, -2 : i32]}> : (!tirx.tile<8x8xf32, shared>) -> !tirx.tile<8x4xf32, shared>
+    expected a part of the 8x8 tile, found 8x4 at [0, -2]
+%a = tirx.alloc : !tirx.tile<8x8xf32, shared>
 %r = tirx.zero : !tirx.tile<8x8xf32, register>
 tirx.store %r, %a reduce(add) : !tirx.tile<8x8xf32, register>, !tirx.tile<8x8xf32, shared>
     expected reduce(add) into global memory, found !tirx.tile<8x8xf32, shared>

@@ -167,7 +167,6 @@ def test_bytes_of_a_tile(element: Attribute, count: int, size: int) -> None:
     [
         ((), f16, MemorySpace.SHARED, None, r"found shape \[\]"),
         ((4, -1), f16, MemorySpace.SHARED, None, r"found shape \[4, -1\]"),
-        ((2**16, 2**15), f16, MemorySpace.GLOBAL, None, "expected at most 1048576 elements, found 2147483648"),
         ((4,), i1, MemorySpace.SHARED, None, "unknown element type 'i1'"),
         ((4, 64), f16, MemorySpace.SHARED, ROWS, "expected a layout of 256 elements for a 4x64 tile, found one of 512"),
         ((8, 64), f16, MemorySpace.GLOBAL, SWIZZLED, "found a swizzle, which only shared memory has"),
@@ -184,6 +183,40 @@ def test_tile_types_that_do_not_exist(
 ) -> None:
     with pytest.raises(VerifyException, match=message):
         TileType.get(shape, element, scope, layout)
+
+
+@pytest.mark.parametrize(
+    ("shape", "memory", "most", "message"),
+    [
+        ((2**20,), MemorySpace.GLOBAL, None, None),
+        ((2**20 + 1,), MemorySpace.GLOBAL, None, "expected at most 1048576 elements, found 1048577"),
+        (
+            (2, 0),
+            MemorySpace.GLOBAL,
+            None,
+            "expected a tile of rank 1 or more with positive, static extents, found shape [2, 0]",
+        ),
+        ((1,), MemorySpace.GLOBAL, f"S[1 : 1] + {2**48 - 1}", None),
+        ((1,), MemorySpace.GLOBAL, f"S[1 : 1] + {2**48}", f"expected coordinates below 2^48, found {2**48} in "),
+        ((1,), MemorySpace.SHARED, "S[1 : 1] + R[1024 : 1]", None),
+        (
+            (1,),
+            MemorySpace.SHARED,
+            "S[1 : 1] + R[1025 : 1]",
+            "expected at most 1024 copies of every element, found 1025 in ",
+        ),
+        ((2,), MemorySpace.REGISTER, "S[2 : 65535]", None),
+        ((2,), MemorySpace.REGISTER, "S[2 : 65536]", "expected at most 65536 elements in a thread, found 65537 in "),
+        ((2,), MemorySpace.SHARED, "S[2 : 65536]", None),
+    ],
+)
+def test_limits_of_tiles(shape: Sequence[int], memory: MemorySpace, most: str | None, message: str | None) -> None:
+    layout = None if most is None else TileLayout.parse(most)
+    try:
+        found = TileType.get(shape, f16, memory, layout).dims
+    except VerifyException as error:
+        found = str(error)
+    assert found == (tuple(shape) if message is None else message + (most or ""))
 
 
 def test_type_of_a_value_that_is_no_tile() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import tirx
 from tirx.diagnostics import LocatedError
-from tirx.dialects.formula import Call, LaunchSizes, lookups
+from tirx.dialects.formula import Call, LaunchSizes
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.describe import describe
 from tirx.runtime.launch import (
@@ -173,19 +173,6 @@ def test_wrong_json(change: dict[str, Any], message: str) -> None:
 def test_other_formats_are_refused() -> None:
     with pytest.raises(ValueError, match="expected launch descriptors of format 1"):
         read_launches('{"format": 0}')
-
-
-def test_formulas() -> None:
-    sizes = LaunchSizes([(100, 8), ()], [(16, 1), ()], 132)
-    tiles = Call("ceildiv", (Call("size", (0, 0)), 8))
-    assert sizes.evaluate(tiles) == 13
-    assert sizes.evaluate(Call("min", (Call("mul", (tiles, 16)), Call("sm_count")))) == 132
-    assert sizes.evaluate(Call("max", (Call("add", (tiles, 1)), Call("stride", (0, 0))))) == 16
-    assert lookups(Call("add", (tiles, Call("stride", (0, 1))))) == [("size", 0, 0), ("stride", 0, 1)]
-    with pytest.raises(ValueError, match=r"expected an argument that has size\(1, 0\), found none"):
-        sizes.evaluate(Call("size", (1, 0)))
-    with pytest.raises(ValueError, match=r"expected a positive divisor in ceildiv\(1, 0\), found 0"):
-        sizes.evaluate(Call("ceildiv", (1, 0)))
 
 
 def test_tirx_opt_writes_descriptors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
