@@ -84,7 +84,7 @@ def matrix_descriptors() -> str:
             major, dtype = ("K", "MN")[index % 2], ("f16", "f16", "tf32", "e4m3")[index % 4]
             shape = ((128, 16), (64, 16), (64, 8), (128, 32))[index % 4]
             lines.append(_told(explain_matrix_descriptor, word, family, major=major, dtype=dtype, shape=shape))
-        for word in (0x4002406900030004, 0x0000400400800000):
+        for word in (0x4002406900030004, 0x0000400400800000, 0x4000004040010000):
             word &= -1 if family is TCGEN05_OPERANDS else ~(7 << 46)
             for first, count in ((0, 14), (4, 3), (16, 14), (32, 14), (46, 3), (49, 3), (52, 1), (61, 3)):
                 lines.append(_told(explain_matrix_descriptor, _without(word, 64, first, count), family, shape=(64, 16)))

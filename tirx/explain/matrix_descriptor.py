@@ -151,9 +151,7 @@ def _repaired(word: Word, form: _Format) -> Word:
         if isinstance(word, int):
             word = deposit(word, bits, code)
         else:
-            mask = deposit(0, bits, -1)
-            ones = deposit(0, bits, code)
-            word = Integers(64, word.zeros & ~mask | mask & ~ones, word.ones & ~mask | ones)
+            word = Integers(word.width, deposit(word.zeros, bits, ~code), deposit(word.ones, bits, code))
     return word
 
 

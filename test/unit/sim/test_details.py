@@ -16,6 +16,7 @@ from tirx.sim.hazards.monitor import Monitor
 from tirx.sim.isa.decoder import single, uniform
 from tirx.sim.isa.deferred import Products, defer
 from tirx.sim.isa.mma_sync import multiply_and_add
+from tirx.sim.isa.special import SPECIAL_REGISTERS
 from tirx.sim.numerics.tensor_cores import find_rule, multiplier
 from tirx.sim.tensor.memory import TensorMemory
 
@@ -161,3 +162,70 @@ def test_products_that_wait(forms: list[tuple[Any, ...]], expected: list[tuple[i
         defer(group, form, group.mask, lambda one=one: one, lambda one=one: one, read, write)
     group.finish_deferred()
     assert (computed, registers) == (expected, wanted)
+
+
+def test_special_registers() -> None:
+    """Two warps of the third CTA of a cluster of 2 x 3, at an instant that takes more than 32 bits."""
+    instant, workspace = 0x5_89ABCDEF, 0x7_FEDCBA98
+    launch = Mock(
+        block=(64, 2, 1),
+        grid=(8, 9, 5),
+        cluster=(2, 3, 1),
+        executed=instant,
+        grid_workspace=workspace,
+        dynamic_shared=77,
+        program=Mock(shared_end=1099),
+    )
+    ids = np.arange(384, dtype=np.uint32).reshape(3, 128)
+    cta = Mock(
+        launch=launch, index=(5, 7, 4), rank=2, linear_index=301, lanes=np.arange(128), thread_ids=ids, cluster=Mock()
+    )
+    cta.cluster.ctas = [cta] * 6
+    group: Any = Mock(cta=cta, lanes=np.arange(32, 96), first=32, last=96, warps=2)
+    lane = np.arange(64) % 32
+    below = (1 << lane) - 1
+    full = 0xFFFFFFFF
+    expected: dict[str, Any] = {
+        "%laneid": lane, "%warpid": 1 + np.arange(64) // 32, "%nwarpid": 4, "%smid": 37, "%nsmid": 132,
+        "%tid.x": ids[0, 32:96], "%tid.y": ids[1, 32:96], "%tid.z": ids[2, 32:96], "%ntid.x": 64, "%ntid.y": 2,
+        "%ctaid.x": 5, "%ctaid.y": 7, "%ctaid.z": 4, "%nctaid.x": 8, "%nctaid.y": 9, "%nctaid.z": 5,
+        "%clusterid.x": 2, "%clusterid.y": 2, "%nclusterid.x": 4, "%nclusterid.y": 3, "%nclusterid.z": 5,
+        "%cluster_ctaid.x": 1, "%cluster_ctaid.y": 1, "%cluster_ctaid.z": 0, "%cluster_nctaid.y": 3,
+        "%cluster_ctarank": 2, "%cluster_nctarank": 6, "%is_explicit_cluster": True,
+        "%lanemask_eq": 1 << lane, "%lanemask_lt": below, "%lanemask_le": below | 1 << lane,
+        "%lanemask_gt": full & ~(below | 1 << lane), "%lanemask_ge": full & ~below,
+        "%dynamic_smem_size": 77, "%total_smem_size": 1099, "%aggr_smem_size": 1099,
+        "%clock": 0x89ABCDEF, "%clock_hi": 5, "%clock64": instant, "%globaltimer": instant,
+        "%globaltimer_lo": 0x89ABCDEF, "%globaltimer_hi": 5, "%envreg1": 7, "%envreg2": 0xFEDCBA98,
+        "%envreg0": 0, "%envreg31": 0, "%gridid": 0, "%pm7": 0, "%pm7_64": 0, "%current_graph_exec": 0,
+    }  # fmt: skip
+    for name, values in expected.items():
+        kind, read = SPECIAL_REGISTERS[name]
+        found = read(group)
+        assert found.dtype == kind.dtype and found.shape == (64,), name
+        assert np.array_equal(found, np.broadcast_to(values, 64)), name
+    cta.cluster.ctas = [cta]
+    assert not SPECIAL_REGISTERS["%is_explicit_cluster"][1](group).any()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "mov.u32 %r1, %tid.x; shr.u32 %r1, %r1, 5; shl.b32 %r1, %r1, 2; mov.u32 %r2, s; add.u32 %r1, %r1, %r2;"
+            "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32; bar.sync 0; ld.shared.b32 %r1, [%r1];"
+            "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 32; bar.sync 0; ld.shared.b32 %r1, [s];"
+            "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 32;",
+            "tcgen05.dealloc of 32 columns at 0x1e0, but the allocated columns are none",
+        ),
+        (
+            "mov.u32 %r1, %tid.x; shr.u32 %r1, %r1, 5; add.u32 %r1, %r1, 1; bar.sync %r1, 32; bar.sync %r1, 64;",
+            "deadlock",
+        ),
+    ],
+)
+def test_warps_that_run_together_are_told_apart(body: str, message: str) -> None:
+    """Each of two warps allocates and frees, and has a barrier of its own."""
+    with pytest.raises(SimError) as caught:
+        run(entry(body, (), ".shared .b32 s[4];"), "k", 1, 64, [])
+    assert caught.value.message.startswith(message), caught.value.message

@@ -210,8 +210,7 @@ def issued(group: ThreadGroup, lane: int) -> None:
 def wait_group(decoder: Decoder) -> Step:
     """cp.async.bulk.wait_group[.read] N"""
     decoder.take("read")
-    decoder.finish(1)
-    pending = decoder.constant(0)
+    pending = decoder.constant(decoder.only())
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         lanes = group.lanes[mask]

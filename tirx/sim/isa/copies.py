@@ -29,8 +29,7 @@ def _cp(decoder: Decoder) -> Step:
         decoder.finish(0)
         return _commit
     if decoder.flag("wait_group"):
-        decoder.finish(1)
-        pending = decoder.constant(0)
+        pending = decoder.constant(decoder.only())
         return lambda group, mask: _wait(group, mask, pending)
     if decoder.flag("wait_all"):
         decoder.finish(0)
@@ -149,8 +148,7 @@ def _arrive(decoder: Decoder) -> Step:
     no_increment = decoder.flag("noinc")
     explicit = decoder.take("shared", "shared::cta") is not None
     decoder.type(B64)
-    decoder.finish(1)
-    addresses = decoder.window_address(0, explicit)
+    addresses = decoder.window_address(decoder.only(), explicit)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         cta = group.cta

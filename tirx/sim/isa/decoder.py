@@ -142,6 +142,12 @@ class Decoder:
             counts = " or ".join(map(str, operand_counts))
             raise self.error(f"expected {counts} operands, found {len(self.operands)}")
 
+    def only(self) -> Operand:
+        """`finish`, for an instruction with one operand, which is returned."""
+        self.finish(1)
+        (operand,) = self.operands
+        return operand
+
     def _modifiers(self) -> str:
         return "." + ".".join(self.modifiers) if self.modifiers else "none"
 

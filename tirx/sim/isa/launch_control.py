@@ -23,6 +23,7 @@ _COMPLETE = "mbarrier::complete_tx::bytes"
 _WHAT = "clusterlaunchcontrol.try_cancel"
 _BYTES = 16
 _FOUND = 3
+_IS_FOUND = 1
 _NO_INDEX = 0xFFFFFFFF  # in every direction, after a request that failed
 _AXES = ("get_first_ctaid::x", "get_first_ctaid::y", "get_first_ctaid::z")
 
@@ -54,7 +55,9 @@ def _request(decoder: Decoder) -> Step:
                 raise SimError(f"expected an address that is a multiple of {_BYTES}, found {target:#x}")
             first = cta.launch.cancel()
             cta.cluster.taken_over += first is not None
-            response = np.array([0, 0, 0, 0] if first is None else [*first, 1], np.uint32).view(np.uint8)
+            response = np.zeros(_BYTES, np.uint8)
+            if first is not None:
+                response.view(np.uint32)[:] = (*first, _IS_FOUND)
             ranks = range(len(cta.cluster.ctas)) if everywhere else [target >> RANK_SHIFT]
             owners = [locate(group, multicast_address(target, rank)) for rank in ranks]
             places = [(owner, offset + np.arange(_BYTES)) for owner, offset in owners]

@@ -74,7 +74,8 @@ def _init(decoder: Decoder, operation: str) -> Step:
 
 
 def _inval(decoder: Decoder, operation: str) -> Step:
-    addresses = decoder.window_address(0, _end(decoder, 1))
+    explicit = _end(decoder, 1)
+    addresses = decoder.window_address(decoder.only(), explicit)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         where = addresses(group, mask)

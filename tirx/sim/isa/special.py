@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -12,6 +13,15 @@ from tirx.sim.core.types import PRED, U32, U64, WARP, Array, PtxType
 from tirx.sim.memory.addresses import RESERVED_OFFSETS
 
 _Read: TypeAlias = Callable[[ThreadGroup], Array]
+
+_MULTIPROCESSORS = 132
+# Registers that are zero: of the grid and of the graph, of the driver, and counters of events.
+_ZEROS = (
+    *("%gridid", "%current_graph_exec"),
+    *(f"%envreg{index}" for index in range(32)),
+    *(f"%pm{index}{end}" for index in range(8) for end in ("", "_64")),
+)
+_WIDE_ZERO = re.compile("%gridid|%current_graph_exec|%pm[0-9]_64")
 
 _LANE = np.arange(WARP, dtype=np.uint64)
 _LANE_MASKS = {
@@ -60,9 +70,8 @@ def _table() -> dict[str, tuple[PtxType, _Read]]:
     table["%laneid"] = (U32, lambda group: (group.lanes % WARP).astype(np.uint32))
     table["%warpid"] = (U32, lambda group: (group.lanes // WARP).astype(np.uint32))
     table["%nwarpid"] = (U32, _same(lambda group: len(group.cta.lanes) // WARP))
-    table["%smid"] = (U32, _same(lambda group: group.cta.linear_index % 132))
-    table["%nsmid"] = (U32, _same(lambda group: 132))
-    table["%gridid"] = (U64, _same64(lambda group: 0))
+    table["%smid"] = (U32, _same(lambda group: group.cta.linear_index % _MULTIPROCESSORS))
+    table["%nsmid"] = (U32, _same(lambda group: _MULTIPROCESSORS))
     for name in _LANE_MASKS:
         table[f"%lanemask_{name}"] = (U32, _lane_mask(name))
     table["%cluster_ctarank"] = (U32, _same(lambda group: group.cta.rank))
@@ -76,15 +85,12 @@ def _table() -> dict[str, tuple[PtxType, _Read]]:
     table["%aggr_smem_size"] = table["%total_smem_size"]
     for name, offset in RESERVED_OFFSETS.items():
         table[name] = (U32, _same(lambda group, offset=offset: offset))
+    for name in _ZEROS:
+        zero = U64 if _WIDE_ZERO.fullmatch(name) else U32
+        table[name] = (zero, lambda group, zero=zero: np.zeros(len(group.lanes), zero.dtype))
     # The driver's: cooperative groups expect the address of the grid's workspace, high word first.
-    for index in range(32):
-        table[f"%envreg{index}"] = (U32, _same(lambda group: 0))
     table["%envreg1"] = (U32, _same(lambda group: group.cta.launch.grid_workspace >> 32))
     table["%envreg2"] = (U32, _same(lambda group: group.cta.launch.grid_workspace & 0xFFFFFFFF))
-    for index in range(8):
-        table[f"%pm{index}"] = (U32, _same(lambda group: 0))
-        table[f"%pm{index}_64"] = (U64, _same64(lambda group: 0))
-    table["%current_graph_exec"] = (U64, _same64(lambda group: 0))
     # Time is the number of instructions executed so far.
     table["%clock"] = (U32, _same(lambda group: group.cta.launch.executed & 0xFFFFFFFF))
     table["%clock_hi"] = (U32, _same(lambda group: group.cta.launch.executed >> 32))

@@ -43,8 +43,7 @@ def _alloca(decoder: Decoder) -> Step:
 @instruction("stacksave")
 def _stacksave(decoder: Decoder) -> Step:
     value_type = decoder.type(U32, U64)
-    decoder.finish(1)
-    put = decoder.destination(0, value_type)
+    put = decoder.destination(decoder.only(), value_type)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         put(group, mask, group.cta.stack[group.first : group.last].astype(value_type.dtype))
@@ -55,8 +54,7 @@ def _stacksave(decoder: Decoder) -> Step:
 @instruction("stackrestore")
 def _stackrestore(decoder: Decoder) -> Step:
     value_type = decoder.type(U32, U64)
-    decoder.finish(1)
-    values = decoder.source(0, B32 if value_type is U32 else B64)
+    values = decoder.source(decoder.only(), B32 if value_type is U32 else B64)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         stack, saved = group.cta.stack[group.first : group.last], values(group, mask).astype(np.uint64)

@@ -130,8 +130,7 @@ def _reduction(decoder: Decoder, aligned: bool) -> Step:
 def _warp_barrier(decoder: Decoder) -> Step:
     decoder.need("warp")
     decoder.need("sync")
-    decoder.finish(1)
-    members = decoder.source(0, B32)
+    members = decoder.source(decoder.only(), B32)
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
         if group.warps > 1:
@@ -272,7 +271,7 @@ def _hint(decoder: Decoder) -> Step:
 @instruction("nanosleep")
 def _nanosleep(decoder: Decoder) -> Step:
     decoder.type(U32)
-    decoder.finish(1)
+    decoder.only()
     return lambda group, mask: Outcome.YIELD
 
 

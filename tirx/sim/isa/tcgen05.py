@@ -9,6 +9,7 @@ import numpy as np
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, B64, U16, U32, Mask
 from tirx.sim.core.wait import Outcome, Wait
+from tirx.sim.isa.bulk_linear import multicast_address
 from tirx.sim.isa.decoder import Decoder, single, uniform
 from tirx.sim.isa.mbarriers import use
 from tirx.sim.isa.registry import instruction
@@ -124,8 +125,8 @@ def _commit(decoder: Decoder, operation: str) -> Step:
         address = value_of(addresses, group, mask, lane)
         targets = [address]
         if ctas is not None:
-            chosen, offset = value_of(ctas, group, mask, lane), address & ((1 << RANK_SHIFT) - 1)
-            targets = [rank << RANK_SHIFT | offset for rank in range(16) if chosen >> rank & 1]
+            chosen = value_of(ctas, group, mask, lane)
+            targets = [multicast_address(address, rank) for rank in range(chosen.bit_length()) if chosen >> rank & 1]
         snapshot = cta.monitor.committed(thread)
         for target in targets:
             barrier = use(group, target, thread, asynchronous=True)

@@ -217,8 +217,7 @@ def decode_shift(decoder: Decoder, operation: str) -> Step:
     need_feature(decoder, "tcgen05.shift")
     group_size = cta_group(decoder)
     decoder.need("down")
-    decoder.finish(1)
-    addresses = decoder.address(0, bits=32)
+    addresses = decoder.address(decoder.only(), bits=32)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         lane = single(mask, "tcgen05.shift")

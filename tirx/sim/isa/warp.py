@@ -212,8 +212,7 @@ def _elect(decoder: Decoder) -> Step:
 @instruction("activemask")
 def _activemask(decoder: Decoder) -> Step:
     decoder.type(B32)
-    decoder.finish(1)
-    put = decoder.destination(0, B32)
+    put = decoder.destination(decoder.only(), B32)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         put(group, mask, np.repeat(to_bits(by_warp(mask)), WARP))

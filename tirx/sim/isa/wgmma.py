@@ -96,8 +96,7 @@ def _commit(decoder: Decoder) -> Step:
 
 
 def _wait(decoder: Decoder) -> Step:
-    decoder.finish(1)
-    pending = decoder.constant(0)
+    pending = decoder.constant(decoder.only())
     if not 0 <= pending <= _MAX_PENDING:
         raise decoder.error(f"expected a number of groups from 0 to {_MAX_PENDING}, found {pending}")
 
