@@ -15,7 +15,7 @@ from tirx.explain.report import (
     known_value,
     reserved_problems,
 )
-from tirx.hw.bits import Bits, bits_text, deposit
+from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.integers import Integers
 from tirx.hw.rules import reason
@@ -33,11 +33,14 @@ from tirx.smem.swizzle_modes import (
     SwizzleName,
     legal_modes,
 )
-from tirx.smem.walk import Walk
+from tirx.smem.walk import ATOM_BITS, Walk
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor, possible_wgmma_descriptors
 
 _K_BYTES = 32
 """Bytes of K that a dense instruction reads of a row."""
+
+_START_UNITS = (2, 4, 8, 16, 32, 64)
+"""What the start address of a repaired descriptor may be a multiple of, in 16 bytes: up to the period of a swizzle."""
 
 _TITLES = {
     "start": "start address",
@@ -220,7 +223,9 @@ def _as_major(
         of_lbo, of_sbo = (walk.outer_mn, walk.outer_k) if walk.traded else (walk.outer_k, walk.outer_mn)
         lbo_read, sbo_read = descriptor.lbo_absolute or bool(of_lbo.any()), bool(of_sbo.any())
         lbo, sbo = descriptor.lbo if lbo_read else None, descriptor.sbo if sbo_read else None
-        layout = CanonicalLayout(major, descriptor.swizzle, 128 // bits, walk.repeats_mn, walk.repeats_k, lbo, sbo)
+        layout = CanonicalLayout(
+            major, descriptor.swizzle, ATOM_BITS // bits, walk.repeats_mn, walk.repeats_k, lbo, sbo
+        )
         what = f"{shape[0]} x {shape[1]} elements of {element.name}"
         unread = [name for name, read in (("LBO", lbo_read), ("SBO", sbo_read)) if not read]
         ignored = f"; {' and '.join(unread)} not read" if unread else ""
@@ -257,17 +262,18 @@ def _choices(
     """The codes that a repaired descriptor may have: those of the word, and those of a tile without gaps."""
     names: set[SwizzleName] = {name for each in majors for name in legal_modes(element, each, family)}
     codes = [code for code, name in form.modes.items() if name in names]
-    start = known_code(value, form.fields["start"]) or 0
-    starts = {start, *(start // step * step for step in (2, 4, 8, 16, 32, 64))}
+    start = extract(value, form.fields["start"])
+    starts = {start, *(start // unit * unit for unit in _START_UNITS)}
     offsets: set[int] = set()
     for each in majors:
         for name in names:
             mode = SWIZZLE_MODES[name]
             walk = Walk.of(each, mode, shape, bits)
             block = (8 if each == "K" else mode.rows) * mode.row_bytes
-            offsets |= {block, block * (int(walk.outer_mn[-1]) + 1), block * (int(walk.outer_k[-1]) + 1)}
-    stored = [known_code(value, form.fields[name]) or 0 for name in ("lbo", "sbo")]
-    strides = sorted({*stored, *(offset // 16 for offset in offsets if offset >> 4 < 1 << 14)})
+            offsets |= {block, *(block * (int(last) + 1) for *_, last in (walk.outer_mn, walk.outer_k))}
+    _, width = form.fields["lbo"]
+    stored = [extract(value, form.fields[name]) for name in ("lbo", "sbo")]
+    strides = sorted({*stored, *(offset // 16 for offset in offsets if not offset // 16 >> width)})
     found = {"start": sorted(starts), "lbo": strides, "sbo": strides, "base_offset": [0], "swizzle": codes}
     if "constant" in form.fields:
         found |= {"constant": [CONSTANT], "lbo_absolute": [0, 1]}

@@ -14,8 +14,9 @@ from tirx.explain.report import (
     known_value,
     reserved_problems,
 )
+from tirx.hw.bits import extract
 from tirx.hw.rules import reason, result
-from tirx.tcgen05.zero_column_mask import FIELDS, MAX_COLUMN_SHIFT, RESERVED, SUB_MASKS, ZeroColumnMask
+from tirx.tcgen05.zero_column_mask import FIELDS, MAX_COLUMN_SHIFT, MAX_SPAN, RESERVED, SUB_MASKS, ZeroColumnMask
 
 _SPANS = {"skip_span": "zeroed", "use_span": "used"}
 
@@ -49,7 +50,7 @@ def explain_zero_column_mask(word: Word, *, m: int | None = None, n: int | None 
 
 def _verify(mask: ZeroColumnMask | None, m: int, n: int | None) -> None:
     assert mask is not None, "its bits have a meaning"
-    mask.verify(m, SUB_MASKS.get(m, 1) if n is None else n)
+    mask.verify(m, MAX_SPAN if n is None else n)  # which is a legal N for every M
 
 
 def _field(name: str, code: int | None) -> FieldValue:
@@ -85,13 +86,12 @@ def _nearest(value: int, m: int | None, n: int | None) -> int | None:
         rows = SUB_MASKS if m is None else (m,)
         return mask is not None and any(reason(lambda each=each: _verify(mask, each, n)) is None for each in rows)
 
-    most = MAX_COLUMN_SHIFT.get(m or 0, max(MAX_COLUMN_SHIFT.values()))
-    spans = {known_code(value, FIELDS[name]) or 0 for name in _SPANS}
-    choices = {"shift": list(range(most + 1))}
+    most = max(limit for rows, limit in MAX_COLUMN_SHIFT.items() if rows == m or m not in MAX_COLUMN_SHIFT)
+    spans = {extract(value, FIELDS[name]) for name in _SPANS}
+    choices = {"shift": [min(extract(value, FIELDS["shift"]), most)]}
     for name, bits in FIELDS.items():
-        code = known_code(value, bits) or 0
         if name.startswith("start_count"):
-            choices[name] = sorted({code, *spans})
+            choices[name] = sorted({extract(value, bits), *spans})
         elif name.startswith("first_span"):
             choices[name] = [0, 1]
     return nearest_word(value, FIELDS, RESERVED, choices, legal)

@@ -18,7 +18,7 @@ from tirx.explain import (
 )
 from tirx.hw.errors import LegalityError
 from tirx.hw.integers import Integers
-from tirx.smem.swizzle_modes import WGMMA_OPERANDS
+from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS, OperandFamily
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor
 
 _UNIT = Path(__file__).parents[1]
@@ -90,6 +90,27 @@ def test_wrong_matrix_descriptors(word: int, problem: str, nearest: int) -> None
     assert found.nearest is not None
     assert explain_matrix_descriptor(found.nearest[0], major="K", dtype="f16", shape=(128, 16)).legal
     assert found.nearest[0] == nearest
+
+
+_TOO_WIDE = "swizzle 32B: expected at most 32 bytes of K, found {}; a wider swizzle reads more"
+_PAST_ROW = (
+    "start address: expected {} bytes of K within one 128-byte row of swizzle 128B, found byte 96 of a row; "
+    "nearest is byte {}"
+)
+
+
+@pytest.mark.parametrize(
+    ("family", "word", "dtype", "shape", "found"),
+    [
+        (TCGEN05_OPERANDS, 0xC000404000010000, "f16", (128, 24), _TOO_WIDE.format(48)),
+        (TCGEN05_OPERANDS, 0xC000404000010000, "e2m1", (128, 72), _TOO_WIDE.format(36)),
+        (TCGEN05_OPERANDS, 0x4000404000010006, "tf32", (128, 9), _PAST_ROW.format(36, 92)),
+        (WGMMA_OPERANDS, 0xC000004000010000, "f16", (64, 24), _TOO_WIDE.format(48)),
+        (WGMMA_OPERANDS, 0x4000004000010006, "f16", (64, 24), _PAST_ROW.format(48, 80)),
+    ],
+)
+def test_bytes_along_k(family: OperandFamily, word: int, dtype: str, shape: tuple[int, int], found: str) -> None:
+    assert explain_matrix_descriptor(word, family, major="K", dtype=dtype, shape=shape).problems == (found,)
 
 
 def test_swapped_offsets_are_named() -> None:
