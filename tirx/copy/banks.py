@@ -182,7 +182,7 @@ def _storage_bits(element: str | int) -> int:
 def _threads_of(register: TileLayout) -> int:
     """Threads, in whole warps, that a register layout names."""
     footprint = register.footprint()
-    last = sum(footprint[name][1] * (axis(name).weight or 0) for name in thread_axes(register))
+    last = sum(footprint[name][1] * weight for name in thread_axes(register) if (weight := axis(name).weight))
     return -(-(last + 1) // WARP_SIZE) * WARP_SIZE
 
 
@@ -228,7 +228,7 @@ def analyse_access(
     dims = check_shape(shape, layout.size())
     bits = _storage_bits(element)
     lanes_together = LANES_TOGETHER.get(bits * vector // 8) if bits * vector % 8 == 0 else None
-    if lanes_together is None or vector < 1:
+    if lanes_together is None:
         raise LayoutError(
             f"an access takes {', '.join(map(str, LANES_TOGETHER))} bytes, found {vector} elements of {bits} bits"
         )
@@ -301,7 +301,7 @@ def _check_vectors(elements: NDArray[np.int64], memory: NDArray[np.int64], dims:
         f"{describe_element(int(flat), dims)} at {memory[flat]}" if flat >= 0 else "none"
         for flat in elements[warp, access, lane]
     )
-    narrower = (vector >> k for k in range(1, vector.bit_length()) if bits * (vector >> k) >= 8)
+    narrower = (vector >> k for k in range(vector.bit_length()) if bits * (vector >> k) >= 8)
     works = next((n for n in narrower if not _torn(elements.reshape(*elements.shape[:-1], -1, n), memory).any()), None)
     hint = f"; accesses of {_count(works, 'element')} work" if works else ""
     raise LayoutError(

@@ -130,7 +130,7 @@ def _misfit(
 
 def _likeness(score: int, operand: Operand) -> int:
     """A score as far as it tells something: the few places that two layouts share by chance do not."""
-    return score if 2 * score >= operand.address.size else 0
+    return score * (2 * score >= operand.address.size)
 
 
 def _nearest(operand: Operand, fits: Sequence[Fit]) -> tuple[Fit, OperandLayout | None]:
@@ -286,7 +286,7 @@ def _slices(
         hint = _absolute_hint(parts[step], bad.canonical)
     else:
         step, hint = 0, ""
-        if forbidden := _forbidden(fits, operand, _slice_name(0, k_instr)):
+        if forbidden := _forbidden(fits, operand, _slice_name(step, k_instr)):
             raise forbidden
         bad = _nearest(parts[0], fits)[0] if suggestion is None else _unlike(parts[0], fits, suggestion[1])
     whole = None if suggestion is None else suggestion[0]

@@ -241,7 +241,7 @@ def _blocks(held: IntArray, tile: Tile, unit: _Unit, name: str, what: str) -> li
         wrong = (block != first + wanted) | (first < 0) | ~inside
         if wrong.any():
             group, row, column = (int(x) for x in np.argwhere(wrong)[0])
-            origin = int(first[group, 0, 0])
+            origin = first[group].item()
             value = int(block[group, row, column])
             thread = group * WARPGROUP_THREADS + int(threads[row, column])
             expected = divmod(max(origin, 0) + row * columns + column, columns)
@@ -250,7 +250,7 @@ def _blocks(held: IntArray, tile: Tile, unit: _Unit, name: str, what: str) -> li
                 f"expected element {expected} of {name} in register {register + int(slots[row, column])} of thread "
                 f"{thread}, found {held_there} with {tile.layout}; use {what}"
             )
-        origins = tuple((int(x) // columns, int(x) % columns) for x in first[:, 0, 0])
+        origins = tuple(divmod(int(x), columns) for x in first.flat)
         found.append(_Block(register, origins))
     return found
 
@@ -341,8 +341,9 @@ def check_product(p: Product) -> None:
 
     Layouts do not matter yet.
     """
-    raise_first(form_findings(p.form(8)))
-    if (missing := unsupported(p.form(8).features, p.target)) is not None:
+    form = p.form(8)
+    raise_first(form_findings(form))
+    if (missing := unsupported(form.features, p.target)) is not None:
         raise WarpgroupProductError(missing)
     kind = find_kind(p.a.dtype, p.b.dtype)
     (m, k), (n, k_b), (d_m, d_n) = p.a.shape, p.b.shape, p.d.shape
@@ -385,7 +386,7 @@ def match(p: Product) -> WgmmaInstructions:
     advice = f"the layout {accumulator_layout(*p.d.shape, _grid(p, groups))}"
     unit = _Unit(accumulator_layout(ROWS, 8), 8, 4)
     runs = _runs(_blocks(held_d[list(groups)], p.d, unit, "D", advice))
-    _check_complete(runs, p)
+    assert _is_complete(runs, p), p.d.layout
     k_step = find_kind(p.a.dtype, p.b.dtype).instruction_k(p.sparse)
     k_steps = p.k // k_step
     a_reader = None if p.a.registers else _Reader(p.a, "A", p.a.shape[1] // k_steps)
@@ -425,7 +426,7 @@ def match(p: Product) -> WgmmaInstructions:
     return WgmmaInstructions(steps, groups, a_read, SmemRead(b_reader.canonical(), b_bases))
 
 
-@lru_cache(256)
+@lru_cache(maxsize=256)
 def accumulator_part(
     layout: TileLayout, shape: tuple[int, int], register: int, n: int
 ) -> tuple[tuple[int, tuple[int, int]], ...]:
@@ -434,14 +435,14 @@ def accumulator_part(
     `register`: where the part starts on axis m, in all of them. Raises LegalityError where the registers hold no such
     part, and for a layout that no products of wgmma write.
     """
-    tile = Tile(layout, shape, "", registers=True)
+    tile = Tile(layout, shape, "")
     held = _held(tile, MAX_THREADS, "D")
     groups = _participating(held)
     grid = f"the layout {accumulator_layout(*shape, pick_warpgroups(*shape, len(groups), groups[0] * WARPGROUP_WARPS))}"
     unit = _Unit(accumulator_layout(ROWS, 8), 8, 4)
     for run in _runs(_blocks(held[list(groups)], tile, unit, "D", grid)):
         start = register - run.register
-        if 0 <= start and start % 4 == 0 and start + n // 2 <= run.columns // 2:
+        if start in range(0, (run.columns - n) // 2 + 1, 4):
             places = ((row, column + 2 * start) for row, column in run.origin)
             return tuple(zip(groups, places, strict=True))
     raise WarpgroupProductError(
@@ -454,17 +455,16 @@ def _keys(piece: _Run) -> list[tuple[int, int]]:
 
 
 def _grid(p: Product, groups: Sequence[int]) -> Warpgroups:
-    first = groups[0] if groups else 0
-    return pick_warpgroups(*p.d.shape, max(1, len(groups)), first * WARPGROUP_WARPS)
+    return pick_warpgroups(*p.d.shape, len(groups), groups[0] * WARPGROUP_WARPS)
 
 
-def _check_complete(runs: Sequence[_Run], p: Product) -> None:
-    """The warpgroups together hold all of D: a layout has a register for every element."""
+def _is_complete(runs: Sequence[_Run], p: Product) -> bool:
+    """Returns True if the warpgroups together hold all of D, as a layout has a register for every element."""
     missing = np.ones(p.d.shape, dtype=np.bool_)
     for run in runs:
         for row, column in run.origin:
             missing[row : row + ROWS, column : column + run.columns] = False
-    assert not missing.any(), p.d.layout
+    return not missing.any()
 
 
 def _split(run: _Run, p: Product, b_reader: _Reader) -> list[_Run]:
@@ -521,7 +521,7 @@ def _metadata_registers(p: Product, groups: Sequence[int]) -> dict[tuple[tuple[i
     for selector in range(facts.selectors):
         unit = _Unit(layout, facts.codes, CODES_PER_REGISTER, lanes=selector * 4 // facts.selectors)
         lanes = np.unique(unit.places()[0])
-        if (held[:, lanes] < 0).all():
+        if (held[:, lanes] == -1).all():
             continue
         for block in _blocks(held, p.metadata, unit, "the metadata", advice):
             columns = {column for _, column in block.origin}

@@ -183,13 +183,13 @@ def _tile_places(layout: TileLayout) -> tuple[tuple[str, ...], dict[str, NDArray
         if axis(name).weight is not None and bound is not None and not 0 <= low <= high < bound:
             raise LayoutError(f"axis '{name}' must stay in 0..{bound - 1}, {layout} reaches {low}..{high}")
     layout = layout.fuse_threads()
-    threads = [name for name in layout.axes if axis(name).weight is not None]
+    threads = {name: weight for name in layout.axes if (weight := axis(name).weight) is not None}
     names = _DISTRIBUTED if threads else _TENSOR if {"TLane", "TCol"} & set(layout.axes) else _SHARED
     dim_of = {_AXES[dim]: dim for dim in names if dim in _AXES}
     places: dict[str, NDArray[np.int64]] = {}
     for name, found in layout.owner_table().items():
         if name in threads:
-            thread = found * (axis(name).weight or 1)
+            thread = found * threads[name]
             places["lane"], places["warp"] = thread % WARP_SIZE, thread // WARP_SIZE
         elif name in dim_of:
             places[dim_of[name]] = found
@@ -338,9 +338,9 @@ def _swizzles(to_element: BitMatrix) -> Iterator[SwizzleLayout]:
                 yield SwizzleLayout(unit, count, distance)
                 yield SwizzleLayout(unit, count, distance, swizzle_inner=False)
         return
-    for count in range(1, bits // 2 + 1):
+    for count in range(1, bits):
         for inner in (True, False):
-            for distance in range(count, bits - count + 1):
+            for distance in range(count, bits):
                 for unit in range(bits - count - distance + 1):
                     yield SwizzleLayout(unit, count, distance, inner)
 
