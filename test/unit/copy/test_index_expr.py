@@ -168,3 +168,12 @@ def test_a_variable_needs_a_value() -> None:
 
 def test_a_constant_has_the_shape_of_the_arrays() -> None:
     assert const(3).evaluate({"t": np.arange(4, dtype=np.int64)}).tolist() == [3, 3, 3, 3]
+
+
+def test_variables_and_kinds_of_values() -> None:
+    assert [str(var("x", extent)) for extent in (1, 2)] == ["0", "x"]
+    with pytest.raises(ValueError, match="^expected a positive extent for x, found 0$"):
+        var("x", 0)
+    assert type(const(5).evaluate({"x": 3})) is int
+    assert const(5).evaluate({"x": np.arange(2), "y": np.arange(3)[:, None]}).tolist() == [[5, 5]] * 3
+    assert (var("x", 4) * 3).evaluate({"x": np.arange(2), "y": np.arange(3)[:, None]}).tolist() == [0, 3]
