@@ -84,7 +84,7 @@ def _grid(extents: Sequence[int], weights: Sequence[int]) -> NDArray[np.int64]:
 def _movable(table: Table, begins: NDArray[np.int64], box: NDArray[np.int64]) -> NDArray[np.bool_]:
     """For each begin whether the box there is the first box moved. All are flat indices of a table that starts at 0."""
     same = np.ones(len(begins), dtype=np.bool_)
-    rows = max(1, _CHUNK // len(box))
+    rows = -(-_CHUNK // len(box))
     for values in table.values():
         shape = values[box]
         for k in range(0, len(begins), rows):
@@ -143,7 +143,7 @@ def slice_dynamic(
     if len(multiples) != len(dims):
         raise LayoutError(f"expected one multiple per dimension of shape {dims}, found {tuple(multiples)}")
     steps = tuple([multiple or 0 for multiple in multiples])
-    if min(steps, default=0) < 0:
+    if any(step < 0 for step in steps):
         raise LayoutError(f"expected multiples above 0, or 0 or None for a begin that is always 0, found {steps}")
     counts = tuple(
         [(extent - size) // step + 1 if step else 1 for extent, size, step in zip(dims, sizes, steps, strict=True)]

@@ -88,6 +88,7 @@ def test_attribute_bodies() -> None:
         ("S[8 : 1] + ", "expected an offset (an integer, or integer@axis) or 'R['", ""),
         ("S[8 : 1] - R[2 : 1]", "expected an offset (an integer, or integer@axis), found 'R'", "R["),
         ("S[8 : 1] + 5@nowhere", "unknown axis 'nowhere'", "nowhere"),
+        ("S[8 : 1] + 5@Axis.nowhere", "unknown axis 'nowhere'", "nowhere"),
         ("Swizzle(3, 3)", "expected ','", ")"),
         ("Swizzle(3, 3, 3, 3)", "expected swizzle_inner (True or False), found '3'", "3)\0"),
         ("Swizzle(3, 3, 3, True, 1)", "expected ')'", "1)"),

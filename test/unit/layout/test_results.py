@@ -54,6 +54,17 @@ def _each(function: Callable[[TileLayout], object]) -> str:
     return " | ".join(found)
 
 
+def _read(*texts: str) -> str:
+    """What the texts are read as, or the messages with the character offsets."""
+    found: list[str] = []
+    for text in texts:
+        try:
+            found.append(str(layout.parse_layout(text)))
+        except layout.LayoutError as error:
+            found.append(f"{error} at {error.position}")
+    return " | ".join(found)
+
+
 def _swizzled(per_element: int, swizzle_len: int, atom_len: int, text: str) -> ComposeLayout:
     return ComposeLayout(SwizzleLayout(per_element, swizzle_len, atom_len), TileLayout.parse(text))
 
@@ -65,6 +76,7 @@ NAMES = {name: value for module in MODULES for name, value in vars(module).items
     "N": SymbolicTileLayout.parse,
     "P": TileLayout.parse,
     "each": _each,
+    "read": _read,
     "hashlib": hashlib,
     "np": np,
 }
