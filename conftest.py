@@ -101,6 +101,23 @@ def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> LitFile | 
     return LitFile.from_parent(parent, path=file_path)
 
 
+class BackwardDir(pytest.Dir):
+    """A directory that is collected from its end on."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        return reversed(list(super().collect()))
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """
+    Every other process collects from the end on, and finds there the bytecode that the first one has written.
+
+    The first run in a checkout rewrites and compiles all test files; in the same order, each process would do it all.
+    """
+    number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    return BackwardDir.from_parent(parent, path=path) if int(number) % 2 else None
+
+
 def pytest_configure(config: pytest.Config) -> None:
     distributes = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
     if distributes:  # workers divide the cores, not the libraries that numpy calls in them
@@ -118,8 +135,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     Of a test marked `sample(n)`, n cases stay: always the same ones, which its name chooses.
 
-    Tests with a browser come first, so that one process has all of them, and not each a browser.
+    Tests with a browser come first, so that one process has all of them, and not each a browser. All processes have the
+    same order of files.
     """
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: item.path)
     items.sort(key=lambda item: "browser" not in getattr(item, "fixturenames", ()))
     if config.getoption("--all-cases"):
         return
