@@ -9,7 +9,7 @@ import gc
 import os
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ if raises.VARIABLE in os.environ:
 
 # IR is full of cycles that are in use: the collector runs far less often than by default, as in the tools.
 gc.set_threshold(300_000, 10, 10)
+gc.disable()  # until everything is collected: what is read before then stays
 
 # A sample in every run; `pytest --hypothesis-profile=thorough` looks further. Times depend on the machine.
 settings.register_profile("sample", deadline=None, max_examples=10)
@@ -101,21 +102,20 @@ def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> LitFile | 
     return LitFile.from_parent(parent, path=file_path)
 
 
-class BackwardDir(pytest.Dir):
-    """A directory that is collected from its end on."""
-
-    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        return reversed(list(super().collect()))
-
-
-def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """
-    Every other process collects from the end on, and finds there the bytecode that the first one has written.
+    Every other process collects directories from the end on, and finds there the bytecode that the others have written.
 
     The first run in a checkout rewrites and compiles all test files; in the same order, each process would do it all.
     """
+    report = yield
     number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
-    return BackwardDir.from_parent(parent, path=path) if int(number) % 2 else None
+    if isinstance(collector, pytest.Directory) and report.result is not None and int(number) % 2:
+        report.result.reverse()
+    return report
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -156,8 +156,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays: the collector need not look at it again and again."""
+    """What was imported and collected stays: the collector need not look at it again."""
     gc.collect()
+    gc.freeze()
+    gc.enable()
     gc.freeze()
 
 

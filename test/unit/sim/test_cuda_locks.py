@@ -8,6 +8,7 @@ from unit.sim.cuda_programs import Program, program
 from unit.sim.strict import run
 
 from tirx.sim import SimError
+from tirx.sim.core import schedule
 
 _SEEDS = (None, 1)
 
@@ -33,7 +34,8 @@ def test_barrier_by_hand(program: Program, seed: int | None) -> None:
 
 
 @program("locks")
-def test_barriers_that_nobody_completes(program: Program) -> None:
+def test_barriers_that_nobody_completes(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "_QUIET_INSTRUCTIONS", 20_000)
     x, sums, out = np.zeros(3, np.int32), np.zeros(3, np.int32), np.zeros(96, np.int32)
     arrived = np.array([-1], np.int32)
     with pytest.raises(SimError, match="deadlock: no thread can go on"):

@@ -36,6 +36,14 @@ def _root(form: str) -> str:
     return ".".join(parts[: 2 if parts[0] == "tcgen05" else 1])
 
 
+_BY_ROOT: dict[str, dict[str, tuple[str, str]]] = {}
+"""The root of an instruction -> operands -> target and form: of the forms with the same operands, the last one."""
+for _target, _form, _refused in FORMS:
+    if not _refused:
+        _BY_ROOT.setdefault(_root(_form), {})[_form.partition(" ")[2]] = (_target, _form)
+ROOTS = sorted(_BY_ROOT)
+
+
 def wrong_forms(form: str) -> Iterator[str]:
     """The form with one thing changed."""
     opcode, _, text = form.partition(" ")
@@ -57,10 +65,7 @@ def wrong_forms(form: str) -> Iterator[str]:
 def answers(root: str) -> str:
     """What is said to the wrong forms of an instruction, a line for each: a message, or that it is decoded."""
     lines: list[str] = []
-    own = {
-        form.partition(" ")[2]: (target, form) for target, form, refused in FORMS if not refused and _root(form) == root
-    }
-    forms = sorted(own.values())
+    forms = sorted(_BY_ROOT[root].values())
     for target, form in forms[:: -(-len(forms) // _MOST)]:
         wrong = list(wrong_forms(form))
         read = parse(module(target, wrong))
@@ -71,6 +76,3 @@ def answers(root: str) -> str:
             except SimError as error:
                 lines.append(f"{each}: {error.message}")
     return "\n".join(lines)
-
-
-ROOTS = sorted({_root(form) for _, form, refused in FORMS if not refused})
