@@ -163,19 +163,24 @@ class State:
     def along(self, branch: Block, decision: Decision, before: ActiveThreads, taking: ActiveThreads) -> State:
         """
         The state for the threads `taking`, those of `before` that take the edge with `decision` of a branch. Accesses
-        of threads that do not take it are known only where the threads have met since.
+        of threads that do not take it are known only where the threads have met since; that holds of `before` already,
+        so that only accesses behind branches on the same predicate differ where the predicate rules out no thread.
         """
         other_way = OtherWay(branch)
         condition, value = decision
-        kept: dict[Access, OrderingState] = {}
+        same = taking.mask == before.mask
+        concerned = [one for one in self.pending if condition in one.active.conditions] if same else self.pending
+        kept = dict(self.pending)
         known: dict[ActiveThreads, tuple[bool, bool]] = {}
         """The threads of accesses -> whether they do not take the edge, and whether they take the other one."""
-        for access, ordering in self.pending.items():
+        for access in concerned:
+            ordering = self.pending[access]
             if (found := known.get(who := access.active)) is None:
                 turned = (condition, not value) in who.decisions and not is_elsewhere(who, before)
                 found = known[who] = is_elsewhere(who, taking), turned
             elsewhere, turned = found
             if elsewhere and Ordering.MET not in ordering:
+                del kept[access]
                 continue
             if other_way in ordering:
                 ordering -= {other_way}

@@ -57,7 +57,7 @@ from tirx.passes.analysis.thread_flow import ActiveThreads, Edge, ThreadFlow, Wo
 from tirx.rules import SynchronizationError
 
 MOST_PENDING = 1_500_000
-"""Accesses that blocks wait for order behind, of all blocks: some five seconds and 150 MB."""
+"""Accesses that blocks wait for order behind, of all blocks: some two seconds and 150 MB."""
 
 
 def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingState) -> bool:

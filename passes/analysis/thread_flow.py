@@ -62,6 +62,11 @@ class ActiveThreads:
         return sum(_WARP << warp * WARP_SIZE for warp in self.warps) & (1 << self.count) - 1
 
     @cached_property
+    def conditions(self) -> frozenset[SSAValue]:
+        """The predicates of the decisions."""
+        return frozenset(condition for condition, _ in self.decisions)
+
+    @cached_property
     def key(self) -> tuple[int, frozenset[Decision], frozenset[Decision]]:
         """Equal for the same threads."""
         return self.mask, self.unknown, self.decisions

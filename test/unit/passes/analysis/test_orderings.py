@@ -171,6 +171,16 @@ def test_paths_part():
         decided: some(Ordering.MET)
     }
 
+    # A predicate that rules out no thread: only what is behind another branch on it changes.
+    everyone, now = threads(0b111), threads(0b111, decisions=((A, True),))
+    other, undecided = (access(threads(0b111, decisions=((each, False),))) for each in (A, B))
+    pending = {other: NOTHING, undecided: NOTHING, back: some(OtherWay(branch)), decided: some(Ordering.MET)}
+    assert State(pending).along(branch, (A, True), everyone, now).pending == {
+        undecided: NOTHING,
+        back: NOTHING,
+        decided: some(Ordering.MET, OtherWay(branch)),
+    }
+
     joined = found.behind([Block(), branch])
     assert joined.pending[decided] == some(Ordering.MET, Ordering.COMPLETE_THERE)
     assert joined.pending[met] == some(Ordering.MET) and joined.waited == found.waited
