@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -145,18 +146,18 @@ def _required_cluster(directives: dict[str, tuple[int, ...]], cluster: Dimension
     if required is not None and cluster not in ((1, 1, 1), required):
         raise SimError(f"expected cluster {required} (.reqnctapercluster), found {cluster}")
     cluster = required or cluster
-    count = cluster[0] * cluster[1] * cluster[2]
+    count = math.prod(cluster)
     if count > _MAX_CLUSTER:
         raise SimError(f"expected at most {_MAX_CLUSTER} CTAs in a cluster, found {count}")
     return cluster
 
 
 def _check_block(directives: dict[str, tuple[int, ...]], block: Dimensions) -> None:
-    count = block[0] * block[1] * block[2]
+    count = math.prod(block)
     required, most = _directive(directives, "reqntid"), _directive(directives, "maxntid")
     if count > _MAX_THREADS:
         raise SimError(f"expected at most {_MAX_THREADS} threads in a block, found {count}")
     if required is not None and required != block:
         raise SimError(f"expected block {required} (.reqntid), found {block}")
-    if most is not None and count > most[0] * most[1] * most[2]:
-        raise SimError(f"expected at most {most[0] * most[1] * most[2]} threads in a block (.maxntid), found {count}")
+    if most is not None and count > math.prod(most):
+        raise SimError(f"expected at most {math.prod(most)} threads in a block (.maxntid), found {count}")

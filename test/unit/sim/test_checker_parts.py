@@ -196,6 +196,10 @@ def test_joined_snapshots():
     assert joined is not None and joined.tolist() == [3, 5]
     nobody = np.array([], np.int64)
     assert checker.release(nobody) is None and checker.knows(nobody, None)
+    before = checker.release(np.arange(2))
+    for threads, snapshot in ((np.arange(3), None), (nobody, before)):
+        checker.acquire(threads, snapshot)
+    assert not checker.knows(np.array([2]), before)
 
 
 def test_nothing_is_known_where_nothing_is_checked():

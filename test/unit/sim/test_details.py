@@ -12,11 +12,13 @@ from unit.sim.strict import run
 
 from tirx.sim import SimError
 from tirx.sim.core.traffic import Traffic
+from tirx.sim.core.types import TYPES
 from tirx.sim.hazards.monitor import Monitor
 from tirx.sim.isa.decoder import single, uniform
 from tirx.sim.isa.deferred import Products, defer
 from tirx.sim.isa.mma_sync import multiply_and_add
 from tirx.sim.isa.special import SPECIAL_REGISTERS
+from tirx.sim.numerics.combine import combine_function
 from tirx.sim.numerics.tensor_cores import find_rule, multiplier
 from tirx.sim.tensor.memory import TensorMemory
 
@@ -229,3 +231,9 @@ def test_warps_that_run_together_are_told_apart(body: str, message: str) -> None
     with pytest.raises(SimError) as caught:
         run(entry(body, (), ".shared .b32 s[4];"), "k", 1, 64, [])
     assert caught.value.message.startswith(message), caught.value.message
+
+
+def test_atomic_sums_of_f64_are_rounded_to_nearest() -> None:
+    add = combine_function("add", TYPES["f64"], ftz=False)
+    one = np.array([1.0, 1.0, 1.0])
+    assert add(one, np.array([2.0**-54, 2.0**-53, 1.5 * 2.0**-53])).tolist() == [1.0, 1.0, 1.0 + 2.0**-52]

@@ -1,8 +1,12 @@
 """Clusters in several processes compute what they compute in one, and find the same errors."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,6 +61,24 @@ def test_results_and_progress() -> None:
     held = np.array([9], np.uint32)
     assert (_copied(jobs=2, check="strict", variables={"added": held}, progress=progress) == 9).all()
     assert ended == [(4, 8), (8, 8)]
+
+
+def test_each_process_runs_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work of two processes, one after the other in this one."""
+    written: list[list[bool]] = []
+
+    def outcomes(place: Path, count: int, ended: Callable[[int], None]) -> list[jobs._Outcome]:
+        for job in range(count):
+            jobs.work(str(place), job)
+            out = next(each for each in jobs._Task.read(place / "task").global_buffers if each.name == "argument out")
+            found = np.fromfile(place / "memory", np.uint8)[out.start : out.start + out.size].view(np.uint32)
+            written.append([bool(row.any()) for row in found.reshape(16, 32)])
+            ended(job)
+        return [jobs._Outcome.read(place / f"outcome{job}") for job in range(count)]
+
+    monkeypatch.setattr(jobs, "_outcomes", outcomes)
+    assert (_copied(jobs=3) == 7).all()
+    assert written == [[row < end for row in range(16)] for end in (4, 10, 16)]
 
 
 def test_the_first_error_is_raised() -> None:

@@ -299,6 +299,9 @@ def test_barriers_of_a_block() -> None:
         and not wait.ready()
         and wait.reason() == "at barrier 3, where 32 of 64 threads are (of warps 1)"
     )
+    other = barriers.arrive(waiters[1], np.arange(128, 192), 64, 4, None, wait=True)  # of the next CTA of the cluster
+    wait = waiters[1].wait
+    assert other is Outcome.WAIT and wait is not None and wait.reason().endswith("(of warps 1, 2)")
     for number, count, arriving, message in (
         (16, None, 32, "expected a barrier from 0 to 15, found 16"),
         (-1, None, 32, "expected a barrier from 0 to 15, found -1"),

@@ -18,7 +18,7 @@ from tirx.sim.core.frames import Frame
 from tirx.sim.core.mbarrier import Mbarrier
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.core.wait import Outcome, Wait
-from tirx.sim.core.wave import WideGroup
+from tirx.sim.core.wave import Wave, WideGroup, wave_size
 from tirx.sim.hazards.monitor import Monitor
 from tirx.sim.program.code import Branch, Op, Program, TableBranch
 
@@ -218,6 +218,67 @@ def test_spinning_groups_let_those_go_that_have_arrived() -> None:
     inner = Frame(9, np.ones(32, np.bool_), (call,))
     call.arrived[:4] = True
     assert not execute.release_arrived(ThreadGroup(cta, 0, 32, 5, ~call.arrived, (call, inner)), same_update=False)
+
+
+def test_groups_of_neighbouring_ctas() -> None:
+    """The first of the longest runs of CTAs whose threads are all at the same instruction."""
+    launch = new_cluster((40, 1, 1), grid=(9, 1, 1))[0].launch
+    wave = Wave(launch, [(x, 0, 0) for x in range(9)], 64)
+    assert (wave_size(1024), wave_size(160), wave_size(128), wave_size(32)) == (2, 12, 16, 16)
+
+    def runs(*pcs: int) -> list[int]:
+        for cluster, pc in zip(wave.clusters, pcs, strict=True):
+            cluster.ctas[0].groups[0].pc = pc
+        found = wave.together()
+        return [wave.clusters.index(part.cta.cluster) for part in found]
+
+    assert runs(*[0] * 9) == [*range(9)] and runs(*range(9)) == []
+    assert runs(0, 0, 1, 1, 1, 2, 1, 0, 0) == [2, 3, 4] and runs(0, 1, 1, 2, 2, 3, 4, 4, 5) == [1, 2]
+    cta = wave.clusters[4].ctas[0]
+    (group,) = cta.groups
+    frame = Frame(9, group.mask, ())
+    mask = group.mask
+    runs(*[0] * 9)
+
+    def change(what: str) -> None:
+        group.frames, group.timed_out, group.mask, cta.groups = (), False, mask, [group]
+        group.wait = {"waits": _waiting(), "may time out": _waiting(ready=True, may_time_out=True),
+                      "ready": _waiting(ready=True)}.get(what)  # fmt: skip
+        cta.loose.clear()
+        match what:
+            case "frames":
+                group.frames = (frame,)
+            case "timed out":
+                group.timed_out = True
+            case "mask":
+                group.mask = _mask(1, 2, count=64)
+            case "two":
+                cta.groups = [group, group]
+            case "none":
+                cta.groups = []
+            case "loose":
+                cta.loose.add(0)
+            case _:
+                pass
+
+    for what in ("frames", "timed out", "mask", "two", "none", "loose", "waits", "may time out"):
+        change(what)
+        assert [wave.clusters.index(part.cta.cluster) for part in wave.together()] == [0, 1, 2, 3], what
+    for what in ("ready", ""):
+        change(what)
+        assert runs(*[7] * 9) == [*range(9)]
+
+
+@pytest.mark.parametrize("options", [{}, {"observer": Observer()}])
+def test_instructions_are_counted(options: dict[str, Any]) -> None:
+    """Three instructions of each of 5 CTAs, side by side or one after another."""
+    text = _HEAD + _PLAIN.replace("WORK", _STORE)
+    for most in (15, 14):
+        if most == 15:
+            run(text, "k", 5, 64, [np.zeros(1, np.int32)], max_instructions=most, **options)
+            continue
+        with pytest.raises(SimError, match="more than 14 warp instructions"):
+            run(text, "k", 5, 64, [np.zeros(1, np.int32)], max_instructions=most, **options)
 
 
 # Branches

@@ -1,5 +1,7 @@
 """Sums of tensor cores: words recorded on a B200, and random numbers against the rules in integers of any size."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import json
@@ -15,6 +17,7 @@ from unit.sim.tensor_core_model import decode, fused, grouped, value
 from unit.sim.tensor_kernels import run_tensor_kernel, tensor_kernel
 from unit.sim.tensor_operands import k_major, row_bytes
 
+from tirx.sim.numerics import tensor_cores
 from tirx.sim.numerics.rounding import canonical
 from tirx.sim.numerics.tensor_cores import Rule, find_rule, multiplier, multiply, multiply_scaled, operand
 
@@ -252,6 +255,23 @@ def test_plain_products_are_found_exact():
     c = rng.integers(-999, 1000, (64, 32)).astype(np.float64)
     found = multiply(_tcgen05("f16"), operand(a, "f16"), operand(b, "f16"), c, "f32")
     assert np.array_equal(found, a @ b.T + c)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "is_exact"),
+    [
+        (1.0, 1.0, 2.0**25, True), (1.0, 1.0, 2.0**26, False), (1.0, 1.0, -(2.0**25), True),
+        (1.0, 1.0, -(2.0**26), False), (1.0, 1.0, 2.0**26 - 1, True), (1.0, 1.0, 2.0**-25, True),
+        (1.0, 1.0, 2.0**-26, False), (2.0, 4.0, 2.0**-22, True), (2.0, 4.0, 2.0**-23, False),
+        (2.0**-2, 2.0**-3, 2.0**20, True),
+        (2.0**-2, 2.0**-3, 2.0**21, False), (2.0**-21, 1.0, 1.0, False), (1.0, 2.0**-21, 1.0, False),
+        (0.0, 1.0, 5.5, True),
+    ],
+)  # fmt: skip
+def test_where_nothing_is_cut_off(a: float, b: float, c: float, is_exact: bool):
+    """Of f16 by tcgen05: 25 bits below the largest exponent."""
+    left, right = (operand(np.array([[each]]), "f16") for each in (a, b))
+    assert tensor_cores._is_exact(_tcgen05("f16"), left, right, np.array([[c, 0.0]]), -133) is is_exact
 
 
 # 2^24, 1.5 and (at place 8 of K) a half of a product with 1.

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.sim.shadow_pair import Refused, ShadowPair
 
-from tirx.sim import SimError
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.tensor_shadow import TensorShadow
 
@@ -24,10 +24,6 @@ _PIPELINES = {
 """What an operation may follow without waiting for it."""
 _UNFENCED = ", without tcgen05.fence::before_thread_sync there and ::after_thread_sync here"
 _Cell = tuple[int, int]
-
-
-class _Refused(Exception):
-    pass
 
 
 @dataclass
@@ -47,7 +43,7 @@ class _Model:
     def refuse(self, users: dict[_Cell, int], message: str, is_bad: Callable[[_Cell, int], bool]) -> None:
         for (lane, column), user in users.items():
             if is_bad((lane, column), user):
-                raise _Refused(f"{message} (lane {lane}, column {column})")
+                raise Refused(f"{message} (lane {lane}, column {column})")
 
     def refuse_order(
         self, users: dict[_Cell, int], message: str, source: dict[_Cell, Any], is_bad: Callable[[_Cell, int], bool]
@@ -126,14 +122,14 @@ class _Model:
             (self.by_async(cell) and self.write_misses(Row.TENSOR_DONE, cell, user)) or self.read_misses(cell, user)
             for cell in cells
         ):
-            raise _Refused(
+            raise Refused(
                 "tcgen05.dealloc of columns that a tcgen05.mma, cp or shift may use: no commit was waited for"
             )
         if any(
             (self.by_store(cell) and self.write_misses(Row.STORED, cell, user)) or self.load_misses(cell, user)
             for cell in cells
         ):
-            raise _Refused(
+            raise Refused(
                 "tcgen05.dealloc of columns that a tcgen05.ld or st may still use: expected tcgen05.wait in that "
                 "thread, and then a synchronisation"
             )
@@ -216,13 +212,9 @@ def _some_threads(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
     return np.full(shape, rng.integers(_THREADS)) if rng.random() < 0.7 else rng.choice(_THREADS, shape)
 
 
-class _Pair:
-    """A shadow and the model, which hear of the same."""
-
+class _Pair(ShadowPair):
     def __init__(self, seed: int):
-        self.rng = np.random.default_rng(seed)
-        self.clocks = Clocks(_THREADS)
-        self.notes: list[tuple[str, str]] = []
+        super().__init__(seed, _THREADS)
         self.shadow = TensorShadow(self.clocks, self.note if seed % 2 else None)
         self.model = _Model(self.clocks, bool(seed % 2))
         lanes, columns = np.mgrid[31:34, 5:9]
@@ -230,25 +222,6 @@ class _Pair:
             (lanes[a:b, c:d].copy(), columns[a:b, c:d].copy())
             for a, b, c, d in ((0, 3, 0, 4), (0, 1, 0, 2), (1, 3, 1, 4), (2, 3, 3, 4), (0, 3, 2, 3))
         ]
-        self.outcomes: set[tuple[str, bool]] = set()
-
-    def note(self, rule: str, message: str) -> None:
-        self.notes.append((rule, message))
-
-    def tell(self, name: str, told: tuple[Any, ...], model: tuple[Any, ...]) -> bool:
-        expected = found = ""
-        try:
-            getattr(self.model, name)(*model)
-        except _Refused as error:
-            expected = str(error)
-        try:
-            getattr(self.shadow, name)(*told)
-        except SimError as error:
-            found = error.message
-        assert found == expected, (name, told)
-        assert self.notes == self.model.notes
-        self.outcomes.add((name, bool(found)))
-        return not found
 
     def step(self) -> None:
         rng = self.rng

@@ -73,13 +73,11 @@ class _Buffers:
     def place(self) -> None:
         """Gives all arrays that were collected their addresses."""
         groups: list[list[tuple[int, int, Array, str]]] = []
-        end = -1
         for span in sorted(self._spans, key=lambda span: (span[0], -span[1])):
-            if groups and span[0] < end:
+            if groups and span[0] < max(each[1] for each in groups[-1]):
                 groups[-1].append(span)
             else:
                 groups.append([span])
-            end = max(end, span[1])
         for group in groups:
             start, end = group[0][0], max(span[1] for span in group)
             writable = {bool(span[2].flags.writeable) for span in group}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from tirx.sim.core.launch import Launch
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.memory.segment import Segment
 
-_LANES = 2048  # of all CTAs of a wave
+_LANES = 2048  # of all CTAs of a wave; a CTA has at most half of them
 _MOST = 16  # CTAs
 
 
@@ -39,25 +40,16 @@ class Wave:
         Returns the thread groups of neighbouring CTAs that can be one group: of all of their threads, and at the same
         instruction. Empty if there are fewer than two.
         """
-        best: list[ThreadGroup] = []
-        run: list[ThreadGroup] = []
-        for cluster in self.clusters:
-            group = _whole(cluster.ctas[0])
-            if group is None or not run or run[-1].pc != group.pc or run[-1].cta is not self._before(cluster):
-                run = []
-            if group is not None:
-                run.append(group)
-            best = run if len(run) > len(best) else best
+        groups = (_whole(cta) for cluster in self.clusters for cta in cluster.ctas)
+        neighbours = groupby(groups, lambda group: None if group is None else group.pc)
+        runs = ([group for group in own if group is not None] for _, own in neighbours)
+        best = max(runs, key=len)
         return best if len(best) > 1 else []
-
-    def _before(self, cluster: Cluster) -> Cta | None:
-        place = self.clusters.index(cluster)
-        return self.clusters[place - 1].ctas[0] if place else None
 
 
 def wave_size(lanes: int) -> int:
     """Returns how many CTAs of so many lanes should run side by side."""
-    return min(_MOST, max(1, _LANES // lanes))
+    return min(_MOST, _LANES // lanes)
 
 
 def _whole(cta: Cta) -> ThreadGroup | None:

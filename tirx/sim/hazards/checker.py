@@ -71,7 +71,7 @@ class Checker(Monitor):
         return self._clocks.release(threads) if len(threads) else None
 
     def acquire(self, threads: Array, snapshot: Snapshot) -> None:
-        if snapshot is not None and len(threads):
+        if snapshot is not None:
             self._clocks.acquire(threads, snapshot)
 
     def knows(self, threads: Array, snapshot: Snapshot) -> bool:

@@ -67,12 +67,12 @@ class Clocks:
     def all_know(self, row: Row, observers: Span, threads: Span, instant: int) -> bool:
         """Returns True if each of `observers` may rely on the effects of each of `threads` until `instant`."""
         key = (row, observers, threads)
-        if self._bounds.get(key, 0) >= instant:  # nobody ever forgets
-            return True
-        bound = int(self.known[row, _index(observers)][:, _index(threads)].min())
-        if len(self._bounds) > _MOST_BOUNDS:
-            self._bounds.clear()
-        self._bounds[key] = bound
+        bound = self._bounds.get(key)
+        if bound is None or bound < instant:  # nobody ever forgets
+            bound = int(self.known[row, _index(observers)][:, _index(threads)].min())
+            if len(self._bounds) > _MOST_BOUNDS:
+                self._bounds.clear()
+            self._bounds[key] = bound
         return bound >= instant
 
     def release(self, threads: Array) -> Array:

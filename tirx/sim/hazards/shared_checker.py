@@ -21,7 +21,8 @@ from tirx.sim.hazards.checker import Checker
 from tirx.sim.hazards.monitor import Monitor, Stored
 from tirx.sim.memory.region import Region
 
-_LIMIT = 1 << 26  # bytes of a record; an eighth of that for one that parts from another, as there may be many
+_LIMIT = 1 << 26  # bytes of a record
+_BRANCH_LIMIT = _LIMIT // 8  # of one that parts from another, as there may be many
 _BUDGET = 1 << 27  # bytes of all records that clusters which have not started may follow
 _OVERHEAD = 500  # bytes of an event without its arrays
 _SMALL = 1 << 12  # bytes of arrays that are compared as bytes
@@ -146,7 +147,7 @@ class _History:
             if branch.first <= number < branch.end and branch.events[number - branch.first].is_like(*call):
                 return branch
         base = None if self._base is None else self._base.copy()
-        made = _History(self._new, _LIMIT // 8, self.first, self.events[: number - self.first], base)
+        made = _History(self._new, _BRANCH_LIMIT, self.first, self.events[: number - self.first], base)
         self.branches[number].append(made)
         return made
 

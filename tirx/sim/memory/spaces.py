@@ -100,10 +100,10 @@ def shared_targets(group: ThreadGroup, addresses: Array) -> list[tuple[int, Arra
     lowest, highest = int(np.minimum.reduce(addresses)), int(np.maximum.reduce(addresses))
     first, highest = lowest >> RANK_SHIFT, highest >> RANK_SHIFT
     offsets = (addresses & _SHARED_OFFSET_MASK if highest else addresses).view(np.int64)
-    ranks = addresses >> _RANK_SHIFT if first != highest else addresses
     if first == highest:
         found: list[tuple[int, Array | slice, Array]] = [(first, slice(None), offsets)]
     else:
+        ranks = addresses >> _RANK_SHIFT
         found = [(rank, ranks == rank, offsets[ranks == rank]) for rank in np.unique(ranks).tolist()]
     count = len(group.cta.cluster.ctas)
     for rank, _, own in found:

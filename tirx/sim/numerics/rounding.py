@@ -175,22 +175,23 @@ def _fraction_lanes(
 def _round_fraction(value: Fraction, near: float, mode: Rounding) -> float:
     if value == 0:
         return near
+    is_positive = abs(value) == value
     try:
         nearest = float(value)
     except OverflowError:
-        nearest = float("inf") if value > 0 else float("-inf")
+        nearest = float("inf") if is_positive else float("-inf")
     if mode == "rn":
         return nearest
     if np.isfinite(nearest):
         above, below = Fraction(nearest) > value, Fraction(nearest) < value
     else:
         above, below = nearest > 0, nearest < 0
-    down = mode == "rm" or (mode == "rz" and value > 0)
+    down = mode == "rm" or (mode == "rz" and is_positive)
     if above and down:
         return float(np.nextafter(nearest, -np.inf))
     if below and not down:
         return float(np.nextafter(nearest, np.inf))
-    return nearest if nearest != 0 or value > 0 else -0.0
+    return nearest if nearest != 0 or is_positive else -0.0
 
 
 def _exact_sum(x: float, y: float) -> Fraction:

@@ -256,13 +256,8 @@ def _finite(each: Operand) -> Operand:
 def _sum(rule: Rule, a: Operand, b: Operand, c: Array, result: str) -> Array:
     """One sum of finite numbers."""
     zero = rule.zero[result == "f16"]
-    granule = _exact_granule(rule, a, b, c, zero)
-    if granule is not None:
-        total = product(a.values, b.values) + c
-        # Sums of so few bits need no rounding; there is no -0 among them.
-        if result == "f32" and rule.fraction == 23 and np.abs(total).max() < 2.0 ** min(granule + 24, 127):
-            return total + 0.0
-        return _rounded(total, result, rule.fraction)
+    if _is_exact(rule, a, b, c, zero):
+        return _rounded(product(a.values, b.values) + c, result, rule.fraction)
     exponents_of_c = raw_exponents(c, result)
     leading = np.broadcast_shapes(a.values.shape[:-2], b.values.shape[:-2])
     rows, columns = a.values.shape[-2], b.values.shape[-2]
@@ -319,24 +314,15 @@ def _terms_f32(a: Operand, b: Operand, shift: Array) -> Array:
     return total + part
 
 
-def _exact_granule(rule: Rule, a: Operand, b: Operand, c: Array, zero: int) -> int | None:
-    """
-    If nothing can be cut off, so that a plain product gives the sum: a power of two that all terms are multiples of.
-    """
+def _is_exact(rule: Rule, a: Operand, b: Operand, c: Array, zero: int) -> bool:
+    """Returns True if nothing can be cut off, so that a plain product gives the sum: all terms are multiples of it."""
     of_a, of_b = _granule(a.values), _granule(b.values)
     if of_a is None or of_b is None:
-        return None
-    extreme = max(float(c.max()), -float(c.min()))
-    largest = max(int(a.exponents.max()) + int(b.exponents.max()), int(np.frexp(extreme)[1]) - 1, zero)
-    if of_a + of_b < largest - rule.bits:
-        return None
-    # Mostly C is a sum of such products.
-    wanted = min(of_a + of_b, largest)
-    scaled = c * 2.0**-wanted
-    if np.array_equal(scaled, np.trunc(scaled)):
-        return wanted
-    of_c = _granule(c)
-    return min(wanted, of_c) if of_c is not None and of_c >= largest - rule.bits else None
+        return False
+    _, exponent = np.frexp(np.abs(c).max())
+    largest = max(int(a.exponents.max()) + int(b.exponents.max()), int(exponent) - 1, zero)
+    scaled = c * 2.0 ** (rule.bits - largest)
+    return of_a + of_b >= largest - rule.bits and np.array_equal(scaled, np.trunc(scaled))
 
 
 # Numbers beyond are not looked at more closely by `_granule`.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 
 from tirx.sim.errors import SimError
 from tirx.sim.reader.stream import TokenStream
@@ -11,7 +13,7 @@ _MAX_NESTING = 64
 
 
 def _quotient(a: int, b: int) -> int:
-    return abs(a) // abs(b) * (-1 if (a < 0) != (b < 0) else 1)
+    return math.trunc(Fraction(a, b))
 
 
 # Binary operators, those that bind least first.

@@ -9,6 +9,7 @@ from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.monitor import TensorAccess
 from tirx.sim.numerics.formats import bytes_used, unpack_groups
+from tirx.sim.tensor.data_path import split_address
 from tirx.sim.tensor.operands import read_async
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 
@@ -55,7 +56,7 @@ def tensor_copy(
     """Executes tcgen05.cp from shared to tensor memory; `packing` is the format of elements that it decompresses."""
     what = f"tcgen05.cp.{shape}"
     rows, size = _COPIES[shape, multicast]
-    lane = address >> 16
+    lane, column = split_address(address)
     if lane >= (32 if shape == _FOUR_LANES else 1):
         raise SimError(f"{what}: expected lane 0{'-31' * (shape == _FOUR_LANES)} in the destination, found {lane}")
     addresses = SharedDescriptor(bits, what, cta.launch.program.target).k_major(np.arange(rows), size)
@@ -66,7 +67,7 @@ def tensor_copy(
         used = np.broadcast_to(bytes_used(size, element), addresses.shape)
         data = unpack_groups(read_async(cta, thread, addresses, what, used), element) << np.uint8(bit)
     words = np.ascontiguousarray(data).view(np.uint32)
-    columns = (address & 0xFFFF) + np.arange(size // 4)
+    columns = column + np.arange(size // 4)
     for copy in _copy_lanes(rows, multicast):
         lanes, each = np.broadcast_arrays(lane + copy[:, None], columns[None, :])
         cta.tensor.check_cells(lanes, each, what)
@@ -78,10 +79,10 @@ def tensor_copy(
 
 def tensor_shift(cta: Cta, thread: int, address: int) -> None:
     """Executes tcgen05.shift.down of 32 bytes of 32 lanes, starting at the lane of `address`."""
-    lane = address >> 16
+    lane, column = split_address(address)
     if lane % SHIFTED_LANES:
         raise SimError(f"tcgen05.shift: expected a lane that is a multiple of {SHIFTED_LANES}, found {lane}")
-    shift_rows(cta, thread, lane, address & 0xFFFF, _SHIFTED_COLUMNS, "shift", "tcgen05.shift")
+    shift_rows(cta, thread, lane, column, _SHIFTED_COLUMNS, "shift", "tcgen05.shift")
     cta.launch.made_progress()
 
 

@@ -13,10 +13,16 @@ from tirx.sim.errors import SimError
 LANES = 128
 COLUMNS = 512
 _HALF = 16
+_LANE_STEP = 1 << 16  # of addresses: the lane is in bits 16-31, the column below (section 9.7.16.1)
 
 # Registers of a thread for each repetition, and the most repetitions.
 REGISTERS = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4, "16x32bx2": 1}
 MAX_REGISTERS = 128
+
+
+def split_address(address: int) -> tuple[int, int]:
+    """Returns the lane and the column of an address of tensor memory."""
+    return divmod(address, _LANE_STEP)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from tirx.sim.core.traffic import Direction, Traffic
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.monitor import Monitor
-from tirx.sim.tensor.data_path import COLUMNS, LANES
+from tirx.sim.tensor.data_path import COLUMNS, LANES, split_address
 
 _MIN_COLUMNS = 32
 
@@ -89,9 +89,9 @@ class TensorMemory:
 
     def free(self, address: int, count: int, thread: int, group: int) -> None:
         self.check_count(count)
-        column = address & 0xFFFF
+        lane, column = split_address(address)
         assert self.groups.get(column, group) == group  # a kernel has one
-        if address >> 16 or self.allocations.get(column) != count:
+        if lane or self.allocations.get(column) != count:
             raise SimError(f"tcgen05.dealloc of {count} columns at {address:#x}, but {self.describe()}")
         self._monitor.tensor_freed(self._rank, column, count, thread)
         self._owner[column : column + count] = 0
@@ -120,11 +120,8 @@ class TensorMemory:
 
     def check_block(self, lanes: slice, columns: slice, what: str) -> None:
         """`check_cells` of all cells in `lanes` and `columns`."""
-        owners = self._owner[columns]
-        inside = 0 <= lanes.start and lanes.stop <= LANES and 0 <= columns.start and columns.stop <= COLUMNS
-        if not inside or owners[0] == 0 or owners[0] != owners[-1] or (owners != owners[0]).any():
-            found = np.ogrid[lanes, columns]
-            self.check_cells(found[0], found[1], what)
+        rows, places = np.ogrid[lanes, columns]
+        self.check_cells(rows, places, what)
 
     def check_exit(self) -> None:
         if self.allocations:

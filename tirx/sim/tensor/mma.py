@@ -15,7 +15,7 @@ from tirx.sim.numerics.tensor_cores import find_rule, ideal, multiply_scaled, mu
 from tirx.sim.tensor.accumulation import accumulate, numbers_to_words, words_to_numbers
 from tirx.sim.tensor.collectors import Collected
 from tirx.sim.tensor.copies import SHIFTED_LANES, shift_rows
-from tirx.sim.tensor.data_path import LANES, DataPath, data_path
+from tirx.sim.tensor.data_path import LANES, DataPath, data_path, split_address
 from tirx.sim.tensor.instruction_descriptor import KINDS, InstructionDescriptor, decode_instruction_descriptor
 from tirx.sim.tensor.operands import shared_operand, tensor_operand
 from tirx.sim.tensor.scale_factors import ScaleFactors
@@ -86,7 +86,7 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     if ctas[0] is not cta:
         raise SimError(f"{what} with cta_group::2: expected the CTA of even rank to issue it, not CTA {cta.rank}")
     path = data_path(fields.m, weight_stationary=form.weight_stationary, pair=form.pair, sparse=form.sparse)
-    base_lane = operands.d >> 16
+    base_lane, column = split_address(operands.d)
     path.check_lane(base_lane)
     parts, selected = zip(*(_a(each, thread, operands, fields, path, what) for each in ctas), strict=True)
     a = _joined(parts)
@@ -114,8 +114,8 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[form.kind]) << 1 | int(form.weight_stationary)
     cta.launch.observed.multiplied(a, b)
     words = operands.disabled_lanes
-    lanes, columns = _cells(path, fields.n, base_lane, operands.d & 0xFFFF)
-    area = path.block(fields.n, base_lane, operands.d & 0xFFFF)
+    lanes, columns = _cells(path, fields.n, base_lane, column)
+    area = path.block(fields.n, base_lane, column)
     block = area or (lanes, columns)
     places: list[Mask | None] = []
     for number, each in enumerate(ctas):
@@ -190,15 +190,16 @@ def _shift_a(cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDe
     """
     if fields.m not in (128, 256):
         raise SimError(f"{what}.ashift: expected M = 128 or 256, found {fields.m}")
+    _, column = split_address(operands.a)
     for first in range(0, LANES, SHIFTED_LANES):
-        shift_rows(cta, thread, first, operands.a & 0xFFFF, fields.kind.bytes_of(fields.depth) // 4, "mma", what)
+        shift_rows(cta, thread, first, column, fields.kind.bytes_of(fields.depth) // 4, "mma", what)
 
 
 def _a(
     cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDescriptor, path: DataPath, what: str
 ) -> tuple[Array, Mask]:
     """Returns a CTA's rows of A, zeros of a sparse A included, and the mask of places that its metadata selects."""
-    base_lane = operands.d >> 16
+    base_lane, _ = split_address(operands.d)
     if operands.a_in_tensor_memory:
         stored = tensor_operand(cta, thread, operands.a, fields, path, base_lane, what)
     else:

@@ -13,7 +13,7 @@ from tirx.sim.errors import SimError
 from tirx.sim.memory.gather import Gather
 from tirx.sim.memory.region import Region
 from tirx.sim.numerics.formats import bytes_used, decode_elements, unpack_groups
-from tirx.sim.tensor.data_path import DataPath
+from tirx.sim.tensor.data_path import DataPath, split_address
 from tirx.sim.tensor.instruction_descriptor import NARROW, InstructionDescriptor
 from tirx.sim.tensor.patterns import check_operand
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
@@ -149,9 +149,10 @@ def tensor_operand(
     """Reads a CTA's rows of A from its tensor memory, as float32 (rows, K)."""
     if fields.transpose_a:
         raise SimError(f"{what}: A in tensor memory cannot be MN-major")
-    if address >> 16 != base_lane:
-        raise SimError(f"{what}: expected A at lane {base_lane}, like D, found lane {address >> 16}")
-    columns = (address & 0xFFFF) + np.arange(fields.kind.bytes_of(fields.depth) // 4)[None, :]
+    lane, column = split_address(address)
+    if lane != base_lane:
+        raise SimError(f"{what}: expected A at lane {base_lane}, like D, found lane {lane}")
+    columns = column + np.arange(fields.kind.bytes_of(fields.depth) // 4)[None, :]
     words = read_tensor_copies(cta, thread, path, path.row_lanes(base_lane)[:, :, None], columns, f"{what} A")
     raw = np.ascontiguousarray(words).view(np.uint8).reshape(path.rows, -1)
     if fields.kind.element == 0:

@@ -10,14 +10,14 @@ from tirx.sim.core.cta import Cta
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.numerics.formats import decode_elements
-from tirx.sim.tensor.data_path import LANES
+from tirx.sim.tensor.data_path import LANES, split_address
 from tirx.sim.tensor.operands import read_tensor
 
 _GROUP = 32  # lanes that hold all factors; every group of 32 holds the same
 _GROUPS = LANES // _GROUP
 _WORD = 4
 # The two bits above the lane of an address have no meaning; CUTLASS has there what it copies to the descriptor.
-_LANE_MASK = 0x3FFF
+_LANES_NAMED = 1 << 14
 
 # Elements of a dense A along K that share a factor, for every kind and vector size; None is the default. With a sparse
 # A it is twice as many: the number of factors is the same.
@@ -60,7 +60,8 @@ class ScaleFactors:
             )
         if self.first not in _STARTS[self.count]:
             raise SimError(f"{what}: {self.count} factors cannot start at byte {self.first} of a word")
-        lane, upper = self.address >> 16 & _LANE_MASK, self.address >> 30
+        place, _ = split_address(self.address)
+        upper, lane = divmod(place, _LANES_NAMED)
         if lane:
             raise SimError(f"{what}: expected lane 0, found lane {lane}")
         if upper not in (0, self.first):
@@ -71,7 +72,8 @@ class ScaleFactors:
         row = np.arange(rows // self.halves)
         groups = _GROUPS // self.halves
         per_word = _BLOCK_ROWS // _GROUP * -(-rows // _BLOCK_ROWS)
-        behind = (self.address & 0xFFFF) + per_word * np.arange(-(-(self.first + self.count) // _WORD))
+        _, column = split_address(self.address)
+        behind = column + per_word * np.arange(-(-(self.first + self.count) // _WORD))
         parts: list[Array] = []
         for half in range(self.halves):
             copies: list[Array] = []

@@ -63,7 +63,7 @@ class SharedDescriptor:
     """
 
     def __init__(self, bits: int, what: str, target: str = ""):
-        self.bits = bits & ((1 << 64) - 1)
+        self.bits = bits
         self.what = what
         self._target = target
         self.start = self._field(_START) << 4

@@ -7,7 +7,7 @@ import numpy as np
 from tirx.sim.core.cta import Cta
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
-from tirx.sim.tensor.data_path import DataPath
+from tirx.sim.tensor.data_path import DataPath, split_address
 from tirx.sim.tensor.instruction_descriptor import InstructionDescriptor
 from tirx.sim.tensor.operands import read_tensor_copies
 
@@ -50,7 +50,7 @@ def expand_sparse(
     places = _ONE_OF_TWO if fields.a == "tf32" else _TWO_OF_FOUR
     kept = len(next(iter(places.values())))
     together = 2 if fields.kind.element == 0 else 1
-    lane, column = address >> 16, address & 0xFFFF
+    lane, column = split_address(address)
     if lane != base_lane:
         raise SimError(f"{what}: expected lane {base_lane}, like D, found lane {lane}")
     chunks = stored.shape[1] // (kept * together)
