@@ -13,7 +13,7 @@ of the set); otherwise it is searched for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import combinations, islice
 from math import gcd
 
 from tirx.layout.arrays import np
@@ -71,16 +71,11 @@ def _absorb(iters: Sequence[Iter]) -> Steps:
     steps: dict[int, int] = {}
     for it in iters:
         steps[abs(it.stride)] = steps.get(abs(it.stride), 0) + it.extent - 1
-    strides = sorted(steps)
-    for low in strides:
-        absorbed = low in steps
-        while absorbed:
-            absorbed = False
-            for high in strides:
-                # Steps of a continue where the run of a ends, or inside it: nothing in between is left out.
-                if high > low and high in steps and high % low == 0 and high // low <= steps[low] + 1:
-                    steps[low] += high // low * steps.pop(high)
-                    absorbed = True
+    # In ascending order: where one stride is beyond the reach of a smaller one, all larger strides are.
+    for low, high in combinations(sorted(steps), 2):
+        # The larger steps continue where the run of smaller ones ends, or inside it: nothing in between is left out.
+        if {low, high} <= steps.keys() and high % low == 0 and high // low <= steps[low] + 1:
+            steps[low] += high // low * steps.pop(high)
     return sorted(steps.items())
 
 

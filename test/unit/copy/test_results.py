@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from unit.cases import results
 
-from tirx.copy import access, banks, cost, cp_async, distribute, exchange, slots, tensor_map_bits
+from tirx.copy import access, banks, cost, cp_async, distribute, exchange, index_expr, slots, tensor_map_bits
 from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout
 
 Layout = TileLayout | ComposeLayout
@@ -37,7 +37,10 @@ def _shared(layout: Layout) -> cost.CopyEnd:
 
 MODULES = (access, banks, cost, cp_async, distribute, exchange, slots, tensor_map_bits)
 NAMES = {name: value for module in MODULES for name, value in vars(module).items()} | {
+    "Const": index_expr.Const,
     "np": np,
+    "t": index_expr.var("t", 48),
+    "u": index_expr.var("u", 7),
     "P": TileLayout.parse,
     "S": _swizzled,
     "A": _accesses,
