@@ -13,7 +13,8 @@ of the set); otherwise it is searched for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, islice
+from itertools import combinations, islice, takewhile
+from itertools import count as count_from
 from math import gcd
 
 from tirx.layout.arrays import np
@@ -129,19 +130,15 @@ def _search(whole: int, part: int) -> list[tuple[int, int]] | None:
         missing = whole & ~sums
         first_missing = (missing & -missing).bit_length()
         for stride in _ones(fitting & ((1 << first_missing) - 2)):
-            most = 1
-            while fitting >> stride * (most + 1) & 1:
-                most += 1
-            for count in range(most, 0, -1):
-                yield stride, count
+            counts = takewhile(lambda count, stride=stride: fitting >> stride * count & 1, count_from(1))
+            yield from reversed([(stride, count) for count in counts])
 
     def may_complete(sums: int, fitting: int) -> bool:
         """Returns True if each of the first missing sums is a known sum plus a fitting displacement."""
         top = sums.bit_length() - 1
         for missing in islice(_ones(whole & ~sums), _LOOK_AHEAD):
             # The sums counted down from `missing` are the sums themselves, shifted.
-            shift = missing - top
-            if not (fitting >> shift if shift > 0 else fitting << -shift) & sums:
+            if not fitting << top >> missing & sums:
                 return False
         return True
 

@@ -48,7 +48,7 @@ def _operand(
     modes = [name for major in MAJORS for name in legal_modes(element, major, family)]
     assert modes, element.name
     container = element.storage_bits if container_bits is None else container_bits
-    if container not in {element.storage_bits, 8 if element.bits < 8 else element.storage_bits}:
+    if container not in {element.storage_bits, max(8, element.storage_bits)}:
         raise OperandLayoutError(
             f"{element.name}: expected a container of {element.storage_bits} bits, found {container}"
         )
@@ -70,15 +70,15 @@ def _operand(
     return Operand(np.asarray(table["m"], dtype=np.int64) * container, element, container, family)
 
 
-def _check_range(operand: Operand, origin: Shape, what: str) -> None:
-    """Every element of a layout that fits must lie where an 18-bit address reaches."""
+def _check_range(operand: Operand, first: int = 0) -> None:
+    """Every element of a layout that fits must lie where an 18-bit address reaches; `first`: its first row."""
     outside = np.argwhere((operand.address < 0) | (operand.address >= ADDRESS_BYTES * 8))
     if len(outside):
         row, column = (int(x) for x in outside[0])
-        element, found = (origin[0] + row, origin[1] + column), operand.byte(int(operand.address[row, column]))
+        element, found = (first + row, column), operand.byte(int(operand.address[row, column]))
         raise OperandLayoutError(
-            f"{what}: expected every element from byte 0 to {ADDRESS_BYTES - 1} of shared memory, which descriptors "
-            f"address in 18 bits, and element {element} is at byte {found}",
+            f"the layout: expected every element from byte 0 to {ADDRESS_BYTES - 1} of shared memory, which "
+            f"descriptors address in 18 bits, and element {element} is at byte {found}",
             element=element,
             found=found,
         )
@@ -209,7 +209,7 @@ def canonical_layout(
     for geometry in GEOMETRIES:
         fit = operand.fit(*geometry)
         if fit.exact and fit.legal:
-            _check_range(operand, (0, 0), "the layout")
+            _check_range(operand)
             return fit.canonical
         fits.append(fit)
     if forbidden := _forbidden(fits, operand, "the layout"):
@@ -277,7 +277,7 @@ def _slices(
     read = [_read(parts, candidate, absolute_lbo) for candidate in candidates]
     for good, bad in read:
         if bad is None:
-            _check_range(selected, (first, 0), "the layout")
+            _check_range(selected, first)
             return tuple(OperandSlice(fit.canonical.start, replace(fit.canonical, start=0)) for fit in good)
     furthest = max(read, key=lambda each: len(each[0])) if read else None
     suggestion = _swizzled(layout, operand, k_instr, fits) or _whole_tile(operand, k_instr, absolute_lbo)
@@ -288,7 +288,7 @@ def _slices(
         step, hint = 0, ""
         if forbidden := _forbidden(fits, operand, _slice_name(step, k_instr)):
             raise forbidden
-        bad = _nearest(parts[0], fits)[0] if suggestion is None else _unlike(parts[0], fits, suggestion[1])
+        bad = _nearest(parts[step], fits)[0] if suggestion is None else _unlike(parts[step], fits, suggestion[1])
     whole = None if suggestion is None else suggestion[0]
     raise _misfit(bad, parts[step], (first, step * k_instr), _slice_name(step, k_instr), whole, hint)
 

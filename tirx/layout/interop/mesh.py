@@ -166,14 +166,14 @@ def _split_of(layout: TileLayout, shape: Shape, mesh: Mesh) -> _Split:
         over: list[int] = []
         inside = False
         for it in grouped.shard[begin:end]:
-            if it.axis == DEVICE_AXIS and it.extent > 1:
+            if it.axis == DEVICE_AXIS:
                 if inside:
                     raise MeshError(
                         f"expected one contiguous block of dimension {d} on each device, found blocks dealt out in "
                         f"turn: {it.stride}@{DEVICE_AXIS} is inside of a stride on m in {layout}"
                     )
                 over += _mesh_dims_of(it, d, mesh)
-            elif it.extent > 1:
+            else:
                 inside = True
         split.append(tuple(over))
     _check_replicas(normal, mesh, split)
