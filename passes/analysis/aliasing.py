@@ -89,9 +89,10 @@ def _difference(a: SSAValue, b: SSAValue) -> int | None:
 
 def _without_constant(value: SSAValue) -> tuple[SSAValue | None, int]:
     """A value as a constant added to another one, or to nothing."""
-    constant = 0
+    steps: list[int] = []
     while isinstance(op := value.owner, arith.AddiOp) and (step := constant_value(op.rhs)) is not None:
-        value, constant = op.lhs, constant + step
+        steps.append(step)
+        value = op.lhs
     if (rest := constant_value(value)) is not None:
-        return None, constant + rest
-    return value, constant
+        return None, rest + sum(steps)
+    return value, sum(steps)

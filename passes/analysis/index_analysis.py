@@ -126,11 +126,9 @@ def _sources(value: SSAValue) -> tuple[SSAValue, ...]:
     kind, op = type(value.owner), value.owner
     if not isinstance(op, Operation):
         return ()
-    if kind in _BY_ALL:
-        return tuple(op.operands)
     if kind in _BY_CONSTANT or kind in _EXTENSIONS:
         return (op.operands[0],)
-    return tuple(op.operands[-2:]) if kind in _JOINED else ()
+    return tuple(op.operands) if kind in _BY_ALL or kind in _JOINED else ()
 
 
 def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
@@ -162,7 +160,7 @@ def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
             source = known[op.input]
             if isinstance(op, arith.ExtUIOp) and source.least < 0:
                 return Integers(width, divisor=source.divisor & -source.divisor)
-            if source.width < width:
+            if source.width <= width:
                 return Integers.within(source.low, source.high, width, source.divisor)
             return source.extend(width, signed=True)
         case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() as op:
@@ -255,7 +253,7 @@ _ELEMENT_LIMIT = 1 << 48
 def _block_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
     assert isinstance(op, BlockIdOp | GridDimOp)
     most = _GRID_LIMITS[op.axis.data]
-    return (0, most - 1) if isinstance(op, BlockIdOp) else (1, most)
+    return (None, most - 1) if isinstance(op, BlockIdOp) else (1, most)
 
 
 def _launch_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:

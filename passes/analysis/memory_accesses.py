@@ -168,21 +168,14 @@ class Footprint:
         return found
 
     @cached_property
-    def _granule_map(self) -> tuple[int, Threads]:
-        """The first granule, and for it and those behind which of them are touched; two that are not end the list."""
-        start = min(self._granules)
-        touched = np.zeros(max(self._granules) - start + 3, np.bool_)
-        touched[np.fromiter(self._granules, np.int64) - start] = True
-        return start, touched
+    def _sorted_granules(self) -> NDArray[np.int64]:
+        return np.sort(np.fromiter(self._granules, np.int64))
 
     def meets(self, own: Threads, other: Footprint, others: Threads) -> Threads | None:
         """
         [t, u]: thread t of `own` touches here what thread u of `others` touches in `other`. None if no two do.
         """
         if self.origin != other.origin or self.is_tensor != other.is_tensor:
-            return None
-        (low, high), (other_low, other_high) = self.bounds, other.bounds
-        if high <= other_low or other_high <= low:
             return None
         if not self.is_tensor and self._granules.isdisjoint(other._granules):
             return None
@@ -208,10 +201,9 @@ class Footprint:
         """Which threads touch a granule that `other` touches."""
         if self.operand is not None:
             return np.ones(threads.shape, np.bool_)  # all of them the same
-        start, touched = other._granule_map
-        first = self.column[threads] // GRANULE - start
-        last = (self.column[threads] + (self.columns - 1)) // GRANULE - start
-        return np.logical_or(*(touched[np.clip(granules, -1, len(touched) - 2)] for granules in (first, last)))
+        touched, column = other._sorted_granules, self.column[threads]
+        first, last = column >> _GRANULE_BITS, (column + (self.columns - 1)) >> _GRANULE_BITS
+        return np.searchsorted(touched, first) < np.searchsorted(touched, last, "right")
 
 
 def _near(a: Numbers, size_a: int, b: Numbers, size_b: int) -> Threads:

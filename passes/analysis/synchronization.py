@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -120,7 +121,7 @@ class OrderingAnalysis:
         """Instructions that use an mbarrier, or start what does -> its address."""
         self.announced: list[Barrier] = []
         """Mbarriers that bytes of asynchronous copies are announced on."""
-        self.most_pending: dict[AccessKind, int] = {}
+        self.most_pending = Counter[AccessKind]()
         """The largest number of groups that a wait leaves pending, of each kind of accesses."""
         self.phases: dict[Barrier, int] = {}
         """Mbarriers whose address is known -> arrivals that complete a phase."""
@@ -165,7 +166,7 @@ class OrderingAnalysis:
                     if synchronization.announces:
                         self.announced.append(self.barrier(address))
                 case WaitGroup(kind, pending):
-                    self.most_pending[kind] = max(pending, self.most_pending.get(kind, 0))
+                    self.most_pending[kind] = max(pending, self.most_pending[kind])
                 case MbarrierWait(address) | TensorCommit(address) | CopyArrive(address):
                     self.mbarriers[op] = address
                 case _:
@@ -480,7 +481,7 @@ def _proxy_fence(analysis: OrderingAnalysis, op: ProxyFence, active: ActiveThrea
 
 def _commit_group(analysis: OrderingAnalysis, op: CommitGroup, active: ActiveThreads, state: State) -> None:
     """Counts groups as far as waits tell them apart: all that are behind more than these are alike."""
-    most = analysis.most_pending.get(op.kind, 0)
+    most = analysis.most_pending[op.kind]
 
     def committed(access: Access, ordering: OrderingState) -> OrderingState:
         if Ordering.GROUPED not in ordering:

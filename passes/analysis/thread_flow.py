@@ -156,7 +156,7 @@ class ThreadFlow:
         other = next(one.successor for one in self.edges[block] if one.decision != edge.decision)
         post = self.control.post_dominators
         join = post.immediate(block)
-        if other is join or any(one is block or post.dominates(block, one) for one in (edge.successor, other)):
+        if other is join or any(post.dominates(block, one) for one in (edge.successor, other)):
             return frozenset()
         own, others = (self._arm(first, block, join) for first in (edge.successor, other))
         if join is not None and join in others and join not in own:

@@ -319,7 +319,7 @@ class State:
             raise SlotUseError(f"{role} passes on a slot of {ring.name} that it did not fill", step.origin)
         by_bytes = step.after is not None and step.after.completion is Completion.BYTES
         if step.station == 0 and ring.bytes and ring.share(role):
-            if not by_bytes or (sent or 0) != ring.share(role):
+            if not by_bytes or sent != ring.share(role):
                 raise ArrivalError(
                     f"{role}: expected {ring.share(role)} bytes by TMA in every slot of {ring.name}, found {sent or 0}",
                     step.origin,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import ViewOp
 from tirx.passes.analysis.aliasing import Overlap, overlap
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 _VIEW = "%v{name} = tirx.view %a[%{index}] : memref<1024xf16> -> !tirx.tile<8xf16, global>"
 # %x and %y are 0 to 7, %y14 is 14 to 21, %y15 is 15 to 22.
@@ -47,7 +46,7 @@ def test_parts_of_views_and_of_allocations():
     )
     text = text.replace("PART", "!tirx.tile<4x8xf16, shared, #tirx.tile_layout<")
     text = text.replace("WHOLE", "!tirx.tile<8x8xf16, shared, #tirx.tile_layout<S[8, 8]>>")
-    module = parse_located(new_context(), text, "<test>")
+    module = parsed(text)
     named = {value.name_hint: value for op in module.walk() for value in op.results}
 
     def between(first: str, second: str) -> Overlap:
@@ -85,7 +84,7 @@ def test_parts_of_views_and_of_allocations():
 )
 def test_views(first: str, second: str, expected: Overlap):
     views = "\n  ".join(_VIEW.format(name=name, index=index) for name, index in (("a", first), ("b", second)))
-    module = parse_located(new_context(), _KERNEL.format(views=views), "<test>")
+    module = parsed(_KERNEL.format(views=views))
     a, b = (op.result for op in module.walk() if isinstance(op, ViewOp))
     assert overlap(a, b) is expected
     assert overlap(b, a) is expected

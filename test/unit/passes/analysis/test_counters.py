@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import parsed
 
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
 from tirx.dialects.ptx.mbarrier import MbarrierArriveOp
 from tirx.passes.analysis.counters import Counters
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 _HEAD = """
 ptx.entry @k(n : u32) target("sm_90a") reqntid(32) {
@@ -55,7 +54,7 @@ _CASES = {
 
 
 def _taken(text: str) -> list[int] | None:
-    module = parse_located(new_context(), text, "test")
+    module = parsed(text)
     entry: EntryOp = next(iter(entries(module)))
     (use,) = [op for op in entry.walk() if isinstance(op, MbarrierArriveOp)]
     taken = Counters().taken(use.barrier)
@@ -98,7 +97,7 @@ def test_long_sums(length: int, expected: list[int] | None):
 def test_all_values_in_order():
     """Asked from the front to the back, a long sum is known up to a length, and no further."""
     chain = "".join(f"  %s{i + 1} = ptx.add %s{i}, %1 : i32\n" for i in range(400)).replace("%s0,", "%bars,")
-    module = parse_located(new_context(), _HEAD + chain + "  ptx.ret\n}\n", "test")
+    module = parsed(_HEAD + chain + "  ptx.ret\n}\n")
     counters = Counters()
     sums = [op for op in next(iter(entries(module))).walk() if op.name == "ptx.add"]
     known = [counters.taken(op.results[0]) is not None for op in sums]

@@ -88,7 +88,7 @@ _ARITHMETIC = {
     "addi %x, %y": ((0, 6, 1), (0, 6, 1)),
     "addi %x, %x | muli %x, %y": ((0, 8, 1), (0, 8, 1)),
     "addi %x, %m1 | subi %x, %c1": ((-1, 3, 1), (-1, 3, 1)),
-    "addi %low, %x | subi %x, %x | muli %low, %x": ((None, None, 1), (None, None, 1)),
+    "addi %low, %x | addi %sub1, %x | subi %x, %x | muli %low, %x": ((None, None, 1), (None, None, 1)),
     "muli %low, %low | divui %b, %m3 | divsi %low, %c3": ((None, None, 1), (None, None, 1)),
     "floordivsi %b, %c0 | floordivsi %low, %m3 | shli %b, %c64": ((None, None, 1), (None, None, 1)),
     "shli %x, %m1 | shrui %b, %c64 | shrsi %b, %c64": ((None, None, 1), (None, None, 1)),
@@ -105,6 +105,7 @@ _ARITHMETIC = {
     "divui %low, %c4": ((0, _MASK // 4, 1), (0, _MASK // 4, 1)),
     "floordivsi %low, %c2 | shrsi %low, %c1": ((-1, 1, 1), (-1, 1, 1)),
     "floordivsi %low, %c3": ((-1, 0, 1), (-1, 0, 1)),
+    "shli %x, %c0": ((0, 4, 1), (0, 4, 1)),
     "shli %x, %c1": ((0, 8, 2), (0, 8, 2)),
     "shli %b, %c63": ((None, None, 1 << 63), (None, None, 1 << 63)),
     "shrui %b, %c1": ((0, None, 1), (0, (1 << 30) - 1, 1)),
@@ -115,7 +116,7 @@ _ARITHMETIC = {
     "remui %x, %c3 | andi %x, %y": ((None, None, 1), (0, 2, 1)),
     "remui %by6, %c3 | remsi %by6, %c3 | andi %by6, %c1": ((0, 0, 0), (0, 0, 0)),
     "remui %by6, %c4 | remsi %by6, %c4": ((None, None, 2), (0, 2, 2)),
-    "remui %b, %b": ((None, None, 1), (0, (1 << 31) - 2, 1)),
+    "remui %b, %b | remui %sub1, %b": ((None, None, 1), (0, (1 << 31) - 2, 1)),
     "remsi %by6, %c0 | remui %by6, %c0": ((None, None, 1), (0, -1, 1)),
     "andi %by6, %by4 | andi %b, %by4": ((None, None, 4), (0, 8, 4)),
     "ori %by6, %by4 | xori %by6, %by4": ((None, None, 2), (None, None, 2)),
@@ -206,13 +207,15 @@ def test_choices_and_casts():
       %known = arith.index_cast %by6 : index to i64
       %narrow = arith.index_cast %by6 : index to i32
       %signed = arith.extsi %narrow : i32 to i64
+      %before = arith.index_cast %sub1 : index to i32
+      %unsigned = arith.extui %before : i32 to i64
       %loaded = "test.op"() : () -> i32
       %wide = arith.extsi %loaded : i32 to i64
     """
     values = {
         op.results[0].name_hint: op.results[0] for op in parsed(_KNOWN.replace("BODY", text)).walk() if op.results
     }
-    names = ("chosen", "same", "known", "narrow", "signed", "wide")
+    names = ("chosen", "same", "known", "narrow", "signed", "unsigned", "wide")
     found = [(index_range(values[name]).width, *_facts(index_range(values[name]))) for name in names]
     assert found == [
         (64, None, None, 1),
@@ -221,10 +224,12 @@ def test_choices_and_casts():
         (32, 0, 24, 6),
         (64, 0, 24, 6),
         (64, None, None, 1),
+        (64, None, None, 1),
     ]
     assert _facts(index_limits(values["chosen"])) == (-2, 24, 1)
     rows = arith.MuliOp(BlockIdOp(GridAxis.X).result, constant(24)).result
     assert index_range(arith.IndexCastOp(rows, i64).result) == Integers(64, divisor=8)
+    assert index_range(arith.IndexCastOp(BlockIdOp(GridAxis.X).result, i64).result) == Integers.within(0, None, 64)
     dim = memref.DimOp(test.TestOp(result_types=[MemRefType(i32, [-1])]).results[0], constant(0))
     assert _facts(index_limits(dim.result)) == (0, 1 << 48, 1)
 

@@ -220,8 +220,17 @@ def test_operands_without_a_legal_layout_are_known_by_their_first_row():
     assert plain.granules == set(range(5, 37))
     whole = Footprint((), ThreadValue((), 0, THREADS), 0, 1, 16, operand=plain)
     assert whole.bounds == (80, 592)
-    for at, meets in ((64, False), (79, True), (591, True), (592, False)):
-        other = Footprint.of_bytes(ThreadValue((), at, THREADS), 2)
+    sizes = [
+        (64, 2, False),
+        (79, 2, True),
+        (591, 2, True),
+        (592, 2, False),
+        (0, 80, False),
+        (0, 81, True),
+        (0, 2048, True),
+    ]
+    for at, size, meets in sizes:
+        other = Footprint.of_bytes(ThreadValue((), at, THREADS), size)
         assert (whole.meets(EVERYONE, other, EVERYONE) is not None) is meets
         assert (other.meets(EVERYONE, whole, EVERYONE) is not None) is meets
     some = Footprint.of_bytes(ThreadValue((), 16 * np.arange(THREADS, dtype=np.int64), THREADS), 17, -16)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import parsed
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import entries
 from tirx.passes.analysis import synchronization
 from tirx.passes.analysis.synchronization_rules import check_synchronization
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 _HEAD = """
   %a = ptx.ld.param @a : i64
@@ -28,7 +27,7 @@ _HEAD = """
 def said(body: str, threads: int = 64, target: str = "sm_90") -> str:
     """What is missing in a kernel; nothing if it is right."""
     text = f'ptx.entry @k(a : u64 ptr) target("{target}") reqntid({threads}) {{{_HEAD}{body}\n  ptx.ret\n}}'
-    (entry,) = entries(parse_located(new_context(), text, "k"))
+    (entry,) = entries(parsed(text))
     try:
         check_synchronization(entry)
     except LocatedError as error:

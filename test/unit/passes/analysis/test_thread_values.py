@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, i1, i16, i32, i64
 from xdsl.ir import Operation, SSAValue
 
@@ -44,8 +45,6 @@ from tirx.passes.analysis.thread_values import (
     mask_of,
     wrapped,
 )
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 THREADS = 64
 
@@ -164,7 +163,7 @@ def known(text: str, *, align: int = 32, clauses: str = "reqntid(64)") -> dict[s
       {text}
       ptx.ret
     }}"""
-    (entry,) = entries(parse_located(new_context(), text, "k"))
+    (entry,) = entries(parsed(text))
     values = ThreadValues(ControlFlow(entry))
     return {name: values.get(each) for op in entry.walk() for each in op.results if (name := each.name_hint)}
 

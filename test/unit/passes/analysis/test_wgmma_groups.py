@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import AwaitOp
 from tirx.passes.analysis.wgmma_groups import NO_GROUP, groups_since
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 _HEAD = """
 !a = !tirx.tile<64x64xf16, shared>
@@ -94,7 +93,7 @@ _CASES = {
 
 
 def _groups(text: str) -> int:
-    (op,) = [op for op in parse_located(new_context(), text, "k").walk() if isinstance(op, AwaitOp)]
+    (op,) = [op for op in parsed(text).walk() if isinstance(op, AwaitOp)]
     assert op.value is not None
     return groups_since(op.value, op)
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 from unit.passes.analysis.rings.test_progress import witness
+from unit.passes.parsed import parsed
 from xdsl.dialects import test
-from xdsl.parser import Parser
 
 from tirx.dialects.tirx import AcquireOp, KernelOp
 from tirx.passes.analysis.rings.extraction import Extraction, tile_accesses
 from tirx.passes.analysis.rings.model import Kernel
 from tirx.passes.analysis.rings.progress import check
-from tirx.universe import new_context
 
 FILES = Path(__file__).parents[4] / "passes"
 """The FileCheck tests of passes."""
@@ -24,7 +23,7 @@ def kernels(file: str) -> list[Kernel]:
     """The kernels of a file whose chunks are all accepted."""
     found: list[Kernel] = []
     for chunk in (FILES / file).read_text().split("// -----\n"):
-        module = Parser(new_context(), chunk).parse_module()
+        module = parsed(chunk)
         for op in module.ops:
             if isinstance(op, KernelOp):
                 extracted = Extraction(op).run()
@@ -77,7 +76,7 @@ def test_what_operations_of_others_do_with_slots():
       tirx.release %ab at(use)
       tirx.return
     }"""
-    (acquire,) = [op for op in Parser(new_context(), text).parse_module().walk() if isinstance(op, AcquireOp)]
+    (acquire,) = [op for op in parsed(text).walk() if isinstance(op, AcquireOp)]
     tile = acquire.results[0]
     found = {
         kind.name: [(access.station, access.mode.name) for access in tile_accesses(kind.create(operands=[tile]))]

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from itertools import product
 
 import pytest
+from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import AcquireOp, KernelOp
 from tirx.passes.analysis.rings.meetings import Meetings
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 _PARTS = {
     "fill": """%s{i} = tirx.acquire %ab at(fill)
@@ -41,7 +40,7 @@ Parts = Sequence[tuple[str, int]]
 def _acquires(parts: Parts, slots: int, before: str = "") -> tuple[Meetings, list[AcquireOp]]:
     lines = [f"tirx.at({offset}) {{\n{_PARTS[kind].format(i=i)}\n}}" for i, (kind, offset) in enumerate(parts)]
     text = _KERNEL.format(slots=slots, parts="\n".join(lines), before=_PARTS[before].format(i=99) if before else "")
-    (kernel,) = [op for op in parse_located(new_context(), text, "k").ops if isinstance(op, KernelOp)]
+    (kernel,) = [op for op in parsed(text).ops if isinstance(op, KernelOp)]
     return Meetings(kernel), [op for op in kernel.walk() if isinstance(op, AcquireOp)]
 
 
