@@ -114,9 +114,9 @@ def instruction_descriptors() -> str:
 def masks() -> str:
     """Explanations of masks of zero columns."""
     words = [int(each["desc"], 0) for each in _vectors("tcgen05/data/zero_column_masks.json", "vectors")]
-    sizes = [{}, {"m": 128, "n": 32}, {"m": 64, "n": 128}, {"m": 256, "n": 256}]
+    sizes = [{}, {"m": 128, "n": 32}, {"m": 64, "n": 128}, {"m": 256, "n": 256}, {"m": 32}, {"n": 64}]
     return "\n".join(
-        _told(explain_zero_column_mask, word, **sizes[index % 4])
+        _told(explain_zero_column_mask, word, **sizes[index % 6])
         for index, word in enumerate([*_flipped(words, 12, 64), *(_without(words[0], 64, bit) for bit in (0, 20, 40))])
     )
 

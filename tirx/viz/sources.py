@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from math import prod
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
@@ -103,8 +104,8 @@ def program_tiles(text: str, name: str, target: str | None = None) -> list[Tile]
     target: overrides the target that the kernels name. Raises LocatedError for a program that is not legal.
     """
     collector = TileCollector()
-    specs = lower_to_ptx_pipeline(target)
-    compile_program(text, name, specs[: specs.index(_LAST_PASS) + 1], collector.after)
+    before = takewhile(lambda spec: spec != _LAST_PASS, lower_to_ptx_pipeline(target))
+    compile_program(text, name, [*before, _LAST_PASS], collector.after)
     return collector.tiles or []
 
 

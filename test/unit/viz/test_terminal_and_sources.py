@@ -7,7 +7,7 @@ import io
 import pytest
 
 from tirx.layout import LayoutError, TileLayout, parse_layout
-from tirx.viz import Tile, read_tiles
+from tirx.viz import Tile, read_tiles, tile_svg
 from tirx.viz.sources import read_thread_value
 from tirx.viz.terminal import print_tile
 from tirx.viz.tile import DIGEST_PRIME, digest_of
@@ -51,6 +51,16 @@ def test_a_tile_that_is_cut(width: int, columns: int) -> None:
 def test_the_last_row() -> None:
     assert any(line.startswith("the first 3 x 12 of 4 x 12") for line in _printed(_tile((4, 12)), 60, rows=3))
     assert not any(line.startswith("the first") for line in _printed(_tile((4, 12)), 60, rows=4))
+
+
+def test_notes_of_pictures() -> None:
+    copied, plain = TileLayout.parse("S[1] + R[3 : 2@warpid]"), TileLayout.parse("S[(2, 3) : (3, 1)]")
+    svg = tile_svg(Tile("a name", copied, (1,), place="k.mlir:3:4"))
+    assert all(
+        each in svg for each in ("a name", "k.mlir:3:4", "every element has 3 owners, of which the first is shown")
+    )
+    shown = tile_svg(Tile(str(plain), plain, (2, 3)))
+    assert shown.count(str(plain)) == tile_svg(Tile("a name", plain, (2, 3))).count(str(plain)) and "owner" not in shown
 
 
 def test_digests() -> None:
