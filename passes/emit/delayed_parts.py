@@ -39,7 +39,7 @@ def delayed_parts(use: Block, carried: Sequence[SSAValue], skew: int) -> tuple[l
     # What late products read in registers may not be written while those of the iteration before read them.
     delayed: set[Operation] = set(late)
     for op in reversed(rest):
-        users = {_top(each.operation, use) for result in op.results for each in result.uses}
+        users = {use.find_ancestor_op_in_block(each.operation) for result in op.results for each in result.uses}
         if users and users <= delayed:
             delayed.add(op)
     behind |= delayed - {*late}
@@ -98,15 +98,6 @@ def _end_parts(blocks: Sequence[tuple[int, Block]], product: Operation) -> None:
     for _, block in blocks:
         computed = [value for op in block.ops for value in op.results if _is_used_outside(value, block)]
         Emitter(InsertPoint.at_end(block), product.location)(YieldOp(*computed))
-
-
-def _top(op: Operation, block: Block) -> Operation | None:
-    """The operation of a block that is `op` or has it inside; None for one elsewhere."""
-    while op.parent is not block:
-        if (around := op.parent_op()) is None:
-            return None
-        op = around
-    return op
 
 
 def _is_scalar(op: Operation) -> bool:

@@ -33,7 +33,8 @@ def emit_mma_sync(emit: Emitter, op: MmaSyncOp, registers: Mapping[SSAValue, Seq
         product = emit(MmaM8N8K4F64Op(a[0], b[0], c)).results
     else:
         d = c[0].type
-        if op.start is not None and op.start_slot is not None:
+        if op.start is not None:
+            assert op.start_slot is not None
             c = fragment(op.start, op.start_slot, WIDENING[variant.name].c.elements)
         product = emit(MmaM8N8K4F16Op(variant.a_orientation, variant.b_orientation, a, b, c, d)).results
     whole = list(registers[accumulator])

@@ -56,7 +56,7 @@ def register_format(tile: TileType) -> RegisterFormat:
     layout = tile.layout
     if not isinstance(layout, TileLayout):
         raise AssertionError(f"expected a register tile with a tile layout, found {tile}")
-    slots = layout.footprint().get("m", (0, 0))[1] + 1
+    slots = layout.footprint().get("m", (0,))[-1] + 1
     bits = tile.dtype.storage_bits
     packed = max(1, REGISTER_BITS // bits)
     match tile.element_type:

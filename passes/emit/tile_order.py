@@ -29,7 +29,8 @@ def persistent_tiles(
     together. `table` has the numbers of the tiles, row by row, in the order in which they are begun.
     """
     first, blocks = _block_and_blocks(op, emit)
-    if op.order.data is TileOrder.ITEMS and table is not None:
+    if op.order.data is TileOrder.ITEMS:
+        assert table is not None
         total = emit(memref.DimOp(table, emit.constant(0, IndexType()))).result
     else:
         total = emit.mul(extents[0], extents[1])
@@ -45,13 +46,15 @@ def _coordinates(
     op: TilesOp, emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], table: SSAValue | None
 ) -> Sequence[SSAValue]:
     """The coordinates of the tile of a number, and of items the iterations along K, as i32."""
-    if op.order.data is TileOrder.ITEMS and table is not None:
+    if op.order.data is TileOrder.ITEMS:
+        assert table is not None
         columns = (emit.constant(column, IndexType()) for column in range(4))
         return [emit(memref.LoadOp.get(table, [number, column])).res for column in columns]
     # There are fewer tiles than 2^31, and 64-bit divisions are subroutines.
     place, *sizes = (emit.cast(value, i32) for value in (number, *extents))
-    if op.order.data is TileOrder.TABLE and table is not None:
-        return _row(emit, emit(memref.LoadOp.get(table, [number])).res, sizes, 1)
+    if op.order.data is TileOrder.TABLE:
+        assert table is not None
+        return _row(emit, emit(memref.LoadOp.get(table, [number])).res, sizes, None)
     return coordinates_of(op.order.data, emit, place, sizes, None if op.group is None else op.group.value.data)
 
 
@@ -59,7 +62,7 @@ def coordinates_of(
     order: TileOrder, emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int | None
 ) -> Sequence[SSAValue]:
     """Row and column (i32) of the tile of a number (i32) in an order, of so many rows and columns of tiles."""
-    return _ORDERS[order](emit, number, extents, 1 if group is None else group)
+    return _ORDERS[order](emit, number, extents, group)
 
 
 def _as_indices(emit: Emitter, coordinates: Sequence[SSAValue], *, are_tiles: bool) -> list[SSAValue]:
@@ -117,14 +120,15 @@ def _block_and_blocks(op: TilesOp, emit: Emitter) -> tuple[SSAValue, SSAValue]:
     return number, emit.mul(emit.mul(nx, ny), nz)
 
 
-def _row(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int) -> Sequence[SSAValue]:
+def _row(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int | None) -> Sequence[SSAValue]:
     """Row by row."""
     columns = extents[1]
     return emit(arith.DivUIOp(number, columns)).result, emit(arith.RemUIOp(number, columns)).result
 
 
-def _group(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int) -> Sequence[SSAValue]:
+def _group(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int | None) -> Sequence[SSAValue]:
     """Groups of `group` rows, each column by column: neighbours in time share rows of A and columns of B in L2."""
+    assert group is not None
     rows, columns = extents
     size = emit.constant(group, i32)
     in_group = emit.mul(columns, size)
@@ -136,7 +140,7 @@ def _group(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: 
     return i, emit(arith.DivUIOp(place, here)).result
 
 
-def _hilbert(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int) -> Sequence[SSAValue]:
+def _hilbert(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int | None) -> Sequence[SSAValue]:
     """
     Bands of 8 rows, cut into squares of 8 x 8 tiles: each follows a Hilbert curve, so that neighbours in time are
     neighbours in both directions. What is left at the edges goes column by column.
@@ -189,7 +193,7 @@ def _hilbert_curve(emit: Emitter, place: SSAValue) -> tuple[SSAValue, SSAValue]:
 _SQUARE = 8
 """Tiles along a side of a square of `order(hilbert)`."""
 
-_ORDERS: Mapping[TileOrder, Callable[[Emitter, SSAValue, Sequence[SSAValue], int], Sequence[SSAValue]]] = {
+_ORDERS: Mapping[TileOrder, Callable[[Emitter, SSAValue, Sequence[SSAValue], int | None], Sequence[SSAValue]]] = {
     TileOrder.ROW: _row,
     TileOrder.GROUP: _group,
     TileOrder.HILBERT: _hilbert,

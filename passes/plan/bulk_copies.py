@@ -77,8 +77,7 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
     Raises TmaError where there are none.
     """
     origin = Origin.of(global_tile)
-    number = None if origin is None else argument_number(origin.view.source)
-    if origin is None or number is None:
+    if origin is None or (number := argument_number(origin.view.source)) is None:
         raise TmaError(
             TmaReason.VIEW, "expected a view of a kernel argument or a part of one for a bulk tensor copy, found none"
         )
@@ -88,9 +87,10 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
     strides = memref.get_strides()
     assert strides is not None, memref
     leading = len(strides) - len(shared.dims)
-    sizes = tuple(None if n == DYNAMIC_INDEX else n for n in memref.get_shape())
-    whole = [
-        constant_value(index) == 0 and size == (1 if d < leading else shared.dims[d - leading])
+    shape = memref.get_shape()
+    sizes = tuple(None if n == DYNAMIC_INDEX else n for n in shape)
+    whole = [  # of the dimensions that the tile has; nobody asks for the others
+        d >= leading and constant_value(index) == 0 and size == shared.dims[d - leading]
         for d, (index, size) in enumerate(zip(origin.view.indices, sizes, strict=True))
     ]
     tensor = GlobalTensor(sizes, tuple(strides), len(shared.dims), shared.dtype.name, tuple(whole))
@@ -111,7 +111,7 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
 
     def size(group: tuple[int, ...]) -> Formula:
         outer = sizes[group[0]]
-        run = prod(sizes[d] or 0 for d in group[1:])
+        run = prod(shape[d] for d in group[1:])  # of several dimensions all but the outermost are static
         known = _times(Call("size", (number, group[0])) if outer is None else outer, run)
         if group is not groups[0] or unit.elements == 1:
             return known
@@ -122,19 +122,19 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
             )
         return known // unit.elements if isinstance(known, int) else Call("ceildiv", (known, unit.elements))
 
-    def stride(group: tuple[int, ...]) -> Formula:
-        static = strides[group[-1]]
+    def stride(dimension: int) -> Formula:
+        static = strides[dimension]
         if static is not None:
             # A dimension of one element may have a stride that tensor maps do not have; it is never used.
             return -(-static * shared.dtype.bits // (8 * ROW_UNIT)) * ROW_UNIT
-        elements: Formula = Call("stride", (number, group[-1]))
+        elements: Formula = Call("stride", (number, dimension))
         return _times(elements, unit.bytes) if unit.elements == 1 else Call("ceildiv", (elements, unit.elements))
 
     tensor_map = TensorMap(
         argument=number,
         type=unit.type,
         dims=tuple(size(group) for group in groups),
-        strides=tuple(stride(group) for group in groups[1:]),
+        strides=tuple(stride(d) for (d,) in groups[1:]),
         box=(*boxes.box, *(1 for _ in range(leading))),
         swizzle=boxes.swizzle,
     )
@@ -266,7 +266,8 @@ def check_engine(copy: CopyOp | AsyncCopyOp, engine: Engine) -> tuple[int, ...]:
             f"{start[0]}",
         )
     if engine is Engine.TMA_REDUCE:
-        reduce = copy.reduce.data if isinstance(copy, CopyOp) and copy.reduce is not None else "add"
+        given = copy.reduce if isinstance(copy, CopyOp) else None
+        reduce = "add" if given is None else given.data
         check_reduction(reduce, planned.boxes.unit.type, TileType.of(inside).dtype.name)
     return planned.run_time_strides
 

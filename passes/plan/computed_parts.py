@@ -26,8 +26,8 @@ class ComputedOffset:
     """
     What a computed coordinate adds to the address of a part.
 
-    `index` is a multiple of `multiple`. Of its quotient each digit, by `iters` (the last is the innermost), counts
-    strides: bytes of shared memory, columns of tensor memory.
+    `index` is a multiple of `multiple`. Of its quotient each digit, by `iters` (the last is the innermost; each has
+    several values), counts strides: bytes of shared memory, columns of tensor memory.
     """
 
     index: SSAValue
@@ -37,14 +37,13 @@ class ComputedOffset:
     @property
     def divisor(self) -> int:
         """What divides all offsets; 0 where there is only one."""
-        return gcd(*(it.stride for it in self.iters if it.extent > 1))
+        return gcd(*(it.stride for it in self.iters))
 
     def value(self, emit: Emitter) -> SSAValue:
         """Emits the offset (i32)."""
         word = emit.cast(self.index, i32)
-        moving = [it for it in self.iters if it.extent > 1]
-        if len(moving) == 1 and moving[0].stride % self.multiple == 0:
-            return emit.mul(word, moving[0].stride // self.multiple)
+        if len(self.iters) == 1 and self.iters[0].stride % self.multiple == 0:
+            return emit.mul(word, self.iters[0].stride // self.multiple)
         step, whole, inner = emit.div(word, self.multiple), emit.constant(0, i32), 1
         for it in reversed(self.iters):
             digit = emit.div(step, inner)
@@ -85,11 +84,13 @@ def _offsets(op: SubviewOp) -> Iterator[ComputedOffset]:
     for d, index in computed.items():
         own: list[Iter] = []
         for it in begin.shard[ends[d] : ends[d + 1]]:
-            if it.extent > 1 and it.axis != axis:
+            if it.extent == 1:
+                continue
+            if it.axis != axis:
                 raise PartOffsetError(
                     f"expected computed offsets along the columns of tensor memory, found dimension {d} along {it.axis}"
                 )
-            if it.extent > 1 and it.stride * bits % unit:
+            if it.stride * bits % unit:
                 raise PartOffsetError(
                     f"expected parts that start on a whole {'byte' if unit == 8 else 'column'}, found steps of "
                     f"{it.stride * bits} bits along dimension {d}"

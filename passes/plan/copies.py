@@ -224,10 +224,9 @@ def planned_scale_copies(copy: CopyOp | AsyncCopyOp) -> tuple[ScaleCopy, ...]:
     """The `tcgen05.cp` of a copy of scale factors. Raises LegalityError for one that tcgen05.cp cannot do."""
     source, destination = TileType.of(copy.source), TileType.of(copy.destination)
     check_scale_source(source)
-    layouts = source.layout, destination.layout
-    if layouts[0] is None or not isinstance(layouts[1], TileLayout):
+    if (from_layout := source.layout) is None or not isinstance(to_layout := destination.layout, TileLayout):
         raise MissingLayoutError("expected layouts on both tiles; tirx-pick-layouts chooses them")
-    return _scale_copies(layouts[0], layouts[1], source.dims)
+    return _scale_copies(from_layout, to_layout, source.dims)
 
 
 def check_scale_source(source: TileType) -> None:

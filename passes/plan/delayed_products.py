@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import KernelOp, MapOp, MemorySpace, MmaOp, TileType
 from tirx.passes.analysis.pipelining import NotPipelined
 from tirx.passes.analysis.purity import is_pure
@@ -27,14 +28,13 @@ def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Iterable[Operat
     early = [op for op in products if op not in late]
     if not early or not late:
         return False
-    kernel = loop.parent_op()
-    while kernel is not None and not isinstance(kernel, KernelOp):
-        kernel = kernel.parent_op()
+    kernel = enclosing(loop, KernelOp)
+    assert kernel is not None
     held = {
         tile for op in products for tile in (op.accumulator, op.a) if TileType.of(tile).memory is MemorySpace.REGISTER
     }
     bits = sum(TileType.of(tile).num_elements * TileType.of(tile).dtype.bits for tile in held)
-    if kernel is not None and not has_registers(kernel.num_threads, bits):
+    if not has_registers(kernel.num_threads, bits):
         raise NotPipelined(late[0], f"'{late[0].name}' would need registers beside those of '{early[0].name}'")
     for op in loop.body.block.ops:
         if op not in {*fills, *products, yielded} and not _computes(op):
@@ -55,7 +55,7 @@ def _require_apart(early: Sequence[MmaOp], ops: Iterable[Operation]) -> None:
     sums = [op.results[0] for op in early]
     computed = users_among(sums, [op for op in ops if op not in early])
     for op in early:
-        needed = [operand for operand in op.operands if operand is not op.accumulator or len(list(operand.uses)) > 1]
+        needed = [operand for operand in op.operands if operand is not op.accumulator or not operand.has_one_use()]
         if op.accumulator.owner in computed or any(x in sums or x.owner in computed for x in needed):
             raise NotPipelined(op, f"'{op.name}' needs a sum of the same iteration that threads use, too")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -95,7 +94,7 @@ class Steps:
         """Emits the product of the fragments of a step; returns the new sum."""
         mma = self.product.mma
         new = mma.clone_without_regions()
-        new.operands = [*fragments, accumulator, *mma.operands[3:]]
+        new.operands = [*fragments, accumulator]
         new.plan = PlanAttr(self.plan)
         result = emit(new).results[0]
         result.name_hint = None if mma.result is None else mma.result.name_hint
@@ -179,7 +178,8 @@ def _packed(layout: TileLayout) -> TileLayout:
 
     Raises LayoutError where the iters on m do not nest.
     """
-    own = sorted({(it.stride, it.extent) for it in _registers(layout.shard)})
+    layout = layout.canonicalize()
+    own = sorted({(it.stride, it.extent) for it in layout.shard if it.axis == "m"})
     strides: dict[int, int] = {}
     room = reach = 1
     for stride, extent in own:
@@ -190,11 +190,7 @@ def _packed(layout: TileLayout) -> TileLayout:
         reach = stride * extent
     if any(it.axis == "m" for it in layout.replica):
         raise LayoutError(f"expected every element once in the registers of a thread, found {layout}")
-    shard = [Iter(it.extent, strides.get(it.stride, 0), "m") if it.axis == "m" else it for it in layout.shard]
+    shard = [Iter(it.extent, strides[it.stride], "m") if it.axis == "m" else it for it in layout.shard]
     offsets = {name: count for name, count in layout.offsets.items() if name != "m"}
     assert room == prod(extent for _, extent in own)
     return TileLayout(shard, layout.replica, offsets).canonicalize()
-
-
-def _registers(iters: Sequence[Iter]) -> list[Iter]:
-    return [it for it in iters if it.axis == "m" and it.extent > 1]

@@ -164,7 +164,7 @@ def shared_bytes(type_: TileType) -> int:
     """Bytes that a shared tile takes: whole units of 16 bytes, which products read, holes included."""
     elements = type_.num_elements
     if type_.layout is not None:
-        elements = type_.layout.footprint().get("m", (0, 0))[1] + 1
+        elements = type_.layout.footprint().get("m", (0,))[-1] + 1
     return -(-elements * type_.dtype.storage_bits // (UNIT_BYTES * 8)) * UNIT_BYTES
 
 

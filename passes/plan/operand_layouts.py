@@ -227,7 +227,7 @@ def _in_stages(layout: Layout, type_: TileType) -> Layout:
         return layout
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
     period = PERIOD_BYTES * 8 // type_.dtype.storage_bits
-    span = -(-(tile.footprint()["m"][1] + 1) // period) * period
+    span = -(-tile.span() // period) * period
     outer = type_.dims[:-2]
     stages = [Iter(extent, prod(outer[i + 1 :]) * span, "m") for i, extent in enumerate(outer)]
     tile = TileLayout((*stages, *tile.shard))

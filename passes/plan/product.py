@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import AsyncMmaOp, KernelOp, MmaOp, ProductPlan, TileType, ZeroColumns
 from tirx.dialects.tirx.kernel import thread_set
 from tirx.hw.errors import LegalityError
@@ -19,10 +20,7 @@ ILLEGAL = (LegalityError, LayoutError, FragmentError, UnsupportedFeature)
 
 def kernel_around(op: Operation) -> KernelOp | None:
     """The kernel that an operation is in, None outside of kernels."""
-    around = op.parent_op()
-    while around is not None and not isinstance(around, KernelOp):
-        around = around.parent_op()
-    return around
+    return enclosing(op, KernelOp)
 
 
 def target_of(op: Operation) -> Target | None:

@@ -43,7 +43,6 @@ from tirx.passes.analysis.pipelining import (
 )
 from tirx.passes.analysis.scheduled import is_scheduling
 from tirx.passes.plan.bulk_copies import async_engine
-from tirx.passes.plan.copies import is_scale_copy
 from tirx.passes.plan.delayed_products import can_delay
 from tirx.passes.plan.exchanges import exchange_bytes
 from tirx.passes.plan.memory import aligned_bytes
@@ -159,10 +158,8 @@ class LoopPlan:
 
     @property
     def pending(self) -> int:
-        """Iterations whose products may be unfinished while the next ones are issued."""
-        if self.rounds_apart:
-            return 0
-        return min(self.schedule.pending, self.slots - 2) if self.products and self.slots > 1 else 0
+        """Iterations whose products, none of them rounds apart, may be unfinished while the next ones are issued."""
+        return min(self.schedule.pending, self.slots - 2) if self.products else 0
 
     @property
     def skew(self) -> int:
@@ -310,18 +307,22 @@ def _with_products(
         scales = _scales(loop, products, tiles)
         metadata = _metadata(loop, products)
         accumulators = _accumulators(loop, products, {tile.alloc for tile in exchanged})
-        _check_readers(tiles, products, scales)
+        _check_readers(tiles, _asynchronous(products, scales))
     except NotPipelined as e:
         if (pair := next((op for op in walk(loop) if isinstance(op, MmaOp) and op.pair is not None), None)) is not None:
             # Both blocks would have to wait for each other in every iteration.
             raise NotPipelined(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
         notes.append(f"each product is awaited: {e.reason}")
         products, delayed, accumulators, scales, metadata, exchanged, early = (), False, (), None, (), (), ()
-    asynchronous: set[Operation] = {*products, *(() if scales is None else scales.copies)}
-    rings = _rings(loop, staged, asynchronous)
+    rings = _rings(loop, staged, _asynchronous(products, scales))
     return LoopPlan(
         loop, rings, schedule, held, products, delayed, accumulators, scales, metadata, exchanged, early, notes=notes
     )
+
+
+def _asynchronous(products: Sequence[MmaOp], scales: ScalePlan | None) -> set[Operation]:
+    """The operations of a loop that read slots asynchronously."""
+    return {*products, *(() if scales is None else scales.copies)}
 
 
 def _rings(
@@ -384,25 +385,25 @@ def _require_carried(loop: scf.ForOp, op: MmaOp) -> None:
     if op.a_type.memory is not MemorySpace.SHARED:
         raise NotPipelined(op, f"'{op.name}' reads A from registers")
     for value in (op.accumulator, *op.results):
-        users = [use.operation for use in value.uses]
-        if value is op.accumulator and isinstance(value, BlockArgument) and value.owner is not loop.body.block:
+        uses = list(value.uses)
+        if isinstance(value, BlockArgument) and value.owner is not loop.body.block:
             raise NotPipelined(op, f"'{op.name}' starts from a value from outside of the loop")
         carried = isinstance(value, BlockArgument) or isinstance(value.owner, MmaOp)
-        fits = all(
-            isinstance(user, scf.YieldOp) or (isinstance(user, MmaOp) and user.accumulator is value) for user in users
-        )
-        fits = fits and all(_goes_on(loop, use) for use in value.uses)
-        if not carried or not fits or len(users) != 1:
-            other = next((user for user in users if not isinstance(user, scf.YieldOp | MmaOp)), op)
+        if not carried or [_goes_on(loop, use) for use in uses] != [True]:
+            others = (use.operation for use in uses if use.operation is not loop.body.block.last_op)
+            other = next((user for user in others if not isinstance(user, MmaOp)), op)
             raise NotPipelined(op, f"'{other.name}' needs the sum of '{op.name}' in the same iteration")
 
 
 def _goes_on(loop: scf.ForOp, use: Use) -> bool:
-    """True unless a sum is yielded as a value that no product adds to."""
-    if not isinstance(use.operation, scf.YieldOp):
-        return True
-    carried = loop.body.block.args[1 + use.index]
-    return any(isinstance(other.operation, MmaOp) and other.index == 2 for other in carried.uses)
+    """True if a product adds to a sum: to this value, or to the one that the loop carries on."""
+    if use.operation is loop.body.block.last_op:
+        return any(_is_added_to(other) for other in loop.body.block.args[1:][use.index].uses)
+    return _is_added_to(use)
+
+
+def _is_added_to(use: Use) -> bool:
+    return isinstance(use.operation, MmaOp) and use.operation.accumulator is use.operation.operands[use.index]
 
 
 def _tcgen05_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp, ...]:
@@ -428,8 +429,12 @@ def _metadata(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[MetadataPlan,
         for op, tile in accesses(root):
             if op in readers:
                 continue
-            stored = isinstance(op, CopyOp) and op.destination is tile and top_of(op, loop) is op
-            if not isinstance(op, CopyOp) or not stored or op.source_type.memory is not MemorySpace.GLOBAL:
+            if (
+                not isinstance(op, CopyOp)
+                or op.destination is not tile
+                or top_of(op, loop) is not op
+                or op.source_type.memory is not MemorySpace.GLOBAL
+            ):
                 raise NotPipelined(op, f"'{op.name}' works on metadata {tile_name(alloc)}")
             if not all(op.is_before_in_block(reader) for reader in readers):
                 raise NotPipelined(op, f"'{op.name}' stores metadata {tile_name(alloc)} behind a product")
@@ -450,10 +455,9 @@ def _scales(loop: scf.ForOp, products: Sequence[MmaOp], tiles: Sequence[StagedTi
         if not isinstance(alloc, AllocOp):
             raise NotPipelined(loop, "the scale factors of a product are in no allocation")
         for op, tile in accesses(alloc.result):
-            if isinstance(op, MmaOp) and op in products and tile in op.scales and tile is alloc.result:
+            if op in products and tile is alloc.result:
                 continue
-            by_copy = isinstance(op, CopyOp) and op.destination is tile and is_scale_copy(op)
-            if not isinstance(op, CopyOp) or not by_copy or top_of(op, loop) is not op:
+            if not isinstance(op, CopyOp) or op.destination is not tile or top_of(op, loop) is not op:
                 raise NotPipelined(op, f"'{op.name}' works on scale factors {tile_name(alloc)}")
             if base_allocation(op.source) not in shared:
                 raise NotPipelined(op, f"'{op.name}' reads a tile that is in no ring")
@@ -479,14 +483,12 @@ def _accumulators(
         fills: dict[Operation, None] = {}
         readers: dict[Operation, list[tuple[Operation, SSAValue]]] = {}
         for op, tile in accesses(alloc.result):
-            if isinstance(op, MmaOp) and op in products and op.accumulator is tile:
+            if op in products:
                 continue
-            top = op
-            while top is not None and top.parent is not around:
-                top = top.parent_op()
+            top = around.find_ancestor_op_in_block(op)
             if top is None or top is loop:
                 raise NotPipelined(op, f"'{op.name}' uses the accumulator {tile_name(alloc)}")
-            if order[top] < order[loop]:
+            if top.is_before_in_block(loop):
                 if not isinstance(op, FillOp) or top is not op:
                     raise NotPipelined(op, f"'{op.name}' uses the accumulator {tile_name(alloc)} before the loop")
                 fills[top] = None
@@ -520,11 +522,8 @@ def _turns(readers: Mapping[Operation, Sequence[tuple[Operation, SSAValue]]]) ->
     return tuple(map(tuple, turns))
 
 
-def _check_readers(tiles: Sequence[StagedTile], products: Sequence[MmaOp], scales: ScalePlan | None) -> None:
+def _check_readers(tiles: Sequence[StagedTile], asynchronous: set[Operation]) -> None:
     """Raises NotPipelined for a tile that both asynchronous operations and threads read."""
-    asynchronous: set[Operation] = {*products, *(() if scales is None else scales.copies)}
-    if not products:
-        return
     for tile in tiles:
         others: list[Access] = [read for read in tile.reads if read.op not in asynchronous]
         if others and len(others) != len(tile.reads):

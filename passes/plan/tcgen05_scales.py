@@ -74,8 +74,9 @@ def block_scaling(product: Product) -> BlockScaling | None:
     Raises LegalityError, saying what there is, when no kind does.
     """
     sfa, sfb = product.scale_a, product.scale_b
-    if sfa is None or sfb is None:
+    if sfa is None:
         return None
+    assert sfb is not None
     name = sfa.dtype.name
     if sfb.dtype.name != name or name not in SCALE_TYPES:
         raise ScaleFactorError(
@@ -116,8 +117,7 @@ def block_scaling(product: Product) -> BlockScaling | None:
 def check_scale_shapes(product: Product, scaling: BlockScaling, m: int, n: int) -> None:
     """Raises LegalityError unless tcgen05.cp can copy the scale factors, in whole blocks. `m`: rows of A in a CTA."""
     for index, (name, tile) in enumerate((("SFA", product.scale_a), ("SFB", product.scale_b))):
-        if tile is None:
-            continue
+        assert tile is not None
         dims, halves = tile.dims, scaling.halves_of(index)
         if index == 1:
             _check_rows_of_b(dims[0], n, halves)
@@ -179,8 +179,7 @@ def check_scale_layouts(product: Product, scaling: BlockScaling, m: int, cta_gro
     a pair each CTA holds the factors of its own rows of A and of all rows of B.
     """
     for index, (name, tile) in enumerate((("SFA", product.scale_a), ("SFB", product.scale_b))):
-        if tile is None:
-            continue
+        assert tile is not None
         layout, (rows, blocks) = tile.layout, tile.dims
         if not isinstance(layout, TileLayout):
             raise MissingLayoutError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
@@ -192,14 +191,19 @@ def check_scale_layouts(product: Product, scaling: BlockScaling, m: int, cta_gro
             else scale_factor_b_layout(m, rows, count, PER_COLUMN, cta_group)
         )
         for first in range(0, blocks, count):
-            part = _columns(layout, (rows, blocks), first, count)
-            start = None if part is None else part.offsets.get("TCol", 0)
-            moved = None if start is None else TileLayout(expected.shard, expected.replica, {"TCol": start})
-            if part is None or moved is None or start is None or start % PER_COLUMN or not part.equivalent(moved):
+            if not _is_in_columns(_columns(layout, (rows, blocks), first, count), expected):
                 raise ScaleFactorError(
                     f"expected {name} where the hardware reads it, in whole columns, such as "
                     f"{scale_tmem_layout((rows, blocks), scaling.halves_of(index))}, found {layout}"
                 )
+
+
+def _is_in_columns(part: TileLayout | None, expected: TileLayout) -> bool:
+    """True if scale factors lie as expected, from any whole column on."""
+    if part is None:
+        return False
+    start = part.offsets.get("TCol", 0)
+    return start % PER_COLUMN == 0 and part.equivalent(TileLayout(expected.shard, expected.replica, {"TCol": start}))
 
 
 def _columns(layout: TileLayout, dims: tuple[int, int], first: int, count: int) -> TileLayout | None:

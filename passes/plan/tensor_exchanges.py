@@ -10,6 +10,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import (
     AllocOp,
     CopyOp,
@@ -123,10 +124,9 @@ def choose_slots(loop: scf.ForOp, exchanged: Sequence[ExchangedTile], early: Seq
     """
     if not exchanged:
         return
-    kernel = loop.parent_op()
-    while kernel is not None and not isinstance(kernel, KernelOp):
-        kernel = kernel.parent_op()
-    left = COLUMNS - sum(map(_columns, () if kernel is None else kernel.walk()))
+    kernel = enclosing(loop, KernelOp)
+    assert kernel is not None
+    left = COLUMNS - sum(map(_columns, kernel.walk()))
     ahead = {base_allocation(op.accumulator) for op in early}
     order = sorted(exchanged, key=lambda tile: tile.alloc.result not in ahead)
     for tile in order:
@@ -185,10 +185,9 @@ class _Accesses:
             if writes and top is op:
                 self.written.append(tile)
             return
-        top = op
-        while top is not None and top.parent is not self.loop.parent:
-            top = top.parent_op()
-        if top is None:
+        around = self.loop.parent
+        assert around is not None
+        if (top := around.find_ancestor_op_in_block(op)) is None:
             raise NotPipelined(op, f"'{op.name}' uses {name} in another place than the loop")
         ahead = top.is_before_in_block(self.loop)
         (self.before if ahead else self.behind)[top] = None
@@ -215,18 +214,19 @@ def _exchanged_tile(loop: scf.ForOp, products: Sequence[MmaOp], root: SSAValue) 
         raise NotPipelined(readers[0], f"'{readers[0].name}' reads {tile_name(alloc)}, which products write")
     if not threads:
         raise NotPipelined(readers[0], f"'{readers[0].name}' reads {tile_name(alloc)}, which the loop does not write")
-    first, last = order[threads[0]], order[threads[-1]]
     outside = (*found.before, *found.behind)
     if readers:
         written = all(found.threads.values()) and covers(alloc, found.written, [alloc.result])
-        if outside or not written or last > order[readers[0]]:
+        if outside or not written or readers[0].is_before_in_block(threads[-1]):
             raise NotPipelined(
                 readers[0], f"{tile_name(alloc)} is not written by each iteration before products read it"
             )
         return ExchangedTile(alloc, Exchange.OPERAND, threads, users)
-    if not outside and not any(found.threads.values()) and first > order[sums[-1]] and _overwrite(alloc, sums):
+    is_read_behind = not outside and not any(found.threads.values()) and sums[-1].is_before_in_block(threads[0])
+    if is_read_behind and _overwrite(alloc, sums):
         return ExchangedTile(alloc, Exchange.SUMS, threads, users)
-    if last > order[sums[0]] or not found.behind or not covers(alloc, found.filled, [alloc.result]):
+    changed_late = sums[0].is_before_in_block(threads[-1])
+    if changed_late or not found.behind or not covers(alloc, found.filled, [alloc.result]):
         raise NotPipelined(
             sums[0],
             f"{tile_name(alloc)} is neither overwritten in each iteration and then read, nor filled before the loop, "
