@@ -146,7 +146,8 @@ class CopyCode:
 
     def wait(self, op: AwaitOp, emit: Emitter) -> None:
         """Waits for groups; copies that the async proxy reads are fenced by the threads that made them."""
-        pending = 0 if op.pending is None else op.pending.value.data
+        assert op.pending is not None
+        pending = op.pending.value.data
         match op.awaited_queue:
             case Queue.STORE:
                 self.code.elected(emit, lambda inside: _start(inside, CpAsyncBulkWaitGroupOp(pending, read=True)))

@@ -55,7 +55,7 @@ def replace_uses(value: SSAValue, by: SSAValue) -> None:
 
 def bit_pattern(value: int, width: int) -> IntegerAttr[IntegerType]:
     """The signless integer of `width` bits with the bits of `value`, which may be unsigned."""
-    return IntegerAttr(value - (1 << width) if value >> (width - 1) else value, width)
+    return IntegerAttr(value, width)
 
 
 @lru_cache(maxsize=4096)
@@ -65,6 +65,9 @@ def integer(value: int, type_: IntegerType | IndexType) -> IntegerAttr:
 
 
 _MAY_WRAP: Mapping[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+
+_EXPONENTS: Mapping[int, int] = {1 << exponent: exponent for exponent in range(64)}
+"""Power of two -> its exponent."""
 
 _Predicate = Literal["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
 
@@ -148,21 +151,21 @@ class Emitter:
     def mul(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
         if b == 1:
             return a
-        if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
-            return self._binary(arith.ShLIOp, a, b.bit_length() - 1, _MAY_WRAP)
+        if isinstance(b, int) and (exponent := _EXPONENTS.get(b)) is not None:
+            return self._binary(arith.ShLIOp, a, exponent, _MAY_WRAP)
         return self._binary(arith.MuliOp, a, b, _MAY_WRAP)
 
     def div(self, a: SSAValue, b: int) -> SSAValue:
         """Unsigned division by a positive constant."""
         if b == 1:
             return a
-        if b & (b - 1) == 0:
-            return self._binary(arith.ShRUIOp, a, b.bit_length() - 1)
+        if (exponent := _EXPONENTS.get(b)) is not None:
+            return self._binary(arith.ShRUIOp, a, exponent)
         return self._binary(arith.DivUIOp, a, b)
 
     def mod(self, a: SSAValue, b: int) -> SSAValue:
         """Unsigned remainder by a positive constant."""
-        return self._binary(arith.AndIOp, a, b - 1) if b & (b - 1) == 0 else self._binary(arith.RemUIOp, a, b)
+        return self._binary(arith.AndIOp, a, b - 1) if b in _EXPONENTS else self._binary(arith.RemUIOp, a, b)
 
     def bit_and(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
         return self._binary(arith.AndIOp, a, b)

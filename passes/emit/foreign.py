@@ -57,7 +57,6 @@ def lower_scalars(kernel: KernelOp, target: Target) -> None:
             emit(each)
         assert isinstance(op, Operation)
         _check_types(op, "lower_scalar", 0, [value], [op.results[0].type])
-        value.name_hint = value.name_hint or op.results[0].name_hint
         op.results[0].replace_all_uses_with(value)
         op.detach()
         op.erase()

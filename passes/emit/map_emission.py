@@ -175,10 +175,8 @@ class MapEmission:
         varying: list[Operation] = []
         depends: set[SSAValue] = set(arguments)
         for op in body:
-            if isinstance(op, IndexOp) or any(operand in depends for operand in op.operands):
-                varying.append(op)
-                depends |= set(op.results)
-            elif narrow_format(op.results[0].type) is not None:
+            is_narrow = any(narrow_format(result.type) is not None for result in op.results)  # made two at a time
+            if is_narrow or isinstance(op, IndexOp) or any(operand in depends for operand in op.operands):
                 varying.append(op)
                 depends |= set(op.results)
             else:

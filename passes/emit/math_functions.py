@@ -46,7 +46,6 @@ def lower_math(op: Operation) -> None:
         raise NoFormError(op, f"expected '{op.name}' on f16, bf16, f32 or f64, found {type_}")
     compute = _Compute(Emitter.before(op), op)
     replacement = compute.run()
-    replacement.name_hint = replacement.name_hint or op.results[0].name_hint
     op.results[0].replace_all_uses_with(replacement)
     erase(op)
 

@@ -113,7 +113,7 @@ class _Addresses:
         """The byte address of the element `expr` elements after the base of the tile."""
         if expr not in self._addresses:
             # Every access starts on a whole byte (see `plan_accesses`), so the division is exact.
-            offset = expr * (self.bits // 8) if self.bits >= 8 else expr // (8 // self.bits)
+            offset = expr * self.bits // 8
             wide = self.memory.base.type == i64
             # 32-bit arithmetic is cheaper, and exact for offsets that fit: every part of a sum is 0 or more.
             type_ = i32 if not wide or (offset.known.least >= 0 and offset.known.greatest < 2**31) else i64
@@ -180,7 +180,7 @@ class TileAccess:
             raise StageError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
         aligned = self.memory.alignment
         if self.clip is not None:
-            if self.clip.plan.run * self.bits < 8:
+            if self.clip.plan.run * self.bits % 8:
                 raise PackedElementsError(
                     self.emit.location, f"expected a clipped view of whole bytes in every row, found {self.bits} bits"
                 )
@@ -242,8 +242,7 @@ class TileAccess:
     def _is_once(self) -> bool:
         """Whether the threads that take part hold every element once."""
         layout, threads = self.register.layout, self.plan.threads
-        if not isinstance(layout, TileLayout):
-            return False
+        assert isinstance(layout, TileLayout)  # there is a plan
         held = held_elements(layout, self.register.dims, threads)
         if self.plan.owners is not None:
             held = held[self.plan.owners.holds(np.arange(threads, dtype=np.int64))]
@@ -283,8 +282,9 @@ class TileAccess:
         self, access: Access, types: Sequence[Attribute], make: Callable[[Emitter], Sequence[SSAValue]]
     ) -> Sequence[SSAValue]:
         """Emits an access, in a branch where it may be beyond the bounds; what it gives is zero there."""
-        if self.clip is None or self.bounds is None:
+        if self.clip is None:
             return make(self.emit)
+        assert self.bounds is not None
         exists = self.clip.contains(self.bounds, self.plan.flat(access))
         held, other = Block(), Block()
         inside, outside = (Emitter(InsertPoint.at_end(block), self.emit.location) for block in (held, other))
@@ -327,8 +327,8 @@ class TileAccess:
     def _joined(self, parts: Sequence[tuple[int, SSAValue]]) -> SSAValue:
         """Joins the parts of one register, given by their first bits; bits without a part are zero."""
         if all(part.type == i16 for _, part in parts):
-            halves = {start // 16: part for start, part in parts}
-            low, high = (halves.get(k) or zero_register(self.emit, i16) for k in (0, 1))
+            halves = dict(parts)
+            low, high = (halves.get(start) or zero_register(self.emit, i16) for start in (0, 16))
             return self.emit(PackOp(low, high)).result
         whole: SSAValue | None = None
         for start, part in parts:
@@ -494,17 +494,20 @@ def emit_cp_async(
 def _start_copies(
     emit: Emitter, source: MemoryTile, destination: MemoryTile, plan: CpAsyncPlan, tid: SSAValue, clip: Clip | None
 ) -> None:
-    block = None if plan.owners is None else Block()
-    inside = emit if block is None else Emitter(InsertPoint.at_end(block), emit.location)
+    block = Block()
+    inside = emit if plan.owners is None else Emitter(InsertPoint.at_end(block), emit.location)
     ends = _Addresses(inside, source, tid), _Addresses(inside, destination, tid)
     bounds = None if clip is None else clip.emission(inside, tid)
     for read, written in plan.pairs:
         (src, source_offset), (dst, offset) = ends[0].place(read), ends[1].place(written)
         size = plan.bytes(read)
         cache = "cg" if size in CP_ASYNC_BYTES["cg"] else "ca"
-        count = None if clip is None or bounds is None else _bytes_within(clip, bounds, plan, read)
+        count = None
+        if clip is not None:
+            assert bounds is not None
+            count = _bytes_within(clip, bounds, plan, read)
         inside(CpAsyncOp(dst, src, size, cache=cache, source_bytes=count, offset=offset, source_offset=source_offset))
-    if block is not None and plan.owners is not None:
+    if plan.owners is not None:
         inside(scf.YieldOp())
         _on_owners(emit, tid, plan.owners, [], block, None)
 

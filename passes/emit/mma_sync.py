@@ -32,7 +32,7 @@ def emit_mma_sync(emit: Emitter, op: MmaSyncOp, registers: Mapping[SSAValue, Seq
     elif variant.operand_type == "f64":
         product = emit(MmaM8N8K4F64Op(a[0], b[0], c)).results
     else:
-        d = c[0].type
+        (d,) = {value.type for value in c}
         if op.start is not None:
             assert op.start_slot is not None
             c = fragment(op.start, op.start_slot, WIDENING[variant.name].c.elements)

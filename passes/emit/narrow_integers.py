@@ -42,8 +42,7 @@ class _Bytes:
 
 
 def _is_byte(value: SSAValue) -> bool:
-    type_ = value.type
-    return type(type_) is IntegerType and type_.width.data == 8 and type_ == _BYTE
+    return value.type == _BYTE
 
 
 def defined_values(ops: Iterable[Operation]) -> Iterator[SSAValue]:

@@ -76,14 +76,15 @@ class Parameters:
         """Every thread loads the same element of an argument."""
         type_, found = op.memref.type, op.results[0].type
         strides = type_.get_strides() if isa(type_, MemRefType) else None
-        if strides is None or None in strides or found not in (i32, i64, f32, f64):
+        known = [stride for stride in strides or () if stride is not None]
+        if strides is None or len(known) < len(strides) or found not in (i32, i64, f32, f64):
             raise KernelArgumentError(
                 op, f"expected i32, i64, f32 or f64 in a memref with static strides to load, found {type_}"
             )
         address, size = self.pointers[op.memref], 8 if found in (i64, f64) else 4
-        for index, stride in zip(op.indices, strides, strict=True):
+        for index, stride in zip(op.indices, known, strict=True):
             offset = emit.cast(index, i64)
-            address = emit.add(address, emit.mul(offset, (stride or 0) * size))
+            address = emit.add(address, emit.mul(offset, stride * size))
         return emit.value(LdOp(Space.GLOBAL, address, [found]))
 
     @property

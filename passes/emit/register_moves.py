@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float64Type, IntegerType, Signedness, f32, i16, i32, i64
@@ -116,12 +117,7 @@ class _Shuffling:
             slots = [zero_register(self.emit, self.format.type) if s is None else self._slot(s) for s in shuffles]
             missing = self.format.count - len(slots)
             return slots + [zero_register(self.emit, self.format.type)] * missing
-        made: list[SSAValue] = []
-        for first in range(0, self.format.slots, 2):
-            low = shuffles[first] if first < len(shuffles) else None
-            high = shuffles[first + 1] if first + 1 < len(shuffles) else None
-            made.append(self._pair(low, high))
-        return made
+        return [self._pair(low, high) for low, high in zip_longest(shuffles[::2], shuffles[1::2])]
 
     def _pair(self, low: Shuffle | None, high: Shuffle | None) -> SSAValue:
         if low is None and high is None:
@@ -248,7 +244,7 @@ class ReduceEmission:
         if plan is None:
             raise StageError(op, "expected a reduction within warps; run tirx-expand-exchanges first")
         self.plan = plan
-        if self.format.packed > 2:
+        if self.format.packed not in (1, 2):
             raise PackedElementsError(
                 op, f"expected elements of 16 bits or more in a reduction, found {self.source.element_type}"
             )

@@ -83,8 +83,9 @@ def held_tile(type_: Attribute) -> TileType | None:
 def registers_of(emit: Emitter, tile: SSAValue) -> Sequence[SSAValue]:
     """The registers that hold a tile value; taken from the cast that made it, if one did."""
     cast = tile.owner
-    if isinstance(cast, UnrealizedConversionCastOp) and cast.inputs and not isinstance(cast.inputs[0].type, TileType):
-        return cast.inputs
+    if isinstance(cast, UnrealizedConversionCastOp) and cast.inputs:
+        if not any(isinstance(each.type, TileType) for each in cast.inputs):
+            return cast.inputs
     format_ = register_format(TileType.of(tile))
     return emit(UnrealizedConversionCastOp.create(operands=[tile], result_types=[format_.type] * format_.count)).results
 

@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp
-from tirx.dialects.tirx import AcquireOp, AtOp, BarrierOp, ForOp, PendingType
+from tirx.dialects.tirx import AcquireOp, AtOp, BarrierOp, ForOp
 from tirx.passes.analysis.rings.parties import Members, Owner, runs_in_first_block_only
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.ring_code import RingStorage, branch
@@ -87,12 +87,13 @@ class RoleCode(abc.ABC):
         """An emitter for what the first block does alone, behind what it has done so in front of it."""
         following = emit.point.insert_before
         before = emit.point.block.last_op if following is None else following.prev_op
-        if not isinstance(before, scf.IfOp) or before not in self.in_first_block:
+        if before not in self.in_first_block:
             rank = emit(ReadSpecialOp("cluster_ctarank")).result
             branch(emit, emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result)
             before = emit.point.block.last_op if following is None else following.prev_op
-            assert isinstance(before, scf.IfOp)
+            assert before is not None
             self.in_first_block.add(before)
+        assert isinstance(before, scf.IfOp)
         last = before.true_region.block.last_op
         assert last is not None
         return Emitter(InsertPoint.before(last), emit.location)
@@ -113,7 +114,7 @@ class RoleCode(abc.ABC):
     def started(self, emit: Emitter, init: SSAValue, type_: Attribute) -> SSAValue:
         """What a loop carries at its start: a tile that starts a value which is pending later counts as pending."""
         value = self.value(init)
-        if not isinstance(type_, PendingType) or value.type == type_:
+        if value.type == type_:
             return value
         return emit(UnrealizedConversionCastOp.get([value], [type_])).results[0]
 
@@ -121,7 +122,8 @@ class RoleCode(abc.ABC):
         """The number of iterations of a loop."""
         if op.trips is not None:
             return self.value(op.trips)
-        return emit.constant(0 if op.constant_trips is None else op.constant_trips.value.data, IndexType())
+        assert op.constant_trips is not None
+        return emit.constant(op.constant_trips.value.data, IndexType())
 
     @staticmethod
     def rounds(

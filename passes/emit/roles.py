@@ -68,8 +68,11 @@ def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tupl
         block = role.body.block
         start = InsertPoint.at_end(block) if block.first_op is None else InsertPoint.before(block.first_op)
         inside = Emitter(start, role.location)
-        if role.registers is not None and (count := role.registers.value.data) != entry:
-            inside(SetMaxNRegOp(RegisterChange.INC if count > entry else RegisterChange.DEC, count))
+        count = entry if role.registers is None else role.registers.value.data
+        if count > entry:
+            inside(SetMaxNRegOp(RegisterChange.INC, count))
+        if count < entry:
+            inside(SetMaxNRegOp(RegisterChange.DEC, count))
         runs = _runs(emit, thread, threads.first, threads.count)
         yield role, block, inside.add(thread, -threads.first)
         Emitter(InsertPoint.at_end(block), role.location)(scf.YieldOp())

@@ -27,9 +27,10 @@ def has_two_blocks(product: Product) -> bool:
     Scale factors and sparsity metadata, whose rows are those of A, are for accumulators of 128 rows.
     """
     plain = product.scale_a is None and product.metadata is None and not product.is_weight_stationary
-    rows = product.accumulator.dims[0] if len(product.accumulator.dims) == 2 else 0
+    dims = product.accumulator.dims
     by_pair = product.pair or (product.of_pairs and not product.per_cta)
-    return plain and not by_pair and rows == ROWS and product.a.memory is MemorySpace.SHARED
+    has_rows = len(dims) == 2 and dims[0] == ROWS
+    return plain and not by_pair and has_rows and product.a.memory is MemorySpace.SHARED
 
 
 def block_of(product: Product) -> Product:

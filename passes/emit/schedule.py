@@ -113,7 +113,7 @@ class Schedule(RoleCode):
             ring, name = place
             plan = self.plan.rings[ring]
             if name == SELF:
-                side = plan.stations[0].side(self.owner)
+                side = plan.station(name).side(self.owner)
                 before_role = self.owner.thread_set.first
                 own = emit.add(thread, -before_role) if before_role else thread
                 self.turns[ring] = Turns.declare(emit, own, side.warps * WARP_SIZE, side.parties, plan.slots)

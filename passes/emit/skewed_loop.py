@@ -81,7 +81,6 @@ class SkewedLoop:
         self.code = code
         self.op = op
         self.skew = op.rounds_ahead
-        self.positions = {part: i for i, part in enumerate(op.parts)}
         self.sources = {arg: self._source(arg) for arg in op.carried}
         self.uses = self._uses()
         self.depths = self._depths()
@@ -123,8 +122,8 @@ class SkewedLoop:
     def _depths(self) -> dict[Key, int]:
         depths: dict[Key, int] = {key: 1 for key in self.sources.values() if key is not None}
         for key, rounds, user in self.uses:
-            if rounds > 0 or self.positions[key.part] > self.positions[user]:
-                depths[key] = max(depths.get(key, 0), rounds, 1)
+            if rounds > 0 or user.is_before_in_block(key.part):
+                depths[key] = max(depths.get(key, 1), rounds)
         return depths
 
     # Segments
@@ -196,9 +195,7 @@ class SkewedLoop:
         index = IndexType()
         zero_, one = emit.constant(0, index), emit.constant(1, index)
         both = {0: Runs.ALWAYS, 1: Runs.ALWAYS}
-        later = {
-            key for key, rounds, user in self.uses if rounds > 0 or self.positions[key.part] > self.positions[user]
-        }
+        later = {key for key, rounds, user in self.uses if rounds > 0 or user.is_before_in_block(key.part)}
         chains = [
             Chain(key, depth, self._start(emit, key) if key.carried is None else inits[key.carried.index - 1])
             for key, depth in self.depths.items()
@@ -316,7 +313,7 @@ class _Round:
             case Runs.SOMETIMES:
                 code.close(emit)
                 # Values of this round that a later part of it uses have to leave the branch.
-                found = [*keys, *(key for key in self._used_at_once(part) if key not in keys)]
+                found = list(dict.fromkeys((*keys, *self._used_at_once(part))))
                 then, other = Block(), Block()
                 inside = Emitter(InsertPoint.at_end(then), emit.location)
                 self._body(part, inside)
@@ -419,8 +416,9 @@ class _Round:
 
     def _rebuilt(self, value: SSAValue, slots: dict[AcquireOp, SSAValue], emit: Emitter) -> SSAValue:
         """A part of a slot, computed again from the index of the slot."""
-        if not isinstance(value, OpResult) or not _is_slot(value):
+        if not _is_slot(value):
             return self.code.value(value)
+        assert isinstance(value, OpResult)
         op = value.op
         if isinstance(op, AcquireOp):
             ring = RingOp.of(op.ring)
@@ -456,7 +454,8 @@ def _is_slot(value: SSAValue) -> bool:
 
 def _inner(value: SSAValue) -> SSAValue:
     """What the part of a loop that gives a result computes for it."""
-    return yielded(value.op)[value.index] if isinstance(value, OpResult) and isinstance(value.op, AtOp) else value
+    assert isinstance(value, OpResult) and isinstance(value.op, AtOp)
+    return yielded(value.op)[value.index]
 
 
 def _acquires(value: SSAValue) -> list[AcquireOp]:

@@ -45,7 +45,7 @@ def _narrow(emit: Emitter, op: SplatOp) -> SSAValue:
     match value.owner:
         case arith.ConstantOp(value=FloatAttr(value=number)):
             name, bits = NARROW_FLOATS[str(type_)]
-            code = int(np.array([number.data]).astype(getattr(ml_dtypes, name)).view(np.uint8)[0]) & (1 << bits) - 1
+            code = int(np.array([number.data]).astype(getattr(ml_dtypes, name)).view(np.uint8)[0])
             word = sum(code << at for at in range(0, REGISTER_BITS, bits))
             return emit(ConstantOp(bit_pattern(word, REGISTER_BITS))).result
         case arith.TruncFOp(input=source) if source.type == f32 and (format_ := narrow_format(type_)) is not None:

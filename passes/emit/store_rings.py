@@ -57,7 +57,7 @@ def _staged(copy: Operation) -> _Staged | None:
         return None
     others = [use.operation for use in alloc.result.uses if use.operation is not copy]
     match others:
-        case [StoreOp() as store] if store.parent is copy.parent and store.is_before_in_block(copy):
+        case [StoreOp() as store] if store.is_before_in_block(copy):
             return _Staged(alloc, store, copy)
         case _:
             return None

@@ -106,10 +106,8 @@ class TensorMapParameters:
         negative (CUDA C++ Programming Guide, "Using TMA to transfer multi-dimensional arrays").
         """
         starts: list[SSAValue] = []
-        leading = len(copy.origin.view.indices) - len(copy.origin.start)
         for d in unproved_starts(op.global_tile):
-            index = _word(emit, copy.origin.view.indices[d])
-            starts.append(emit.add(index, 0 if d < leading else copy.origin.start[d - leading]))
+            starts.append(emit.add(_word(emit, copy.origin.view.indices[d]), copy.origin.first(d)))
         if starts:
             # The sign of their union is that of the least.
             signs, *others = starts
@@ -151,8 +149,7 @@ class TensorMapParameters:
         starts: list[SSAValue] = []
         for outer, *others in copy.groups:
             # A view has all of the other dimensions.
-            start = 0 if outer < leading else copy.origin.start[outer - leading]
-            index = emit.add(_word(emit, view.indices[outer]), start)
+            index = emit.add(_word(emit, view.indices[outer]), copy.origin.first(outer))
             starts.append(emit.mul(index, prod(sizes[d] for d in others)))
         for box in copy.boxes.boxes:
             offsets = (*box.start, *(0 for _ in range(leading)))

@@ -220,7 +220,8 @@ class RingPlan:
         return RingPlace(self.name, self.slots, tuple(self.op.station_names), tuple(barriers), tiles)
 
     def station(self, name: str) -> Station:
-        return self.stations[0 if name == SELF else self.op.station_names.index(name)]
+        names = zip(self.stations, self.op.station_names, strict=True)
+        return next(station for station, own in names if name in (own, SELF))
 
     def before(self, station: Station) -> Station:
         """The station whose barrier an acquire waits on."""

@@ -52,7 +52,7 @@ def why_beyond_threads(tile: SSAValue) -> str | None:
     type_, origin = TileType.of(tile), Origin.of(tile)
     assert origin is not None
     memref = origin.view.source_type
-    if type_.dtype.bits != type_.dtype.storage_bits or type_.dtype.bits < 8:
+    if type_.dtype.bits % 8:
         return f"expected elements of 8 bits or more behind run-time strides, found {memref}"
     if len(found) > MOST_STRIDES:
         return f"expected at most {MOST_STRIDES} run-time strides, found {memref}"

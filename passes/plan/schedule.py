@@ -9,6 +9,7 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.tirx import MemorySpace, TileOrder
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import REGISTER_FILE
+from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.hw.targets import Target
 from tirx.values import dataclass
 
@@ -153,7 +154,7 @@ _OTHER_REGISTERS = 32
 
 def has_registers(threads: int, bits: int) -> bool:
     """Returns True if threads that multiply can hold register tiles of so many bits in all at the same time."""
-    warpgroups = -(-threads // 128)
+    warpgroups = -(-threads // WARPGROUP_THREADS)
     roles = role_registers(warpgroups)
     each = min(_MOST_REGISTERS, entry_bound(4 * (warpgroups + 1))) if roles is None else roles[1]
     return -(-bits // (32 * threads)) + _OTHER_REGISTERS <= each
@@ -167,7 +168,7 @@ def role_registers(warpgroups: int) -> tuple[int, int] | None:
     """
     if warpgroups < 2:
         return None
-    entry = REGISTER_FILE // (128 * (warpgroups + 1)) // 8 * 8
+    entry = REGISTER_FILE // (WARPGROUP_THREADS * (warpgroups + 1)) // 8 * 8
     load = _LOAD_REGISTERS.get(warpgroups, _FEW_REGISTERS)
     math = min(_MOST_REGISTERS, (entry * (warpgroups + 1) - load) // warpgroups // 8 * 8)
     return (load, math) if math > entry else None

@@ -340,7 +340,7 @@ def match(product: Product) -> Tcgen05Plan:
 def instructions(product: Product, plan: Tcgen05Plan) -> Instructions:
     """The instructions of a product with this plan, which is taken to be legal."""
     scaling = None
-    if plan.scale_vector is not None and product.scale_a is not None:
+    if product.scale_a is not None:
         vector = next(row for row in SCALE_VECTORS if (row.kind, row.name) == (plan.kind, plan.scale_vector))
         scaling = BlockScaling(vector, SCALE_TYPES[product.scale_a.dtype.name], product.instruction is not None)
     shape = _shape(product, plan.kind, (plan.m, plan.n, plan.k), plan.cta_group, scaling)

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects.nesting import enclosing
@@ -33,6 +32,7 @@ from tirx.passes.analysis.pipelining import (
     top_of,
     writes_to,
 )
+from tirx.passes.emit.emitter import constant_value
 from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.tcgen05.tmem import COLUMNS
 
@@ -201,7 +201,7 @@ def _exchanged_tile(loop: scf.ForOp, products: Sequence[MmaOp], root: SSAValue) 
         raise NotPipelined(loop, "a tile of the products in tensor memory is no allocation")
     sums = [op for op in products if base_allocation(op.accumulator) is root]
     readers = [op for op in products if root in (base_allocation(op.a), base_allocation(op.b))]
-    others = [(op, tile) for op, tile in accesses(root) if not (isinstance(op, MmaOp) and op in products)]
+    others = [(op, tile) for op, tile in accesses(root) if op not in products]
     if not readers and all(top_of(op, loop) is None for op, _ in others):
         return None
     found = _Accesses(loop, alloc)
@@ -255,9 +255,7 @@ def _overwrite(alloc: AllocOp, sums: Sequence[MmaOp]) -> bool:
 
 
 def _is_false(value: SSAValue | None) -> bool:
-    if value is None or not isinstance(op := value.owner, arith.ConstantOp):
-        return False
-    return isinstance(op.value, IntegerAttr) and op.value.value.data == 0
+    return value is not None and constant_value(value) == 0
 
 
 def _name(tile: ExchangedTile) -> str:

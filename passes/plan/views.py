@@ -38,6 +38,11 @@ class Origin:
             tile = part.source
         return Origin(tile.owner, tuple(start)) if isinstance(tile.owner, ViewOp) else None
 
+    def first(self, dimension: int) -> int:
+        """How far behind the index of the view the tile begins, along a dimension of the memref."""
+        leading = len(self.view.indices) - len(self.start)
+        return 0 if dimension < leading else self.start[dimension - leading]
+
 
 def clipped_view(tile: SSAValue) -> ViewOp | None:
     """The clipped view that a tile is, or is a part of; None for other tiles."""
@@ -148,7 +153,7 @@ def _open_bounds(origin: Origin, sizes: Sequence[int], dims: tuple[int, ...]) ->
     found: list[OpenBound] = []
     leading = len(sizes) - len(dims)
     for d, (index, size) in enumerate(zip(origin.view.indices, sizes, strict=True)):
-        extent, first = 1 if d < leading else dims[d - leading], _first(origin, d)
+        extent, first = 1 if d < leading else dims[d - leading], origin.first(d)
         fact = index_range(index)
         begins = fact.low is not None and fact.low + first >= 0
         ends = size != DYNAMIC_INDEX and fact.high is not None and fact.high + first + extent <= size
@@ -160,30 +165,24 @@ def _open_bounds(origin: Origin, sizes: Sequence[int], dims: tuple[int, ...]) ->
 def unproved_starts(tile: SSAValue) -> tuple[int, ...]:
     """The dimensions of the memref in which a clipped tile is not known to begin at 0 or later; () for other tiles."""
     view, origin = clipped_view(tile), Origin.of(tile)
-    if view is None or view.begins_inside is not None:
+    if view is None or view.begins_inside is not None or origin is None:
         return ()
     return tuple(
         d
         for d, index in enumerate(view.indices)
-        if (low := index_limits(index).low) is None or low + _first(origin, d) < 0
+        if (low := index_limits(index).low) is None or low + origin.first(d) < 0
     )
 
 
 def surely_negative_start(tile: SSAValue) -> tuple[int, int] | None:
     """A dimension of the memref, and the index before 0 at which constants let a clipped tile begin in it."""
     view, origin = clipped_view(tile), Origin.of(tile)
-    for d, index in enumerate(() if view is None or view.begins_inside is not None else view.indices):
-        if (low := index_range(index).low) is not None and low + _first(origin, d) < 0:
-            return d, low + _first(origin, d)
+    if view is None or view.begins_inside is not None or origin is None:
+        return None
+    for d, index in enumerate(view.indices):
+        if (low := index_range(index).low) is not None and low + origin.first(d) < 0:
+            return d, low + origin.first(d)
     return None
-
-
-def _first(origin: Origin | None, dimension: int) -> int:
-    """How far behind the index of the view a part of it begins, along a dimension of the memref."""
-    if origin is None:
-        return 0
-    leading = len(origin.view.indices) - len(origin.start)
-    return 0 if dimension < leading else origin.start[dimension - leading]
 
 
 def access_bytes(tile: SSAValue) -> int:

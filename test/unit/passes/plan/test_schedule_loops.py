@@ -1,0 +1,67 @@
+"""Slots of pipelined loops: as many as there is shared memory for, to the byte."""
+
+from __future__ import annotations
+
+import pytest
+from unit.passes.parsed import parsed
+
+from tirx.dialects.tirx import KernelOp
+from tirx.hw.targets import Target
+from tirx.passes.plan.schedule import BARRIER_BYTES
+from tirx.passes.plan.schedule_loops import plan_loops
+
+WARPS = "!tirx.tile<192x5xf32, register, #tirx.tile_layout<S[(6, 32, 5) : (1@warpid, 1@laneid, 1)]>>"
+LANES = "!tirx.tile<192x5xf32, register, #tirx.tile_layout<S[(32, 6, 5) : (1@laneid, 1@warpid, 1)]>>"
+SLOT = 64 * 64 * 2
+SWIZZLED = "#tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>"
+SHARED = f"!tirx.tile<64x64xf16, shared, {SWIZZLED}>"
+
+KERNEL = f"""
+!g = !tirx.tile<64x64xf16, global>
+!s = {SHARED}
+tirx.kernel @k(%a: memref<64x4096xf16>, %n: index) target("sm_90a") threads(192) {{
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %other = tirx.alloc : !tirx.tile<OTHERxi8, shared, #tirx.tile_layout<S[OTHER]>>
+  MORE
+  %s = tirx.alloc : !s
+  scf.for %i = %c0 to %n step %c64 {{
+    %g = tirx.view %a[%c0, %i] : memref<64x4096xf16> -> !g
+    tirx.copy %g, %s : !g, !s
+    %r = tirx.load %s : !s -> !tirx.tile<64x64xf16, register>
+  }} {{ASKED}}
+  tirx.return
+}}
+"""
+CONVERT = f"%z = tirx.zero : {WARPS}\n  %t = tirx.convert %z : {WARPS} -> {LANES}"
+RING = f"%ring = tirx.ring slots(3) stations(x, y) : !tirx.ring<t: {SHARED}>"
+
+
+@pytest.mark.parametrize(
+    ("more", "used", "asked", "room", "slots"),
+    [
+        # A loop without products has 3 slots, or 4, or stays as it is.
+        ("", 0, "", 3 * SLOT - 128, None),
+        ("", 0, "", 3 * SLOT, 3),
+        ("", 0, "", 4 * SLOT - 128, 3),
+        ("", 0, "", 4 * SLOT, 4),
+        ("", 0, "", 5 * SLOT, 4),
+        # Beside what a change of layout across warps takes, and the slots of a ring.
+        (CONVERT, 192 * 5 * 4, "", 3 * SLOT - 128, None),
+        (CONVERT, 192 * 5 * 4, "", 3 * SLOT, 3),
+        (RING, 3 * SLOT, "", 3 * SLOT - 128, None),
+        (RING, 3 * SLOT, "", 3 * SLOT, 3),
+        # As many as the loop asks for, if these are more than one.
+        ("", 0, "tirx.stages = 2", 2 * SLOT, 2),
+        ("", 0, "tirx.stages = 5", 6 * SLOT, 5),
+        ("", 0, "tirx.stages = 1", 6 * SLOT, None),
+    ],
+)
+def test_slots(more: str, used: int, asked: str, room: int, slots: int | None) -> None:
+    target = Target.parse("sm_90a")
+    other = target.shared_limit - BARRIER_BYTES - used - room
+    module = parsed(KERNEL.replace("OTHER", str(other)).replace("MORE", more).replace("ASKED", asked))
+    (kernel,) = (op for op in module.walk() if isinstance(op, KernelOp))
+    plans = plan_loops(kernel, target, None)
+    assert [plan.slots for plan in plans] == ([] if slots is None else [slots])
+    assert all((plan.pending, plan.skew) == (0, plan.slots - 1) for plan in plans)
