@@ -74,9 +74,8 @@ def _find(loop: ForOp) -> _Found | None:
     if len(products) != 1 or (product := StagedProduct.of(products[0])) is None:
         return None
     block = product.mma.parent
-    if block is None or not (block is loop.body.block or any(block is part.body.block for part in loop.parts)):
-        return None
-    if (block is loop.body.block) != (not loop.parts):
+    assert block is not None
+    if block.parent_op() not in (loop, *loop.parts):
         return None
     acquires: list[AcquireOp] = []
     waits: AtOp | None = None
@@ -84,7 +83,8 @@ def _find(loop: ForOp) -> _Found | None:
         source = _slot(load.source)
         if isinstance(source, OpResult) and isinstance(part := source.op, AtOp):
             last = part.body.block.last_op
-            if not isinstance(last, YieldOp) or (waits is not None and waits is not part):
+            assert last is not None
+            if waits is not None and waits is not part:
                 return None
             waits, source = part, last.operands[source.index]
         elif waits is not None:
@@ -135,10 +135,9 @@ def _readers(tile: SSAValue) -> Iterator[Operation]:
 def _precedes(waits: AtOp, block: Block, acquires: Sequence[AcquireOp]) -> bool:
     """Returns True if a part in front of the product, in the same round, does nothing but acquire these slots."""
     part = block.parent_op()
-    if not isinstance(part, AtOp) or part.offset != waits.offset:
-        return False
+    assert isinstance(part, AtOp)
     others = [op for op in waits.body.block.ops if op not in acquires and not isinstance(op, YieldOp)]
-    return not any(not is_pure(op) for op in others)
+    return part.offset == waits.offset and all(map(is_pure, others))
 
 
 def _late_round(loop: ForOp, found: _Found) -> int | None:
