@@ -165,7 +165,7 @@ def _search(whole: int, part: int) -> list[tuple[int, int]] | None:
             raise _SearchLimitError(f"gave up the search for replica iters after {MOST_TRIALS} runs of steps")
         sums, fitting = _extend(sums, *run), _narrow(fitting, *run)
         larger = run[0] + 1
-        fitting = fitting >> larger << larger | 1
+        fitting = fitting >> larger << larger
         if may_complete(sums, fitting):
             taken.append(run)
             stack.append((sums, fitting, choices(sums, fitting)))
@@ -233,8 +233,7 @@ def _disjoint_starts(whole: tuple[int, ...], part: tuple[int, ...]) -> tuple[int
 
 def _mask(sums: Sequence[int], unit: int) -> int:
     """The bit mask of a set of sums."""
-    marks = np.zeros(sums[-1] // unit + 1, dtype=np.bool_)
-    marks[np.array(sums, dtype=np.int64) // unit] = True
+    marks = np.bincount(np.array(sums, dtype=np.int64) // unit)
     return int.from_bytes(np.packbits(marks, bitorder="little").tobytes(), "little")
 
 

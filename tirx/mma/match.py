@@ -91,7 +91,7 @@ def _starts(operand: _Operand, fragments: Sequence[Fragment]) -> list[tuple[int,
     Pieces follow each other from the first register in use, at whole hardware registers. Raises FragmentError when
     the registers are no whole number of the smallest fragment.
     """
-    registers = operand.held.shape[2]
+    _, _, registers = operand.held.shape
     used: BoolArray = np.any(operand.held >= 0, axis=(0, 1))
     first = int(np.argmax(used))
     smallest = min(fragment.elements for fragment in fragments)
@@ -114,7 +114,7 @@ def _first_place(operand: _Operand, fragment: Fragment, register: int, wrong: Bo
     """The first place of `wrong` (warps, products, rows, columns) by thread and register, and a text about it."""
     lanes = fragment.layout.axis_table("laneid", fragment.shape)
     slots = fragment.layout.axis_table("m", fragment.shape)
-    registers = operand.held.shape[2]
+    _, _, registers = operand.held.shape
     warps = np.arange(wrong.shape[0], dtype=np.int64).reshape(-1, 1, 1, 1)
     threads: IntArray = warps * WARP_SIZE + lanes
     places: IntArray = threads * registers + register + slots
@@ -269,9 +269,10 @@ def plan_mma(
     Raises FragmentError that names the first register that does not fit, with the element expected and found.
     """
     _check_shapes(a_shape, b_shape, c_shape)
-    if operand_types[0] != operand_types[1]:
-        raise FragmentError(f"expected A and B of one type, found {operand_types[0]} and {operand_types[1]}")
-    known = variants_for(operand_types[0], accumulator_type)
+    operand_type, other = operand_types
+    if operand_type != other:
+        raise FragmentError(f"expected A and B of one type, found {operand_type} and {other}")
+    known = variants_for(operand_type, accumulator_type)
     variants = known if variants is None else variants
     if not variants:
         raise FragmentError(f"expected one of {', '.join(v.name for v in known)} to choose from, found none")

@@ -224,7 +224,7 @@ def _blocks(held: IntArray, tile: Tile, unit: _Unit, name: str, what: str) -> li
     """
     threads, slots = unit.places()
     columns = tile.shape[1]
-    registers = held.shape[2]
+    _, _, registers = held.shape
     if registers % unit.registers:
         raise WarpgroupProductError(
             f"expected registers of {name} in units of {unit.registers} elements, found {registers} with "
