@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from unit.cases import results
 
-from tirx.copy import access, banks, cost, cp_async, distribute, exchange, index_expr, slots, tensor_map_bits
+from tirx.copy import access, banks, cost, cp_async, distribute, exchange, index_expr, slots, tensor_map_bits, tma
 from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout
 
 Layout = TileLayout | ComposeLayout
@@ -27,6 +27,12 @@ def _asynchronous(*arguments: object, **named: object) -> str:
     return f"{parts} | {plan.owners}"
 
 
+def _boxes(*arguments: object) -> str:
+    plan = tma.plan_boxes(*arguments)  # pyright: ignore[reportArgumentType]
+    parts = " ".join(f"{box.start}@{box.address}" for box in plan.boxes)
+    return f"{plan.box} {plan.unit.type} of {plan.groups}, {plan.swizzle}, {plan.alignment}: {parts}"
+
+
 def _global(layout: Layout) -> cost.CopyEnd:
     return cost.CopyEnd(layout, "global")
 
@@ -35,15 +41,18 @@ def _shared(layout: Layout) -> cost.CopyEnd:
     return cost.CopyEnd(layout, "shared")
 
 
-MODULES = (access, banks, cost, cp_async, distribute, exchange, slots, tensor_map_bits)
+MODULES = (access, banks, cost, cp_async, distribute, exchange, slots, tensor_map_bits, tma)
 NAMES = {name: value for module in MODULES for name, value in vars(module).items()} | {
+    "ComposeLayout": ComposeLayout,
     "Const": index_expr.Const,
     "np": np,
     "t": index_expr.var("t", 48),
     "u": index_expr.var("u", 7),
     "P": TileLayout.parse,
     "S": _swizzled,
+    "SwizzleLayout": SwizzleLayout,
     "A": _accesses,
+    "B": _boxes,
     "Y": _asynchronous,
     "G": _global,
     "M": _shared,
