@@ -103,6 +103,11 @@ def _elements(argument: Argument, value: Value | None) -> tuple[Sequence[int], S
         return (), ()
     if argument.element is None or (bits := storage_of(argument.name, argument.element).bits) >= 8:
         return value.shape, value.strides
+    if not value.shape:
+        raise ArgumentError(
+            f"argument '{argument.name}': expected an array of one dimension or more for elements of type "
+            f"{argument.element}, found a single one"
+        )
     shape = (*value.shape[:-1], value.shape[-1] * 8 // bits)
     return shape, (*(stride * 8 // bits for stride in value.strides[:-1]), 1)
 

@@ -48,6 +48,7 @@ def _array(device: int) -> ArrayView:
 
 _PTX = ".version 7.0\n.target sm_80\n.visible .entry k() { ret; }"
 _SCALARS = replace(LAUNCH, arguments=())
+_ANY = PointerArgument("x", "e2m1", None, None, 1, "read")
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,10 @@ _SCALARS = replace(LAUNCH, arguments=())
         (
             lambda: check_array(_packed((8, 7), (8, 1)), _BYTES),
             "expected rows of whole bytes, found 7 elements of 4 bits",
+        ),
+        (
+            lambda: bind(replace(_SCALARS, arguments=(_ANY,)), [replace(_BYTES, shape=(), strides=())], 1),
+            "'x': expected an array of one dimension or more for elements of type e2m1, found a single one",
         ),
         (lambda: bind(replace(_SCALARS, block=None), [], 1), "'copy': expected an entry with reqntid, which says its"),
         (

@@ -192,6 +192,10 @@ def test_pixels_of_columns_along_w() -> None:
     assert _pixels(image, "im2col::w", (0, -2, 2, 0), (0, 0)).tolist()[:2] == [[-2, 2, 0], [-1, 2, 0]]
     fixed = _pixels(image, "im2col::w::128", (0, 5, 1, 1), (0, 31))
     assert fixed.shape == (128, 3) and fixed[:3].tolist() == [[36, 1, 1], [30, 1, 2], [31, 1, 2]]
+    single, empty = (TensorMap.im2col(_IMAGES, (lower, 0), (-1, 0), 8, 8) for lower in (3, 4))
+    assert _pixels(single, "im2col::w", (0, 2, 1, 0), (0, 0)).tolist()[:3] == [[2, 1, 0], [3, 1, 0], [3, 1, 1]]
+    with pytest.raises(SimError, match=r"within the bounding box from \(4, 1\) to \(3, 1\), found \(2, 1\)"):
+        _pixels(empty, "im2col::w", (0, 2, 1, 0), (0, 0))
 
 
 @pytest.mark.parametrize(

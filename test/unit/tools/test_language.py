@@ -156,6 +156,7 @@ async def _talk() -> None:
     server = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", "import sys; from tirx.tools.commands import tirx_lsp; sys.exit(tirx_lsp())"),
         "--stdio",
+        "--clientProcessId=1",
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": str(_ROOT)},

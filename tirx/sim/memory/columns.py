@@ -48,7 +48,8 @@ def pixels(tensor_map: TensorMap, columns: Im2col, mode: str, coordinates: Seque
         limit = 1 << _OFFSET_BITS[tensor_map.rank]
         if any(not 0 <= offset < limit for offset in offsets):
             raise SimError(f"expected im2col offsets from 0 to {limit - 1}, found {tuple(offsets)}")
-    if not all(first <= at <= last for first, at, last in zip(leftmost, base, high, strict=True)):
+    # Pixels behind the first one are inside, of which an empty box has none.
+    if low[0] > high[0] or not all(first <= at <= last for first, at, last in zip(leftmost, base, high, strict=True)):
         raise SimError(
             f"expected the base of the filter within the bounding box from {tuple(low)} to {tuple(high)}, "
             f"found {tuple(base)}"
