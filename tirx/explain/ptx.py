@@ -143,9 +143,8 @@ class _Reader:
 
     def word(self, instruction: Instruction, index: int, width: int) -> Integers:
         """What is known of an operand; nothing where it is missing."""
-        if index >= len(instruction.operands):
-            return Integers(width)
-        return self._values.of(instruction, instruction.operands[index], width)
+        operand = _operand(instruction, index)
+        return Integers(width) if operand is None else self._values.of(instruction, operand, width)
 
     def tcgen05_mma(self, instruction: Instruction, modifiers: list[str]) -> _Told:
         kind = next((part.removeprefix("kind::") for part in modifiers if part.startswith("kind::")), "")
@@ -168,7 +167,7 @@ class _Reader:
             )
         vector = next((part for part in modifiers if part.startswith(("scale_vec::", "block16", "block32"))), None)
         a_word, b_word = self.word(instruction, 1, 64), self.word(instruction, 2, 64)
-        in_tmem = any(isinstance(operand, Address) for operand in operands[1:2])
+        in_tmem = isinstance(_operand(instruction, 1), Address)
         mma = Mma(
             kind,
             cta_group,
@@ -256,16 +255,18 @@ class _Reader:
     def wgmma(self, instruction: Instruction, modifiers: list[str]) -> _Told:
         shape = next((re.fullmatch(r"m64n(\d+)k\d+", part) for part in modifiers if part.startswith("m64")), None)
         types = [part for part in modifiers if part in _WGMMA_TYPES]
-        if shape is None or len(types) != 3 or (types[1], types[2]) not in WGMMA_KINDS:
-            raise WarpgroupProductError("expected a shape m64nNkK and the types of D, A and B, found another form")
+        match types:
+            case [d, a, b] if shape is not None and (a, b) in WGMMA_KINDS:
+                kind = WGMMA_KINDS[a, b]
+            case _:
+                raise WarpgroupProductError("expected a shape m64nNkK and the types of D, A and B, found another form")
         sparse = "sp" in modifiers
-        kind = WGMMA_KINDS[types[1], types[2]]
-        in_registers = any(isinstance(operand, Vector) for operand in instruction.operands[1:])
+        in_registers = isinstance(_operand(instruction, 1), Vector)
         # imm-trans-a and -b stand behind D, A, B, metadata and selector of a sparse A, scale-d and both signs.
         flips = [_constant(each) for each in instruction.operands[8 if sparse else 6 :]] if kind.transposes else []
         transpose_b = bool(flips and flips[-1])
         transpose_a = bool(flips[:-1] and flips[0])
-        form = Form(types[1], types[2], types[0], int(shape[1]), sparse, "satfinite" in modifiers)
+        form = Form(a, b, d, int(shape[1]), sparse, "satfinite" in modifiers)
         a_word, b_word = self.word(instruction, 1, 64), self.word(instruction, 2, 64)
         product = wgmma_check.Wgmma(
             form,
@@ -273,15 +274,15 @@ class _Reader:
             wgmma_check.SmemOperand(b_word),
             transpose_a=transpose_a,
             transpose_b=transpose_b,
-            selector=_constant(instruction.operands[4]) if sparse and len(instruction.operands) > 4 else None,
+            selector=_constant(_operand(instruction, 4)) if sparse else None,
             target=self._target,
             ptx=self._ptx,
         )
         words: list[tuple[str, Explanation]] = []
-        sizes = form.k_bytes
+        a_bytes, b_bytes = form.k_bytes
         for name, word, there, rows, dtype, transposed, size in (
-            ("A", a_word, not in_registers, 64, form.a, transpose_a, sizes[0]),
-            ("B", b_word, True, form.n, form.b, transpose_b, sizes[1]),
+            ("A", a_word, not in_registers, 64, form.a, transpose_a, a_bytes),
+            ("B", b_word, True, form.n, form.b, transpose_b, b_bytes),
         ):
             if there:
                 major: Major = "MN" if transposed else "K"
@@ -303,6 +304,10 @@ _RULES: dict[tuple[str, str], Callable[[_Reader, Instruction, list[str]], _Told]
     ("wgmma", "mma_async"): _Reader.wgmma,
 }
 """Instructions with constants to explain; the others are listed as they are."""
+
+
+def _operand(instruction: Instruction, index: int) -> Operand | None:
+    return instruction.operands[index] if index < len(instruction.operands) else None
 
 
 def _constant(operand: Operand | None) -> int | None:
