@@ -138,27 +138,27 @@ class AccessPlan:
 
 def _solve_axis(layout: TileLayout, name: str, threads: int) -> list[tuple[int, IndexExpr]]:
     """
-    The digits of the iters on one thread axis: (position in the shard, or -1 for a replica; digit).
+    The digits of the iters on one thread axis: (what a step adds to the flat index, 0 for a replica; digit).
 
     Takes the iter with the largest stride first. This is right whenever the smaller ones together stay below
     each stride, which the caller checks on all threads.
     """
     row = axis(name)
-    coordinate = var(THREAD_VARIABLE, threads) // (row.weight or 1)
+    assert row.weight is not None, row
+    coordinate = var(THREAD_VARIABLE, threads) // row.weight
     if row.bound is not None:
         coordinate = coordinate % row.bound
     coordinate = coordinate - layout.offsets.get(name, 0)
-    numbered = [(k, it) for k, it in enumerate(layout.shard) if it.axis == name]
-    numbered += [(-1, it) for it in layout.replica if it.axis == name]
-    moving = [(k, it) for k, it in numbered if it.extent > 1 and it.stride]
+    weighted = [*zip(_inner_sizes(layout.shard), layout.shard, strict=True), *((0, it) for it in layout.replica)]
+    moving = [(weight, it) for weight, it in weighted if it.axis == name and it.extent > 1 and it.stride]
     for _, it in moving:
         if it.stride < 0:
             coordinate = coordinate - (it.extent - 1) * it.stride
     digits: list[tuple[int, IndexExpr]] = []
-    for k, it in sorted(moving, key=lambda item: -abs(item[1].stride)):
+    for weight, it in sorted(moving, key=lambda item: -abs(item[1].stride)):
         digit = coordinate // abs(it.stride)
         coordinate = coordinate % abs(it.stride)
-        digits.append((k, digit if it.stride > 0 else it.extent - 1 - digit))
+        digits.append((weight, digit if it.stride > 0 else it.extent - 1 - digit))
     return digits
 
 
@@ -169,9 +169,8 @@ def _inner_sizes(iters: tuple[Iter, ...]) -> list[int]:
 
 def _thread_part(register: TileLayout, threads: int) -> IndexExpr:
     """The flat index of an element held by a thread, less a constant of the register."""
-    weights = _inner_sizes(register.shard)
     digits = [item for name in thread_axes(register) for item in _solve_axis(register, name, threads)]
-    return add(digit * weights[k] for k, digit in digits if k >= 0)
+    return add(digit * weight for weight, digit in digits)
 
 
 def _swizzled(address: IndexExpr, swizzle: SwizzleLayout) -> IndexExpr:
@@ -218,7 +217,7 @@ def widest_vectors(addresses: NDArray[np.int64], used: NDArray[np.bool_], larges
     registers = addresses.shape[1]
     first = 0
     while first < registers:
-        count = largest if used[first] else 1
+        count = largest
         while count > 1:
             block = addresses[:, first : first + count]
             if (
