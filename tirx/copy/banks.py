@@ -259,7 +259,7 @@ def analyse_access(
     of_lanes = elements.reshape(phases, lanes_together, vector)[worst]
     colliding: list[LaneAccess] = []
     for lane, word in np.argwhere(reached[worst] & (words[worst] % BANKS == bank)):
-        flat = int(of_lanes[lane, word * WORD_BITS // bits])
+        flat = int(of_lanes[lane, 0])  # all words of an access load their banks alike: the first one is named
         where = tuple(int(x) for x in np.unravel_index(flat, dims))
         colliding.append(LaneAccess(first_lane + int(lane), int(words[worst, lane, word]) // BANKS, where))
     phase = Phase(
@@ -302,7 +302,7 @@ def _check_vectors(elements: NDArray[np.int64], memory: NDArray[np.int64], dims:
         for flat in elements[warp, access, lane]
     )
     narrower = (vector >> k for k in range(vector.bit_length()) if bits * (vector >> k) >= 8)
-    works = next((n for n in narrower if not _torn(elements.reshape(*elements.shape[:-1], -1, n), memory).any()), None)
+    works = next((n for n in narrower if not _torn(elements.reshape(-1, n), memory).any()), None)
     hint = f"; accesses of {_count(works, 'element')} work" if works else ""
     raise LayoutError(
         f"expected {vector} consecutive elements of {bits} bits, aligned to {vector}, in access {access} of lane "

@@ -265,8 +265,6 @@ def _swizzle(swizzle: SwizzleLayout | None, element: ElementType) -> TensorMapSw
 
 def _in_units(places: NDArray[np.int64], unit: Unit, layout: TileLayout | ComposeLayout) -> NDArray[np.int64]:
     """The places of elements (in elements) as places of units (in units); the first dimension is that of the rows."""
-    if unit.elements == 1:
-        return places
     if places.shape[0] % unit.elements == 0:
         pairs = np.moveaxis(places.reshape(-1, unit.elements, *places.shape[1:]), 1, -1)
         if not (pairs[..., 0] % unit.elements).any() and (pairs - pairs[..., :1] == np.arange(unit.elements)).all():
@@ -276,8 +274,7 @@ def _in_units(places: NDArray[np.int64], unit: Unit, layout: TileLayout | Compos
 
 def _runs(places: NDArray[np.int64], dimension: int, extent: int, step: int) -> bool:
     """Returns True if steps along a dimension are `step` places, in runs of `extent`."""
-    moved = np.moveaxis(places, dimension, -1)
-    runs = moved.reshape(*moved.shape[:-1], -1, extent)
+    runs = np.moveaxis(places, dimension, -1).reshape(-1, extent)
     return bool((runs - runs[..., :1] == step * np.arange(extent)).all())
 
 
