@@ -318,7 +318,7 @@ class _Clock(Monitor):
         self._free[key] = begin + busy
         end = begin + busy + latency
         lane, line = self._timeline.lanes[self._units[key]], self._line
-        last = lane.segments[-1] if lane.segments else None
+        last = next(reversed(lane.segments), None)
         issued = (self._places[self._running[0]], now)
         if unit == "cp.async" and last is not None and begin <= last.start + last.count:
             last.end, last.count, last.last_line = end, last.count + 1, max(last.last_line, line)
@@ -433,7 +433,7 @@ class _Clock(Monitor):
         return self._snapshot(end, self._units[self._running[0] // self._warps, "copies in"])
 
     def _steps(self, count: int) -> int:
-        return -(-count // self._model.copy_bytes) or 1
+        return -(-count // self._model.copy_bytes)
 
     def async_read(self, rank: int, region: Region, thread: int, what: str, bulk: bool = False) -> None:
         if not bulk:
@@ -473,7 +473,8 @@ class _Clock(Monitor):
     def committed(self, thread: int) -> Snapshot:
         rank = thread // WARP // self._warps
         key = (rank, "tensor core")
-        step = max(self._free.get(key, 0), self._now[thread // WARP])
+        now = self._now[thread // WARP]
+        step = max(self._free.get(key, now), now)
         return self._snapshot(step, self._units.get(key, self._places[thread // WARP]))
 
     # Memory

@@ -306,6 +306,9 @@ def test_arrays_that_overlap() -> None:
     with pytest.raises(SimError) as caught:
         _bound(".param .u64 p0, .param .u64 p1", [_frozen(a), a[2:3]])
     assert caught.value.message == message
+    with pytest.raises(SimError) as caught:  # the larger one of those that begin at the same byte
+        _bound(".param .u64 p0, .param .u64 p1", [a[:3], _frozen(a)])
+    assert caught.value.message == message.replace("p0", "p1")
     _bound(".param .u64 p0, .param .u64 p1", [a, _frozen(a)[2:3]])
 
 

@@ -233,6 +233,12 @@ def test_groups_of_neighbouring_ctas() -> None:
         return [wave.clusters.index(part.cta.cluster) for part in found]
 
     assert runs(*[0] * 9) == [*range(9)] and runs(*range(9)) == []
+    wide = WideGroup(wave, wave.together()[3:6] if runs(*[0] * 9) else [])
+    assert (wide.first, wide.last, len(wide.mask), wide.banks[0].shape[-1]) == (192, 384, 192, 192)
+    assert [wide.of_part(index) for index in range(3)] == [slice(first, first + 64) for first in (0, 64, 128)]
+    assert wide.lanes.tolist() == [*range(64)] * 3 and int(wide.existing.sum()) == int(wide.alive.sum()) == 120
+    sides = wide.sides
+    assert sides is not None and sides.bases.tolist() == np.repeat([wave.bytes * n for n in (3, 4, 5)], 64).tolist()
     assert runs(0, 0, 1, 1, 1, 2, 1, 0, 0) == [2, 3, 4] and runs(0, 1, 1, 2, 2, 3, 4, 4, 5) == [1, 2]
     cta = wave.clusters[4].ctas[0]
     (group,) = cta.groups

@@ -84,9 +84,8 @@ class _Buffers:
             if len(writable) > 1 and not group[0][2].flags.writeable:
                 raise SimError(f"{group[0][3]} is read-only, but shares memory with an array that is not")
             first = group[0][2]
-            # A view: without `...` an array without dimensions would be copied.
-            unit = first[(..., *(slice(0, 1),) * first.ndim)].ravel().view(np.uint8)
-            data = np.lib.stride_tricks.as_strided(unit, (end - start,), (1,)) if end > start else unit
+            unit = np.atleast_1d(first).view(np.uint8)
+            data = np.lib.stride_tricks.as_strided(unit, (end - start,), (1,))
             self._placed.append((start, end, self._memory.add(data, group[0][3], read_only=True not in writable)))
 
     def address(self, array: Array) -> int:

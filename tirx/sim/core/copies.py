@@ -77,8 +77,6 @@ class ProductGroups:
 
     def issued(self, registers: frozenset[int], instant: int) -> None:
         self.issues += 1
-        if registers is self._open.registers and instant == self._open.instant:
-            return
         self._open = self._open.joined(Products(registers, instant))
 
     def commit(self) -> None:

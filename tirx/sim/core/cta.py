@@ -344,6 +344,9 @@ class ThreadGroup:
         "deferred", "defers", "passed_wait", "held", "sides", "_mask", "_active",
     )  # fmt: skip
 
+    held: bool
+    """Has it waited at `passed_wait` for warps that are about to come by the same wait?"""
+
     def __init__(self, cta: Cta, first: int, last: int, pc: int, mask: Mask, frames: tuple[Frame, ...] = ()):
         self.cta = cta
         self.first = first
@@ -358,8 +361,7 @@ class ThreadGroup:
         self.wait: Wait | None = None
         self.timed_out = False
         self.deferred: Deferred | None = None
-        self.passed_wait = -1  # the instruction behind the wait at which the group has let others run
-        self.held = False  # has it waited there for warps that are about to come by the same wait?
+        self.passed_wait: int | None = None  # the instruction behind the wait at which the group has let others run
         self.defers = False  # may an instruction leave its work for later?
         self.sides: Sides | None = None  # if it is of several CTAs
         self._mask: Mask | None = None  # that of the last `active`

@@ -15,7 +15,7 @@ import numpy as np
 
 from tirx.sim.core.tensor_maps import TensorMaps
 from tirx.sim.core.traffic import Traffic
-from tirx.sim.core.types import Array
+from tirx.sim.core.types import WARP, Array
 from tirx.sim.errors import SimError, SimWarning, UndefinedError
 from tirx.sim.hazards.monitor import Monitor, Note
 from tirx.sim.memory.addresses import SHARED_BASE
@@ -31,6 +31,7 @@ Level: TypeAlias = Literal["hardware", "strict"]
 
 # With even and with odd seeds: how probable it is that an asynchronous operation goes on for another turn.
 _DELAYS = (0.5, 0.98)
+_PADDED = 16  # parameters end at a multiple of so many bytes, the most that one load reads
 
 
 @dataclass(slots=True)
@@ -85,7 +86,7 @@ class Launch:
         self.program = program
         self.global_memory = global_memory
         self.const_memory = const_memory
-        self.parameters = Segment(np.zeros(-(-program.parameter_bytes // 16) * 16, np.uint8), "parameters")
+        self.parameters = Segment(np.zeros(-(-program.parameter_bytes // _PADDED) * _PADDED, np.uint8), "parameters")
         x, y, z = (grid[axis] // cluster[axis] for axis in range(3))
         self.clusters = x * y * z
         self.waiting: Iterator[Dimensions]  # clusters to start
@@ -103,7 +104,7 @@ class Launch:
         self.dynamic_shared = dynamic_shared
         self.random = None if seed is None else random.Random(seed)
         self.delay = 0.0 if seed is None else _DELAYS[seed % 2]
-        self.elected = 0 if self.random is None else self.random.randrange(32)
+        self.elected = 0 if self.random is None else self.random.randrange(WARP)
         self.new_monitor = new_monitor
         self.observed = traffic
         self.global_memory.observed = traffic

@@ -17,33 +17,26 @@ def maybe_undefined(
 
     Keys are instructions (nodes of `successors`); node 0 is the start.
     """
-    numbers: dict[int, int] = {}
-    registers: list[Register] = []
+    bits: dict[int, int] = {}
     for each in (*uses.values(), *definitions.values()):
         for register in each:
-            if id(register) not in numbers:
-                numbers[id(register)] = len(registers)
-                registers.append(register)
-    everything = (1 << len(registers)) - 1
-    defined = [everything] * (len(successors) + 1)
-    defined[0] = 0
+            bits.setdefault(id(register), 1 << len(bits))
+    defined = {0: 0}  # the registers that all ways so far to a node have written
     pending = [0]
-    visited: set[int] = set()
     while pending:
         node = pending.pop()
-        if node >= len(successors):
-            continue
-        visited.add(node)
-        out = defined[node]
+        after = defined[node]
         for register in definitions.get(node, ()):
-            out |= 1 << numbers[id(register)]
-        for following in successors[node]:
-            if following not in visited or defined[following] & out != defined[following]:
-                defined[following] &= out
+            after |= bits[id(register)]
+        for following in successors[node] if node < len(successors) else ():
+            before = defined.get(following)
+            both = after if before is None else before & after
+            if both != before:
+                defined[following] = both
                 pending.append(following)
     found: dict[int, Register] = {}
     for node, read in uses.items():
         for register in read:
-            if not defined[node] >> numbers[id(register)] & 1:
+            if node in defined and not defined[node] & bits[id(register)]:
                 found[id(register)] = register
     return list(found.values())
