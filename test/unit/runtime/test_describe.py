@@ -26,6 +26,8 @@ ptx.entry @k(p : u64 ptr align 4, q : u64 ptr align 4, r : u64 ptr align 4) targ
         ("%s = ptx.add %p, %q : i64\n ptx.ret", "none none none"),
         ("%s = ptx.add %p, %q : i64\n ptx.st global %s, %f : i64, f32\n ptx.ret", "write write none"),
         ("%s = ptx.add %p, %p : i64\n %x = ptx.ld global %s : i64 -> f32\n ptx.ret", "read none none"),
+        # What is loaded is the address of something else.
+        ("%s = ptx.ld global %p : i64 -> i64\n ptx.st global %s, %f : i64, f32\n ptx.ret", "read none none"),
         # What is stored is no address.
         ("ptx.st global %q, %p : i64, i64\n ptx.ret", "read write none"),
         ("ptx.bra ^a(%q, %r : i64, i64)\n^a(%x : i64, %y : i64):\n ptx.st global %x, %f : i64, f32\n ptx.ret",

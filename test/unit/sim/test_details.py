@@ -70,6 +70,14 @@ def test_products_of_two_shapes_wait_together() -> None:
     assert (found == [32, 10]).all()
 
 
+def test_operands_that_are_literals() -> None:
+    body = (
+        "mov.b32 %r1, 0x01010101; "
+        "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%o0, %o1}, {%r1}, {0x02020202}, {5, 7};"
+    )
+    assert (run_threads(body, np.zeros((32, 4), np.uint32), 2) == [37, 39]).all()
+
+
 def test_single_cells_of_tensor_memory() -> None:
     """Accesses of one cell, and of cells of which only the first or the last has another owner."""
     memory = TensorMemory(Monitor(), 0, Traffic())

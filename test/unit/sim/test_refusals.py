@@ -253,6 +253,22 @@ cp.async.bulk.global.shared::cta.bulk_group [g], [s+4096], 16;
     out-of-bounds shared cp.async.bulk of 1 bytes at 0x1400: variables are in [0x400, 0x1400)
 cp.async.bulk.global.shared::cta.bulk_group [g], [s], 15;
     cp.async.bulk: expected a size that is a multiple of 16, found 0xf
+cp.async.bulk.global.shared::cta.bulk_group [g+8], [s], 16;
+    cp.async.bulk: expected an address that is a multiple of 16, found 0x7f0000000008
+cp.async.bulk.global.shared::cta.bulk_group [g], [s+8], 16;
+    cp.async.bulk: expected an address that is a multiple of 16, found 0x408
+cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [g+8], [s], 16;
+    cp.reduce.async.bulk: expected an address that is a multiple of 16, found 0x7f0000000008
+cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [g], [s+8], 16;
+    cp.reduce.async.bulk: expected an address that is a multiple of 16, found 0x408
+cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [g], [s], 8;
+    cp.reduce.async.bulk: expected a size that is a multiple of 16, found 0x8
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s+8], [g], 16, [s];
+    cp.async.bulk: expected an address that is a multiple of 16, found 0x408
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [g+8], 16, [s];
+    cp.async.bulk: expected an address that is a multiple of 16, found 0x7f0000000008
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [g], 24, [s];
+    cp.async.bulk: expected a size that is a multiple of 16, found 0x18
 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16 [g], [s], 16;
     expected .noftz with .add of .f16 and .bf16, and only with it
 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [s], %d1, [s];
@@ -454,10 +470,25 @@ def test_registers_of_asynchronous_products_that_nobody_wrote():
         run(f"{_HEADER.replace('sm_100a', 'sm_90a')}.visible .entry k() {{ {_BODY} {text} ret; }}", "k", 1, 128, [])
 
 
-def test_targets_without_tensor_memory():
-    text = "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r2, %p1;"
-    with pytest.raises(SimError, match="tcgen05.kind::i8 does not exist on sm_103a; supported on sm_100a, sm_110a"):
-        run(f"{_HEADER.replace('sm_100a', 'sm_103a')}.visible .entry k() {{ {_BODY} {text} ret; }}", "k", 1, 32, [])
+_SCALED = "{}.block_scale.block32 [%r1], %d1, %d2, {}%r2, [%r3], [%r4], %p1"
+
+
+@pytest.mark.parametrize(
+    ("target", "form", "missing"),
+    [
+        ("sm_103a", "kind::i8 [%r1], %d1, %d2, %r2, %p1", "tcgen05.kind::i8 does not exist on sm_103a"),
+        ("sm_101a", "kind::i8 [%r1], %d1, %d2, %r2, %p1", None),
+        ("sm_100f", _SCALED.format("kind::mxf4", ""), None),
+        ("sm_100f", f"sp.{_SCALED}".format("kind::mxf8f6f4", "[%r5], "), None),
+        ("sm_100f", f"sp.{_SCALED}".format("kind::mxf4", "[%r5], "), "tcgen05.sparse_mxf4 does not exist on sm_100f"),
+    ],
+)
+def test_targets_of_products(target: str, form: str, missing: str | None):
+    form = form.replace("kind::", "cta_group::1.kind::")
+    text = f"{_HEADER.replace('sm_100a', target)}.visible .entry k() {{ {_BODY} @%p0 tcgen05.mma.{form}; ret; }}"
+    with pytest.raises(SimError) as found:
+        run(text.replace("@%p0", "trap; @%p0"), "k", 1, 32, [])
+    assert found.value.message.partition(";")[0] == (missing or "the kernel executes trap")
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:
