@@ -303,6 +303,14 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     def num_bytes(self) -> int:
         return -(-self.num_elements * self.dtype.storage_bits // 8)
 
+    @property
+    def span_bytes(self) -> int:
+        """Bytes of memory from the base to the end of the last element, holes included."""
+        if self.layout is None:
+            return self.num_bytes
+        _, last = self.layout.footprint().get("m", (0, 0))
+        return -(-(last + 1) * self.dtype.storage_bits // 8)
+
     def in_memory(self, memory: MemorySpace) -> TileType:
         """The same tile in another memory, without a layout."""
         return TileType.get(self.dims, self.element_type, memory)

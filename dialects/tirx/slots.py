@@ -79,5 +79,5 @@ class SlotOp(DirectOperation):
         storage, result = TileType.of(self.storage), self.result.type
         if storage.memory not in UNIT_BITS or result.memory is not storage.memory:
             raise SlotTypeError(f"expected slots in shared or tensor memory, found {result} in {storage}")
-        if storage.memory is MemorySpace.SHARED and result.num_bytes > self.stride:
-            raise SlotTypeError(f"expected a slot of at most {self.stride} bytes, found {result.num_bytes}")
+        if storage.memory is MemorySpace.SHARED and result.span_bytes > self.stride:
+            raise SlotTypeError(f"expected a slot of at most {self.stride} bytes, found {result.span_bytes}")

@@ -45,7 +45,7 @@ def _parameter(type_: Attribute) -> _Parameter | None:
     match type_:
         case MemRefType() | IndexType():
             return _Parameter("u64", i64)
-        case IntegerType(width=width) if width.data in (32, 64):
+        case IntegerType(width=width) if type_ in (i32, i64):
             return _Parameter(f"u{width.data}", type_)
         case Float32Type() | Float64Type():
             return _Parameter(str(type_), type_)

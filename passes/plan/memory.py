@@ -162,10 +162,7 @@ def allocate(kernel: KernelOp, target: Target) -> Allocation:
 @lru_cache(maxsize=256)
 def shared_bytes(type_: TileType) -> int:
     """Bytes that a shared tile takes: whole units of 16 bytes, which products read, holes included."""
-    elements = type_.num_elements
-    if type_.layout is not None:
-        elements = type_.layout.footprint().get("m", (0,))[-1] + 1
-    return -(-elements * type_.dtype.storage_bits // (UNIT_BYTES * 8)) * UNIT_BYTES
+    return -(-type_.span_bytes // UNIT_BYTES) * UNIT_BYTES
 
 
 def shared_alignment(type_: TileType) -> int:

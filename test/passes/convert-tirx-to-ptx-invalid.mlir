@@ -14,6 +14,13 @@ tirx.kernel @argument(%x: f16) target("sm_80") threads(32) {
 
 // -----
 
+// expected-error@+1 {{expected kernel arguments of type memref, index, i32, i64, f32 or f64, found ui32}}
+tirx.kernel @unsigned(%x: ui32) target("sm_80") threads(32) {
+  tirx.return
+}
+
+// -----
+
 tirx.kernel @memref(%x: memref<8xf32>, %f: f32) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   // expected-error@+1 {{expected only 'tirx.view' and 'memref.load' on a memref argument, found 'memref.store'}}

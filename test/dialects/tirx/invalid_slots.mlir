@@ -12,6 +12,20 @@ tirx.kernel @large(%i: i32) threads(32) {
 
 // -----
 
+!storage = !tirx.tile<4x8x64xf16, shared, #tirx.tile_layout<S[(4, 8, 64) : (512, 64, 1)]>>
+!holes = !tirx.tile<8x32xf16, shared, #tirx.tile_layout<S[(8, 32) : (72, 1)]>>
+!once = !tirx.tile<16x64xf16, shared, #tirx.tile_layout<S[(16, 64) : (0, 8)]>>
+
+tirx.kernel @spans(%i: i32) threads(32) {
+  %ring = tirx.alloc : !storage
+  %once = tirx.slot %ring[%i] : !storage -> !once
+  // expected-error@+1 {{expected a slot of at most 1024 bytes, found 1072}}
+  %s = tirx.slot %ring[%i] : !storage -> !holes
+  tirx.return
+}
+
+// -----
+
 !storage = !tirx.tile<4x8x64xf16, shared, #tirx.tile_layout<S[(32, 64) : (64, 1)]>>
 !slot = !tirx.tile<8x64xf16, shared, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>
 
