@@ -61,9 +61,7 @@ class Owners:
     @staticmethod
     def around(held: NDArray[np.bool_]) -> Owners:
         """The fewest warps and lanes that include all threads that are marked, up to the last if that is needed."""
-        lanes = np.zeros(-(-len(held) // WARP_SIZE) * WARP_SIZE, dtype=np.bool_)
-        lanes[: len(held)] = held
-        by_warp = lanes.reshape(-1, WARP_SIZE)
+        by_warp = np.pad(held, (0, -len(held) % WARP_SIZE)).reshape(-1, WARP_SIZE)
         warps: NDArray[np.bool_] = np.any(by_warp, axis=1)
         in_warp: NDArray[np.bool_] = np.any(by_warp, axis=0)
         owners = Owners(_mask(warps), _mask(in_warp))
@@ -152,8 +150,7 @@ def _solve_axis(layout: TileLayout, name: str, threads: int) -> list[tuple[int, 
     weighted = [*zip(_inner_sizes(layout.shard), layout.shard, strict=True), *((0, it) for it in layout.replica)]
     moving = [(weight, it) for weight, it in weighted if it.axis == name and it.extent > 1 and it.stride]
     for _, it in moving:
-        if it.stride < 0:
-            coordinate = coordinate - (it.extent - 1) * it.stride
+        coordinate = coordinate - (it.extent - 1) * min(it.stride, 0)
     digits: list[tuple[int, IndexExpr]] = []
     for weight, it in sorted(moving, key=lambda item: -abs(item[1].stride)):
         digit = coordinate // abs(it.stride)
