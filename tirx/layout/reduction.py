@@ -27,23 +27,23 @@ def reduced(layout: TileLayout, shape: Shape, dims: Collection[int]) -> TileLayo
     """
     grouped, starts = layout.group(shape)
     gone = [k for d in dims for k in range(starts[d], starts[d + 1])]
-    kept = [k for k in range(len(grouped.shard)) if k not in gone]
+    kept = [k for k, it in enumerate(grouped.shard) if k not in gone and it.extent > 1]
     strides: dict[int, int] = {}
     reach = 1
     for k in sorted(kept, key=lambda k: grouped.shard[k].stride):
         it = grouped.shard[k]
-        if it.axis != "m" or it.extent == 1:
+        if it.axis != "m":
             continue
         if it.stride < 0:
             raise LayoutError(f"expected slots that count up, found {it} in {layout}")
         strides[k] = reach if it.stride else 0
         reach *= it.extent if it.stride else 1
     shard = [
-        Iter(it.extent, strides.get(k, 0) if it.axis == "m" else it.stride, it.axis)
+        Iter(it.extent, strides[k] if it.axis == "m" else it.stride, it.axis)
         for k, it in enumerate(grouped.shard)
         if k in kept
     ]
-    copies = [it for k in gone if (it := grouped.shard[k]).axis != "m" and it.extent > 1]
+    copies = [it for k in gone if (it := grouped.shard[k]).axis != "m"]
     replica = [it for it in grouped.replica if it.axis != "m"]
     offset = [(name, count) for name, count in grouped.offset if axis(name).kind != "memory"]
     return TileLayout(shard, (*replica, *copies), offset).canonicalize()
@@ -58,21 +58,22 @@ def by_warp_and_lane(layout: TileLayout) -> TileLayout:
 
     def split(it: Iter) -> list[Iter]:
         row = axis(it.axis)
-        if row.kind != "thread" or row.weight is None:
+        if row.weight is None:
             return [it]
         step = it.stride * row.weight
         if step % WARP_SIZE == 0:
             return [Iter(it.extent, step // WARP_SIZE, "warpid")]
-        if 0 <= step and step * it.extent <= WARP_SIZE:
-            return [Iter(it.extent, step, "laneid")]
-        inner, rest = divmod(WARP_SIZE, step) if step > 0 else (1, 1)
-        if rest or it.extent % inner:
+        crosses = step * it.extent > WARP_SIZE
+        if step < 0 or (crosses and (WARP_SIZE % step or it.extent % (WARP_SIZE // step))):
             raise LayoutError(f"expected thread iters that divide into warps, found {it} in {layout}")
+        if not crosses:
+            return [Iter(it.extent, step, "laneid")]
+        inner = WARP_SIZE // step
         return [Iter(it.extent // inner, 1, "warpid"), Iter(inner, step, "laneid")]
 
-    weights = {name: axis(name).weight for name, _ in layout.offset if axis(name).kind == "thread"}
-    threads = sum(count * (weights.get(name) or 0) for name, count in layout.offset)
-    others = [(name, count) for name, count in layout.offset if weights.get(name) is None]
+    weights = {name: weight for name, _ in layout.offset if (weight := axis(name).weight) is not None}
+    threads = sum(count * weights[name] for name, count in layout.offset if name in weights)
+    others = [(name, count) for name, count in layout.offset if name not in weights]
     warp, lane = divmod(threads, WARP_SIZE)
     return TileLayout(
         [part for it in layout.shard for part in split(it)],
