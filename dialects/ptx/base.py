@@ -209,7 +209,7 @@ class PTXTerminator(DirectOperation, abc.ABC):
 def source(reg: Names, value: SSAValue) -> str:
     """A source operand of arithmetic: literals are allowed except for 16-bit floats and predicates."""
     type_ = value.type
-    has_literals = type_.width.data > 1 if type(type_) is IntegerType else type(type_) in (Float32Type, Float64Type)
+    has_literals = type_.width.data != 1 if type(type_) is IntegerType else type(type_) in (Float32Type, Float64Type)
     return reg.imm(value) if has_literals else reg(value)
 
 

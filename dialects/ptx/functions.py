@@ -70,7 +70,7 @@ _FEATURES: Mapping[tuple[Function, Attribute], str] = {
 
 @irdl_attr_definition
 class FunctionAttr(EnumAttribute[Function], SpacedOpaqueSyntaxAttribute):
-    """`#ptx<function lg2>`"""
+    """`#ptx<function_name lg2>`"""
 
     name = "ptx.function_name"
 

@@ -190,6 +190,10 @@ ADDRESS_TYPES: dict[Space, Attribute] = {Space.GLOBAL: i64, Space.SHARED: i32, S
 """Registers that hold an address of each space: shared addresses are 32-bit offsets in the shared window."""
 
 
+ACCESS_BITS = 128
+"""The most that one load or store moves (PTX ISA, "Vectors")."""
+
+
 @irdl_attr_definition
 class SpaceAttr(EnumAttribute[Space], SpacedOpaqueSyntaxAttribute):
     """A state space."""
@@ -208,13 +212,13 @@ def _check_vector(space: Space, base: SSAValue, types: Sequence[Attribute]) -> N
         expect_type(f"{space} address", base, expected)
     expect_choice("number of registers", len(types), (1, 2, 4))
     first = types[0]
-    is_mixed = any(t is not first and t != first for t in types)
+    is_mixed = any(t != first for t in types)
     if first == i1 or (is_mixed and i1 in types):
         raise InstructionFormError("expected integer or float registers, found i1: PTX loads and stores no predicates")
     if is_mixed:
         raise InstructionFormError(f"expected registers of one type, found {', '.join(map(str, types))}")
-    if (bits := len(types) * width(first)) > 128:
-        raise InstructionFormError(f"expected at most 128 bits in one access, found {bits}")
+    if (bits := len(types) * width(first)) > ACCESS_BITS:
+        raise InstructionFormError(f"expected at most {ACCESS_BITS} bits in one access, found {bits}")
 
 
 _KINDS: dict[Space, AccessKind] = {Space.GLOBAL: AccessKind.GLOBAL, Space.SHARED: AccessKind.GENERIC}
@@ -314,7 +318,7 @@ class StOp(_AccessOp):
         return self._access(_size(self.data), write=True)
 
     def emit(self, reg: Names) -> str:
-        names = [reg.imm(v) if width(v.type) > 16 else reg(v) for v in self.data]
+        names = [reg(v) if width(v.type) == 16 else reg.imm(v) for v in self.data]
         stored = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
         return f"st.{self.space.data.modifier}{_suffix(self.data.types)} {self._where(reg)}, {stored}"
 

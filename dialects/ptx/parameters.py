@@ -105,9 +105,8 @@ def parameter_bytes(parameters: Sequence[EntryParam]) -> int:
     """The bytes that the parameters of an entry take, with the gaps that their alignments leave."""
     size = 0
     for each in parameters:
-        own = PARAM_TYPES[each.type]
-        # `align` of a pointer is that of what it points to.
-        alignment = own if each.pointer or each.align is None else max(own, each.align)
+        # `align` of a pointer is that of what it points to; besides pointers, only arrays of bytes have one.
+        alignment = PARAM_TYPES[each.type] if each.pointer or each.align is None else each.align
         size = -(-size // alignment) * alignment + each.size
     return size
 

@@ -40,7 +40,7 @@ class Red(StrEnum):
 
 @irdl_attr_definition
 class RedAttr(EnumAttribute[Red], SpacedOpaqueSyntaxAttribute):
-    """`#ptx<red add>`"""
+    """`#ptx<red_operation add>`"""
 
     name = "ptx.red_operation"
 

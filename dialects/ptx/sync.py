@@ -27,12 +27,16 @@ from tirx.dialects.ptx.effects import (
     ProxyFence,
     WarpBarrier,
 )
+from tirx.layout.axis import WARP_SIZE
 from tirx.rules import InstructionFormError
 
 FULL_WARP = 0xFFFFFFFF
 """The member mask of all 32 lanes."""
 
 _FENCE_SPACES = ("shared::cta", "global")
+
+_REGISTER_COUNTS = range(24, 257, 8)
+"""Registers that a thread can ask for (PTX ISA, "setmaxnreg")."""
 
 
 class MaskedOp(PTXInstruction, abc.ABC):
@@ -73,7 +77,7 @@ class BarSyncOp(PTXInstruction):
     def verify_(self) -> None:
         if not 0 <= (barrier := self.barrier.value.data) < 16:
             raise InstructionFormError(f"expected a barrier from 0 to 15, found {barrier}")
-        if self.threads is not None and (n := self.threads.value.data) % 32 | (n <= 0):
+        if self.threads is not None and ((n := self.threads.value.data) % WARP_SIZE or n < WARP_SIZE):
             raise InstructionFormError(f"expected a positive multiple of 32 threads, found {n}")
 
     def emit(self, reg: Names) -> str:
@@ -278,7 +282,7 @@ class SetMaxNRegOp(PTXInstruction):
         super().__init__(properties={"change": RegisterChangeAttr(RegisterChange(change)), "count": i32_attr(count)})
 
     def verify_(self) -> None:
-        if not 24 <= (count := self.count.value.data) <= 256 or count % 8:
+        if (count := self.count.value.data) not in _REGISTER_COUNTS:
             raise InstructionFormError(f"expected a multiple of 8 registers from 24 to 256, found {count}")
 
     def emit(self, reg: Names) -> str:

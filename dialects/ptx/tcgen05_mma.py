@@ -435,7 +435,8 @@ class Tcgen05MmaWsOp(_ProductOp):
     def emit(self, reg: Names) -> str:
         sparse = ".sp" if self.sparse_metadata is not None else ""
         collector = ""
-        if self.buffer is not None and self.collector is not None:
+        if self.buffer is not None:
+            assert self.collector is not None
             collector = f".collector::{self.buffer.data}::{self.collector.data.value}"
         operands = [address(reg, self.d), _a_text(reg, self.a), reg.imm(self.b)]
         if self.sparse_metadata is not None:

@@ -213,7 +213,7 @@ class WgmmaMmaAsyncOp(WgmmaOp):
         try:
             form = self.form
             types = set(self.d.types)
-            if len(types) != 1 or not self.d:
+            if len(types) != 1:
                 raise InstructionFormError(f"expected results of one type, found ({', '.join(map(str, self.d.types))})")
             if types - {f32, i32}:
                 raise InstructionFormError(f"expected results of f32 or i32, found {self.d.types[0]}")
@@ -272,7 +272,8 @@ class WgmmaMmaAsyncOp(WgmmaOp):
         operands = [vector(reg, self.d)]
         operands.append(reg.imm(self.a[0]) if self.a_is_descriptor else vector(reg, self.a))
         operands.append(reg.imm(self.b))
-        if self.metadata is not None and self.selector is not None:
+        if self.metadata is not None:
+            assert self.selector is not None
             operands += [reg(self.metadata), str(self.selector.value.data)]
         operands.append(str(int(bool(self.c))) if self.scale_d is None else reg.imm(self.scale_d))
         transposes = self.transpose_a is not None, self.transpose_b is not None

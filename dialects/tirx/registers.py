@@ -328,7 +328,10 @@ class MmaSyncOp(DirectOperation):
             ("the accumulator", self.accumulator, self.accumulator_slot, variant.c),
         ):
             _require_fragment(name, TileType.of(tile), slot.value.data, fragment)
-        if self.start is not None and self.start_slot is not None:
+        if (self.start is None) != (self.start_slot is None):
+            raise OperandFormError("expected a start with its slot, or neither, found one of them")
+        if self.start is not None:
+            assert self.start_slot is not None
             if (half := WIDENING.get(variant.name)) is None:
                 raise InstructionNameError(
                     f"expected one of {', '.join(WIDENING)} for C of f16 and D of f32, found '{variant.name}'"

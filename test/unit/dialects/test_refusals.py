@@ -75,6 +75,14 @@ i32, i32
     expected a format of elements of a byte, found f16x2
 ptx.bar.sync 1 threads 33
     expected a positive multiple of 32 threads, found 33
+ptx.bar.sync 1 threads 0
+    expected a positive multiple of 32 threads, found 0
+ptx.setmaxnreg inc 264
+    expected a multiple of 8 registers from 24 to 256, found 264
+ptx.red add %l, %f, %f, %f : f32, f32, f32
+    expected number of registers to be one of 1, 2, 4, found 3
+"ptx.red"(%l) <{operation = #ptx<red_operation add>, offset = 0}> : (i64) -> ()
+    expected number of registers to be one of 1, 2, 4, found 0
 ptx.red add unsigned %l, %f : f32
     expected 'unsigned' on integers only
 ptx.red add %l, %f, %i : f32, i32

@@ -406,7 +406,11 @@ def test_register_operations() -> None:
 def test_register_operations_that_do_not_verify() -> None:
     shared = value(TileType.get((8, 4), f64, MemorySpace.SHARED))
     loaded, acc = LoadOp(shared, F64_OPERAND).result, value(F64_ACCUMULATOR)
+    half = MmaSyncOp("m8n8k4.row.col.f64", (loaded, 0), (loaded, 0), (acc, 0))
+    half.verify()
+    half.start_slot = half.a_slot
     for op, message in (
+        (half, "expected a start with its slot, or neither, found one of them"),
         (MmaSyncOp("m8n8k4.f64", (loaded, 0), (loaded, 0), (acc, 0)), "found 'm8n8k4.f64'"),
         (MmaSyncOp("m8n8k4.row.col.f64", (loaded, 0), (loaded, 0), (acc, 3)), "from slot 3 on"),
         (SplatOp(value(f32), F64_ACCUMULATOR), "expected a f64 value, found f32"),

@@ -189,7 +189,7 @@ def _barriers() -> Iterator[PTXInstruction]:
         yield ptx.MbarrierCompleteTxOp(WORD, 32768, cluster=cluster)
         yield ptx.BarrierClusterWaitOp(aligned=cluster)
     yield ptx.BarSyncOp()
-    yield ptx.BarSyncOp(1, 64)
+    yield ptx.BarSyncOp(15, 32)
     yield ptx.BarWarpSyncOp()
     yield ptx.TrapOp(PREDICATE)
     yield ptx.ElectSyncOp()
