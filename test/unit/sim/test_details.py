@@ -78,6 +78,12 @@ def test_operands_that_are_literals() -> None:
     assert (run_threads(body, np.zeros((32, 4), np.uint32), 2) == [37, 39]).all()
 
 
+def test_predicates_that_are_literals() -> None:
+    """The lowest bit counts."""
+    body = "mov.pred %p0, 3; mov.pred %p1, 2; selp.b32 %o0, 5, 6, %p0; selp.b32 %o1, 5, 6, %p1;"
+    assert run_threads(body, np.zeros((1, 4), np.uint32), 2).tolist() == [[5, 6]]
+
+
 def test_single_cells_of_tensor_memory() -> None:
     """Accesses of one cell, and of cells of which only the first or the last has another owner."""
     memory = TensorMemory(Monitor(), 0, Traffic())

@@ -367,6 +367,11 @@ class ThreadGroup:
         self._mask: Mask | None = None  # that of the last `active`
         self._active: Array = np.zeros(0, np.int64)
 
+    @property
+    def threads(self) -> Array:
+        """The indices in the cluster of the threads of all lanes."""
+        return self.lanes + self.cta.first_thread
+
     def thread(self, lane: int) -> int:
         """The index in the cluster of the thread of a lane."""
         return int(self.lanes[lane]) + self.cta.first_thread

@@ -58,7 +58,7 @@ def _later(decoder: Decoder, sources: list[Source], value_type: PtxType, operati
         group.cta.launch.made_progress()
 
     def issue(group: ThreadGroup, lane: int, target: int, address: int, operand: Array) -> None:
-        cta, thread = group.cta, int(group.lanes[lane]) + group.cta.first_thread
+        cta, thread = group.cta, group.thread(lane)
         owner, offset = locate(group, target)
         if locate(group, address)[0] is not owner:
             raise SimError(f"{what}: expected the mbarrier in the CTA of the target")

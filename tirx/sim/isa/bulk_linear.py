@@ -105,7 +105,7 @@ def _to_shared(decoder: Decoder, *, from_global: bool) -> Step:
     def step(group: ThreadGroup, mask: Mask) -> None:
         cta = group.cta
         for lane in np.flatnonzero(mask).tolist():
-            thread = int(group.lanes[lane]) + cta.first_thread
+            thread = group.thread(lane)
             target, source = int(targets(group, mask)[lane]), int(sources(group, mask)[lane])
             size, barrier = int(sizes(group, mask)[lane]), int(barriers(group, mask)[lane])
             check_unit(_WHAT, "an address", target, source)
@@ -184,7 +184,7 @@ def _to_global(decoder: Decoder) -> Step:
     def step(group: ThreadGroup, mask: Mask) -> None:
         cta = group.cta
         for lane in np.flatnonzero(mask).tolist():
-            thread = int(group.lanes[lane]) + cta.first_thread
+            thread = group.thread(lane)
             target, source = int(targets(group, mask)[lane]), int(sources(group, mask)[lane])
             size = int(sizes(group, mask)[lane])
             check_unit(_WHAT, "an address", target, source)
@@ -204,7 +204,7 @@ def issued(group: ThreadGroup, lane: int) -> None:
     """A bulk copy out of shared memory belongs to the next group of the thread."""
     cta = group.cta
     cta.bulk_copies.issued(group.lanes[lane : lane + 1], cta.monitor.mark())
-    cta.monitor.bulk_issued(cta.rank, int(group.lanes[lane]) + cta.first_thread)
+    cta.monitor.bulk_issued(cta.rank, group.thread(lane))
 
 
 def wait_group(decoder: Decoder) -> Step:
@@ -215,6 +215,6 @@ def wait_group(decoder: Decoder) -> Step:
     def step(group: ThreadGroup, mask: Mask) -> None:
         lanes = group.lanes[mask]
         marks = group.cta.bulk_copies.wait(lanes, pending)
-        group.cta.monitor.bulk_reads_done(lanes + group.cta.first_thread, marks)
+        group.cta.monitor.bulk_reads_done(group.threads[mask], marks)
 
     return step

@@ -78,7 +78,7 @@ def _to_global(decoder: Decoder, value_type: PtxType, combine: Binary) -> Step:
     def step(group: ThreadGroup, mask: Mask) -> None:
         launch = group.cta.launch
         for lane in np.flatnonzero(mask).tolist():
-            thread = int(group.lanes[lane]) + group.cta.first_thread
+            thread = group.thread(lane)
             target, source = int(targets(group, mask)[lane]), int(sources(group, mask)[lane])
             size = int(sizes(group, mask)[lane])
             check_unit(_WHAT, "an address", target)
@@ -105,7 +105,7 @@ def _to_shared(decoder: Decoder, value_type: PtxType, combine: Binary) -> Step:
         group.cta.launch.made_progress()
 
     def issue(group: ThreadGroup, lane: int, target: int, source: int, size: int, address: int) -> None:
-        cta, thread = group.cta, int(group.lanes[lane]) + group.cta.first_thread
+        cta, thread = group.cta, group.thread(lane)
         check_unit(_WHAT, "an address", target)
         operand = _elements(group, source, size, thread, value_type).copy()
         owner, offset = locate(group, target)

@@ -201,7 +201,7 @@ def _load(decoder: Decoder, rank: int, space: str) -> Step:
 
     def load(group: ThreadGroup, lane: int, part: _Part, target: int, barrier: int, ranks: list[int] | None) -> None:
         cta = group.cta
-        thread = int(group.lanes[lane]) + cta.first_thread
+        thread = group.thread(lane)
         _check_barrier(cta, target, barrier, in_pair=in_pair, is_own=is_own, multicast=ranks is not None)
         into = [target >> RANK_SHIFT] if ranks is None else ranks
         owners = [locate(group, multicast_address(target, each)) for each in into]
@@ -272,7 +272,7 @@ def _store(decoder: Decoder, rank: int, modes: tuple[str, ...], operation: str |
     def step(group: ThreadGroup, mask: Mask) -> None:
         cta = group.cta
         for lane in np.flatnonzero(mask).tolist():
-            thread = int(group.lanes[lane]) + cta.first_thread
+            thread = group.thread(lane)
             part = box.find(group, mask, lane)
             source = int(sources(group, mask)[lane])
             places = read_places(group, source, part.places(source) - source, thread)

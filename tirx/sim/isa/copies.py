@@ -86,11 +86,11 @@ def _copy(decoder: Decoder) -> Step:
         data = _global_words(cta, addresses, size) if whole.all() else part(cta, addresses, used, whole)
         where = target(group, mask)[lanes]
         if group.sides is not None:
-            _side_by_side(group, group.sides, lanes, where, data)
+            _side_by_side(group, group.sides, lanes, where, data, size)
             return
         for rank, which, offsets in spaces.shared_targets(group, where):
             spaces.check_shared(group, rank, offsets, size, "cp.async")
-            cta.monitor.copy_async(rank, offsets, size, group.lanes[lanes[which]] + cta.first_thread)
+            cta.monitor.copy_async(rank, offsets, size, group.threads[lanes[which]])
             cta.launch.observed.moved("shared", "written", len(offsets) * size)
             cta.cluster.ctas[rank].shared.scatter(offsets, data[which])
         cta.copies.issued(group.lanes[lanes], cta.monitor.mark())
@@ -99,13 +99,13 @@ def _copy(decoder: Decoder) -> Step:
     return step
 
 
-def _side_by_side(group: ThreadGroup, sides: Sides, lanes: Array, where: Array, data: Array) -> None:
-    """Writes what the lanes of several CTAs copy."""
-    offsets = spaces.own_offsets(group, where, data.itemsize * data.shape[1], "cp.async")
+def _side_by_side(group: ThreadGroup, sides: Sides, lanes: Array, where: Array, data: Array, size: int) -> None:
+    """Writes what the lanes of several CTAs copy, `size` bytes each."""
+    offsets = spaces.own_offsets(group, where, size, "cp.async")
 
     def copies(part: ThreadGroup, own: slice) -> None:
         monitor = part.cta.monitor
-        monitor.copy_async(0, offsets[own], data.itemsize * data.shape[1], group.lanes[lanes[own]])
+        monitor.copy_async(0, offsets[own], size, group.lanes[lanes[own]])
         sides.copies.issued(lanes[own], monitor.mark())
 
     if group.cta.launch.checks:
@@ -134,7 +134,7 @@ def _wait(group: ThreadGroup, mask: Mask, pending: int) -> None:
             part.cta.monitor.copies_waited(group.lanes[lanes[own]], marks[own])
         return
     marks = group.cta.copies.wait(group.lanes[lanes], pending)
-    group.cta.monitor.copies_waited(group.lanes[lanes] + group.cta.first_thread, marks)
+    group.cta.monitor.copies_waited(group.threads[lanes], marks)
 
 
 def _wait_all(group: ThreadGroup, mask: Mask) -> None:
@@ -154,7 +154,7 @@ def _arrive(decoder: Decoder) -> Step:
         cta = group.cta
         where = addresses(group, mask)
         for lane in np.flatnonzero(mask).tolist():
-            thread = int(group.lanes[lane]) + cta.first_thread
+            thread = group.thread(lane)
             barrier = use(group, int(where[lane]), thread)
             if not no_increment:
                 barrier.pending += 1

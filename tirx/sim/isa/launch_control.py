@@ -62,7 +62,7 @@ def _request(decoder: Decoder) -> Step:
             owners = [locate(group, multicast_address(target, rank)) for rank in ranks]
             places = [(owner, offset + np.arange(_BYTES)) for owner, offset in owners]
             told = [multicast_address(barrier, rank) for rank in ranks]
-            thread = int(group.lanes[lane]) + cta.first_thread
+            thread = group.thread(lane)
             copy_to_shared(group, thread, places, told, lambda response=response: response, what=_WHAT)
         cta.launch.made_progress()
 

@@ -164,7 +164,7 @@ def _wait(decoder: Decoder, operation: str) -> Step:
         for address in dict.fromkeys(own.tolist()):
             cta, offset = locate(group, address)
             barriers[address] = cta.mbarrier(offset)
-            threads = group.lanes[lanes[own == np.uint64(address)]] + group.cta.first_thread
+            threads = group.threads[lanes[own == np.uint64(address)]]
             group.cta.monitor.mbarrier_uses(cta.rank, offset, threads)
 
         def completed() -> Array:

@@ -178,18 +178,20 @@ def _packings(
     is_quads: bool, layouts: tuple[str, str], types: tuple[str, ...], m: int, stored: int, k: int
 ) -> tuple[Packing, Packing, Packing, Packing]:
     """How registers hold A, B, C and D."""
+    type_d, type_a, type_b, type_c = types
     if is_quads:
-        of_a, of_b = quad_fragment("a", layouts[0]), quad_fragment("b", layouts[1])
-        of_c, of_d = quad_fragment("c", types[3]), quad_fragment("c", types[0])
+        layout_a, layout_b = layouts
+        of_a, of_b = quad_fragment("a", layout_a), quad_fragment("b", layout_b)
+        of_c, of_d = quad_fragment("c", type_c), quad_fragment("c", type_d)
     else:
-        bits = _BITS[types[1]]
+        bits = _BITS[type_a]
         of_a, of_b = matrix_fragment("a", m, stored, bits), matrix_fragment("b", m, k, bits)
         of_c = of_d = matrix_fragment("c", m, k, bits)
     return (
-        of_a.packing(_BITS[types[1]], m, stored),
-        of_b.packing(_BITS[types[2]], 8, k),
-        of_c.packing(_BITS[types[3]], m, 8),
-        of_d.packing(_BITS[types[0]], m, 8),
+        of_a.packing(_BITS[type_a], m, stored),
+        of_b.packing(_BITS[type_b], 8, k),
+        of_c.packing(_BITS[type_c], m, 8),
+        of_d.packing(_BITS[type_d], m, 8),
     )
 
 

@@ -28,5 +28,5 @@ def order(group: ThreadGroup, lanes: Array, space: str, addresses: Array) -> Non
     """
     monitor = group.cta.monitor
     for address in np.unique(addresses).tolist():
-        threads = group.lanes[lanes[addresses == np.uint64(address)]] + group.cta.first_thread
+        threads = group.threads[lanes[addresses == np.uint64(address)]]
         monitor.ordered_access((space, address), threads)

@@ -51,8 +51,7 @@ def _cells(
             check_warp_lanes(shape, lane, warp)
         # Bits 21 and 22 are those of the warp, whatever the address says (CUTLASS, DeepGEMM; TVM has lane 0 there).
         lane = 32 * (warp % 4) + lane % 32
-        if lane % 32 not in (0, 16) or (lane % 32 and shape == "32x32b"):
-            check_warp_lanes(shape, lane, warp)
+        check_warp_lanes(shape, lane, warp)
         return lane, address & 0xFFFF
 
     def cells(group: ThreadGroup, mask: Mask, addresses: Array, what: str) -> list[tuple[Array, Array]]:
@@ -102,7 +101,7 @@ def decode_load(decoder: Decoder, operation: str) -> Step:
         address = addresses.values(group, mask)
         values: list[Array] = []
         for lanes, columns in cells(group, mask, address, what):
-            threads = np.broadcast_to(group.lanes + cta.first_thread, lanes.shape)
+            threads = np.broadcast_to(group.threads, lanes.shape)
             cta.monitor.tensor_load(cta.rank, lanes, columns, threads, what)
             values.append(cta.tensor.read(lanes, columns))
         loaded = values[0]
@@ -164,7 +163,7 @@ def decode_store(decoder: Decoder, operation: str) -> Step:
         values = read(group, mask)
         halves = (values & np.uint32(0xFFFF), values >> np.uint32(16)) if packed else (values,)
         for (lanes, columns), half in zip(cells(group, mask, address, what), halves, strict=True):
-            threads = np.broadcast_to(group.lanes + cta.first_thread, lanes.shape)
+            threads = np.broadcast_to(group.threads, lanes.shape)
             cta.monitor.tensor_store(cta.rank, lanes, columns, threads, what)
             cta.tensor.write(lanes, columns, half)
         cta.launch.made_progress()
@@ -182,7 +181,7 @@ def decode_wait(decoder: Decoder, operation: str) -> Step:
         cta = group.cta
         cta.require_converged(group, mask, f"tcgen05.{operation}")
         for first in range(0, len(mask), WARP):
-            own = group.lanes[first : first + WARP][mask[first : first + WARP]] + cta.first_thread
+            own = group.threads[first : first + WARP][mask[first : first + WARP]]
             cta.monitor.tensor_waited(own, "ld" if is_load else "st")
         if is_load:
             cta.loads_have_finished(group)
