@@ -59,7 +59,8 @@ def _plan(name: str, memory: TileType, registers: TileType, pack: bool, most: in
 def _check_access(plan: TmemAccessPlan, memory: TileType, registers: TileType) -> None:
     if (memory.dims, memory.element_type) != (registers.dims, registers.element_type):
         raise TileShapeError(f"expected tiles of one shape and element type, found {memory} and {registers}")
-    if not isinstance(registers.layout, TileLayout) or not same_registers(plan.fragment, registers.layout):
+    assert isinstance(registers.layout, TileLayout), registers
+    if not same_registers(plan.fragment, registers.layout):
         raise OperandFormError(
             f"expected registers as shape {plan.shape} moves them, {plan.fragment}, found {registers.layout}"
         )

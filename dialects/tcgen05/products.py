@@ -326,7 +326,6 @@ class MmaWsOp(DirectOperation):
             b=shared_operand(self.b),
             d=tensor_operand(self.accumulator),
             descriptor=instruction_descriptor(self.descriptor),
-            masked=self.zero_column_mask is not None,
             mask=zero_column_mask(self.zero_column_mask),
             sparse_metadata=_metadata(self.sparse_metadata),
             collector_buffer=text(self.buffer),

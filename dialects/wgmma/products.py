@@ -209,10 +209,9 @@ class MmaAsyncOp(IRDLOperation):
                 continue
             found = op.first_rows
             first = 0 if op.warpgroup is None else op.warpgroup.value.data
-            shared = len(found) == 1 and len(set(wanted)) == 1
-            if op.rows.value.data != rows or (
-                found[0] != wanted[0] if shared else found != wanted or first != groups[0]
-            ):
+            # One row that all of them read, or one for each.
+            agrees = {*found} == {*wanted} if len(found) == 1 else (found, first) == (wanted, groups[0])
+            if op.rows.value.data != rows or not agrees:
                 raise DescriptorSliceError(
                     f"expected the descriptor of {rows} rows of {name} from {', '.join(map(str, wanted))} on, for "
                     f"warpgroups {', '.join(map(str, groups))}, as the accumulators have them, found "

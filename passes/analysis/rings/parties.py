@@ -7,6 +7,7 @@ from enum import Enum
 
 from xdsl.ir import Operation
 
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import (
     AcquireOp,
     Across,
@@ -118,10 +119,9 @@ def issuer(op: Operation) -> Members:
 
 def _is_in_pair(op: Operation) -> bool:
     """True for an operation of a kernel whose products are those of pairs of blocks."""
-    around = op.parent_op()
-    while around is not None and not isinstance(around, KernelOp):
-        around = around.parent_op()
-    return around is not None and any(isinstance(each, AsyncMmaOp) and each.pair is not None for each in around.walk())
+    kernel = enclosing(op, KernelOp)
+    assert kernel is not None
+    return any(isinstance(each, AsyncMmaOp) and each.pair is not None for each in kernel.walk())
 
 
 def owners(kernel: KernelOp) -> tuple[Owner, ...]:

@@ -349,3 +349,55 @@ def test_arithmetic_number_by_number():
     assert arithmetic(SetpOp("lt", wide, wide, unsigned=True), (4, -1)) is None
     assert arithmetic(SetpOp("lt", wide, wide, unsigned=True), (3, 4)) == 1
     assert arithmetic(SetpOp("lt", wide, wide), (-1, 4)) == 1
+
+
+_EDGES = (-(2**31), -33, -5, -1, 0, 1, 2, 5, 31, 32, 2**31 - 1)
+
+
+def test_every_operation_at_its_edges():
+    """One number and several give the same; of what divides nothing is said where a number reads as negative."""
+    x, y = (ConstantOp.integer(0, i32).result for _ in range(2))
+    rows: list[tuple[Operation, Callable[[int, int], int | None]]] = [
+        *((build(x, y), compute) for build, compute in (*BINARY, *WIDE)),
+        *((SetpOp(name, x, y, unsigned=wrong), compare) for name, wrong, compare in PREDICATES),
+    ]
+    for op, compute in rows:
+        bits = {i1: 1, i32: 32, i64: 64}[op.results[0].type]  # pyright: ignore[reportArgumentType]
+        for a in _EDGES:
+            for b in _EDGES:
+                known = not isinstance(op, MAY_BE_UNKNOWN) or (a >= 0 and b > 0)
+                expected = compute(a, b) if known else None
+                operands = (a, b)[: len(op.operands)]
+                one = arithmetic(op, operands)
+                assert (one if one is None else wrapped(one, bits)) == expected, (op.name, a, b)
+                several = arithmetic(op, [np.array([1, number]) for number in operands])
+                found = None if several is None else wrapped(np.asarray(several), min(bits, 32) if bits < 64 else bits)
+                assert (None if found is None else found.tolist()[1]) == expected, (op.name, a, b)
+
+
+def test_predicates_that_hold():
+    entry = """ptx.entry @k(n : u32) target("sm_90a") reqntid(40) {
+      %tid = ptx.read_special tid.x
+      %n = ptx.ld.param @n : i32
+      %0 = ptx.constant 0 : i32
+      %3 = ptx.constant 3 : i32
+      %all = ptx.setp ge %tid, %0 : i32
+      %none = ptx.setp lt %tid, %0 : i32
+      %few = ptx.setp lt %tid, %3 : i32
+      %given = ptx.setp eq %n, %0 : i32
+      %some = ptx.and %few, %given : i1
+      %either = ptx.and %given, %given : i1
+      ptx.ret
+    }"""
+    (op,) = entries(parsed(entry))
+    values = ThreadValues(ControlFlow(op))
+    found = {each.name_hint: values.holds(each) for one in op.walk() for each in one.results if each.type == i1}
+    everyone = (1 << 40) - 1
+    assert found == {
+        "all": (everyone, True),
+        "none": (0, True),
+        "few": (0b111, True),
+        "given": None,
+        "some": (0b111, False),
+        "either": None,
+    }
