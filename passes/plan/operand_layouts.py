@@ -208,7 +208,7 @@ def _run_time_major(alloc: AllocOp) -> Major | None:
             continue
         strides = origin.view.source_type.get_strides()
         if has_run_time_strides(origin.view.source_type) and strides is not None and 1 in strides[-2:]:
-            return MAJORS[strides[-2:][::-1].index(1)]
+            return MAJORS[strides[::-1].index(1)]
     return None
 
 

@@ -1,11 +1,11 @@
-"""Slots of pipelined loops: as many as there is shared memory for, to the byte."""
+"""Slots of pipelined loops: as many as there is shared memory for, to the byte. Products that stay unfinished."""
 
 from __future__ import annotations
 
 import pytest
 from unit.passes.parsed import parsed
 
-from tirx.dialects.tirx import KernelOp
+from tirx.dialects.tirx import KernelOp, MmaOp
 from tirx.hw.targets import Target
 from tirx.passes.plan.schedule import BARRIER_BYTES
 from tirx.passes.plan.schedule_loops import plan_loops
@@ -65,3 +65,69 @@ def test_slots(more: str, used: int, asked: str, room: int, slots: int | None) -
     plans = plan_loops(kernel, target, None)
     assert [plan.slots for plan in plans] == ([] if slots is None else [slots])
     assert all((plan.pending, plan.skew) == (0, plan.slots - 1) for plan in plans)
+
+
+SUMS = f"""
+!g = !tirx.tile<64x64xf16, global>
+!s = {SHARED}
+!c = !tirx.tile<64x64xf32, register>
+tirx.kernel @k(%a: memref<64x4096xf16>, %b: memref<64xSTRIDExf16>, %n: index, %p: i1) target("sm_90a") threads(128) {{
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zeros = tirx.zero : !c
+  %sa = tirx.alloc : !s
+  %sb = tirx.alloc : !s
+  %gb = tirx.view %b[%c0, %c0] : memref<64xSTRIDExf16> -> !g
+  BEFORE
+  %r:2 = scf.for %i = %c0 to %n step %c64 iter_args(%q = %c0, %c = %zeros) -> (index, !c) {{
+    %ga = tirx.view %a[%c0, %i] : memref<64x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    INSIDE
+    %d = tirx.mma %sa, %sb, %c : !s, !s, !c -> !c
+    BEHIND
+    scf.yield %i, SUM : index, !c
+  }}
+  tirx.return
+}}
+"""
+FILL = "tirx.copy %gb, %sb : !g, !s"
+NEEDED = "each product is awaited: '{}' needs the sum of 'tirx.mma' in the same iteration"
+
+
+@pytest.mark.parametrize(
+    ("replaced", "products", "held", "notes"),
+    [
+        ({"INSIDE": FILL}, 1, 0, []),
+        # A product adds to the sum of another one.
+        ({"INSIDE": FILL, "BEHIND": "%e = tirx.mma %sb, %sa, %d : !s, !s, !c -> !c", "SUM": "%e"}, 2, 0, []),
+        # One slot holds what a bulk copy fills before the loop, but not what threads fill.
+        ({"BEFORE": FILL}, 1, 1, []),
+        (
+            {"BEFORE": FILL, "STRIDE": "65"},
+            0,
+            0,
+            ["each product is awaited: 'tirx.mma' reads %sb, which is in no ring"],
+        ),
+        # Something else uses the sum, or the loop carries on another one.
+        ({"INSIDE": FILL, "BEHIND": '"test.op"(%d) : (!c) -> ()'}, 0, 0, [NEEDED.format("test.op")]),
+        (
+            {
+                "INSIDE": FILL,
+                "BEHIND": "%e = scf.if %p -> (!c) { scf.yield %d : !c } else { scf.yield %zeros : !c }",
+                "SUM": "%e",
+            },
+            0,
+            0,
+            [NEEDED.format("scf.yield")],
+        ),
+        ({"INSIDE": FILL, "SUM": "%c"}, 0, 0, [NEEDED.format("tirx.mma")]),
+    ],
+)
+def test_products(replaced: dict[str, str], products: int, held: int, notes: list[str]) -> None:
+    text = SUMS
+    for name, by in ({"STRIDE": "64", "BEFORE": "", "INSIDE": "", "BEHIND": "", "SUM": "%d"} | replaced).items():
+        text = text.replace(name, by)
+    (kernel,) = (op for op in parsed(text).walk() if isinstance(op, KernelOp))
+    (plan,) = plan_loops(kernel, Target.parse("sm_90a"), None)
+    assert (len(plan.products), len(plan.held), plan.notes) == (products, held, notes)
+    assert products == 0 or set(plan.products) == {op for op in kernel.walk() if isinstance(op, MmaOp)}

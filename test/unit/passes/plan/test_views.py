@@ -83,11 +83,13 @@ def _bounds(plan: ClipPlan) -> list[Bound]:
         # A tile as long as the memref is whole, and one that is longer is not.
         ("19x48xf32", "19x48xf32", {"row": -1}, [(0, 0, 19, 0)], 1, 16, 16, False),
         ("18x48xf32", "18x48xf32", {"row": 1}, [(0, 0, 18, 0)], 1, 16, 16, True),
+        ("18x48xf32", "19x48xf32", {"row": -1}, [(0, 0, 19, 0)], 1, 16, 16, True),
         # Rows that end at the bound, and those that are not a multiple of an access.
         ("64x40xf32", "16x32xf32", {"indices": "%row, %moving", "by": 8}, [(1, 1, 32, 0)], 1, 8, 8, False),
         ("64x52xf32", "16x32xf32", {"indices": "%row, %moving", "by": 8}, [(1, 1, 32, 0)], 1, 4, 4, False),
         # One row needs no stride: only its own elements count.
         ("64x50xf32", "1x32xf32", {"indices": "%row, %moving", "by": 16}, [(1, 1, 32, 0)], 1, 2, 16, False),
+        ("64x50xf32", "2x32xf32", {"indices": "%row, %moving", "by": 16}, [(1, 1, 32, 0)], 1, 2, 2, False),
         ("64x?xf32", "1x32xf32", {"indices": "%row, %moving", "by": 16}, [(1, 1, 32, 0)], 1, 1, 16, False),
         ("64x?xf32", "2x32xf32", {"indices": "%row, %moving", "by": 16}, [(1, 1, 32, 0)], 1, 1, 16, False),
         # A dimension that the tile does not have.
@@ -225,6 +227,7 @@ def test_alignments_of_views(memref: str, tile: str, options: dict[str, int], ex
         ("64x48xf32", "16x8xf32", {"row": 5, "column": 6}, 8),
         ("64x48xf32", "16x8xf32", {"row": 5, "column": 42}, 8),
         ("64x48xf32", "16x8xf32", {"row": 5, "column": 44}, 16),
+        ("64x50xf32", "1x32xf32", {"row": 4, "column": 48}, 8),
         ("64x45xf32", "1x8xf32", {"row": 4, "column": 40}, 4),
         ("64x46xf16", "1x8xf16", {"row": 8, "column": 40}, 4),
         ("64x45xi8", "1x8xi8", {"row": 16, "column": 40}, 1),
