@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
+from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import Float64Type, IntegerType, f16
 
-from tirx.dialects.tirx import MemorySpace, TileType
+from tirx.dialects.tirx import KernelOp, MemoryPlan, MemorySpace, TileType
+from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.passes.plan.memory import (
     Block,
@@ -15,6 +17,7 @@ from tirx.passes.plan.memory import (
     _in_order_of_use,  # pyright: ignore[reportPrivateUsage]
     _place,  # pyright: ignore[reportPrivateUsage]
     aligned_bytes,
+    allocate,
     shared_alignment,
 )
 
@@ -90,3 +93,43 @@ def test_alignments() -> None:
     plain = shared_alignment(shared(IntegerType(16)))
     tile = TileType.get((3, 5), IntegerType(16), MemorySpace.SHARED, TileLayout.row_major((3, 5)))
     assert aligned_bytes(tile) == -(-30 // plain) * plain
+
+
+def _allocated(body: str, target: str) -> tuple[MemoryPlan, list[int]]:
+    """The plan of a kernel, and where its tiles start."""
+    text = f"""tirx.kernel @k(%a: memref<64x64xf16>) target("{target}") threads(384) {{\n{body}\ntirx.return\n}}"""
+    (kernel,) = (op for op in parsed(text).walk() if isinstance(op, KernelOp))
+    found = allocate(kernel, Target.parse(target))
+    return found.plan, list(found.starts.values())
+
+
+def test_more_than_an_entry_declares_is_dynamic() -> None:
+    limit = Target.parse("sm_80").static_shared_limit
+    for size, is_dynamic in ((limit, False), (limit + 16, True)):
+        tile = f"%s = tirx.alloc : !tirx.tile<{size}xi8, shared, #tirx.tile_layout<S[{size}]>>"
+        assert _allocated(tile, "sm_80")[0] == MemoryPlan(size, 128, is_dynamic)
+
+
+def test_every_role_has_a_barrier_for_its_copies() -> None:
+    tile = "!tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>"
+    view = "!tirx.tile<64x64xf16, global>"
+    roles = [
+        f"""tirx.role @r{i} warps(4) {{
+          %c = arith.constant 0 : index
+          %s = tirx.alloc : {tile}
+          %g = tirx.view %a[%c, %c] : memref<64x64xf16> -> {view}
+          tirx.copy %g, %s engine tma : {view}, {tile}
+        }}"""
+        for i in range(3)
+    ]
+    plan, starts = _allocated("tirx.roles {" + "\n".join(roles) + "}", "sm_90a")
+    assert plan == MemoryPlan(3 * 8192 + 3 * 8, 128, copies=3 * 8192) and starts == [0, 8192, 16384]
+
+
+def test_columns_are_not_rounded() -> None:
+    """Two tiles of three columns each, which are in use at the same time; a barrier and the word with the address."""
+    tile, zero = (f"!tirx.tile<128x3xf32, {memory}>" for memory in (
+        "tensor, #tirx.tile_layout<S[(128, 3) : (1@TLane, 1@TCol)]>", "register"))  # fmt: skip
+    stores = "\n".join(f"tirx.store %x, {to} : {zero}, {tile}" for to in ("%s", "%t", "%s"))
+    tiles = f"%s = tirx.alloc : {tile}\n%t = tirx.alloc : {tile}\n%x = tirx.zero : {zero}\n{stores}"
+    assert _allocated(tiles, "sm_100a") == (MemoryPlan(12, 8, columns=32, slot=8), [0, 3])
