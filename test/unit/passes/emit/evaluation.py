@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
@@ -12,13 +13,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.core import ConstantOp
-from tirx.dialects.ptx.packed import PairOp
+from tirx.dialects.ptx.packed import CvtFromPairOp, PairOp
 from tirx.dialects.ptx.warp import ReduxSyncOp, ShflSyncOp
 
 Lanes = np.ndarray[Any, Any]
 
 DTYPES = {
     "i1": np.uint8,
+    "i8": np.uint8,
     "i16": np.uint16,
     "i32": np.uint32,
     "i64": np.uint64,
@@ -104,8 +106,12 @@ def _results(op: Operation, inputs: list[Lanes]) -> list[Lanes]:
             return [_PREDICATES[op.predicate.value.data](*inputs)]
         case arith.SelectOp():
             return [np.where(inputs[0] != 0, inputs[1], inputs[2])]
-        case arith.ExtUIOp():
+        case arith.ExtUIOp() | arith.TruncIOp() | arith.ExtFOp():
             return inputs
+        case CvtFromPairOp():
+            assert op.format.data.value == "e4m3x2"
+            pairs = inputs[0].copy().view(ml_dtypes.float8_e4m3fn).reshape(32, 2)
+            return [pairs.astype(np.float16).view(np.uint32)[:, 0]]
         case MovOp():
             return [inputs[0].view(dtype_of(op.result.type))]
         case PackOp():

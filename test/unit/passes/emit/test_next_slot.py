@@ -88,6 +88,7 @@ def _text(**replaced: str) -> str:
         # Bulk copies leave a slot to spare.
         ({"USE": "1", "WAIT": "1", "ENGINE": "tma"}, [(2, 0, 2, 1), (1, 0, 2, 0), (0, 2, 0, 0), (2, 0, 0, 1)]),
         ({"USE": "1", "WAIT": "1", "SLOTS": "2", "ENGINE": "tma"}, None),
+        ({"SLOTS": "4", "ENGINE": "tma"}, [(3, 0, 2, 1), (2, 0, 2, 0), (0, 2, 0, 0), (3, 0, 0, 1)]),
         # Slots that something else reads are given back behind it.
         ({"IN_USE": READ, "SLOTS": "4"}, [(3, 0, 2, 1), (2, 0, 2, 0), (0, 2, 0, 0), (3, 0, 1, 1)]),
         # What nothing uses goes.

@@ -6,10 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import f16, f32
 
+from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.hw.errors import TensorMemoryError
 from tirx.layout import TileLayout
-from tirx.passes.plan.tensor_layouts import plain_tensor_layout
+from tirx.passes.plan.tensor_layouts import (
+    _repeated,  # pyright: ignore[reportPrivateUsage]
+    plain_tensor_layout,
+)
 from tirx.passes.plan.tensor_tiles import TensorTile
 
 Cell = Callable[[int, int], set[tuple[int, int]]]
@@ -68,3 +73,12 @@ def test_rows_that_lanes_do_not_have(dims: tuple[int, ...], rows: int) -> None:
     assert str(error.value) == (
         f"expected rows in multiples of 64 for a tensor tile that no product uses, or a layout on it, found {rows}"
     )
+
+
+def test_stages_start_where_metadata_may() -> None:
+    """At even columns: 7 columns of f32 take 8, 9 halves of columns 12."""
+    for element, columns, stages in ((f32, 7, "120@TCol, 24@TCol, 8"), (f16, 9, "180@TCol, 36@TCol, 12")):
+        plain = TileLayout.parse(f"S[(128, {columns}) : (1@TLane, 1@TCol)]")
+        type_ = TileType.get((2, 5, 3, 128, columns), element, MemorySpace.TENSOR)
+        found = _repeated(plain, type_, (2, 5, 3))
+        assert found == TileLayout.parse(f"S[(2, 5, 3, 128, {columns}) : ({stages}@TCol, 1@TLane, 1@TCol)]")

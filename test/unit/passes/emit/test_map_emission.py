@@ -1,0 +1,120 @@
+"""Maps of tiles whose slots are not those of the result: what the emitted operations compute for the lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from unit.passes.emit.evaluation import Lanes, dtype_of, evaluated
+from unit.passes.parsed import parsed
+from xdsl.dialects.builtin import UnknownLoc, i32
+from xdsl.ir import Block, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.dialects.tirx import MapOp, TileType
+from tirx.hw.targets import Target
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.map_emission import MapEmission
+from tirx.passes.emit.register_values import register_format
+
+BODIES = {
+    "f16": "arith.addf %x, %x : f16",
+    "i8": "arith.addi %x, %x : i8",
+    "f8E4M3FN": "arith.extf %x : f8E4M3FN to f32",
+}
+NUMPY: dict[str, Any] = {"f16": np.float16, "i8": np.uint8, "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f32": np.float32}
+
+
+def _slots(type_: TileType, registers: list[Lanes], element: str) -> Lanes:
+    """The elements in the slots of each lane, (lanes, slots)."""
+    words = np.stack([each.view(np.uint32) for each in registers], 1)
+    return words.view(NUMPY[element]).reshape(32, register_format(type_).slots)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    ("element", "result", "function"),
+    [("f16", "f16", lambda x: 2 * x), ("i8", "i8", lambda x: 2 * x), ("f8E4M3FN", "f32", lambda x: x)],
+)
+def test_maps(element: str, result: str, function: Callable[[Any], Any], offset: int) -> None:
+    """Eight elements of a row, which begin in the first slot or behind some others."""
+    layout = "S[(32, 8) : (1@laneid, 1)]"
+    source = f"!tirx.tile<32x8x{element}, register, #tirx.tile_layout<{layout} + {offset}>>"
+    into = f"!tirx.tile<32x8x{result}, register, #tirx.tile_layout<{layout}>>"
+    text = f"""
+tirx.kernel @k() target("sm_100a") threads(32) {{
+  %s = tirx.zero : {source}
+  %r = tirx.map ins(%s : {source}) {{
+  ^bb(%x: {element}):
+    %y = {BODIES[element]}
+    tirx.yield %y : {result}
+  }} -> {into}
+  tirx.return
+}}"""
+    op = next(op for op in parsed(text).walk() if isinstance(op, MapOp))
+    type_ = TileType.of(op.ins[0])
+    format_ = register_format(type_)
+    block = Block(arg_types=[*[format_.type] * format_.count, i32])
+    emit = Emitter(InsertPoint.at_end(block), UnknownLoc())
+    given = {op.ins[0]: block.args[:-1]}
+    (registers,) = MapEmission(emit, op, given, 32, block.args[-1], Target.parse("sm_100a")).run()
+    words = np.random.default_rng(3).integers(0, 0x38, (32, 4 * format_.count)).astype(np.uint8).view(np.uint32)
+    values: dict[SSAValue, Lanes] = {
+        arg: words[:, i].copy().view(dtype_of(arg.type)) for i, arg in enumerate(block.args[:-1])
+    }
+    values[block.args[-1]] = np.arange(32, dtype=np.uint32)
+    evaluated(block.ops, values)
+    contents = _slots(type_, [words[:, i].copy() for i in range(format_.count)], element)[:, offset : offset + 8]
+    found = _slots(op.out_types[0], [values[each] for each in registers], result)
+    assert (found == function(contents.astype(NUMPY[result]))).all()
+
+
+@pytest.mark.parametrize(
+    ("source", "result", "names"),
+    [
+        ("f8E4M3FN", "f16", []),
+        ("f8E4M3FN", "f32", ["arith.extf"] * 2),
+        ("f8E5M2", "f64", ["arith.extf"] * 4),
+        ("f8E4M3FN", "bf16", ["arith.extf"] * 2 + ["arith.truncf"] * 2),
+        ("f8E8M0FNU", "bf16", []),
+        ("f8E8M0FNU", "f16", ["arith.extf"] * 2 + ["arith.truncf"] * 2),
+    ],
+)
+def test_ways_from_narrow_elements(source: str, result: str, names: list[str]) -> None:
+    """By way of f16, or of bf16 where that has all numbers, and of f32, which has those of both."""
+    ops = _emitted(source, result, f"%y = arith.extf %x : {source} to {result}")
+    assert [name for name in ops if name in ("arith.extf", "arith.truncf")] == names
+
+
+def test_narrow_elements_that_are_the_same_for_all() -> None:
+    """Two of them at a time come from one instruction."""
+    ops = _emitted("f32", "f8E4M3FN", "%z = arith.constant 2.0 : f32\n    %y = arith.truncf %z : f32 to f8E4M3FN")
+    assert ops.count("ptx.cvt.pair") == 4 and "arith.truncf" not in ops
+
+
+def _emitted(source: str, result: str, body: str) -> list[str]:
+    """The names of what is emitted for a map of two elements; of eight, where four share a register of the result."""
+    count = 8 if result == "f8E4M3FN" else 2
+    from_, into = (
+        f"!tirx.tile<32x{count}x{each}, register, #tirx.tile_layout<S[(32, {count}) : (1@laneid, 1)]>>"
+        for each in (source, result)
+    )
+    text = f"""
+tirx.kernel @k() target("sm_100a") threads(32) {{
+  %s = tirx.zero : {from_}
+  %r = tirx.map ins(%s : {from_}) {{
+  ^bb(%x: {source}):
+    {body}
+    tirx.yield %y : {result}
+  }} -> {into}
+  tirx.return
+}}"""
+    op = next(op for op in parsed(text).walk() if isinstance(op, MapOp))
+    format_ = register_format(TileType.of(op.ins[0]))
+    block = Block(arg_types=[*[format_.type] * format_.count, i32])
+    emit = Emitter(InsertPoint.at_end(block), UnknownLoc())
+    MapEmission(emit, op, {op.ins[0]: block.args[:-1]}, 32, block.args[-1], Target.parse("sm_100a")).run()
+    return [each.name for each in block.ops]
