@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 from unit.passes.parsed import parsed
+from xdsl.dialects import scf
 
-from tirx.dialects.tirx import KernelOp, MmaOp
+from tirx.dialects.tirx import AllocOp, CopyOp, KernelOp, MmaOp
 from tirx.hw.targets import Target
 from tirx.passes.plan.schedule import BARRIER_BYTES
-from tirx.passes.plan.schedule_loops import plan_loops
+from tirx.passes.plan.schedule_loops import (
+    MetadataPlan,
+    _metadata,  # pyright: ignore[reportPrivateUsage]
+    plan_loops,
+)
 
 WARPS = "!tirx.tile<192x5xf32, register, #tirx.tile_layout<S[(6, 32, 5) : (1@warpid, 1@laneid, 1)]>>"
 LANES = "!tirx.tile<192x5xf32, register, #tirx.tile_layout<S[(32, 6, 5) : (1@laneid, 1@warpid, 1)]>>"
@@ -131,3 +136,42 @@ def test_products(replaced: dict[str, str], products: int, held: int, notes: lis
     (plan,) = plan_loops(kernel, Target.parse("sm_90a"), None)
     assert (len(plan.products), len(plan.held), plan.notes) == (products, held, notes)
     assert products == 0 or set(plan.products) == {op for op in kernel.walk() if isinstance(op, MmaOp)}
+
+
+def test_metadata_of_several_products() -> None:
+    """Each tile is stored before the first product that reads it, and free behind the last one."""
+    text = """
+!a = !tirx.tile<128x64xf16, shared>
+!b = !tirx.tile<64x128xf16, shared>
+!e = !tirx.tile<128x32xi4, tensor>
+!c = !tirx.tile<128x64xf32, tensor>
+!g = !tirx.tile<128x32xi4, global>
+tirx.kernel @k(%x: memref<128x1024xi4>, %n: index) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %e = tirx.alloc : !e
+  %f = tirx.alloc : !e
+  %c = tirx.alloc : !c
+  scf.for %i = %c0 to %n step %c32 {
+    %g = tirx.view %x[%c0, %i] : memref<128x1024xi4> -> !g
+    tirx.copy %g, %e : !g, !e
+    tirx.copy %g, %f : !g, !e
+    tirx.mma %a, %b, %c metadata(%e) : !a, !b, !c, !e
+    tirx.mma %a, %b, %c metadata(%f) : !a, !b, !c, !e
+    tirx.mma %a, %b, %c metadata(%e) : !a, !b, !c, !e
+    tirx.mma %b, %b, %c : !b, !b, !c
+  }
+  tirx.return
+}
+"""
+    module = parsed(text)
+    (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp))
+    allocs = [op for op in module.walk() if isinstance(op, AllocOp)]
+    copies = [op for op in loop.walk() if isinstance(op, CopyOp)]
+    products = [op for op in loop.walk() if isinstance(op, MmaOp)]
+    assert _metadata(loop, products) == (
+        MetadataPlan(allocs[2], (copies[0],), products[2]),
+        MetadataPlan(allocs[3], (copies[1],), products[1]),
+    )

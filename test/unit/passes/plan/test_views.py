@@ -258,6 +258,13 @@ def test_starts_before_the_memref() -> None:
     assert unproved_starts(anywhere) == (0,) and surely_negative_start(anywhere) is None
 
 
+def test_where_parts_begin() -> None:
+    """Along a dimension of the memref that the tile does not have, where the view does."""
+    part = "%p = tirx.subview %t[2, 3] : !tirx.tile<10x12xf16, global> -> !tirx.tile<4x5xf16, global>"
+    origin = Origin.of(_tile("memref<6x30x36xf16>", "10x12xf16", "%x, %row, %column", part=part))
+    assert origin is not None and [origin.first(d) for d in range(3)] == [0, 2, 3]
+
+
 def test_arguments() -> None:
     view = _tile("memref<64x48xf32>", "16x8xf32")
     assert argument_number(view.owner.operands[0]) == 1  # pyright: ignore
