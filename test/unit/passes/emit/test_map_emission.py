@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -35,11 +34,8 @@ def _slots(type_: TileType, registers: list[Lanes], element: str) -> Lanes:
 
 
 @pytest.mark.parametrize("offset", [0, 1, 2, 3])
-@pytest.mark.parametrize(
-    ("element", "result", "function"),
-    [("f16", "f16", lambda x: 2 * x), ("i8", "i8", lambda x: 2 * x), ("f8E4M3FN", "f32", lambda x: x)],
-)
-def test_maps(element: str, result: str, function: Callable[[Any], Any], offset: int) -> None:
+@pytest.mark.parametrize(("element", "result", "factor"), [("f16", "f16", 2), ("i8", "i8", 2), ("f8E4M3FN", "f32", 1)])
+def test_maps(element: str, result: str, factor: int, offset: int) -> None:
     """Eight elements of a row, which begin in the first slot or behind some others."""
     layout = "S[(32, 8) : (1@laneid, 1)]"
     source = f"!tirx.tile<32x8x{element}, register, #tirx.tile_layout<{layout} + {offset}>>"
@@ -69,7 +65,7 @@ tirx.kernel @k() target("sm_100a") threads(32) {{
     evaluated(block.ops, values)
     contents = _slots(type_, [words[:, i].copy() for i in range(format_.count)], element)[:, offset : offset + 8]
     found = _slots(op.out_types[0], [values[each] for each in registers], result)
-    assert (found == function(contents.astype(NUMPY[result]))).all()
+    assert (found == factor * contents.astype(NUMPY[result])).all()
 
 
 @pytest.mark.parametrize(
