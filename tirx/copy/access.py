@@ -204,7 +204,7 @@ def _check_width(element_bits: int, max_vector_bytes: int, base_align_bytes: int
     ):
         if value < 1 or value & (value - 1):
             raise AccessError(f"expected {what} to be a power of two, found {value}")
-    if max(element_bits, 8) > 8 * base_align_bytes:
+    if element_bits // 8 > base_align_bytes:
         raise AccessError(f"expected a base aligned to its {element_bits}-bit elements, found {base_align_bytes} bytes")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from math import gcd, prod
 from typing import Literal
 
@@ -155,8 +156,7 @@ class _Order:
                 left[weight] = outer
                 threads //= count
                 budget = budget if budget is None else budget // count
-                if count > 1:
-                    taken.append(inner)
+                taken.append(inner)
         return taken, [mode for mode in left.values() if mode.extent > 1]
 
 
@@ -240,7 +240,7 @@ class _Candidate:
                 stride *= mode.extent
         used = prod(mode.extent for mode in self.threads)
         steps.sort(key=lambda step: -step[0].weight)
-        shard = [Iter(mode.extent, stride, axis) for mode, stride, axis in steps if mode.extent > 1]
+        shard = [Iter(mode.extent, stride, axis) for mode, stride, axis in steps]
         return TileLayout(shard, (Iter(self.taking_part // used, used, THREAD_AXIS),)).canonicalize()
 
 
@@ -268,16 +268,11 @@ def _distribution(
                 candidates.append(_Candidate(vector, tuple(taken), tuple(registers), taking_part))
     # Only where the accesses are as few as possible it matters what they cost; many orders number threads alike.
     fewest = min(candidate.accesses(size, element_bits) for candidate in candidates)
-    costs: dict[tuple[int, tuple[_Mode, ...]], float] = {}
-    best: tuple[float, _Candidate] | None = None
-    for candidate in candidates:
-        if candidate.accesses(size, element_bits) != fewest:
-            continue
-        key = candidate.width, candidate.threads
-        if key not in costs:
-            starts = _offsets(candidate.threads)[:WARP_SIZE]
-            costs[key] = sum(side.cost(starts, candidate.width, element_bits) for side in sides)
-        if best is None or costs[key] < best[0]:
-            best = costs[key], candidate
-    assert best is not None, "a vector of one element always works"
-    return best[1].layout()
+
+    @cache
+    def cost(width: int, taken: tuple[_Mode, ...]) -> float:
+        starts = _offsets(taken)[:WARP_SIZE]
+        return sum(side.cost(starts, width, element_bits) for side in sides)
+
+    best = [candidate for candidate in candidates if candidate.accesses(size, element_bits) == fewest]
+    return min(best, key=lambda candidate: cost(candidate.width, candidate.threads)).layout()
