@@ -472,6 +472,8 @@ def _fptoi(op: arith.FPToSIOp | arith.FPToUIOp, emit: Emitter) -> SSAValue:
 
 @_rule(arith.BitcastOp)
 def _bitcast(op: arith.BitcastOp, emit: Emitter) -> SSAValue:
+    if width(op.input.type) != width(op.result.type):  # an index has as many bits as a pointer
+        raise _unsupported(op, op.input.type, op.result.type)
     return emit.value(ptx.MovOp(op.input, op.result.type))
 
 

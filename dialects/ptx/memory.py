@@ -97,8 +97,9 @@ class LdParamOp(PureInstruction):
             raise ParameterError(f"expected {declared.type} for parameter '{name}', found {self.result.type}")
 
     def emit(self, reg: Names) -> str:
-        declared = self.declared()
-        type_ = typed(self.result.type, unsigned=True) if declared is None else declared.type
+        declared, type_ = self.declared(), memory_type(self.result.type)
+        if type_.startswith("b"):  # of the others, instructions want registers of their own type
+            type_ = typed(self.result.type, unsigned=True) if declared is None else declared.type
         return f"ld.param.{type_} {reg(self.result)}, [{self.param.data}]"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, i32
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, Signedness, SignednessAttr, i32
 from xdsl.ir import Attribute, Block, BlockArgument, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -436,16 +436,20 @@ def zero(emit: Emitter, type_: Attribute) -> SSAValue:
     match type_:
         case TileType() if type_.memory is MemorySpace.REGISTER:
             return emit(ZeroOp(type_)).result
-        case IntegerType() | IndexType():
+        case IndexType() | IntegerType(signedness=SignednessAttr(data=Signedness.SIGNLESS)):
             return emit.constant(0, type_)
-        case _ if isinstance(type_, AnyFloat):
+        case _ if isinstance(type_, AnyFloat) and type_.bitwidth <= 64:
             return emit(arith.ConstantOp(FloatAttr(0.0, type_))).result
         case PendingType():
             raise RingLoweringError(
                 emit.location, "expected a pending tile to be carried by iter, found it used across parts"
             )
         case _:
-            raise RingLoweringError(emit.location, f"expected scalars, register tiles or parts of slots, found {type_}")
+            raise RingLoweringError(
+                emit.location,
+                "expected integers without a sign, floats of 64 bits or less, register tiles or parts of slots, found "
+                f"{type_}",
+            )
 
 
 def _is_slot(value: SSAValue) -> bool:

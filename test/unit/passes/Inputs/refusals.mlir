@@ -726,6 +726,16 @@ tirx.kernel @k(%a: memref<?x?xf6E3M2FN>) target("sm_100a") threads(128) {
 
 // -----
 
+// tirx-opt --convert-arith-to-ptx
+// 3:8: error: no PTX form for 'arith.bitcast' on f32 -> i64
+ptx.entry @k(x : f32) target("sm_90") {
+  %x = ptx.ld.param @x : f32
+  %0 = arith.bitcast %x : f32 to index
+  ptx.ret
+}
+
+// -----
+
 // tirx-opt --tirx-select-instructions
 // 6:8: error: expected A in registers for mma.sync, found it in shared memory; tirx-load-operands loads it (wgmma on sm_90a reads it there)
 !s = !tirx.tile<32x16xf16, shared, #tirx.tile_layout<S[32, 16]>>

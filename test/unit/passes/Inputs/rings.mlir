@@ -1,3 +1,37 @@
+// tirx-opt --tirx-lower-rings
+// 2:3: error: expected integers without a sign, floats of 64 bits or less, register tiles or parts of slots, found ui16
+tirx.kernel @k(%n: index) target("sm_90a") threads(128) {
+  tirx.for @k %k = 0 to %n skew(2) {
+    %v = tirx.at(0) {
+      %x = "test.op"(%k) : (index) -> ui16
+      tirx.yield %x
+    }
+    tirx.at(2) {
+      "test.op"(%v) : (ui16) -> ()
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 2:3: error: expected integers without a sign, floats of 64 bits or less, register tiles or parts of slots, found f80
+tirx.kernel @k(%n: index) target("sm_90a") threads(128) {
+  tirx.for @k %k = 0 to %n skew(2) {
+    %v = tirx.at(0) {
+      %x = "test.op"(%k) : (index) -> f80
+      tirx.yield %x
+    }
+    tirx.at(2) {
+      "test.op"(%v) : (f80) -> ()
+    }
+  }
+  tirx.return
+}
+
+// -----
+
 // tirx-opt --tirx-check-rings
 // 16:5: error: expected the same bytes in all branches, found 0, 8192
 !bars = !tirx.tile<2x2xi32, shared, #tirx.tile_layout<S[(2, 2) : (2, 1)]>>
@@ -460,7 +494,7 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index, %q: i32) target("sm_90a") thr
 // -----
 
 // tirx-opt --tirx-lower-rings
-// 12:1: error: expected scalars, register tiles or parts of slots, found memref<4xf32>
+// 12:1: error: expected integers without a sign, floats of 64 bits or less, register tiles or parts of slots, found memref<4xf32>
 !s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
 !g = !tirx.tile<64x64xf16, global>
 !r = !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
