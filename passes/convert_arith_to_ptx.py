@@ -27,6 +27,7 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects import ptx
+from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.base import register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
 from tirx.hw.features import has_features
@@ -230,10 +231,8 @@ def _binary(op: Operation, emit: Emitter) -> SSAValue:
 
 def _has(op: Operation, feature: str) -> bool:
     """Returns True if the target of the entry around `op` has a row of `FEATURES`."""
-    around = op.parent_op()
-    while around is not None and not isinstance(around, EntryOp):
-        around = around.parent_op()
-    return around is None or has_features((feature,), Target.parse(around.target.data))
+    entry = next((around for around in ancestors(op) if isinstance(around, EntryOp)), None)
+    return entry is None or has_features((feature,), Target.parse(entry.target.data))
 
 
 def _bf16(emit: Emitter, value: float) -> SSAValue:
@@ -450,15 +449,18 @@ def _truncf(op: arith.TruncFOp, emit: Emitter) -> SSAValue:
     return emit.value(ptx.CvtOp(op.input, op.result.type))
 
 
+_EXACT_BITS = 16
+"""Width of integers of which f32 has all, so that there is one rounding on the way to bf16."""
+
+
 @_rule(arith.SIToFPOp, arith.UIToFPOp)
 def _itofp(op: arith.SIToFPOp | arith.UIToFPOp, emit: Emitter) -> SSAValue:
     unsigned, value = isinstance(op, arith.UIToFPOp), op.input
-    if op.result.type == bf16 and width(value.type) > 16:
+    if op.result.type == bf16 and width(value.type) > _EXACT_BITS:
         raise _unsupported(op, value.type, bf16)
     if value.type == i1:
         value = _extend(value, i32, emit, unsigned=unsigned)
     if op.result.type == bf16:
-        # f32 has all integers of 16 bits, so that there is one rounding.
         return emit.value(ptx.CvtOp(emit.value(ptx.CvtOp(value, f32, unsigned=unsigned)), bf16))
     return emit.value(ptx.CvtOp(value, op.result.type, unsigned=unsigned))
 

@@ -112,12 +112,11 @@ class _KernelLowering:
         if self.kernel.memory is None:
             raise StageError(self.kernel, "expected a memory plan; tirx-allocate-memory chooses it")
         plan = self.kernel.memory.data
-        if self.tensors:
-            name = None if self.kernel.target is None else self.kernel.target.data
-            try:
-                check_memory(Alloc(plan.columns, self.group, name))
-            except LegalityError as e:
-                raise LocatedError(self.tensors[0], str(e)) from e
+        name = None if self.kernel.target is None else self.kernel.target.data
+        try:
+            check_memory(Alloc(plan.columns, self.group, name))
+        except LegalityError as e:
+            raise LocatedError(self.tensors[0], str(e)) from e
         if thread_set(self.kernel).count > WARPGROUP_THREADS:
             self._fence_barriers()
         base, is_first_warp = self._prologue(plan)
@@ -162,15 +161,16 @@ class _KernelLowering:
         if waiting:
             role = self._role_with_waits(waiting)
             waits = emit
-            if role is not None and role.body.block.first_op is not None:
-                waits = Emitter.before(role.body.block.first_op)
+            if role is not None:
+                waits = Emitter(InsertPoint.at_start(role.body.block), role.location)
                 self.issuer = self._issuer(waits, waits(LeaderOp()).result)
             self.phase = waits(memref.AllocaOp.get(i32, shape=[])).results[0]
             waits(memref.StoreOp.get(waits.constant(0, i32), self.phase, []))
         for alloc in self.tensors:
             self._slots(alloc, base)
             emit_tile = Emitter(emit.point, alloc.location)
-            tile = emit_tile(tcgen05.TileOp(base, alloc.start or 0, alloc.result.type)).result
+            assert alloc.start is not None  # by `run`
+            tile = emit_tile(tcgen05.TileOp(base, alloc.start, alloc.result.type)).result
             alloc.result.replace_all_uses_with(tile)
             erase(alloc)
         return base, is_first_warp
@@ -182,14 +182,15 @@ class _KernelLowering:
 
     def _role_with_waits(self, waiting: Sequence[MmaOp | CopyOp]) -> RoleOp | None:
         """The role with the products that all threads wait for; None for a kernel without roles."""
-        owners = list(dict.fromkeys(map(thread_owner, waiting)))
+        owners = set(map(thread_owner, waiting))
         if len(owners) > 1:
             raise RingLoweringError(
                 self.kernel,
                 f"expected products that all threads wait for in one role, found them in {len(owners)}; tirx.async_mma "
                 "starts products that rings wait for",
             )
-        return owners[0] if owners and isinstance(owners[0], RoleOp) else None
+        (owner,) = owners
+        return owner if isinstance(owner, RoleOp) else None
 
     def _issuer(self, emit: Emitter, leader: SSAValue) -> SSAValue:
         """The condition of the thread that issues: of a pair one issues for both."""
@@ -206,7 +207,8 @@ class _KernelLowering:
             if isinstance(slot, SlotOp):
                 emit = Emitter.before(slot)
                 column = emit.add(base, emit.mul(slot.index, slot.stride))
-                tile = emit(tcgen05.TileOp(column, alloc.start or 0, slot.result.type)).result
+                assert alloc.start is not None  # by `run`
+                tile = emit(tcgen05.TileOp(column, alloc.start, slot.result.type)).result
                 slot.result.replace_all_uses_with(tile)
                 erase(slot)
 

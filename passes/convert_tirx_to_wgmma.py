@@ -31,7 +31,8 @@ class _Products:
         self.emit = emit
         self.mma = mma
         self.plan = plan
-        self.k_steps = mma.k // plan.steps[0].form.k
+        (step_k,) = {step.form.k for step in plan.steps}
+        self.k_steps = mma.k // step_k
         self.pieces = len(plan.steps) // self.k_steps
 
     def run(self) -> SSAValue:

@@ -70,7 +70,7 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numb
     written = object()  # stands for the contents of memory
     for op in operations(region.block):
         if op.regions:
-            isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=True)
+            isolated = op.has_trait(IsolatedFromAbove)
             for inner in op.regions:
                 _merge_equal(inner, {} if isolated else dict(known), number)
         if op.regions or (reads := _reads(type(op))) is None:

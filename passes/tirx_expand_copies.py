@@ -241,6 +241,7 @@ class _Expander:
     def __init__(self, kernel: KernelOp):
         self.kernel = kernel
         self.registers = min(MAX_REGISTERS, REGISTER_FILE // kernel.num_threads)  # of each thread
+        self.room = min(REGISTER_BYTES, self.registers // 2 * 4)  # bytes of each thread for a piece
 
     def run(self) -> None:
         for op in list(self.kernel.walk()):
@@ -336,11 +337,12 @@ class _Expander:
 
     def _memory_pieces(self, op: Operation, source: SSAValue, destination: SSAValue) -> Sequence[tuple[Offsets, Shape]]:
         """Cuts two tiles so that the threads have the registers for each piece."""
-        types = placed(source), placed(destination)
-        dims, bits = types[0].dims, types[0].dtype.storage_bits
+        type_, other = types = placed(source), placed(destination)
+        assert type_.dims == other.dims
+        dims, bits = type_.dims, type_.dtype.storage_bits
         layouts = [_layout(op, source), _layout(op, destination)]
         threads = thread_set(op).count
-        room = min(REGISTER_BYTES, self.registers // 2 * 4)
+        room = self.room
         limit = threads * room * 8 // bits
         pieces = _pieces(dims, limit, layouts)
         held, accesses = self._demand(op, types, pieces)
@@ -351,13 +353,13 @@ class _Expander:
         if (powers := _power_pieces(dims, limit, layouts, bits)) is not None:
             choices.append((*self._demand(op, types, powers), powers))
         previous: Shape | None = None
-        while (largest := max((shape for _, shape in pieces), key=prod)) != previous and held > room:
+        while held > room and (largest := max((shape for _, shape in pieces), key=prod)) != previous:
             previous = largest
             pieces = _pieces(dims, prod(largest) - 1, layouts)
             held, accesses = self._demand(op, types, pieces)
             choices.append((held, accesses, pieces))
         held, _, pieces = min(choices, key=lambda choice: (max(choice[0], room), choice[1]))
-        if held > self.registers * 4:
+        if not self.fits(held):
             raise RegisterLayoutError(
                 op,
                 f"expected a tile that {threads} threads can share out, found one of which a thread "
@@ -365,24 +367,32 @@ class _Expander:
             )
         return pieces
 
+    def fits(self, held: int) -> bool:
+        """Returns True if a thread has the registers for so many bytes."""
+        return held <= 4 * self.registers
+
     def _demand(
         self, op: Operation, types: tuple[TileType, TileType], pieces: Sequence[tuple[Offsets, Shape]]
     ) -> tuple[int, int]:
         """The bytes that a thread holds of the largest piece, and its accesses to both sides of all pieces."""
-        held = accesses = 0
-        bits, threads = types[0].dtype.storage_bits, thread_set(op).count
         counts = Counter(shape for _, shape in pieces)
-        for shape, offsets in {shape: offsets for offsets, shape in reversed(pieces)}.items():
-            ends = [SubviewOp.type_of(type_, offsets, shape) for type_ in types]
-            registers = self._distribution(op, shape, ends[0], ends[1])
-            held = max(held, registers.span("m"))
-            for end in ends:
-                if held * bits > 32 * self.registers:
-                    accesses += counts[shape] * prod(shape)  # too much for a thread: never chosen
-                elif end.layout is not None:
-                    plan = plan_accesses(registers, end.layout, shape, bits, threads)
-                    accesses += counts[shape] * len(plan.accesses)
-        return held * bits // 8, accesses
+        firsts = {shape: offsets for offsets, shape in reversed(pieces)}
+        demands = {shape: self._demand_of(op, types, offsets, shape) for shape, offsets in firsts.items()}
+        accesses = sum(counts[shape] * count for shape, (_, count) in demands.items())
+        return max(held for held, _ in demands.values()), accesses
+
+    def _demand_of(
+        self, op: Operation, types: tuple[TileType, TileType], offsets: Offsets, shape: Shape
+    ) -> tuple[int, int]:
+        """The bytes that a thread holds of a piece, and its accesses to both sides of it."""
+        source, destination = (SubviewOp.type_of(type_, offsets, shape) for type_ in types)
+        registers = self._distribution(op, shape, source, destination)
+        bits, threads = source.dtype.storage_bits, thread_set(op).count
+        held = registers.span("m") * bits // 8
+        if not self.fits(held):
+            return held, prod(shape)  # never chosen
+        layouts = [end.layout for end in (source, destination) if end.layout is not None]
+        return held, sum(len(plan_accesses(registers, each, shape, bits, threads).accesses) for each in layouts)
 
     def _tensor_pieces(self, op: Operation, tile: SSAValue) -> tuple[Shape, list[tuple[Offsets, Shape]]]:
         """
@@ -392,9 +402,9 @@ class _Expander:
         """
         type_ = TileType.of(tile)
         layout = _layout(op, tile)
-        last = layout.shard[-1] if isinstance(layout, TileLayout) and layout.shard else None
+        last = layout.shard[-1:] if isinstance(layout, TileLayout) else ()
         # A tile that is one column wide need not name the axis.
-        run = 1 if type_.dims[-1] == 1 else last.extent if last is not None and last.axis == "TCol" else 0
+        run = 1 if type_.dims[-1] == 1 else sum(it.extent for it in last if it.axis == "TCol")
         if not isinstance(layout, TileLayout) or run == 0 or type_.dims[-1] % run:
             raise RegisterLayoutError(
                 op, f"expected a tensor tile with neighbouring elements in columns, found {layout}"
@@ -403,9 +413,9 @@ class _Expander:
         grouped, starts = layout.group(whole)
         elements = TensorTile.of(type_).column_elements
         unit = gcd(run, COLUMN_UNIT * elements)
-        groups = max(1, thread_set(op).count // WARPGROUP_THREADS)
         columns = min(COLUMNS_PER_PIECE, self.registers // 2)
-        width = unit * _largest_divisor(run // unit, min(columns * elements, run // groups) // unit)
+        share = run * WARPGROUP_THREADS // thread_set(op).count  # of a warpgroup
+        width = unit * _largest_divisor(run // unit, min(columns * elements, share) // unit)
         # Stages, halves of 256 rows and other runs of columns one at a time: columns between them are not the tile's.
         shape = [
             prod(it.extent for it in dropwhile(_on_columns, grouped.shard[starts[d] : starts[d + 1]]))

@@ -39,13 +39,11 @@ from tirx.passes.plan.tensor_tiles import common_fragment
 
 
 def _is_zero(value: SSAValue) -> bool:
-    if not isinstance(op := value.owner, arith.ConstantOp):
-        return False
-    match op.value:
-        case FloatAttr(value=data):
+    match value.owner:
+        case arith.ConstantOp(value=FloatAttr(value=data)):
             # -0.0 + x is x, but 0.0 + -0.0 is 0.0: only the positive zero is what the product without input adds to.
-            return data.data == 0.0 and str(data.data) == "0.0"
-        case IntegerAttr(value=data):
+            return str(data.data) == "0.0"
+        case arith.ConstantOp(value=IntegerAttr(value=data)):
             return data.data == 0
         case _:
             return False
@@ -85,8 +83,9 @@ def _products_of_all(op: Operation | None, tile: SSAValue) -> Sequence[MmaOp] | 
         op = _first_touch(op, tile)
         if not isinstance(op, MmaOp) or op.accumulate is not None:
             return None
-        part = _part_of(op.accumulator, tile)
-        if part is None or base_allocation(op.a) is base_allocation(tile):
+        if (part := _part_of(op.accumulator, tile)) is None:
+            return None
+        if base_allocation(op.a) is base_allocation(tile):
             return None
         if part not in found:
             if any(_overlap(part, other) for other in found):
@@ -111,13 +110,18 @@ def _overlap(a: Part, b: Part) -> bool:
     return all(low < end and start < high for (low, high), (start, end) in zip(a, b, strict=True))
 
 
+def _inside_loops(op: Operation | None, tile: SSAValue, loops: list[scf.ForOp]) -> Operation | None:
+    """Returns what uses a tile first in the innermost of the loops from `op` on that surely run, and adds these."""
+    while isinstance(op, scf.ForOp) and trip_count_is_positive(op):
+        loops.append(op)
+        op = _first_touch(op.body.block.first_op, tile)
+    return op
+
+
 def _overwriting_mmas(fill: FillOp) -> _Overwriting | None:
     """Returns the products that use the tile first on every path behind the fill."""
     loops: list[scf.ForOp] = []
-    op = _first_touch(fill.next_op, fill.tile)
-    while isinstance(op, scf.ForOp) and trip_count_is_positive(op):
-        loops.append(op)
-        op = _first_touch(op.body.block.first_op, fill.tile)
+    op = _inside_loops(_first_touch(fill.next_op, fill.tile), fill.tile, loops)
     found = _products_of_all(op, fill.tile)
     return None if found is None else (found, loops, [])
 
@@ -135,10 +139,7 @@ def _overwriting_mmas_if_any(fill: FillOp) -> _Overwriting | None:
     if all(constant_value(bound) is not None for bound in (outer.lb, outer.ub, outer.step)):
         return None
     loops = [outer]
-    op = _first_touch(outer.body.block.first_op, fill.tile)
-    while isinstance(op, scf.ForOp) and trip_count_is_positive(op):
-        loops.append(op)
-        op = _first_touch(op.body.block.first_op, fill.tile)
+    op = _inside_loops(_first_touch(outer.body.block.first_op, fill.tile), fill.tile, loops)
     if (products := _products_of_all(op, fill.tile)) is None:
         return None
     readers: dict[LoadOp | CopyOp, None] = {}

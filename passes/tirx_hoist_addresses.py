@@ -155,21 +155,21 @@ class _Invariants:
 
     def _constant_terms(self, add: AddOp) -> AddOp | None:
         """Turns `(x + a) + b` into `x + (a + b)`, where x changes from iteration to iteration; returns `a + b`."""
-        first, second = self._split(add)
-        if first is None or second is None or not isinstance(inner := first.owner, AddOp):
+        if (parts := self._split(add)) is None:
             return None
-        changing, term = self._split(inner)
-        if changing is None or term is None:
+        first, second = parts
+        if not isinstance(inner := first.owner, AddOp) or (parts := self._split(inner)) is None:
             return None
+        changing, term = parts
         constant = Emitter.before(add)(AddOp(term, second))
         add.operands = [changing, constant.result]
         return constant
 
-    def _split(self, add: AddOp) -> tuple[SSAValue | None, SSAValue | None]:
+    def _split(self, add: AddOp) -> tuple[SSAValue, SSAValue] | None:
         """The term of a sum that changes, and the one that is the same in all iterations but not known to ptxas."""
         changing = [value for value in add.operands if self._is_changing(value)]
         others = [value for value in add.operands if value not in changing and not _is_known(value)]
-        return (changing[0], others[0]) if len(changing) == len(others) == 1 else (None, None)
+        return (changing[0], others[0]) if len(changing) == len(others) == 1 else None
 
 
 def _is_integer_arithmetic(op: Operation) -> bool:

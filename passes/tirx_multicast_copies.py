@@ -48,6 +48,7 @@ from tirx.passes.analysis.purity import is_terminator
 from tirx.passes.analysis.rings.parties import is_issued_by_one_thread
 from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.emit.emitter import Emitter, constant_value
+from tirx.passes.emit.launch_values import launched, product_of
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, plan_tma
 from tirx.passes.plan.product import ILLEGAL
 from tirx.passes.plan.schedule import Cluster, start_values
@@ -121,11 +122,8 @@ class _Half:
     copy: AsyncCopyOp
     view: ViewOp
     parts: tuple[TileType, TileType]
-
-    @property
-    def rows(self) -> int:
-        """Rows of a half."""
-        return self.parts[0].dims[0]
+    rows: int
+    """Rows of a half."""
 
 
 class _Pairs:
@@ -269,7 +267,7 @@ class _Pairs:
                 plan_tma(_part_of(view, view.indices, part).result, part, target)
         except (*ILLEGAL, LayoutError) as e:
             raise _NotShared(copy, f"half of a tile cannot be loaded: {e}") from e
-        return _Half(copy, view, (low, high))
+        return _Half(copy, view, (low, high), rows // PAIR)
 
     def _ring(self, copy: AsyncCopyOp) -> RingOp:
         slot = slot_tile(copy.destination)
@@ -314,7 +312,8 @@ class _Pairs:
         if not self.loops:
             grid = self.kernel.grid_formulas
             return None if grid is None else (grid[1], grid[0])
-        found = [_formula(extent) for extent in self.loops[0].extents]
+        first, *_ = self.loops
+        found = [_formula(extent) for extent in first.extents]
         return None if None in found else (found[0], found[1])  # pyright: ignore[reportReturnType]
 
     # The change
@@ -325,9 +324,10 @@ class _Pairs:
         rank = emit(CtaRankOp()).result
         above = emit.mul(rank, emit.constant(half.rows, IndexType()))
         indices = list(half.view.indices)
-        row = len(indices) - len(half.parts[0].dims)
+        part, _ = half.parts  # as large as the other one
+        row = len(indices) - len(part.dims)
         indices[row] = emit.add(indices[row], above)
-        source = emit(_part_of(half.view, indices, half.parts[0])).result
+        source = emit(_part_of(half.view, indices, part)).result
         first = emit.compare(rank, emit.constant(0, IndexType()), "eq")
         regions: list[Region] = []
         for n, part in enumerate(half.parts):
@@ -364,7 +364,7 @@ class _Pairs:
         counts = [_ceildiv(n) if d == self.index else n for d, n in enumerate(tiles)]
         if self.loops:
             clusters = Call("ceildiv", (Call("sm_count"), PAIR))
-            kernel.grid = grid_attr([Call("min", (_product(*counts), clusters))])
+            kernel.grid = grid_attr([Call("min", (product_of(*counts), clusters))])
         else:
             kernel.grid = grid_attr([counts[1], counts[0], kernel.grid_formulas[2]])
 
@@ -410,19 +410,11 @@ def _ceildiv(formula: Formula) -> Formula:
     return -(-formula // PAIR) if isinstance(formula, int) else Call("ceildiv", (formula, PAIR))
 
 
-def _product(a: Formula, b: Formula) -> Formula:
-    return a * b if isinstance(a, int) and isinstance(b, int) else Call("mul", (a, b))
-
-
 def _halved(extent: SSAValue, loop: TilesOp, kernel: KernelOp) -> SSAValue:
     """The number of pairs in front of the roles, where all of them can use it."""
-    top: Operation = loop
-    while (around := top.parent_op()) is not kernel and around is not None:
-        top = around
+    top = kernel.body.block.find_ancestor_op_in_block(loop)
+    assert top is not None
     emit = Emitter.before(top)
-    formula = _formula(extent)
-    if isinstance(formula, int):
-        return emit.constant(-(-formula // PAIR), IndexType())
-    if formula is not None:
-        return emit(LaunchValueOp(_ceildiv(formula))).result
+    if (formula := _formula(extent)) is not None:
+        return launched(emit, _ceildiv(formula))
     return emit.value(arith.CeilDivUIOp(extent, emit.constant(PAIR, IndexType())))

@@ -52,6 +52,7 @@ from tirx.passes.analysis.register_classes import (
 )
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.placement import place
+from tirx.passes.emit.register_values import REGISTER_BITS
 from tirx.passes.plan.families import MMA_SYNC, family_of, is_of_warpgroups
 from tirx.passes.plan.mma_product import fastest_variants
 from tirx.passes.plan.operand_layouts import choose_operand_layout, operand_roots
@@ -83,6 +84,12 @@ from tirx.tcgen05 import LegalityError
 FEW = 8
 """Elements for each thread below which vectors of wider elements may be single ones."""
 
+_HALF_BYTE = 4
+"""Bits of elements of which two fill a byte."""
+
+_MOST_SLOTS = 4
+"""Slots of all threads for each element of a tile above which it does not fit its threads."""
+
 
 def _checked(mma: MmaOp | AsyncMmaOp) -> None:
     """Raises LocatedError at a product that wgmma does not do with any layouts."""
@@ -90,6 +97,16 @@ def _checked(mma: MmaOp | AsyncMmaOp) -> None:
         check(Product.of(mma))
     except ILLEGAL as e:
         raise LocatedError(mma, str(e)) from e
+
+
+def _has_few_pairs(type_: TileType, threads: int) -> bool:
+    """Returns True for elements of which two fill a byte, and few of them for each thread."""
+    return type_.dtype.bits == _HALF_BYTE and type_.num_elements < FEW * threads
+
+
+def _is_wasteful(held: int, slots: int, elements: int) -> bool:
+    """Returns True if a thread holds more registers than it has, and all threads several slots for each element."""
+    return held > MAX_REGISTERS and slots > _MOST_SLOTS * elements
 
 
 class _Picker:
@@ -140,7 +157,7 @@ class _Picker:
                 continue
             if registers.type.dtype.bits == PACKED_BITS:
                 self._runs(registers)
-            elif registers.type.dtype.bits < 8 and registers.type.num_elements < FEW * self.kernel.num_threads:
+            elif _has_few_pairs(registers.type, self.kernel.num_threads):
                 self._registers(registers)  # in pairs, which the layouts of wider tiles may split
         operands = dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b))
         for op in ops:
@@ -208,7 +225,6 @@ class _Picker:
         """Places scale factors in tensor memory as products read them, in shared memory as `tcgen05.cp` does."""
         for index in range(len(mma.scales)):
             root = base_allocation(mma.scales[index])
-            halves = 1
             try:
                 scaling = product_shape(Product.of(mma)).scaling
                 halves = 1 if scaling is None else scaling.halves_of(index)
@@ -300,13 +316,11 @@ class _Picker:
         warps, rest = divmod(threads, WARP_SIZE)
         if rest:
             raise WholeWarpsError(mma, f"expected whole warps for mma.sync, found {threads} threads")
-        for tile in tiles:
-            check_registers(mma, TileType.of(tile).num_elements * TileType.of(tile).dtype.bits, threads)
         majors = operand_major(classes[0]), operand_major(classes[1])
         types = mma.a_type.dtype.name, TileType.of(sums).dtype.name
         try:
             variant = choose_variant(m, n, k, fastest_variants(Product.of(mma)), *majors)
-            sizes, whole_rows = (m, n, k), self.flow.has_rows(classes[2])
+            sizes, whole_rows = (m, n, k), self.flow.has_rows(self.registers.of(sums))
             grid = warps, tuple(batch), *majors
             pick = partial(pick_fragments, *sizes, *types, *grid, (variant,), whole_rows=whole_rows)
             # Odd extents may leave all of an operand to every warp. Costs of so many registers take long to find.
@@ -411,8 +425,8 @@ class _Picker:
         except (LayoutError, LegalityError) as e:
             raise LocatedError(registers.first_op, str(e)) from e
         slots = layout.span("m")
-        held = slots * bits // 32
-        if held > MAX_REGISTERS and slots * threads > 4 * type_.num_elements:
+        held = slots * bits // REGISTER_BITS
+        if _is_wasteful(held, slots * threads, type_.num_elements):
             raise RegisterLayoutError(
                 registers.first_op,
                 f"expected a register tile that {threads} threads can share out, found a {shape_text(type_)} tile of "

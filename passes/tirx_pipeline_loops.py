@@ -171,9 +171,8 @@ class _Pipeline:
 
     def _ring(self, allocs: Sequence[AllocOp], slots: int, stations: Sequence[str], carries: bool = False) -> RingOp:
         """A ring in the place of allocations, at the top of the kernel."""
-        top: Operation = allocs[0]
-        while top.parent_op() is not self.kernel and (around := top.parent_op()) is not None:
-            top = around
+        top = self.kernel.body.block.find_ancestor_op_in_block(allocs[0])
+        assert top is not None
         emit = Emitter(InsertPoint.before(top), self.location)
         labels = [alloc.result.name_hint or "" for alloc in allocs]
         labels = [label if label.isidentifier() and labels.count(label) == 1 else "" for label in labels]

@@ -97,12 +97,10 @@ def _splittable(kernel: KernelOp) -> scf.ForOp:
 
 
 def _is_zero(value: SSAValue) -> bool:
-    if not isinstance(op := value.owner, arith.ConstantOp):
-        return False
-    match op.value:
-        case FloatAttr(value=data):
+    match value.owner:
+        case arith.ConstantOp(value=FloatAttr(value=data)):
             return data.data == 0
-        case IntegerAttr(value=data):
+        case arith.ConstantOp(value=IntegerAttr(value=data)):
             return data.data == 0
         case _:
             return False

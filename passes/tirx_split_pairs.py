@@ -328,9 +328,10 @@ class _Splitter:
         emit = Emitter.before(copy)
         dims = _half(TileType.of(tile).dims, dimension)
         outer = len(view.indices) - len(dims)
-        indices = [index if d < outer else emit.add(index, starts[d - outer]) for d, index in enumerate(view.indices)]
+        places = [emit.add(index, start) for index, start in zip(view.indices[outer:], starts, strict=True)]
         offset = emit.mul(self._rank(), dims[dimension])
-        indices[outer + dimension] = emit.add(indices[outer + dimension], offset)
+        places[dimension] = emit.add(places[dimension], offset)
+        indices = [*view.indices[:outer], *places]
         type_ = TileType.get(dims, TileType.of(tile).element_type, MemorySpace.GLOBAL)
         begins_inside = view.begins_inside is not None
         return emit(

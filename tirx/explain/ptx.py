@@ -190,7 +190,6 @@ class _Reader:
         info = MmaInfo(mma)
         words = [("instruction", explain_instruction_descriptor(
             idesc, kind, cta_group=cta_group, ws=ws, target=self._target))]  # fmt: skip
-        bits = 256 // KINDS[kind].k
         fields = info.idesc
         types: tuple[tuple[str | None, Major | None], ...] = ((None, None), (None, None))
         if fields is not None:
@@ -200,11 +199,11 @@ class _Reader:
             ("B", b_word, True, info.b_rows, types[1]),
         ):
             if there:
-                size = info.bytes_of_k(stored_sparse=name == "A")
-                shape = None if rows is None or size is None else (rows, size * 8 // bits)
+                k = info.stored_k(name)
+                shape = None if rows is None or k is None else (rows, k)
                 words.append((name, explain_matrix_descriptor(
-                    word, major=major, dtype=dtype or KINDS[kind].operands[0][0], shape=shape, container_bits=bits,
-                    target=self._target)))  # fmt: skip
+                    word, major=major, dtype=dtype or KINDS[kind].operands[0][0], shape=shape,
+                    container_bits=info.container_bits, target=self._target)))  # fmt: skip
         if mask is not None:
             words.append(("mask", explain_zero_column_mask(mask, m=info.m, n=info.n)))
         return words, _problems(find_mma_violations(mma))

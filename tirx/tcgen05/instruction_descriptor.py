@@ -186,7 +186,7 @@ class InstructionDescriptor:
         for field in ("scale", "sf_a_id", "sf_b_id"):
             self._expect(field, legal[field])
         for field, element, major in (("a_major", self.a, self.a_major), ("b_major", self.b, self.b_major)):
-            if major not in legal[field] or (major == "MN" and find_dtype(element).bits < 8):
+            if major not in legal[field] or (major == "MN" and find_dtype(element).bits % 8):
                 raise DescriptorError(
                     f"{where}: {field} of {element} is expected K (4-bit and 6-bit types never are MN-major)"
                 )

@@ -30,6 +30,9 @@ SCALE_FACTOR_ROWS = 32
 LANE_BITS = 0x3FFF
 """Bits of the lane of an address that scale factors have; the two above are those of their id in the descriptor."""
 
+K_BITS = 256
+"""Bits of K that a dense instruction reads of each row of an operand."""
+
 READ_AS: dict[str, tuple[str, ...]] = {"tf32": ("tf32", "f32")}
 """Element type of an instruction -> the types in memory that it reads as such, where there are more than itself: tf32
 takes the upper bits of an f32."""
@@ -217,17 +220,26 @@ class MmaInfo:
     def d_columns(self) -> int | None:
         return None if self.path is None or self.n is None else self.n // self.path.column_groups
 
-    def bytes_of_k(self, stored_sparse: bool) -> int | None:
-        """Bytes of K that one instruction reads of a row of an operand; a sparse A is stored at half length."""
+    @property
+    def container_bits(self) -> int:
+        """Bits from one element of an operand to the next."""
+        return K_BITS // self.kind.k
+
+    def stored_k(self, which: str) -> int | None:
+        """Stored elements of K that one instruction reads of a row of `which`, A or B: half of them of a sparse A."""
         if self.idesc is None:
             return None
-        container_bits = 256 // self.kind.k
-        return self.idesc.k * container_bits // 8 // (2 if stored_sparse and self.idesc.sparse else 1)
+        return self.idesc.k // 2 if which == "A" and self.idesc.sparse else self.idesc.k
+
+    def bytes_of_k(self, which: str) -> int | None:
+        """Bytes of K that one instruction reads of a row of `which`, A or B."""
+        elements = self.stored_k(which)
+        return None if elements is None else elements * self.container_bits // 8
 
     @property
     def a_columns(self) -> int | None:
         """Columns of A in tensor memory: 4 bytes of K each."""
-        size = self.bytes_of_k(stored_sparse=True)
+        size = self.bytes_of_k("A")
         return None if size is None else size // 4
 
     def scale_columns(self, rows: int, factor_id: int) -> int | None:
@@ -242,9 +254,9 @@ class MmaInfo:
 
     @property
     def sfa_columns(self) -> int | None:
-        if self.m is None or self.idesc is None:
-            return None
-        return self.scale_columns(self.m // self.mma.cta_group, self.idesc.sf_a_id)
+        return (
+            None if self.idesc is None else self.scale_columns(self.idesc.m // self.mma.cta_group, self.idesc.sf_a_id)
+        )
 
     @property
     def sfb_columns(self) -> int | None:
@@ -334,11 +346,10 @@ class MmaInfo:
         """Explains why an operand's descriptor is for another K than the instruction reads. None if it may fit."""
         if operand is None or operand.k is None or self.idesc is None:
             return None
-        stored = which == "A" and self.idesc.sparse
-        expected = self.idesc.k // 2 if stored else self.idesc.k
+        expected = self.stored_k(which)
         if operand.k == expected:
             return None
-        half = " (the stored half)" if stored else ""
+        half = " (the stored half)" if expected != self.idesc.k else ""
         return f"expected slices of {which} of {expected} elements along K{half}, found slices of {operand.k}"
 
     @property
@@ -348,8 +359,7 @@ class MmaInfo:
         if d is None or d.layout is None or idesc is None or path is None:
             return None
         offsets = d.layout.offsets
-        lane = offsets.get("TLane", 0)
-        base_lane = lane if lane in self.lanes else 0
+        base_lane = next((lane for lane in self.lanes if lane == offsets.get("TLane")), 0)
         rows = path.rows if d.layout.size() == idesc.m * idesc.n else path.cta_rows
         expected = result(lambda: path.layout(idesc.n, base_lane=base_lane, dtype=idesc.d, rows=rows))
         if expected is None:
@@ -369,7 +379,8 @@ class MmaInfo:
         if a is None or a.layout is None or a.rows is None or a.dtype is None or idesc is None or path is None:
             return None
         iters = {TileLayout(each).size(): each for each in (path.cta_rows, path.rows)}.get(a.rows)
-        k, needed = a.layout.size() // a.rows, idesc.k // (2 if idesc.sparse else 1)
+        k, needed = a.layout.size() // a.rows, self.stored_k("A")
+        assert needed is not None
         if iters is None or k < needed:
             return (
                 f"expected A of {idesc.m // self.mma.cta_group} rows in each CTA and {needed} elements of K or more, "
@@ -388,18 +399,19 @@ class MmaInfo:
     @property
     def aliases(self) -> tuple[str, ...]:
         """Names elements of A or B that share bytes of shared memory: legal, and nearly always a mistake."""
-        if self.idesc is None or self.a_rows is None or self.b_rows is None:
+        if self.idesc is None:
             return ()
-        bits, found = 256 // self.kind.k, list[str]()
+        assert self.a_rows is not None and self.b_rows is not None
+        found: list[str] = []
         operands: list[tuple[str, SmemOperand | None, Major, int]] = [
             ("A", self.a_smem, self.idesc.a_major, self.a_rows),
             ("B", self.mma.b, self.idesc.b_major, self.b_rows),
         ]
         for name, operand, major, rows in operands:
-            size = self.bytes_of_k(stored_sparse=name == "A")
-            if operand is None or size is None:
+            k = self.stored_k(name)
+            if operand is None or k is None:
                 continue
-            if (text := aliased_operand(operand.descriptor, major, (rows, size * 8 // bits), bits)) is not None:
+            if (text := aliased_operand(operand.descriptor, major, (rows, k), self.container_bits)) is not None:
                 found.append(f"descriptor of {name}: {text}")
         return tuple(found)
 
@@ -415,7 +427,7 @@ class MmaInfo:
             operands = [(dtype, major) for dtype, _ in self.kind.operands for major in reversed(MAJORS)]
         else:
             operands = [(self.idesc.a, self.idesc.a_major) if which == "A" else (self.idesc.b, self.idesc.b_major)]
-        k_bytes, target = self.bytes_of_k(stored_sparse=which == "A"), self.mma.target
+        k_bytes, target = self.bytes_of_k(which), self.mma.target
 
         def refused(possible: SmemDescriptor, dtype: str, major: Major) -> str | None:
             return reason(lambda: possible.verify(dtype, major, k_bytes=k_bytes, target=target))

@@ -72,11 +72,14 @@ def scale_copies(
     """
     if isinstance(shared, ComposeLayout) and not shared.swizzle.is_identity:
         raise ScaleFactorError(f"expected scale factors in shared memory without a swizzle, found {shared}")
-    if len(shape) < 2 or shape[-2] % GROUP or shape[-1] % PER_COLUMN:
-        raise ScaleFactorError(
-            f"expected scale factors of shape MxS in steps of {GROUP}x{PER_COLUMN}, the lanes and bytes of a column, "
-            f"found {'x'.join(map(str, shape))}"
-        )
+    match shape:
+        case (*outer, rows, factors) if rows % GROUP == 0 and factors % PER_COLUMN == 0:
+            pass
+        case _:
+            raise ScaleFactorError(
+                f"expected scale factors of shape MxS in steps of {GROUP}x{PER_COLUMN}, the lanes and bytes of a "
+                f"column, found {'x'.join(map(str, shape))}"
+            )
     instruction = _copy_shape(tensor)
     size = (tensor.size(),)
     zero = np.zeros(size, dtype=np.int64)
@@ -88,23 +91,23 @@ def scale_copies(
     block, inside = np.divmod(byte - first, ROW_BYTES)
     if first % PER_COLUMN:
         raise ScaleFactorError(f"expected scale factors from a whole 32-bit column on, found them at byte {first}")
-    blocks = int(block.max()) + 1
-    filled = np.bincount(block, minlength=blocks)
-    if len(partial := np.flatnonzero((filled > 0) & (filled != instruction.block_bytes))):
-        column = first // PER_COLUMN + int(partial[0]) * COLUMNS_PER_COPY
+    numbers, block, filled = np.unique(block, return_inverse=True, return_counts=True)  # blocks with factors only
+    columns = (first // PER_COLUMN + numbers * COLUMNS_PER_COPY).tolist()
+    if len(partial := np.flatnonzero(filled != instruction.block_bytes)):
+        column = columns[partial[0]]
         raise ScaleFactorError(
             f"expected scale factors that fill blocks of {COLUMNS_PER_COPY} columns: tcgen05.cp.{instruction.name} "
             f"writes all their lanes, {instruction.block_bytes} factors, and the tile has {int(filled[partial[0]])} in "
             f"those from column {column} on"
         )
-    start = np.full(blocks, np.iinfo(np.int64).max)
+    start = np.full(len(numbers), np.iinfo(np.int64).max)
     np.minimum.at(start, block, address)
     wrong = np.flatnonzero(address != start[block] + row * ROW_BYTES + inside)
     if len(wrong):
         at = int(wrong[0])
         where = tuple(int(x) for x in np.unravel_index(at, shape))
         halves = len(instruction.lanes)
-        suggestion = scale_factor_smem_layout(shape[-2], shape[-1], pipe=prod(shape[:-2]), halves=halves)
+        suggestion = scale_factor_smem_layout(rows, factors, pipe=prod(outer), halves=halves)
         expected = int(start[block[at]] + row[at] * ROW_BYTES + inside[at])
         raise ScaleFactorError(
             f"expected scale factors in blocks of {instruction.block_bytes} bytes, {ROW_BYTES} for each lane of "
@@ -112,18 +115,17 @@ def scale_copies(
             f"byte {int(address[at])}; write {attribute_text(suggestion)}",
             suggestion=suggestion,
         )
-    if len(misaligned := np.flatnonzero((filled > 0) & (start % ROW_BYTES != 0))):
+    if len(misaligned := np.flatnonzero(start % ROW_BYTES)):
         raise ScaleFactorError(
             f"expected blocks of scale factors at multiples of {ROW_BYTES} bytes, found one at byte "
             f"{int(start[misaligned[0]])}"
         )
     copies: list[ScaleCopy] = []
     indices = np.array(np.unravel_index(np.arange(tensor.size()), shape))
-    for i in (int(i) for i in np.flatnonzero(filled)):
+    for i, column in enumerate(columns):
         own = indices[:, block == i]
         origin, last = own.min(axis=1), own.max(axis=1)
         extent = tuple(int(x) for x in last - origin + 1)
-        column = first // PER_COLUMN + i * COLUMNS_PER_COPY
         if prod(extent) != instruction.block_bytes:
             raise ScaleFactorError(
                 f"expected one block of scale factors in each {COLUMNS_PER_COPY} columns, found those of several in "

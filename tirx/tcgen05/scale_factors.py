@@ -124,7 +124,7 @@ def _path(operand: Operand, m: int, cta_group: int) -> ScaleFactorPath:
     for path in SCALE_FACTOR_PATHS:
         if (path.operand, path.m, path.cta_group) == (operand, m, cta_group):
             return path
-    legal = [f"M = {p.m} with cta_group {p.cta_group}" for p in SCALE_FACTOR_PATHS if p.operand == operand]
+    legal = dict.fromkeys(f"M = {p.m} with cta_group {p.cta_group}" for p in SCALE_FACTOR_PATHS)
     raise ScaleFactorError(f"expected {', '.join(legal)} for block scaling, found M = {m} with cta_group {cta_group}")
 
 
@@ -189,7 +189,7 @@ def scale_factor_reads(rows: int, sf_k: int, sf_per_mma: int, *, reuse: int = 1)
     LegalityError as `scale_factor_tmem_layout` does.
     """
     layout = scale_factor_tmem_layout(rows, sf_k, sf_per_mma, reuse=reuse)
-    first = layout.axis_table("TCol", (rows, sf_k // sf_per_mma * reuse, sf_per_mma))[0, :, 0]
+    first = layout.axis_table("TCol", (rows, sf_k // sf_per_mma * reuse, sf_per_mma)).min(axis=(0, 2))
     return tuple(ScaleFactorRead(*divmod(int(at), PER_COLUMN)) for at in first)
 
 
@@ -234,5 +234,5 @@ def scale_factor_k_step(rows: int, halves: int = 1) -> int:
 def _block(rows: int) -> tuple[int, int]:
     """Groups of 32 rows and columns of K that are the four columns of a block."""
     columns = BLOCK_ROWS // GROUP
-    groups = rows // GROUP if 0 < rows < BLOCK_ROWS and columns % max(1, rows // GROUP) == 0 else columns
+    groups = next((each for each in (1, 2) if rows <= each * GROUP), columns)
     return groups, columns // groups

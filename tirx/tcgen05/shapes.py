@@ -18,6 +18,9 @@ from tirx.hw.targets import Target
 from tirx.tcgen05.kinds import Kind, find_kind
 from tirx.values import dataclass
 
+MAX_N = 256
+"""The largest N."""
+
 TCGEN05_TARGETS = supporting_targets("tcgen05")
 """Targets with tensor memory, by name."""
 
@@ -47,7 +50,7 @@ class ShapeRow:
 
 
 def _steps(step: int) -> tuple[int, ...]:
-    return tuple(range(step, 257, step))
+    return tuple(range(step, MAX_N + step, step))
 
 
 _FLOAT = ("f16", "tf32", "f8f6f4")

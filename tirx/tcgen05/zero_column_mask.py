@@ -249,16 +249,18 @@ def _span(runs: list[_Run], zeroed: bool) -> int:
     model = next((run for run in own if run.bounded), None)
     if model is None:
         return max((run.length for run in own), default=1)
+    kind, other = ("zeroed", "used") if zeroed else ("used", "zeroed")
     for run in own:
-        if run.length > model.length or (run.bounded and run.length < model.length):
-            kind, other = ("zeroed", "used") if zeroed else ("used", "zeroed")
+        if run.length > model.length:
+            column, now, then = run.start + model.length, other, kind
+        elif run.bounded and run.length < model.length:
             column, now, then = run.stop, kind, other
-            if run.length > model.length:
-                column, now, then = run.start + model.length, other, kind
-            raise ZeroColumnsError(
-                f"no zero-column mask descriptor has these columns: column {column} is expected {now} and is {then}, "
-                f"because columns {model.start} to {model.stop - 1} make a run of {model.length} {kind} columns and "
-                f"all such runs must have that length; the run at column {run.start} has {run.length}",
-                column=column,
-            )
+        else:
+            continue
+        raise ZeroColumnsError(
+            f"no zero-column mask descriptor has these columns: column {column} is expected {now} and is {then}, "
+            f"because columns {model.start} to {model.stop - 1} make a run of {model.length} {kind} columns and "
+            f"all such runs must have that length; the run at column {run.start} has {run.length}",
+            column=column,
+        )
     return model.length

@@ -72,7 +72,7 @@ def copy_facts(copy: CopyOp | AsyncCopyOp) -> list[tuple[str, str]]:
     tile = placed(outside)
     if tile.layout is not None:
         memory = CopyEnd(tile.layout, "global"), CopyEnd(inside.layout, "shared")
-        ends = memory if loads else (memory[1], memory[0])
+        ends = memory if loads else memory[::-1]
         try:
             cost = copy_cost(inside.dims, ends, inside.dtype.storage_bits, _THREADS)
         except LayoutError:

@@ -85,7 +85,7 @@ class ChangePrinter:
         if text not in self._names:
             stem = "#layout"
             if text.startswith("!"):
-                stem = "!" + text[text.index("<") + 1 :].split(",")[1].strip(" >")
+                stem = "!" + text.split(",")[1].strip(" >")
             number = self._counts.get(stem, 0)
             self._counts[stem] = number + 1
             self._names[text] = f"{stem}{number}"

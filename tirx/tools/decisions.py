@@ -8,9 +8,10 @@ passes. Nothing is decided here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, StringAttr
@@ -19,7 +20,7 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import Diagnostic
 from tirx.dialects import tcgen05, tirx, wgmma
-from tirx.dialects.schedule_names import RING, Schedule
+from tirx.dialects.schedule_names import RING, RingPlace, Schedule
 from tirx.dialects.tirx import KernelOp, MemoryPlan, MemorySpace, RingOp, SlotViewAttr, TileType, kernels
 from tirx.explain import explain_instruction_descriptor, explain_matrix_descriptor, explain_zero_column_mask
 from tirx.explain.report import Explanation
@@ -237,13 +238,19 @@ class DecisionRecorder:
         return KernelDecisions(
             name,
             found.head,
-            tuple(sorted(tiles, key=lambda each: each.line or 0)),
-            tuple(sorted(copies, key=lambda each: each.line or 0)),
+            _by_line(tiles),
+            _by_line(copies),
             tuple(products),
             tuple(found.memory),
             tuple(found.schedule),
             tuple(sorted(own, key=lambda each: each[0])),
         )
+
+
+def _by_line(decisions: Sequence[Decision]) -> tuple[Decision, ...]:
+    """Those without a line come first."""
+    placed = sorted((each for each in decisions if each.line is not None), key=attrgetter("line"))
+    return (*(each for each in decisions if each.line is None), *placed)
 
 
 # What stands on operations
@@ -281,7 +288,8 @@ def _read_view(ring: RingOp, view: SlotViewAttr, found: _Kernel) -> None:
     if not isinstance(view.type, TileType) or view.type.layout is None:
         return
     layout, slots = attribute_text(view.type.layout), f"{ring.num_slots}, in the ring {_name(ring.result)}"
-    what = f"%{view.label.data or 'a tile'}: {_type_text(view.type)}"
+    label = view.label.data
+    what = f"{f'%{label}' if label else 'a tile'}: {_type_text(view.type)}"
     where, _ = found.tiles.get((what, layout), (_where(ring), []))
     found.tiles[(what, layout)] = (where, [("layout", layout), ("slots", slots)])
 
@@ -316,11 +324,13 @@ def _read_places(kernel: KernelOp, found: _Kernel) -> None:
         Decision(None, f"role {role.name}", (("warps", _span(role.first, role.warps)),)) for role in schedule.roles
     ]
     for ring in schedule.rings:
-        barriers = [
-            f"behind '{name}' at byte {at}" for name, at in zip(ring.stations, ring.barriers, strict=True) if at >= 0
-        ]
-        facts = [("stations", " -> ".join(ring.stations)), ("mbarriers", "; ".join(barriers) or "none")]
+        facts = [("stations", " -> ".join(ring.stations)), ("mbarriers", _barriers(ring))]
         found.schedule.append(Decision(None, f"ring {ring.name}: {_count(ring.slots, 'slot')}", tuple(facts)))
+
+
+def _barriers(ring: RingPlace) -> str:
+    found = [f"behind '{name}' at byte {at}" for name, at in zip(ring.stations, ring.barriers, strict=True) if at >= 0]
+    return "; ".join(found) or "none"
 
 
 def _span(first: int, count: int) -> str:

@@ -268,10 +268,10 @@ def _run(flags: argparse.Namespace) -> bool:
     return all(each.legal for each in found)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs `tirx-explain` with the arguments `argv` (those of the process by default) and returns its exit code."""
+def main(argv: Sequence[str]) -> int:
+    """Runs `tirx-explain` with the arguments `argv`, without its name, and returns its exit code."""
     try:
-        flags = _parser().parse_args(sys.argv[1:] if argv is None else argv)
+        flags = _parser().parse_args(argv)
         return 0 if _run(flags) else _ILLEGAL
     except SimError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -286,4 +286,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     prepare_process()
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

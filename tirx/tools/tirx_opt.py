@@ -111,7 +111,7 @@ class TirxOpt:
         if not self.flags.verify_diagnostics:
             compiled = output is not None
             if not compiled and self._recorder is not None and self._recorder.kernels():
-                output = self._recorder.report(self.flags.explain or "text")  # what was decided before the error
+                output = self._explained(self._recorder)  # what was decided before the error
             return output, compiled
         from tirx.text.expectations import check_diagnostics  # only if asked for
 
@@ -119,6 +119,10 @@ class TirxOpt:
         for mismatch in mismatches:
             self._show(chunk, mismatch)
         return output, not mismatches
+
+    def _explained(self, recorder: DecisionRecorder) -> str:
+        assert self.flags.explain is not None
+        return recorder.report(self.flags.explain)
 
     def _compile(self, chunk: Source) -> str:
         start = perf_counter()
@@ -151,7 +155,7 @@ class TirxOpt:
         if self._recorder is None:
             self.flags.target.emit(context, module, output)
         else:
-            output.write(self._recorder.report(self.flags.explain or "text"))
+            output.write(self._explained(self._recorder))
         if self.flags.launch_path is not None:
             # Here, as they import numpy and all instructions, which other runs may not need.
             from tirx.runtime.describe import describe
@@ -172,13 +176,13 @@ def _print_internal_error(error: Exception) -> None:
     print("This is a bug in tirx. Please report it with the input and the command line.", file=sys.stderr)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs `tirx-opt` with the arguments `argv` (those of the process by default) and returns its exit code."""
+def main(argv: Sequence[str]) -> int:
+    """Runs `tirx-opt` with the arguments `argv`, without its name, and returns its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        return 0 if TirxOpt(parse_flags(sys.argv[1:] if argv is None else argv)).run() else 1
+        return 0 if TirxOpt(parse_flags(argv)).run() else 1
     except (UsageError, FileError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -197,4 +201,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     prepare_process()
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

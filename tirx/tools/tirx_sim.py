@@ -105,7 +105,7 @@ class SimFlags:
 
 def _dimensions(text: str) -> tuple[int, ...]:
     values = tuple(int(part) if part.strip().isdecimal() else 0 for part in text.split(","))
-    if not 1 <= len(values) <= 3 or 0 in values:
+    if len(values) > 3 or 0 in values:
         raise argparse.ArgumentTypeError(f"expected one to three positive numbers, as 4 or 4,2,1, found '{text}'")
     return values
 
@@ -438,11 +438,11 @@ def _show(path: str, error: SimError | SimWarning, severity: str = "error") -> s
     return f"{name}:{error.line}: {severity}: {error.message}{rest}"
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs `tirx-sim` with the arguments `argv` (those of the process by default) and returns its exit code."""
+def main(argv: Sequence[str]) -> int:
+    """Runs `tirx-sim` with the arguments `argv`, without its name, and returns its exit code."""
     flags = None
     try:
-        flags = parse_flags(sys.argv[1:] if argv is None else argv)
+        flags = parse_flags(argv)
         _run(flags)
         sys.stdout.flush()  # of the trace
     except SimError as error:
@@ -465,4 +465,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     prepare_process()
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -242,10 +242,10 @@ def _run(flags: argparse.Namespace) -> None:
         write_file(output, _drawn(kind, tiles, programs, title))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs `tirx-viz` with the arguments `argv` (those of the process by default) and returns its exit code."""
+def main(argv: Sequence[str]) -> int:
+    """Runs `tirx-viz` with the arguments `argv`, without its name, and returns its exit code."""
     try:
-        _run(_parser().parse_args(sys.argv[1:] if argv is None else argv))
+        _run(_parser().parse_args(argv))
         return 0
     except _Reported as error:
         print(error, file=sys.stderr)
@@ -260,4 +260,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     prepare_process()
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 from xdsl.utils.exceptions import PassFailedException
 
-from tirx.tools import language, tirx_opt
+from tirx.passes import lower_to_ptx_pipeline
+from tirx.tools import language, tirx_opt, tirx_viz
 from tirx.tools import tirx_explain as explain
 from tirx.tools import tirx_sim as sim
 from tirx.tools.files import FileError
@@ -52,7 +54,8 @@ _SHAPE = "--shape: expected rows and elements of K as 128x16, up to 1024, found 
             ("K", "K"), ("1,0x2,no", (1, 2, False)), ("5,", (5,)))),
         *((explain._columns, *case) for case in (  # pyright: ignore[reportPrivateUsage]
             ("0-3,12", {0, 1, 2, 3, 12}), ("255", {255}), ("7-7", {7}), ("256", _COLUMNS), ("3-2", _COLUMNS),
-            ("0-256", _COLUMNS), ("a", _COLUMNS), ("0255", _COLUMNS), ("", _COLUMNS))),
+            ("0-256", _COLUMNS), ("3-", _COLUMNS), ("-3", _COLUMNS), ("a", _COLUMNS), ("0255", _COLUMNS),
+            ("", _COLUMNS))),
         *((explain._shape, *case) for case in (  # pyright: ignore[reportPrivateUsage]
             (None, None), ("128x16", (128, 16)), ("1024x1", (1024, 1)), ("1025x1", _SHAPE), ("1x1025", _SHAPE),
             ("0x16", _SHAPE), ("16x0", _SHAPE), ("16", _SHAPE), ("1x2x3", _SHAPE))),
@@ -159,6 +162,51 @@ def _opt_flags(line: str) -> dict[str, Any]:
 )  # fmt: skip
 def test_flags_of_the_compiler(line: str, changes: dict[str, Any]) -> None:
     assert _opt_flags(line) == changes
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--print-whole", "expected --print-whole with --print-between-passes or --print-after"),
+        ("--launch l", "expected --launch with one module of PTX as output, as of --lower-to-ptx"),
+        ("--launch l -t ptx --split-input-file",
+         "expected --launch with one module of PTX as output, as of --lower-to-ptx"),
+        ("--launch x/../l -o l -t ptx", "expected PTX and launch descriptors in two files, found 'x/../l' for both"),
+    ],
+)  # fmt: skip
+def test_flags_that_the_compiler_refuses(line: str, message: str) -> None:
+    with pytest.raises(UsageError) as found:
+        parse_flags(line.split())
+    assert str(found.value) == message
+
+
+def test_flags_that_choose_passes() -> None:
+    """What is explained is the whole pipeline where no passes are named; both outputs may go to one stream."""
+    pipeline = [spec.partition("{")[0] for spec in lower_to_ptx_pipeline()]
+    for line, names in (("--explain", pipeline), ("--explain-json --cse", ["cse"]), ("--cse", ["cse"]), ("", [])):
+        assert [each.name for each in parse_flags(line.split()).passes] == names
+    assert parse_flags(["--lower-to-ptx", "--launch", "-"]).launch_path == "-"
+    null = parse_flags(["-t", "ptx", "--launch", os.devnull, "-o", os.devnull])
+    assert null.launch_path == null.output_path == os.devnull
+
+
+def test_readers_that_are_gone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    closed: list[object] = []
+    problems: list[Exception] = []
+
+    def fail(*_: object) -> None:
+        raise problems[-1]
+
+    for tool, reads in ((tirx_opt, "read_input"), (sim, "_run"), (explain, "_run"), (tirx_viz, "_run")):
+        monkeypatch.setattr(tool, reads, fail)
+        monkeypatch.setattr(tool, "close_output", lambda tool=tool: closed.append(tool))
+        problems.append(BrokenPipeError())
+        assert tool.main(["k.ptx", *(["--block", "1"] if tool is sim else [])]) == 1
+        assert closed[-1] is tool and capsys.readouterr().err == ""
+    problems.append(OSError(28, "No space left on device"))
+    assert sim.main(["k.ptx", "--block", "1"]) == 1
+    assert closed == [tirx_opt, sim, explain, tirx_viz, sim]
+    assert capsys.readouterr().err == "error: cannot write standard output: No space left on device\n"
 
 
 def test_how_the_compiler_prints() -> None:

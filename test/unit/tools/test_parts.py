@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import atexit
 import gc
+import json
 import os
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import UnknownLoc
 
 from tirx.diagnostics import Diagnostic
+from tirx.dialects.schedule_names import RingPlace
+from tirx.dialects.tirx import RingOp
 from tirx.layout import LayoutError
+from tirx.passes.convert_scf_to_ptx import ConvertScfToPtxPass
+from tirx.passes.tirx_cse import TirxCsePass
 from tirx.text.source import Source, file_location
 from tirx.text.verification import StepTime
 from tirx.tools import process, tirx_viz
@@ -22,8 +28,10 @@ from tirx.tools.decisions import (
     Decision,
     DecisionRecorder,
     KernelDecisions,
+    _barriers,  # pyright: ignore[reportPrivateUsage]
     _count,  # pyright: ignore[reportPrivateUsage]
     _Kernel,  # pyright: ignore[reportPrivateUsage]
+    _read_view,  # pyright: ignore[reportPrivateUsage]
     _span,  # pyright: ignore[reportPrivateUsage]
     _totals,  # pyright: ignore[reportPrivateUsage]
 )
@@ -167,6 +175,31 @@ def test_remarks_go_to_what_they_are_about() -> None:
     )
     assert (b.name, b.head, b.notes) == ("b", "@b", ((9, "of the second kernel"),))
     assert recorder.report("text") == f"{a.text()}\n\n{b.text()}\n"
+    assert recorder.report("json") == json.dumps({"kernels": [a.json(), b.json()]}, indent=1) + "\n"
+
+
+def test_views_of_slots() -> None:
+    """Those that are tiles with a layout; a tile that was there before keeps its line."""
+    layout = "#tirx.tile_layout<S[(8, 4) : (4, 1)]>"
+    module = parsed(
+        "%clc = tirx.ring slots(2) stations(ask, read) : !tirx.ring<!tirx.tile_id>\n"
+        "%r = tirx.ring slots(3) stations(fill, use) : !tirx.ring<!tirx.tile<8x4xf16, shared>, "
+        f"a: !tirx.tile<8x4xf16, shared, {layout}>, !tirx.tile<8x4xf32, shared, {layout}>>"
+    )
+    found = _Kernel()
+    found.tiles["%a: 8x4 f16, shared", layout] = (7, 5), [("layout", layout)]
+    for ring in (op for op in module.walk() if isinstance(op, RingOp)):
+        for view in (view for tile in ring.result.type.contents for view in tile):
+            _read_view(ring, view, found)
+    facts = [("layout", layout), ("slots", "3, in the ring %r")]
+    assert found.tiles == {
+        ("%a: 8x4 f16, shared", layout): ((7, 5), facts),
+        ("a tile: 8x4 f32, shared", layout): ((2, 6), facts),
+    }
+    assert _barriers(RingPlace("r", 3, ("fill", "use", "free"), (-1, 0, 24), ())) == (
+        "behind 'use' at byte 0; behind 'free' at byte 24"
+    )
+    assert _barriers(RingPlace("r", 1, ("fill",), (-1,), ())) == "none"
 
 
 # Changes
@@ -193,6 +226,31 @@ def test_names_of_layouts() -> None:
         aliased(f"{other}{other}{layout}{tile.replace('8x', '4x').format('shared')}")
         == "#layout1#layout1#layout0!shared1"
     )
+
+
+def test_which_passes_are_printed() -> None:
+    """All with the input, some without it, or whole modules, each with its definitions."""
+    tile = "!tirx.tile<8x4xf16, shared, #tirx.tile_layout<S[(8, 4) : (4, 1)]>>"
+    before, after = (parsed(f"%{name} = tirx.alloc : {tile}") for name in "ab")
+    alias = "!shared0 = " + tile
+    module, changed = (f"builtin.module {{\n  %{name} = tirx.alloc : !shared0\n}}\n" for name in "ab")
+
+    def printed(only: tuple[str, ...], whole: bool) -> str:
+        texts: list[str] = []
+        printer = ChangePrinter(texts.append, only, whole=whole)
+        printer.start(before)
+        printer.after(TirxCsePass(), after)
+        printer.after(ConvertScfToPtxPass(), after)
+        return "".join(texts)
+
+    head = {name: f"// -----// {name} //----- //\n" for name in ("input", "IR after tirx-cse")}
+    same = "// -----// IR after convert-scf-to-ptx: no change //----- //\n"
+    lines = "@@ line 1 @@\n  builtin.module {\n-   %a = tirx.alloc : !shared0\n+   %b = tirx.alloc : !shared0\n  }\n"
+    assert printed((), whole=False) == f"{head['input']}{alias}\n{module}{head['IR after tirx-cse']}{lines}{same}"
+    assert printed(("convert-scf-to-ptx",), whole=False) == same
+    assert printed(("tirx-cse",), whole=True) == f"{head['IR after tirx-cse']}{alias}\n{changed}"
+    scf = "// -----// IR after convert-scf-to-ptx //----- //\n"
+    assert printed((), whole=True) == f"{head['IR after tirx-cse']}{alias}\n{changed}{scf}{alias}\n{changed}"
 
 
 def test_changed_lines() -> None:
@@ -228,3 +286,20 @@ def test_places_of_definitions() -> None:
         (4, 24): (0, 4), (4, 2): None, (1, 1): (1, 0), (3, 6): (3, 5),
     }  # fmt: skip
     assert {place: analysis.definition(*place) for place in places} == places
+    assert analysis.hover(4, 12) == "```mlir\n!t = i32\n```"
+
+
+def test_tiles_of_one_line() -> None:
+    """A tile is the one of its line and its name."""
+    analysis = Analysis(Source("k", "\n\n%a, %b = x : t\n%c = y"))
+    layout = "#tirx.tile_layout<S[(1, 2) : (2, 1)]>"
+    tiles = [
+        Decision(line, f"{name}: 1x2 f16, shared", (("layout", layout), ("slots", str(n))))
+        for n, (line, name) in enumerate([(3, "%a"), (3, "%b"), (4, "%a"), (4, "%b")])
+    ]
+    analysis.kernels.append(KernelDecisions("k", "", tuple(tiles), (), (), (), (), ()))
+    table = "m of the first elements of 1x2:\n\n| | 0 | 1 |\n|---|---|---|\n| **0** | 0 | 1 |"
+    assert analysis.hover(2, 6) == (
+        f"```mlir\n%a, %b = x : t\n```\n\n**%b: 1x2 f16, shared**\n- layout: {layout}\n- slots: 1\n\n{table}"
+    )
+    assert analysis.hover(3, 1) == "```mlir\n%c = y\n```"

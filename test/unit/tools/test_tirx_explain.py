@@ -8,15 +8,7 @@ from pathlib import Path
 import pytest
 
 from tirx.tools.files import FileError
-from tirx.tools.process import UsageError
-from tirx.tools.tirx_explain import (
-    _columns,  # pyright: ignore[reportPrivateUsage]
-    _map_bytes,  # pyright: ignore[reportPrivateUsage]
-    _shape,  # pyright: ignore[reportPrivateUsage]
-    _value,  # pyright: ignore[reportPrivateUsage]
-    _word,  # pyright: ignore[reportPrivateUsage]
-    main,
-)
+from tirx.tools.tirx_explain import _map_bytes, main  # pyright: ignore[reportPrivateUsage]
 
 _PTX = Path(__file__).parents[1] / "sim" / "triton" / "matmul_sm100.ptx"
 
@@ -42,10 +34,14 @@ def test_text(arguments: str, shown: str, capsys: pytest.CaptureFixture[str]) ->
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mask", "0x010c00820000000b", "0", "--json"]) == 0
-    first, second = json.loads(capsys.readouterr().out)
+    text = capsys.readouterr().out
+    first, second = json.loads(text)
+    assert text == json.dumps([first, second], indent=2) + "\n"
     assert first["word"] == "0x010c00820000000b" and second["legal"]
     assert main([str(_PTX), "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    text = capsys.readouterr().out
+    data = json.loads(text)
+    assert text == json.dumps(data, indent=2) + "\n"
     assert data["target"] == "sm_100a" and all(each["legal"] for each in data["instructions"])
 
 
@@ -73,6 +69,9 @@ def test_illegal_is_2(capsys: pytest.CaptureFixture[str]) -> None:
         ("idesc 0x108400010", "expected a word of 32 bits, found '0x108400010'"),
         ("smem start=8", "start address: expected a multiple of 16 bytes, found 8"),
         ("mask columns=0-3", "columns: expected --m and --n of the instruction"),
+        ("mask columns=0-3 --m 64", "columns: expected --m and --n of the instruction"),
+        ("mask columns=0-3 --n 64", "columns: expected --m and --n of the instruction"),
+        ("tensormap dims=64 box=8", "tensormap: missing 1 required positional argument: 'element'\n"),
         ("mask columns=0-99999999999 --m 64 --n 256", "columns: expected as 0-3,12-15, up to 255, found '0-999"),
         ("mask columns=3-0 --m 64 --n 256", "columns: expected as 0-3,12-15, up to 255, found '3-0'"),
         ("mask columns=0-3 n_shift=1 --m 64 --n 256", "mask: expected fields of"),
@@ -108,33 +107,6 @@ def test_files_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path.write_bytes(b"\xff\xfe")
     assert main([str(path)]) == 1
     assert capsys.readouterr().err == f"error: cannot read '{path}': it is not text in UTF-8\n"
-
-
-def test_values_of_fields() -> None:
-    texts = {
-        "5": 5, "0x10": 16, "-1": -1, "1,2": (1, 2), "5,": (5,), "yes": True, "True": True, "no": False, "FALSE": False,
-        "None": None, "128B": "128B", "a,yes": ("a", True),
-    }  # fmt: skip
-    assert {text: _value(text) for text in texts} == texts
-
-
-def test_numbers_on_both_sides_of_their_limits() -> None:
-    columns = {"0": {0}, "255": {255}, "254-255,3": {254, 255, 3}, "7-7": {7}, "0-2,1": {0, 1, 2}}
-    assert {text: _columns(text) for text in columns} == columns
-    for text in ("256", "0-256", "0255", "3-", "-3", "", "3-2", "1-2-3", "a"):
-        with pytest.raises(UsageError) as found:
-            _columns(text)
-        assert str(found.value) == f"columns: expected as 0-3,12-15, up to 255, found '{text}'"
-    assert [_shape(text) for text in ("1x1", "1024x1024", "64x16", None)] == [(1, 1), (1024, 1024), (64, 16), None]
-    for text in ("1025x1", "1x1025", "0x1", "1x0", "1x2x3", "01024x1", "64"):
-        with pytest.raises(UsageError) as found:
-            _shape(text)
-        assert str(found.value).endswith(f" as 128x16, up to 1024, found '{text}'")
-    words = [_word("0"), _word(hex(2**64 - 1)), _word(str(2**32 - 1), bits=32)]
-    assert words == [0, 2**64 - 1, 2**32 - 1]
-    for text, bits in (("-1", 64), (str(2**64), 64), (str(2**32), 32)):
-        with pytest.raises(UsageError, match=f"^expected a word of {bits} bits, found '{text}'$"):
-            _word(text, bits)
 
 
 def test_bytes_of_tensor_maps(tmp_path: Path) -> None:

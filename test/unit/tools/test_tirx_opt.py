@@ -71,6 +71,15 @@ def test_warnings_are_shown_and_do_not_fail(run: _Run, capsys: pytest.CaptureFix
     assert err == f"f.mlir:1:1: warning: odd [-Wnever-runs]\n{_OP}\n^\n"
 
 
+def test_warnings_that_are_off_are_not_shown(run: _Run, capsys: pytest.CaptureFixture[str]):
+    def both(op: Operation) -> None:
+        warn(op, "odd", "never-runs")
+        warn(op, "even", "different-sizes")
+
+    assert run(_OP, both, "-Wno-never-runs") == 0
+    assert capsys.readouterr().err == f"f.mlir:1:1: warning: even [-Wdifferent-sizes]\n{_OP}\n^\n"
+
+
 def test_remarks_are_shown_on_demand(run: _Run, capsys: pytest.CaptureFixture[str]):
     assert run(_OP, lambda op: remark(op, "chosen")) == 0
     assert capsys.readouterr().err == ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,13 +14,11 @@ import pytest
 import tirx
 from tirx.runtime.launch import write_launches
 from tirx.sim import SimError
-from tirx.tools.process import UsageError
 from tirx.tools.tirx_sim import (
-    _new_array,  # pyright: ignore[reportPrivateUsage]
     _progress_line,  # pyright: ignore[reportPrivateUsage]
+    _read_array,  # pyright: ignore[reportPrivateUsage]
     _show,  # pyright: ignore[reportPrivateUsage]
     main,
-    parse_flags,
 )
 
 _SCALE = str(Path(__file__).parents[2] / "tools" / "Inputs" / "scale.ptx")
@@ -294,64 +291,6 @@ def test_a_launch_file_of_another_entry(directory: Path, errors: Callable[..., s
     assert text == "error: --launch: expected a descriptor of scale, found those of other\n"
 
 
-_DEFAULTS: dict[str, object] = {
-    "input_path": "k.ptx", "entry": None, "launch": None, "grid": None, "block": (32,), "cluster": (1,),
-    "parameters": (), "dynamic_shared": 0, "seed": None, "check": "hardware", "arithmetic": "hardware",
-    "max_instructions": None, "jobs": 1, "trace": False, "trace_values": False, "trace_threads": None,
-    "trace_lines": None, "dump": (), "profile": False, "timeline": (),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("options", "given"),
-    [
-        ("", {}),
-        ("--entry f --grid 4,2 --cluster 2 --dynamic-shared 0 --seed 0", {
-            "entry": "f", "grid": (4, 2), "cluster": (2,), "seed": 0}),
-        ("--arg 1 --out d.npy --arg x.npy --dynamic-shared 7", {
-            "parameters": ((False, "1"), (True, "d.npy"), (False, "x.npy")), "dynamic_shared": 7}),
-        ("--check strict --arithmetic exact --max-instructions 1 --jobs 3 --profile", {
-            "check": "strict", "arithmetic": "exact", "max_instructions": 1, "jobs": 3, "profile": True}),
-        ("--no-check --trace", {"check": False, "trace": True}),
-        ("--trace-values", {"trace": True, "trace_values": True}),
-        ("--trace-threads 0", {"trace": True, "trace_threads": range(1)}),
-        ("--trace-lines 7-7", {"trace": True, "trace_lines": range(7, 8)}),
-        ("--trace-lines 0-31", {"trace": True, "trace_lines": range(32)}),
-        ("--dump 3:tensor --dump 0:shared", {"dump": ((3, "tensor"), (0, "shared"))}),
-        ("--timeline a.html --timeline b.json", {"check": False, "timeline": ("a.html", "b.json")}),
-    ],
-)  # fmt: skip
-def test_flags(options: str, given: dict[str, object]):
-    assert asdict(parse_flags(["k.ptx", "--block", "32", *options.split()])) == _DEFAULTS | given
-
-
-def test_flags_of_launches():
-    expected = _DEFAULTS | {"launch": "l.json", "block": (), "grid": (1, 2, 3)}
-    assert asdict(parse_flags(["k.ptx", "--launch", "l.json", "--grid", "1,2,3"])) == expected
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--grid 0", "argument --grid: expected one to three positive numbers, as 4 or 4,2,1, found '0'"),
-        ("--grid 1,,2", "argument --grid: expected one to three positive numbers, as 4 or 4,2,1, found '1,,2'"),
-        ("--dynamic-shared 1.5", "argument --dynamic-shared: expected a number of bytes, found '1.5'"),
-        ("--jobs 0", "argument --jobs: expected a positive number, found '0'"),
-        ("--trace-lines a", "argument --trace-lines: expected a number or a range, as 5 or 0-31, found 'a'"),
-        ("--trace-lines 1-b", "argument --trace-lines: expected a number or a range, as 5 or 0-31, found '1-b'"),
-        ("--dump a:tensor", "argument --dump: expected LINE:shared or LINE:tensor or LINE:registers, found 'a:tensor'"),
-        ("--dump 3:all", "argument --dump: expected LINE:shared or LINE:tensor or LINE:registers, found '3:all'"),
-        ("--launch l --cluster 2", "expected no --cluster with --launch, which says it; found both"),
-        ("--launch l --dynamic-shared 0", "expected no --dynamic-shared with --launch, which says it; found both"),
-    ],
-)
-def test_wrong_flags(options: str, message: str):
-    block = [] if "--launch" in options else ["--block", "32"]
-    with pytest.raises(UsageError) as found:
-        parse_flags(["k.ptx", *block, *options.split()])
-    assert str(found.value) == message
-
-
 def test_errors_with_their_lines():
     at = SimError("wrong", 3, "ret;", "f")
     assert _show("a.ptx", at) == "a.ptx:3: error: wrong\n    ret;\n    in f"
@@ -359,18 +298,6 @@ def test_errors_with_their_lines():
     assert _show("a.ptx", SimError("wrong")) == "error: wrong"
 
 
-@pytest.mark.parametrize(
-    ("text", "shape"),
-    [
-        ("2x3", (2, 3)), ("7", (7,)), ("1x1x1x2", (1, 1, 1, 2)), ("0" * 18 + "15", (15,)), ("0" * 19 + "15", None),
-        ("", None), ("2x", None), ("2x-1", None), ("2xa", None),
-    ],
-)  # fmt: skip
-def test_shapes_of_new_arrays(text: str, shape: tuple[int, ...] | None):
-    if shape is not None:
-        path, array = _new_array(f"a:b.npy:s16:{text}")
-        assert (path, array.shape, array.dtype) == ("a:b.npy", shape, np.int16) and not array.any()
-        return
-    with pytest.raises(UsageError) as found:
-        _new_array(f"a.npy:s16:{text}")
-    assert str(found.value) == f"--out: expected a shape as 128x64, found '{text}'"
+def test_arrays_without_dimensions(directory: Path):
+    np.save("x.npy", np.float32(7))
+    assert _read_array("x.npy").shape == (1,)
