@@ -71,8 +71,8 @@ def copy_facts(copy: CopyOp | AsyncCopyOp) -> list[tuple[str, str]]:
         facts.append(("faster engines", reason))
     tile = placed(outside)
     if tile.layout is not None:
-        memory = CopyEnd(tile.layout, "global"), CopyEnd(inside.layout, "shared")
-        ends = memory if loads else memory[::-1]
+        outer, inner = CopyEnd(tile.layout, "global"), CopyEnd(inside.layout, "shared")
+        ends = (outer, inner) if loads else (inner, outer)
         try:
             cost = copy_cost(inside.dims, ends, inside.dtype.storage_bits, _THREADS)
         except LayoutError:
