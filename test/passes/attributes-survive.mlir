@@ -25,3 +25,31 @@ tirx.kernel @gemm(%a: memref<64x32xf16>, %b: memref<64x32xf16>, %d: memref<64x64
   tirx.copy %acc, %gd : !tirx.tile<64x64xf32, register>, !tirx.tile<64x64xf32, global>
   tirx.return
 }
+
+// CHECK: tirx.kernel @sum
+// CHECK: tirx.map {{.*}} {my.map = 6 : i32}
+// CHECK: scf.for
+// CHECK: } {my.loop = 7 : i32}
+tirx.kernel @sum(%x: memref<64x64xf32>, %n: index) target("sm_80") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %gx = tirx.view %x[%c0, %c0] : memref<64x64xf32> -> !tirx.tile<64x64xf32, global>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, register>
+  tirx.fill %acc, %zero : f32, !tirx.tile<64x64xf32, register>
+  tirx.map ins(%acc : !tirx.tile<64x64xf32, register>) outs(%acc : !tirx.tile<64x64xf32, register>) attributes {my.map = 6 : i32} {
+  ^bb0(%v: f32):
+    %w = arith.addf %v, %v : f32
+    tirx.yield %w : f32
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    tirx.copy %acc, %acc : !tirx.tile<64x64xf32, register>, !tirx.tile<64x64xf32, register>
+    tirx.map ins(%acc : !tirx.tile<64x64xf32, register>) outs(%acc : !tirx.tile<64x64xf32, register>) {
+    ^bb0(%v: f32):
+      %w = arith.mulf %v, %v : f32
+      tirx.yield %w : f32
+    }
+  } {my.loop = 7 : i32}
+  tirx.copy %acc, %gx : !tirx.tile<64x64xf32, register>, !tirx.tile<64x64xf32, global>
+  tirx.return
+}

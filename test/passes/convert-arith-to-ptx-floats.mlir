@@ -60,6 +60,61 @@ ptx.entry @integers(x : u32) target("sm_80") {
   ptx.ret
 }
 
+// Numbers of bf16 have no arithmetic but fma before sm_90, and neither comparisons nor, before sm_80, minima of f16.
+
+// CHECK-LABEL: ptx.entry @fma_only
+// CHECK:         %[[ONE:.*]] = ptx.constant 1.000000e+00 : bf16
+// CHECK-NEXT:    ptx.fma %z, %[[ONE]], %u
+// CHECK:         %[[MINUS:.*]] = ptx.constant -1.000000e+00 : bf16
+// CHECK-NEXT:    ptx.fma %u, %[[MINUS]], %z
+// CHECK:         %[[ZERO:.*]] = ptx.constant -0.000000e+00 : bf16
+// CHECK-NEXT:    ptx.fma %z, %u, %[[ZERO]]
+// CHECK-NEXT:    ptx.min %z, %u
+ptx.entry @fma_only(x : f32) target("sm_80") {
+  %x = ptx.ld.param @x : f32
+  %z = arith.truncf %x : f32 to bf16
+  %u = arith.negf %z : bf16
+  %0 = arith.addf %z, %u : bf16
+  %1 = arith.subf %z, %u : bf16
+  %2 = arith.mulf %z, %u : bf16
+  %3 = arith.minnumf %z, %u : bf16
+  %4 = arith.divf %z, %u : bf16
+  %5 = arith.cmpf olt, %z, %u : bf16
+  %6 = arith.extf %z : bf16 to f32
+  %7 = arith.extf %z : bf16 to f64
+  %h = arith.truncf %x : f32 to f16
+  %8 = arith.extf %h : f16 to f64
+  %9 = arith.fptosi %z : bf16 to i32
+  ptx.ret
+}
+
+// CHECK-LABEL: ptx.entry @all_arithmetic
+// CHECK:         ptx.add %z, %z
+ptx.entry @all_arithmetic(x : f32) target("sm_90") {
+  %x = ptx.ld.param @x : f32
+  %z = arith.truncf %x : f32 to bf16
+  %c = arith.constant true
+  scf.if %c {
+    %0 = arith.addf %z, %z : bf16
+    %1 = arith.subf %z, %z : bf16
+    %2 = arith.mulf %z, %z : bf16
+    %3 = arith.cmpf olt, %z, %z : bf16
+  }
+  ptx.ret
+}
+
+// CHECK-LABEL: ptx.entry @no_minima
+// CHECK:         ptx.min %{{.*}} : f32
+ptx.entry @no_minima(x : f32) target("sm_75") {
+  %x = ptx.ld.param @x : f32
+  %z = arith.truncf %x : f32 to f16
+  %0 = arith.minnumf %z, %z : f16
+  %1 = arith.maxnumf %z, %z : f16
+  %2 = arith.addf %z, %z : f16
+  %3 = arith.minnumf %x, %x : f32
+  ptx.ret
+}
+
 // -----
 
 ptx.entry @wide(x : u32) target("sm_80") {

@@ -213,6 +213,15 @@ tirx.kernel @index(%a: memref<?x8xf32>, %i: index) target("sm_90a") threads(32) 
 
 // -----
 
+tirx.kernel @rank_below(%a: memref<?x8xf32>) target("sm_90a") threads(32) {
+  %c = arith.constant -1 : index
+  // expected-error@+1 {{expected a dimension of memref<?x8xf32>, found -1}}
+  %n = memref.dim %a, %c : memref<?x8xf32>
+  tirx.return
+}
+
+// -----
+
 tirx.kernel @rank(%a: memref<?x8xf32>) target("sm_90a") threads(32) {
   %c2 = arith.constant 2 : index
   // expected-error@+1 {{expected a dimension of memref<?x8xf32>, found 2}}

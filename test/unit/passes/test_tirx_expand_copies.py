@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import prod
 
 import pytest
+from unit.passes.parsed import parsed
 
+from tirx.dialects.tirx import CopyOp, kernels
 from tirx.layout import TileLayout
 from tirx.passes.tirx_expand_copies import (
+    _Expander,  # pyright: ignore[reportPrivateUsage]
     _largest_divisor,  # pyright: ignore[reportPrivateUsage]
     _pieces,  # pyright: ignore[reportPrivateUsage]
     _power_pieces,  # pyright: ignore[reportPrivateUsage]
     _ways_to_cut,  # pyright: ignore[reportPrivateUsage]
 )
+from tirx.rules import RegisterLayoutError
 
 Pieces = list[tuple[tuple[int, ...], tuple[int, ...]]]
 
@@ -88,3 +93,74 @@ def test_pieces_have_layouts_of_their_own() -> None:
 def test_pieces_of_powers_of_two(shape: tuple[int, ...], limit: int, bits: int, pieces: Pieces | None) -> None:
     found = _power_pieces(shape, limit, [TileLayout.row_major(shape)], bits)
     assert (None if found is None else _shapes(found)) == pieces
+
+
+def _copy_of(source: str, threads: int) -> tuple[_Expander, CopyOp]:
+    module = parsed(
+        f"tirx.kernel @k() threads({threads}) {{\n  %s = tirx.alloc : {source}\n  %d = tirx.alloc : {source}\n"
+        f"  tirx.copy %s, %d : {source}, {source}\n  tirx.return\n}}"
+    )
+    (kernel,) = kernels(module)
+    (copy,) = (op for op in module.walk() if isinstance(op, CopyOp))
+    return _Expander(kernel), copy
+
+
+@pytest.mark.parametrize(
+    ("threads", "registers", "room"),
+    [
+        (32, 255, 256),
+        (256, 255, 256),
+        (288, 227, 256),
+        (512, 128, 256),
+        (544, 120, 240),
+        (640, 102, 204),
+        (1024, 64, 128),
+    ],
+)
+def test_registers_of_a_thread(threads: int, registers: int, room: int) -> None:
+    """A piece has at most half of them, and at most 64."""
+    expander, _ = _copy_of("!tirx.tile<8xf32, shared>", threads)
+    assert (expander.registers, expander.room) == (registers, room)
+    assert [expander.fits(4 * registers + more) for more in (-1, 0, 1)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("tile", "layout", "threads", "whole", "part"),
+    [
+        ("128x64xf32", "S[(128, 64) : (1@TLane, 1@TCol)]", 128, (128, 64), (128, 64)),
+        ("128x256xf32", "S[(128, 256) : (1@TLane, 1@TCol)]", 128, (128, 256), (128, 64)),
+        ("128x64xf32", "S[(128, 64) : (1@TLane, 1@TCol)]", 256, (128, 64), (128, 32)),
+        ("128x64xf32", "S[(128, 64) : (1@TLane, 1@TCol)]", 512, (128, 64), (128, 16)),
+        ("128x256xf32", "S[(128, 256) : (1@TLane, 1@TCol)]", 1024, (128, 256), (128, 32)),
+        ("128x512xf32", "S[(128, 512) : (1@TLane, 1@TCol)]", 1024, (128, 512), (128, 32)),
+        ("128x512xf32", "S[(128, 512) : (1@TLane, 1@TCol)]", 640, (128, 512), (128, 32)),
+        # 72 columns of two elements: in steps of 8 columns, of which 3 divide them.
+        ("128x144xf16", "S[(128, 144) : (1@TLane, 1@TCol)]", 128, (128, 144), (128, 48)),
+        ("128x256xf16", "S[(128, 256) : (1@TLane, 1@TCol)]", 128, (128, 256), (128, 128)),
+        ("128x256xf16", "S[(128, 256) : (1@TLane, 2@TCol)]", 128, (128, 256), (128, 64)),
+        ("128x1xf32", "S[(128) : (1@TLane)]", 128, (128, 1), (128, 1)),
+        # Columns that are folded onto lanes, and those of two accumulators.
+        ("64x256xf32", "S[(64, 2, 128) : (1@TLane, 64@TLane, 1@TCol)]", 128, (64, 2, 128), (64, 2, 64)),
+        ("32x64xf32", "S[(32, 4, 16) : (1@TLane, 32@TLane, 1@TCol)]", 128, (32, 4, 16), (32, 4, 16)),
+        ("2x128x32xf32", "S[(2, 128, 32) : (256@TCol, 1@TLane, 1@TCol)]", 128, (2, 128, 32), (1, 128, 32)),
+        ("128x128xf32", "S[(128, 2, 64) : (1@TLane, 256@TCol, 1@TCol)]", 128, (128, 2, 64), (128, 1, 64)),
+    ],
+)  # fmt: skip
+def test_pieces_of_tensor_tiles(
+    tile: str, layout: str, threads: int, whole: tuple[int, ...], part: tuple[int, ...]
+) -> None:
+    expander, copy = _copy_of(f"!tirx.tile<{tile}, tensor, #tirx.tile_layout<{layout}>>", threads)
+    found, pieces = expander._tensor_pieces(copy, copy.source)  # pyright: ignore[reportPrivateUsage]
+    assert found == whole and {shape for _, shape in pieces} == {part}
+    assert [offsets for offsets, _ in pieces] == [*product(*(range(0, n, m) for n, m in zip(whole, part, strict=True)))]
+
+
+@pytest.mark.parametrize(
+    "layout", ["tile_layout<S[(128, 8) : (1@TLane, 1@m)]>", "compose_layout<Swizzle(1, 1, 1), S[(128, 8) : (8, 1)]>"]
+)
+def test_tensor_tiles_without_columns(layout: str) -> None:
+    expander, copy = _copy_of(f"!tirx.tile<128x8xf32, tensor, #tirx.{layout}>", 128)
+    with pytest.raises(
+        RegisterLayoutError, match="expected a tensor tile with neighbouring elements in columns, found"
+    ):
+        expander._tensor_pieces(copy, copy.source)  # pyright: ignore[reportPrivateUsage]

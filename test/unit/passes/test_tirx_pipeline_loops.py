@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from unit.passes.parsed import context, parsed
+from xdsl.dialects.builtin import IntegerAttr
 
 from tirx.dialects.tirx import RingOp
 from tirx.passes.tirx_pipeline_loops import TirxPipelineLoopsPass
@@ -63,3 +64,20 @@ def test_stages() -> None:
 def test_loops_have_names_of_their_own() -> None:
     loops = "".join(LOOP.format(tile=f"s{i}", index="k", attributes="") for i in range(3))
     assert _run(2, loops) == [("s0", 2, "k"), ("s1", 2, "k_1"), ("s2", 2, "k_2")]
+
+
+def test_attributes_of_loops_stay() -> None:
+    attributes = "{tirx.stages = 2 : i32, my.loop = 3 : i32}"
+    module = parsed(KERNEL.format(loops=LOOP.format(tile="s", index="k", attributes=attributes)))
+    TirxPipelineLoopsPass("auto").apply(context(), module)
+    (loop,) = (op for op in module.walk() if op.name == "tirx.for")
+    assert loop.attributes == {"my.loop": IntegerAttr(3, 32)}
+
+
+def test_labels_are_names() -> None:
+    """A tile whose name is none in the syntax of rings has no label there."""
+    module = parsed(KERNEL.format(loops=LOOP.format(tile="s.t", index="k", attributes="")))
+    TirxPipelineLoopsPass(2).apply(context(), module)
+    (ring,) = (op for op in module.walk() if isinstance(op, RingOp))
+    assert ring.result.name_hint is None
+    assert [view.label.data for tile in ring.result.type.contents for view in tile] == [""]
