@@ -251,3 +251,31 @@ def test_atomic_sums_of_f64_are_rounded_to_nearest() -> None:
     add = combine_function("add", TYPES["f64"], ftz=False)
     one = np.array([1.0, 1.0, 1.0])
     assert add(one, np.array([2.0**-54, 2.0**-53, 1.5 * 2.0**-53])).tolist() == [1.0, 1.0, 1.0 + 2.0**-52]
+
+
+def test_ties_of_tf32() -> None:
+    """13 bits are cut off: ties go to the even neighbour, away from zero (rna), or towards zero."""
+    rows = [
+        (0x3F801000, 0x3F800000, 0x3F802000, 0x3F800000),
+        (0x3F803000, 0x3F804000, 0x3F804000, 0x3F802000),
+        (0xBF801000, 0xBF800000, 0xBF802000, 0xBF800000),
+        (0x3F801001, 0x3F802000, 0x3F802000, 0x3F800000),
+        (0x3F800FFF, 0x3F800000, 0x3F800000, 0x3F800000),
+        (0x3F7FF000, 0x3F800000, 0x3F800000, 0x3F7FE000),
+    ]
+    body = "".join(f"cvt.{mode}.tf32.f32 %o{index}, %a0; " for index, mode in enumerate(("rn", "rna", "rz")))
+    found = run_threads(body, np.array(rows, np.uint32), 3)
+    assert [[f"{word:x}" for word in row] for row in found] == [[f"{word:x}" for word in row[1:]] for row in rows]
+
+
+@pytest.mark.parametrize("votes", ["lt", "ge"])
+def test_votes_of_lanes_whose_others_have_gone(votes: str) -> None:
+    """Half of the lanes exit behind the branch; the others wait for them, and then are all that is left."""
+    body = f"""
+      mov.b32 %o0, 0; setp.{votes}.u32 %p0, %thread, 16; @!%p0 bra GONE;
+      vote.sync.ballot.b32 %o0, 1, -1; bra END;
+      GONE: add.u32 %r1, %thread, 1; st.global.b32 [%out], %r1; exit;
+      END:"""
+    found = run_threads(body, np.zeros((32, 4), np.uint32))[:, 0].tolist()
+    ballot = 0xFFFF if votes == "lt" else 0xFFFF0000
+    assert found == [ballot if (lane < 16) == (votes == "lt") else lane + 1 for lane in range(32)]
