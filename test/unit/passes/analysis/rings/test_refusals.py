@@ -29,10 +29,24 @@ from unit.passes.analysis.rings.programs import (
 )
 
 from tirx.passes.analysis.rings.errors import RingError
-from tirx.passes.analysis.rings.model import Access, AwaitIssue, Completion, Issue, Kernel, Restart, Ring, WorkQueue
+from tirx.passes.analysis.rings.model import (
+    Access,
+    Acquire,
+    AwaitIssue,
+    Completion,
+    Issue,
+    Kernel,
+    Mode,
+    Restart,
+    Ring,
+    Use,
+    WorkQueue,
+)
 from tirx.passes.analysis.rings.progress import check
 
 _R, _S = (Ring(name, 2, parties) for name, parties in (("r", (("w",), ("x",))), ("s", (("x",), ("w",)))))
+_THREE = Ring("r", 3, (("w",), ("x",)))
+_OUT = Ring("o", 2, (("w",), ("x",)))
 _ONE, _TWO = Ring("r", 1, (("w",), ("x",))), Ring("r", 2, (("w", "x"),))
 _BYTES = Ring("r", 2, (("w",), ("x",)), bytes=8)
 _STORE = WorkQueue("store", Completion.THREAD, commits_at_release=True)
@@ -46,7 +60,40 @@ def _product(label: str) -> list[Part]:
     return [acquire("r", 0), filled, release("r", 0, GROUPS)]
 
 
+def _named(label: str) -> Acquire:
+    return Acquire("r", 0, label)
+
+
+def _fills(lag: int = 0, acquire: str | None = None) -> Use:
+    """Threads write a slot that they hold."""
+    return Use(Access("r", 0, WRITE, lag, acquire))
+
+
+def _awaited(labels: str, reads: int, *awaits: Part) -> Kernel:
+    """Products, something that is waited for, and a reader that goes on behind so many of the products."""
+    return kernel(
+        Ring("r", 4, (("w",), ("x",))),
+        _S,
+        w=[*(_product(label) for label in labels), *awaits, *read("s"), wait(GROUPS)],
+        x=[
+            *(read("r", 1, FENCE) for _ in range(reads)),
+            *write("s"),
+            *(read("r", 1, FENCE) for _ in range(len(labels) - reads)),
+        ],
+    )
+
+
 KERNELS: dict[str, Kernel] = {
+    "two of three": _awaited("aaa", 2, wait(GROUPS, 1)),
+    "three of three, two awaited": _awaited("aaa", 3, wait(GROUPS, 1)),
+    "none of three": _awaited("aaa", 0, wait(GROUPS, 4)),
+    "one of three, none awaited": _awaited("aaa", 1, wait(GROUPS, 4)),
+    "the second of three by name": _awaited("aaa", 2, AwaitIssue(GROUPS, "a", 1)),
+    "the third of three, the second by name": _awaited("aaa", 3, AwaitIssue(GROUPS, "a", 1)),
+    "the first by name": _awaited("aba", 1, AwaitIssue(GROUPS, "a", 1)),
+    "the second, the first by name": _awaited("aba", 2, AwaitIssue(GROUPS, "a", 1)),
+    "the other name": _awaited("aba", 2, AwaitIssue(GROUPS, "b")),
+    "behind the other name": _awaited("aba", 3, AwaitIssue(GROUPS, "b")),
     "counter": kernel(_R, w=[Restart("r", 0)], x=[]),
     "stranger": kernel(_R, w=[acquire("r", 1)], x=[]),
     "stranger reads": kernel(_R, w=[], x=[use("r", 0)]),
@@ -130,6 +177,84 @@ KERNELS: dict[str, Kernel] = {
         w=[*_product("a"), AwaitIssue(GROUPS, "a"), *_product("b"), AwaitIssue(GROUPS, "b")],
         x=[*read("r", 1, FENCE), *read("r", 1, FENCE)],
     ),
+    "held over rounds": kernel(
+        _R,
+        w=[acquire("r", 0), _fills(), loop("k", "K", release("r", 0), acquire("r", 0), _fills()), release("r", 0)],
+        x=[loop("k", "K", read("r")), read("r")],
+    ),
+    "by the name of the acquire": kernel(
+        _THREE,
+        w=[
+            *(_named("p"), _named("q"), _named("p"), _fills(1, "p"), release("r", 0)),
+            *(_fills(0, "q"), release("r", 0), _fills(0, "p"), release("r", 0)),
+        ],
+        x=[*read("r"), *read("r"), *read("r")],
+    ),
+    "of no such acquire": kernel(_THREE, w=[_named("p"), _fills(0, "q"), release("r", 0)], x=read("r")),
+    "of no acquire before": kernel(_THREE, w=[_named("q"), _named("p"), _fills(1, "p")], x=[]),
+    "of an acquire to come": kernel(_THREE, w=[_named("q"), _named("p"), _fills(-1, "p")], x=[]),
+    "the other first": kernel(_THREE, w=[_named("p"), _named("q"), _fills(0, "q"), release("r", 0)], x=read("r")),
+    "one after the other": kernel(
+        _R,
+        w=[acquire("r", 0), acquire("r", 0), _fills(1), release("r", 0), _fills(), release("r", 0)],
+        x=[*read("r"), *read("r")],
+    ),
+    "update of what it wrote": kernel(
+        _ONE, w=[acquire("r", 0), _fills(), use("r", 0, Mode.UPDATE), release("r", 0)], x=read("r")
+    ),
+    "update of what was left": kernel(
+        _ONE, w=[*write("r"), acquire("r", 0), use("r", 0, Mode.UPDATE), release("r", 0)], x=[*read("r"), *read("r")]
+    ),
+    "update of nothing": kernel(_ONE, w=[acquire("r", 0), use("r", 0, Mode.UPDATE), release("r", 0)], x=read("r")),
+    "carries what it wrote": kernel(
+        _ONE, w=[acquire("r", 0), _fills(), use("r", 0, CARRY), release("r", 0)], x=read("r")
+    ),
+    "released behind another product": kernel(
+        _R,
+        w=[*_product("a"), acquire("r", 0), work(GROUPS, ("r", 0, WRITE)), wait(GROUPS, 1), release("r", 0)],
+        x=[*read("r", 1, FENCE), *read("r", 1, FENCE)],
+    ),
+    "of another slot": kernel(
+        _R,
+        _OUT,
+        w=[
+            acquire("r", 0),
+            _fills(),
+            acquire("o", 0),
+            work(STORES, ("o", 0, WRITE)),
+            wait(STORES),
+            release("o", 0),
+            release("r", 0),
+        ],
+        x=[*read("r"), *read("o", 1, FENCE)],
+    ),
+    "both read": kernel(
+        _R,
+        w=[acquire("r", 0), _fills(), FENCE, release("r", 0)],
+        x=[acquire("r", 1), use("r", 1), work(STORES, ("r", 1, READ)), wait(STORES), release("r", 1)],
+    ),
+    "fences one ring": kernel(
+        _R,
+        _OUT,
+        w=[acquire("r", 0), _fills(), acquire("o", 0), use("o", 0, WRITE), release("r", 0), release("o", 0)],
+        x=[*read("r"), acquire("o", 1), work(STORES, ("o", 1, READ)), wait(STORES), release("o", 1)],
+    ),
+    "released after no product": kernel(_R, w=[acquire("r", 0), _fills(), release("r", 0, GROUPS)], x=read("r")),
+    "threads write behind TMA": kernel(_BYTES, w=fill("r", 8), x=write("r", 1)),
+    "threads write behind TMA and fence": kernel(_BYTES, w=fill("r", 8), x=write("r", 1, FENCE)),
+    "threads read beside stores": kernel(
+        Ring("r", 2, (("w",), ("x", "y"))),
+        w=[acquire("r", 0), _fills(), FENCE, release("r", 0)],
+        x=[acquire("r", 1), work(STORES, ("r", 1, READ)), wait(STORES), release("r", 1)],
+        y=read("r"),
+    ),
+    "passed on as it came": kernel(
+        _ONE,
+        w=[*write("r"), acquire("r", 0), use("r", 0, CARRY), release("r", 0)],
+        x=[acquire("r", 1), release("r", 1), *write("r", 1)],
+    ),
+    "waits for who never releases": kernel(_R, _OUT, w=write("o"), x=[*read("r"), *read("o")]),
+    "the last steps": kernel(_R, _S, w=[acquire("s", 1)], x=[acquire("r", 1)]),
     "order of loops": kernel(
         _R,
         w=[loop("a", "K", write("r")), loop("b", "K", write("r"))],
@@ -158,6 +283,60 @@ KERNELS: dict[str, Kernel] = {
 """Small kernels. Those of `CASES` are as large as what people write."""
 
 SAID = {
+    "threads write behind TMA": ("SlotUseError: x releases a slot of r without a proxy fence; the access by threads"),
+    "threads write behind TMA and fence": "",
+    "threads read beside stores": "",
+    "passed on as it came": "",
+    "waits for who never releases": (
+        "DeadlockError: deadlock: x waits for ever for use 0 at station 1 of r, for a release by w"
+    ),
+    "the last steps": (
+        "DeadlockError: deadlock: w waits for ever for use 0 at station 1 of s, for a release by x; x waits "
+        "for ever for use 0 at station 1 of r, for a release by w"
+    ),
+    "two of three": "",
+    "three of three, two awaited": (
+        "DeadlockError: deadlock: w waits for ever for use 0 at station 1 of s, for a release by x; x waits "
+        "for ever for use 2 at station 1 of r, for a release by w; x would have to release it here"
+    ),
+    "none of three": "",
+    "one of three, none awaited": (
+        "DeadlockError: deadlock: w waits for ever for use 0 at station 1 of s, for a release by x; x waits "
+        "for ever for use 0 at station 1 of r, for a release by w; x would have to release it here"
+    ),
+    "the second of three by name": "",
+    "the third of three, the second by name": (
+        "DeadlockError: deadlock: w waits for ever for use 0 at station 1 of s, for a release by x; x waits "
+        "for ever for use 2 at station 1 of r, for a release by w; x would have to release it here"
+    ),
+    "the first by name": "",
+    "the second, the first by name": (
+        "DeadlockError: deadlock: w waits for ever for use 0 at station 1 of s, for a release by x; x waits "
+        "for ever for use 1 at station 1 of r, for a release by w; x would have to release it here"
+    ),
+    "the other name": "",
+    "behind the other name": (
+        "DeadlockError: deadlock: w waits for ever for use 0 at station 1 of s, for a release by x; x waits "
+        "for ever for use 2 at station 1 of r, for a release by w; x would have to release it here"
+    ),
+    "held over rounds": "",
+    "by the name of the acquire": "",
+    "of no such acquire": "SlotUseError: w writes a slot of r that it does not hold",
+    "of no acquire before": "SlotUseError: w writes a slot of r that it does not hold",
+    "of an acquire to come": "SlotUseError: w writes a slot of r that it does not hold",
+    "the other first": "SlotUseError: w passes on a slot of r that it did not fill",
+    "one after the other": "",
+    "update of what it wrote": "",
+    "update of what was left": "",
+    "update of nothing": "PartyError: r carries a value that nobody writes",
+    "carries what it wrote": "SlotUseError: w reads in r what it has overwritten itself",
+    "released behind another product": (
+        "SlotUseError: w releases a slot of r while wgmma still writes it; the work that is not complete"
+    ),
+    "of another slot": "",
+    "both read": "",
+    "fences one ring": ("SlotUseError: w releases a slot of o without a proxy fence; the access by threads"),
+    "released after no product": "",
     "counter": "UndecidedError: w: a counter is set back",
     "stranger": "PartyError: w works at station 1 of r, where it is not a party",
     "stranger reads": "PartyError: x works at station 0 of r, where it is not a party",
