@@ -164,16 +164,13 @@ def plan_matrices(
 def _matrix_plan(
     register: TileLayout, memory: TileLayout | ComposeLayout, dims: tuple[int, ...], element_bits: int, threads: int
 ) -> MatrixPlan | None:
-    packed = REGISTER_BITS // element_bits
-    if packed < 1 or not {"laneid", "m"}.issuperset(set(register.axes) - {"warpid"}):
+    if not {"laneid", "m"}.issuperset(set(register.axes) - {"warpid"}):
         return None
-    registers, rest = divmod(register.span("m"), packed)
-    if rest or not registers:
-        return None
-    count = gcd(registers, MOST_MATRICES)
     for form in MATRIX_FORMS:
         if element_bits not in form.element_bits:
             continue
+        packed = REGISTER_BITS // element_bits
+        count = gcd(register.span("m") // packed, MOST_MATRICES)
         try:
             rows = _row_layout(register, form, packed, count)
             if not _gives_rows(register, rows, dims, form, packed, count, threads):
