@@ -163,7 +163,9 @@ class TensorMap:
                 f"tensor map: expected an array of 1 to {_MAX_RANK} dimensions and a box of as many, "
                 f"found {array.ndim} and {len(box)}"
             )
-        if array.strides[-1] != array.itemsize or any(stride % 16 or stride < 0 for stride in array.strides[:-1]):
+        if array.strides[-1] != array.itemsize or any(
+            stride % 16 or stride != abs(stride) for stride in array.strides[:-1]
+        ):
             raise SimError(
                 f"tensor map: expected contiguous rows and strides of multiples of 16 bytes, found {array.strides}"
             )

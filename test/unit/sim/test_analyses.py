@@ -182,6 +182,7 @@ _GRAPHS = [
     for rng in [np.random.default_rng(seed)]
     for count in [2 + seed % 9]
 ]
+_GRAPHS.append([[3], [2, 3], [0, 1]])  # one look at each node is not enough
 
 
 def _reached(successors: Sequence[Sequence[int]], start: int, without: int | None = None) -> set[int]:

@@ -13,6 +13,7 @@ from tirx.sim.hazards.checker import Checker
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.lifetimes import Lifetimes
 from tirx.sim.hazards.monitor import Monitor, Stored
+from tirx.sim.memory.region import Region
 
 _LANES = 32
 
@@ -185,6 +186,27 @@ def test_accesses_of_a_cta_that_has_exited(name: str, arguments: tuple[object, .
     checker.exited(1)
     with pytest.raises(HazardError, match="accesses CTA 1 of the cluster, which has exited"):
         getattr(checker, name)(1, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("does", "name", "arguments"),
+    [
+        ("write", "async_write", (Region.of(np.arange(1040, 1056)), 33, "it")),
+        ("write", "async_update", (np.arange(1040, 1056), 33, "it")),
+        ("read", "bulk_issued", (33,)),
+    ],
+)
+def test_a_cta_that_exits_before_its_bulk_copies_are_over(does: str, name: str, arguments: tuple[object, ...]):
+    checker, clocks = _checker()
+    clocks.known[:] = clocks.now
+    stored = Stored(np.array([1040]), np.zeros((1, 16), np.uint8), np.zeros(2048, np.uint8))
+    checker.shared_store(1, np.array([1040]), stored, np.array([33]))
+    clocks.known[:] = clocks.now
+    checker.tick()
+    getattr(checker, name)(1, *arguments)
+    message = f"the CTA exits while a bulk copy that thread 1 issued may still {does} its shared memory"
+    with pytest.raises(HazardError, match=message):
+        checker.exited(1)
 
 
 def test_joined_snapshots():

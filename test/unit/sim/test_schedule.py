@@ -20,7 +20,7 @@ from tirx.sim.core.types import Array, Mask
 from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.core.wave import Wave, WideGroup, wave_size
 from tirx.sim.hazards.monitor import Monitor
-from tirx.sim.program.code import Branch, Op, Program, TableBranch
+from tirx.sim.program.code import Branch, Call, IndirectCall, Op, Program, TableBranch
 
 _HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n"
 
@@ -294,7 +294,7 @@ def _mask(*lanes: int, count: int = 32) -> Mask:
     return np.isin(np.arange(count), lanes)
 
 
-def _executed(control: Branch | TableBranch, mask: Mask, group: ThreadGroup) -> Outcome | None:
+def _executed(control: Branch | TableBranch | IndirectCall, mask: Mask, group: ThreadGroup) -> Outcome | None:
     cluster = group.cta.cluster
     group.cta.groups = [group]
     program = cluster.launch.program
@@ -419,6 +419,91 @@ def test_lanes_that_meet_before_aligned_instructions() -> None:
     cluster.launch.checks = False
     execute.check_converged(new_group(cta, 32, 64), program, aligned, everybody)
     assert cta.diverged == {1: 0}
+
+
+def test_guarded_aligned_instructions() -> None:
+    """Warps that execute them and those that do not go on by themselves; so do warps with a part of their lanes."""
+    cta = new_cluster((96, 1, 1))[0].ctas[0]
+    program = cta.launch.program
+    assert isinstance(program, Program)
+    executed: list[int] = []
+
+    def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        executed.append(int(mask.sum()))
+        return None
+
+    def guard(group: ThreadGroup, mask: Mask) -> Array:
+        return mask
+
+    every, nobody, second = list(range(96)), list[int](), list(range(32, 64))
+    for opcode, last, lanes, splits in (
+        ("bar.sync", 96, second, True), ("x.aligned", 96, [5], True), ("add.u32", 96, second, False),
+        ("bar.sync", 96, every, False), ("bar.sync", 96, nobody, False), ("bar.sync", 32, [5], False),
+        ("bar.sync", 64, [5], True),
+    ):  # fmt: skip
+        executed.clear()
+        group = new_group(cta, 0, last, 5)
+        cta.groups = [group]
+        mask = _mask(*lanes, count=last)
+        found = execute.execute(group, program, Op(opcode, 1, "", step, guard=guard), mask)
+        assert found is (Outcome.RETRY if splits else None) and (len(cta.groups) > 1) is splits
+        assert executed == ([] if splits or not lanes else [len(lanes)]) and group.pc == (5 if splits else 6)
+    unguarded = new_group(cta, 0, 96, 5)
+    assert execute.execute(unguarded, program, Op("bar.sync", 1, "", step), _mask(5, count=96)) is None
+
+
+def test_lanes_that_went_on_alone_wait_at_aligned_instructions() -> None:
+    cluster, _ = new_cluster((64, 1, 1))
+    cta, program = cluster.ctas[0], cluster.launch.program
+    assert isinstance(program, Program)
+    some, rest = new_group(cta, 32, 64, 5, lanes=slice(0, 4)), new_group(cta, 32, 64, 4, lanes=slice(4, 32))
+    both = new_group(cta, 0, 64, 5)
+    op = Op("mma.sync.aligned", 1, "", lambda group, mask: None)
+    assert execute.execute(some, program, op, some.mask) is None and some.pc == 6  # nobody went on alone
+    some.pc = 5
+    cta.loose, cta.groups = {1}, [both, some, rest]
+    assert execute.execute(both, program, op, some.mask.repeat(2)) is None and cta.loose == {1}
+    assert execute.execute(some, program, op, some.mask) is Outcome.RETRY and some.pc == 5 and cta.loose == {1}
+    wait = some.wait
+    assert wait is not None and wait.reason() == "at an aligned instruction, for the other threads of the warp"
+    cta.groups = [some, rest]
+    assert not wait.ready()
+    rest.pc = 5
+    assert wait.ready()
+    rest.first = 0
+    assert not wait.ready()
+    cta.alive[36:] = False
+    assert wait.ready()
+    assert execute.execute(some, program, op, some.mask) is None and cta.loose == set() and some.pc == 6
+
+
+def test_calls_by_several_addresses() -> None:
+    """Those that go elsewhere execute the call again; all meet behind it."""
+    cta = new_cluster((64, 1, 1))[0].ctas[0]
+    addresses = 100 + np.arange(64) % 3
+    control = IndirectCall(
+        lambda group, mask: addresses[: len(mask)], {100 + n: Call(20 + n, (), ()) for n in range(3)}
+    )
+    group = new_group(cta, 0, 32, 5)
+    assert _executed(control, _mask(), group) is None and _groups(cta) == [(6, [*range(32)], [])]
+    for pcs, entry, expected in (
+        ([], None, [6]), ([6], None, [6]), ([8], None, [8, 6]), ([6, 9], None, [6, 9, 6]), ([6], 3, [6, 6]),
+    ):  # fmt: skip
+        group = new_group(cta, 0, 32, 5)
+        group.frames = tuple(Frame(pc, group.mask, (), entry) for pc in pcs)
+        assert _executed(control, group.mask, group) is None
+        ours, others = _groups(cta)
+        assert ours == (20, [*range(0, 32, 3)], [*expected, 5])
+        assert others == (5, [each for each in range(32) if each % 3], expected)
+    assert _executed(control, _mask(*range(64), count=64), new_group(cta, 0, 64, 5)) is Outcome.RETRY
+    assert [(each.first, each.last, each.pc) for each in cta.groups] == [(0, 32, 5), (32, 64, 5)]
+    addresses[:] = 101
+    group = new_group(cta, 0, 64, 5)
+    assert _executed(control, group.mask, group) is None and _groups(cta) == [(21, [*range(64)], [5])]
+    addresses[7] = 103
+    assert message_of(lambda: _executed(control, _mask(6, 7), new_group(cta, 0, 32, 5))) == (
+        "expected the address of a function that the call may reach, found 0x67"
+    )
 
 
 def test_depth_of_calls(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from unit.sim.machine import message_of, new_cluster, new_group
 from tirx.sim.core.traffic import Direction, Space, Traffic
 from tirx.sim.core.types import Array
 from tirx.sim.memory import spaces
+from tirx.sim.memory.segment import Segment
 
 
 def test_owners_of_shared_memory() -> None:
@@ -131,6 +132,38 @@ def test_errors_of_spaces() -> None:
          "expected global or shared memory for an atomic access, found .const"),
     ):  # fmt: skip
         assert message_of(what) == message
+
+
+def test_accesses_of_several_elements() -> None:
+    """They are aligned and in bounds as a whole, and writes are progress."""
+    cluster, _ = new_cluster()
+    launch, group, unit = cluster.launch, new_group(cluster.ctas[0]), np.dtype(np.uint32)
+    launch.parameters = Segment(np.arange(32, dtype=np.uint8), "parameters")
+    address = launch.global_memory.add(np.arange(32, dtype=np.uint8), "x")
+    lane = np.array([3])
+
+    def at(place: int) -> Array:
+        return np.array([place], np.uint64)
+
+    assert spaces.load(group, lane, "param", at(8), unit, 2).tobytes() == bytes(range(8, 16))
+    for place, count, message in (
+        (4, 2, "misaligned parameter load: 0x4 is not a multiple of 8 bytes"),
+        (8, 4, "misaligned parameter load: 0x8 is not a multiple of 16 bytes"),
+        (32, 2, "out-of-bounds parameter load of 8 bytes at 0x20: there are 32 bytes"),
+    ):
+        assert message_of(lambda p=place, c=count: spaces.load(group, lane, "param", at(p), unit, c)) == message
+
+    def double(old: Array, which: Array) -> Array:
+        return old * np.uint32(2)
+
+    assert launch.progress == 0
+    old = spaces.update(group, lane, "global", at(address + 8), unit, 2, double)
+    assert (old.tobytes(), launch.progress) == (bytes(range(8, 16)), 1)
+    message = f"misaligned global atomic: address {address + 4:#x} is not a multiple of 8 bytes"
+    assert message_of(lambda: spaces.update(group, lane, "global", at(address + 4), unit, 2, double)) == message
+    spaces.update(group, lane, "global", at(address + 8), unit, 1, lambda old, which: old)  # changes nothing
+    spaces.store(group, lane, "global", at(address), np.zeros((1, 2), np.uint32))
+    assert launch.progress == 2 and launch.global_memory.segments[0].data[:9].tolist() == [0] * 8 + [16]
 
 
 def test_local_memory_of_threads() -> None:

@@ -66,10 +66,10 @@ def store(
     """Writes the elements values[i] to addresses[i] for lane i of `lanes`; of equal addresses the last lane's stays."""
     launch = group.cta.launch
     if space == "global":
-        launch.progress += 1
+        launch.made_progress()
         launch.global_memory.store(addresses, values)
     elif space == "shared":
-        launch.progress += 1
+        launch.made_progress()
         _store_shared(group, lanes, addresses, values, strong)
     elif space == "generic":
         for own_space, which, own in split_generic(addresses):
@@ -149,7 +149,7 @@ def own_offsets(group: ThreadGroup, addresses: Array, width: int, what: str) -> 
     Raises SimError for an access that is out of bounds or misaligned.
     """
     ((_, _, offsets),) = shared_targets(group, addresses)
-    check_shared(group, 0, offsets, width, what)
+    check_shared(group, group.cta.rank, offsets, width, what)
     return offsets
 
 
@@ -162,7 +162,7 @@ def _load_shared(
         places = own_offsets(group, addresses, width, "load")
 
         def loads(part: ThreadGroup, own: slice) -> None:
-            part.cta.monitor.shared_load(0, places[own], width, group.lanes[lanes[own]], strong)
+            part.cta.monitor.shared_load(part.cta.rank, places[own], width, group.lanes[lanes[own]], strong)
 
         if group.cta.launch.checks:
             group.sides.tell(lanes, loads)
@@ -189,7 +189,7 @@ def _store_shared(group: ThreadGroup, lanes: Array, addresses: Array, values: Ar
 
         def stores(part: ThreadGroup, own: slice) -> None:
             stored = Stored(places[own], values[own], part.cta.shared.data)
-            part.cta.monitor.shared_store(0, places[own], stored, group.lanes[lanes[own]], strong)
+            part.cta.monitor.shared_store(part.cta.rank, places[own], stored, group.lanes[lanes[own]], strong)
 
         if group.cta.launch.checks:
             group.sides.tell(lanes, stores)
@@ -240,7 +240,7 @@ def update(
             result[which[turn]] = old
             changed = which[turn][(values != old).any(axis=1)]
             if len(changed):
-                group.cta.launch.progress += 1
+                group.cta.launch.made_progress()
                 group.cta.last_update[group.first + lanes[changed]] = group.pc
     return result
 

@@ -76,9 +76,7 @@ def link(
         )
     functions, recursive = called_functions(module, entry)
     check_recursion(functions, recursive)
-    symbols = Symbols(module, functions, dynamic_shared)
-    symbols.arithmetic = arithmetic
-    symbols.strict = check == "strict"
+    symbols = Symbols(module, functions, dynamic_shared, arithmetic, check == "strict")
     linker = _Linker(symbols, functions, recursive)
     watched = linker.watched(check is not None)
     if watched:

@@ -86,12 +86,14 @@ class Symbols:
     memory, but for those of `alloca`; calls of functions that call themselves save them.
     """
 
-    def __init__(self, module: Module, functions: list[Function], dynamic_shared: int):
+    def __init__(
+        self, module: Module, functions: list[Function], dynamic_shared: int, arithmetic: Arithmetic, strict: bool
+    ):
         self.module = module
         self.cta_group: int | None = None  # of the tcgen05 instructions, once there is one
         self.target = module.target.split(",")[0].strip()
-        self.arithmetic: Arithmetic = "hardware"
-        self.strict = False
+        self.arithmetic: Arithmetic = arithmetic
+        self.strict = strict
         self.functions = functions
         self.register_counts: dict[int, int] = {}
         self._registers: dict[tuple[int, str], Register] = {}
