@@ -2,15 +2,41 @@
 
 import pytest
 from unit.cases import together
-from xdsl.dialects.builtin import i32
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import i1, i32, i64
+from xdsl.dialects.test import TestOp as AnyOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.ptx import PTX, ConstantOp, LdOp, PTXInstruction, PTXTerminator, PureInstruction, StOp
+from tirx.dialects.ptx import (
+    PTX,
+    ConstantOp,
+    LdOp,
+    LdU8Op,
+    PTXInstruction,
+    PTXTerminator,
+    PureInstruction,
+    StOp,
+    StU8Op,
+    Tcgen05MmaBlockScaleOp,
+    Tcgen05MmaOp,
+    Tcgen05MmaWsOp,
+)
 from tirx.dialects.ptx.base import Names
 from tirx.dialects.ptx.binary import BinaryOp
 from tirx.dialects.ptx.core import EntryOp
-from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, Issue, MemoryAccess
+from tirx.dialects.ptx.effects import (
+    NO_EFFECTS,
+    AccessKind,
+    Bytes,
+    Effects,
+    Issue,
+    MemoryAccess,
+    SharedMatrix,
+    TensorCells,
+)
+from tirx.dialects.ptx.known_bits import IMMEDIATE
+from tirx.tcgen05 import InstructionDescriptor
 
 INSTRUCTIONS = [op for op in PTX.operations if not issubclass(op, EntryOp | BinaryOp | PTXTerminator)]
 
@@ -44,3 +70,128 @@ def test_loads_and_stores_agree_with_their_traits():
     assert load.effects() == Effects(MemoryAccess(AccessKind.GENERIC, reads=(Bytes(address.result, 8, 4),)))
     assert store.effects() == Effects(MemoryAccess(AccessKind.GENERIC, writes=(Bytes(address.result, 4),)))
     assert LdOp("shared_cluster", address, [i32]).effects() == NO_EFFECTS
+    byte = (Bytes(address.result, 1, 3),)
+    assert LdU8Op("shared", address, 3).effects() == Effects(MemoryAccess(AccessKind.GENERIC, reads=byte))
+    assert StU8Op("shared", address, address, 3).effects() == Effects(MemoryAccess(AccessKind.GENERIC, writes=byte))
+
+
+def _value(name: str) -> SSAValue:
+    value = AnyOp(result_types=[{"x": i64, "b": i64, "p": i1}.get(name, i32)]).results[0]
+    value.name_hint = name
+    return value
+
+
+A, D, M, SA, SB, X, B, P = map(_value, ("a", "d", "m", "sa", "sb", "x", "b", "p"))
+"""A, D, metadata and scale factors in tensor memory, A and B in shared memory, and whether D counts."""
+
+
+def _idesc(descriptor: InstructionDescriptor) -> ConstantOp:
+    return ConstantOp.integer(descriptor.encode())
+
+
+PRODUCTS = [
+    (
+        Tcgen05MmaOp(
+            D,
+            X,
+            B,
+            _idesc(InstructionDescriptor("f16", "f16", "f16", "f32", 256, 64, a_major="MN")),
+            P,
+            kind="f16",
+            cta_group=2,
+        ),
+        (256, 64),
+        {"b": ("K", (32, 16), 16), "x": ("MN", (128, 16), 16), "d": (16, 64)},
+    ),
+    (
+        Tcgen05MmaOp(
+            D,
+            A,
+            B,
+            _idesc(InstructionDescriptor("i8", "u8", "s8", "s32", 128, 96, sparse=True)),
+            P,
+            kind="i8",
+            sparse_metadata=M,
+        ),
+        (128, 96),
+        {"b": ("K", (96, 64), 8), "a": (16, 8), "m": (8, 1), "d": (16, 96)},
+    ),
+    (
+        Tcgen05MmaOp(
+            D,
+            X,
+            B,
+            _idesc(InstructionDescriptor("tf32", "tf32", "tf32", "f32", 64, 48, b_major="MN", sparse=True)),
+            P,
+            kind="tf32",
+            sparse_metadata=M,
+        ),
+        (64, 48),
+        {"b": ("MN", (48, 16), 32), "x": ("K", (64, 8), 32), "m": (8, 1), "d": (16, 48)},
+    ),
+    (
+        Tcgen05MmaWsOp(D, X, B, _idesc(InstructionDescriptor("f16", "f16", "f16", "f16", 32, 128)), P, kind="f16"),
+        (32, 128),
+        {"b": ("K", (128, 16), 16), "x": ("K", (32, 16), 16), "d": (16, 32)},
+    ),
+    (
+        Tcgen05MmaBlockScaleOp(
+            D,
+            X,
+            B,
+            _idesc(InstructionDescriptor("mxf8f6f4", "e4m3", "e5m2", "f32", 256, 64, scale="ue8m0")),
+            SA,
+            SB,
+            P,
+            kind="mxf8f6f4",
+            cta_group=2,
+        ),
+        (256, 64),
+        {"b": ("K", (32, 32), 8), "x": ("K", (128, 32), 8), "sa": (16, 4), "sb": (8, 1), "d": (16, 64)},
+    ),
+    (
+        Tcgen05MmaBlockScaleOp(D, X, B, A, SA, SB, P, kind="mxf4"),
+        (None, None),
+        {"b": (None, None, 0), "x": (None, None, 0), "sa": (16, 1), "sb": (8, 1), "d": (16, 1)},
+    ),
+]
+"""Products, M x N, and of each operand the matrix in shared memory or lanes (of 32) and columns, D last."""
+
+
+@pytest.mark.parametrize(("op", "shape", "regions"), PRODUCTS, ids=str)
+def test_operands_of_products(op: PTXInstruction, shape: tuple[int, int], regions: dict[str, tuple[int, ...]]):
+    access = op.effects().access
+    assert access is not None and access.kind is AccessKind.TENSOR_CORE and access.shape == shape
+    found: dict[str | None, tuple[object, ...]] = {}
+    for each in (*access.reads, *access.writes):
+        match each:
+            case SharedMatrix(descriptor, major, extents, bits):
+                found[descriptor.name_hint] = major, extents, bits
+            case TensorCells(address, lanes, columns, offset=0, all_warps=True):
+                found[address.name_hint] = lanes, columns
+            case _:
+                raise AssertionError(each)
+    assert list(found.items()) == list(regions.items())
+    assert len(access.writes) == 1
+
+
+def test_modifiers_of_products():
+    idesc = _idesc(InstructionDescriptor("f16", "f16", "f16", "f16", 32, 128))
+    mask = ConstantOp.integer(0x0003028301020100, i64)
+    weights = Tcgen05MmaWsOp(D, X, B, idesc, P, kind="f16", buffer="b1", collector="lastuse", zero_column_mask=mask)
+    found = weights.describe(IMMEDIATE)
+    assert (found.ws, found.masked, found.mask) == (True, True, 0x0003028301020100)
+    assert (found.collector_buffer, found.collector_usage) == ("b1", "lastuse")
+    masked = Tcgen05MmaWsOp(D, X, B, idesc, P, kind="f16", zero_column_mask=B).describe(IMMEDIATE)
+    assert (masked.masked, masked.mask, masked.collector_buffer, masked.collector_usage) == (True, None, None, None)
+    plain = Tcgen05MmaWsOp(D, X, B, idesc, P, kind="f16").describe(IMMEDIATE)
+    assert (plain.masked, plain.mask) == (False, None)
+    with pytest.raises(VerifyException, match="expected both or neither of buffer and collector, found one"):
+        Tcgen05MmaWsOp(D, X, B, idesc, P, kind="f16", buffer="b1").verify()
+    kept = Tcgen05MmaOp(D, X, B, idesc, P, kind="f16", collector="fill", disable_lanes=[A] * 4, scale_d=3)
+    found = kept.describe(IMMEDIATE)
+    assert (found.collector_buffer, found.collector_usage) == ("a", "fill")
+    assert (found.disable_output_lane, found.scale_input_d, found.ashift, found.ws) == (4, 3, False, False)
+    found = Tcgen05MmaOp(D, X, B, idesc, P, kind="f16", ashift=True).describe(IMMEDIATE)
+    assert (found.collector_buffer, found.collector_usage, found.ashift) == (None, None, True)
+    assert (found.disable_output_lane, found.scale_input_d) == (None, None)
