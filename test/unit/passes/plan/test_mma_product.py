@@ -5,26 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import MmaOp
 from tirx.mma import VARIANTS, WIDENING, FragmentError, pick_fragments
-from tirx.passes.plan.mma_product import mma_steps, start_slots
+from tirx.passes.plan.mma_product import has_widening_form, mma_steps, start_slots
 from tirx.passes.plan.product import Product
-from tirx.text.parsing import parse_located
-from tirx.universe import new_context
 
 
-def test_start_slots():
-    variant = VARIANTS["m8n8k4.row.col.f32.f16"]
-    wide = pick_fragments(32, 16, 8, "f16", "f32", 1, variants=(variant,))
-    half = pick_fragments(32, 16, 8, "f16", "f16", 1, variants=(WIDENING[variant.name],))
-    module = parse_located(
-        new_context(),
+def _product(a: str, b: str, c: str, d: str) -> Product:
+    """A product of an accumulator in f16 with a result in f32, whose tiles have these layouts, or none."""
+    module = parsed(
         f"""
-!a = !tirx.tile<32x8xf16, register, #tirx.tile_layout<{wide.a}>>
-!b = !tirx.tile<16x8xf16, register, #tirx.tile_layout<{wide.b}>>
-!c = !tirx.tile<32x16xf16, register, #tirx.tile_layout<{half.c}>>
-!d = !tirx.tile<32x16xf32, register, #tirx.tile_layout<{wide.c}>>
+!a = !tirx.tile<32x8xf16, register{a}>
+!b = !tirx.tile<16x8xf16, register{b}>
+!c = !tirx.tile<32x16xf16, register{c}>
+!d = !tirx.tile<32x16xf32, register{d}>
 tirx.kernel @k() target("sm_70") threads(32) {{
   %a = tirx.zero : !a
   %b = tirx.zero : !b
@@ -32,9 +28,29 @@ tirx.kernel @k() target("sm_70") threads(32) {{
   %d = tirx.mma %a, %b, %c : !a, !b, !c -> !d
   tirx.return
 }}
-""",
+"""
     )
-    product = Product.of(next(op for op in module.walk() if isinstance(op, MmaOp)))
+    return Product.of(next(op for op in module.walk() if isinstance(op, MmaOp)))
+
+
+def test_wider_results() -> None:
+    """Of tiles that all have layouts, those of one instruction, or none."""
+    variant = VARIANTS["m8n8k4.row.col.f32.f16"]
+    wide = pick_fragments(32, 16, 8, "f16", "f32", 1, variants=(variant,))
+    half = pick_fragments(32, 16, 8, "f16", "f16", 1, variants=(WIDENING[variant.name],))
+    a, b, c, d = (f", #tirx.tile_layout<{layout}>" for layout in (wide.a, wide.b, half.c, wide.c))
+    assert has_widening_form(_product(a, b, c, d))
+    assert has_widening_form(_product("", "", "", ""))
+    assert not has_widening_form(_product(a, b, "", d))
+    assert not has_widening_form(_product("", "", c, ""))
+    assert not has_widening_form(_product(a, b, d, d)), "the sums are in the places of f32"
+
+
+def test_start_slots() -> None:
+    variant = VARIANTS["m8n8k4.row.col.f32.f16"]
+    wide = pick_fragments(32, 16, 8, "f16", "f32", 1, variants=(variant,))
+    half = pick_fragments(32, 16, 8, "f16", "f16", 1, variants=(WIDENING[variant.name],))
+    product = _product(*(f", #tirx.tile_layout<{layout}>" for layout in (wide.a, wide.b, half.c, wide.c)))
     steps = mma_steps(product, (variant,))
     assert [(step.c_reg, step.a_reg, step.b_reg) for step in steps] == [(0, 0, 0), (8, 8, 0), (0, 4, 4), (8, 12, 4)]
     assert start_slots(product, steps) == (0, 8, None, None)  # the second half of K adds to the sums of the first
