@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import kernels
 from tirx.passes import PASS_SUMMARIES, lower_to_ptx_passes
-from tirx.passes.stages import FACTS, LEAVES, NEEDS
+from tirx.passes.stages import FACTS, LEAVES, NEEDS, Stages
 from tirx.ptx.printer import print_ptx
 from tirx.text.parsing import parse_located
 from tirx.text.verification import run_passes
@@ -137,3 +137,39 @@ def test_a_pass_of_somebody_else_may_undo_things() -> None:
     at = next(i for i, each in enumerate(passes) if each.name == "tirx-lower-rings")
     with pytest.raises(LocatedError, match="run tirx-select-instructions first"):
         _run(_text("tensor"), [*passes[:at], Undo(), *passes[at:]])
+
+
+_OPS = """
+!t = !tirx.tile<128x64xf32, tensor>
+!s = !tirx.tile<128x64xf32, shared>
+!r = !tirx.tile<128x64xf32, register>
+tirx.kernel @k(%f: f32) target("sm_100a") threads(128) {
+  %t = tirx.alloc : !t
+  %s = tirx.alloc : !s
+  %r = tirx.alloc : !r
+  tirx.fill %t, %f : f32, !t
+  tirx.fill %s, %f : f32, !s
+  tirx.fill %r, %f : f32, !r
+  tirx.copy %t, %s : !t, !s
+  tirx.return
+}
+"""
+
+
+def test_what_breaks_facts() -> None:
+    """Copies and fills of memory are to become loads and stores; tiles in tensor memory are to be lowered."""
+    ops = [op for op in _parsed(_OPS).walk() if op.name in ("tirx.alloc", "tirx.fill", "tirx.copy")]
+    assert [FACTS["loads"].breaks(op) for op in ops] == [False, False, False, True, True, False, True]
+    assert [FACTS["tensor"].breaks(op) for op in ops] == [True, *[False] * 6]
+    assert [FACTS["values"].breaks(op) for op in ops] == [False, False, True, *[False] * 4]
+
+
+def test_facts_of_short_runs() -> None:
+    """What would be an error in any case is refused at once; what else is missing is noted."""
+    stages = Stages(["tirx-copy-accumulators"])
+    stages.before("tirx-copy-accumulators", _parsed(_OPS))
+    assert stages.missing is not None
+    assert stages.missing.message == (
+        "expected kernels to be entries before tirx-copy-accumulators, found 'tirx.kernel'; "
+        "run convert-tirx-to-ptx first"
+    )
