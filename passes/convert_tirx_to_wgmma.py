@@ -126,8 +126,8 @@ def _check_registers(mma: MmaOp | AsyncMmaOp) -> None:
 def _lower_await(op: AwaitOp) -> None:
     emit = Emitter.before(op)
     if op.value is None:
-        pending = 0 if op.pending is None else op.pending.value.data
-        emit(wgmma.WaitGroupOp(min(pending, MAX_PENDING)))
+        assert op.pending is not None  # as the verifier says
+        emit(wgmma.WaitGroupOp(min(op.pending.value.data, MAX_PENDING)))
     else:
         pending = min(groups_since(op.value, op), MAX_PENDING)
         tile = emit(wgmma.WaitGroupOp(pending, [op.value])).tiles[0]

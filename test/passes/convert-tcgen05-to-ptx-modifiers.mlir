@@ -180,3 +180,36 @@ tirx.kernel @reduction(%base: i32) target("sm_103a") threads(128) {
   %v, %m = tcgen05.ld.red max "32x32b" %t nan : !six -> !tirx.tile<128x6xf32, register, #r6>, !tirx.tile<128xf32, register, #r1>
   tirx.return
 }
+
+// Of four columns there is one instruction, and nothing to compare.
+
+#four = #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>
+#r4 = #tirx.tile_layout<S[(4, 32, 4) : (1@warpid, 1@laneid, 1)]>
+!four = !tirx.tile<128x4xf32, tensor, #four>
+
+// CHECK-LABEL: tirx.kernel @one_reduction
+// CHECK:         ptx.tcgen05.ld.red min "f32" "32x32b" num 4
+// CHECK-NEXT:    %v = builtin.unrealized_conversion_cast
+// CHECK-NEXT:    %m = builtin.unrealized_conversion_cast
+// CHECK-NEXT:    tirx.return
+tirx.kernel @one_reduction(%base: i32) target("sm_103a") threads(128) {
+  %t = tcgen05.tile %base, 0 : i32 -> !four
+  %v, %m = tcgen05.ld.red min "32x32b" %t : !four -> !tirx.tile<128x4xf32, register, #r4>, !tirx.tile<128xf32, register, #r1>
+  tirx.return
+}
+
+// An accumulator in the upper halves of the lanes: lane 16 is 16 << 16 in the address.
+
+#upper = #tirx.tile_layout<S[(4, 16, 32) : (32@TLane, 1@TLane, 1@TCol)] + 16@TLane + 3@TCol>
+!upper = !tirx.tile<64x32xf32, tensor, #upper>
+
+// CHECK-LABEL: tirx.kernel @upper_lanes
+// CHECK:         %[[PLACE:.*]] = arith.constant 1048579 : i32
+// CHECK-NEXT:    %[[D:.*]] = arith.addi %base, %[[PLACE]] : i32
+// CHECK-NEXT:    ptx.tcgen05.mma f16 %[[D]],
+tirx.kernel @upper_lanes(%base: i32, %b: i64, %i: i32) target("sm_100a") threads(128) {
+  %p = arith.constant true
+  %t = tcgen05.tile %base, 0 : i32 -> !upper
+  tcgen05.mma kind "f16" %t, %b, %b, %i, %p cta_group 1 : !upper
+  tirx.return
+}

@@ -35,3 +35,24 @@ ptx.entry @copies(a : u64, b : u64, x : f32, y : f32) target("sm_90a") reqntid(1
 ^exit:
   ptx.ret
 }
+
+// An accumulator that is computed behind the fence is copied behind it, too.
+
+// CHECK-LABEL: ptx.entry @behind_the_fence
+// CHECK:         ptx.wgmma.fence
+// CHECK-NEXT:    %u = ptx.add %x, %x : f32
+// CHECK-NEXT:    %[[C0:.*]] = ptx.mov %u : f32 -> f32
+// CHECK-NEXT:    %[[C1:.*]] = ptx.mov %u : f32 -> f32
+// CHECK-NEXT:    %[[C2:.*]] = ptx.mov %u : f32 -> f32
+// CHECK-NEXT:    %[[C3:.*]] = ptx.mov %u : f32 -> f32
+// CHECK-NEXT:    %{{.*}} = ptx.wgmma.mma_async {{.*}} c(%[[C0]], %[[C1]], %[[C2]], %[[C3]]
+ptx.entry @behind_the_fence(a : u64, x : f32) target("sm_90a") reqntid(128) {
+  %a = ptx.ld.param @a : i64
+  %x = ptx.ld.param @x : f32
+  ptx.wgmma.fence
+  %u = ptx.add %x, %x : f32
+  %d0, %d1, %d2, %d3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%u, %u, %u, %u : f32, f32, f32, f32) -> f32, f32, f32, f32
+  ptx.wgmma.commit_group
+  ptx.wgmma.wait_group 0
+  ptx.ret
+}

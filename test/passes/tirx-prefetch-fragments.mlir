@@ -55,6 +55,46 @@ tirx.kernel @stay() target("sm_80") threads(128) {
   tirx.return
 }
 
+// A product of one step stays; so does one with a store behind its loads. Other products may stand in between.
+
+!t = !tirx.tile<64x16xf16, shared>
+!u = !tirx.tile<64x16xf16, register>
+
+// CHECK-LABEL: tirx.kernel @between(
+// CHECK:         %fa = tirx.load %sa engine ldmatrix : {{.*}} -> !tirx.tile<64x16xf16,
+// CHECK-NEXT:    %fb = tirx.load %sb engine ldmatrix : {{.*}} -> !tirx.tile<64x16xf16,
+// CHECK-NEXT:    %d = tirx.mma %fa, %fb, %zeros plan{{.*}} : !tirx.tile<64x16xf16,
+// CHECK-NEXT:    tirx.subview %sc[0, 0]
+// CHECK:         %e = tirx.mma {{.*}} %d plan
+// CHECK-NEXT:    %e_1 = tirx.mma {{.*}} %e plan
+// CHECK-NEXT:    "test.op"(%e_1)
+// CHECK-NEXT:    %fe = tirx.load
+// CHECK-NEXT:    %ff = tirx.load
+// CHECK-NEXT:    %x = tirx.zero
+// CHECK-NEXT:    tirx.store
+// CHECK-NEXT:    %g = tirx.mma %fe, %ff, {{.*}} : !tirx.tile<64x32xf16,
+tirx.kernel @between() target("sm_80") threads(128) {
+  %sa = tirx.alloc : !t
+  %sb = tirx.alloc : !t
+  %sc = tirx.alloc : !s
+  %sd = tirx.alloc : !s
+  %zeros = tirx.zero : !acc
+  %fc = tirx.load %sc : !s -> !f
+  %fd = tirx.load %sd : !s -> !f
+  %fa = tirx.load %sa : !t -> !u
+  %fb = tirx.load %sb : !t -> !u
+  %d = tirx.mma %fa, %fb, %zeros : !u, !u, !acc -> !acc
+  %e = tirx.mma %fc, %fd, %d : !f, !f, !acc -> !acc
+  "test.op"(%e) : (!acc) -> ()
+  %fe = tirx.load %sc : !s -> !f
+  %ff = tirx.load %sd : !s -> !f
+  %x = tirx.zero : !u
+  tirx.store %x, %sa : !u, !t
+  %g = tirx.mma %fe, %ff, %zeros : !f, !f, !acc -> !acc
+  "test.op"(%g) : (!acc) -> ()
+  tirx.return
+}
+
 // In a role that reads what another one fills. The slot is given back behind its last load, before the next is acquired.
 
 // CHECK-LABEL: tirx.kernel @role(
