@@ -58,7 +58,7 @@ from tirx.passes.plan.tcgen05_product import (
     check_threads,
     product_shape,
 )
-from tirx.passes.plan.views import clipped_view
+from tirx.passes.plan.views import clipped_view, start_beyond_31_bits
 from tirx.rules import (
     ForeignOperationError,
     InjectiveError,
@@ -247,8 +247,7 @@ class _Checker:
         sizes = op.source_type.get_shape()
         extents = (1,) * (len(sizes) - len(op.result.type.dims)) + op.result.type.dims
         for dimension, (index, extent) in enumerate(zip(op.indices, extents, strict=True)):
-            start = constant_value(index)
-            if op.clipped is not None and start is not None and not -(2**31) <= start < 2**31 - extent:
+            if op.clipped is not None and (start := start_beyond_31_bits(index, extent)) is not None:
                 raise ViewBoundsError(
                     op, f"expected dimension {dimension} of a clipped view within 2^31 elements, found it at {start}"
                 )

@@ -122,6 +122,17 @@ def _ceildiv(size: Formula, extent: int) -> Formula:
     return -(-size // extent) if isinstance(size, int) else Call("ceildiv", (size, extent))
 
 
+def _require_computable(op: Operation) -> None:
+    """Raises LinalgError for an operation on elements that a `tirx.map` does not compute with as they are."""
+    for type_ in (*op.operand_types, *op.result_types):
+        _require_type(op, type_)
+
+
+def _require_type(op: Operation, type_: Attribute) -> None:
+    if scalar_type(type_) != type_:
+        raise LinalgError(op, f"expected arithmetic on floats and on integers without a sign, found {type_}")
+
+
 def _needs_nothing(op: Operation) -> bool:
     """Returns True for operations beside structured ones that have no part in what blocks do."""
     match op:
@@ -474,6 +485,7 @@ class _Tiling:
         type_ = TileType.get(column, memref_type(out).element_type, MemorySpace.REGISTER)
         combine = step.yielded[0].owner
         assert isinstance(combine, Operation)
+        _require_computable(combine)
         part = self.emit(ReduceOp(values, [1], how, type_)).result
         block = Block(arg_types=[scalar_type(memref_type(out).element_type)] * 2)
         both = combine.clone()
@@ -506,10 +518,14 @@ class _Tiling:
                 raise LinalgError(
                     op, f"expected arith and math in the body of a structured operation, found '{op.name}'"
                 )
+            _require_computable(op)
             clone = op.clone(values)
             clone.location = op.location
             block.add_op(clone)
-        block.add_op(YieldOp(*(values.get(each, each) for each in yielded)))
+        results = [values.get(each, each) for each in yielded]
+        for value in results:
+            _require_type(step.op, value.type)
+        block.add_op(YieldOp(*results))
         types = [TileType.get(shape, memref_type(output).element_type, MemorySpace.REGISTER) for output in step.outputs]
         return list(self.emit(MapOp(tiles, Region(block), types)).res)
 

@@ -8,6 +8,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from tirx.dialects.fields import fields_text, parse_fields
+from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT
 from tirx.values import dataclass
 
 
@@ -36,6 +37,8 @@ class MemoryPlan:
                 raise ValueError(f"expected {name} of 0 or more, found {found}")
         if self.alignment < 1 or self.alignment & (self.alignment - 1):
             raise ValueError(f"expected an alignment that is a power of two, found {self.alignment}")
+        if self.alignment > ALIGNMENT_LIMIT:
+            raise ValueError(f"expected an alignment of at most {ALIGNMENT_LIMIT} bytes, found {self.alignment}")
 
 
 _REQUIRED = frozenset({"shared"})

@@ -197,3 +197,47 @@ func.func @f(%a: memref<70000x16x16xf32>, %d: memref<70000x16x16xf32>) {
   linalg.exp ins(%a : memref<70000x16x16xf32>) outs(%d : memref<70000x16x16xf32>)
   func.return
 }
+
+// -----
+
+// Elements that a map does not compute with as they are: between operations, as a sum, and as a result.
+
+#id = affine_map<(m, n) -> (m, n)>
+func.func @f(%a: memref<16x16xtf32>, %d: memref<16x16xtf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<16x16xtf32>) outs(%d : memref<16x16xtf32>) {
+  ^bb0(%x: tf32, %old: tf32):
+    // expected-error@+1 {{expected arithmetic on floats and on integers without a sign, found tf32}}
+    %s = arith.addf %x, %x : tf32
+    linalg.yield %s : tf32
+  }
+  func.return
+}
+
+// -----
+
+#mn = affine_map<(m, n) -> (m, n)>
+#m = affine_map<(m, n) -> (m)>
+func.func @f(%a: memref<16x16xtf32>, %d: memref<16xtf32>) {
+  linalg.generic {indexing_maps = [#mn, #m], iterator_types = ["parallel", "reduction"]}
+      ins(%a : memref<16x16xtf32>) outs(%d : memref<16xtf32>) {
+  ^bb0(%x: tf32, %sum: tf32):
+    // expected-error@+1 {{expected arithmetic on floats and on integers without a sign, found tf32}}
+    %s = arith.addf %sum, %x : tf32
+    linalg.yield %s : tf32
+  }
+  func.return
+}
+
+// -----
+
+#id = affine_map<(m, n) -> (m, n)>
+func.func @f(%d: memref<16x16xui32>, %x: ui32) {
+  // expected-error@+1 {{expected arithmetic on floats and on integers without a sign, found ui32}}
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]}
+      outs(%d : memref<16x16xui32>) {
+  ^bb0(%old: ui32):
+    linalg.yield %x : ui32
+  }
+  func.return
+}

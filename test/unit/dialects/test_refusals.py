@@ -242,6 +242,8 @@ ptx.ret
     expected shared of 0 or more, found -1
 "test.op"() {plan = #tirx.memory_plan<shared = 16, alignment = 12>} : () -> ()
     expected an alignment that is a power of two, found 12
+"test.op"() {plan = #tirx.memory_plan<shared = 16, alignment = 2147483648>} : () -> ()
+    expected an alignment of at most 1073741824 bytes, found 2147483648
 ptx.binary @k target("sm_1") launch {} text ""
     unknown target 'sm_1'; did you mean 'sm_121'? Supported targets: sm_70, sm_72, sm_75, sm_80, sm_86, sm_87, sm_88,
     sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_100f, sm_103, sm_103a, sm_103f, sm_110, sm_110a, sm_110f, sm_120, sm_120a,
