@@ -12,7 +12,17 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 import tirx
-from tirx.diagnostics import Diagnostic, Errors, Facts, LocatedError, warn
+from tirx.diagnostics import (
+    Diagnostic,
+    Errors,
+    Facts,
+    LocatedError,
+    diagnostic_handler,
+    in_stage,
+    report,
+    wants_remarks,
+    warn,
+)
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout
 from tirx.text.parsing import parse_located
@@ -193,3 +203,24 @@ def test_json() -> None:
 def test_warnings_have_a_rule() -> None:
     with pytest.raises(ValueError, match="expected a rule of .*never-runs.*, found never"):
         warn(ModuleOp([]), "a loop", "never")
+
+
+def test_handlers_and_stages_last_as_long_as_their_block() -> None:
+    outer: list[Diagnostic] = []
+    inner: list[Diagnostic] = []
+    note = Diagnostic("remark", "so", WHERE)
+    with diagnostic_handler(outer.append, remarks=False), in_stage("one"):
+        with diagnostic_handler(inner.append), in_stage("two"):
+            assert wants_remarks()
+            report(note)
+            report(Diagnostic("warning", "slow", WHERE, stage="own"))
+        assert not wants_remarks()
+        report(note)
+        assert LocatedError(WHERE, "wrong").stage == "one"
+    assert not wants_remarks()
+    assert LocatedError(WHERE, "wrong").stage is None
+    assert [(each.stage, str(each)) for each in inner] == [
+        ("two", "f:3:5: remark: so"),
+        ("own", "f:3:5: warning: slow [-Wown]"),
+    ]
+    assert [each.stage for each in outer] == ["one"]
