@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field
+from math import inf
 from typing import IO
 
 from xdsl.context import Context
@@ -186,7 +187,7 @@ def _check_register_changes(entry: EntryOp) -> None:
     for op in entry.walk():
         if isinstance(op, SetMaxNRegOp):
             counts[op.change.data].setdefault(op.count.value.data, op)
-    given = 256 if entry.maxnreg is None else entry.maxnreg.data
+    given = inf if entry.maxnreg is None else entry.maxnreg.data
     most = max(counts[RegisterChange.INC], default=given)
     least = max(counts[RegisterChange.DEC], default=0)
     if least > most:

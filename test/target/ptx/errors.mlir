@@ -154,6 +154,33 @@ ptx.entry @big() target("sm_80") {
 
 // -----
 
+// expected-error@+1 {{@gaps declares 65576 bytes of shared memory, sm_80 allows 49152 bytes of static shared memory}}
+ptx.entry @gaps() target("sm_80") {
+  %a = ptx.shared_alloc @a bytes 1 align 1
+  %b = ptx.shared_alloc @b bytes 65536 align 32
+  %c = ptx.shared_alloc @c bytes 8 align 32
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{@behind declares 65536 bytes of shared memory, sm_80 allows 49152 bytes of static shared memory}}
+ptx.entry @behind() target("sm_80") dynamic_shared(16) {
+  %a = ptx.shared_alloc @a bytes 49000 align 8
+  %b = ptx.shared_alloc @b bytes 16 align 32768 dynamic
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @as_much_as_there_is() target("sm_80") dynamic_shared(166896) {
+  %a = ptx.shared_alloc @a bytes 16 align 16
+  %b = ptx.shared_alloc @b bytes 166896 align 16 dynamic
+  ptx.ret
+}
+
+// -----
+
 ptx.entry @same_name(a : u32) target("sm_80") {
   // expected-error@+1 {{expected a new name for shared memory, found 'a', which is a parameter}}
   %0 = ptx.shared_alloc @a bytes 16 align 16
