@@ -99,8 +99,9 @@ def scalar_bytes(name: str, type_: str, value: Number) -> bytes:
 
 def _elements(argument: Argument, value: Value | None) -> tuple[Sequence[int], Sequence[int]]:
     """Returns shape and strides in elements of the kernel, of which a byte may hold several; () for scalars."""
-    if not isinstance(argument, PointerArgument) or not isinstance(value, ArrayView):
+    if not isinstance(value, ArrayView):
         return (), ()
+    assert isinstance(argument, PointerArgument), "arrays are bound to pointers"
     if argument.element is None or (bits := storage_of(argument.name, argument.element).bits) >= 8:
         return value.shape, value.strides
     if not value.shape:

@@ -90,6 +90,14 @@ def test_numbers_of_a_launch():
     assert bound.sizes.sm_count == 99
 
 
+def test_strides_of_bytes():
+    """Only elements that share a byte have to be contiguous."""
+    launch = _launch(_pointer((4, 3), (None, None), "s8"), _pointer((), (), "u8"))
+    bound = bind(launch, [_view((4, 3), (9, 2), "int8", 1), _view((), (), "uint8", 1)], 1)
+    assert [tuple(each) for each in bound.sizes.shapes] == [(4, 3), ()]
+    assert [tuple(each) for each in bound.sizes.strides] == [(9, 2), ()]
+
+
 @pytest.mark.parametrize(
     ("grid", "cluster", "given", "found"),
     [
