@@ -10,10 +10,11 @@ import pytest
 from unit.sim.kernels import entry, run_threads
 from unit.sim.strict import run
 
-from tirx.sim import SimError
+from tirx.sim import SimError, TensorMap
 from tirx.sim.core.traffic import Traffic
 from tirx.sim.core.types import TYPES
 from tirx.sim.hazards.monitor import Monitor
+from tirx.sim.isa.bulk_tensor import _check_barrier, _Part  # pyright: ignore[reportPrivateUsage]
 from tirx.sim.isa.decoder import single, uniform
 from tirx.sim.isa.deferred import Products, defer
 from tirx.sim.isa.mma_sync import multiply_and_add
@@ -279,3 +280,57 @@ def test_votes_of_lanes_whose_others_have_gone(votes: str) -> None:
     found = run_threads(body, np.zeros((32, 4), np.uint32))[:, 0].tolist()
     ballot = 0xFFFF if votes == "lt" else 0xFFFF0000
     assert found == [ballot if (lane < 16) == (votes == "lt") else lane + 1 for lane in range(32)]
+
+
+@pytest.mark.parametrize("operands", ["{%r1}, {%r9}", "{%r9}, {%r1}", "{%r2}, {%r9}", "{%r9}, {%r2}"])
+def test_products_of_sums(operands: str) -> None:
+    """A sum that waits is computed before it is A or B of the next product: its 16 is the lowest of four bytes."""
+    form = "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32"
+    zeros = "mov.b32 %r3, 0; mov.b32 %r4, 0; mov.b32 %r5, 0; mov.b32 %r6, 0; mov.b32 %r9, 0x01010101;"
+    first = f"{form} {{%r1, %r2}}, {{%r9}}, {{%r9}}, {{%r3, %r4}};"
+    body = f"{zeros} {first} {form} {{%o0, %o1}}, {operands}, {{%r5, %r6}};"
+    assert (run_threads(body, np.zeros((32, 4), np.uint32), 2) == 64).all()
+
+
+@pytest.mark.parametrize(
+    ("to", "at", "own", "pair", "multicast", "message"),
+    [
+        (1, 1, False, False, False, None),
+        (
+            1,
+            0,
+            False,
+            False,
+            False,
+            "expected the mbarrier in the CTA of the target without .cta_group::2, found CTAs 0 and 1",
+        ),
+        (2, 3, False, True, False, None),
+        (0, 2, False, True, False, "expected the mbarrier in the pair of CTAs of the target, found CTAs 2 and 0"),
+        (2, 1, False, True, False, "expected the mbarrier in the pair of CTAs of the target, found CTAs 1 and 2"),
+        (2, 1, False, True, True, None),
+        (1, 1, True, False, False, None),
+        (0, 0, True, False, False, "found those of CTAs 0 and 0 in CTA 1"),
+        (1, 0, True, False, False, "found those of CTAs 1 and 0 in CTA 1"),
+    ],
+)
+def test_where_the_mbarrier_of_a_copy_is(
+    to: int, at: int, own: bool, pair: bool, multicast: bool, message: str | None
+) -> None:
+    def check() -> None:
+        cta: Any = Mock(rank=1)
+        _check_barrier(cta, to << 24 | 5, at << 24 | 7, in_pair=pair, is_own=own, multicast=multicast)
+
+    if message is None:
+        check()
+        return
+    with pytest.raises(SimError) as caught:
+        check()
+    assert caught.value.message.startswith("cp.async.bulk.tensor: expected") and caught.value.message.endswith(message)
+
+
+def test_bytes_of_boxes() -> None:
+    tiles = TensorMap(np.zeros((16, 32), np.float16), (8, 4))
+    sizes = [_Part(tiles, mode, [0] * 5, column).size for mode, column in (
+        ("tile", None), ("tile::gather4", None), ("im2col", np.zeros((3, 2)))
+    )]  # fmt: skip
+    assert sizes == [64, 256, 192]

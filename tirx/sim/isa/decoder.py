@@ -375,7 +375,8 @@ class Decoder:
 
             written: Destination = put
         else:
-            extended = TYPES[("s" if value_type.is_signed else "u") + str(bits)] if bits < 128 else bits_type(bits)
+            whole = bits_type(bits)
+            extended = TYPES.get(f"s{bits}", whole) if value_type.is_signed else whole
             bank, dtype = extended.bank, extended.dtype
             own = value_type.dtype if value_type.is_signed else bits_type(value_type.bits).dtype
 

@@ -106,8 +106,9 @@ class _Sum:
         form, kept = self.form, None
         if self.metadata is not None and self.words is not None:
             codes = self.words(group, mask).reshape(-1, WARP)
-            kept = self.metadata.expand(np.ones_like(a[:, 0]), codes)[:, None] != 0
-            a = self.metadata.expand(a[:, 0], codes)[:, None]
+            stored = a.reshape(-1, *a.shape[2:])  # one product in a warp
+            kept = self.metadata.expand(np.ones_like(stored), codes)[:, None] != 0
+            a = self.metadata.expand(stored, codes)[:, None]
         group.cta.launch.observed.multiplied(a, b)
         if self.scale is not None:
             factors = self.scale(group, mask)
