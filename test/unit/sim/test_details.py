@@ -221,8 +221,9 @@ def test_special_registers() -> None:
         found = read(group)
         assert found.dtype == kind.dtype and found.shape == (64,), name
         assert np.array_equal(found, np.broadcast_to(values, 64)), name
-    cta.cluster.ctas = [cta]
-    assert not SPECIAL_REGISTERS["%is_explicit_cluster"][1](group).any()
+    for ctas in (1, 2):
+        cta.cluster.ctas = [cta] * ctas
+        assert (SPECIAL_REGISTERS["%is_explicit_cluster"][1](group) == (ctas > 1)).all()
 
 
 @pytest.mark.parametrize(
