@@ -10,7 +10,9 @@ import pytest
 
 from tirx.sim import SimError
 from tirx.sim.core.cta import Cluster, Cta, ThreadGroup
-from tirx.sim.core.types import Array
+from tirx.sim.core.mbarrier import Mbarrier
+from tirx.sim.core.types import Array, Mask
+from tirx.sim.core.wait import Wait
 from tirx.sim.hazards.monitor import Monitor, Note, Snapshot, Stored
 from tirx.sim.setting import Setting
 
@@ -101,6 +103,14 @@ def new_group(cta: Cta, first: int = 0, last: int = 32, pc: int = 0, *, lanes: s
     mask = np.zeros(last - first, np.bool_)
     mask[lanes] = True
     return ThreadGroup(cta, first, last, pc, mask)
+
+
+def mask_of(*lanes: int, count: int = 32) -> Mask:
+    return np.isin(np.arange(count), lanes)
+
+
+def waiting(*, ready: bool = False, may_time_out: bool = False, on: tuple[Mbarrier, ...] = ()) -> Wait:
+    return Wait(lambda: ready, lambda: "waits", may_time_out, on)
 
 
 def message_of(what: Callable[[], object]) -> str:

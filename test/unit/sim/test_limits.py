@@ -47,6 +47,12 @@ def test_grids(grid: int | tuple[int, ...]):
         run(f"{HEADER}.visible .entry k() {{ ret; }}", "k", grid, 1, [])
 
 
+@pytest.mark.parametrize(("grid", "cluster"), [((2**31 - 1,), (2,)), ((1, 65535), (1, 2)), ((1, 1, 65535), (1, 1, 2))])
+def test_largest_grids(grid: tuple[int, ...], cluster: tuple[int, ...]):
+    with pytest.raises(SimError, match="expected a grid that is a multiple of the cluster"):
+        run(f"{HEADER}.visible .entry k() {{ ret; }}", "k", grid, 1, [], cluster=cluster)
+
+
 def test_less_than_no_dynamic_shared_memory():
     with pytest.raises(SimError, match="expected 0 or more bytes of dynamic shared memory, found -4"):
         run(f"{HEADER}.visible .entry k() {{ ret; }}", "k", 1, 1, [], dynamic_shared=-4)
