@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import inf
 
 from tirx.layout.axis import SCOPE_THREADS, Axis, axis, known_axes
 from tirx.layout.errors import LayoutError
@@ -28,7 +29,7 @@ def _chain(rows: Sequence[Axis]) -> list[Axis]:
             chain.append(outer)
         chains.append(chain)
     if len(chains) > 1:
-        inner, outer, *_ = sorted(chains, key=lambda chain: SCOPE_THREADS.get(chain[0].unit or "", 1 << 30))
+        inner, outer, *_ = sorted(chains, key=lambda chain: SCOPE_THREADS.get(chain[0].unit or "", inf))
         raise _unchained(inner[-1], outer[0], "leave a level open")
     return chains[0]
 

@@ -15,6 +15,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects import ptx
 from tirx.dialects.ptx.base import literal
 from tirx.ptx.printer import PtxTarget, print_ptx
+from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
 
@@ -117,3 +118,39 @@ def test_error_points_at_the_operation():
     with pytest.raises(LocatedError) as error:
         print_ptx(module)
     assert error.value.diagnostic.position == ("kernel.py", 12, 3)
+
+
+_BRANCH = """
+ptx.entry @k(n : u32) target("sm_80") {{
+  %n = ptx.ld.param @n : i32
+  %p = ptx.setp eq %n, %n : i32
+  ptx.cond_bra %p, {}, {}
+^a:
+  ptx.ret
+^b(%x : i32):
+  ptx.cond_bra %p, ^a, ^b(%x : i32)
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("then_dest", "else_dest", "jumps"),
+    [
+        ("^a", "^b(%n : i32)", ["@%p0 bra $a0;", "mov.b32 %r1, %r0;", "bra $b0;"]),
+        ("^b(%n : i32)", "^a", ["@!%p0 bra $a0;", "mov.b32 %r1, %r0;", "bra $b0;"]),
+        (
+            "^b(%n : i32)",
+            "^b(%n : i32)",
+            ["@!%p0 bra $else0;", *["mov.b32 %r1, %r0;", "bra $b0;", "$else0:", "mov.b32 %r1, %r0;", "bra $b0;"]],
+        ),
+        ("^a", "^a", ["@!%p0 bra $a0;"]),
+    ],
+)
+def test_the_edges_of_a_branch(then_dest: str, else_dest: str, jumps: list[str]):
+    lines = [
+        line.strip()
+        for line in print_ptx(parse_located(new_context(), _BRANCH.format(then_dest, else_dest))).split("\n")
+    ]
+    start = next(k for k, line in enumerate(lines) if line.startswith("setp")) + 1
+    end = ["$a0:", "ret;", "$b0:", "@%p0 bra $a0;", "bra $b0;", "}"]
+    assert [line for line in lines[start:] if line] == [*jumps, *end]
