@@ -428,7 +428,7 @@ def random_kernel(rng: random.Random) -> str:
         starts[d] = kernel.name()
         kernel.add(f"{starts[d]} = arith.addi {row if d == 0 else zero}, {shift} : index")
     for number, dtype in enumerate((*dtypes, *dtypes)):
-        memory = f"memref<{'x'.join(sizes)}x{dtype}>"
+        memory = f"memref<{'x'.join(sizes)}x{dtype}{_strides(rng, sizes)}>"
         memrefs.append(f"%m{number}: {memory}")
         tile = Tile(kernel.name(), shape, dtype, "global", is_known=number < len(dtypes))
         indices = ", ".join(starts)
@@ -446,6 +446,20 @@ def random_kernel(rng: random.Random) -> str:
         kernel.copy(tile)
     head = f'tirx.kernel @k({", ".join(memrefs)}) target("{target}") grid({blocks}) threads({threads}) {{'
     return "\n".join([head, *kernel.lines, "  tirx.return", "}"]) + "\n"
+
+
+def _strides(rng: random.Random, sizes: list[str]) -> str:
+    """Now and then strides of a memref: dimensions in any order, rows with elements between them."""
+    if "?" in sizes or rng.random() < 0.85:
+        return ""
+    order = list(range(len(sizes)))
+    if rng.random() < 0.6:
+        rng.shuffle(order)
+    strides, step = [0] * len(sizes), 1
+    for d in reversed(order):
+        strides[d] = step
+        step = step * int(sizes[d]) + (rng.choice((1, 4, 16)) if rng.random() < 0.3 else 0)
+    return f", strided<[{', '.join(map(str, strides))}]>"
 
 
 def _product(shape: tuple[int, ...]) -> int:
