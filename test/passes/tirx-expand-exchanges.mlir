@@ -79,3 +79,13 @@ tirx.kernel @rows_of_three_warps(%x: !sixes) target("sm_80") threads(96) {
   "test.op"(%sum) : (!tirx.tile<16x1xf32, register, #tirx.tile_layout<S[16 : 1@tx]>>) -> ()
   tirx.return
 }
+
+// The narrowest elements that are combined.
+
+// CHECK-LABEL: tirx.kernel @halves
+// CHECK:         tirx.alloc : !tirx.tile<4x1x32xf16, shared,
+// CHECK:         tirx.reduce {{.*}} dim(0) max
+tirx.kernel @halves(%x: !tirx.tile<16x32xf16, register, #rows>) target("sm_80") threads(128) {
+  %0 = tirx.reduce %x dim(0) max : !tirx.tile<16x32xf16, register, #rows> -> !tirx.tile<1x32xf16, register, #tirx.tile_layout<S[32 : 1@laneid] + R[4 : 1@warpid]>>
+  tirx.return
+}

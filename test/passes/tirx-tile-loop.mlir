@@ -60,6 +60,21 @@ tirx.kernel @batch() target("sm_90") grid(4, 3, 2) threads(32) attributes {tirx.
   tirx.return
 }
 
+// A grid of two dimensions has one layer of tiles, number 0.
+
+// CHECK-LABEL: tirx.kernel @layer(
+// CHECK:         tirx.tiles @tile %i, %j = order(row) of (%{{.*}}, %{{.*}}) {
+// CHECK-NEXT:      %[[Z:.*]] = arith.constant 0 : index
+// CHECK-NEXT:      "test.op"(%j, %i, %[[Z]])
+// expected-remark@+1 {{@layer loops over 12 tiles in the order row, a block on each SM}}
+tirx.kernel @layer() target("sm_90") grid(4, 3) threads(32) attributes {tirx.order = "row"} {
+  %x = tirx.block_id x
+  %y = tirx.block_id y
+  %z = tirx.block_id z
+  "test.op"(%x, %y, %z) : (index, index, index) -> ()
+  tirx.return
+}
+
 // -----
 
 // Few tiles, or no staging: the grid stays.
