@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import UnknownLoc
 
 from tirx.diagnostics import Diagnostic
 from tirx.dialects.schedule_names import RingPlace
-from tirx.dialects.tirx import RingOp
+from tirx.dialects.tirx import RingOp, kernels
 from tirx.layout import LayoutError
 from tirx.passes.convert_scf_to_ptx import ConvertScfToPtxPass
 from tirx.passes.tirx_cse import TirxCsePass
@@ -31,6 +31,7 @@ from tirx.tools.decisions import (
     _barriers,  # pyright: ignore[reportPrivateUsage]
     _count,  # pyright: ignore[reportPrivateUsage]
     _Kernel,  # pyright: ignore[reportPrivateUsage]
+    _read_places,  # pyright: ignore[reportPrivateUsage]
     _read_view,  # pyright: ignore[reportPrivateUsage]
     _span,  # pyright: ignore[reportPrivateUsage]
     _totals,  # pyright: ignore[reportPrivateUsage]
@@ -200,6 +201,25 @@ def test_views_of_slots() -> None:
         "behind 'use' at byte 0; behind 'free' at byte 24"
     )
     assert _barriers(RingPlace("r", 1, ("fill",), (-1,), ())) == "none"
+
+
+def test_places_of_tiles() -> None:
+    """A 16-bit accumulator takes a column for each element, other narrow tiles share them."""
+    tensor = "!tirx.tile<128x64xf16, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, {}@TCol)]>>"
+    (kernel,) = kernels(
+        parsed(
+            'tirx.kernel @k() target("sm_100a") threads(128) memory(shared = 1024, columns = 128) {\n'
+            "  %s = tirx.alloc at 512 : !tirx.tile<32x8xf16, shared, #tirx.tile_layout<S[(32, 8) : (8, 1)]>>\n"
+            f"  %d = tirx.alloc at 0 : {tensor.format(2)}\n  %a = tirx.alloc at 64 : {tensor.format(1)}\n"
+            "  tirx.return\n}"
+        )
+    )
+    found = _Kernel()
+    _read_places(kernel, found)
+    assert found.memory == [
+        Decision(None, "shared memory: 1024 bytes", (("512-1023", "%s, line 2"),)),
+        Decision(None, "tensor memory: 128 columns", (("0-63", "%d, line 3"), ("64-95", "%a, line 4"))),
+    ]
 
 
 # Changes
