@@ -42,12 +42,12 @@ class MajorAttr(EnumAttribute[Major], SpacedOpaqueSyntaxAttribute):
     name = "ptx.major"
 
 
-ACCUMULATORS: dict[tuple[Attribute, int], str] = {(i32, 4): "f16", (f32, 8): "f32"}
-"""Registers of an m8n8k4 f16 accumulator (type, count) -> its element type; f16 packs two elements in an i32."""
+ACCUMULATORS: dict[tuple[Attribute, ...], str] = {(i32,) * 4: "f16", (f32,) * 8: "f32"}
+"""Types of the registers of an m8n8k4 f16 accumulator -> its element type; f16 packs two elements in an i32."""
 
 
 def _accumulator(name: str, types: Sequence[Attribute]) -> str:
-    element = ACCUMULATORS.get((types[0], len(types))) if types and all(t == types[0] for t in types) else None
+    element = ACCUMULATORS.get(tuple(types))
     if element is None:
         raise InstructionFormError(
             f"expected {name} to be 4 registers i32 (f16) or 8 registers f32, found ({', '.join(map(str, types))})"
@@ -93,25 +93,22 @@ class MmaM8N8K4F16Op(PTXInstruction):
         a: Sequence[Value],
         b: Sequence[Value],
         c: Sequence[Value],
-        result_type: Attribute | None = None,
+        result_type: Attribute,
     ):
-        """`result_type` is i32 (f16) or f32, by default that of `c`."""
-        accumulator = [value_of(value) for value in c]
-        type_ = accumulator[0].type if result_type is None else result_type
-        count = next((n for t, n in ACCUMULATORS if t == type_), len(accumulator))
+        """`result_type` is i32 (f16) or f32."""
         super().__init__(
-            operands=[a, b, accumulator],
+            operands=[a, b, c],
             properties={"a_major": MajorAttr(Major(a_major)), "b_major": MajorAttr(Major(b_major))},
-            result_types=[[type_] * count],
+            result_types=[next(types for types in ACCUMULATORS if result_type in types)],
         )
 
     def verify_(self) -> None:
         for name, registers in (("a", self.a), ("b", self.b)):
             if len(registers) != 2:
                 raise InstructionFormError(f"expected {name} to be 2 registers i32, found {len(registers)}")
-        if _accumulator("c", self.c.types) == "f32" and _accumulator("d", self.d.types) == "f16":
+        c, d = _accumulator("c", self.c.types), _accumulator("d", self.d.types)
+        if c == "f32" and d == "f16":
             raise InstructionFormError("expected d to be f32 since c is, found f16")
-        _accumulator("d", self.d.types)
 
     def emit(self, reg: Names) -> str:
         majors = f"{self.a_major.data.value}.{self.b_major.data.value}"

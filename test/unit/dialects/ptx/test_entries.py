@@ -101,6 +101,7 @@ def test_bytes_of_parameters():
     pointer, map_ = EntryParam("p", "u64", pointer=True, align=256), EntryParam("m", "b8", align=64, count=128)
     assert parameter_bytes([scalars[0], map_, pointer]) == 64 + 128 + 8
     assert parameter_bytes([EntryParam("b", "b8", count=3), pointer]) == 16
+    EntryParam("b", "b8", count=1).check()
     assert [param.size for param in (*scalars, pointer, map_)] == [4, 8, 4, 8, 128]
 
 
