@@ -112,3 +112,9 @@ def test_vectors_of_registers_in_memory():
     assert _said(ptx.StOp("shared", word, [wide] * 4)) == "expected at most 128 bits in one access, found 256"
     assert _said(ptx.StOp("shared", word, [])) == "expected number of registers to be one of 1, 2, 4, found 0"
     assert _said(ptx.StOp("global", word, [word])) == "expected global address of type i64, found i32"
+
+
+@pytest.mark.parametrize("name", ["1a", "WARP_SZ"])
+def test_names_of_parameters(name: str):
+    with pytest.raises(VerifyException, match=f"^expected parameter name to be a .*, found '{name}'$"):
+        EntryParam(name, "u32").check()
