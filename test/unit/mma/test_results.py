@@ -48,6 +48,7 @@ def _planned(
 NAMES = {name: value for module in (fragments, pick) for name, value in vars(module).items()} | {
     "F": _picked,
     "P": TileLayout.parse,
+    "pick": pick,
     "X": _planned,
     "Y": _plan,
 }
