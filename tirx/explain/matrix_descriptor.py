@@ -178,9 +178,10 @@ def _field(name: str, form: _Format, word: Word) -> FieldValue:
 def _unknown(word: Word, bits: Bits) -> str:
     """What is known of the bits of a field that is not constant."""
     assert isinstance(word, Integers)
-    zeros = word.zeros >> bits[0] & (1 << bits[1]) - 1
-    multiple = ~zeros & zeros + 1  # the lowest bit that may be 1
-    return "computed by the kernel" + (f", a multiple of {16 * multiple} bytes" if bits[0] == 0 else "")
+    first, _ = bits
+    if first:
+        return "computed by the kernel"
+    return f"computed by the kernel, a multiple of {16 << word.trailing_zeros} bytes"
 
 
 def _meaning(name: str, code: int, form: _Format) -> str:
