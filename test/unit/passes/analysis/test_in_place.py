@@ -59,6 +59,7 @@ AGAIN = "\nptx.cond_bra %p, ^loop({} : f32), ^end\n^end:"
         (f"{LOOP}r = mma a\nuse r{AGAIN.format('%j')}", None, {"a i r"}),
         (f"{LOOP}use a\nr = mma a{AGAIN.format('%r')}", None, {"a i r"}),
         (f"{LOOP}r = mma a{AGAIN.format('%r')}\nuse i", None, {"a r"}),
+        (f"{LOOP}r = mma a{AGAIN.format('%r')}\ngoto far\n^far:\nuse i", None, {"a r"}),
         (f"{LOOP}r = mma a\nuse a{AGAIN.format('%r')}", "one that is used again", set[str]()),
         ("r = mma i\ns = mma r\nt = mma s", None, {"i r s t"}),
     ],
