@@ -64,6 +64,21 @@ def test_who_runs_side_by_side(
     assert found == wide
 
 
+def test_ctas_that_part_execute_one_instruction_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end, of CTAs that have run side by side; all instructions of others."""
+    limits: list[int] = []
+    run_group = schedule.run_group
+
+    def counted(group: ThreadGroup, program: Program, limit: int, *others: Any) -> int:
+        limits.append(limit)
+        return run_group(group, program, limit, *others)
+
+    monkeypatch.setattr(schedule, "run_group", counted)
+    for observer in (None, Observer()):
+        run(_HEAD + _PLAIN.replace("WORK", _STORE), "k", 2, 32, [np.zeros(1, np.int32)], observer=observer)
+    assert limits == [1, 1, 4096, 4096]
+
+
 def test_progress_counts_ctas() -> None:
     heard: list[tuple[int, int]] = []
 
