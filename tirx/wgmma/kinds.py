@@ -255,7 +255,7 @@ def split_n(n: int, a: str, b: str, step: int = 8) -> list[tuple[int, ...]]:
     legal = find_kind(a, b).n
     found: list[tuple[int, ...]] = []
     for count in range(ceil(n / MAX_N), n // 8 + 1):
-        if n % count == 0 and n // count in legal and (count == 1 or n // count % step == 0):
+        if n % count == 0 and n // count in legal and n // count % step == 0:
             found.append((n // count,) * count)
     greedy: list[int] = []
     while left := n - sum(greedy):

@@ -282,7 +282,7 @@ def _runs(blocks: Sequence[_Block]) -> list[_Run]:
 
 def _participating(held: IntArray) -> tuple[int, ...]:
     """The warpgroups that hold anything."""
-    return tuple(int(x) for x in np.flatnonzero((held >= 0).any(axis=(1, 2))))
+    return tuple(int(x) for x in np.flatnonzero((held != -1).any(axis=(1, 2))))
 
 
 class _Reader:
