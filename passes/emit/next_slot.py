@@ -84,8 +84,8 @@ def _find(loop: ForOp) -> _Found | None:
         if isinstance(source, OpResult) and isinstance(part := source.op, AtOp):
             last = part.body.block.last_op
             assert last is not None
-            if waits is not None and waits is not part:
-                return None
+            if part not in loop.parts or (waits is not None and waits is not part):
+                return None  # a slot for all iterations of an inner loop stays
             waits, source = part, last.operands[source.index]
         elif waits is not None:
             return None

@@ -236,3 +236,55 @@ tirx.kernel @cp_async(%x: memref<64x4096xf16>, %n: index) target("sm_80") thread
   "test.op"(%more) : (!acc) -> ()
   tirx.return
 }
+
+// A slot that a part of an outer loop has acquired is that of all iterations of an inner one.
+
+// CHECK-LABEL: tirx.kernel @inner(
+// CHECK:           tirx.acquire %ab at(use)
+// CHECK-NEXT:        tirx.yield
+// CHECK-NEXT:      }
+// CHECK-NEXT:      {{.*}} = tirx.at(0) {
+// CHECK-NEXT:        {{.*}} = tirx.for @j %j = 0 to %n iter(%e = %c) {
+// CHECK-NEXT:          {{.*}} = tirx.subview {{.*}}[0, 0]
+// CHECK:               tirx.mma
+// CHECK-NEXT:          {{.*}} = tirx.mma
+// CHECK-NEXT:          tirx.yield
+// CHECK-NEXT:        }
+// CHECK-NEXT:        tirx.release %ab at(use)
+tirx.kernel @inner(%x: memref<64x4096xf16>, %n: index) target("sm_90") threads(256) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<64x4096xf16> -> !g
+  %ab = tirx.ring slots(3) stations(fill, use) : !tirx.ring<a: !s, b: !s>
+  tirx.roles {
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %a, %b = tirx.acquire %ab at(fill)
+        tirx.async_copy %g, %a engine(tma) : !g, !s
+        tirx.async_copy %g, %b engine(tma) : !g, !s
+        tirx.release %ab at(fill) after(tma)
+      }
+    }
+    tirx.role @math warps(4) {
+      %zeros = tirx.zero : !acc
+      %sum = tirx.for @k %k = 0 to %n iter(%c = %zeros) {
+        %ua, %ub = tirx.at(0) {
+          %a, %b = tirx.acquire %ab at(use)
+          tirx.yield %a, %b
+        }
+        %next = tirx.at(0) {
+          %d = tirx.for @j %j = 0 to %n iter(%e = %c) {
+            %fa = tirx.load %ua : !s -> !f
+            %fb = tirx.load %ub : !s -> !f
+            %h = tirx.mma %fa, %fb, %e : !f, !f, !acc -> !acc
+            tirx.yield %h
+          }
+          tirx.release %ab at(use)
+          tirx.yield %d
+        }
+        tirx.yield %next
+      }
+      "test.op"(%sum) : (!acc) -> ()
+    }
+  }
+  tirx.return
+}
