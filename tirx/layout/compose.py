@@ -144,10 +144,10 @@ class ComposeLayout:
             return {"m": (first, last)}
         check_coordinates(self, first, last)
         steps = [(it.extent, abs(it.stride)) for it in (*self.tile.shard, *self.tile.replica) if it.stride]
-        period = self.swizzle.period
+        beyond = self.swizzle.period - 1
         low, high = (
             self.swizzle.apply(sums_between(steps, first, begin, end, self))
-            for begin, end in ((first, first + period), (last - period, last))
+            for begin, end in ((first, first + beyond), (last - beyond, last))
         )
         return {"m": (int(low.min()), int(high.max()))}
 

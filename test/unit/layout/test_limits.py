@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import tirx.layout.shape as shape
 from tirx.layout import (
     BitMatrix,
     ComposeLayout,
@@ -83,6 +84,13 @@ def test_footprint_of_a_long_swizzled_tile_looks_at_its_ends() -> None:
     assert ComposeLayout(SWIZZLE, tile).footprint() == {"m": (5, 2**40 + 4)}
     steps = ComposeLayout(SWIZZLE, TileLayout([Iter(2**20, 24), Iter(2**20, -1)]))
     assert steps.footprint()["m"][0] == min(SWIZZLE.apply(np.arange(1 - 2**20, 512 - 2**20))).item()
+
+
+def test_footprint_of_a_full_period_is_within_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shape, "MOST_IN_WINDOW", 8)
+    assert ComposeLayout(SwizzleLayout(0, 1, 2), LONG).footprint() == {"m": (0, 2**40 - 1)}
+    with pytest.raises(LayoutError, match="expected at most 8 places to compare, found 16"):
+        ComposeLayout(SwizzleLayout(1, 1, 2), LONG).footprint()
 
 
 def test_commuting_with_a_large_offset() -> None:
