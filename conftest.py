@@ -160,7 +160,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")
