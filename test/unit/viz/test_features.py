@@ -339,6 +339,7 @@ def test_scenes(shown: Page, name: str) -> None:
     assert shown.run("[...document.querySelectorAll('.error')].every((each) => each.hidden)")
 
 
+@pytest.mark.sample(0)
 def test_large_layout_opens_fast(shown: Page, browser: Browser, tmp_path: Path) -> None:
     """4096 x 4096 elements open in less than two seconds, measured beside a tile of 128 x 64 by the page's clock."""
     opened: dict[str, float] = {}
