@@ -199,6 +199,8 @@ wgmma.mma_async.sync.aligned.m64n8k16.satfinite.f32.f16.f16 $4, %d1, %d2, 1, 1, 
     expected .satfinite with integers only
 wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 $4, %d1, %d2, 1, 1, 1, 2, 0;
     expected 0 (K-major) or 1 (MN-major), found 2
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 $4, %d1, $4, 1, 1, 1, 0, 0;
+    expected a register, a literal or a variable
 wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %d1, %d2, 1, 1, 1, 0, 0;
     wgmma needs warpgroups of 128 threads; the last of the block is smaller
 wgmma.wait_group.sync.aligned 8;

@@ -364,6 +364,21 @@ def test_loops_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert script.scheduler._stalled([script.cluster]) and script.log == ["2: 1 states", "3: 2 states"]
 
 
+def test_who_asks_may_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread asks six times for what never comes, and computes for long in between: only turns count."""
+    work = """P: ld.volatile.global.u32 %r, [%d]; mov.u32 %n, 0;
+L: add.u32 %n, %n, 1; setp.lt.u32 %p, %n, 300; @%p bra L;
+add.u32 %m, %m, 1; setp.lt.u32 %p, %m, 6; @%p bra P; st.global.u32 [%d], %m;"""
+    text = _PLAIN.replace("{", "{ .reg .pred %p; .reg .b32 %n, %m; mov.u32 %m, 0;", 1).replace("WORK", work)
+    found = np.zeros(1, np.int32)
+    monkeypatch.setattr(schedule, "_QUIET_INSTRUCTIONS", 800)
+    run(_HEAD + text, "k", 1, 32, [found])
+    assert found == [6]
+    monkeypatch.setattr(schedule, "_QUIET_INSTRUCTIONS", 100)
+    with pytest.raises(SimError, match="deadlock"):
+        run(_HEAD + text, "k", 1, 32, [np.zeros(1, np.int32)])
+
+
 def test_groups_that_only_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lanes are released after some turns, then try_wait gives up, once; a patient scheduler waits longer."""
     script = _Script(monkeypatch, 10_000, idle=True)

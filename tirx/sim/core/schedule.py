@@ -24,7 +24,7 @@ _RANDOM_QUANTA = range(1, 64)
 # The same of CTAs that have run side by side in this turn: the instruction that parts them.
 _PARTING = 1
 # Instructions without any effect on others after which groups may be in loops without end. A turn of all groups counts
-# as `_TURN` instructions at least.
+# as `_TURN` instructions at least; as just so many where all of them ask for something, which may give up some time.
 _QUIET_INSTRUCTIONS = 200_000
 _TURN = 100
 # Turns after which a thread group that finds nothing changed is taken to wait for another.
@@ -112,7 +112,7 @@ class Scheduler:
 
         What only asks again and again for something is stalled; unless `patient`, which waits for it to give up.
         """
-        quiet = idle = 0
+        quiet = turns = idle = 0
         seen: set[tuple[object, ...]] = set()
         timed_out_at: int | None = None
         while True:
@@ -124,10 +124,10 @@ class Scheduler:
                 return False
             self._fire_events(running, ran)
             if self._launch.progress != before:
-                quiet = idle = 0
+                quiet = turns = idle = 0
                 seen.clear()
                 continue
-            quiet += max(ran, _TURN)
+            quiet, turns = quiet + max(ran, _TURN), turns + 1
             idle = idle + 1 if all(each.wait or each.spinning for each in _groups(running)) else 0
             if idle > _IDLE_ROUNDS and self._release(running, same_update=not patient):
                 idle = 0
@@ -135,7 +135,9 @@ class Scheduler:
                 if timed_out_at == self._launch.progress or not self._time_out(running):
                     return True
                 timed_out_at = self._launch.progress
-            elif quiet > _QUIET_INSTRUCTIONS and (idle or _repeats(running, seen)):
+            elif idle and turns * _TURN > _QUIET_INSTRUCTIONS:
+                return True
+            elif quiet > _QUIET_INSTRUCTIONS and _repeats(running, seen):
                 return True
 
     def _release(self, running: Sequence[Cluster], *, same_update: bool) -> bool:

@@ -198,7 +198,7 @@ def _mma(decoder: Decoder) -> Step:
     form = _form(decoder)
     kind = form.kind
     of_a, of_d = _packings(form.n, kind.depth, kind.bits, 16 if form.result == "f16" else 32)
-    in_registers = any(isinstance(operand, Vector) for operand in decoder.operands[1:])
+    in_registers = any(isinstance(operand, Vector) for operand in decoder.operands[1:2])
     transposes = kind.transposes * (1 if in_registers else 2)
     after = 3 + 2 * form.sparse
     decoder.finish(after + 1 + 2 * kind.negates + transposes)
