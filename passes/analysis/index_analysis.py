@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from math import gcd
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerType
@@ -34,7 +35,7 @@ _BY_CONSTANT: Mapping[type[Operation], Callable[[Integers, int], Integers]] = {
     arith.DivSIOp: lambda x, n: x.unsigned_quotient(n) if n and x.least >= 0 else Integers(x.width),
     arith.FloorDivSIOp: lambda x, n: x // n if n else Integers(x.width),
     arith.RemUIOp: lambda x, n: _multiples(x.unsigned_remainder(n)) if n else Integers(x.width),
-    arith.RemSIOp: lambda x, n: _multiples(x % n) if n else Integers(x.width),
+    arith.RemSIOp: lambda x, n: _signed_remainder(x, n) if n else Integers(x.width),
 }
 """Operations whose second operand is a constant of 0 or more, below the width where bits are shifted by it."""
 
@@ -207,6 +208,13 @@ def _arithmetic_sources(value: SSAValue) -> set[SSAValue] | None:
 def _multiples(x: Integers) -> Integers:
     """The same multiples, without limits that no value need reach."""
     return x if x.value is not None else Integers(x.width, divisor=x.divisor)
+
+
+def _signed_remainder(x: Integers, n: int) -> Integers:
+    """The remainder of a division that rounds towards zero: of a negative integer it is negative."""
+    if x.least >= 0:
+        return _multiples(x % n)
+    return Integers(x.width, divisor=gcd(x.divisor, n) % n)  # 0 for multiples of n: they leave nothing
 
 
 def _induction_range(low: Integers, high: Integers, step: int | None) -> Integers:

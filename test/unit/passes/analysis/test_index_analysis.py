@@ -57,6 +57,8 @@ def test_shifts_remainders_and_masks_by_constants():
         assert index_range(kind(tile, constant(8)).result).divisor == 0
         assert index_range(kind(tile, constant(0)).result) == Integers(64)
     assert index_range(arith.RemSIOp(tile, constant(24)).result) == Integers(64, divisor=8)
+    assert index_range(arith.RemSIOp(mask, constant(64)).result) == Integers(64, divisor=16)  # -16, and not 48
+    assert index_range(arith.RemSIOp(mask, constant(8)).result) == Integers.of(0, 64)
     assert index_range(arith.RemUIOp(tile, constant(32)).result) == Integers(64, divisor=16)
     assert index_range(arith.AndIOp(block, mask).result) == Integers(64, divisor=16)
     assert index_range(arith.OrIOp(tile, constant(24)).result) == Integers(64, divisor=8)
