@@ -77,7 +77,7 @@ class Values:
                 continue
             slice_[each] = None
             for instruction, _ in self._writers.get(each, ()):
-                for operand in instruction.operands:
+                for operand in instruction.operands[1:]:  # more results would only take time
                     pending += _registers(instruction.scope, operand)
         for each in slice_:
             self._known[each] = None
