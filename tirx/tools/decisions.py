@@ -301,7 +301,8 @@ def _read_places(kernel: KernelOp, found: _Kernel) -> None:
         if not isinstance(op, tirx.AllocOp) or op.start is None:
             continue
         type_, ring = op.result.type, op.attributes.get(RING)
-        if isinstance(ring, StringAttr):
+        has_no_columns = type_.memory is MemorySpace.TENSOR and type_.layout is None
+        if isinstance(ring, StringAttr) or has_no_columns:  # placed with its ring, or nowhere
             continue
         name = (
             "mbarriers of rings" if BARRIERS in op.attributes else f"{_name(op.result)}, line {(_where(op) or '?')[0]}"

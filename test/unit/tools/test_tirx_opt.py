@@ -256,3 +256,24 @@ def test_a_full_disk_is_no_bug(tmp_path: Path):
             env=os.environ | {"PYTHONPATH": str(root)},
         )
     assert (done.returncode, done.stderr) == (1, "error: cannot write standard output: No space left on device\n")
+
+
+def test_explains_places_beside_a_tensor_tile_without_a_layout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has no columns yet, even where its place is written."""
+    path = tmp_path / "placed.mlir"
+    path.write_text(
+        """
+        tirx.kernel @placed() target("sm_100a") grid(1) threads(128) {
+          %shared = tirx.alloc at 0 : !tirx.tile<16xf32, shared>
+          %tensor = tirx.alloc at 0 : !tirx.tile<128x32xf32, tensor>
+          tirx.return
+        }
+        """,
+        encoding="utf-8",
+    )
+    assert main(["--explain", "-p", "tirx-allocate-memory", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "0-63: %shared" in printed
+    assert "%tensor" not in printed
