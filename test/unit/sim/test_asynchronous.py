@@ -163,6 +163,25 @@ WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra WAIT;
         run(text.replace("4, 8, [", "4, 4, ["), "k", 1, 32, [x, out])
 
 
+def test_bulk_copies_of_no_bytes():
+    """A mask that names none, and 16 bytes that are all ignored, which the mbarrier counts."""
+    body = """
+  mov.b32 %r1, s; mov.b32 %r2, bar; mov.b16 %h0, 0; mov.u32 %r9, 7; st.shared.u32 [%r1], %r9;
+  mbarrier.init.shared::cta.b64 [%r2], 1; fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;
+  ld.param.u64 %d1, [out]; cvta.to.global.u64 %d1, %d1;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [%r1], [%d1], 16, 8, 8, [%r2];
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p0, [%r2], 0; @!%p0 bra WAIT;
+  fence.proxy.async.shared::cta;
+  cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%d1], [%r1], 16, %h0;
+  cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+  ld.shared.u32 %r8, [%r1]; st.global.u32 [%d1+16], %r8;"""
+    out = np.arange(8, dtype=np.uint32)
+    ptx = _kernel(body, declarations=".shared .align 16 .b8 s[16]; .shared .align 8 .b64 bar;").replace("9.0", "9.2")
+    run(assembled(ptx), "k", 1, 1, [out])
+    assert out.tolist() == [0, 1, 2, 3, 7, 5, 6, 7]
+
+
 def test_pending_counts():
     body = """
   mov.u32 %r0, %tid.x; mov.b32 %r1, bar; setp.eq.u32 %p0, %r0, 0; ld.param.u64 %d0, [out];

@@ -255,6 +255,10 @@ cp.async.bulk.global.shared::cta.bulk_group [g], [s+4096], 16;
     out-of-bounds shared cp.async.bulk of 1 bytes at 0x1400: variables are in [0x400, 0x1400)
 cp.async.bulk.global.shared::cta.bulk_group [g], [s], 15;
     cp.async.bulk: expected a size that is a multiple of 16, found 0xf
+cp.async.bulk.global.shared::cta.bulk_group [g], [s], 0;
+    cp.async.bulk: expected a size of 16 bytes or more, found 0
+cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [g], [s], 0;
+    cp.reduce.async.bulk: expected a size of 16 bytes or more, found 0
 cp.async.bulk.global.shared::cta.bulk_group [g+8], [s], 16;
     cp.async.bulk: expected an address that is a multiple of 16, found 0x7f0000000008
 cp.async.bulk.global.shared::cta.bulk_group [g], [s+8], 16;

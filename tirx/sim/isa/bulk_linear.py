@@ -50,6 +50,13 @@ def check_unit(instruction: str, what: str, *values: int) -> None:
             raise SimError(f"{instruction}: expected {what} that is a multiple of {_UNIT}, found {value:#x}")
 
 
+def check_size(instruction: str, size: int) -> None:
+    """Raises SimError unless `size` is a multiple of 16 bytes above 0: the PTX ISA does not say what 0 does."""
+    check_unit(instruction, "a size", size)
+    if not size:
+        raise SimError(f"{instruction}: expected a size of {_UNIT} bytes or more, found 0")
+
+
 def copy_to_shared(
     group: ThreadGroup,
     thread: int,
@@ -71,6 +78,8 @@ def copy_to_shared(
     cta = group.cta
     found = [use(group, address, thread, asynchronous=True) for address in barriers]
     for target, places in targets:
+        if not places.size:  # all bytes are ignored
+            continue
         region = Region.of(places)
         target.check_region(region, what)
         cta.monitor.async_write(target.rank, region, thread, what)
@@ -109,7 +118,7 @@ def _to_shared(decoder: Decoder, *, from_global: bool) -> Step:
             target, source = int(targets(group, mask)[lane]), int(sources(group, mask)[lane])
             size, barrier = int(sizes(group, mask)[lane]), int(barriers(group, mask)[lane])
             check_unit(_WHAT, "an address", target, source)
-            check_unit(_WHAT, "a size", size)
+            check_size(_WHAT, size)
             left, right = (int(each(group, mask)[lane]) for each in left_and_right) if ignores else (0, 0)
             if left >= _UNIT or right >= _UNIT or left + right > size:
                 raise SimError(f"{_WHAT}: expected up to {_UNIT - 1} ignored bytes, found {left} and {right}")
@@ -162,6 +171,8 @@ def read_places(group: ThreadGroup, address: int, offsets: Array, thread: int) -
     if cta is not group.cta:
         raise SimError(f"{_WHAT}: expected a source in the CTA's own shared memory, found that of CTA {cta.rank}")
     places = start + offsets
+    if not places.size:  # a mask of no bytes
+        return places
     region = Region.of(places)
     cta.check_region(region, _WHAT)
     cta.monitor.async_read(cta.rank, region, thread, _WHAT, bulk=True)
@@ -188,7 +199,7 @@ def _to_global(decoder: Decoder) -> Step:
             target, source = int(targets(group, mask)[lane]), int(sources(group, mask)[lane])
             size = int(sizes(group, mask)[lane])
             check_unit(_WHAT, "an address", target, source)
-            check_unit(_WHAT, "a size", size)
+            check_size(_WHAT, size)
             kept = np.arange(size)
             if byte_masks is not None:
                 kept = kept[(int(byte_masks(group, mask)[lane]) >> kept % _UNIT & 1).astype(np.bool_)]

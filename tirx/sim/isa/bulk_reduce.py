@@ -7,7 +7,7 @@ import numpy as np
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B64, TYPES, U32, Array, Binary, Mask, PtxType
 from tirx.sim.errors import SimError
-from tirx.sim.isa.bulk_linear import check_unit, issued, read_places
+from tirx.sim.isa.bulk_linear import check_size, check_unit, issued, read_places
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.mbarriers import locate, use
 from tirx.sim.numerics.combine import combine_function
@@ -65,7 +65,7 @@ def reduction(decoder: Decoder) -> Step:
 
 def _elements(group: ThreadGroup, source: int, size: int, thread: int, value_type: PtxType) -> Array:
     check_unit(_WHAT, "an address", source)
-    check_unit(_WHAT, "a size", size)
+    check_size(_WHAT, size)
     places = read_places(group, source, np.arange(size), thread)
     return group.cta.shared.data[places].view(value_type.dtype)
 
