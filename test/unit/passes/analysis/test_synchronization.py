@@ -67,8 +67,8 @@ REDUNDANT: Mapping[str, Mapping[str, set[int]]] = {
     "gemm": PRODUCT,
     "gemm_mn_major": PRODUCT,
     "ws_zero_columns": PRODUCT,
-    # All warps store the metadata of the product.
-    "sparse_gemm": {INIT: {0}, BEFORE: {0, 2}, AFTER: {0, 3}},
+    # All warps store the metadata of the product; one wait is for all stores before it.
+    "sparse_gemm": {INIT: {0}, BEFORE: {0, 2}, AFTER: {0, 3}, "ptx.tcgen05.wait.st": {0, 1, 2}},
     # All warps store A of the second product, whose B has been in shared memory since before the first.
     "two_products": {INIT: {0}, BEFORE: {0, 1, 3}, AFTER: {0, 1, 5}, PROXY: {1}},
     # Three products of the same operands, and of one thread: they are in a pipeline, but each is waited for.
