@@ -14,3 +14,14 @@ ptx.cp.async "cs" %dst, %src bytes 16
 
 // expected-error@+1 {{expected 0 or more pending groups, found -1}}
 ptx.cp.async.wait_group -1
+
+// -----
+
+ptx.entry @bytes_of_the_source(d : u32, a : u64) target("sm_80") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %n = ptx.constant 17 : i32
+  // expected-error@+1 {{expected 0 to 16 source_bytes, found 17}}
+  ptx.cp.async "cg" %d, %a bytes 16 source_bytes %n
+  ptx.ret
+}

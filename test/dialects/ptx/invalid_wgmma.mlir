@@ -151,3 +151,12 @@ ptx.entry @past_the_row(a : u64, r : u32) target("sm_90a") {
   %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%desc) metadata %r selector 0 -> f32, f32, f32, f32
   ptx.ret
 }
+
+// -----
+
+ptx.entry @results_of_f16(a : u64) target("sm_90a") {
+  %a = ptx.ld.param @a : i64
+  // expected-error@+1 {{expected results of f32 or i32, found f16}}
+  %0, %1 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f16, f16
+  ptx.ret
+}

@@ -252,3 +252,13 @@ tirx.kernel @k() threads(64) {
   }
   tirx.return
 }
+
+// -----
+
+tirx.kernel @ends() threads(256) {
+  // expected-error@+1 {{expected no terminator in 'tirx.warpgroup', found 'ptx.ret'}}
+  tirx.warpgroup 0 {
+    ptx.ret
+  }
+  tirx.return
+}

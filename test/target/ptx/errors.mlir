@@ -323,3 +323,13 @@ ptx.entry @endless() target("sm_90a") {
   // expected-error@+1 {{expected 'ptx.bra' to branch to other blocks than the first one of a region, found a branch to it}}
   ptx.bra ^first
 }
+
+// -----
+
+// expected-error@+1 {{expected parameters of other names than the entries of the module, found 'second'}}
+ptx.entry @first(second : u64) target("sm_80") {
+  ptx.ret
+}
+ptx.entry @second(third : u64) target("sm_80") {
+  ptx.ret
+}
