@@ -170,8 +170,9 @@ class _Pipeline:
     # Rings
 
     def _ring(self, allocs: Sequence[AllocOp], slots: int, stations: Sequence[str], carries: bool = False) -> RingOp:
-        """A ring in the place of allocations, at the top of the kernel."""
-        top = self.kernel.body.block.find_ancestor_op_in_block(allocs[0])
+        """A ring in the place of allocations, at the top of the kernel; in front of the loop if they are in it."""
+        block = self.kernel.body.block
+        top = block.find_ancestor_op_in_block(allocs[0]) or block.find_ancestor_op_in_block(self.loop)
         assert top is not None
         emit = Emitter(InsertPoint.before(top), self.location)
         labels = [alloc.result.name_hint or "" for alloc in allocs]

@@ -135,3 +135,35 @@ tirx.kernel @twice(%a: memref<128x?xf16>, %b: memref<64x?xf16>, %d: memref<128x6
   tirx.copy %acc, %gd : !t, !gd
   tirx.return
 }
+
+// The ring of a tile that is allocated in the loop stands in front of the loop.
+
+// CHECK-LABEL: tirx.kernel @inside
+// CHECK:         %w = tirx.ring slots(2) stations(write, use) : !tirx.ring<w: !tirx.tile<128x64xf16, tensor
+// CHECK:         tirx.role @epilogue warps(4) {
+// CHECK:           tirx.for @k {{.*}} {
+// CHECK:             [[W:%.*]] = tirx.acquire %w at(write)
+// CHECK-NEXT:        tirx.fill [[W]]
+// CHECK-NEXT:        tirx.release %w at(write)
+// CHECK:         tirx.role @mma warps(1) {
+// CHECK:             [[W:%.*]] = tirx.acquire %w at(use)
+// CHECK:             tirx.async_mma [[W]], {{%.*}}
+tirx.kernel @inside(%b: memref<64x?xf16>, %d: memref<128x64xf32>, %n: index) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f16
+  %sb = tirx.alloc : !b
+  %o = tirx.alloc : !t
+  tirx.fill %o, %zero : f32, !t
+  scf.for %k = %c0 to %n step %c64 {
+    %gb = tirx.view %b[%c0, %k] : memref<64x?xf16> -> !gb
+    tirx.copy %gb, %sb engine tma : !gb, !b
+    %w = tirx.alloc : !w
+    tirx.fill %w, %half : f16, !w
+    tirx.mma %w, %sb, %o : !w, !b, !t
+  }
+  %gd = tirx.view %d[%c0, %c0] : memref<128x64xf32> -> !gd
+  tirx.copy %o, %gd : !t, !gd
+  tirx.return
+}
