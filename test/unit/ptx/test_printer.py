@@ -154,3 +154,12 @@ def test_the_edges_of_a_branch(then_dest: str, else_dest: str, jumps: list[str])
     start = next(k for k, line in enumerate(lines) if line.startswith("setp")) + 1
     end = ["$a0:", "ret;", "$b0:", "@%p0 bra $a0;", "bra $b0;", "}"]
     assert [line for line in lines[start:] if line] == [*jumps, *end]
+
+
+def test_a_constant_predicate_has_a_register():
+    """Where it is negated it is no literal, unlike an integer."""
+    predicate, number = ptx.ConstantOp.integer(1, i1), ptx.ConstantOp.integer(5, i32)
+    ops = [predicate, number, ptx.NotOp(predicate.result), ptx.NotOp(number.result), ptx.RetOp()]
+    lines = print_ptx(_module(Block(ops))).splitlines()
+    found = [line.split(", ")[1] for line in lines if line.startswith("  not.")]
+    assert re.fullmatch(r"%p\d+;", found[0]) and found[1] == "5;"

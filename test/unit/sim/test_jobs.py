@@ -70,7 +70,10 @@ def test_each_process_runs_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     def outcomes(place: Path, count: int, ended: Callable[[int], None]) -> list[jobs._Outcome]:
         for job in range(count):
             jobs.work(str(place), job)
-            out = next(each for each in jobs._Task.read(place / "task").global_buffers if each.name == "argument out")
+            task = jobs._Task.read(place / "task")
+            starts = [each.start for each in (*task.global_buffers, *task.const_buffers)]
+            assert starts[0] == 0 and all(start % jobs._ALIGNMENT == 0 for start in starts)
+            out = next(each for each in task.global_buffers if each.name == "argument out")
             found = np.fromfile(place / "memory", np.uint8)[out.start : out.start + out.size].view(np.uint32)
             written.append([bool(row.any()) for row in found.reshape(16, 32)])
             ended(job)

@@ -12,6 +12,7 @@ from unit.sim.kernels import DATA, HEADER, integers
 from unit.sim.strict import run
 
 from tirx.sim import SimError
+from tirx.sim.isa.fragments import matrix_fragment
 
 _DTYPES: dict[str, Any] = {
     "f16": np.float16,
@@ -161,3 +162,11 @@ def test_wmma():
     a, b, d = integers(rng, (16, 16)), integers(rng, (16, 16)), np.zeros((16, 16), np.float32)
     run((DATA / "nvcc_kernels.ptx").read_text(), "wmma16", 1, 32, [a, b, d])
     assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T + 1)
+
+
+def test_rows_and_columns_of_a_fragment():
+    """Registers alternate between the upper and the lower 8 rows; the third and fourth have the last 8 columns."""
+    found = matrix_fragment("a", 16, 16, 16)
+    places = [(i, lane) for i in range(8) for lane in range(32)]
+    wanted = [(lane // 4 + 8 * (i // 2 % 2), 2 * (lane % 4) + i % 2 + 8 * (i // 4)) for i, lane in places]
+    assert list(zip(found.rows.ravel().tolist(), found.columns.ravel().tolist(), strict=True)) == wanted

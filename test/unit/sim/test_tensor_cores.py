@@ -19,7 +19,15 @@ from unit.sim.tensor_operands import k_major, row_bytes
 
 from tirx.sim.numerics import tensor_cores
 from tirx.sim.numerics.rounding import canonical
-from tirx.sim.numerics.tensor_cores import Rule, find_rule, multiplier, multiply, multiply_scaled, operand
+from tirx.sim.numerics.tensor_cores import (
+    Rule,
+    find_rule,
+    largest_integer,
+    multiplier,
+    multiply,
+    multiply_scaled,
+    operand,
+)
 
 Array = npt.NDArray[Any]
 
@@ -309,3 +317,10 @@ def test_scaled_products_without_a_rule():
     found = multiply_scaled(None, (a, b), factors, c, ("f32", "e4m3", "e4m3", "f32"), "ue8m0", None)
     wide_a, wide_b = (np.repeat(each, 4, axis=1) for each in factors)
     assert np.array_equal(found, (a * wide_a) @ (b * wide_b).T + c)
+
+
+def test_the_largest_of_integers_below_2_to_the_24():
+    most = 2.0**24 - 1
+    assert [largest_integer(np.array([[3.0, sign * most]])) for sign in (1, -1)] == [most, most]
+    for other in (2.0**24, -(2.0**24), 0.5, np.nan, np.inf):
+        assert largest_integer(np.array([[3.0, other]])) is None

@@ -155,6 +155,12 @@ def test_a_bare_swizzle_is_the_composition_with_one_period(swizzle: SwizzleLayou
     assert read.swizzle == swizzle and read.tile == TileLayout([Iter(swizzle.period, 1)])
 
 
+def test_integers_have_32_bits_unless_they_say_otherwise() -> None:
+    written = [to_tvm(TileLayout([Iter(2, stride)])) for stride in (-(2**31), -(2**31) - 1, 2**31 - 1, 2**31)]
+    numbers = ("-2147483648", "T.int64(-2147483649)", "2147483647", "T.int64(2147483648)")
+    assert written == [f"T.TileLayout(T.S[2:{number}])" for number in numbers]
+
+
 def test_axes_that_tvm_lacks_are_written_as_strings() -> None:
     layout = TileLayout.parse("S[(2, 4) : (1@pid, 1)] + 3")
     assert to_tvm(layout) == (

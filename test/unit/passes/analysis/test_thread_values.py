@@ -21,6 +21,7 @@ from tirx.dialects.ptx import (
     EntryOp,
     MulLoOp,
     MulWideOp,
+    NotOp,
     OrOp,
     ReadSpecialOp,
     RemOp,
@@ -349,6 +350,9 @@ def test_arithmetic_number_by_number():
     assert arithmetic(SetpOp("lt", wide, wide, unsigned=True), (4, -1)) is None
     assert arithmetic(SetpOp("lt", wide, wide, unsigned=True), (3, 4)) == 1
     assert arithmetic(SetpOp("lt", wide, wide), (-1, 4)) == 1
+    predicate = ConstantOp.integer(1, i1)
+    assert [arithmetic(NotOp(predicate), (each,)) for each in (0, 1)] == [1, 0]
+    assert [arithmetic(NotOp(a), (each,)) for each in (0, 1, -1)] == [-1, -2, 0]
 
 
 _EDGES = (-(2**31), -33, -5, -1, 0, 1, 2, 5, 31, 32, 2**31 - 1)
