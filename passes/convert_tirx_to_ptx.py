@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -88,7 +88,7 @@ from tirx.passes.plan.copies import beyond_threads, planned_matrices
 from tirx.passes.plan.run_time_strides import STRIDE_BYTES, are_multiples, placed, run_time_strides, why_beyond_threads
 from tirx.passes.plan.views import POINTER_ALIGNMENT, Origin, plan_clip
 from tirx.passes.stages import missing_pass
-from tirx.rules import KernelArgumentError, NoTargetError, ParameterError, RegisterLayoutError, StageError
+from tirx.rules import KernelArgumentError, NoFormError, NoTargetError, ParameterError, RegisterLayoutError, StageError
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""
@@ -213,9 +213,12 @@ class _KernelLowering:
                 raise StageError(op, f"expected no tiles after lowering, found {value.type} on '{name}'{hint}")
 
     def _erase_lowered(self) -> None:
-        """Erases what has been lowered, users first."""
+        """Erases what has been lowered, users first. Raises LocatedError for a user that is not lowered."""
         for old in reversed(self.lowered):
             if isinstance(old, Operation):
+                for result in old.results:
+                    if (use := result.first_use) is not None:
+                        raise _without_register(use.operation, result.type)
                 erase(old)
             else:
                 old.block.erase_arg(old)
@@ -548,6 +551,11 @@ def _narrow_float(
 ) -> Sequence[SSAValue | None] | None:
     """A number of a type without registers is read where a tile is filled with it."""
     return (None,) if is_narrow_float(op.result.type) else None
+
+
+def _without_register(user: Operation, type_: Attribute) -> NoFormError:
+    hint = "; a number of this type may only fill a tile, by 'tirx.splat'" if is_narrow_float(type_) else ""
+    return NoFormError(user, f"'{operation_name(user)}': no PTX register holds {type_}{hint}")
 
 
 @_lowering(MmaSyncOp)

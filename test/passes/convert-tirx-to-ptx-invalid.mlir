@@ -115,6 +115,28 @@ tirx.kernel @splat(%x: f64) target("sm_100a") threads(32) {
 
 // -----
 
+// Numbers of types without registers that something else than a fill uses.
+
+tirx.kernel @narrow_sum(%x: f32) target("sm_100a") threads(32) {
+  %one = arith.constant 1.0 : f8E5M2
+  %n = arith.truncf %x : f32 to f8E5M2
+  // expected-error@+1 {{'arith.addf': no PTX register holds f8E5M2; a number of this type may only fill a tile, by 'tirx.splat'}}
+  %sum = arith.addf %n, %one : f8E5M2
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @narrow_choice(%n: index) target("sm_100a") threads(32) {
+  %c = arith.cmpi eq, %n, %n : index
+  %one = arith.constant 1.0 : f4E2M1FN
+  // expected-error@+1 {{'arith.select': no PTX register holds f4E2M1FN}}
+  %x = arith.select %c, %one, %one : f4E2M1FN
+  tirx.return
+}
+
+// -----
+
 // A tile that comes from nowhere this pass knows.
 
 #t = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
