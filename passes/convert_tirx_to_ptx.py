@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -80,7 +80,13 @@ from tirx.passes.emit.foreign import lower_scalars, lower_tiles
 from tirx.passes.emit.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, emit_cp_async, is_whole
 from tirx.passes.emit.mma_sync import emit_mma_sync
 from tirx.passes.emit.parameters import Parameters
-from tirx.passes.emit.register_values import held_tile, is_narrow_float, register_format, zero_register
+from tirx.passes.emit.register_values import (
+    held_tile,
+    is_narrow_float,
+    register_format,
+    without_register,
+    zero_register,
+)
 from tirx.passes.emit.roles import bound_registers, entry_registers, meet, role_branches
 from tirx.passes.emit.tensor_maps import TensorMapParameters
 from tirx.passes.plan.computed_parts import displaced
@@ -88,7 +94,7 @@ from tirx.passes.plan.copies import beyond_threads, planned_matrices
 from tirx.passes.plan.run_time_strides import STRIDE_BYTES, are_multiples, placed, run_time_strides, why_beyond_threads
 from tirx.passes.plan.views import POINTER_ALIGNMENT, Origin, plan_clip
 from tirx.passes.stages import missing_pass
-from tirx.rules import KernelArgumentError, NoFormError, NoTargetError, ParameterError, RegisterLayoutError, StageError
+from tirx.rules import KernelArgumentError, NoTargetError, ParameterError, RegisterLayoutError, StageError
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""
@@ -218,7 +224,7 @@ class _KernelLowering:
             if isinstance(old, Operation):
                 for result in old.results:
                     if (use := result.first_use) is not None:
-                        raise _without_register(use.operation, result.type)
+                        raise without_register(use.operation, result.type)
                 erase(old)
             else:
                 old.block.erase_arg(old)
@@ -551,11 +557,6 @@ def _narrow_float(
 ) -> Sequence[SSAValue | None] | None:
     """A number of a type without registers is read where a tile is filled with it."""
     return (None,) if is_narrow_float(op.result.type) else None
-
-
-def _without_register(user: Operation, type_: Attribute) -> NoFormError:
-    hint = "; a number of this type may only fill a tile, by 'tirx.splat'" if is_narrow_float(type_) else ""
-    return NoFormError(user, f"'{operation_name(user)}': no PTX register holds {type_}{hint}")
 
 
 @_lowering(MmaSyncOp)

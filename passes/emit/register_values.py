@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, UnrealizedConversionCastOp, f32, f64, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
+from tirx.diagnostics import operation_name
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.layout import TileLayout
 from tirx.passes.emit.emitter import Emitter
+from tirx.rules import NoFormError
 from tirx.values import dataclass
 
 REGISTER_BITS = 32
@@ -48,6 +50,12 @@ class RegisterFormat:
 def is_narrow_float(type_: Attribute) -> bool:
     """Returns True for a floating-point type of which no element has a register of its own: several share one."""
     return str(type_) in NARROW_FLOATS
+
+
+def without_register(user: Operation, type_: Attribute) -> NoFormError:
+    """The error of an operation that uses a value which no register holds, and is no fill."""
+    hint = "; a number of this type may only fill a tile, by 'tirx.splat'" if is_narrow_float(type_) else ""
+    return NoFormError(user, f"'{operation_name(user)}': no PTX register holds {type_}{hint}")
 
 
 @lru_cache(maxsize=1024)
