@@ -80,13 +80,7 @@ from tirx.passes.emit.foreign import lower_scalars, lower_tiles
 from tirx.passes.emit.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, emit_cp_async, is_whole
 from tirx.passes.emit.mma_sync import emit_mma_sync
 from tirx.passes.emit.parameters import Parameters
-from tirx.passes.emit.register_values import (
-    held_tile,
-    is_narrow_float,
-    register_format,
-    without_register,
-    zero_register,
-)
+from tirx.passes.emit.register_values import held_tile, is_narrow_float, no_register, register_format, zero_register
 from tirx.passes.emit.roles import bound_registers, entry_registers, meet, role_branches
 from tirx.passes.emit.tensor_maps import TensorMapParameters
 from tirx.passes.plan.computed_parts import displaced
@@ -224,7 +218,7 @@ class _KernelLowering:
             if isinstance(old, Operation):
                 for result in old.results:
                     if (use := result.first_use) is not None:
-                        raise without_register(use.operation, result.type)
+                        raise no_register(use.operation, result.type)
                 erase(old)
             else:
                 old.block.erase_arg(old)

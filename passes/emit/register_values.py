@@ -52,7 +52,7 @@ def is_narrow_float(type_: Attribute) -> bool:
     return str(type_) in NARROW_FLOATS
 
 
-def without_register(user: Operation, type_: Attribute) -> NoFormError:
+def no_register(user: Operation, type_: Attribute) -> NoFormError:
     """The error of an operation that uses a value which no register holds, and is no fill."""
     hint = "; a number of this type may only fill a tile, by 'tirx.splat'" if is_narrow_float(type_) else ""
     return NoFormError(user, f"'{operation_name(user)}': no PTX register holds {type_}{hint}")
