@@ -1418,3 +1418,105 @@ tirx.kernel @k(%pa: memref<64x32xf16>, %pb: memref<64x64xf16>, %pe: memref<64x16
   tirx.store %d, %gd : !d, !tirx.tile<64x64xf32, global>
   tirx.return
 }
+
+// -----
+
+// tirx-opt --convert-tirx-to-tcgen05
+// 2:8: error: expected a power of two of columns from 32 to 512, found 48; round up with allocation_columns
+tirx.kernel @k() target("sm_100a") threads(128) memory(shared = 16, columns = 48, slot = 8) {
+  %a = tirx.alloc at 0 : !tirx.tile<128x32xf32, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-wgmma-to-ptx
+// 4:8: error: expected 4 registers from element 10 on in !tirx.tile<64x32xf16, register, #tirx.tile_layout<S[(4, 2, 8, 4, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>, found fewer
+!a = !tirx.tile<64x32xf16, register, #tirx.tile_layout<S[(4, 2, 8, 4, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!d = !tirx.tile<64x16xf16, register, #tirx.tile_layout<S[(4, 2, 8, 2, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+func.func @f(%b: i64, %d: !d, %a: !a) {
+  %p = wgmma.mma_async "f16" "f16" n 8 %d at 4, %a a_at 10, %b : !d, !a -> !tirx.pending<!d>
+  func.return
+}
+
+// -----
+
+// tirx-opt --convert-wgmma-to-ptx
+// 4:8: error: expected 4 registers from element -16 on in !tirx.tile<64x32xf16, register, #tirx.tile_layout<S[(4, 2, 8, 4, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>, found fewer
+!a = !tirx.tile<64x32xf16, register, #tirx.tile_layout<S[(4, 2, 8, 4, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!d = !tirx.tile<64x16xf16, register, #tirx.tile_layout<S[(4, 2, 8, 2, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+func.func @f(%b: i64, %d: !d, %a: !a) {
+  %p = wgmma.mma_async "f16" "f16" n 8 %d at 4, %a a_at -16, %b : !d, !a -> !tirx.pending<!d>
+  func.return
+}
+
+// -----
+
+// tirx-opt --tirx-lower-rings
+// 2:1: error: expected whole warps of 32 threads for rings, found 48 threads
+!s = !tirx.tile<8x64xf16, shared, #tirx.tile_layout<S[8, 64]>>
+tirx.kernel @k() target("sm_90a") threads(48) {
+  %r = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!s>
+  %s = tirx.acquire %r at(fill)
+  tirx.release %r at(fill)
+  %u = tirx.acquire %r at(use)
+  tirx.release %r at(use)
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-expand-async-copies
+// 7:3: error: expected engine tma_store on a copy from shared memory to global memory, found one from global memory to shared memory
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+!g = !tirx.tile<64x64xf16, global>
+tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) memory(shared = 8192) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !g
+  %s = tirx.alloc : !s
+  tirx.copy %g, %s engine tma_store : !g, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-expand-async-copies
+// 7:3: error: expected engine cp_async on a copy from global memory to shared memory, found one from shared memory to global memory
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+!g = !tirx.tile<64x64xf16, global>
+tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) memory(shared = 8192) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !g
+  %s = tirx.alloc : !s
+  tirx.copy %s, %g engine cp_async : !s, !g
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-expand-exchanges
+// 5:8: error: expected elements of 16 bits or more in a reduction, found i8
+!a = !tirx.tile<1x128xi8, register, #tirx.tile_layout<S[(1, 128) : (1, 1@tid_in_wg)]>>
+!b = !tirx.tile<1x1xi8, register, #tirx.tile_layout<S[(1, 1) : (1, 1)] + R[128 : 1@tid_in_wg]>>
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %a = tirx.zero : !a
+  %b = tirx.reduce %a dim(1) max : !a -> !b
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-resolve-accumulators
+// 5:10: error: expected %acc to come into role @one through a ring, found a register tile (not in tensor memory: 'tcgen05' does not exist on sm_90a; supported on sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f)
+!s = !tirx.tile<64x64xf16, shared>
+!acc = !tirx.tile<64x64xf32, accumulator>
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %a = tirx.alloc : !s
+  %acc = tirx.alloc : !acc
+  tirx.roles {
+    tirx.role @one warps(4) {
+      tirx.mma %a, %a, %acc : !s, !s, !acc
+    }
+  }
+  tirx.return
+}
