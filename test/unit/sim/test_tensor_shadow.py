@@ -35,7 +35,11 @@ class _Model:
     writes: dict[_Cell, tuple[str, int, int, int]] = field(default_factory=dict[_Cell, tuple[str, int, int, int]])
     loads: dict[_Cell, tuple[int, int]] = field(default_factory=dict[_Cell, tuple[int, int]])
     reads: dict[_Cell, tuple[int, int]] = field(default_factory=dict[_Cell, tuple[int, int]])
+    forgotten: set[_Cell] = field(default_factory=set[_Cell])
     notes: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def is_undefined(self, cell: _Cell) -> bool:
+        return cell not in self.writes or cell in self.forgotten
 
     def misses(self, row: Row, user: int, thread: int, time: int) -> bool:
         return bool(self.clocks.known[row, user, thread] < time)
@@ -109,6 +113,7 @@ class _Model:
         for cell, user in users.items():
             self.writes[cell] = kind, user, self.clocks.now, shape
             self.loads.pop(cell, None)
+            self.forgotten.discard(cell)
 
     # What the shadow is told
 
@@ -134,8 +139,12 @@ class _Model:
                 "thread, and then a synchronisation"
             )
 
-    def load(self, users: dict[_Cell, int]) -> None:
-        self.refuse(users, "it reads cells that were never written", lambda cell, user: cell not in self.writes)
+    def forget(self, cells: list[_Cell]) -> None:
+        self.forgotten.update(cells)
+
+    def load(self, users: dict[_Cell, int], tolerant: bool) -> None:
+        if not tolerant:
+            self.written(users)
         self.refuse(
             users,
             "it of the result of a tcgen05.mma, cp or shift before a commit was waited for",
@@ -145,6 +154,9 @@ class _Model:
         self.order(users)
         for cell, user in users.items():
             self.loads[cell] = user, self.clocks.now
+
+    def written(self, users: dict[_Cell, int]) -> None:
+        self.refuse(users, "it reads cells that were never written", lambda cell, user: self.is_undefined(cell))
 
     def unstored(self, users: dict[_Cell, int]) -> None:
         self.refuse(
@@ -196,7 +208,7 @@ class _Model:
             )
 
     def async_read(self, users: dict[_Cell, int], kind: str, shape: int | None) -> None:
-        self.refuse(users, "it reads cells that were never written", lambda cell, user: cell not in self.writes)
+        self.written(users)
         self.behind_writes(users, kind, shape)
         for cell, user in users.items():
             self.reads[cell] = user, self.clocks.now
@@ -231,7 +243,7 @@ class _Pair(ShadowPair):
         threads = _some_threads(rng, lanes.shape)
         thread = int(threads.ravel()[0])
         users, alone = dict(zip(cells, threads.ravel().tolist(), strict=True)), dict.fromkeys(cells, thread)
-        match int(rng.integers(10)):
+        match int(rng.integers(11)):
             case 0:
                 column, count = (int(each) for each in rng.integers((4, 1), (9, 4)))
                 of = [(lane, each) for lane in range(30, 35) for each in range(column, column + count)]
@@ -239,9 +251,14 @@ class _Pair(ShadowPair):
                 if rng.random() < 0.3:
                     self.tell("allocated", (column, count), (of,))
             case 1 | 2:
-                self.tell("load", (lanes, columns, threads, "it"), (users,))
+                tolerant = bool(rng.random() < 0.3)
+                self.tell("load", (lanes, columns, threads, "it", tolerant), (users, tolerant))
             case 3 | 4:
-                self.tell("store", (lanes, columns, threads, "it"), (users,))
+                stored = self.tell("store", (lanes, columns, threads, "it"), (users,))
+                if stored and rng.random() < 0.3:
+                    some = [cell for cell in cells if rng.random() < 0.3]
+                    own = np.array(some, np.int64).reshape(-1, 2)
+                    self.tell("forget", (own[:, 0], own[:, 1]), (some,))
             case 5:
                 kind = ("mma", "cp", "cp.4x256b", "shift")[rng.integers(4)]
                 self.tell("async_read", (lanes, columns, thread, kind, "it", None), (alone, kind, None))
@@ -259,6 +276,9 @@ class _Pair(ShadowPair):
                     told = lanes, columns, thread, "mma", "it", shape
                     if not self.tell("async_write", told, (alone, "mma", shape)):
                         break
+            case 8:
+                undefined = [self.model.is_undefined(cell) for cell in cells]
+                np.testing.assert_array_equal(self.shadow.undefined(lanes, columns).ravel(), undefined)
             case _:
                 kind = ("cp", "cp.4x256b", "shift")[rng.integers(3)]
                 self.tell("async_write", (lanes, columns, thread, kind, "it", 0), (alone, kind, 0))
@@ -279,7 +299,7 @@ def test_random_accesses(seed: int):
         pair.step()
         if pair.rng.random() < 0.45:
             pair.learn()
-    assert len(pair.outcomes) == 11, sorted(pair.outcomes)
+    assert len(pair.outcomes) == 12, sorted(pair.outcomes)
 
 
 def test_products_behind_each_other_are_not_looked_at(monkeypatch: pytest.MonkeyPatch):

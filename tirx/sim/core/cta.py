@@ -222,7 +222,8 @@ class Cta:
 
     def check_exit(self, group: ThreadGroup, mask: Mask) -> None:
         """Raises SimError if a thread of `mask` exits before tcgen05.wait::ld of its loads."""
-        pending = (group.states == RegisterState.PENDING)[:, mask].any(axis=1)
+        own = group.states[:, mask]
+        pending = ((own == RegisterState.PENDING) | (own == RegisterState.PENDING_UNDEFINED)).any(axis=1)
         if pending.any():
             name = self.launch.program.watched[int(np.argmax(pending))]
             raise SimError(f"the thread exits before tcgen05.wait::ld of register {name}")
@@ -231,6 +232,15 @@ class Cta:
         """Completes the thread group's tcgen05.ld, as tcgen05.wait::ld does: their registers may be read."""
         states = group.states
         states[states == RegisterState.PENDING] = RegisterState.DEFINED
+        if self.launch.carries:
+            states[states == RegisterState.PENDING_UNDEFINED] = RegisterState.UNDEFINED
+
+    def load_is_undefined(self, group: ThreadGroup, row: int, lanes: Mask, origin: SimError) -> None:
+        """Notes that a tcgen05.ld, which is not waited for, leaves a register undefined in some lanes."""
+        group.states[row][lanes] = RegisterState.PENDING_UNDEFINED
+        if row in self.undefined_bytes:
+            self.undefined_bytes[row][group.first : group.last][lanes] = 0xFF
+        self.launch.origins[row] = origin
 
     # Shared memory
 

@@ -109,6 +109,7 @@ class Launch:
         self.observed = traffic
         self.global_memory.observed = traffic
         self.origins: dict[int, SimError] = {}  # why a register is undefined, by its state row
+        self.carries = False  # are undefined values carried to their uses?
         self.executed = 0
         self.progress = 0
         covered = np.zeros(program.shared_end, np.bool_)

@@ -185,6 +185,7 @@ class Scheduler:
         """Watches every register from now on. Returns False if that is so already, or nothing is checked."""
         if not self._program.watch_all():
             return False
+        self._launch.carries = True
         self._side_by_side = False
         for cluster in self._running:
             for cta in cluster.ctas:

@@ -112,6 +112,7 @@ class RegisterState(enum.IntEnum):
     PENDING = 2  # a tcgen05.ld will write it
     ACCUMULATING = 3  # a wgmma.mma_async will write it
     SUPPLYING = 4  # a wgmma.mma_async will read it
+    PENDING_UNDEFINED = 5  # a tcgen05.ld will write it, from cells that were never written
 
 
 class RegisterFile:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from tirx.sim.core.types import Array
+from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.lifetimes import Lifetimes
@@ -280,7 +280,13 @@ class Checker(Monitor):
         self._tensor[rank].freed(column, count, thread)
 
     def tensor_load(self, rank: int, lanes: Array, columns: Array, threads: Array, what: str) -> None:
-        self._tensor[rank].load(lanes, columns, threads, what)
+        self._tensor[rank].load(lanes, columns, threads, what, self.tolerant)
+
+    def tensor_undefined(self, rank: int, lanes: Array, columns: Array) -> Mask:
+        return self._tensor[rank].undefined(lanes, columns)
+
+    def tensor_forget(self, rank: int, lanes: Array, columns: Array) -> None:
+        self._tensor[rank].forget(lanes, columns)
 
     def tensor_store(self, rank: int, lanes: Array, columns: Array, threads: Array, what: str) -> None:
         self._tensor[rank].store(lanes, columns, threads, what)

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tirx.sim.core.types import Array
+from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError
 from tirx.sim.memory.region import Region
 
@@ -256,6 +256,13 @@ class Monitor:
 
     def tensor_load(self, rank: int, lanes: Array, columns: Array, threads: Array, what: str) -> None:
         """tcgen05.ld of cell (lanes, columns)[i, ...] by threads[i, ...]"""
+
+    def tensor_undefined(self, rank: int, lanes: Array, columns: Array) -> Mask:
+        """Returns True for every cell that was never written."""
+        return np.zeros(lanes.shape, np.bool_)
+
+    def tensor_forget(self, rank: int, lanes: Array, columns: Array) -> None:
+        """Marks cells as never written, because undefined values were stored there."""
 
     def tensor_store(self, rank: int, lanes: Array, columns: Array, threads: Array, what: str) -> None:
         """tcgen05.st"""

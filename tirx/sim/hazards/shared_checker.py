@@ -28,7 +28,7 @@ _OVERHEAD = 500  # bytes of an event without its arrays
 _SMALL = 1 << 12  # bytes of arrays that are compared as bytes
 
 # Events that change nothing: a cluster may leave them out.
-_QUERIES = frozenset(("knows", "shared_undefined", "shared_writes", "shared_writes_at"))
+_QUERIES = frozenset(("knows", "shared_undefined", "shared_writes", "shared_writes_at", "tensor_undefined"))
 # Of an event: name, arguments, options, ticks and tolerant.
 _Call: TypeAlias = tuple[str, tuple[object, ...], dict[str, Any], bool, bool]
 

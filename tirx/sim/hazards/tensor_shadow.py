@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tirx.sim.core.types import Array, Mask
-from tirx.sim.errors import HazardError
+from tirx.sim.errors import HazardError, UndefinedError
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.monitor import Note, TensorAccess
 from tirx.sim.tensor.data_path import COLUMNS, LANES
@@ -121,9 +121,11 @@ class TensorShadow:
 
     # Loads and stores
 
-    def load(self, lanes: Array, columns: Array, threads: Array, what: str) -> None:
+    def load(self, lanes: Array, columns: Array, threads: Array, what: str, tolerant: bool = False) -> None:
+        """`tolerant`: of cells that were written or not."""
         self._end_chain()
-        self._require_written(lanes, columns, what)
+        if not tolerant:
+            self._require_written(lanes, columns, what, UndefinedError)
         known = self._clocks.known
         kind, writer, time = self._kind[lanes, columns], self._writer[lanes, columns], self._write_time[lanes, columns]
         is_mma = _ASYNC[kind]
@@ -255,8 +257,17 @@ class TensorShadow:
         self._write_time[lanes, columns], self._shape[lanes, columns] = self._clocks.now, shape
         self._read_time[lanes, columns] = 0
 
-    def _require_written(self, lanes: Array, columns: Array, what: str) -> None:
-        self._refuse(~self._written[lanes, columns], lanes, columns, f"{what} reads cells that were never written")
+    def undefined(self, lanes: Array, columns: Array) -> Mask:
+        """Returns True for every cell that was never written."""
+        return ~self._written[lanes, columns]
+
+    def forget(self, lanes: Array, columns: Array) -> None:
+        """Marks cells as never written, because undefined values were stored there."""
+        self._written[lanes, columns] = False
+
+    def _require_written(self, lanes: Array, columns: Array, what: str, error: type[HazardError] = HazardError) -> None:
+        message = f"{what} reads cells that were never written"
+        self._refuse(self.undefined(lanes, columns), lanes, columns, message, error)
 
     def _refuse_order(self, bad: Mask, synchronised: Mask, lanes: Array, columns: Array, message: str) -> None:
         """Refuses accesses without fences of tcgen05; synchronised ones only by the letter of the ISA."""
@@ -269,10 +280,10 @@ class TensorShadow:
             self._note("tcgen05.fence", message)
 
     @staticmethod
-    def _refuse(bad: Mask, lanes: Array, columns: Array, message: str) -> None:
+    def _refuse(bad: Mask, lanes: Array, columns: Array, message: str, error: type[HazardError] = HazardError) -> None:
         if bad.any():
             place = tuple(np.argwhere(bad)[0])
-            raise HazardError(f"{message} (lane {int(lanes[place])}, column {int(columns[place])})")
+            raise error(f"{message} (lane {int(lanes[place])}, column {int(columns[place])})")
 
 
 def _other_warp(first: Array | int, second: Array) -> Mask:

@@ -18,6 +18,7 @@ from tirx.sim.program.symbols import Place, Symbols
 from tirx.sim.reader.syntax import Address, Immediate, Instruction, Name, Negated, Operand, Pair, Vector
 
 _DEFINED, _PENDING = np.uint8(RegisterState.DEFINED), np.uint8(RegisterState.PENDING)
+_PENDING_UNDEFINED = np.uint8(RegisterState.PENDING_UNDEFINED)
 _ACCUMULATING, _SUPPLYING = np.uint8(RegisterState.ACCUMULATING), np.uint8(RegisterState.SUPPLYING)
 
 
@@ -263,7 +264,8 @@ class Decoder:
             states = group.states[state]
             if (states[mask] != _DEFINED).any():
                 bad = mask & (states != _DEFINED) & (states != _SUPPLYING)
-                if (states[bad] == _PENDING).any():
+                unwritten = bad & (states == _PENDING_UNDEFINED)
+                if unwritten.any() or (states[bad] == _PENDING).any():
                     message = f"register {name} is read before tcgen05.wait::ld"
                     if strict:
                         raise SimError(message, where=group.describe(bad))
@@ -272,7 +274,7 @@ class Decoder:
                     bad &= states != _PENDING
                 if (states[bad] == _ACCUMULATING).any():
                     raise SimError(f"register {name} is read before wgmma.wait_group", where=group.describe(bad))
-                if bad.any() and not lenient:
+                if unwritten.any() or (bad.any() and not lenient):
                     raise group.cta.launch.undefined_use(name, state, group.describe(bad))
             if is_fragment:
                 group.fenced[state][mask] = False
@@ -394,7 +396,7 @@ class Decoder:
 
         def watched(group: ThreadGroup, mask: Mask, values: Array) -> None:
             states = group.states[state]
-            if (states[mask] == _PENDING).any():
+            if ((states[mask] == _PENDING) | (states[mask] == _PENDING_UNDEFINED)).any():
                 raise SimError(f"register {name} is written while a tcgen05.ld to it is not waited for")
             if (states[mask] == _ACCUMULATING).any():
                 raise SimError(f"register {name} is written while a wgmma.mma_async to it is not waited for")

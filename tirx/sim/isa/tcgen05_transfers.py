@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, B64, TYPES, WARP, Array, Mask, PtxType
 from tirx.sim.core.wait import Outcome
+from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, single, uniform
 from tirx.sim.isa.floating import extremum_of
 from tirx.sim.isa.tcgen05_common import cta_group, value_of, warp_wide
 from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.isa.words import word_destinations, word_sources
 from tirx.sim.program.code import Step
-from tirx.sim.reader.syntax import Name
+from tirx.sim.reader.syntax import Name, Operand
 from tirx.sim.tensor.copies import COPY_FORMATS, COPY_MULTICASTS, COPY_SHAPES, is_copy, tensor_copy, tensor_shift
 from tirx.sim.tensor.data_path import MAX_REGISTERS, REGISTERS, check_warp_lanes, register_cells
 
@@ -90,6 +91,7 @@ def decode_load(decoder: Decoder, operation: str) -> Step:
     if len({item.name for item in written if isinstance(item, Name)}) != len(written):
         raise decoder.error("expected every destination register once")
     write = word_destinations(decoder, written, pending=True)
+    mark = _undefined_marker(decoder, written, what)
     addresses = decoder.address(first, bits=32)
     cells = _cells(shape, repetitions, split, packed)
 
@@ -100,17 +102,47 @@ def decode_load(decoder: Decoder, operation: str) -> Step:
         cta.require_converged(group, mask, what)
         address = addresses.values(group, mask)
         values: list[Array] = []
-        for lanes, columns in cells(group, mask, address, what):
+        carries = cta.launch.carries
+        found = cells(group, mask, address, what)
+        cta.monitor.tolerant = carries
+        for lanes, columns in found:
             threads = np.broadcast_to(group.threads, lanes.shape)
             cta.monitor.tensor_load(cta.rank, lanes, columns, threads, what)
             values.append(cta.tensor.read(lanes, columns))
+        cta.monitor.tolerant = False
         loaded = values[0]
         if packed:
             loaded = (loaded & np.uint32(0xFFFF)) | values[1] << np.uint32(16)
         write(group, mask, loaded if reduce is None else np.concatenate((loaded, reduce(loaded)[None])))
+        if carries:
+            unwritten = [cta.monitor.tensor_undefined(cta.rank, lanes, columns) for lanes, columns in found]
+            mark(group, mask, np.any(unwritten, axis=0))
         return None
 
     return step
+
+
+def _undefined_marker(
+    decoder: Decoder, written: Sequence[Operand], what: str
+) -> Callable[[ThreadGroup, Mask, Mask], None]:
+    """
+    Returns a function that marks the registers of a load whose cells (registers, lanes) were never written. The result
+    of a reduction, behind the others, is undefined in a lane if any of them is.
+    """
+    registers = [decoder.register_of(item) for item in written]
+    line, text = decoder.instruction.line, decoder.instruction.text
+
+    def mark(group: ThreadGroup, mask: Mask, undefined: Mask) -> None:
+        if not undefined.any():
+            return
+        origin = SimError(f"{what} reads cells that were never written", line, text)
+        of_registers = [*undefined, undefined.any(axis=0)][: len(registers)]
+        for register, lanes in zip(registers, of_registers, strict=True):
+            own = lanes & mask
+            if register is not None and own.any():
+                group.cta.load_is_undefined(group, register.state, own, origin)
+
+    return mark
 
 
 def _reduction(decoder: Decoder, repetitions: int) -> Callable[[Array], Array]:
@@ -150,6 +182,8 @@ def decode_store(decoder: Decoder, operation: str) -> Step:
     split = decoder.constant(1) if has_split else 0
     items = decoder.vector(2 if has_split else 1, repetitions * REGISTERS[shape])
     read = word_sources(decoder, items)
+    read_any = word_sources(Decoder(decoder.symbols, decoder.instruction, lenient=True), items)
+    undefined = [decoder.undefined(item) for item in items]
     addresses = decoder.address(0, bits=32)
     cells = _cells(shape, repetitions, split, packed)
     what = "tcgen05.st"
@@ -160,12 +194,16 @@ def decode_store(decoder: Decoder, operation: str) -> Step:
         cta = group.cta
         cta.require_converged(group, mask, what)
         address = addresses.values(group, mask)
-        values = read(group, mask)
+        carries = cta.launch.carries
+        values = (read_any if carries else read)(group, mask)
+        unwritten = np.stack([each(group) for each in undefined]) & mask if carries else None
         halves = (values & np.uint32(0xFFFF), values >> np.uint32(16)) if packed else (values,)
         for (lanes, columns), half in zip(cells(group, mask, address, what), halves, strict=True):
             threads = np.broadcast_to(group.threads, lanes.shape)
             cta.monitor.tensor_store(cta.rank, lanes, columns, threads, what)
             cta.tensor.write(lanes, columns, half)
+            if unwritten is not None and unwritten.any():
+                cta.monitor.tensor_forget(cta.rank, lanes[unwritten], columns[unwritten])
         cta.launch.made_progress()
         return None
 

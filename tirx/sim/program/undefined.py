@@ -2,8 +2,9 @@
 Values that were never written.
 
 Compilers copy and combine them where the result does not matter: padding, the first round of a loop, the element behind
-the end. So instructions that only compute may carry them, and to use them (as an address, a condition, a result in
-global memory) is the error. That costs time; it is done from the first such value on.
+the end, lanes of tensor memory beside those of a tile. So instructions that only compute may carry them, and to use
+them (as an address, a condition, a result in global memory) is the error. That costs time; it is done from the first
+such value on.
 """
 
 from __future__ import annotations
