@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.passes.emit.threads import Step, Thread
 from unit.passes.parsed import parsed
 from xdsl.dialects import scf
 from xdsl.ir import Operation
@@ -107,3 +108,51 @@ def test_parts_of_one_round_follow_each_other() -> None:
 
 def test_blocks_of_a_cluster() -> None:
     assert [plan_rings(_kernel(WRITE, cluster)).num_blocks for cluster in ("", "cluster(2)")] == [1, 2]
+
+
+FILLED_BY_ROLE = """!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+!g = !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[64, 64]>>
+tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(64) {
+  %ring = tirx.ring slots(5) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @fill warps(1) {
+      %c0 = arith.constant 0 : index
+      %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !g
+      FILLS
+    }
+    tirx.role @use warps(1) {
+      tirx.for @k %k = 0 to USES {
+        %u = tirx.acquire %ring at(use)
+        tirx.release %ring at(use)
+      }
+    }
+  }
+  tirx.return
+}
+"""
+ONE_FILL = """%s = tirx.acquire %ring at(fill)
+        tirx.async_copy %g, %s engine(cp_async) : !g, !s
+        tirx.release %ring at(fill) after(cp_async)"""
+
+
+def _filled(fills: int, pending: int) -> str:
+    return f"tirx.for @k{pending} %k = 0 to {fills} {{ {ONE_FILL} tirx.await cp_async pending({pending}) }}"
+
+
+@pytest.mark.parametrize("awaits", [[(7, 2)], [(3, 0), (4, 2)], [(2, 0), (3, 0), (5, 1)]])
+def test_slots_pass_on_when_their_copies_are_complete(awaits: list[tuple[int, int]]) -> None:
+    """`awaits`: loops that fill so many slots each, and leave so many groups pending in each round."""
+    fills = " ".join([*(_filled(*each) for each in awaits), "tirx.await cp_async pending(0)"])
+    text = FILLED_BY_ROLE.replace("FILLS", fills).replace("USES", str(sum(rounds for rounds, _ in awaits)))
+    kernel = next(op for op in parsed(text).walk() if isinstance(op, KernelOp))
+    lower_kernel(kernel)
+    thread = Thread(kernel, 0, (0,))
+    passed = filled = 0
+    expected: list[Step] = []
+    for fills, pending in [*((1, pending) for rounds, pending in awaits for _ in range(rounds)), (0, 0)]:
+        filled += fills
+        newly = range(passed, max(passed, filled - pending))
+        passed += len(newly)
+        expected.append(("ptx.cp.async.wait_group",))
+        expected += [("ptx.mbarrier.arrive", thread.address + 8 * (slot % 5)) for slot in newly]
+    assert thread.named("ptx.cp.async.wait_group", "ptx.mbarrier.arrive") == expected
