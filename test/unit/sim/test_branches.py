@@ -215,11 +215,12 @@ def test_calls_by_several_addresses() -> None:
     )
     group = new_group(cta, 0, 32, 5)
     assert _executed(control, mask_of(), group) is None and _groups(cta) == [(6, [*range(32)], [])]
-    for pcs, entry, expected in (
-        ([], None, [6]), ([6], None, [6]), ([8], None, [8, 6]), ([6, 9], None, [6, 9, 6]), ([6], 3, [6, 6]),
+    for frames, expected in (
+        ([], [6]), ([(6, None)], [6]), ([(8, None)], [8, 6]), ([(6, None), (9, None)], [6, 9, 6]),
+        ([(6, 3)], [6, 6]), ([(6, 3), (6, None)], [6, 6]), ([(6, None), (6, 3)], [6, 6, 6]),
     ):  # fmt: skip
         group = new_group(cta, 0, 32, 5)
-        group.frames = tuple(Frame(pc, group.mask, (), entry) for pc in pcs)
+        group.frames = tuple(Frame(pc, group.mask, (), entry) for pc, entry in frames)
         assert _executed(control, group.mask, group) is None
         ours, others = _groups(cta)
         assert ours == (20, [*range(0, 32, 3)], [*expected, 5])

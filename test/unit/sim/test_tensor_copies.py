@@ -13,6 +13,7 @@ from unit.sim.assembled import assembled
 from unit.sim.strict import run
 
 from tirx.sim import SimError, TensorMap
+from tirx.sim.core.launch import Launch
 
 Array = npt.NDArray[Any]
 
@@ -343,3 +344,33 @@ def test_stores_start_within_the_tensor():
 def test_reductions_know_their_types():
     with pytest.raises(SimError, match="expected elements of type u32 with .inc, found .f16"):
         _store(TensorMap(np.zeros((8, 64), np.float16), (32, 2)), (0, 0), np.zeros(64, np.float16), "inc.")
+
+
+def test_every_copy_is_progress(monkeypatch: pytest.MonkeyPatch):
+    """Threads that have polled what a copy writes ask again: each instruction counts, and bytes that come to a CTA."""
+    calls: list[Launch] = []
+    made_progress = Launch.made_progress
+
+    def counted(launch: Launch) -> None:
+        calls.append(launch)
+        made_progress(launch)
+
+    monkeypatch.setattr(Launch, "made_progress", counted)
+    tensor_map, data = TensorMap(np.zeros((8, 64), np.uint8), (64, 2)), np.zeros(_BYTES, np.uint8)
+
+    def count(body: str, wait: str = "") -> int:
+        calls.clear()
+        run(assembled(_HEADER + _KERNEL.format(body=body, wait=wait)), "k", 1, 32, [tensor_map, data, data])
+        return len(calls)
+
+    loads, stores = (
+        [f"cp.async.bulk.tensor.2d.{into}.tile.{way} {ends.format(n)};" for n in (0, 128, 256)]
+        for into, way, ends in (
+            ("shared::cta.global", "mbarrier::complete_tx::bytes", "[%r1+{}], [%d0, {{0, 0}}], [%r2]"),
+            ("global.shared::cta", "bulk_group", "[%d0, {{0, 0}}], [%r1+{}]"),
+        )
+    )
+    arrive = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2]"
+    assert count(f"{arrive}, 384; {' '.join(loads)}", _WAIT) - count(f"{arrive}, 128; {loads[0]}", _WAIT) == 4
+    waits = "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
+    assert count(" ".join(stores) + waits) - count(stores[0] + waits) == 2
