@@ -23,6 +23,7 @@ from tirx.mma import (
     PickedFragments,
     RowOrder,
     choose_variant,
+    match,
     pick_fragments,
     plan_mma,
     variants_for,
@@ -517,3 +518,66 @@ def test_no_variants_and_orders_of_rows_that_do_not_fit():
         plan_mma(layout, layout, layout, (4, 4), (4, 4), (4, 4), ("f16", "f16"), "f32", 32, ())
     with pytest.raises(FragmentError, match="expected the plain order of rows of A, 4 of which are neighbours"):
         pick_fragments(16, 16, 16, "f16", "f32", 1, (), "MN", "MN", row_orders=((0, 1, 2), (0, 1, 2)))
+
+
+_PIECE = VARIANTS["m8n8k4.row.col.f64"].a
+"""Lane 4 * i + j holds element (i, j) of 8 x 4, in one register."""
+
+
+def _nearest(wrong: dict[tuple[int, int], int], missing: Sequence[tuple[int, int]]) -> str:
+    """
+    What is said of an operand of 2 warps with 8 rows of 16 each, in 4 registers, where (thread, register) of `wrong`
+    hold another element, and the `missing` (warp, k).
+    """
+    held = np.array(
+        [[[(8 * w + lane // 4) * 16 + 4 * r + lane % 4 for r in range(4)] for lane in range(32)] for w in range(2)]
+    )
+    for (thread, register), element in wrong.items():
+        held[thread // 32, thread % 32, register] = element
+    operand = match._Operand("A", _PIECE.layout, (16, 16), held)  # pyright: ignore[reportPrivateUsage]
+    left = np.zeros((2, 1, 16), np.bool_)
+    for warp, k in missing:
+        left[warp, 0, k] = True
+    rows = np.arange(16).reshape(2, 1, 8)
+    return str(match._closest(operand, (_PIECE,), rows, left, "those of the target"))  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "missing", "message"),
+    [
+        # The fewest wrong elements: two in register 1, one in registers 2 and 3.
+        (
+            {(9, 0): 7, (41, 0): 7, (60, 0): 7, (9, 1): 7, (60, 1): 7, (45, 2): 0, (46, 3): -1},
+            [(0, 0), (1, 4), (0, 8), (1, 15)],
+            "expected element (11, 9) of A in register 2 of thread 45, found (0, 0)",
+        ),
+        # Those with a k that is missing, behind the first that is wrong at all.
+        (
+            {(9, 0): 7, (41, 0): 7, (60, 0): 7, (50, 1): 7, (61, 2): -1, (43, 2): 1},
+            [(1, 3), (1, 11)],
+            "expected element (10, 11) of A in register 2 of thread 43, found (0, 1)",
+        ),
+        (
+            {(41, 2): 7, (60, 2): 17, (50, 3): 7},
+            [(0, 0), (1, 7)],
+            "expected element (10, 9) of A in register 2 of thread 41, found (0, 7)",
+        ),
+        ({(0, 0): -1}, [(0, 0)], "expected element (0, 0) of A in register 0 of thread 0, found nothing"),
+        ({(33, 1): -1}, [(1, 4)], "expected element (8, 5) of A in register 1 of thread 33, found nothing"),
+        # The first row says which k the columns are.
+        (
+            {(4 * i + j, 0): 16 * i + k for i in range(8) for j, k in ((1, 2), (2, 1))} | {(9, 0): 7},
+            [(0, 0)],
+            "expected element (2, 2) of A in register 0 of thread 9, found (0, 7)",
+        ),
+        ({(1, 0): 2, (2, 0): 1}, [(0, 0)], "expected element (1, 2) of A in register 0 of thread 5, found (1, 1)"),
+        # No element is wrong.
+        (
+            {},
+            [(1, 6), (1, 9)],
+            "expected a fragment with element (8, 6) of A in the lanes of product 0 of warp 1, found none",
+        ),
+    ],
+)
+def test_nearest_fragment(wrong: dict[tuple[int, int], int], missing: Sequence[tuple[int, int]], message: str) -> None:
+    assert _nearest(wrong, missing) == f"{message}; those of the target"
