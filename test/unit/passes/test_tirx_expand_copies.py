@@ -163,3 +163,72 @@ def test_tensor_tiles_without_columns() -> None:
         RegisterLayoutError, match="expected a tensor tile with neighbouring elements in columns, found"
     ):
         expander._tensor_pieces(copy, copy.source)  # pyright: ignore[reportPrivateUsage]
+
+
+Demands = dict[tuple[int, ...], tuple[int, int]]
+
+
+def _chosen(tile: str, demands: Demands) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """The largest piece that is chosen where a thread may hold 10 bytes, and the pieces that were looked at."""
+    elements = prod(map(int, tile.split("x")[:-1]))
+    expander, copy = _copy_of(f"!tirx.tile<{tile}, shared, #tirx.tile_layout<S[{elements} : 1]>>", threads=32)
+    expander.room = 10
+    asked: list[tuple[int, ...]] = []
+
+    def demand(_op: object, _types: object, pieces: Pieces) -> tuple[int, int]:
+        asked.append(max(_shapes(pieces), key=prod))
+        return demands[asked[-1]]
+
+    expander._demand = demand  # pyright: ignore
+    pieces = expander._memory_pieces(copy, copy.source, copy.destination)  # pyright: ignore[reportPrivateUsage]
+    assert sum(prod(shape) for _, shape in pieces) == elements
+    return max((shape for _, shape in pieces), key=prod), asked
+
+
+_ROWS: list[tuple[int, ...]] = [(n, 10) for n in (4, 3, 2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("tile", "demands", "chosen", "asked"),
+    [
+        # Of 4 bytes, 32 threads hold 80.
+        ("12x10xf32", {(6, 10): (10, 5)}, (6, 10), [(6, 10)]),
+        ("20x8xf32", {(10, 8): (10, 5)}, (10, 8), [(10, 8)]),
+        ("18x5xf32", {(9, 5): (10, 5)}, (9, 5), [(9, 5)]),
+        # Few accesses count among those for which there is room; the first of those that are alike.
+        (
+            "12x10xf32",
+            {(6, 10): (11, 5), (8, 8): (10, 41), (4, 10): (10, 40)},
+            (4, 10),
+            [(6, 10), (8, 8), (4, 10)],
+        ),
+        ("12x10xf32", {(6, 10): (11, 1), (8, 8): (3, 30), (4, 10): (9, 29)}, (4, 10), [(6, 10), (8, 8), (4, 10)]),
+        ("12x10xf32", {(6, 10): (11, 1), (8, 8): (9, 29), (4, 10): (3, 30)}, (8, 8), [(6, 10), (8, 8), (4, 10)]),
+        ("12x10xf32", {(6, 10): (11, 1), (8, 8): (9, 30), (4, 10): (3, 30)}, (8, 8), [(6, 10), (8, 8), (4, 10)]),
+        # Without room for any, the fewest registers.
+        (
+            "12x10xf32",
+            {(6, 10): (40, 9), (8, 8): (30, 9), **dict(zip(_ROWS, [(35, 1), (31, 1), (32, 2), (30, 10)], strict=True))},
+            (8, 8),
+            [(6, 10), (8, 8), *_ROWS, (1, 10)],
+        ),
+        # Whole runs of one dimension are compared with powers of two.
+        ("120xf32", {(120,): (9, 20), (64,): (10, 19)}, (64,), [(120,), (64,)]),
+        ("120xf32", {(120,): (9, 20), (64,): (10, 20)}, (120,), [(120,), (64,)]),
+    ],
+)
+def test_pieces_of_tiles_in_memory(
+    tile: str, demands: Demands, chosen: tuple[int, ...], asked: list[tuple[int, ...]]
+) -> None:
+    assert _chosen(tile, demands) == (chosen, asked)
+
+
+def test_tiles_that_threads_cannot_share_out() -> None:
+    rows = dict.fromkeys(_ROWS, (2000, 1))
+    assert _chosen("12x10xf32", {(6, 10): (1021, 1), (8, 8): (1020, 9), **rows})[0] == (8, 8)
+    with pytest.raises(RegisterLayoutError) as error:
+        _chosen("12x10xf32", {(6, 10): (1021, 1), (8, 8): (1022, 9), **rows})
+    assert error.value.message == (
+        "expected a tile that 32 threads can share out, found one of which a thread has to move 1021 bytes at once; "
+        "extents with more divisors in common with the threads help"
+    )
