@@ -1,0 +1,88 @@
+"""Zero-column masks: every field, against runs that are written one behind another."""
+
+from __future__ import annotations
+
+from itertools import chain, cycle, islice
+
+import pytest
+from unit.sim.machine import message_of
+
+from tirx.sim.tensor.zero_mask import expand_zero_mask
+
+_PARTS = {128: 1, 64: 2, 32: 4}
+
+
+def _mask(*, zeroed: int, used: int, first: int, starts: tuple[int, ...] = (), shift: int = 0) -> int:
+    """The descriptor of runs of so many columns; bit i of `first`: sub-mask i begins with zeroed ones."""
+    counts = sum(count << 8 * index for index, count in enumerate(starts))
+    return counts | first << 32 | 1 << 39 | zeroed - 1 << 40 | used - 1 << 48 | shift << 56
+
+
+def _columns(m: int, n: int, zeroed: int, used: int, first: int, starts: tuple[int, ...]) -> list[bool]:
+    found: list[bool] = []
+    for index in range(_PARTS[m]):
+        runs = [[True] * zeroed, [False] * used]
+        endless = chain.from_iterable(cycle(runs if first >> index & 1 else runs[::-1]))
+        found += islice(endless, starts[index], starts[index] + n // _PARTS[m])
+    return found
+
+
+@pytest.mark.parametrize("m", _PARTS)
+@pytest.mark.parametrize(
+    ("zeroed", "used", "first", "starts"),
+    [
+        (5, 3, 0b1010, (2, 4, 1, 0)),
+        (1, 7, 0b0001, (0, 6, 3, 5)),
+        (7, 1, 0b0111, (6, 3, 0, 0)),
+        (1, 1, 0b0110, (0, 0, 0, 0)),
+        (256, 256, 0b0101, (255, 254, 129, 128)),
+        (255, 130, 0b0011, (254, 127, 64, 129)),
+        (128, 64, 0b1100, (63, 33, 127, 90)),
+    ],
+)
+def test_runs(m: int, zeroed: int, used: int, first: int, starts: tuple[int, ...]) -> None:
+    own = starts[: _PARTS[m]]
+    bits = _mask(zeroed=zeroed, used=used, first=first & (1 << _PARTS[m]) - 1, starts=own, shift=13)
+    zero, shift = expand_zero_mask(bits, m, 136, 16)
+    assert (zero.tolist(), shift) == (_columns(m, 136, zeroed, used, first, own), 13)
+
+
+def test_masks_that_are_off() -> None:
+    """Without bit 39 the rest says nothing, but the shift."""
+    bits = _mask(zeroed=4, used=2, first=5, starts=(9, 9), shift=8) & ~(1 << 39)
+    for kept in (bits, bits | 1 << 35, 8 << 56):
+        zero, shift = expand_zero_mask(kept, 64, 24, 8)
+        assert (zero.tolist(), shift) == ([False] * 24, 8)
+
+
+@pytest.mark.parametrize("bit", [36, 37, 38, 62, 63])
+def test_reserved_bits(bit: int) -> None:
+    bits = 1 << bit | 1 << 39
+    assert message_of(lambda: expand_zero_mask(bits, 128, 32, 32)) == (
+        f"illegal zero-column mask {bits:#018x}: bits 36-38 and 62-63 must be zero"
+    )
+
+
+@pytest.mark.parametrize(
+    ("m", "given", "limit"), [(128, 32, 32), (64, 32, 32), (32, 32, 16), (32, 8, 8), (128, 16, 16), (64, 0, 0)]
+)
+def test_largest_shifts(m: int, given: int, limit: int) -> None:
+    assert expand_zero_mask(limit << 56, m, 32, given)[1] == limit
+    for shift in (limit + 1, 63):
+        assert message_of(lambda shift=shift: expand_zero_mask(shift << 56, m, 32, given)) == (
+            f"illegal zero-column mask {shift << 56:#018x}: shift {shift} is more than {limit} "
+            f"(M={m}, maximum shift {given} in the instruction descriptor)"
+        )
+
+
+@pytest.mark.parametrize(("first", "length"), [(0b0100, 6), (0b1011, 200)])
+def test_start_counts_beyond_the_first_run(first: int, length: int) -> None:
+    starts = (0, 0, length, 0)
+    bits = _mask(zeroed=6, used=200, first=first, starts=starts)
+    assert message_of(lambda: expand_zero_mask(bits, 32, 64, 16)) == (
+        f"illegal zero-column mask {bits:#018x}: start count {length} of sub-mask 2 is not below the length {length} "
+        "of its first run"
+    )
+    bits = _mask(zeroed=6, used=200, first=first, starts=(0, 0, length - 1, 0))
+    zero, _ = expand_zero_mask(bits, 32, 64, 16)
+    assert zero.tolist() == _columns(32, 64, 6, 200, first, (0, 0, length - 1, 0))
