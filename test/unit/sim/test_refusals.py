@@ -113,6 +113,8 @@ cvt.rn.f32.e4m3x2 %f1, %h1;
     unknown conversion from .e4m3x2 to .f32
 cvt.rn.satfinite.scaled::n2::ue8m0.e4m3x2.f32 %h1, %f1, %f2;
     unknown modifier .scaled::n2::ue8m0 of a conversion to .e4m3x2
+cvt.rna.f16.f32 %h1, %f1;
+    unknown modifier .rna of 'cvt'
 cvt.pack.sat.u8.s32 %r1, %r2, %r3;
     expected a third operand (.b32) for types of less than 16 bits
 cvt.pack.sat.u32.s32 %r1, %r2, %r3;

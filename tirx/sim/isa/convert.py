@@ -30,9 +30,7 @@ from tirx.sim.numerics.rounding import (
 )
 from tirx.sim.program.code import Step
 
-_FLOAT_ROUNDINGS: dict[str | None, Rounding] = {
-    None: "rn", "rn": "rn", "rz": "rz", "rm": "rm", "rp": "rp", "rna": "rna",
-}  # fmt: skip
+_FLOAT_ROUNDINGS: dict[str | None, Rounding] = {None: "rn", "rn": "rn", "rz": "rz", "rm": "rm", "rp": "rp"}
 _INTEGER_ROUNDINGS: dict[str, Callable[[Array], Array]] = {
     "rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil,
 }  # fmt: skip
@@ -197,7 +195,7 @@ def _pair(decoder: Decoder) -> Step:
 
 def _tf32(decoder: Decoder) -> Step:
     decoder.modifiers = decoder.modifiers[:-2]
-    mode = _FLOAT_ROUNDINGS[decoder.need("rn", "rz", "rna")]
+    mode = decoder.need("rn", "rz", "rna")
     relu, finite = decoder.flag("relu"), decoder.flag("satfinite")
     decoder.finish(2)
     unit = np.uint32(1 << _TF32_DROPPED)

@@ -11,8 +11,8 @@ import numpy as np
 
 from tirx.sim.core.types import Array
 
-# To nearest even, towards zero, towards minus and plus infinity, to nearest with ties away from zero.
-Rounding: TypeAlias = Literal["rn", "rz", "rm", "rp", "rna"]
+# To nearest even, towards zero, towards minus and plus infinity.
+Rounding: TypeAlias = Literal["rn", "rz", "rm", "rp"]
 
 _F32 = np.dtype(np.float32)
 _F64 = np.dtype(np.float64)
@@ -102,8 +102,6 @@ def round_to(values: Array, dtype: np.dtype[Any], mode: Rounding = "rn") -> Arra
     """f64 values (exact, or rounded to odd) to a narrower type, rounded once."""
     if dtype == _F64:
         return values
-    if mode == "rna":
-        return _round_ties_away(values, dtype)
     # numpy rounds f64 once to f32 and f16; ml_dtypes goes through f32.
     source = values if dtype in (_F32, _F16) else to_odd_f32(values)
     nearest = source.astype(dtype)
@@ -120,16 +118,6 @@ def round_to(values: Array, dtype: np.dtype[Any], mode: Rounding = "rn") -> Arra
     bits = bits_of(nearest)
     one = bits.dtype.type(1)
     return np.where(inward, bits - one, np.where(outward, bits + one, bits)).astype(bits.dtype).view(dtype)
-
-
-def _round_ties_away(values: Array, dtype: np.dtype[Any]) -> Array:
-    low = round_to(values, dtype, "rz")
-    bits = bits_of(low)
-    high = (bits + bits.dtype.type(1)).astype(bits.dtype).view(dtype)
-    low_value, high_value = np.abs(low.astype(np.float64)), np.abs(high.astype(np.float64))
-    magnitude = np.abs(values)
-    up = np.isfinite(low_value) & (magnitude != low_value) & (magnitude - low_value >= high_value - magnitude)
-    return np.where(up, bits_of(high), bits).astype(bits.dtype).view(dtype)
 
 
 def round_stochastic(values: Array, dtype: np.dtype[Any], random: Array) -> Array:
@@ -280,6 +268,9 @@ def fused_f64(a: Array, b: Array, c: Array, mode: Rounding) -> Array:
     if mode != "rn":
         result = _fraction_lanes(rough, (a, b, c), exact, mode)
         cancelled = (a * b == -c) & (result == 0) & (np.signbit(a * b) != np.signbit(c))
+        # A product that is rounded to -c need not be -c.
+        for lane in np.flatnonzero(cancelled).tolist():
+            cancelled[lane] = exact(float(a[lane]), float(b[lane]), float(c[lane])) == 0
         return np.where(cancelled, -0.0 if mode == "rm" else 0.0, result)
     # Boldo and Melquiond: rounding to odd in between makes the last rounding the only one.
     high, low = _exact_product(a, b)
