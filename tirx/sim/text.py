@@ -10,8 +10,9 @@ import numpy as np
 from tirx.sim.errors import SimError
 
 _CONVERSION = re.compile(
-    r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>\.\d+)?(?P<length>hh|h|ll|l|z|j|t)?(?P<type>[diouxXeEfFgGaAcsp%])"
+    r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>\.\d*)?(?P<length>hh|h|ll|l|z|j|t)?(?P<type>[diouxXeEfFgGaAcsp%])"
 )
+_STAR = re.compile(r"(?<!%)(?:%%)*%[-+ #0]*(?:\d*\.)?\*")  # a width or precision that is an argument
 
 
 def format_arguments(text: str, word: Callable[[int, int], bytes], string: Callable[[int], str]) -> tuple[str, int]:
@@ -50,6 +51,6 @@ def format_arguments(text: str, word: Callable[[int, int], bytes], string: Calla
             return (style + "c") % (raw & 0xFF)
         return (style + ("d" if kind in "diu" else kind)) % raw
 
-    if "*" in text and re.search(r"%[-+ #0]*\*", text):
-        raise SimError("printf with '*' as width is not simulated")
+    if _STAR.search(text):
+        raise SimError("printf with '*' as width or precision is not simulated")
     return _CONVERSION.sub(replace, text), count

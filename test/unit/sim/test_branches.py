@@ -16,12 +16,14 @@ from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.frames import Frame
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.core.wait import Outcome
-from tirx.sim.program.code import Branch, Call, IndirectCall, Op, Program, TableBranch
+from tirx.sim.program.code import Branch, Call, Exit, IndirectCall, Op, Program, Return, TableBranch
 
 _HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n"
 
 
-def _executed(control: Branch | TableBranch | IndirectCall, mask: Mask, group: ThreadGroup) -> Outcome | None:
+def _executed(
+    control: Branch | TableBranch | Call | IndirectCall | Exit | Return, mask: Mask, group: ThreadGroup
+) -> Outcome | None:
     cluster = group.cta.cluster
     group.cta.groups = [group]
     program = cluster.launch.program
@@ -30,6 +32,7 @@ def _executed(control: Branch | TableBranch | IndirectCall, mask: Mask, group: T
 
 
 _Groups: TypeAlias = list[tuple[int, list[int], list[int]]]
+_Found: TypeAlias = tuple[Outcome | None, int, _Groups]
 
 
 def _groups(cta: Cta) -> _Groups:
@@ -204,6 +207,74 @@ def test_lanes_that_went_on_alone_wait_at_aligned_instructions() -> None:
     cta.alive[36:] = False
     assert wait.ready()
     assert execute.execute(some, program, op, some.mask) is None and cta.loose == set() and some.pc == 6
+
+
+def test_guarded_calls_and_exits() -> None:
+    """All, none or some of the lanes of one warp or two."""
+    cta = new_cluster((64, 1, 1))[0].ctas[0]
+    stepped: list[int] = []
+
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        stepped.append(int(mask.sum()))
+
+    every, both, rest = [*range(32)], [*range(64)], [*range(2, 32)]
+    call, runtime = Call(20, (step,), ()), Call(None, (step, step), ())
+    nobody: _Found = None, 0, [(6, every, [])]
+    cases: list[tuple[Call | Exit | Return, int, list[int], _Found]] = [
+        (call, 32, [], nobody), (runtime, 32, [], nobody), (Exit(), 32, [], nobody), (Return(), 32, [], nobody),
+        (call, 32, every, (None, 1, [(20, every, [5])])),
+        (call, 32, [0, 1], (Outcome.YIELD, 0, [(6, rest, [6]), (5, [0, 1], [6])])),
+        (call, 64, every, (Outcome.RETRY, 0, [(5, every, []), (5, [*range(32, 64)], [])])),
+        (runtime, 32, [0, 1], (None, 2, [(6, every, [])])), (runtime, 64, [40], (None, 2, [(6, both, [])])),
+        (Exit(), 32, [0, 1], (None, 0, [(6, rest, [])])), (Return(), 32, [0, 1], (None, 0, [(6, rest, [])])),
+        (Exit(), 64, [40], (Outcome.RETRY, 0, [(5, every, []), (5, [*range(32, 64)], [])])),
+        (Exit(), 64, both, (Outcome.YIELD, 0, [])), (Return(), 32, every, (Outcome.YIELD, 0, [])),
+    ]  # fmt: skip
+    for control, last, lanes, expected in cases:
+        cta.alive[:] = True
+        stepped.clear()
+        mask = mask_of(*lanes, count=last)
+        found = _executed(control, mask, new_group(cta, 0, last, 5))
+        assert (found, len(stepped), _groups(cta)) == expected
+        assert stepped == [len(lanes)] * expected[1]
+        gone = lanes if not isinstance(control, Call) and found is not Outcome.RETRY else []
+        assert np.flatnonzero(~cta.alive).tolist() == gone
+
+
+def test_guarded_returns() -> None:
+    """Lanes that return wait for the others; the last ones, also by their exit, let all that are left go on."""
+    cluster, _ = new_cluster((64, 1, 1))
+    cta, program = cluster.ctas[0], cluster.launch.program
+    assert isinstance(program, Program)
+    done: list[list[int]] = []
+
+    def after(group: ThreadGroup, mask: Mask) -> None:
+        done.append(np.flatnonzero(mask).tolist())
+
+    call = Call(20, (), (after,))
+    program.code[2:3] = [Op("call", 1, "call f;", control=call)]
+    some, rest, every = [0, 1, 7], [n for n in range(32) if n not in (0, 1, 7)], [*range(32)]
+    for last in (32, 64):
+        done.clear()
+        group = new_group(cta, 0, last, 2)
+        assert _executed(call, group.mask, group) is None and _groups(cta) == [(20, [*range(last)], [2])]
+        assert _executed(Return(), mask_of(count=last), group) is None and group.pc == 21
+        if last == 64:
+            assert _executed(Return(), mask_of(*every, count=64), group) is Outcome.RETRY
+            assert _groups(cta) == [(21, every, [2]), (21, [*range(32, 64)], [2])]
+            assert _executed(Return(), np.ones(32, np.bool_), cta.groups[1]) is Outcome.YIELD
+            assert _groups(cta) == [(3, [*range(32, 64)], [])] and done == [every]
+            continue
+        assert _executed(Return(), mask_of(*some), group) is Outcome.YIELD
+        assert _groups(cta) == [(22, rest, [2]), (21, some, [2])] and cta.diverged.pop(0) == 21
+        others, own = cta.groups
+        assert _executed(Return(), own.mask, own) is Outcome.YIELD and _groups(cta) == [] and not done
+        assert _executed(Return(), mask_of(), others) is None and others.pc == 23
+        assert _executed(Exit(), mask_of(*rest[:3]), others) is None and _groups(cta) == [(24, rest[3:], [2])]
+        assert not done
+        assert _executed(Exit(), others.mask, others) is Outcome.YIELD
+        assert _groups(cta) == [(3, some, [])] and done == [some]
+        cta.alive[:] = True
 
 
 def test_calls_by_several_addresses() -> None:

@@ -1,5 +1,7 @@
 """Clusters that share a checker get the answers of checkers of their own, however they differ and are interleaved."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -197,6 +199,9 @@ def _run(monitor: ClusterChecker, events: list[Event], end: bool = True) -> None
 def test_what_is_shared(monkeypatch: pytest.MonkeyPatch):
     new: Any = _Recorder
     assert _count(SharedChecker(new), [_SAME] * 5) == (1, 10)
+    # A question that is not asked by all of them.
+    asked: Event = ("knows", (np.arange(3), None), {}, 0, False)
+    assert _count(SharedChecker(new), [[*_SAME[:3], asked, *_SAME[3:]], _SAME]) == (1, 11)
     # Two that part after six events: each needs a checker, and the second is told the six again.
     assert _count(SharedChecker(new), [_SAME, _PARTS, _PARTS, _SAME]) == (2, 20)
     assert _count(SharedChecker(new), [_SAME, _PARTS] * 3, turns=True) == (2, 20)
@@ -220,3 +225,108 @@ def test_records_of_branches_count(monkeypatch: pytest.MonkeyPatch):
     for budget, found in ((size, (2, 20)), (size - 1, (3, 30))):
         monkeypatch.setattr(shared_checker, "_BUDGET", budget)
         assert _count(SharedChecker(new), [_SAME, _PARTS, _SAME]) == found
+
+
+def test_arguments_are_compared():
+    """Small arrays of one dimension as bytes; all others by what they hold."""
+    count = shared_checker._SMALL // 8
+    short, long = np.arange(count), np.arange(count + 1)
+    assert shared_checker._mark(short) == short.tobytes()
+    for kept in (long, np.zeros((2, 2)), "it", 7, None):
+        assert shared_checker._mark(kept) is kept
+    region, stored = Region.of(np.arange(1024, 1040)), Stored(np.array([8]), np.ones((1, 4), np.uint8), np.zeros(12))
+    stored.changes()
+    table, places, memory = np.array([[1, 2], [3, 4]]), np.array([4]), np.zeros(12)
+    cases: list[tuple[object, object, object]] = [
+        (short.tobytes(), short.copy(), np.append(short[:-1], 0)),
+        (long, long.copy(), np.append(long[:-1], 0)),
+        (table, table.copy(), table.T),
+        (region, Region.of(np.arange(1024, 1040)), Region.of(np.arange(1024, 1036))),
+        (
+            stored.without_values(),
+            Stored(places, np.full((1, 1), 5, np.uint32), memory),
+            Stored(places, np.zeros((1, 4), np.uint8), memory),
+        ),
+        ("it", "it", "its"), (7, 7, 8), (None, None, 0), (b"ab", np.frombuffer(b"ab", np.uint8), short.reshape(1, -1)),
+    ]  # fmt: skip
+    for index, (mark, _, other) in enumerate(cases):
+        found = [each for each, (_, equal, _) in enumerate(cases) if shared_checker._is_same(mark, equal)]
+        assert found == [index] and not shared_checker._is_same(mark, other)
+        assert not shared_checker._is_same(mark, short.reshape(1, -1))
+    narrow = Stored(places, np.full((1, 1), 5, np.uint16), memory)
+    assert not shared_checker._is_same(stored.without_values(), narrow)
+
+
+def _history(monkeypatch: pytest.MonkeyPatch, limit: int) -> shared_checker._History:
+    monkeypatch.setattr(shared_checker, "_BRANCH_LIMIT", 1 << 20)
+    new: Any = _Recorder
+    return shared_checker._History(new, limit, 0, [], None)
+
+
+def test_branches_of_a_record(monkeypatch: pytest.MonkeyPatch):
+    """A cluster follows the branch that has its next event; a branch that has forgotten it is none for it."""
+    history = _history(monkeypatch, 1 << 20)
+    _run(ClusterChecker(history), _SAME[:6], False)
+    calls: list[Any] = [(name, arguments, {}, True, False) for name, arguments, *_ in _SAME[7:9]]
+    empty, one = history.branch(6, calls[0]), history.branch(6, calls[0])
+    assert empty is not one and history.branches == {6: [empty, one]}
+    assert (one.first, one.events, one.size) == (0, history.events, 0) and one.events is not history.events
+    one.add(shared_checker._Event(*calls[0]))
+    assert (one.end, one.size, history.size) == (7, _SIZE, 7 * _SIZE)
+    assert history.branch(6, calls[0]) is one
+    other = history.branch(6, calls[1])
+    other.add(shared_checker._Event(*calls[1]))
+    assert history.branches == {6: [empty, one, other]} and history.branch(6, calls[1]) is other
+    for first, follows in ((6, True), (7, False)):
+        one.first, one.events = first, one.events[-1:] * 2
+        assert (history.branch(6, calls[0]) is one) is follows
+
+
+def test_clusters_that_part_leave_a_record(monkeypatch: pytest.MonkeyPatch):
+    """It needs no checker once all have left."""
+    history = _history(monkeypatch, 1 << 20)
+    first, second = ClusterChecker(history), ClusterChecker(history)
+    _run(first, _SAME[:7], False)
+    _run(second, _PARTS[:6], False)
+    assert history.members == {first, second}
+    _run(second, _PARTS[6:8], False)
+    (branch,) = history.branches[6]
+    assert history.members == {first} and branch.members == {second} and (history.end, branch.end) == (7, 8)
+    assert history.checker is not None and branch.checker is not None
+    _run(first, _SAME[7:8])
+    assert not history.members and history.checker is None and branch.checker is not None
+    second.ended()
+    assert not branch.members and branch.checker is None
+
+
+_SIZE = 500 + 24 + 32
+"""Bytes of an event of `_SAME`."""
+
+
+def test_what_a_record_forgets(monkeypatch: pytest.MonkeyPatch):
+    """What lies behind all clusters; branches that start later stay."""
+    history = _history(monkeypatch, 6 * _SIZE)
+    own, behind = ClusterChecker(history), ClusterChecker(history)
+    _run(behind, _SAME[:4], False)
+    for number in (3, 4, 5):
+        if number == 5:
+            _run(own, _SAME[:6], False)
+        history.branches[number] = []
+    assert (history.first, history.end, history.size) == (0, 6, 6 * _SIZE)
+    _run(own, _SAME[6:7], False)
+    assert (history.first, history.end, history.size) == (4, 7, 3 * _SIZE)
+    assert [*history.branches] == [4, 5]
+    # The one that is behind goes on; both have what a checker of their own would have answered.
+    _run(behind, _SAME[4:9], False)
+    assert (history.first, history.end) == (4, 9) and (own.number, behind.number) == (7, 9)
+    _run(behind, (_SAME * 2)[9:11], False)
+    assert (history.first, history.end, [*history.branches]) == (7, 11, [])
+    # Nothing can be forgotten before event 7: the record may grow by another limit.
+    _run(behind, (_SAME * 2)[11:13], False)
+    assert (history.first, history.end, history._limit) == (7, 13, 6 * _SIZE)
+    _run(behind, (_SAME * 2)[13:14], False)
+    assert (history.first, history.end, history._limit) == (7, 14, 12 * _SIZE)
+    behind.ended()
+    assert history.checker is not None
+    own.ended()
+    assert history.checker is None

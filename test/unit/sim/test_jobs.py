@@ -4,14 +4,22 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from tirx.sim import SimError, SimWarning, TensorMap, jobs, run
+from tirx.sim.core.launch import Launch
+from tirx.sim.errors import HazardError, UndefinedError
+from tirx.sim.program.code import Program
+from tirx.sim.program.symbols import new_memories
+from tirx.sim.setting import Setting
 
 _HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 # Block i of 8 copies rows 2 i and 2 i + 1 with a bulk tensor copy and adds a variable; {more} is for mistakes.
@@ -122,3 +130,91 @@ def test_a_process_that_fails_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(jobs, "_COMMAND", "raise SystemExit('gone')")
     with pytest.raises(RuntimeError, match="process 0 of the simulator ended with 1: gone"):
         _copied(jobs=2)
+
+
+class _Process:
+    """A process that has ended."""
+
+    made: ClassVar[list[_Process]] = []
+
+    def __init__(self, command: list[str], env: dict[str, str], stderr: int):
+        self.command, self.environment, self.returncode = command, env, 0
+        self.log: list[str] = []
+        self.made.append(self)
+
+    def communicate(self) -> tuple[None, bytes]:
+        self.log.append("waited for")
+        return None, b""
+
+    def kill(self) -> None:
+        self.log.append("killed")
+
+    def __enter__(self) -> None:
+        self.log.append("entered")
+
+    def __exit__(self, *_: object) -> None:
+        self.log.append("left")
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2, 9])
+def test_outcomes_are_read_until_one_has_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, failing: int
+) -> None:
+    """All processes end; their outcomes survive being written."""
+    monkeypatch.setattr(subprocess, "Popen", _Process)
+    monkeypatch.setattr(_Process, "made", [])
+    error, warning = HazardError("why", 7, "ret;", "warp 0"), SimWarning("rule", "text", 8, "bar.sync 0;", "warp 1")
+    for job in range(4):
+        jobs._Outcome(error if job >= failing else None, [warning] * job).write(tmp_path / f"outcome{job}")
+    ended: list[int] = []
+    found = jobs._outcomes(tmp_path, 4, ended.append)
+    count = min(failing + 1, 4)
+    assert ended == [*range(min(failing, 4))]
+    assert [each.warnings for each in found] == [[warning] * job for job in range(count)]
+    for job, each in enumerate(found):
+        if job < failing:
+            assert each.error is None
+        else:
+            assert type(each.error) is HazardError and vars(each.error) == vars(error)
+    assert [each.command[1:] for each in _Process.made] == [
+        ["-P", "-c", jobs._COMMAND, str(tmp_path), str(job)] for job in range(4)
+    ]
+    end = ["entered", "killed", "left"]
+    assert [each.log for each in _Process.made] == [["waited for"] * (job < count) + end for job in range(4)]
+    assert all(each.environment["OMP_NUM_THREADS"] == "1" for each in _Process.made)
+
+
+def test_what_a_process_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The launch of the task, of which it runs a share; memories are in a file."""
+    setting = Setting(
+        _SUM.replace("(", "(.param .u32 x, ", 1), "sum", (3, 2, 2), (5, 2, 1), (1, 2, 1), 16, None, "exact", 7, 1000, 3
+    )
+    count = len(setting.launch(setting.linked().program(), new_memories(), None, print).parameters.data)
+    raw = np.arange(count, dtype=np.uint8)
+    buffers = [[jobs._Buffer(4, 6, "a", False), jobs._Buffer(256, 3, "b", True)], [jobs._Buffer(512, 2, "c", False)]]
+    maps = [(4096, "00ff"), (8192, "0a")]
+    task = jobs._Task(setting, [(0, 2), (2, 5), (5, 6)], raw.tobytes().hex(), maps, *buffers)
+    (tmp_path / "task").write_text(json.dumps(asdict(task)))
+    memory = np.arange(514) % 251
+    memory.astype(np.uint8).tofile(tmp_path / "memory")
+    launches: list[Launch] = []
+
+    def run_launch(own: Setting, launch: Launch, program: Program) -> None:
+        assert own == setting and program is launch.program
+        launches.append(launch)
+        launch.note("rule", "text")
+        launch.report_notes(1, "ret;", "warp 0")
+        raise UndefinedError("why")
+
+    monkeypatch.setattr(Setting, "run", run_launch)
+    jobs.work(str(tmp_path), 1)
+    (launch,) = launches
+    assert [*launch.waiting] == [(2, 0, 0), (0, 0, 1), (1, 0, 1)]
+    assert launch.parameters.data.tolist() == raw.tolist()
+    assert launch.tensor_maps.initial == {4096: b"\x00\xff", 8192: b"\x0a"}
+    for own, expected in zip((launch.global_memory, launch.const_memory), buffers, strict=True):
+        held = [(each.name, each.read_only, each.data.tolist()) for each in own.segments]
+        assert held == [(b.name, b.read_only, memory[b.start : b.start + b.size].tolist()) for b in expected]
+    outcome = jobs._Outcome.read(tmp_path / "outcome1")
+    assert type(outcome.error) is UndefinedError and outcome.error.message == "why"
+    assert outcome.warnings == [SimWarning("rule", "text", 1, "ret;", "warp 0")]

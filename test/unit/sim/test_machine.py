@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import product
 
 import numpy as np
@@ -388,6 +389,17 @@ def test_joined_and_merged_groups() -> None:
     assert kept[3].wait is not None and kept[0].wait is None
 
 
+class _Numbers(random.Random):
+    """Gives these numbers."""
+
+    def __init__(self, numbers: list[float]):
+        super().__init__(0)
+        self._numbers = numbers
+
+    def random(self) -> float:
+        return self._numbers.pop(0)
+
+
 def test_launch() -> None:
     """Clusters that wait, notes that are told once, checks that look at the first few."""
     launch = new_cluster((32, 1, 1), (2, 1, 3), grid=(6, 2, 6))[0].launch
@@ -397,6 +409,10 @@ def test_launch() -> None:
     assert list(launch.waiting) == order[3:7] and launch.cancel() is None
     other = new_cluster((32, 1, 1), (2, 1, 3), grid=(6, 2, 6))[0].launch
     assert [other.cancel() for _ in range(3)] == [(0, 0, 0), (2, 0, 0), (4, 0, 0)] and next(other.waiting) == (0, 1, 0)
+    # With a seed, half of the requests are refused.
+    with_seed = new_cluster(seed=3)[0].launch
+    with_seed.random = _Numbers([0.0, 0.49, 0.5, 0.51, 0.499, 1.0])
+    assert [with_seed.cancel() for _ in range(6)] == [None, None, (0, 0, 0), (1, 0, 0), None, (0, 1, 0)]
     assert [launch.looks_at(what, 2) for what in ("a", "b", "a", "a", "b", "b")] == [
         True,
         True,

@@ -76,7 +76,8 @@ def test_more_threads_at_a_barrier_than_it_expects():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("%*d", r"printf with '\*' as width is not simulated"),
+        ("%*d", r"printf with '\*' as width or precision is not simulated"),
+        ("%%%-05.*f", r"printf with '\*' as width or precision is not simulated"),
         ("x" * 256, "expected a string that ends within 256 bytes"),
     ],
 )

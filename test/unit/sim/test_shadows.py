@@ -296,7 +296,7 @@ def test_random_accesses(seed: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tirx.sim.hazards.shared_shadow._MOST_LATER", (4096, 6, 4096)[seed])
     monkeypatch.setattr("tirx.sim.hazards.shared_shadow._MOST_READERS", (32, 4, 32)[seed])
     pair = _Pair(seed, seed > 0)
-    for _ in range(200):
+    for _ in range(150):
         pair.step()
         while pair.rng.random() < 0.6:
             pair.learn()
@@ -322,3 +322,69 @@ def test_random_accesses(seed: int, monkeypatch: pytest.MonkeyPatch):
             ]
     # Both outcomes of everything.
     assert len(pair.outcomes) >= 13, sorted(pair.outcomes)
+
+
+def _accesses(whole: bool, thread: int) -> dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...]]]:
+    """
+    Accesses of a thread, or of it and the next one, to two words or to a part of each: the method, and what shadow and
+    model are told.
+    """
+    threads, width = np.array([thread, thread + 1]), 4 if whole else 3
+    offsets, generic = np.array([1032, 1036]), 4 if whole else 2
+    bytes_ = (offsets[:, None] + np.arange(width)).ravel()
+    users = [(int(offset) + i, int(t)) for offset, t in zip(offsets, threads, strict=True) for i in range(generic)]
+    listed, region = bytes_.tolist(), Region.of(bytes_)
+    found: dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...]]] = {
+        "bulk write": ("async_write", (region, thread, "it"), (listed, thread)),
+        "bulk update": ("async_update", (bytes_, thread, "it"), (listed, thread)),
+        "st.async": ("deferred_store", (bytes_, thread, "it", False), (listed, thread, False)),
+        "red.async": ("deferred_store", (bytes_, thread, "it", True), (listed, thread, True)),
+        "mbarrier": ("set_mbarrier", (1032, thread, True), (1032, thread, True)),
+    }
+    for strong in (False, True):
+        found[f"load {strong}"] = "load", (offsets, generic, threads, strong), (users, strong, False)
+    for kind in (Writer.GENERIC, Writer.STRONG, Writer.COPY):
+        found[f"store {kind}"] = "store", (offsets, generic, threads, kind), (users, kind, frozenset())
+    for row in _WAITS:
+        found[f"read {row}"] = "async_read", (region, threads, "it", row), (listed, threads.tolist(), row)
+    return found
+
+
+def _rows_of(access: str) -> list[Row]:
+    """What later accesses may have to know of one."""
+    match access.split():
+        case "read", row:
+            return [Row(int(row))]
+        case "load", strong:
+            return [] if strong == "True" else [Row.GENERIC, Row.PROXY, Row.READ]
+        case "store", kind:
+            return [Row.GENERIC, Row.PROXY, *([Row.COPIED] if int(kind) == Writer.COPY else [])]
+        case _:
+            return [Row.BULK_WRITTEN]
+
+
+@pytest.mark.parametrize(("whole", "second"), [(False, 10), (False, 40), (True, 40)])
+def test_pairs_of_accesses(whole: bool, second: int):
+    """Each access behind each other one, by the same thread or another one that does not know one sort of effects."""
+    pair = _Pair(0, True)
+    every, offsets = np.arange(12), 1024 + 4 * np.arange(12)
+    known = [(int(offset) + i, thread) for offset, thread in zip(offsets, range(12), strict=True) for i in range(4)]
+    first, others = _accesses(whole, 10), _accesses(whole, second)
+    del first["mbarrier"], others[f"read {Row.TENSOR_DONE}"], others[f"read {Row.WARPGROUP_READ}"]
+    for name, before in first.items():
+        for row in (None, *_rows_of(name)):
+            for behind in others.values():
+                pair.shadow = SharedShadow(pair.clocks, _SIZE, 3, pair.note)
+                pair.model = _Model(pair.clocks, True)
+                pair.notes.clear()
+                pair.clocks._bounds.clear()  # pyright: ignore[reportPrivateUsage]
+                pair.clocks.now = 1
+                pair.shadow.store(offsets, 4, every, Writer.GENERIC)
+                pair.model.wrote(known, Writer.GENERIC)
+                pair.clocks.known[:], pair.clocks.now = 1, 4
+                assert pair.tell(*before)
+                pair.clocks.known[:], pair.clocks.now = 5, 6
+                if row is not None:
+                    pair.clocks.known[row] = 4
+                pair.tell(*behind)
+    assert len(pair.outcomes) == 14, sorted(pair.outcomes)

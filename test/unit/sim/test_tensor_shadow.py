@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from unit.sim.machine import message_of
 from unit.sim.shadow_pair import Refused, ShadowPair
 
 from tirx.sim.hazards.clocks import Clocks, Row
@@ -314,3 +316,127 @@ def test_products_behind_each_other_are_not_looked_at(monkeypatch: pytest.Monkey
     assert not looked
     shadow.async_write(lanes, columns, 6, "mma", "it", 64)
     assert looked == ["writes"]
+
+
+_UNCOMMITTED = "tcgen05.dealloc of columns that a tcgen05.mma, cp or shift may use: no commit was waited for"
+
+
+_Access = Callable[[TensorShadow, Any, Any], None]
+_BEHIND: dict[str, _Access] = {
+    "free": lambda shadow, lanes, columns: shadow.freed(6, 1, 40),
+    "load": lambda shadow, lanes, columns: shadow.load(lanes, columns, np.full((2, 3), 40), "it"),
+    "store": lambda shadow, lanes, columns: shadow.store(lanes, columns, np.full((2, 3), 40), "it"),
+    "write": lambda shadow, lanes, columns: shadow.async_write(lanes, columns, 40, "mma", "it", 128),
+    "read": lambda shadow, lanes, columns: shadow.async_read(lanes, columns, 40, "cp", "it", None),
+}
+_FIRST = " (lane 0, column 4)"
+
+
+@pytest.mark.parametrize(
+    ("access", "message"),
+    [
+        ("free", _UNCOMMITTED),
+        ("load", "it of the result of a tcgen05.mma, cp or shift before a commit was waited for" + _FIRST),
+        ("store", "it to cells of a tcgen05.mma, cp or shift that was not waited for" + _FIRST),
+        (
+            "write",
+            "it, which is the accumulator of a tcgen05.mma of another shape that was not waited for" + _FIRST,
+        ),
+        (
+            "read",
+            "it after a tcgen05.mma, cp or shift that it is in no pipeline with: no commit was waited for" + _FIRST,
+        ),
+    ],
+)
+def test_the_last_of_products_behind_each_other_counts(access: str, message: str):
+    """A commit of those before it is not enough, whatever comes first behind them."""
+    clocks = Clocks(_THREADS)
+    shadow = TensorShadow(clocks)
+    lanes, columns = np.mgrid[0:2, 4:7]
+    for clocks.now in (5, 6, 7):
+        shadow.async_write(lanes, columns, 33, "mma", "it", 64)
+    clocks.known[:] = 7
+    clocks.known[Row.TENSOR_DONE] = 6
+    clocks.now = 9
+    assert message_of(lambda: _BEHIND[access](shadow, lanes, columns)) == message
+    clocks.known[Row.TENSOR_DONE, 40, 33] = 7
+    _BEHIND[access](shadow, lanes, columns)
+
+
+@pytest.mark.parametrize("first", [0, 127])
+def test_all_lanes_are_freed(first: int):
+    clocks = Clocks(_THREADS)
+    shadow = TensorShadow(clocks)
+    shadow.async_write(np.array([first]), np.array([4]), 33, "cp", "it", 0)
+    assert message_of(lambda: shadow.freed(4, 1, 40)) == _UNCOMMITTED
+    clocks.known[Row.TENSOR_DONE, 40, 33] = clocks.now
+    shadow.freed(4, 1, 40)
+
+
+@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize(
+    ("before", "behind", "what"),
+    [
+        ("load", "store", "another thread's tcgen05.ld"),
+        ("load", "write", "another thread's tcgen05.ld"),
+        ("store", "load", "a write by another thread"),
+        ("store", "read", "a write by another thread"),
+    ],
+)
+def test_synchronisation_without_fences(before: str, behind: str, what: str, told: bool):
+    """The letter of the ISA asks for fences, too; without synchronisation it is an error for sure."""
+    notes: list[tuple[str, str]] = []
+    message = f"it after {what}{_UNFENCED}"
+    for known, fenced in ((4, 4), (5, 4), (4, 5), (5, 5)):
+        clocks = Clocks(_THREADS)
+        shadow = TensorShadow(clocks, (lambda rule, text: notes.append((rule, text))) if told else None)
+        lanes, columns = np.mgrid[0:2, 4:7]
+        shadow.store(lanes, columns, np.full((2, 3), 40), "it")
+        clocks.known[:], clocks.now = 4, 5
+        (shadow.load if before == "load" else shadow.store)(lanes, columns, np.full((2, 3), 70), "it")
+        clocks.known[:], clocks.now = 5, 6
+        clocks.known[Row.TENSOR_ORDER, 40, 70], clocks.known[Row.GENERIC, 40, 70] = fenced, known
+        notes.clear()
+        if fenced == 4 and (known == 4 or not told):
+            assert message_of(partial(_BEHIND[behind], shadow, lanes, columns)) == message + _FIRST
+            assert notes == []
+        else:
+            _BEHIND[behind](shadow, lanes, columns)
+            assert notes == ([("tcgen05.fence", message)] if fenced == 4 else [])
+
+
+def test_reads_of_products_behind_each_other():
+    """Another thread's product of the same shape reads the accumulator last: the one who frees it waits for that."""
+    clocks = Clocks(_THREADS)
+    shadow = TensorShadow(clocks)
+    lanes, columns = np.mgrid[0:2, 4:7]
+    clocks.now = 5
+    shadow.async_write(lanes, columns, 33, "mma", "it", 64)
+    for clocks.now in (6, 7):
+        shadow.async_read(lanes, columns, 33, "mma", "it", 64)
+        shadow.async_write(lanes, columns, 33, "mma", "it", 64)
+    clocks.known[:], clocks.now = 7, 8
+    clocks.known[Row.TENSOR_DONE, 40, 33] = 6
+    for _ in range(2):
+        assert message_of(lambda: shadow.freed(0, 5, 40)) == _UNCOMMITTED
+        shadow.freed(0, 4, 40)
+        shadow.freed(7, 3, 40)
+        # A write of somebody who may do so leaves the read, which is still not known to thread 40.
+        clocks.known[Row.TENSOR_DONE, 41] = 7
+        shadow.store(lanes, columns, np.full((2, 3), 41), "it")
+        clocks.known[Row.STORED] = 8
+    clocks.known[Row.TENSOR_DONE, 40, 33] = 7
+    shadow.freed(0, 5, 40)
+    # New columns have no past.
+    clocks.known[Row.TENSOR_DONE] = clocks.known[Row.STORED] = 0
+    shadow.allocated(4, 2)
+    shadow.freed(0, 6, 40)
+    assert message_of(lambda: shadow.freed(6, 1, 40)) == _UNCOMMITTED
+    assert shadow.undefined(lanes, columns).tolist() == [[True, True, False]] * 2
+    clocks.known[:] = 8
+    for clocks.now in (9, 10):
+        shadow.async_write(lanes, columns, 33, "mma", "it", 64)
+    shadow.allocated(4, 3)
+    shadow.freed(4, 3, 40)
+    shadow.async_write(lanes, columns, 33, "mma", "it", 64)
+    assert not shadow.undefined(lanes, columns).any()

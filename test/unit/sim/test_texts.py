@@ -52,10 +52,20 @@ def test_dumps_of_numbers() -> None:
     assert "  %r0 = 9" in lines and "  %r2 = [0: 0, 1: 1]" in lines and len(lines) == 9
 
 
+@pytest.mark.parametrize("limit", [0, 1, 2, 3])
+def test_how_often_a_dump_is_written(limit: int) -> None:
+    """The first CTAs that come to the line."""
+    output = StringIO()
+    run(_NUMBERS, "k", 3, 2, [], observer=Dump(output, 13, "registers", limit=limit))
+    heads = [line for line in output.getvalue().splitlines() if not line.startswith("  ")]
+    assert heads == [f"registers at line 13, warp 0 (threads 0-1), CTA ({x}, 0, 0): ret;" for x in range(limit)]
+
+
 @pytest.mark.parametrize(
     ("text", "arguments", "expected"),
     [
         ("plain 100%%", b"", ("plain 100%", 0)),
+        ("2 * %d %%* 3*", np.array([7], np.int32).tobytes(), ("2 * 7 %* 3*", 1)),
         ("%d|%i|%u|%x|%X|%o", np.array([-5, -6, -7, 255, 255, 8], np.int32).tobytes(),
          ("-5|-6|4294967289|ff|FF|10", 6)),
         ("%5d|%-5d|%05d|%+d|% d|%.3d", np.array([5, 6, 7, 8, 9, 10], np.int32).tobytes(),
@@ -67,6 +77,7 @@ def test_dumps_of_numbers() -> None:
          ("7 1.500000 1.23e+04|     0.1", 4)),
         ("%a", np.array([1.5]).tobytes(), ("0x1.8000000000000p+0", 1)),
         ("%p %s|%5s|%-3s|", np.array([4096, 16, 17, 18], np.uint64).tobytes(), ("0x1000 <16>| <17>|<18>|", 4)),
+        ("%.f|%5.f|%f", np.array([2.5, 3.7, 1]).tobytes(), ("2|    4|1.000000", 3)),
         ("%hhd %hd", np.array([-1, 70000], np.int32).tobytes(), ("-1 70000", 2)),
     ],
 )  # fmt: skip

@@ -93,7 +93,7 @@ def _is_same(mark: object, found: object) -> bool:
         return isinstance(found, Region) and mark.key == found.key
     if isinstance(mark, Stored):
         return isinstance(found, Stored) and mark.finds_as(found)
-    return mark == found
+    return not _is_array(found) and mark == found
 
 
 def _kept(argument: object) -> object:

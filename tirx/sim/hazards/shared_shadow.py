@@ -165,7 +165,6 @@ class SharedShadow:
                 self._behind_writer(places, users, "is written", kind is Writer.STRONG, stored)
             self._behind_readers(places, users, words, writers)
         if not whole:
-            self.catch_up()
             self._wrote(bytes_of(offsets, width), threads[:, None], kind, self._clocks.now)
             self._writes.blur(words)
             return
@@ -346,7 +345,6 @@ class SharedShadow:
             self._behind_readers(region.places, users, words, user, asynchronous=True)
         self.swizzles[region.index] = -1
         if not region.whole:
-            self.catch_up()
             self._wrote(region.index, thread, Writer.BULK, self._clocks.now)
             self._writes.blur(words)
             return
