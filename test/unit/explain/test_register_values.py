@@ -70,8 +70,23 @@ def _signed(value: int, bits: int = 32) -> int:
         (f"cvt.u64.u32 %d1, {_A:#x};", "%d1", _A),
         (f"cvt.s64.s32 %d1, {_A:#x};", "%d1", _signed(_A)),
         (f"cvt.u32.u64 %r1, {_WIDE:#x};", "%r1", _WIDE & 0xFFFFFFFF),
+        (f"cvt.s64.u32 %d1, {_A:#x};", "%d1", _A),
+        (f"cvt.u64.s32 %d1, {_A:#x};", "%d1", _signed(_A)),
+        (f"cvt.s32.s64 %r1, {_WIDE:#x};", "%r1", _WIDE & 0xFFFFFFFF),
         ("cvt.rn.f32.s32 %r1, 5;", "%r1", None),
         ("add.f32 %r1, 0f3F800000, 0f3F800000;", "%r1", None),
+        *(
+            (f"mov.b32 %r2, 5; {name}.f32 %r1, {operands};", "%r1", None)
+            for name, operands in (
+                ("add", "%r2, %r2"),
+                ("sub", "%r2, %r2"),
+                ("mul", "%r2, %r2"),
+                ("mad", "%r2, %r2, %r2"),
+                ("neg", "%r2"),
+            )
+        ),
+        ("mov.b32 %r2, 5; mov.f32 %r1, %r2;", "%r1", 5),
+        ("mov.b32 %r2, 5; selp.f32 %r1, %r2, %r2, %p1;", "%r1", 5),
         (f"bfi.b32 %r1, {_A:#x}, {_B:#x}, 3, 7;", "%r1", _B & ~(0x7F << 3) | (_A & 0x7F) << 3),
         (f"bfi.b32 %r1, {_A:#x}, {_B:#x}, 25, 7;", "%r1", _B & ~(0x7F << 25) | (_A & 0x7F) << 25),
         (f"bfi.b32 %r1, {_A:#x}, {_B:#x}, 26, 7;", "%r1", None),
@@ -108,6 +123,30 @@ def test_constants(body: str, register: str, value: int | None):
     found = _known(body, register, width)
     assert found.width == width
     assert found.value == (None if value is None else value & (1 << width) - 1)
+
+
+_TWO = ("add.s32", "sub.s32", "and.b32", "or.b32", "xor.b32", "shl.b32", "shr.u32", "mul.lo.s32")
+_OPERANDS = dict.fromkeys(_TWO, 2) | {
+    "mad.lo.s32": 3, "bfi.b32": 4, "bfe.u32": 3, "lop3.b32": 4, "mov.b32": 1, "neg.s32": 1, "cvt.u32.u32": 1
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "place"), [(name, i) for name, count in _OPERANDS.items() for i in range(count)])
+def test_operands_without_a_value_yet(name: str, place: int):
+    """Two registers that are made of each other: the analysis comes to %r2 before it has a value for %r1."""
+    operands = ["0"] * _OPERANDS[name]
+    operands[place] = "%r1"
+    found = _known(f"mov.b32 %r1, 0; {name} %r2, {', '.join(operands)}; @%p1 mov.b32 %r1, %r2;", "%r1", 32)
+    assert found == Integers.of(0, 32)
+
+
+def test_registers_of_one_name():
+    """A register is that of the innermost scope that declares it."""
+    body = "mov.b32 %r1, 5;\n{\n.reg .b32 %r1;\nmov.b32 %r1, 7;\n{inside}\n}\n{outside}"
+    for wanted, value in (("inside", 7), ("outside", 5)):
+        places = {"inside": "", "outside": "", wanted: "mov.b32 %r2, %r1;"}
+        text = body.replace("{inside}", places["inside"]).replace("{outside}", places["outside"])
+        assert _known(text, "%r2", 32).value == value
 
 
 @given(st.integers(0, 255), *[st.integers(0, 2**32 - 1)] * 3)

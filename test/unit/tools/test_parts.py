@@ -291,7 +291,7 @@ def test_words_at_a_place() -> None:
     expected = {
         (0, 0): ("%ab", 0), (0, 3): ("%ab", 0), (0, 4): None, (0, 5): ("@f", 5), (0, 7): ("@f", 5), (0, 8): None,
         (0, 10): ("tirx.copy", 10), (0, 19): ("tirx.copy", 10), (0, 20): None, (1, 0): None, (2, 0): None,
-        (2, 1): ("^bb0", 1), (2, 6): ("%", 6), (2, 7): ("%", 6), (3, 0): None, (-1, 0): None,
+        (2, 1): ("^bb0", 1), (2, 6): ("%", 6), (2, 7): ("%", 6), (3, 0): None, (-1, 0): None, (-1, 2): None,
     }  # fmt: skip
     assert {place: analysis.word(*place) for place in expected} == expected
 

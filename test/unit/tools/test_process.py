@@ -58,10 +58,20 @@ def test_an_interrupt_while_modules_are_imported(monkeypatch: pytest.MonkeyPatch
     def interrupted(name: str) -> None:
         raise KeyboardInterrupt
 
+    prepared: list[bool] = []
     monkeypatch.setattr("tirx.tools.commands.import_module", interrupted)
-    monkeypatch.setattr("tirx.tools.process.prepare_process", lambda: None)
+    monkeypatch.setattr("tirx.tools.process.prepare_process", lambda: prepared.append(True))
     assert tirx_opt() == 130
+    assert prepared == [True], "before the import"
     assert capsys.readouterr() == ("", "")
+
+
+def test_output_that_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with (tmp_path / "o").open("w") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        output.write("left over")
+        files.close_output()
+    assert (tmp_path / "o").read_text() == ""
 
 
 class _Stream:

@@ -7,7 +7,8 @@ import io
 import pytest
 
 from tirx.layout import LayoutError, TileLayout, parse_layout
-from tirx.viz import Tile, read_tiles, tile_svg
+from tirx.layout.picture import CATEGORIES
+from tirx.viz import Tile, picture, read_tiles
 from tirx.viz.sources import read_thread_value
 from tirx.viz.terminal import print_tile
 from tirx.viz.tile import DIGEST_PRIME, digest_of
@@ -53,14 +54,69 @@ def test_the_last_row() -> None:
     assert not any(line.startswith("the first") for line in _printed(_tile((4, 12)), 60, rows=4))
 
 
-def test_notes_of_pictures() -> None:
-    copied, plain = TileLayout.parse("S[1] + R[3 : 2@warpid]"), TileLayout.parse("S[(2, 3) : (3, 1)]")
-    svg = tile_svg(Tile("a name", copied, (1,), place="k.mlir:3:4"))
-    assert all(
-        each in svg for each in ("a name", "k.mlir:3:4", "every element has 3 owners, of which the first is shown")
-    )
-    shown = tile_svg(Tile(str(plain), plain, (2, 3)))
-    assert shown.count(str(plain)) == tile_svg(Tile("a name", plain, (2, 3))).count(str(plain)) and "owner" not in shown
+def test_cells_of_several_axes() -> None:
+    """They are flush right, and as wide as the widest of their column."""
+    tile = Tile("t", TileLayout.parse("S[(2, 3) : (70@laneid, 5)]"), (2, 3))
+    head = [f"{tile.layout}  2 x 3", "in each cell: laneid m; coloured by laneid"]
+    assert _printed(tile, 60) == [*head, "     0    1     2", "0  0 0  0 5  0 10", "1 70 0 70 5 70 10"]
+    # What does not even fit alone is cut.
+    lines = _printed(tile, 5)
+    at = lines.index("    0")
+    assert lines[at : at + 3] == ["    0", "0 0 0", "1 70…"]
+    scalar = Tile("t", TileLayout.parse("S[]"), ())
+    assert _printed(scalar, 60) == ["S[]", "in each cell: nothing", "  0", "0"]
+
+
+def test_colours_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    tile = Tile("t", TileLayout.parse("S[(2, 2) : (7@laneid, 50)]"), (2, 2), place="k.mlir:1:2")
+    print_tile(tile, stream, 60)
+
+    def styled(code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m"
+
+    def cell(colour: str, text: str) -> str:
+        ground = ";".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+        return styled(f"38;2;20;28;38;48;2;{ground}", text)
+
+    dim, bold = "2", "1"
+    first, second = CATEGORIES[:2]
+    assert stream.getvalue().splitlines() == [
+        styled(dim, "k.mlir:1:2"),
+        styled(bold, "S[(2, 2) : (7@laneid, 50)]  2 x 2"),
+        styled(dim, "in each cell: laneid m; coloured by laneid"),
+        f"  {styled(dim, '  0')} {styled(dim, '   1')}",
+        f"{styled(dim, '0')} {cell(first, '0 0')} {cell(first, '0 50')}",
+        f"{styled(dim, '1')} {cell(second, '7 0')} {cell(second, '7 50')}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("layout", "name", "place", "notes"),
+    [
+        ("S[(2, 3) : (3, 1)]", None, None, []),
+        ("S[(2, 3) : (3, 1)]", "a name", None, ["a name"]),
+        ("S[(2, 3) : (3, 1)]", None, "k.mlir:3:4", ["k.mlir:3:4"]),
+        ("S[(2, 3) : (3, 1)] + R[2 : 2@warpid]", None, None,
+         ["every element has 2 owners, of which the first is shown"]),
+        ("S[(2, 3) : (3, 1)] + R[3 : 2@warpid]", "a name", "k.mlir:3:4",
+         ["a name", "k.mlir:3:4", "every element has 3 owners, of which the first is shown"]),
+    ],
+)  # fmt: skip
+def test_notes_of_pictures(
+    monkeypatch: pytest.MonkeyPatch, layout: str, name: str | None, place: str | None, notes: list[str]
+) -> None:
+    drawn: list[tuple[object, ...]] = []
+    monkeypatch.setattr(picture, "svg", lambda *given: f"picture {len(drawn.append(given) or drawn)}")  # pyright: ignore
+    found = TileLayout.parse(layout)
+    assert picture.tile_svg(Tile(name or str(found), found, (3, 2), place=place)) == "picture 1"
+    ((table, *rest),) = drawn
+    assert rest == [(3, 2), str(found), notes]
+    assert isinstance(table, dict) and table["m"].tolist() == [[0, 1], [2, 3], [4, 5]]
 
 
 def test_digests() -> None:
