@@ -159,6 +159,18 @@ def test_no_passes_behind_one_that_does_not_run() -> None:
         embed.pipeline(after={"tirx-cse2": []})
 
 
+def test_places_of_own_passes() -> None:
+    """Right behind the first pass of a name, in their order."""
+    usual = embed.pipeline("sm_90a")
+    first, second = _FailingPass(), _FailingPass()
+    for at in (0, 3, len(usual) - 1):
+        name = usual[at].name
+        at = next(i for i, each in enumerate(usual) if each.name == name)
+        found = embed.pipeline("sm_90a", after={name: [first, second]})
+        assert found[at + 1] is first and found[at + 2] is second
+        assert found[: at + 1] + found[at + 3 :] == usual
+
+
 def test_errors_of_all_kernels_come_at_once() -> None:
     context, found = embed.context(_TOY["TOY"]), list[embed.Diagnostic]()
     module = embed.parse(_FOREIGN, "two.toy", context)

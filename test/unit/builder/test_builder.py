@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.dialects.builtin import FileLineColLoc, IntegerType
 from xdsl.ir import SSAValue
 
 import tirx
@@ -23,6 +23,7 @@ from tirx.builder import (
     maximum,
     module,
 )
+from tirx.builder.dtypes import dtype_of
 from tirx.builder.tiles import Array, Scalar
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Call
@@ -52,6 +53,27 @@ def test_operations_know_their_python_line() -> None:
     assert found.keys() == {op.name for op in twice.op.walk()}
     assert found["tirx.map"] == found["tirx.copy"] == found["tirx.alloc"] + 1
     assert line - found["tirx.map"] == 4
+    places = [op.location for op in twice.op.walk() if isinstance(op.location, FileLineColLoc)]
+    assert {place.column.data for place in places} == {1}
+
+
+def test_blocks_end() -> None:
+    """Loops and branches have terminators, at the place of what they are about."""
+
+    @kernel(f32[64], threads=32, target="sm_80")
+    def nested(k: KernelBuilder, a: Array) -> None:
+        with k.loop(0, 4) as i, k.when(i < 2):
+            pass
+
+    names = [op.name for op in nested.op.walk() if op.name.startswith("scf.")]
+    assert names == ["scf.for", "scf.if", "scf.yield", "scf.yield"]
+    nested.module.verify()
+
+
+def test_element_types_of_the_ir() -> None:
+    assert dtype_of(e4m3.attribute) is e4m3 and dtype_of(f16.attribute) is f16
+    found = dtype_of(IntegerType(16))
+    assert (found.name, found.attribute) == ("i16", IntegerType(16))
 
 
 def test_errors_of_the_compiler_point_at_python() -> None:

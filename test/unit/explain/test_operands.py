@@ -87,7 +87,7 @@ def test_accesses(told: list[Any], line: str, expected: Any):
     _explain(line)
     found = told[-1]
     if isinstance(found, Cp):
-        assert isinstance(found.descriptor, Integers) and found.descriptor.value == 0x1003
+        assert found.descriptor == Integers.of(0x1003, 64)
         (word,) = told[:-1]
         rows = {"64x128b": (64, 16), "128x256b": (128, 32)}[found.shape]
         assert word == ("matrix_descriptor", 0x1003, {"major": "K", "dtype": "u8", "shape": rows, "target": "sm_100a"})

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from unit.examples import compiled
 
-from tirx.explain import PtxInstruction, PtxReport, explain_ptx
+from tirx.explain import Explanation, PtxInstruction, PtxReport, explain_ptx
+from tirx.explain.report import FieldValue
 from tirx.sim import SimError
 
 _TRITON = Path(__file__).parents[1] / "sim" / "triton"
@@ -139,6 +140,49 @@ def test_text_names_the_line_it_repeats() -> None:
     report = explain_ptx(_kernel(_DESCRIPTOR.format(word="0x4000404000010000") + _MMA + "\n" + _MMA))
     assert report.text("k.ptx").endswith("  as line 10")
     assert "bits 61-63" in report.text("k.ptx", fields=True)
+
+
+def test_lines_of_reports() -> None:
+    """What is said already is not said again, unless fields are wanted; long lists of registers are cut."""
+    registers = "{%r1, %r10, %r11, %r12, %r13, %r14, %r15}"
+    long = registers.replace("%r1,", "%r99,")  # 40 characters between the brackets
+    first = Explanation("word", 0x1F, 16, (FieldValue("f", (0, 4), 3, "three"),), "all of it")
+    wrong = Explanation("word", None, 16, (), "some", (), ("bad",))
+    report = PtxReport(
+        "sm_100a",
+        (
+            PtxInstruction("k", 3, f"a {registers}, {long};"),
+            PtxInstruction("k", 4, f"a {registers};"),
+            PtxInstruction("k", 5, "b;", (("A", first), ("B", wrong)), ("no", "nor this")),
+            PtxInstruction("k", 6, "c;", (("A", first), ("B", wrong)), ("no", "nor this")),
+            PtxInstruction("k", 7, "d;", (("A", first),)),
+            PtxInstruction("k", 8, "e;", (), ("no",)),
+            PtxInstruction("k", 9, "f;", (), ("no",)),
+        ),
+    )
+    problems = ["  wrong: no", "  wrong: nor this"]
+    heads = [f"k.ptx:3: a {registers}, {{%r99, ..., %r15}};", f"k.ptx:4: a {registers};"]
+    assert report.text("k.ptx").splitlines() == [
+        *heads,
+        "k.ptx:5: b;", "  A: 0x001f: all of it", "  B: some", "    wrong: bad", *problems,
+        "k.ptx:6: c;", "  as line 5",
+        "k.ptx:7: d;", "  A: 0x001f: all of it",
+        "k.ptx:8: e;", "  wrong: no",
+        "k.ptx:9: f;", "  as line 8",
+    ]  # fmt: skip
+    field = first.fields[0].text()
+    words = ["  A: word: 0x001f", f"    {field}", "  B: word: not known before the kernel runs", "    wrong: bad"]
+    assert report.text("k.ptx", fields=True).splitlines() == [
+        *heads, "k.ptx:5: b;", *words, *problems, "k.ptx:6: c;", *words, *problems, "k.ptx:7: d;", *words[:2],
+        "k.ptx:8: e;", "  wrong: no", "k.ptx:9: f;", "  wrong: no",
+    ]  # fmt: skip
+    assert [each.legal for each in report.instructions] == [True, True, False, False, True, False, False]
+    assert not report.legal
+    assert report.json() == {"target": "sm_100a", "instructions": [each.json() for each in report.instructions]}
+    assert report.instructions[2].json() == {
+        "entry": "k", "line": 5, "text": "b;", "legal": False, "problems": ["no", "nor this"],
+        "words": {"A": first.json(), "B": wrong.json()},
+    }  # fmt: skip
 
 
 def test_syntax_errors_have_a_line() -> None:

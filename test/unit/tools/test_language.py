@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
+from tirx.diagnostics import Diagnostic, remark, warn
 from tirx.layout import ComposeLayout, TileLayout, parse_layout
 from tirx.smem.canonical_form import attribute_text
-from tirx.text.source import Source
+from tirx.text.source import Source, file_location
+from tirx.text.verification import InvalidPassOutputError
+from tirx.tools import language
 from tirx.tools.language import (
     Analysis,
     _layout_parts,  # pyright: ignore[reportPrivateUsage]
@@ -82,6 +86,30 @@ def test_errors_are_diagnostics() -> None:
     assert (data["line"], data["column"], data["severity"]) == (6, 3, "error")
     assert "did you mean 'tirx.copy'" in error.message
     assert [kernel.name for kernel in found.kernels] == ["k"], "the other part is compiled"
+
+
+def test_what_passes_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warnings are diagnostics; what was decided is told by hovering; a pass that is wrong is an error of its own."""
+    heard: list[Diagnostic] = []
+
+    def passes(context: object, module: ModuleOp, *_: object) -> None:
+        warn(module, "odd", "never-runs")
+        remark(module, "chosen")
+
+    monkeypatch.setattr(language, "run_passes", passes)
+    monkeypatch.setattr(language.DecisionRecorder, "hear", lambda _, each: heard.append(each))  # pyright: ignore
+    found = Analysis.of("", "k").diagnostics
+    assert [(each.severity, each.message) for each in found] == [("warning", "odd")]
+    assert [(each.severity, each.message) for each in heard] == [("warning", "odd"), ("remark", "chosen")]
+    at = Diagnostic("error", "of the pass", file_location("k", 3, 4))
+
+    def wrong(*_: object) -> None:
+        raise InvalidPassOutputError(["a-pass"], at)
+
+    monkeypatch.setattr(language, "run_passes", wrong)
+    (error,) = Analysis.of("", "k").diagnostics
+    assert (error.severity, error.position, error.stage) == ("error", ("k", 3, 4), "internal")
+    assert error.message == "pass 'a-pass' produced IR that does not verify: k:3:4: error: of the pass"
 
 
 def test_completions_by_place() -> None:

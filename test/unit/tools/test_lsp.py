@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -23,6 +26,7 @@ from tirx.tools import lsp as server_of
 from tirx.tools.commands import tirx_explain, tirx_lsp, tirx_opt, tirx_sim, tirx_viz
 from tirx.tools.language import Analysis
 from tirx.tools.lsp import _sent, _Server, make_server  # pyright: ignore[reportPrivateUsage]
+from tirx.version import installed_version
 
 _URI = "file:///a%20b.mlir"
 _TEXT = "first\n  tirx.copy %a\n"
@@ -122,6 +126,57 @@ def test_answers(server: _Server) -> None:
     ]
     assert all(each.detail for each in items)
     assert ask(lsp.TEXT_DOCUMENT_COMPLETION, 1, 44)[0].kind == lsp.CompletionItemKind.Keyword
+
+
+def test_when_texts_are_compiled(server: _Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once where one is opened, and after a while where one is changed."""
+    found: list[tuple[str, bool]] = []
+
+    async def changed(uri: str, *, at_once: bool = False) -> None:
+        found.append((uri, at_once))
+
+    monkeypatch.setattr(server, "changed", changed)
+    features: dict[str, Any] = server.protocol.fm.features  # pyright: ignore
+    document = lsp.TextDocumentItem(_URI, "mlir", 1, "")
+    asyncio.run(features[lsp.TEXT_DOCUMENT_DID_OPEN](lsp.DidOpenTextDocumentParams(document)))
+    version = lsp.VersionedTextDocumentIdentifier(2, _URI)
+    asyncio.run(features[lsp.TEXT_DOCUMENT_DID_CHANGE](lsp.DidChangeTextDocumentParams(version, [])))
+    assert found == [(_URI, True), (_URI, False)]
+
+
+@pytest.mark.parametrize("line", ["", "--stdio", "--clientProcessId 5 --stdio", "--clientProcessId=5"])
+def test_flags_of_clients(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard input is read, and left open."""
+    (tmp_path / "messages").write_bytes(b"first\nsecond\n")
+    read: list[bytes] = []
+
+    class Server:
+        def start_io(self, source: server_of.Input) -> None:
+            read.append(source.readline())
+            source.close()
+
+    monkeypatch.setattr(server_of, "make_server", Server)
+    with (tmp_path / "messages").open() as messages:
+        monkeypatch.setattr(sys, "stdin", messages)
+        assert server_of.main(line.split()) == 0
+        assert os.fstat(messages.fileno()).st_size == 13
+    assert read == [b"first\n"]
+
+
+def test_flags_that_end_the_server(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        server_of.main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"tirx-lsp {installed_version()}\n"
+    assert server_of.main(["--clientProcessId", "me"]) == 1
+    assert capsys.readouterr().err == "error: argument --clientProcessId: invalid int value: 'me'\n"
+
+    def gone(_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(server_of, "make_server", lambda: SimpleNamespace(start_io=gone))
+    with server_of.Input(cast("io.RawIOBase", io.BytesIO())) as source:
+        assert server_of.serve(source) == 1
+    assert capsys.readouterr().err == "error: cannot read from the client: Input/output error\n"
 
 
 def test_the_longest_message(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,6 +112,28 @@ def test_trace() -> None:
     ]
 
 
+def test_threads_of_a_trace() -> None:
+    """A lane where nothing is has a thread; what starts at a step of no segment is drawn from the first thread."""
+    block = (0, 0, 0)
+    idle, unit, warp = (
+        Lane(block, "units", "none", "unit"),
+        Lane(block, "units", "b", "unit"),
+        Lane(block, "w", "c", "warp"),
+    )
+    unit.segments += [Segment(2, 6, "copy", "", 6, 6), Segment(4, 9, "copy", "", 7, 7)]
+    # Steps 2, 10 and 0 are of no segment of the unit; step 3 is of the first, 9 of the second, 6 of both.
+    warp.segments += [
+        Segment(n, n + 1, "wait", "", 8, 8, cause=(1, step)) for n, step in enumerate((2, 10, 0, 3, 9, 6))
+    ]
+    timeline = Timeline()
+    timeline.lanes += [idle, unit, warp]
+    events = json.loads(timeline_trace(timeline))["traceEvents"]
+    threads = [(e["tid"], e["args"]["name"]) for e in events if e["name"] == "thread_name"]
+    assert threads == [(0, "units: none"), (1, "units: b"), (2, "units: b"), (3, "w: c")]
+    assert [(e["tid"], e["ts"]) for e in events if e["ph"] == "s"] == [(1, 1), (1, 9), (1, 0), (1, 2), (2, 8), (1, 5)]
+    assert [(e["tid"], e["ts"]) for e in events if e["ph"] == "f"] == [(3, n + 1) for n in range(6)]
+
+
 def test_names_of_a_schedule() -> None:
     tile = SlotTile("a", "shared", 1024, 4096)
     ring = RingPlace("r", 3, ("fill", "use", "free"), (-1, 0, 24), (tile,))

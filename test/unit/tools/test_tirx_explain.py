@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tirx.tools.files import FileError
-from tirx.tools.tirx_explain import _map_bytes, main  # pyright: ignore[reportPrivateUsage]
+from tirx.tools.process import UsageError
+from tirx.tools.tirx_explain import _map_bytes, _parser, main  # pyright: ignore[reportPrivateUsage]
 
 _PTX = Path(__file__).parents[1] / "sim" / "triton" / "matmul_sm100.ptx"
 
@@ -52,6 +53,42 @@ def test_tensor_map_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     for text in (str(tmp_path / "map.bin"), word):
         assert main(["tensormap", text]) == 0
         assert "tensor: 4096 elements of u8" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "changes"),
+    [
+        ("smem", {}),
+        ("k.ptx --fields --json", {"what": "k.ptx", "fields": True, "json": True}),
+        ("smem 1 2 --target sm_90a --major MN --dtype bf16 --shape 64x16",
+         {"words": ["1", "2"], "target": "sm_90a", "major": "MN", "dtype": "bf16", "shape": "64x16"}),
+        ("smem --kind mxf4 --cta-group 1 --ws --m 64 --n 8",
+         {"kind": "mxf4", "cta_group": 1, "ws": True, "m": 64, "n": 8}),
+        ("smem --cta-group 2 --no-ws", {"cta_group": 2, "ws": False}),
+    ],
+)  # fmt: skip
+def test_flags(line: str, changes: dict[str, object]) -> None:
+    usual: dict[str, object] = {
+        "what": "smem", "words": [], "json": False, "fields": False, "target": None, "major": None, "dtype": None,
+        "shape": None, "kind": "f16", "cta_group": None, "ws": None, "m": None, "n": None,
+    }  # fmt: skip
+    assert vars(_parser().parse_args(line.split())) == usual | changes
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("smem --tar sm_90a", "unrecognized arguments: --tar sm_90a"),
+        ("smem --cta-group 0", "argument --cta-group: invalid choice: 0 (choose from 1, 2)"),
+        ("smem --cta-group 3", "argument --cta-group: invalid choice: 3 (choose from 1, 2)"),
+        ("smem --m x", "argument --m: invalid int value: 'x'"),
+        ("", "the following arguments are required: what, WORD|FIELD=VALUE"),
+    ],
+)
+def test_flags_that_make_no_sense(line: str, message: str) -> None:
+    with pytest.raises(UsageError) as found:
+        _parser().parse_args(line.split())
+    assert str(found.value).startswith(message.partition(" what,")[0])
 
 
 def test_illegal_is_2(capsys: pytest.CaptureFixture[str]) -> None:

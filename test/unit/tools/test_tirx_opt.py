@@ -152,7 +152,11 @@ def test_bugs_are_not_errors_of_the_input(
     assert run(f"{_OP} // expected-error {{{{missing}}}}", bug, *arguments) == 2
     err = capsys.readouterr().err
     assert "Traceback" in err and bug.__name__ in err
-    assert "internal error:" in err
+    line = "KeyError: 'missing'" if bug is _key_error else "VerifyException: no such attribute"
+    assert err.splitlines()[-2:] == [
+        f"internal error: {line}",
+        "This is a bug in tirx. Please report it with the input and the command line.",
+    ]
 
 
 def test_invalid_output_of_a_pass_is_its_bug(run: _Run, capsys: pytest.CaptureFixture[str]):

@@ -13,12 +13,15 @@ import pytest
 
 import tirx
 from tirx.runtime.launch import write_launches
-from tirx.sim import SimError
+from tirx.sim import SimError, Timeline
+from tirx.tools import timeline_page
 from tirx.tools.tirx_sim import (
     _progress_line,  # pyright: ignore[reportPrivateUsage]
     _read_array,  # pyright: ignore[reportPrivateUsage]
     _show,  # pyright: ignore[reportPrivateUsage]
+    _write_timeline,  # pyright: ignore[reportPrivateUsage]
     main,
+    parse_flags,
 )
 
 _SCALE = str(Path(__file__).parents[2] / "tools" / "Inputs" / "scale.ptx")
@@ -233,7 +236,7 @@ def test_progress_on_a_terminal(directory: Path, monkeypatch: pytest.MonkeyPatch
     assert capsys.readouterr().err == "1 of 2 CTAs, 0 s left\r2 of 2 CTAs          \n"
 
 
-def test_time_left_of_a_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_time_left_of_a_run(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     assert _progress_line() is None
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     times = iter((10.0, 16.0, 20.0))
@@ -243,6 +246,12 @@ def test_time_left_of_a_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     for ended in (0, 2, 5):
         show(ended, 5)
     assert capsys.readouterr().err == "0 of 5 CTAs, 0 s left\r2 of 5 CTAs, 9 s left\r5 of 5 CTAs          \n"
+    file = (directory / "errors").open("w")
+    with file:
+        monkeypatch.setattr(sys, "stderr", file)
+        times = iter((16.0,))
+        show(3, 5)
+        assert (directory / "errors").read_bytes() == b"3 of 5 CTAs, 4 s left\r", "shown at once"
 
 
 def test_trace_of_values(directory: Path, capsys: pytest.CaptureFixture[str]):
@@ -289,6 +298,18 @@ def test_a_launch_file_of_another_entry(directory: Path, errors: Callable[..., s
     (directory / "other.json").write_text(write_launches([launch]))
     text = errors(_SCALE, "--launch", "other.json")
     assert text == "error: --launch: expected a descriptor of scale, found those of other\n"
+
+
+@pytest.mark.parametrize(("path", "title"), [("a/k.ptx", "f (k.ptx)"), ("-", "f (<stdin>)")])
+def test_files_of_timelines(directory: Path, monkeypatch: pytest.MonkeyPatch, path: str, title: str):
+    timeline, given = Timeline(), list[tuple[object, ...]]()
+    monkeypatch.setattr(timeline, "finish", lambda: given.append(("finished",)))
+    monkeypatch.setattr(timeline_page, "timeline_html", lambda *each: f"page {len(given.append(each) or given)}")  # pyright: ignore
+    monkeypatch.setattr(timeline_page, "timeline_trace", lambda *each: f"trace {len(given.append(each) or given)}")  # pyright: ignore
+    flags = parse_flags([path, "--block", "1", "--timeline", "t.json", "--timeline", "t.html"])
+    _write_timeline(timeline, flags, "f")
+    assert given == [("finished",), (timeline,), (timeline, title)]
+    assert [Path(name).read_text() for name in ("t.json", "t.html")] == ["trace 2", "page 3"]
 
 
 def test_errors_with_their_lines():

@@ -210,14 +210,18 @@ def test_an_interrupt_has_its_exit_code(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_full_disk_is_an_error_of_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: _Capture):
     pytest.importorskip("rich")
-    monkeypatch.setattr("tirx.tools.tirx_viz.close_output", lambda: None)
+    closed: list[bool] = []
+    monkeypatch.setattr("tirx.tools.tirx_viz.close_output", lambda: closed.append(True))
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tirx.viz.terminal.print_tile", fail)
-    assert main([_SWIZZLED, "--terminal"]) == 1
-    assert capsys.readouterr().err == "error: cannot write standard output: No space left on device\n"
+    for name in ("tirx.viz.terminal.print_tile", "sys.stdout.flush"):  # of a short text, the flush fails
+        with monkeypatch.context() as patched:
+            patched.setattr(name, fail)
+            assert main([_SWIZZLED, "--terminal"]) == 1
+        assert capsys.readouterr().err == "error: cannot write standard output: No space left on device\n"
+    assert closed == [True, True]
 
 
 def test_terminals_that_fail(monkeypatch: pytest.MonkeyPatch, capsys: _Capture) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 
@@ -110,13 +111,13 @@ def test_colours_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_notes_of_pictures(
     monkeypatch: pytest.MonkeyPatch, layout: str, name: str | None, place: str | None, notes: list[str]
 ) -> None:
-    drawn: list[tuple[object, ...]] = []
+    drawn: list[tuple[Any, ...]] = []
     monkeypatch.setattr(picture, "svg", lambda *given: f"picture {len(drawn.append(given) or drawn)}")  # pyright: ignore
     found = TileLayout.parse(layout)
     assert picture.tile_svg(Tile(name or str(found), found, (3, 2), place=place)) == "picture 1"
     ((table, *rest),) = drawn
     assert rest == [(3, 2), str(found), notes]
-    assert isinstance(table, dict) and table["m"].tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert table["m"].tolist() == [[0, 1], [2, 3], [4, 5]]
 
 
 def test_digests() -> None:
