@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from unit.passes.emit.evaluation import Lanes, evaluated
+from xdsl.dialects.builtin import UnknownLoc, i32
+from xdsl.ir import Block, SSAValue
+from xdsl.rewriter import InsertPoint
 
 import tirx
+from tirx.dialects.tirx import TileOrder
+from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.tile_order import coordinates_of
 
 Matrix = NDArray[Any]
 
@@ -35,22 +43,67 @@ def visited(order: str, rows: int, columns: int, blocks: int) -> Matrix:
     return d[:, : 4 * columns : 4]
 
 
-@pytest.mark.parametrize("order", ["row", "group 3", "hilbert"])
-def test_every_tile_is_visited_once(order: str):
-    found = np.sort(visited(order, 5, 7, 35).ravel())
-    np.testing.assert_array_equal(found, np.arange(35))
-
-
 def test_blocks_share_the_tiles():
     counts = np.bincount(visited("group 2", 5, 7, 3).ravel())
     np.testing.assert_array_equal(counts, [12, 12, 11])
 
 
-def test_hilbert_goes_to_neighbours():
-    order = visited("hilbert", 8, 8, 64)
-    places = np.argwhere(order >= 0)[np.argsort(order.ravel())]
-    np.testing.assert_array_equal(np.abs(np.diff(places, axis=0)).sum(axis=1), 1)
+def hilbert(side: int) -> list[tuple[int, int]]:
+    """The cells of the curve through a square, by its definition: four smaller ones, the two at its ends turned."""
+    if side == 1:
+        return [(0, 0)]
+    half = side // 2
+    cells = hilbert(half)
+    return [
+        *((y, x) for x, y in cells),
+        *((x, y + half) for x, y in cells),
+        *((x + half, y + half) for x, y in cells),
+        *((side - 1 - y, half - 1 - x) for x, y in cells),
+    ]
 
 
-def test_groups_go_column_by_column():
-    np.testing.assert_array_equal(visited("group 2", 3, 2, 6), [[0, 2], [1, 3], [4, 5]])
+def by_columns(rows: range, columns: range) -> list[tuple[int, int]]:
+    return [(i, j) for j in columns for i in rows]
+
+
+def in_groups(rows: int, columns: int, group: int) -> list[tuple[int, int]]:
+    firsts = range(0, rows, group)
+    return [each for i in firsts for each in by_columns(range(i, min(i + group, rows)), range(columns))]
+
+
+def along_curves(rows: int, columns: int) -> list[tuple[int, int]]:
+    """Squares of 8 x 8 tiles, and at the edges what is left, column by column."""
+    found: list[tuple[int, int]] = []
+    for i in range(0, rows, 8):
+        for j in range(0, columns, 8):
+            whole = rows - i >= 8 and columns - j >= 8
+            rest = by_columns(range(i, min(i + 8, rows)), range(j, min(j + 8, columns)))
+            found += [(i + x, j + y) for x, y in hilbert(8)] if whole else rest
+    return found
+
+
+@pytest.mark.parametrize(
+    "order, group, places",
+    [
+        (TileOrder.ROW, None, lambda rows, columns: [(i, j) for i in range(rows) for j in range(columns)]),
+        (TileOrder.GROUP, 1, lambda rows, columns: in_groups(rows, columns, 1)),
+        (TileOrder.GROUP, 3, lambda rows, columns: in_groups(rows, columns, 3)),
+        (TileOrder.HILBERT, None, along_curves),
+    ],
+)
+def test_orders(order: TileOrder, group: int | None, places: Callable[[int, int], list[tuple[int, int]]]):
+    """The tile of each number, by the definition of the order."""
+    block = Block(arg_types=[i32, i32, i32])
+    number, *extents = block.args
+    found = coordinates_of(order, Emitter(InsertPoint.at_end(block), UnknownLoc()), number, extents, group)
+    for rows, columns in ((5, 7), (8, 8), (3, 1), (17, 19)):
+        expected = places(rows, columns)
+        for first in range(0, len(expected), 32):
+            numbers = np.minimum(np.arange(first, first + 32), len(expected) - 1)
+            values: dict[SSAValue, Lanes] = {
+                arg: np.broadcast_to(np.asarray(given, np.uint32), 32)
+                for arg, given in zip(block.args, (numbers, rows, columns), strict=True)
+            }
+            evaluated(block.ops, values)
+            pairs = np.stack([values[each] for each in found], axis=1)
+            np.testing.assert_array_equal(pairs, np.array(expected)[numbers])
