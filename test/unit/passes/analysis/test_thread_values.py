@@ -177,6 +177,7 @@ def test_addresses_and_descriptors():
       %3 = ptx.constant 3 : i32
       %low = ptx.constant 0x3FFFF : i32
       %less = ptx.constant 0x1FFFF : i32
+      %pairs = ptx.constant 0x3FFFE : i32
       %units = ptx.constant 0x3FFF : i32
       %few = ptx.constant 0x1FFF : i32
       %high = ptx.constant 0x4000 : i32
@@ -188,6 +189,7 @@ def test_addresses_and_descriptors():
       %odd = ptx.shr unsigned %third, %4 : i32
       %all = ptx.and %second, %low : i32
       %lost = ptx.and %second, %less : i32
+      %even = ptx.and %second, %pairs : i32
       %kept = ptx.and %row, %units : i32
       %cut = ptx.and %row, %few : i32
       %made = ptx.or %row, %high : i32
@@ -208,6 +210,7 @@ def test_addresses_and_descriptors():
         "s": (["shared"], 0),
         "low": ([], 0x3FFFF),
         "less": ([], 0x1FFFF),
+        "pairs": ([], 0x3FFFE),
         "units": ([], 0x3FFF),
         "few": ([], 0x1FFF),
         "high": ([], 0x4000),
@@ -219,6 +222,7 @@ def test_addresses_and_descriptors():
         "odd": (["value"], 0),
         "all": (["shared"], 16),
         "lost": (["value"], 0),
+        "even": (["value"], 0),
         "kept": (["descriptor"], 1),
         "cut": (["value"], 0),
         "made": (["descriptor"], 0x4001),
@@ -286,6 +290,7 @@ def test_blocks_of_several_dimensions_are_not_looked_at():
     ):
         value = known("", clauses=clauses)["tid"]
         assert (None if value is None else value.numbers.tolist()) == (list(range(count)) if count else None)
+    assert ThreadValues(ControlFlow(EntryOp("k", [], "sm_90a"))).count == 1
 
 
 def test_numbers_of_threads():
@@ -323,6 +328,31 @@ def test_what_wraps():
     ]
 
 
+def test_addresses_that_are_loaded():
+    """Of tensor memory: from a slot to which one allocation, and no other, writes it."""
+    found = known("""
+      %16 = ptx.constant 16 : i32
+      %m1 = ptx.constant -1 : i32
+      %next = ptx.add %s, %16 : i32
+      %third = ptx.add %next, %16 : i32
+      ptx.tcgen05.alloc %s columns 32 cta_group 1
+      ptx.tcgen05.alloc %next columns 32 cta_group 1
+      ptx.tcgen05.alloc %next columns 32 cta_group 1
+      %base = ptx.ld shared %s : i32 -> i32
+      %behind = ptx.ld shared %s offset 4 : i32 -> i32
+      %twice = ptx.ld shared %next : i32 -> i32
+      %never = ptx.ld shared %third : i32 -> i32
+      %elsewhere = ptx.ld global %s : i32 -> i32
+      %all = ptx.and %never, %m1 : i32
+      %none = ptx.and %never, %0 : i32
+    """)
+    loaded = ("base", "behind", "twice", "never", "elsewhere", "all", "none")
+    symbols = {name: [each.kind for each in value.symbols] for name in loaded if (value := found[name]) is not None}
+    assert symbols == {"base": ["tensor"], "none": []}
+    none = found["none"]
+    assert none is not None and none.number == 0
+
+
 def test_long_sums_are_unknown_numbers():
     """Of 16 unknown numbers all are kept; with another one the sum is unknown itself."""
     lines = "\n".join(f"%s{i + 1} = ptx.add %s{i}, %n : i32" for i in range(17)).replace("%s0", "%n")
@@ -353,6 +383,11 @@ def test_arithmetic_number_by_number():
     predicate = ConstantOp.integer(1, i1)
     assert [arithmetic(NotOp(predicate), (each,)) for each in (0, 1)] == [1, 0]
     assert [arithmetic(NotOp(a), (each,)) for each in (0, 1, -1)] == [-1, -2, 0]
+    choice = SelpOp(predicate, a, b)
+    assert [arithmetic(choice, (each, 6, 5)) for each in (0, 1)] == [5, 6]
+    chosen = arithmetic(choice, (np.array([0, 1, 1]), np.array([6, 7, 8]), np.array([-6, -7, -8])))
+    assert np.asarray(chosen).tolist() == [-6, 7, 8]
+    assert arithmetic_on_each(choice, [(0, 1), (6, 7), (-6, -7)]) == [-6, 7]
 
 
 _EDGES = (-(2**31), -33, -5, -1, 0, 1, 2, 5, 31, 32, 2**31 - 1)
@@ -390,7 +425,12 @@ def test_predicates_that_hold():
       %few = ptx.setp lt %tid, %3 : i32
       %given = ptx.setp eq %n, %0 : i32
       %some = ptx.and %few, %given : i1
+      %swapped = ptx.and %given, %few : i1
       %either = ptx.and %given, %given : i1
+      %loaded = ptx.ld shared %0 : i32 -> i32
+      %differs = ptx.setp eq %loaded, %0 : i32
+      %unclear = ptx.and %differs, %few : i1
+      %again = ptx.and %few, %differs : i1
       ptx.ret
     }"""
     (op,) = entries(parsed(entry))
@@ -403,5 +443,9 @@ def test_predicates_that_hold():
         "few": (0b111, True),
         "given": None,
         "some": (0b111, False),
+        "swapped": (0b111, False),
         "either": None,
+        "differs": None,
+        "unclear": None,
+        "again": None,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def by_columns(rows: range, columns: range) -> list[tuple[int, int]]:
     return [(i, j) for j in columns for i in rows]
 
 
-def in_groups(rows: int, columns: int, group: int) -> list[tuple[int, int]]:
+def in_groups(group: int, rows: int, columns: int) -> list[tuple[int, int]]:
     firsts = range(0, rows, group)
     return [each for i in firsts for each in by_columns(range(i, min(i + group, rows)), range(columns))]
 
@@ -82,16 +83,22 @@ def along_curves(rows: int, columns: int) -> list[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize(
-    "order, group, places",
-    [
-        (TileOrder.ROW, None, lambda rows, columns: [(i, j) for i in range(rows) for j in range(columns)]),
-        (TileOrder.GROUP, 1, lambda rows, columns: in_groups(rows, columns, 1)),
-        (TileOrder.GROUP, 3, lambda rows, columns: in_groups(rows, columns, 3)),
-        (TileOrder.HILBERT, None, along_curves),
-    ],
+def by_rows(rows: int, columns: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(rows) for j in range(columns)]
+
+
+Places = Callable[[int, int], list[tuple[int, int]]]
+
+ORDERS: tuple[tuple[TileOrder, int | None, Places], ...] = (
+    (TileOrder.ROW, None, by_rows),
+    (TileOrder.GROUP, 1, partial(in_groups, 1)),
+    (TileOrder.GROUP, 3, partial(in_groups, 3)),
+    (TileOrder.HILBERT, None, along_curves),
 )
-def test_orders(order: TileOrder, group: int | None, places: Callable[[int, int], list[tuple[int, int]]]):
+
+
+@pytest.mark.parametrize("order, group, places", ORDERS)
+def test_orders(order: TileOrder, group: int | None, places: Places):
     """The tile of each number, by the definition of the order."""
     block = Block(arg_types=[i32, i32, i32])
     number, *extents = block.args
