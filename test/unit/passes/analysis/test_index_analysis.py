@@ -95,7 +95,7 @@ _ARITHMETIC = {
     "floordivsi %b, %c0 | floordivsi %low, %m3 | shli %b, %c64": ((None, None, 1), (None, None, 1)),
     "shli %x, %m1 | shrui %b, %c64 | shrsi %b, %c64": ((None, None, 1), (None, None, 1)),
     "maxui %by6, %m1 | minui %m1, %m3 | remsi %x, %low": ((None, None, 1), (None, None, 1)),
-    "remsi %sub1, %y | remsi %x, %m3 | divsi %x, %low": ((None, None, 1), (None, None, 1)),
+    "remsi %m1, %c4 | remsi %sub1, %y | remsi %x, %m3 | divsi %x, %low": ((None, None, 1), (None, None, 1)),
     "divsi %sub1, %x | ceildivui %sub1, %y": ((None, None, 1), (None, None, 1)),
     "addi %low, %y | addi %y, %low | subi %x, %y": ((-2, 4, 1), (-2, 4, 1)),
     "muli %x, %x": ((0, 16, 1), (0, 16, 1)),
@@ -232,6 +232,9 @@ def test_choices_and_casts():
     rows = arith.MuliOp(BlockIdOp(GridAxis.X).result, constant(24)).result
     assert index_range(arith.IndexCastOp(rows, i64).result) == Integers(64, divisor=8)
     assert index_range(arith.IndexCastOp(BlockIdOp(GridAxis.X).result, i64).result) == Integers.within(0, None, 64)
+    loop = scf.ForOp(constant(0), BlockIdOp(GridAxis.X), constant(6), [], Region(Block(arg_types=[IndexType()])))
+    counter = index_range(arith.IndexCastOp(loop.body.block.args[0], i64).result)
+    assert counter == Integers(64, low=0, divisor=6)
     dim = memref.DimOp(test.TestOp(result_types=[MemRefType(i32, [-1])]).results[0], constant(0))
     assert _facts(index_limits(dim.result)) == (0, 1 << 48, 1)
 

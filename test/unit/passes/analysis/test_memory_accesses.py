@@ -34,11 +34,15 @@ def test_those_that_meet_share_a_page():
         touched = [{at + i for at in f.column.tolist() for i in range(f.columns)} for f in (one, other)]
         meets = not touched[0].isdisjoint(touched[1])
         assert (one.meets(EVERYONE, other, EVERYONE) is not None) == meets
-        if meets:
-            met += 1
-            assert not one.pages.isdisjoint(other.pages)
-            grid = gcd(one.address.divisor, other.address.divisor) or divisor, max(one.extent, other.extent)
-            assert not one.pages_of_grid(*grid).isdisjoint(other.pages_of_grid(*grid))
+        met += meets
+        assert not meets or not one.pages.isdisjoint(other.pages)
+        divisor, extent = gcd(one.address.divisor, other.address.divisor) or divisor, max(one.extent, other.extent)
+        for f, bytes_of in zip((one, other), touched, strict=True):
+            runs = {at // extent for at in range(*f.bounds)}
+            granules = {at % divisor // 16 for at in bytes_of}
+            assert f.pages_of_grid(divisor, extent) == {run * divisor + each for run in runs for each in granules}
+        grids = (f.pages_of_grid(divisor, extent) for f in (one, other))
+        assert not meets or frozenset.intersection(*grids)
     assert 100 < met < 300
 
 
