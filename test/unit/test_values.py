@@ -85,9 +85,11 @@ def test_objects_are_copied_and_restored() -> None:
 
 def test_the_first_object_may_come_out_of_a_pickle() -> None:
     made = _made()
-    empty = object.__new__(made)
-    restore: Callable[[dict[str, int]], None] = getattr(empty, "__setstate__")  # noqa: B009
-    restore({"x": 1, "y": 2, "z": 3})
+    empty, other = object.__new__(made), object.__new__(made)
+    for each, z in ((empty, 3), (other, 4)):
+        restore: Callable[[dict[str, int]], None] = getattr(each, "__setstate__", each.__dict__.update)
+        restore({"x": 1, "y": 2, "z": z})
+    assert empty != other  # z is compared before there is a call of the class
     assert empty == made(1) and not hasattr(empty, "__setstate__")
 
 

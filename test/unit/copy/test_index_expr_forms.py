@@ -1,6 +1,7 @@
 """What index expressions become: programs over variables of several extents, each with its simplified form."""
 
 import numpy as np
+import pytest
 from unit.cases import together
 
 from tirx.copy.index_expr import const, var
@@ -53,6 +54,10 @@ FORMS = {
     "(8*s) & 7": "0",
     "(8*s) & 8": "((8*s) & 0x8)",
     "(t - 1) & 15": "(t + 15)%16",
+    "(4*u) & 60": "4*u",
+    "(4*u) & 67": "0",
+    "(4*u) & 35": "0",
+    "(4*u) & 25": "((4*u) & 0x19)",
     "const(-3) & 6": "4",
     "const(13) & 6": "4",
     "(s % 8 * 16 ^ w) // 16": "s%8",
@@ -161,3 +166,19 @@ def test_forms(program: str):
     expr = eval(program, {"const": const, **VARIABLES})
     assert str(expr) == FORMS[program]
     assert (expr.evaluate(GRID) == eval(program, {"const": int, **GRID})).all()
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("t & -1", "expected a mask of 0 or more, found -1"),
+        ("t // 0", "expected a positive divisor, found 0"),
+        ("t // -1", "expected a positive divisor, found -1"),
+        ("t % 0", "expected a positive modulus, found 0"),
+        ("t % -1", "expected a positive modulus, found -1"),
+    ],
+)
+def test_what_has_no_form(program: str, message: str):
+    with pytest.raises(ValueError) as found:
+        eval(program, dict(VARIABLES))
+    assert str(found.value) == message

@@ -96,9 +96,22 @@ def test_text_is_rows_of_bits() -> None:
     assert str(BitMatrix((0b01, 0b10, 0b11), 2)) == "1 0 1\n0 1 1"
 
 
+def test_numbers_of_numpy_become_integers() -> None:
+    matrix = BitMatrix([np.int64(1), 3], np.int64(2))  # type: ignore[arg-type]
+    assert (matrix, hash(matrix)) == (BitMatrix((1, 3), 2), hash(BitMatrix((1, 3), 2)))
+    assert [type(value) for value in (matrix.columns, *matrix.columns, matrix.rows)] == [tuple, int, int, int]
+    for wrong in (((1.0,), 1), ((1,), 1.0)):
+        with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+            BitMatrix(*wrong)  # type: ignore[arg-type]
+
+
 def test_errors() -> None:
     with pytest.raises(LayoutError, match="column 1 must have at most 2 bits, found 0b100"):
         BitMatrix((1, 4), 2)
+    with pytest.raises(LayoutError, match="column 0 must have at most 2 bits, found -0b1$"):
+        BitMatrix((-1, 1), 2)
+    with pytest.raises(LayoutError, match="expected 0 or more rows of a matrix, found -1$"):
+        BitMatrix((), -1)
     with pytest.raises(LayoutError, match="expected a string of 2 bits, found 4"):
         BitMatrix.identity(2).apply(4)
     with pytest.raises(LayoutError, match=r"expected strings of 2 bits, found 0\.\.5"):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout, picture
 from tirx.layout.picture import CATEGORIES, colour_axis, colours, svg
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -59,3 +60,48 @@ def test_colours() -> None:
     assert len(set(scale)) == 32
     assert colour_axis(TileLayout("S[(2, 8) : (1@warpid, 1)]").table()) == "warpid"
     assert colour_axis(TileLayout("S[(2, 8) : (8, 1)]").table()) == "m"
+
+
+@pytest.mark.parametrize(
+    ("table", "axis"),
+    [
+        ({"laneid": (5, 5), "m": (0, 3)}, "m"),
+        ({"laneid": (3, 4), "warpid": (0, 2)}, "warpid"),
+        ({"laneid": (-3, 3), "warpid": (5, 10)}, "laneid"),
+        ({"m": (0, 9), "laneid": (1, 2), "bx": (0, 0)}, "laneid"),
+        ({"m": (4, 4)}, None),
+        ({}, None),
+    ],
+)
+def test_the_axis_that_reaches_furthest_has_the_colours(table: dict[str, tuple[int, int]], axis: str | None) -> None:
+    assert colour_axis({name: np.array(values) for name, values in table.items()}) == axis
+
+
+def test_ink_on_both_sides_of_the_threshold() -> None:
+    """Luminance of ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, above 118 of 255: dark text."""
+    ink = picture._ink  # pyright: ignore[reportPrivateUsage]
+    for colour in ("#ff4800", "#0098ff", "#767777", "#777777", "#ffffff", "#c800ff", "#b10fff"):
+        red, green, blue = bytes.fromhex(colour[1:])
+        dark = 299 * red + 587 * green + 114 * blue > 118_000
+        assert ink(colour) == ("#16202c" if dark else "#ffffff")
+    assert [ink(each) for each in ("#ff4700", "#0097ff", "#000000", "#767576")] == ["#ffffff"] * 4
+
+
+@pytest.mark.parametrize(
+    ("extents", "rows", "columns"),
+    [
+        ((40, 1), 1, 32),
+        ((1, 40), 1, 32),
+        ((4, 2, 16), 4, 32),
+        ((4, 3, 16), 12, 16),
+        ((3, 33), 3, 32),
+        ((33, 2, 1), 16, 2),
+        ((1, 1), 1, 1),
+        ((), 1, 1),
+    ],
+)
+def test_the_innermost_extents_that_fit_are_one_dimension(extents: tuple[int, ...], rows: int, columns: int) -> None:
+    size = math.prod(extents)
+    root = ElementTree.fromstring(picture.html_of("t", extents, lambda: {"m": np.arange(size)}))
+    places = [(float(each.attrib["y"]), float(each.attrib["x"])) for each in root.findall(f"{_SVG}rect")]
+    assert (len({y for y, _ in places}), len({x for _, x in places}), len(places)) == (rows, columns, rows * columns)

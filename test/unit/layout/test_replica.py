@@ -1,13 +1,14 @@
 """The normal form of replicas: one for every set."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import same_map
 
-from tirx.layout import Iter, LayoutError, TileLayout
+from tirx.layout import Iter, LayoutError, TileLayout, replica
 from tirx.layout.replica import LARGEST_SEARCH, canonical_replica, missing_replica
 
 Steps = tuple[int, ...]
@@ -102,3 +103,58 @@ def test_the_search_has_a_limit() -> None:
         message = f"expected replica displacements below {LARGEST_SEARCH} times their greatest common divisor 1, found"
         with pytest.raises(LayoutError, match=f"{message} {largest}"):
             missing_replica(whole, ())
+    assert missing_replica((Iter(2, 7),), (Iter(2, 7),)) == ()
+    assert missing_replica((Iter(6, 5),), (Iter(2, 5),)) == (Iter(3, 10),)
+    assert missing_replica((Iter(2, 5),), (Iter(3, 5),)) is None
+    # The limit counts in units of the greatest common divisor.
+    far = Iter(3, LARGEST_SEARCH - 3)
+    assert missing_replica((far,), (Iter(2, far.stride),)) == (Iter(2, far.stride),)
+
+
+def mask(found: Iterable[int]) -> int:
+    return sum(1 << at for at in found)
+
+
+@pytest.mark.parametrize("places", [(0,), (0, 3), (0, 2, 5, 7), (0, 1, 2, 3, 4, 5, 6, 9, 12)])
+def test_masks_of_sums(places: tuple[int, ...]) -> None:
+    """Sets as bit masks, against the definition: all runs of up to six steps."""
+    at = mask(places)
+    assert list(islice(replica._ones(at), 20)) == list(places)  # pyright: ignore[reportPrivateUsage]
+    for stride in range(1, 5):
+        for count in range(7):
+            run = [stride * taken for taken in range(count + 1)]
+            wider = replica._extend(at, stride, count)  # pyright: ignore[reportPrivateUsage]
+            assert wider == mask({place + step for place in places for step in run})
+            narrower = replica._narrow(at, stride, count)  # pyright: ignore[reportPrivateUsage]
+            assert narrower == mask(place for place in places if {place + step for step in run} <= {*places})
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "trials", "found"),
+    [
+        (sums((2, 3, 3, 4, 5)), sums((2,)), 2, [(2, 6), (3, 1)]),
+        (sums((2, 3, 4, 5)), sums((2,)), 5, [(2, 3), (3, 2)]),
+        (sums((2, 4, 4, 5, 7)), sums((2,)), 9, [(2, 5), (5, 2)]),
+        (sums((4, 5, 6, 7, 7)), sums((4,)), 7, [(5, 1), (6, 1), (7, 2)]),
+        (sums((2, 5, 7, 7, 8)), {0}, 7, [(2, 1), (5, 1), (7, 2), (8, 1)]),
+        (sums((3, 3, 3, 4, 5)), {0}, 6, [(3, 3), (4, 1), (5, 1)]),
+        ({0, 1, 3, 7, 9, 10}, {0}, 1, None),
+        ({0, 1, 2, 3, 4, 6, 7, 9, 10, 11, 12, 13}, {0}, 5, None),
+        ({0, 2, 4, 5, 6, 7, 8, 10, 12}, {0, 2}, 7, None),
+        ({0, 2, 3, 5}, {0, 1}, 0, None),  # no part of the whole
+        ({0, 2, 3, 4, 5, 6, 7, 9}, {0, 1}, 0, None),
+        ({0, 1, 2, 4, 5, 6, 8, 9, 10}, {0, 2}, 0, None),
+    ],
+)
+def test_a_search_tries_few_runs_of_steps(
+    whole: frozenset[int], part: frozenset[int], trials: int, found: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It gives up with one trial less than it needs."""
+    monkeypatch.setattr(replica, "MOST_TRIALS", trials)
+    search = replica._search  # pyright: ignore[reportPrivateUsage]
+    assert search(mask(whole), mask(part)) == found
+    if trials:
+        monkeypatch.setattr(replica, "MOST_TRIALS", trials - 1)
+        with pytest.raises(LayoutError) as caught:
+            search(mask(whole), mask(part))
+        assert str(caught.value) == f"gave up the search for replica iters after {trials - 1} runs of steps"

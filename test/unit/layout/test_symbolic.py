@@ -167,6 +167,9 @@ def test_what_needs_the_number_is_refused() -> None:
         layout.bind(0)
     with pytest.raises(LayoutError, match="expected an identifier for a symbolic extent, found '4'"):
         SymbolicTileLayout("4", TileLayout(), 1)
+    with pytest.raises(LayoutError, match="^unknown axis 'lane'"):
+        SymbolicTileLayout("n", TileLayout(), 1, "lane")
+    assert type(SymbolicTileLayout("n", TileLayout(), np.int64(7)).stride) is int  # type: ignore[arg-type]
     with pytest.raises(LayoutError, match=r"expected a shape \(None, ...\) .* found \(8, 64\)"):
         layout.apply((0, 0), (8, 64))
     with pytest.raises(LayoutError, match=r"expected a shape \(None, ...\) .* found \(8, None\)"):

@@ -11,10 +11,12 @@ from tirx.smem import (
     atoms,
     canonical,
     canonical_form,
+    operand_fit,
     packing,
     pick,
     smem_descriptor,
     swizzle_modes,
+    walk,
     wgmma_descriptor,
 )
 
@@ -28,7 +30,19 @@ def _slices(*arguments: object, **named: object) -> str:
     return "; ".join(f"{part.offset_bytes}: {part.canonical}" for part in found)
 
 
-MODULES = (aliasing, atoms, canonical, canonical_form, packing, pick, smem_descriptor, swizzle_modes, wgmma_descriptor)
+MODULES = (
+    aliasing,
+    atoms,
+    canonical,
+    canonical_form,
+    operand_fit,
+    packing,
+    pick,
+    smem_descriptor,
+    swizzle_modes,
+    walk,
+    wgmma_descriptor,
+)
 NAMES = {name: value for module in MODULES for name, value in vars(module).items()} | {
     "P": TileLayout.parse,
     "S": _swizzled,

@@ -134,6 +134,13 @@ where out dims are: [dim0 (size 16), dim1 (size 8)]"""
             LinearLayout.parse(f"{empty} more")
 
 
+def test_an_empty_block_dimension_is_left_out_of_shared_layouts() -> None:
+    for block, shown in (((), ""), (((4,),), ", block = [[4]]")):
+        linear = LinearLayout((("offset", ((1,), (2,))), ("warp", ()), ("block", block)), {"x": 8})
+        assert linear.attribute(32) == f"#ttg.shared_linear<{{offset = [[1], [2]], warp = []{shown}}}, alignment = 32>"
+        assert linear.attribute() == f"#ttg.linear<{{offset = [[1], [2]], warp = [], block = [{shown[11:-1]}]}}>"
+
+
 def test_order_of_the_output_dimensions_does_not_change_the_tensor() -> None:
     linear = LinearLayout.parse(
         " - offset=1 -> (1, 0)\n   offset=2 -> (0, 1)\nwhere out dims are: [dim1 (size 2), dim0 (size 2)]"
@@ -160,6 +167,9 @@ def test_order_of_the_output_dimensions_does_not_change_the_tensor() -> None:
         ("#ttg.linear<{lane = [[1]]}", "expected '>', found the end of the text", 26),
         ("#ttg.linear<{lane = [[1]]}> x", "expected the end of the layout, found 'x'", 28),
         ("#ttg.linear<{lane = [1]}>", "expected '[', found '1'", 21),
+        (" - lane=1 -> (1)\nwhere out dims are: [x (size 2)] y", "expected the end of the layout, found 'y'", 50),
+        (" - l\u00e4ne=1 -> (1)", "expected an input dimension such as register or offset, found 'l\u00e4ne'", 3),
+        (" - lane.x=1 -> (1)", "expected an input dimension such as register or offset, found 'lane.x'", 3),
         ("#ttg.linear<{[1]}>", "expected a dimension such as register or offset, found '['", 13),
     ],
 )

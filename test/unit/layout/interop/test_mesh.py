@@ -260,6 +260,15 @@ class _Spec(tuple[Any, ...]):
     unreduced: frozenset[str] = frozenset()
     UNCONSTRAINED = object()
 
+    def __new__(cls, *entries: Any) -> Any:
+        return super().__new__(cls, entries)
+
+
+@dataclass
+class _Grid:
+    devices: Any
+    names: tuple[str, ...]
+
 
 @dataclass
 class _Named:
@@ -270,10 +279,10 @@ class _Named:
 def test_what_frameworks_have_and_meshes_have_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand-ins for JAX and PyTorch, as far as they are asked."""
     devices = ["cpu:0"]
-    sharding = SimpleNamespace(NamedSharding=_Named, PartitionSpec=_Spec)
+    sharding = SimpleNamespace(NamedSharding=_Named, PartitionSpec=_Spec, Mesh=_Grid)
     monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(sharding=sharding, devices=lambda: devices))  # pyright: ignore
     mesh = SimpleNamespace(axis_names=("a",), axis_sizes=(2,))
-    open_, unreduced = _Spec((_Spec.UNCONSTRAINED,)), _Spec((None,))
+    open_, unreduced = _Spec(_Spec.UNCONSTRAINED), _Spec(None)
     unreduced.unreduced = frozenset("a")
     other = SimpleNamespace(axis_names=(1,), axis_sizes=(2,))
     for wrong, message in (
@@ -281,7 +290,7 @@ def test_what_frameworks_have_and_meshes_have_not(monkeypatch: pytest.MonkeyPatc
         (_Named(mesh, open_), "expected a mesh dimension or None for each dimension, found UNCONSTRAINED"),
         (_Named(mesh, unreduced), r"expected a tensor whose sums are done, found unreduced \['a'\]"),
         (
-            _Named(other, _Spec((None,))),
+            _Named(other, _Spec(None)),
             r"expected strings as names .* \(1,\)",
         ),
     ):
@@ -289,6 +298,11 @@ def test_what_frameworks_have_and_meshes_have_not(monkeypatch: pytest.MonkeyPatc
             from_jax(wrong, (8,))
     with pytest.raises(MeshError, match=r"expected 2 devices for mesh\(a=2\), found 1; the CPU stands in for so many"):
         to_jax(TileLayout("S[(2, 4) : (1@pid, 1)]"), (8,), Mesh((2,), ("a",)))
+    for more in ("cpu:1", "cpu:2"):
+        devices.append(more)
+        found = to_jax(TileLayout("S[(2, 4) : (1@pid, 1)]"), (8,), Mesh((2,), ("a",)))
+        found.mesh.devices = found.mesh.devices.tolist()
+        assert found == _Named(_Grid(["cpu:0", "cpu:1"], ("a",)), _Spec("a"))
     tensor = SimpleNamespace(Shard=int, Replicate=float)
     for name in ("torch", "torch.distributed"):
         package = ModuleType(name)
