@@ -68,7 +68,11 @@ _SIGNED: dict[type[Operation], _Function] = {
     arith.MaxSIOp: np.maximum,
     arith.MinSIOp: np.minimum,
 }
-_PREDICATES: dict[int, _Function] = {0: np.equal, 1: np.not_equal}
+_PREDICATES: tuple[_Function, ...] = (
+    *(np.equal, np.not_equal),
+    *(np.less, np.less_equal, np.greater, np.greater_equal) * 2,
+)
+"""By the number of the predicate: those of integers with a sign, and then without."""
 
 
 def dtype_of(type_: Attribute) -> type[Any]:
@@ -103,16 +107,17 @@ def _results(op: Operation, inputs: list[Lanes]) -> list[Lanes]:
             dtype = np.dtype(dtype_of(op.results[0].type))
             return [np.full(32, number % (1 << 8 * dtype.itemsize) if isinstance(number, int) else number, dtype)]
         case arith.CmpiOp():
-            return [_PREDICATES[op.predicate.value.data](*inputs)]
+            predicate = op.predicate.value.data
+            return [_PREDICATES[predicate](*(map(_signed, inputs) if 2 <= predicate < 6 else inputs))]
         case arith.SelectOp():
             return [np.where(inputs[0] != 0, inputs[1], inputs[2])]
-        case arith.ExtUIOp() | arith.TruncIOp() | arith.ExtFOp():
+        case arith.ExtUIOp() | arith.TruncIOp() | arith.ExtFOp() | arith.IndexCastOp():
             return inputs
         case CvtFromPairOp():
             assert op.format.data.value == "e4m3x2"
             pairs = inputs[0].copy().view(ml_dtypes.float8_e4m3fn).reshape(32, 2)
             return [pairs.astype(np.float16).view(np.uint32)[:, 0]]
-        case MovOp():
+        case MovOp() | arith.BitcastOp():
             return [inputs[0].view(dtype_of(op.result.type))]
         case PackOp():
             return [np.stack([_word(each) for each in inputs], 1).copy().view(dtype_of(op.result.type))[:, 0]]

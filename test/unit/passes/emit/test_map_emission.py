@@ -114,3 +114,19 @@ tirx.kernel @k() target("sm_100a") threads(32) {{
     emit = Emitter(InsertPoint.at_end(block), UnknownLoc())
     MapEmission(emit, op, {op.ins[0]: block.args[:-1]}, 32, block.args[-1], Target.parse("sm_100a")).run()
     return [each.name for each in block.ops]
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_two_elements_of_words(bits: int) -> None:
+    """Any two slots of any registers side by side, the first one in the low bits."""
+    block = Block(arg_types=[i32] * 3)
+    emission = object.__new__(MapEmission)
+    emission.emit = Emitter(InsertPoint.at_end(block), UnknownLoc())
+    words = np.random.default_rng(7).integers(0, 1 << 32, (32, 3), np.uint32)
+    values: dict[SSAValue, Lanes] = {arg: words[:, i].copy() for i, arg in enumerate(block.args)}
+    slots = [words[:, i] >> np.uint32(at) & np.uint32((1 << bits) - 1) for i in range(3) for at in range(0, 32, bits)]
+    pairs = [(low, high) for low in range(len(slots)) for high in (low, len(slots) - 1 - low, 5)]
+    found = [emission._two_of_word(block.args, *pair, bits) for pair in pairs]  # pyright: ignore[reportPrivateUsage]
+    evaluated(block.ops, values)
+    for value, (low, high) in zip(found, pairs, strict=True):
+        assert values[value].tolist() == (slots[low] | slots[high] << np.uint32(bits)).tolist()

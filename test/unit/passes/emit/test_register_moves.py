@@ -263,6 +263,7 @@ def test_shuffles_of_whole_registers(element: str) -> None:
     count = 2 if element == "f64" else 1
     modes = [op.mode.data.value for op in block.ops if isinstance(op, ShflSyncOp)]
     assert modes == ["idx"] * 3 * count + ["bfly"] * count
+    assert [op.name for op in block.ops].count("arith.select") == 2
 
 
 @pytest.mark.parametrize("lanes", [TURNED, (0,) * 32, (21,) * 32, (1,) * 20 + (2,) * 12])

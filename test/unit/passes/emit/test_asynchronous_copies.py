@@ -1,0 +1,104 @@
+"""How copies of a role join groups and are waited for: the instructions, and who executes them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from xdsl.dialects.builtin import UnknownLoc, i32
+from xdsl.ir import Block
+from xdsl.rewriter import InsertPoint
+
+from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
+from tirx.dialects.tirx import Queue
+from tirx.passes.emit.asynchronous_copies import CopyCode
+from tirx.passes.emit.emitter import Emitter
+
+
+class Role:
+    """A role whose code is a log: lanes that come together, work of one thread, and instructions."""
+
+    def __init__(self, *, stores: bool = False, fills_for_async_proxy: bool = False):
+        self.log: list[str] = []
+        self.block = Block(arg_types=[i32])
+        self.emit = Emitter(InsertPoint.at_end(self.block), UnknownLoc())
+        self.copies: Any = object.__new__(CopyCode)
+        self.copies.code, self.copies.stores = self, stores
+        self.copies.fills_for_async_proxy = fills_for_async_proxy
+
+    def close(self, emit: Emitter) -> None:
+        assert emit is self.emit
+        self._note("close")
+
+    def elected(self, emit: Emitter, make: Any) -> None:
+        assert emit is self.emit
+        self._note("elected")
+        make(emit)
+
+    def _note(self, what: str) -> None:
+        self.log += [*self.emitted(), what]
+
+    def emitted(self) -> list[str]:
+        """What has been emitted since the last note."""
+        seen = sum(name.startswith("ptx.") for name in self.log)
+        return [_text(op) for op in list(self.block.ops)[seen:]]
+
+    def steps(self) -> list[str]:
+        return [*self.log, *self.emitted()]
+
+
+def _text(op: Any) -> str:
+    pending = op.properties.get("pending")
+    read = " read" if op.properties.get("read") is not None else ""
+    return op.name + ("" if pending is None else f" {pending.value.data}") + read
+
+
+@pytest.mark.parametrize(
+    ("after", "steps"),
+    [
+        (None, []),
+        (Queue.STORE, ["elected", "ptx.cp.async.bulk.commit_group"]),
+        (Queue.CP_ASYNC, ["close", "ptx.cp.async.commit_group"]),
+        (Queue.TMA, []),
+    ],
+)
+def test_groups(after: Queue | None, steps: list[str]) -> None:
+    role = Role()
+    role.copies.commit(SimpleNamespace(after=None if after is None else SimpleNamespace(data=after)), role.emit)
+    assert role.steps() == steps
+
+
+@pytest.mark.parametrize(
+    ("queue", "for_async_proxy", "steps"),
+    [
+        (Queue.STORE, False, ["elected", "ptx.cp.async.bulk.wait_group 3 read"]),
+        (Queue.STORE, True, ["elected", "ptx.cp.async.bulk.wait_group 3 read"]),
+        (Queue.CP_ASYNC, False, ["close", "ptx.cp.async.wait_group 3"]),
+        (Queue.CP_ASYNC, True, ["close", "ptx.cp.async.wait_group 3", "ptx.fence.proxy.async"]),
+    ],
+)
+def test_waits(queue: Queue, for_async_proxy: bool, steps: list[str]) -> None:
+    """Copies that the async proxy reads are fenced by the threads that made them."""
+    role = Role(fills_for_async_proxy=for_async_proxy)
+    pending = SimpleNamespace(value=SimpleNamespace(data=3))
+    role.copies.wait(SimpleNamespace(pending=pending, awaited_queue=queue), role.emit)
+    assert role.steps() == steps
+
+
+@pytest.mark.parametrize("stores", [False, True])
+def test_ends(stores: bool) -> None:
+    """Bulk stores are complete, not only read, before a role ends."""
+    role = Role(stores=stores)
+    role.copies.drain(role.emit)
+    assert role.steps() == (["elected", "ptx.cp.async.bulk.wait_group 0"] if stores else [])
+
+
+def test_arrivals_of_the_hardware() -> None:
+    """All lanes arrive together; the arrivals are among those that the mbarrier expects (PTX ISA: .noinc)."""
+    role = Role()
+    role.copies.arrive_by_hardware(role.block.args[0], role.emit)
+    assert role.steps() == ["close", "ptx.cp.async.mbarrier.arrive"]
+    arrive = role.block.last_op
+    assert isinstance(arrive, CpAsyncMbarrierArriveOp)
+    assert arrive.barrier is role.block.args[0] and arrive.noinc is not None
