@@ -54,11 +54,12 @@ from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.emit.emitter import Emitter, erase
 from tirx.passes.plan.copies import planned_scale_copies
-from tirx.passes.plan.product import Product
+from tirx.passes.plan.families import match
+from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import Instructions, ProductShape, check_threads, instructions
 from tirx.passes.plan.tcgen05_scales import BlockScaling
 from tirx.passes.plan.tensor_tiles import TensorTile
-from tirx.rules import RegisterLayoutError, RingLoweringError, StageError
+from tirx.rules import MemoryRoomError, RegisterLayoutError, RingLoweringError, StageError
 from tirx.tcgen05 import LegalityError, portable
 from tirx.tcgen05.check_memory import Alloc, check_memory
 from tirx.tcgen05.stored_operand import is_padded
@@ -117,6 +118,14 @@ class _KernelLowering:
             check_memory(Alloc(plan.columns, self.group, name))
         except LegalityError as e:
             raise LocatedError(self.tensors[0], str(e)) from e
+        for alloc in self.tensors:
+            assert alloc.start is not None  # as above
+            if (end := alloc.start + alloc.result.type.span_columns) > plan.columns:
+                raise MemoryRoomError(
+                    alloc,
+                    f"expected a tile within the {plan.columns} columns of tensor memory that the kernel has, found "
+                    f"columns {alloc.start} to {end - 1}",
+                )
         if thread_set(self.kernel).count > WARPGROUP_THREADS:
             self._fence_barriers()
         base, is_first_warp = self._prologue(plan)
@@ -255,9 +264,14 @@ class _KernelLowering:
 
     @staticmethod
     def _planned(mma: MmaOp | AsyncMmaOp) -> Instructions:
-        """The instructions of a product; remarks on shapes that not all sources have."""
+        """
+        The instructions of a product; remarks on shapes that not all sources have.
+
+        Raises LocatedError for a product without a plan, or with one that is not its own.
+        """
         if mma.plan is None or not isinstance(mma.plan.data, Tcgen05Plan):
             raise StageError(mma, "expected a plan of tcgen05; tirx-select-instructions chooses it")
+        match(mma)
         product = instructions(Product.of(mma), mma.plan.data)
         shape = product.shape
         variant = shape.kind, shape.m, shape.n, shape.cta_group, shape.weight_stationary, shape.sparse
@@ -311,7 +325,11 @@ class _KernelLowering:
     def _scale_copy(self, copy: CopyOp | AsyncCopyOp, emit: Emitter) -> Sequence[Operation]:
         """The instructions of a copy of scale factors, in both blocks of a pair; their descriptors are emitted."""
         issued: list[Operation] = []
-        for part in planned_scale_copies(copy):
+        try:
+            parts = planned_scale_copies(copy)
+        except ILLEGAL as e:
+            raise LocatedError(copy, str(e)) from e
+        for part in parts:
             descriptor = emit(tcgen05.CpDescriptorOp(copy.source, part.offset_bytes)).result
             whole = TileType.of(copy.destination).dims == part.extent
             tile = copy.destination if whole else emit(SubviewOp.of(copy.destination, part.origin, part.extent)).result

@@ -72,7 +72,7 @@ from tirx.rules import (
     ViewBoundsError,
 )
 from tirx.tcgen05 import LegalityError
-from tirx.tcgen05.tmem import COLUMN_BITS, CTA_AXIS
+from tirx.tcgen05.tmem import CTA_AXIS
 
 
 def _target(kernel: KernelOp) -> Target:
@@ -212,10 +212,6 @@ class _Checker:
     def _tensor(self, op: AllocOp, type_: TileType) -> None:
         try:
             check_threads(self.kernel)
-            if type_.dtype.storage_bits > COLUMN_BITS:
-                raise TensorMemoryError(
-                    f"expected elements of {COLUMN_BITS} bits or fewer in tensor memory, found {type_.element_type}"
-                )
             if type_.layout is None:
                 return
             if not type_.layout.is_injective():

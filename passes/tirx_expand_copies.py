@@ -245,16 +245,21 @@ class _Expander:
 
     def run(self) -> None:
         for op in list(self.kernel.walk()):
-            if isinstance(op, LoadOp | StoreOp):
-                _move_words(op)
-            if not isinstance(op, CopyOp | FillOp):
-                continue
             try:
-                expanded = self._copy(op) if isinstance(op, CopyOp) else self._fill(op)
+                self._expand(op)
             except (LayoutError, LegalityError) as e:
                 raise LocatedError(op, str(e)) from e
-            if expanded:
+
+    def _expand(self, op: Operation) -> None:
+        match op:
+            case LoadOp() | StoreOp():
+                _move_words(op)
+            case CopyOp() if self._copy(op):
                 erase(op)
+            case FillOp() if self._fill(op):
+                erase(op)
+            case _:
+                pass
 
     def _copy(self, op: CopyOp) -> bool:
         memories = op.source_type.memory, op.destination_type.memory

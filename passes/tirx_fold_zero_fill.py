@@ -13,6 +13,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
     AsyncMmaOp,
     CopyOp,
@@ -36,6 +37,7 @@ from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.trip_count import trip_count
 from tirx.passes.plan.families import is_of_warpgroups
 from tirx.passes.plan.tensor_tiles import common_fragment
+from tirx.tcgen05 import LegalityError
 
 
 def _is_zero(value: SSAValue) -> bool:
@@ -186,11 +188,14 @@ def _read_if_any(reader: LoadOp | CopyOp, loop: scf.ForOp) -> None:
 
 
 def _registers_of(reader: LoadOp | CopyOp) -> TileType:
-    """The register tile that a tile of tensor memory is read to."""
+    """The register tile that a tile of tensor memory is read to. Raises LocatedError where no shape reads it."""
     if isinstance(reader, LoadOp):
         return TileType.of(reader.result)
     source = reader.source_type
-    layout = None if source.layout is None else common_fragment([source])
+    try:
+        layout = None if source.layout is None else common_fragment([source])
+    except LegalityError as e:
+        raise LocatedError(reader, str(e)) from e
     return TileType.get(source.dims, source.element_type, MemorySpace.REGISTER, layout)
 
 

@@ -41,7 +41,7 @@ from tirx.passes.emit.row_blocks import block_of, has_two_blocks, split_rows
 from tirx.passes.plan.families import WGMMA, family_of
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
-from tirx.rules import InvalidOperation, RegisterValueError
+from tirx.rules import InvalidOperation, RegisterValueError, TileTypeError
 
 
 def is_accumulator(value: SSAValue) -> bool:
@@ -53,7 +53,7 @@ def _why_not_tensor_memory(mma: MmaOp) -> str | None:
     """Why tcgen05 of the kernel's target does not do a product into tensor memory; None where it does."""
     try:
         _check_tensor_memory(mma)
-    except ILLEGAL as e:
+    except (*ILLEGAL, TileTypeError) as e:  # of elements that tensor memory does not hold
         return str(e)
     return None
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -22,7 +22,6 @@ from tirx.dialects.tirx import (
     ForOp,
     GlobalWaitOp,
     KernelOp,
-    MemorySpace,
     MmaOp,
     PendingType,
     Queue,
@@ -48,8 +47,8 @@ from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.role_bodies import NotSeparable, copied_part, remove_part
+from tirx.passes.plan.memory import allocated_columns, slot_columns
 from tirx.passes.plan.schedule import WORKING_REGISTERS, Roles, entry_bound, role_registers, start_values
-from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.rules import ScheduleOptionError
 from tirx.tcgen05.tmem import COLUMNS
 from tirx.values import dataclass
@@ -341,9 +340,8 @@ def _double_accumulators(kernel: KernelOp) -> None:
     Then the products of the next tile run while the epilogue reads those of this one.
     """
     rings = [op for op in kernel.walk() if isinstance(op, RingOp)]
-    others = [op.result.type for op in kernel.walk() if isinstance(op, AllocOp)]
     persistent = any(isinstance(op, TilesOp) for op in kernel.walk())
-    columns = sum(map(_columns, others)) + sum(op.num_slots * _slot_columns(op) for op in rings)
+    columns = sum(map(allocated_columns, kernel.walk()))
     for ring in rings if persistent else ():
         sums = any(
             isinstance(op, AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None and slot.ring is ring
@@ -351,21 +349,9 @@ def _double_accumulators(kernel: KernelOp) -> None:
         )
         if not sums or ring.num_slots != 1 or ring.carries is not None:
             continue
-        more = _slot_columns(ring)
+        more = slot_columns(ring)
         if not more or columns + more > COLUMNS:
             remark(ring, f"one accumulator: a second one of {more} columns has no room next to {columns}")
             continue
         columns += more
         ring.slots = i32_attr(2)
-
-
-def _slot_columns(ring: RingOp) -> int:
-    views = ([view.type for view in tile] for tile in ring.result.type.contents)
-    return sum(max(map(_columns, types)) for types in views)
-
-
-def _columns(type_: Attribute) -> int:
-    """Columns of tensor memory of a tile; 0 for one elsewhere or without a layout, and for what is no tile."""
-    if not isinstance(type_, TileType) or type_.memory is not MemorySpace.TENSOR or type_.layout is None:
-        return 0
-    return TensorTile.of(type_).columns

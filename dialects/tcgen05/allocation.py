@@ -16,7 +16,7 @@ from xdsl.traits import Pure
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.ptx.tcgen05 import require
-from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group, expect_tile, last_column, target_of
+from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group, expect_tile, target_of
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.rules import PlaceError
 from tirx.tcgen05.check_memory import Alloc, check_memory
@@ -121,7 +121,7 @@ class TileOp(DirectOperation):
     def verify_(self) -> None:
         type_ = expect_tile(self.result, MemorySpace.TENSOR, "a tile")
         first = self.column.value.data
-        last = first + last_column(type_)
+        last = first + type_.span_columns - 1
         match self.base.owner:
             case arith.ConstantOp(value=IntegerAttr(value=IntAttr(data=base))):
                 first, last = first + (base & 0xFFFF), last + (base & 0xFFFF)  # lanes are above

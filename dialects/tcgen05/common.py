@@ -71,12 +71,6 @@ def first_cell(type_: TileType) -> tuple[int, int]:
     return offsets.get("TLane", 0), bits // COLUMN_BITS
 
 
-def last_column(type_: TileType) -> int:
-    """The last 32-bit column that a tensor tile touches, counted from where `tcgen05.tile` puts it."""
-    columns = _tile_layout(type_).footprint().get("TCol")
-    return 0 if columns is None else columns[1] * type_.dtype.storage_bits // COLUMN_BITS
-
-
 def _tile_layout(type_: TileType) -> TileLayout:
     assert isinstance(type_.layout, TileLayout), type_
     return type_.layout

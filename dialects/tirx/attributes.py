@@ -23,6 +23,7 @@ from tirx.layout.arrays import np
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.rules import TileTypeError
 from tirx.tcgen05 import LegalityError, ZeroColumnMask
+from tirx.tcgen05.tmem import COLUMN_BITS
 from tirx.values import dataclass
 
 LayoutT = TypeVar("LayoutT", TileLayout, SwizzleLayout, ComposeLayout)
@@ -202,6 +203,13 @@ def _element_problem(type_: Attribute) -> str | None:
     return None
 
 
+def _width_problem(type_: Attribute, memory: MemorySpace) -> str | None:
+    """Why `memory` holds no elements of this type, or None when it does: those of tensor memory fill columns."""
+    if memory is not MemorySpace.TENSOR or _element_type(type_).storage_bits <= COLUMN_BITS:
+        return None
+    return f"expected elements of {COLUMN_BITS} bits or fewer in tensor memory, found {type_}"
+
+
 def _layout_problem(
     shape: Sequence[int], element: ElementType, memory: MemorySpace, layout: TileLayout | ComposeLayout
 ) -> str | None:
@@ -311,6 +319,14 @@ class TileType(ParametrizedAttribute, TypeAttribute):
         _, last = self.layout.footprint().get("m", (0, 0))
         return -(-(last + 1) * self.dtype.storage_bits // 8)
 
+    @property
+    def span_columns(self) -> int:
+        """Columns of tensor memory from the base to that of the last element, holes included; 0 without a layout."""
+        if self.layout is None:
+            return 0
+        _, last = self.layout.footprint().get("TCol", (0, 0))
+        return last * self.dtype.storage_bits // COLUMN_BITS + 1
+
     def in_memory(self, memory: MemorySpace) -> TileType:
         """The same tile in another memory, without a layout."""
         return TileType.get(self.dims, self.element_type, memory)
@@ -321,6 +337,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     def verify(self) -> None:
         problem = _shape_problem(self.dims) or _element_problem(self.element_type)
+        problem = problem or _width_problem(self.element_type, self.memory)
         if problem is None and self.layout is not None:
             problem = _layout_problem(self.dims, self.dtype, self.memory, self.layout)
         if problem is not None:
@@ -341,6 +358,8 @@ class TileType(ParametrizedAttribute, TypeAttribute):
                 _reject(parser, problem, element_start)
             parser.parse_punctuation(",")
             memory = parser.parse_str_enum(MemorySpace)
+            if (problem := _width_problem(element, memory)) is not None:
+                _reject(parser, problem, element_start)
             layout: Attribute = NoneAttr()
             if parser.parse_optional_punctuation(",") is not None:
                 layout = cls._parse_layout(parser, shape, element, memory)

@@ -81,3 +81,5 @@ class SlotOp(DirectOperation):
             raise SlotTypeError(f"expected slots in shared or tensor memory, found {result} in {storage}")
         if storage.memory is MemorySpace.SHARED and result.span_bytes > self.stride:
             raise SlotTypeError(f"expected a slot of at most {self.stride} bytes, found {result.span_bytes}")
+        if storage.memory is MemorySpace.TENSOR and result.span_columns > self.stride:
+            raise SlotTypeError(f"expected a slot of at most {self.stride} columns, found {result.span_columns}")

@@ -13,9 +13,8 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT
 from tirx.dialects.tirx import (
@@ -29,6 +28,7 @@ from tirx.dialects.tirx import (
     MemoryPlan,
     MemorySpace,
     MmaOp,
+    RingOp,
     StoreOp,
     TileType,
     thread_owner,
@@ -36,8 +36,6 @@ from tirx.dialects.tirx import (
 )
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout
-from tirx.passes.plan.product import ILLEGAL
-from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.rules import MemoryRoomError
 from tirx.smem.packing import UNIT_BYTES
 from tirx.tcgen05 import allocation_columns
@@ -120,8 +118,7 @@ def allocate(kernel: KernelOp, target: Target) -> Allocation:
     Places all shared and tensor tiles of a kernel, and what the lowering of tensor memory keeps in shared memory.
 
     Tiles without a layout count as many bytes as they have elements, tensor tiles without one nothing. Raises
-    LocatedError at a tile for which there is no room, naming those that are in use with it, and at a tensor tile that
-    does not fill columns.
+    LocatedError at a tile for which there is no room, naming those that are in use with it.
     """
     allocs = [op for op in kernel.walk() if isinstance(op, AllocOp)]
     lifetimes = _lifetimes(kernel, allocs)
@@ -182,6 +179,26 @@ def aligned_bytes(type_: TileType) -> int:
     return -(-shared_bytes(type_) // alignment) * alignment
 
 
+def slot_columns(ring: RingOp) -> int:
+    """Columns of tensor memory of one slot of a ring, without tiles that have no layout."""
+    return sum(max((_columns(view.type) for view in tile), default=0) for tile in ring.result.type.contents)
+
+
+def allocated_columns(op: Operation) -> int:
+    """Columns of tensor memory that an operation allocates, without tiles that have no layout."""
+    match op:
+        case AllocOp():
+            return _columns(op.result.type)
+        case RingOp():
+            return op.num_slots * slot_columns(op)
+        case _:
+            return 0
+
+
+def _columns(type_: Attribute) -> int:
+    return type_.span_columns if isinstance(type_, TileType) and type_.memory is MemorySpace.TENSOR else 0
+
+
 def _shared_block(alloc: AllocOp, lifetime: Lifetime) -> Block:
     type_ = alloc.result.type
     if (alignment := shared_alignment(type_)) > ALIGNMENT_LIMIT:
@@ -193,11 +210,7 @@ def _shared_block(alloc: AllocOp, lifetime: Lifetime) -> Block:
 
 def _tensor_block(alloc: AllocOp, lifetime: Lifetime) -> Block:
     type_ = alloc.result.type
-    try:
-        columns = TensorTile.of(type_).columns
-    except ILLEGAL as e:
-        raise LocatedError(alloc, str(e)) from e
-    return Block(alloc, columns, COLUMN_STEP.get(type_.dtype.bits, 1), lifetime)
+    return Block(alloc, type_.span_columns, COLUMN_STEP.get(type_.dtype.bits, 1), lifetime)
 
 
 def _lifetimes(kernel: KernelOp, allocs: Sequence[AllocOp]) -> dict[AllocOp, Lifetime]:

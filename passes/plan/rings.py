@@ -48,7 +48,6 @@ from tirx.passes.analysis.rings.parties import (
 from tirx.passes.analysis.rings.slots import slot_tile
 from tirx.passes.analysis.rings.structure import Activity, activity
 from tirx.passes.plan.memory import COLUMN_STEP, MBARRIER_BYTES, shared_alignment, shared_bytes
-from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.rules import RingLoweringError
 
 
@@ -96,7 +95,7 @@ class Tile:
         """Bytes from a slot to the next, whole alignments of the views; columns in tensor memory."""
         if self.in_tensor_memory:
             step = max(COLUMN_STEP.get(view.dtype.bits, 1) for view in self.views)
-            return -(-max(TensorTile.of(view).columns for view in self.views) // step) * step
+            return -(-max(view.span_columns for view in self.views) // step) * step
         alignment = max(map(shared_alignment, self.views))
         return -(-max(map(shared_bytes, self.views)) // alignment) * alignment
 

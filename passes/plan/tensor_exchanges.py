@@ -18,7 +18,6 @@ from tirx.dialects.tirx import (
     LoadOp,
     MemorySpace,
     MmaOp,
-    RingOp,
     StoreOp,
     TileType,
     base_allocation,
@@ -33,7 +32,8 @@ from tirx.passes.analysis.pipelining import (
     writes_to,
 )
 from tirx.passes.emit.emitter import constant_value
-from tirx.passes.plan.tensor_tiles import TensorTile
+from tirx.passes.plan.memory import allocated_columns
+from tirx.rules import StageError
 from tirx.tcgen05.tmem import COLUMNS
 
 
@@ -68,7 +68,7 @@ class ExchangedTile:
     @property
     def columns(self) -> int:
         """Columns of tensor memory of one slot."""
-        return TensorTile.of(self.alloc.result.type).columns
+        return self.alloc.result.type.span_columns
 
 
 def exchanged_tiles(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[ExchangedTile, ...]:
@@ -120,13 +120,16 @@ def choose_slots(loop: scf.ForOp, exchanged: Sequence[ExchangedTile], early: Seq
     """
     Gives rings of sums that are ready early two slots, and others where there are columns for them.
 
-    Raises NotPipelined if tensor memory has too few columns.
+    Raises NotPipelined if tensor memory has too few columns, and LocatedError at a tile without a layout.
     """
     if not exchanged:
         return
+    for tile in exchanged:
+        if (type_ := tile.alloc.result.type).layout is None:
+            raise StageError(tile.alloc, f"expected a layout on {type_}; tirx-pick-layouts chooses one")
     kernel = enclosing(loop, KernelOp)
     assert kernel is not None
-    left = COLUMNS - sum(map(_columns, kernel.walk()))
+    left = COLUMNS - sum(map(allocated_columns, kernel.walk()))
     ahead = {base_allocation(op.accumulator) for op in early}
     order = sorted(exchanged, key=lambda tile: tile.alloc.result not in ahead)
     for tile in order:
@@ -140,24 +143,6 @@ def choose_slots(loop: scf.ForOp, exchanged: Sequence[ExchangedTile], early: Seq
                 tile.products[0],
                 f"{_name(tile)} has no room for a second slot: {tile.columns} columns, with {left} left",
             )
-
-
-def _columns(op: Operation) -> int:
-    """Columns of tensor memory that an operation allocates."""
-    match op:
-        case AllocOp():
-            return _columns_of(op.result.type)
-        case RingOp():
-            slot = (max((_columns_of(v.type) for v in tile), default=0) for tile in op.result.type.contents)
-            return op.num_slots * sum(slot)
-        case _:
-            return 0
-
-
-def _columns_of(type_: object) -> int:
-    if not isinstance(type_, TileType) or type_.memory is not MemorySpace.TENSOR:
-        return 0
-    return TensorTile.of(type_).columns
 
 
 @dataclass

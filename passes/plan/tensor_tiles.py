@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx import TileType
-from tirx.hw.errors import MissingLayoutError, TensorMemoryError
+from tirx.hw.errors import MissingLayoutError
 from tirx.layout import TileLayout
 from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import WARP_SIZE
-from tirx.tcgen05 import LD_SHAPES, LegalityError, pick_ld_shape, register_fragment, tmem_columns
+from tirx.tcgen05 import LD_SHAPES, LegalityError, pick_ld_shape, register_fragment
 from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, LANES
 from tirx.tcgen05.tmem_access import LdShapeName, written_cells
 from tirx.values import dataclass
@@ -40,13 +40,11 @@ class TensorTile:
 
     @staticmethod
     def of(type_: TileType) -> TensorTile:
-        """The tile of this type. LegalityError without a tile layout, and for elements that do not fill columns."""
+        """The tile of this type. LegalityError without a layout."""
         layout, bits = type_.layout, type_.dtype.storage_bits
         if layout is None:
             raise MissingLayoutError(f"expected a layout on {type_}; tirx-pick-layouts chooses one")
         assert isinstance(layout, TileLayout), layout
-        if bits > COLUMN_BITS:
-            raise TensorMemoryError(f"expected elements of {COLUMN_BITS} bits or fewer in tensor memory, found {type_}")
         return TensorTile(type_.dims, layout, bits)
 
     @property
@@ -63,16 +61,6 @@ class TensorTile:
     def column_elements(self) -> int:
         """Elements of this tile in one of its columns."""
         return 1 if self.own_columns else self.per_column
-
-    @property
-    def columns(self) -> int:
-        """
-        Columns from the base of the tile to its last one, those before its offset included.
-
-        LegalityError for more than there are, and for a layout without `TCol`.
-        """
-        columns = tmem_columns(self.layout, self.bits)
-        return self.layout.footprint()["TCol"][0] // self.per_column + columns
 
     def shapes(self) -> tuple[LdShapeName, ...]:
         """The data movement shapes: first the best one for the tile, then shapes of as many lanes, then all others."""

@@ -32,14 +32,6 @@ tirx.kernel @no_layout() target("sm_100a") threads(128) {
 
 // -----
 
-tirx.kernel @no_column() target("sm_100a") threads(128) {
-  // expected-error@+1 {{expected a tensor-memory layout with axis TCol, found S[128 : 1@TLane]}}
-  %t = tirx.alloc : !tirx.tile<128xf32, tensor, #tirx.tile_layout<S[128 : 1@TLane]>>
-  tirx.return
-}
-
-// -----
-
 #t = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 tirx.kernel @no_operand_layout() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x16xf16, shared>

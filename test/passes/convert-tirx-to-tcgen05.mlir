@@ -233,6 +233,25 @@ tirx.kernel @pair() target("sm_100a") cluster(2) per_cta threads(128) {
   tirx.return
 }
 
+// A tile that is one column wide need not name the axis.
+
+// CHECK-LABEL: tirx.kernel @one_column
+// CHECK:         tcgen05.alloc %{{.*}}, 32
+// CHECK:         %[[FIRST:.*]] = tcgen05.tile %{{.*}}, 0
+// CHECK-NEXT:    %[[SECOND:.*]] = tcgen05.tile %{{.*}}, 1
+// CHECK:         %[[V:.*]] = tcgen05.ld "32x32b" %[[FIRST]]
+// CHECK:         tcgen05.st "32x32b" %[[V]], %[[SECOND]]
+#lanes = #tirx.tile_layout<S[128 : 1@TLane]>
+#threads = #tirx.tile_layout<S[(128, 1) : (1@tx, 1)]>
+tirx.kernel @one_column() target("sm_100a") threads(128) {
+  %x = tirx.alloc : !tirx.tile<128x1xf32, tensor, #lanes>
+  %y = tirx.alloc : !tirx.tile<128x1xf32, tensor, #lanes>
+  %v = tirx.load %x : !tirx.tile<128x1xf32, tensor, #lanes> -> !tirx.tile<128x1xf32, register, #threads>
+  tirx.store %v, %y : !tirx.tile<128x1xf32, register, #threads>, !tirx.tile<128x1xf32, tensor, #lanes>
+  tirx.store %v, %x : !tirx.tile<128x1xf32, register, #threads>, !tirx.tile<128x1xf32, tensor, #lanes>
+  tirx.return
+}
+
 // In larger blocks the first warpgroup stores a tile from registers, and barriers order transfers of different warps.
 
 // CHECK-LABEL: tirx.kernel @two_warpgroups

@@ -96,25 +96,9 @@ tirx.kernel @threads() target("sm_100a") threads(96) {
 
 // -----
 
-tirx.kernel @wide_elements() target("sm_100a") threads(128) {
-  // expected-error@+1 {{expected elements of 32 bits or fewer in tensor memory, found f64}}
-  %t = tirx.alloc : !tirx.tile<128x64xf64, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
-  tirx.return
-}
-
-// -----
-
 tirx.kernel @shared_cells() target("sm_100a") threads(128) {
   // expected-error@+1 {{expected a layout that gives every element its own cell, found S[(256, 64) : (1@TCol, 1@TCol)]}}
   %t = tirx.alloc : !tirx.tile<256x64xf32, tensor, #tirx.tile_layout<S[(256, 64) : (1@TCol, 1@TCol)]>>
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @no_columns() target("sm_100a") threads(128) {
-  // expected-error@+1 {{expected a tensor-memory layout with axis TCol, found S[128 : 1@TLane]}}
-  %t = tirx.alloc : !tirx.tile<128xf32, tensor, #tirx.tile_layout<S[128 : 1@TLane]>>
   tirx.return
 }
 

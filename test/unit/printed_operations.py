@@ -52,6 +52,7 @@ from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.rules import InvalidOperation
 from tirx.smem.swizzle_modes import WGMMA_OPERANDS, OperandFamily
+from tirx.tcgen05.tmem import COLUMN_BITS
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
@@ -263,7 +264,7 @@ def _other_types(type_: Attribute) -> Iterator[Attribute]:
             if layout is not None and type_.dtype.storage_bits == TileType.get(dims, other, memory).dtype.storage_bits:
                 yield TileType.get(dims, other, memory, layout)
     for space in MemorySpace:
-        if space is not memory:
+        if space is not memory and (space is not MemorySpace.TENSOR or type_.dtype.storage_bits <= COLUMN_BITS):
             yield TileType.get(dims, element, space)
     if layout is not None:
         yield TileType.get(dims, element, memory)

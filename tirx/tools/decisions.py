@@ -27,7 +27,6 @@ from tirx.explain.report import Explanation
 from tirx.passes import lower_to_ptx_pipeline
 from tirx.passes.analysis.scheduled import BARRIERS
 from tirx.passes.plan.memory import shared_bytes
-from tirx.passes.plan.tensor_tiles import TensorTile
 from tirx.smem.canonical_form import attribute_text
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS
 from tirx.tools.alternatives import copy_facts, other_swizzles
@@ -307,7 +306,7 @@ def _read_places(kernel: KernelOp, found: _Kernel) -> None:
         name = (
             "mbarriers of rings" if BARRIERS in op.attributes else f"{_name(op.result)}, line {(_where(op) or '?')[0]}"
         )
-        size = TensorTile.of(type_).columns if type_.memory is MemorySpace.TENSOR else shared_bytes(type_)
+        size = type_.span_columns if type_.memory is MemorySpace.TENSOR else shared_bytes(type_)
         rows.append((type_.memory.value, op.start, size, name))
     for ring in schedule.rings:
         for tile in ring.tiles:

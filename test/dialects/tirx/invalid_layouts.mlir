@@ -426,6 +426,11 @@
 
 // -----
 
+// expected-error@+1 {{expected elements of 32 bits or fewer in tensor memory, found f64}}
+"test.op"() {a = !tirx.tile<128x64xf64, tensor>} : () -> ()
+
+// -----
+
 // expected-error@+1 {{axis 'TLane' must stay in 0..127, the layout S[(128, 4) : (1@TLane, 1@TCol)] + 1@TLane reaches 1..128}}
 "test.op"() {a = !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)] + 1@TLane>>} : () -> ()
 

@@ -26,6 +26,18 @@ tirx.kernel @spans(%i: i32) threads(32) {
 
 // -----
 
+!storage = !tirx.tile<4x128x64xf32, tensor, #tirx.tile_layout<S[(4, 128, 64) : (64@TCol, 1@TLane, 1@TCol)]>>
+!large = !tirx.tile<128x65xf32, tensor, #tirx.tile_layout<S[(128, 65) : (1@TLane, 1@TCol)]>>
+
+tirx.kernel @columns(%i: i32) threads(128) {
+  %ring = tirx.alloc : !storage
+  // expected-error@+1 {{expected a slot of at most 64 columns, found 65}}
+  %s = tirx.slot %ring[%i] : !storage -> !large
+  tirx.return
+}
+
+// -----
+
 !storage = !tirx.tile<4x8x64xf16, shared, #tirx.tile_layout<S[(32, 64) : (64, 1)]>>
 !slot = !tirx.tile<8x64xf16, shared, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>
 

@@ -279,7 +279,7 @@ tirx.kernel @k() cluster(2) threads(128) {
 // tirx-opt --tirx-split-pairs
 // 6:3: error: kind::f16, cta_group 2: expected M in {128, 256}, found 100; nearest is 128 [tcgen05-product]
 !a = !tirx.tile<256x64xf16, shared>
-!acc = !tirx.tile<256x128xf64, tensor>
+!acc = !tirx.tile<256x128xf32, tensor>
 tirx.kernel @k() target("sm_100a") cluster(2) threads(128) {
   %a = tirx.alloc : !tirx.tile<100x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<100x100xf32, tensor>
@@ -809,10 +809,71 @@ tirx.kernel @k() target("sm_100a") threads(128) memory(shared = 32784, alignment
 
 // -----
 
-// tirx-opt --tirx-allocate-memory
-// 2:8: error: expected elements of 32 bits or fewer in tensor memory, found !tirx.tile<128x64xf64, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+// tirx-opt --convert-tirx-to-tcgen05
+// 2:8: error: expected a tile within the 64 columns of tensor memory that the kernel has, found columns 1 to 64
+tirx.kernel @k() target("sm_100a") threads(128) memory(shared = 12, alignment = 8, columns = 64, slot = 8) {
+  %t = tirx.alloc at 1 : !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-tcgen05
+// 6:3: error: kind f16: expected an accumulator of f16 or f32, found s32 [tcgen05-product]
+!a = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
+!t = !tirx.tile<128x128xi32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+tirx.kernel @k() target("sm_100a") threads(128) memory(shared = 16400, alignment = 1024, columns = 128, slot = 16392, mbarrier = 16384) {
+  %a = tirx.alloc at 0 : !a
+  %t = tirx.alloc at 0 : !t
+  tirx.mma %a, %a, %t plan(tcgen05, kind = "f16", m = 128, n = 128, k = 16, a_major = "K", b_major = "K") : !a, !a, !t
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-tcgen05
+// 6:3: error: expected scale factors in shared memory without a swizzle, found ComposeLayout(Swizzle(3, 3, 3), S[(128, 64) : (64, 1)])
+!a = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
+!t = !tirx.tile<128x64xf16, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+tirx.kernel @k() target("sm_100a") threads(128) memory(shared = 16400, alignment = 1024, columns = 32, slot = 16392, mbarrier = 16384) {
+  %a = tirx.alloc at 0 : !a
+  %t = tirx.alloc at 0 : !t
+  tirx.async_copy %a, %t engine(tcgen05_cp) : !a, !t
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-expand-copies
+// 6:3: error: expected a swizzle that keeps 16 bytes together, found ComposeLayout(Swizzle(2, 3, 3), S[(128, 32) : (32, 1)])
+!s = !tirx.tile<128x32xf6E3M2FN, shared, #tirx.compose_layout<#tirx.swizzle_layout<2, 3, 3>, #tirx.tile_layout<S[128, 32]>>>
+!r = !tirx.tile<128x32xf6E3M2FN, register, #tirx.tile_layout<S[(128, 32) : (1@tx, 1)]>>
 tirx.kernel @k() target("sm_100a") threads(128) {
-  %t = tirx.alloc : !tirx.tile<128x64xf64, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+  %s = tirx.alloc : !s
+  %r = tirx.zero : !r
+  tirx.store %r, %s : !r, !s
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --tirx-fold-zero-fill
+// 15:3: error: expected a tensor-memory layout with axis TLane, found S[(128, 128) : (1@TCol, 1@TCol)]
+!a = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
+!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TCol, 1@TCol)]>>
+!g = !tirx.tile<128x128xf32, global, #tirx.tile_layout<S[128, 128]>>
+tirx.kernel @k(%d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = tirx.alloc : !a
+  %t = tirx.alloc : !t
+  %z = arith.constant 0.0 : f32
+  %g = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !g
+  tirx.fill %t, %z : f32, !t
+  scf.for %k = %c0 to %n step %c1 {
+    tirx.mma %a, %a, %t : !a, !a, !t
+  }
+  tirx.copy %t, %g : !t, !g
   tirx.return
 }
 
@@ -1130,18 +1191,6 @@ tirx.kernel @k(%m: memref<32x8xf32>) target("sm_90a") threads(384) {
     tirx.role @z warps(4) registers(48) {
     }
   }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --convert-tirx-to-tcgen05
-// 5:8: error: expected elements of 32 bits or fewer in tensor memory, found !tirx.tile<128x32xf64, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>>
-!t = !tirx.tile<128x32xf64, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>>
-!r = !tirx.tile<128x32xf64, register, #tirx.tile_layout<S[(4, 32, 32) : (1@warpid, 1@laneid, 1)]>>
-tirx.kernel @k() target("sm_100a") threads(128) memory(shared = 16, alignment = 16, columns = 64, slot = 8) {
-  %t = tirx.alloc at 0 : !t
-  %r = tirx.load %t : !t -> !r
   tirx.return
 }
 

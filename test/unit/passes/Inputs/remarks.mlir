@@ -1211,7 +1211,7 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %p: i32) target("sm_90a") thr
 // -----
 
 // tirx-opt --remarks --tirx-pipeline-loops
-// 10:10: error: expected a layout on every tile before tirx-pipeline-loops, found 'tirx.alloc'; run tirx-pick-layouts first
+// 10:10: error: expected a layout on !tirx.tile<128x128xf32, tensor>; tirx-pick-layouts chooses one
 !s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
 !t = !tirx.tile<128x128xf32, tensor>
 !g = !tirx.tile<128x64xf16, global>
