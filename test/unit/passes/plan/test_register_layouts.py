@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import BroadcastOp, KernelOp, MapOp, ReduceOp
 from tirx.passes.analysis.register_classes import register_classes
-from tirx.passes.plan.register_layouts import LayoutFlow, mismatch, reductions, same_slots
+from tirx.passes.plan.register_layouts import LayoutFlow, insert_conversions, mismatch, reductions, same_slots
 
 
 def _kernel(body: str) -> KernelOp:
@@ -101,3 +103,29 @@ def test_parts_follow_from_wholes(whole: str, part: str, problem: bool) -> None:
         [(ops[2].results[0], ops[2].operands[1], (1,))],
     ]
     assert [len(same_slots(op)) for op in ops] == [0, 0, 2]
+
+
+SPLIT = "#tirx.tile_layout<S[(2, 16, 4) : (16@laneid, 1@laneid, 1)]>"
+
+
+@pytest.mark.parametrize(
+    ("to", "names"),
+    [
+        (LANES, ["zero", "reduce"]),
+        (SPLIT, ["zero", "builtin.unrealized_conversion_cast", "reduce"]),  # the same in other words
+        (TURNED, ["zero", "convert", "reduce"]),
+        ("", ["zero", "convert", "reduce"]),
+    ],
+)
+def test_changes_of_layout_that_change_nothing(to: str, names: list[str]) -> None:
+    source, result, part = _tile("32x4", LANES), _tile("32x4", to), _tile("32x1", "")
+    kernel = _kernel(f"""
+  %a = tirx.zero : {source}
+  %b = tirx.convert %a : {source} -> {result}
+  %c = tirx.reduce %b dim(1) add : {result} -> {part}""")
+    before = list(kernel.body.block.ops)[-2].operands[0].type
+    insert_conversions(kernel)
+    ops = list(kernel.body.block.ops)[2:-1]
+    assert [op.name.removeprefix("tirx.") for op in ops] == names
+    assert all(tuple(later.operands) == tuple(earlier.results) for earlier, later in pairwise(ops))
+    assert ops[-1].operands[0].type == before and len(list(ops[0].results[0].uses)) == 1
