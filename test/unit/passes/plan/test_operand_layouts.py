@@ -6,14 +6,18 @@ import pytest
 from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import f16
 
-from tirx.dialects.tirx import AllocOp, KernelOp, MemorySpace, TileType
+from tirx.dialects.tirx import AllocOp, KernelOp, MemorySpace, MmaOp, TileType
+from tirx.hw.dtypes import DType
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+from tirx.passes.plan import operand_layouts
 from tirx.passes.plan.operand_layouts import (
     _in_stages,  # pyright: ignore[reportPrivateUsage]
     _run_time_major,  # pyright: ignore[reportPrivateUsage]
+    _Use,  # pyright: ignore[reportPrivateUsage]
     placed_copies,
 )
-from tirx.smem.swizzle_modes import Major
+from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
+from tirx.tcgen05 import check_transposed_b
 
 
 @pytest.mark.parametrize(
@@ -72,3 +76,72 @@ def test_copies_to_and_from_placed_memory() -> None:
 )
 def test_neighbours_beside_run_time_strides(strides: str, major: Major | None) -> None:
     assert _run_time_major(_alloc(f"?x?x?xf16, strided<[{strides}]>", "8x16xf16, global")) == major
+
+
+def _mma(rows: int, pair: str = "") -> MmaOp:
+    text = f"""
+!a = !tirx.tile<128x32xf8E4M3FN, shared>
+!b = !tirx.tile<{rows}x32xf8E4M3FN, shared>
+!d = !tirx.tile<128x{rows * 2 if pair else rows}xf32, tensor>
+tirx.kernel @k() target("sm_100a") {"cluster(2) per_cta" if pair else ""} threads(128) {{
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %d = tirx.alloc : !d
+  tirx.mma %a, %b, %d{pair} : !a, !b, !d
+  tirx.return
+}}
+"""
+    return next(op for op in parsed(text).walk() if isinstance(op, MmaOp))
+
+
+@pytest.mark.parametrize("pair", ["", " pair"])
+@pytest.mark.parametrize(
+    ("rows", "layout", "problem", "asks"),
+    [
+        (16, "S[(16, 32) : (1, 16)]", None, True),
+        (48, "S[(3, 16, 32) : (512, 1, 16)]", None, True),
+        (48, "S[(48, 2, 16) : (16, 768, 1)]", None, False),
+        (48, "S[(48, 32) : (33, 1)]", "the layout of K elements [0, 32) is not canonical: ", False),
+    ],
+)
+def test_operand_b_of_8_bits(
+    rows: int, layout: str, problem: str | None, asks: bool, pair: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each block of a pair has half of N, which has steps of its own if B is MN-major."""
+    mma = _mma(rows, pair)
+    asked: list[tuple[str, int, int]] = []
+
+    def check(dtype: DType, n: int, group: int) -> None:
+        asked.append((dtype.name, n, group))
+        check_transposed_b(dtype, n, group)
+
+    monkeypatch.setattr(operand_layouts, "check_transposed_b", check)
+    found = _Use(mma, 1, 32).problem(mma.b, TileLayout.parse(layout))
+    assert found is None if problem is None else found is not None and found.startswith(problem)
+    assert asked == ([("e4m3", 2 * rows, 2) if pair else ("e4m3", rows, 1)] if asks else [])
+
+
+def test_operand_a_may_be_transposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(operand_layouts, "check_transposed_b")
+    mma = _mma(48)
+    assert _Use(mma, 0, 32).problem(mma.a, TileLayout.parse("S[(8, 16, 32) : (512, 1, 16)]")) is None
+
+
+@pytest.mark.parametrize(
+    ("layout", "parts", "is_legal"),
+    [
+        ("S[(128, 2, 16) : (16, 2048, 1)]", 1, True),
+        ("S[(128, 2, 16) : (16, 2048, 1)]", 2, True),
+        # Each half of the rows is canonical by itself, both together are not.
+        ("S[(2, 64, 2, 16) : (4096, 16, 1024, 1)]", 1, False),
+        ("S[(2, 64, 2, 16) : (4096, 16, 1024, 1)]", 2, True),
+        # Quarters are, and so are no halves.
+        ("S[(4, 32, 2, 16) : (2048, 16, 512, 1)]", 2, False),
+        ("S[(4, 32, 2, 16) : (2048, 16, 512, 1)]", 4, True),
+    ],
+)
+def test_rows_of_warpgroups(layout: str, parts: int, is_legal: bool) -> None:
+    mma = _mma(48)
+    found = _Use(mma, 0, 32, WGMMA_OPERANDS, parts=parts).problem(mma.a, TileLayout.parse(layout))
+    assert (found is None) == is_legal
+    assert found is None or found.startswith("the layout of K elements [0, 32) is not canonical: ")

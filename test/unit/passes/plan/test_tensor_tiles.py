@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import f16, f32
+from xdsl.dialects.builtin import f16, f32, i8
+from xdsl.ir import Attribute
 
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.hw.errors import TensorMemoryError
 from tirx.layout import TileLayout
 from tirx.passes.plan.tensor_layouts import (
     _repeated,  # pyright: ignore[reportPrivateUsage]
+    _span,  # pyright: ignore[reportPrivateUsage]
     plain_tensor_layout,
 )
 from tirx.passes.plan.tensor_tiles import TensorTile
@@ -82,3 +84,14 @@ def test_stages_start_where_metadata_may() -> None:
         type_ = TileType.get((2, 5, 3, 128, columns), element, MemorySpace.TENSOR)
         found = _repeated(plain, type_, (2, 5, 3))
         assert found == TileLayout.parse(f"S[(2, 5, 3, 128, {columns}) : ({stages}@TCol, 1@TLane, 1@TCol)]")
+
+
+@pytest.mark.parametrize("step", [1, 2, 4, 8])
+@pytest.mark.parametrize(("type_", "bits"), [(f32, 32), (f16, 16), (i8, 8)])
+def test_steps_of_parts_and_stages(type_: Attribute, bits: int, step: int) -> None:
+    """Elements in whole steps of so many columns of 32 bits, the fewest that hold the part."""
+    for first, count in ((0, 5), (0, 16), (0, 17), (3, 13), (0, 48), (7, 42)):
+        layout = TileLayout.parse(f"S[(128, {count}) : (1@TLane, 1@TCol)] + {first}@TCol")
+        tile = TileType.get((128, count), type_, MemorySpace.TENSOR)
+        unit = step * (32 // bits)
+        assert _span(layout, tile, step) == next(n for n in range(0, 100, unit) if n >= first + count)
