@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from unit.passes.parsed import parsed
+from unit.passes.parsed import context, parsed
 
+from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
-from tirx.passes.tirx_fuse_epilogue import _staged_type  # pyright: ignore[reportPrivateUsage]
+from tirx.passes.tirx_fuse_epilogue import (
+    TirxFuseEpiloguePass,
+    _staged_type,  # pyright: ignore[reportPrivateUsage]
+)
 
 
 def _register(text: str) -> TileType:
@@ -55,3 +59,45 @@ def test_layouts(tile: str, swizzle: tuple[int, int, int] | None, rows: str) -> 
 )
 def test_tiles_without_one(tile: str, reason: str) -> None:
     assert _staged_type(_register(tile)) == reason
+
+
+def _remarks(stores: int, padding: int) -> list[str]:
+    """What is said of stores of 12288 bytes each, beside a staged tile of 8192 bytes and another one."""
+    store = "tirx.store %v, %gd : !d, !tirx.tile<64x96xf16, global>\n"
+    module = parsed(f"""
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!d = !tirx.tile<64x96xf16, register>
+tirx.kernel @k(%a: memref<64x4096xf16>, %d: memref<64x4096xf16>, %n: index) target("sm_90") threads(128) {{
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %sa = tirx.alloc : !s
+  {f"%pad = tirx.alloc : !tirx.tile<{padding}xi8, shared>" if padding else ""}
+  scf.for %k = %c0 to %n step %c64 {{
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+  }}
+  %v = tirx.zero : !d
+  %gd = tirx.view %d[%c0, %c0] : memref<64x4096xf16> -> !tirx.tile<64x96xf16, global>
+  {store * stores}
+  tirx.return
+}}""")
+    found: list[Diagnostic] = []
+    with diagnostic_handler(found.append):
+        TirxFuseEpiloguePass().apply(context(), module)
+    return [each.message for each in found]
+
+
+@pytest.mark.parametrize(
+    ("padding", "left"),
+    [(0, [182272 + 24576, 182272 + 12288, 182272]), (182272 + 12288, [12288, 0, 0]), (182272 + 13312, [11264] * 3)],
+)
+def test_room_beside_slots(padding: int, left: list[int]) -> None:
+    """sm_90 has 232448 bytes: 1024 for barriers, and three slots of 8192, leave 206848."""
+    expected = [
+        "stored through 12288 bytes of shared memory, by tma_store"
+        if 12288 <= before
+        else f"stored directly: 12288 bytes have no room beside 3 slots, {before} are left"
+        for before in left
+    ]
+    assert _remarks(3, padding) == expected
