@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import AXES, layouts, owner_set
 
-from tirx.layout import Iter, LayoutError, TileLayout, axis, known_axes
+from tirx.layout import Iter, LayoutError, TileLayout, addresses, axis, known_axes
 
 
 def tile(text: str) -> TileLayout:
@@ -127,3 +127,86 @@ def test_coordinates_beyond_the_integers_of_tables() -> None:
     with pytest.raises(LayoutError, match="expected coordinates that fit 62 bits"):
         TileLayout([Iter(4, 2**61)]).table()
     assert TileLayout([Iter(4, 2**61)]).apply(3) == {"m": 3 * 2**61}
+
+
+def _window(steps: list[tuple[int, int]], base: int, low: int, high: int) -> tuple[list[int], list[int]]:
+    """The sums of the steps in [low, high], by definition, and how many are listed on the way, largest stride first."""
+    left, sums, listed = sum((extent - 1) * stride for extent, stride in steps), {base}, list[int]()
+    if base + left < low or base > high:
+        return [], []
+    for extent, stride in sorted(steps, key=lambda step: -step[1]):
+        left -= (extent - 1) * stride
+        digits = [k for k in range(extent) if max(sums) + k * stride + left >= low and min(sums) + k * stride <= high]
+        listed.append(len(sums) * len(digits))
+        sums = {at + k * stride for at in sums for k in digits}
+        sums = {at for at in sums if at + left >= low and at <= high}
+        if not sums:
+            break
+    return sorted(sums), listed
+
+
+@pytest.mark.parametrize("steps", [[(3, 7), (4, 1)], [(2, 10), (3, 3), (2, 4)], [(5, 6), (2, 6)], [(4, 2)], []])
+def test_sums_in_every_window(steps: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[int] = []
+    monkeypatch.setattr(addresses, "check_window", lambda count, layout: listed.append(count))  # type: ignore[misc]
+    end = sum((extent - 1) * stride for extent, stride in steps)
+    for low in range(-5, end):
+        for high in range(low, end, 5):
+            listed.clear()
+            found = addresses.sums_between(steps, -3, low, high, "x").tolist()
+            assert (found, listed) == _window(steps, -3, low, high)
+
+
+_Steps = tuple[tuple[int, int], ...]
+_RUNS: list[tuple[list[Iter], int, _Steps]] = [  # iters, the length of a run, (extent, stride) of where they begin
+    ([Iter(4, 1)], 4, ()),
+    ([Iter(3, 5), Iter(2, -1)], 2, ((3, 5),)),
+    ([Iter(2, 7), Iter(3, 2)], 1, ((3, 2), (2, 7))),
+    ([Iter(2, 3), Iter(2, 2)], 1, ((2, 2), (2, 3))),
+    ([Iter(3, 4), Iter(2, 9), Iter(3, 1)], 3, ((3, 4), (2, 9))),
+    ([Iter(3, 3), Iter(3, 1)], 9, ()),
+    ([Iter(2, -11), Iter(2, 4), Iter(4, 1)], 8, ((2, 11),)),
+]
+
+
+def _runs(iters: list[Iter], base: int) -> tuple[addresses._Runs, set[int]]:  # pyright: ignore[reportPrivateUsage]
+    """The runs of a layout, and the coordinates that it has."""
+    layout = TileLayout(iters, (), {"m": base})
+    reached = {layout.apply(x)["m"] for x in range(layout.size())}
+    return addresses._Runs.of(layout.strided, "m"), reached  # pyright: ignore[reportPrivateUsage]
+
+
+def test_runs_cover_every_window_that_they_fill() -> None:
+    for iters, length, steps in _RUNS:
+        runs, reached = _runs(iters, 2)
+        assert (runs.base, runs.end) == (min(reached), max(reached) + 1)
+        assert (runs.length, runs.steps) == (length, steps)
+        begins = {runs.base + sum(at) for at in product(*(range(0, e * s, s) for e, s in steps))}
+        for low in range(runs.base - 1, runs.end):
+            for high in range(low + 1, min(low + 12, runs.end + 2)):
+                assert runs.cover(low, high) == reached.issuperset(range(low, high)), (iters, low, high)
+                near = sorted(begin for begin in begins if begin < high and begin + length > low)
+                assert runs.starts(low, high).tolist() == near
+
+
+def test_runs_meet_where_they_have_a_coordinate_in_common() -> None:
+    for (iters, *_), (others, *_) in product(_RUNS, _RUNS[1:5]):
+        mine, reached = _runs(iters, 0)
+        for base in range(-24, 24, 1 if iters is others else 7):
+            theirs, taken = _runs(others, base)
+            assert mine.meet(theirs) == theirs.meet(mine) == (not reached.isdisjoint(taken)), (iters, others, base)
+
+
+@pytest.mark.parametrize(
+    ("stride", "base", "beyond"),
+    [(8, 2**62 - 9, None), (8, 2**62 - 8, 2**62), (-8, 9 - 2**62, None), (-8, 8 - 2**62, -(2**62))],
+)
+def test_runs_fit_62_bits(stride: int, base: int, beyond: int | None) -> None:
+    layout = TileLayout([Iter(2, stride)], (), {"m": base})
+    if beyond is None:
+        assert layout.is_surjective({"m": (base, base + 1)}) and layout.overlaps(layout)
+        return
+    for query in (lambda: layout.is_surjective({"m": (base, base + 1)}), lambda: layout.overlaps(layout)):
+        with pytest.raises(LayoutError) as found:
+            query()
+        assert str(found.value) == f"expected coordinates that fit 62 bits, found {beyond} in {layout}"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import AXES, layouts, owner_set, same_map, shapes_of
 
-from tirx.layout import Iter, LayoutError, SymbolicTileLayout, TileLayout, parse_layout
+from tirx.layout import Iter, LayoutError, SymbolicTileLayout, TileLayout, parse_layout, shape
 
 
 def symbolic(text: str) -> SymbolicTileLayout:
@@ -154,6 +154,16 @@ def test_notation_errors(text: str, message: str, position: int) -> None:
     with pytest.raises(LayoutError, match=message) as caught:
         symbolic(text)
     assert caught.value.position == position
+
+
+def test_copies_count_where_places_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    layout = symbolic("S[(n, 4) : (3, 6)] + R[3 : 1]")
+    monkeypatch.setattr(shape, "MOST_ELEMENTS", 12)
+    assert not layout.is_injective()
+    monkeypatch.setattr(shape, "MOST_ELEMENTS", 11)
+    with pytest.raises(LayoutError) as found:
+        layout.is_injective()
+    assert str(found.value) == f"expected at most 11 elements or places to compare, found 12 in {layout}"
 
 
 def test_what_needs_the_number_is_refused() -> None:
