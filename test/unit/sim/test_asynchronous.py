@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from unit.sim.assembled import assembled
 from unit.sim.kernels import entry
+from unit.sim.machine import message_of
 from unit.sim.strict import run
 
 from tirx.sim import SimError
+from tirx.sim.isa.bulk_linear import issued, multicast_address, ranks_of
 
 _SEEDS = [None, 1, 2]
 
@@ -180,6 +183,44 @@ WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p0, [%r2], 0; @!%p0 bra WAIT;
     ptx = _kernel(body, declarations=".shared .align 16 .b8 s[16]; .shared .align 8 .b64 bar;").replace("9.0", "9.2")
     run(assembled(ptx), "k", 1, 1, [out])
     assert out.tolist() == [0, 1, 2, 3, 7, 5, 6, 7]
+
+
+def test_bytes_of_a_mask():
+    """Bit i of the mask stands for byte i of every 16."""
+    chosen = 0b1010_0000_0100_0110
+    body = f"""
+  mov.b32 %r1, s; mov.b16 %h0, {chosen}; ld.param.u64 %d1, [out]; cvta.to.global.u64 %d1, %d1;
+  mov.u32 %r2, 0x04030201; st.shared.v4.u32 [%r1], {{%r2, %r2, %r2, %r2}};
+  mov.u32 %r3, 0x14131211; st.shared.v4.u32 [%r1+16], {{%r3, %r3, %r3, %r3}}; fence.proxy.async.shared::cta;
+  cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%d1], [%r1], 32, %h0;
+  cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"""
+    out = np.full(48, 99, np.uint8)
+    run(assembled(_kernel(body, declarations=".shared .align 16 .b8 s[32];")), "k", 1, 1, [out])
+    expected = [16 * (at // 16) + at % 4 + 1 if chosen >> at % 16 & 1 else 99 for at in range(32)]
+    assert out.tolist() == expected + [99] * 16
+
+
+def test_copies_belong_to_their_threads():
+    group = Mock(lanes=np.arange(64, 96), thread=Mock(return_value=505))
+    group.cta.rank, group.cta.monitor.mark.return_value = 3, 77
+    issued(group, 5)
+    ((lanes, mark),) = (call.args for call in group.cta.bulk_copies.issued.call_args_list)
+    assert (lanes.tolist(), mark) == ([69], 77)
+    group.thread.assert_called_once_with(5)
+    group.cta.monitor.bulk_issued.assert_called_once_with(3, 505)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "ranks"), [(1, [0]), (0b10010, [1, 4]), (0b11111, [0, 1, 2, 3, 4]), (0, None), (0b100000, None)]
+)
+def test_multicast_masks(chosen: int, ranks: list[int] | None):
+    cta = Mock(cluster=Mock(ctas=[None] * 5))
+    if ranks is None:
+        message = f"expected a mask of the 5 CTAs of the cluster, found {chosen:#x}"
+        assert message_of(lambda: ranks_of(cta, chosen)) == message
+    else:
+        assert ranks_of(cta, chosen) == ranks
+    assert multicast_address(0x3000404, 2) == 0x2000404
 
 
 def test_pending_counts():

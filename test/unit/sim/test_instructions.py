@@ -128,12 +128,35 @@ _REFERENCES: dict[str, Callable[[int, int, int, int], int]] = {
     "shf.l.clamp": lambda a, b, c, bits: (a | b << 32) << min(c, 32) >> 32,
     "shf.r.wrap": lambda a, b, c, bits: (a | b << 32) >> (c & 31),
     "shf.r.clamp": lambda a, b, c, bits: (a | b << 32) >> min(c, 32),
+    "bmsk.wrap": lambda a, b, c, bits: (1 << (b & 31)) - 1 << (a & 31),
+    "bmsk.clamp": lambda a, b, c, bits: (1 << min(b, 32)) - 1 << a if a < 32 else 0,
+    "bfind.shiftamt": lambda a, b, c, bits: bits - (a ^ a >> bits).bit_length() if a not in (0, -1) else -1,
 }
 
 
+def _of_low_bits(signed: bool) -> dict[str, Callable[[int, int, int, int], int]]:
+    """Instructions on 24 bits, or as many as the second operand says."""
+    return {
+        "mul24.lo": lambda a, b, c, bits: _signed(a, 24, signed) * _signed(b, 24, signed),
+        "mul24.hi": lambda a, b, c, bits: _signed(a, 24, signed) * _signed(b, 24, signed) >> 16,
+        "mad24.lo": lambda a, b, c, bits: _signed(a, 24, signed) * _signed(b, 24, signed) + c,
+        "mad24.hi": lambda a, b, c, bits: (_signed(a, 24, signed) * _signed(b, 24, signed) >> 16) + c,
+        "szext.wrap": lambda a, b, c, bits: _signed(a, b & 31, signed) if b & 31 else 0,
+        "szext.clamp": lambda a, b, c, bits: _signed(a, min(b & 0xFFFFFFFF, 32), signed) if b else 0,
+    }
+
+
+for _type, _is_signed in (("u32", False), ("s32", True)):
+    _REFERENCES.update({f"{root}.{_type}": reference for root, reference in _of_low_bits(_is_signed).items()})
+
+
+def _reference(name: str) -> Callable[[int, int, int, int], int] | None:
+    return _REFERENCES.get(name) or _REFERENCES.get(name.rpartition(".")[0])
+
+
 def _is_integer(case: Case) -> bool:
-    root, type_name = case[0].rsplit(".", 1)
-    return root in _REFERENCES and type_name[0] in "bus" and type_name[1:].isdigit()
+    type_name = case[0].rpartition(".")[2]
+    return _reference(case[0]) is not None and type_name[0] in "bus" and type_name[1:].isdigit()
 
 
 _INTEGER_CASES = [case for case in CASES if _is_integer(case)]
@@ -156,7 +179,8 @@ def _check_integers(case: Case, words: list[int], result: list[int]) -> None:
     name, widths = case
     root, type_name = name.rsplit(".", 1)
     bits, signed = int(type_name[1:]), type_name[0] == "s"
-    reference = _REFERENCES[root]
+    reference = _reference(name)
+    assert reference is not None
     for row, got in enumerate(result):
         operands = [
             # Shift amounts are unsigned.
@@ -187,6 +211,30 @@ def test_bit_field_inserts() -> None:
     for (position, length), (narrow, low, high) in zip(places, found.tolist(), strict=True):
         assert narrow == _inserted(a, b, position, length, 32), (position, length)
         assert low | high << 32 == _inserted(a | b << 32, b | a << 32, position, length, 64), (position, length)
+
+
+_TABLES = (0x00, 0x01, 0x80, 0x6C, 0xE8, 0xFF)
+
+
+def test_look_up_tables() -> None:
+    """Bit i of the table is the result for (a, b, c) = the bits of i; the predicate is (result != 0) op c."""
+    rng = np.random.default_rng(2)
+    rows = rng.integers(0, 1 << 32, (8, 4), np.uint32)
+    rows[:2] = 0
+    rows[2:4] = 0xFFFFFFFF
+    rows[:, 3] = np.arange(8) % 2
+    for operation in ("and", "or"):
+        body = "setp.ne.u32 %p0, %a3, 0;"
+        for index, table in enumerate(_TABLES):
+            body += f"lop3.{operation}.b32 %o{2 * index}|%p1, %a0, %a1, %a2, {table}, %p0;"
+            body += f"selp.u32 %o{2 * index + 1}, 1, 0, %p1;"
+        found = run_threads(body + f"lop3.b32 %o{2 * len(_TABLES)}, %a0, %a1, %a2, 0xE8;", rows, 2 * len(_TABLES) + 1)
+        for (a, b, c, given), words in zip(rows.tolist(), found.tolist(), strict=True):
+            bits = [(a >> i & 1) * 4 + (b >> i & 1) * 2 + (c >> i & 1) for i in range(32)]
+            expected = [sum((table >> which & 1) << i for i, which in enumerate(bits)) for table in _TABLES]
+            holds = [int(word != 0 and given) if operation == "and" else int(word != 0 or given) for word in expected]
+            assert words[:-1:2] == expected and words[1::2] == [int(bool(each)) for each in holds]
+            assert words[-1] == expected[_TABLES.index(0xE8)]
 
 
 @pytest.mark.parametrize("types", ["u32.u32", "u32.s32", "s32.u32", "s32.s32"])

@@ -435,7 +435,12 @@ _MAPS: list[tuple[dict[str, Any], str]] = [
 _COLUMNS: list[tuple[Any, Any, int, int, str]] = [
     ((0, 0), (0,), 16, 8, "expected images of 3 to 5 dimensions and corners of two fewer, found 4, 2 and 1"),
     ((0, 0), (0, 128), 16, 8, "expected corners from -128 to 127, found "),
+    ((-129, 0), (0, 0), 16, 8, "expected corners from -128 to 127, found "),
+    ((-128, 0), (127, 0), 1, 8, "expected an inner box of a multiple of 16 bytes, found 2"),
     ((0, 0), (0, 0), 16, 0, "expected 1 to 1024 pixels and 1 to 256 channels, found 0 and 16"),
+    ((0, 0), (0, 0), 16, 1025, "expected 1 to 1024 pixels and 1 to 256 channels, found 1025 and 16"),
+    ((0, 0), (0, 0), 0, 1024, "expected box sizes from 1 to 256, found (0, 1, 1, 1)"),
+    ((0, 0), (0, 0), 257, 1, "expected box sizes from 1 to 256, found (257, 1, 1, 1)"),
 ]
 
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from unit.sim.machine import message_of
 from unit.sim.tensor_kernels import Bytes, Words, run_tensor_kernel, tensor_kernel, vector
 from unit.sim.tensor_operands import k_major
 from unit.sim.tensor_products import Product, build
 
 from tirx.ptx.ptxas import assemble
 from tirx.sim import SimError
+from tirx.sim.tensor.data_path import check_warp_lanes
 
 _COLUMNS = 16
 # Shape and multicast: rows, bytes of each, and the lanes that row r goes to.
@@ -253,3 +255,20 @@ def test_faults(instruction: str, message: str):
 def test_shift_is_of_some_targets():
     with pytest.raises(SimError, match="shift does not exist on sm_100f; supported on sm_100a, sm_103a"):
         _fault(["tcgen05.shift.cta_group::1.down [%tm];"], target="sm_100f")
+
+
+def test_lanes_of_a_warp() -> None:
+    """The first of its 32 lanes, or with shapes of 16 lanes also the one in the middle."""
+    shapes = {"32x32b": (0,), **dict.fromkeys(("16x64b", "16x128b", "16x256b", "16x32bx2"), (0, 16))}
+    for shape, starts in shapes.items():
+        for warp in (0, 3, 6):
+            own = warp % 4 * 32
+            shown = " or ".join(str(own + start) for start in starts)
+            for lane in (0, 15, 16, 17, 31, 32, 64, 80, 95, 96, 111, 112, 113):
+                if lane - own in starts:
+                    check_warp_lanes(shape, lane, warp)
+                    continue
+                assert message_of(lambda shape=shape, lane=lane, warp=warp: check_warp_lanes(shape, lane, warp)) == (
+                    f"expected lane {shown} in the address of a {shape} access by warp {warp} (it may touch lanes "
+                    f"{own}-{own + 31}), found {lane}"
+                )

@@ -239,6 +239,27 @@ def test_random_groups(element: str, blocks: int):
                 assert found[i, j] == grouped(a[i].tolist(), b[j].tolist(), float(c[i, j]), scales, element), (i, j)
 
 
+@pytest.mark.parametrize(("element", "blocks"), [("ue8m0", 2), ("ue4m3", 4)])
+def test_sparse_groups(element: str, blocks: int):
+    """16 stored elements are one sum: 32 places along K, of which the metadata selects every other pair."""
+    rng = np.random.default_rng(blocks + 1)
+    a, b = (_random(rng, "e2m1", (rows, 128), True) for rows in (3, 4))
+    kept = np.tile(np.arange(128) // 2 % 4 % 3 == 0, (3, 1))
+    codes = [rng.integers(100, 120, (rows, blocks)) for rows in (3, 4)]
+    factors = [np.array(decode(each.ravel().tolist(), element)).reshape(each.shape) for each in codes]
+    c = _random(rng, "f32", (3, 4), False)
+    types = "f32", "e2m1x2", "e2m1", "f32"
+    found = multiply_scaled(
+        _tcgen05("e2m1"), (np.where(kept, a, 0.0), b), (factors[0], factors[1]), c, types, element, kept
+    )
+    wide = [np.repeat(each, 64 // blocks, axis=1) for each in factors]
+    for i in range(3):
+        for j in range(4):
+            scales = list(zip(wide[0][i].tolist(), wide[1][j].tolist(), strict=True))
+            stored = a[i, kept[i]].tolist(), b[j, kept[i]].tolist()
+            assert _bits(found, "f32")[i, j] == grouped(*stored, float(c[i, j]), scales, element), (i, j)
+
+
 def test_sparse_fp8_of_mma_sync():
     """Stored elements 0 and 1 of every four of A come from the places 0 to 3 of every eight, and are added first."""
     rng = np.random.default_rng(2)
