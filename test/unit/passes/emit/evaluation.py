@@ -7,13 +7,13 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.core import ConstantOp
-from tirx.dialects.ptx.packed import CvtFromPairOp, PairOp
+from tirx.dialects.ptx.packed import CvtFromPairOp, CvtPairOp, PairOp
 from tirx.dialects.ptx.warp import ReduxSyncOp, ShflSyncOp
 
 Lanes = np.ndarray[Any, Any]
@@ -28,10 +28,21 @@ DTYPES = {
     "f16": np.float16,
     "f32": np.float32,
     "f64": np.float64,
+    "bf16": ml_dtypes.bfloat16,
 }
-"""How the registers of a type are kept; bf16 is not evaluated."""
+"""How the registers of a type are kept."""
 
-_Function = Callable[[Any, Any], Any]
+_Function = Callable[..., Any]
+
+
+def _fma(a: Any, b: Any, c: Any) -> Any:
+    """Of numbers whose product f32 holds."""
+    return (a.astype(np.float32) * b + c).astype(a.dtype)
+
+
+def _ceil_div(a: Any, b: Any) -> Any:
+    return (a + b - 1) // b
+
 
 _OF_NAMES: dict[str, _Function] = {
     "add": np.add,
@@ -41,14 +52,20 @@ _OF_NAMES: dict[str, _Function] = {
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
+    "sub": np.subtract,
+    "fma": _fma,
+    "neg": np.negative,
+    "abs": np.abs,
+    "max_nan": np.maximum,
+    "min_nan": np.minimum,
 }
 
-_BINARY: dict[type[Operation], _Function] = {
+_FUNCTIONS: dict[type[Operation], _Function] = {
     arith.AddiOp: np.add,
     arith.SubiOp: np.subtract,
     arith.MuliOp: np.multiply,
     arith.DivUIOp: np.floor_divide,
-    arith.CeilDivUIOp: lambda a, b: (a + b - 1) // b,
+    arith.CeilDivUIOp: _ceil_div,
     arith.RemUIOp: np.remainder,
     arith.AndIOp: np.bitwise_and,
     arith.OrIOp: np.bitwise_or,
@@ -58,9 +75,16 @@ _BINARY: dict[type[Operation], _Function] = {
     arith.MaxUIOp: np.maximum,
     arith.MinUIOp: np.minimum,
     arith.AddfOp: np.add,
+    arith.SubfOp: np.subtract,
     arith.MulfOp: np.multiply,
     arith.MaxnumfOp: np.maximum,
     arith.MinnumfOp: np.minimum,
+    arith.MaximumfOp: np.maximum,
+    arith.MinimumfOp: np.minimum,
+    arith.NegfOp: np.negative,
+    math.AbsFOp: np.abs,
+    math.Exp2Op: np.exp2,
+    math.FmaOp: _fma,
 }
 _SIGNED: dict[type[Operation], _Function] = {
     arith.ShRSIOp: np.right_shift,
@@ -96,7 +120,7 @@ def evaluated(ops: Iterable[Operation], values: dict[SSAValue, Lanes]) -> None:
 
 
 def _results(op: Operation, inputs: list[Lanes]) -> list[Lanes]:
-    if (function := _BINARY.get(type(op))) is not None:
+    if (function := _FUNCTIONS.get(type(op))) is not None:
         return [function(*inputs)]
     if (function := _SIGNED.get(type(op))) is not None:
         return [_word(function(*map(_signed, inputs)))]
@@ -117,6 +141,11 @@ def _results(op: Operation, inputs: list[Lanes]) -> list[Lanes]:
             assert op.format.data.value == "e4m3x2"
             pairs = inputs[0].copy().view(ml_dtypes.float8_e4m3fn).reshape(32, 2)
             return [pairs.astype(np.float16).view(np.uint32)[:, 0]]
+        case CvtPairOp():
+            dtype = {"f16x2": np.float16, "bf16x2": ml_dtypes.bfloat16}[op.format.data.value]
+            return [np.stack(inputs, 1).astype(dtype).view(np.uint32)[:, 0]]
+        case arith.TruncFOp():
+            return [inputs[0].astype(dtype_of(op.results[0].type))]
         case MovOp() | arith.BitcastOp():
             return [inputs[0].view(dtype_of(op.result.type))]
         case PackOp():
@@ -125,8 +154,8 @@ def _results(op: Operation, inputs: list[Lanes]) -> list[Lanes]:
             halves = inputs[0].copy().view(dtype_of(op.low.type)).reshape(32, 2)
             return [halves[:, 0].copy(), halves[:, 1].copy()]
         case PairOp():
-            assert op.format.data.value == "f16x2"
-            pairs = [each.copy().view(np.float16) for each in inputs]
+            dtype = {"f16x2": np.float16, "bf16x2": ml_dtypes.bfloat16}[op.format.data.value]
+            pairs = [each.copy().view(dtype) for each in inputs]
             return [_OF_NAMES[op.operation.data.value](*pairs).view(np.uint32)]
         case ShflSyncOp():
             lanes = np.arange(32, dtype=np.uint32)

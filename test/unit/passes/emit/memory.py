@@ -23,6 +23,8 @@ class Memory:
         self.spaces = spaces
         self.sizes: set[int] = set()
         """Bytes of the loads, stores and copies so far."""
+        self.barriers = 0
+        """How often the lanes of a warp have come together."""
 
     def run(self, block: Block, values: dict[SSAValue, Lanes], lanes: Lanes | None = None) -> list[Lanes]:
         """Executes a block in the lanes that are marked, all of them unless it is said; returns what it yields."""
@@ -41,6 +43,7 @@ class Memory:
                         values[result] = np.where(taken, true[i], false[i])
                 case BarWarpSyncOp():
                     assert active.all() or not active.any()
+                    self.barriers += bool(active.all())
                 case LdOp() | LdU8Op() | StOp() | StU8Op() | RedOp() | CpAsyncOp():
                     values.update({each: np.zeros(32, dtype_of(each.type)) for each in op.results})
                     if active.any():

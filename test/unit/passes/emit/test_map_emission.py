@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 from unit.passes.emit.evaluation import Lanes, dtype_of, evaluated
 from unit.passes.parsed import parsed
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import UnknownLoc, i32
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.ptx.packed import CvtPairOp, PairOp
 from tirx.dialects.tirx import MapOp, TileType
+from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.targets import Target
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.map_emission import MapEmission
@@ -130,3 +133,83 @@ def test_two_elements_of_words(bits: int) -> None:
     evaluated(block.ops, values)
     for value, (low, high) in zip(found, pairs, strict=True):
         assert values[value].tolist() == (slots[low] | slots[high] << np.uint32(bits)).tolist()
+
+
+X, Y = ((np.arange(32 * 5).reshape(32, 5) * factor + 3) % 17 - 8 for factor in (5, 7))
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize(
+    ("body", "expected", "names"),
+    [
+        # The instructions on pairs on sm_75, sm_80 and sm_90a: for f16, and for bf16.
+        ("arith.addf %x, %y", X + Y, ("add add add", "- fma add")),
+        ("arith.subf %x, %y", X - Y, ("sub sub sub", "- fma sub")),
+        ("arith.mulf %x, %y", X * Y, ("mul mul mul", "- fma mul")),
+        ("arith.subf %x, %c", X - 3, ("sub sub sub", "- fma sub")),
+        ("arith.subf %c, %x", 3 - X, ("sub sub sub", "- fma sub")),
+        ("arith.maxnumf %x, %y", np.maximum(X, Y), ("- max max", "- max max")),
+        ("arith.minimumf %x, %y", np.minimum(X, Y), ("- min_nan min_nan", "- min_nan min_nan")),
+        ("arith.negf %x", -X, ("neg neg neg", "- neg neg")),
+        ("math.absf %x", np.abs(X), ("abs abs abs", "- abs abs")),
+        ("math.fma %x, %y, %c", X * Y + 3, ("fma fma fma", "- fma fma")),
+        ("math.exp2 %x", np.exp2(X), ("- - -", "- - -")),
+    ],
+)
+def test_pairs(element: str, body: str, expected: Lanes, names: tuple[str, str]) -> None:
+    """Two elements at a time where the target has the instruction, or fma instead; the last element is alone."""
+    for target, name in zip(("sm_75", "sm_80", "sm_90a"), names[element == "bf16"].split(), strict=True):
+        if name == "-" and not body.startswith("math.exp2"):
+            continue
+        found, ops = _computed(target, element, body)
+        assert (found == expected).all()
+        pairs = [op.operation.data.value for op in ops if isinstance(op, PairOp)]
+        assert pairs == ([] if name == "-" else [name] * 2)
+        # exp2 in f32, of which two are rounded at once.
+        rounded = [type(op) for op in ops if isinstance(op, CvtPairOp | arith.TruncFOp)]
+        if body.startswith("math.exp2"):
+            of_pairs = [arith.TruncFOp] * 4 if target == "sm_75" else [CvtPairOp] * 2
+            assert rounded == [*of_pairs, arith.TruncFOp]
+
+
+@pytest.mark.parametrize(("dim", "expected"), [(0, np.arange(32)[:, None]), (1, np.arange(5))])
+def test_indices(dim: int, expected: Lanes) -> None:
+    found, _ = _computed(
+        "sm_90a", "i32", f"tirx.index {dim}\n    %j = arith.index_cast %i : index to i32\n    %z = arith.addi %j, %x"
+    )
+    assert (found == X.astype(np.uint32) + expected.astype(np.uint32)).all()
+
+
+def _computed(target: str, element: str, body: str) -> tuple[Lanes, list[Operation]]:
+    """What a map of X and Y, 5 elements in each lane, computes with `body`, and what is emitted; %c is 3."""
+    first = "%i" if body.startswith("tirx.index") else "%z"
+    tile = f"!tirx.tile<32x5x{element}, register, #tirx.tile_layout<S[(32, 5) : (1@laneid, 1)]>>"
+    text = f"""
+tirx.kernel @k() target("{target}") threads(32) {{
+  %s = tirx.zero : {tile}
+  %t = tirx.zero : {tile}
+  %r = tirx.map ins(%s, %t : {tile}, {tile}) {{
+  ^bb(%x: {element}, %y: {element}):
+    %c = arith.constant {3 if element == "i32" else 3.0} : {element}
+    {first} = {body} : {element}
+    tirx.yield %z : {element}
+  }} -> {tile}
+  tirx.return
+}}"""
+    op = next(op for op in parsed(text).walk() if isinstance(op, MapOp))
+    type_ = TileType.of(op.ins[0])
+    format_ = register_format(type_)
+    block = Block(arg_types=[*[format_.type] * format_.count * 2, i32])
+    emit = Emitter(InsertPoint.at_end(block), UnknownLoc())
+    given = {op.ins[0]: block.args[: format_.count], op.ins[1]: block.args[format_.count : -1]}
+    (registers,) = MapEmission(emit, op, given, 32, block.args[-1], Target.parse(target)).run()
+    dtype = np.dtype(dtype_of(scalar_type(type_.element_type)))
+    values: dict[SSAValue, Lanes] = {block.args[-1]: np.arange(32, dtype=np.uint32)}
+    for tile_, numbers in zip(op.ins, (X, Y), strict=True):
+        slots = np.zeros((32, format_.slots), dtype)
+        slots[:, :5] = numbers.astype(dtype)
+        words = slots.view(np.uint32)
+        values.update({each: words[:, i].copy() for i, each in enumerate(given[tile_])})
+    evaluated(block.ops, values)
+    words = np.stack([values[each].view(np.uint32) for each in registers], 1)
+    return words.view(dtype)[:, :5], list(block.ops)
