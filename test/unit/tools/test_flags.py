@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.metadata import version
+
 import pytest
 
-from tirx.passes import lower_to_ptx_pipeline
-from tirx.tools.flags import expand_pass_flags, parse_flags
+from tirx.passes import PASS_SUMMARIES, lower_to_ptx_pipeline
+from tirx.text.rules import explain, list_rules
+from tirx.tools.flags import (
+    _help_epilog,  # pyright: ignore[reportPrivateUsage]
+    _LowerToPtx,  # pyright: ignore[reportPrivateUsage]
+    expand_pass_flags,
+    parse_flags,
+)
 from tirx.tools.process import UsageError
+from tirx.universe import OUTPUT_PASSES
+from tirx.version import installed_version
 
 _PASSES = ("cse", "dce", "some-pass")
 _PIPELINE = ",".join(lower_to_ptx_pipeline())
@@ -32,6 +43,64 @@ def test_expansion(argv: list[str], expanded: list[str]):
     assert expand_pass_flags(argv, _PASSES) == expanded
 
 
+_TWICE = "expected the option '{}' of --{} once, found it again"
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--some-pass=a=1 b=2 a=3"], _TWICE.format("a", "some-pass")),
+        (["--lower-to-ptx=stages=2 roles=load roles"], _TWICE.format("roles", "lower-to-ptx")),
+        (["--lower-to-ptx", "--cse", "--lower-to-ptx=stages=3"], "expected --lower-to-ptx once"),
+        ([f"--lower-to-ptx=stages={'9' * 5000}"],
+         "expected options with numbers that fit, found 'lower-to-ptx{stages=" + "9" * 60 + "'"),
+    ],
+)  # fmt: skip
+def test_what_is_not_expanded(argv: list[str], message: str):
+    with pytest.raises(UsageError) as found:
+        expand_pass_flags(argv, _PASSES)
+    assert str(found.value) == message
+
+
+def test_options_of_other_flags_may_come_twice():
+    for argv in (["--other=a=1 a=2"], ["--some-pass=a=1 b=1"]):
+        assert len(expand_pass_flags(argv, _PASSES)) == (1 if "other" in argv[0] else 2)
+
+
+def test_options_of_the_pipeline():
+    given = "pipeline=on stages=3 roles=load cluster=2 order=group epilogue=2 split=k"
+    assert _LowerToPtx(None, *("on", 3, "load", "group", 2, 2, "k")).options == given
+    assert _LowerToPtx("sm_90a", stages=0).options == "stages=0" and _LowerToPtx().options == ""
+
+
+def test_flags_that_print_and_end(capsys: pytest.CaptureFixture[str]):
+    versions = f"tirx-opt {installed_version()}, xDSL {version('xdsl')}, Python {sys.version.split()[0]}"
+    for argv, text in (
+        (["--version"], versions),
+        (["-v", "--no-such-flag"], versions),
+        (["--list-rules"], list_rules()),
+        (["--explain-rule", "view-bounds"], explain("view-bounds")),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            parse_flags(argv)
+        assert not ended.value.code and capsys.readouterr().out == f"{text}\n"
+
+
+def test_the_end_of_the_help():
+    """A line for each pass, the summaries below each other; other passes in lines of at most 110 characters."""
+    names = [f"pass-{n:02}" for n in range(17)]
+    lines = _help_epilog(reversed(names), ["second", "first"]).split("\n")
+    summaries = PASS_SUMMARIES | OUTPUT_PASSES
+    width = max(len(name) for name in summaries)
+    others = f"  and those of xDSL: {', '.join(names[:10])},"
+    assert len(others) <= 110 < len(others) + len(" pass-10,")
+    assert lines == [
+        'passes (each is also a flag: --NAME, or --NAME="key=value key=value"):',
+        *(f"  {name}{' ' * (width - len(name))}  {summary}" for name, summary in summaries.items()),
+        "", others, f"  {', '.join(names[10:])}", "", "targets: first, second",
+    ]  # fmt: skip
+
+
 def test_passes_run_in_the_order_of_the_line():
     flags = parse_flags(["--dce", "in.mlir", "-p", "cse,licm", "--canonicalize"])
     assert [p.name for p in flags.passes] == ["dce", "cse", "licm", "canonicalize"]
@@ -48,6 +117,9 @@ def test_options_of_passes():
     ("argv", "message"),
     [
         (["--no-such-flag"], "unknown argument '--no-such-flag'"),
+        (["--verify-eac"], "unknown argument '--verify-eac'; did you mean '--verify-each'?"),
+        (["--explain-rule", "view-bound"], "unknown rule 'view-bound'; did you mean 'view-bounds'?"),
+        (["--print-after", "csee"], "--print-after: unknown pass 'csee'; did you mean 'cse'?"),
         (["--split-input-files"], "did you mean '--split-input-file'?"),
         (["a", "b"], "unknown argument 'b'"),
         (["-p", "csee"], "unknown pass 'csee'; did you mean 'cse'?"),

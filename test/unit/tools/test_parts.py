@@ -22,7 +22,7 @@ from tirx.passes.convert_scf_to_ptx import ConvertScfToPtxPass
 from tirx.passes.tirx_cse import TirxCsePass
 from tirx.text.source import Source, file_location
 from tirx.text.verification import StepTime
-from tirx.tools import process, tirx_viz
+from tirx.tools import decisions, process, tirx_viz
 from tirx.tools.changes import ChangePrinter, _changes, closing_bracket  # pyright: ignore[reportPrivateUsage]
 from tirx.tools.decisions import (
     Decision,
@@ -177,6 +177,30 @@ def test_remarks_go_to_what_they_are_about() -> None:
     assert (b.name, b.head, b.notes) == ("b", "@b", ((9, "of the second kernel"),))
     assert recorder.report("text") == f"{a.text()}\n\n{b.text()}\n"
     assert recorder.report("json") == json.dumps({"kernels": [a.json(), b.json()]}, indent=1) + "\n"
+
+
+def test_when_operations_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choices up to the last pass that chooses, also where one comes again; places and descriptors behind it."""
+    module = parsed('tirx.kernel @k() target("sm_80") threads(32) { tirx.return }')
+    read: list[str] = []
+    for name in ("other_layouts", "places", "descriptors"):
+        monkeypatch.setattr(decisions, f"_read_{name}", lambda _, found, name=name: read.append(name))  # pyright: ignore
+    recorder = DecisionRecorder()
+    monkeypatch.setattr(recorder, "_read_choices", lambda _, found: read.append("choices"))  # pyright: ignore
+    deciding = ("tirx-set-target", "tirx-pick-layouts", "tirx-multicast-copies", "canonicalize", "of-somebody")
+    for name, expected in (
+        *((name, ["choices"]) for name in deciding if name != "tirx-pick-layouts"),
+        ("tirx-pick-layouts", ["other_layouts", "choices"]),
+        ("convert-tirx-to-wgmma", ["descriptors"]),
+        ("convert-tirx-to-tcgen05", ["descriptors"]),
+        ("tirx-allocate-memory", ["places"]),
+        ("convert-tirx-to-ptx", []),
+        ("tirx-pick-layouts", ["other_layouts"]),
+        ("tirx-set-target", []),
+    ):
+        read.clear()
+        recorder.after(SimpleNamespace(name=name), module)  # pyright: ignore[reportArgumentType]
+        assert read == expected, name
 
 
 def test_views_of_slots() -> None:

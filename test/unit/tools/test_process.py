@@ -43,6 +43,30 @@ def test_names_with_null_characters(refused: Callable[[str], object]):
         refused("a\0b")
 
 
+def test_what_is_replaced_and_what_is_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A file becomes another one, which readers of the old one do not see; devices and pipes stay what they are."""
+    path, link = tmp_path / "f", tmp_path / "l"
+    link.symlink_to(path)
+    write_file(str(path), b"one")
+    with path.open("rb") as old:
+        write_file(str(link), b"two")
+        assert (old.read(), path.read_bytes(), link.is_symlink()) == (b"one", b"two", True)
+    pipe = tmp_path / "p"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_file(str(pipe), b"three")
+    assert os.read(reader, 9) == b"three" and pipe.is_fifo()
+    os.close(reader)
+
+    def refused(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", refused)
+    with pytest.raises(FileError, match=f"^cannot write '{path}': No space left on device$"):
+        write_file(str(path), b"four")
+    assert path.read_bytes() == b"two" and sorted(os.listdir(tmp_path)) == ["f", "l", "p"]
+
+
 def test_links_in_a_circle_and_long_names(tmp_path: Path):
     one, other = tmp_path / "a", tmp_path / "b"
     one.symlink_to(other)
@@ -83,13 +107,15 @@ class _Stream:
 
 
 def test_output_that_nobody_takes(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(files, "close_output", lambda: None)
+    closed: list[bool] = []
+    monkeypatch.setattr(files, "close_output", lambda: closed.append(True))
     monkeypatch.setattr(sys, "stdout", _Stream(OSError(28, "No space left on device")))
     with pytest.raises(FileError, match="^cannot write standard output: No space left on device$"):
         write_output("-", "text")
     monkeypatch.setattr(sys, "stdout", _Stream(BrokenPipeError("gone")))
     with pytest.raises(BrokenPipeError, match="gone"):
         write_output("-", "text")
+    assert closed == [True], "of a reader that is gone, the caller closes it"
 
 
 def test_modules_of_others_that_are_missing(monkeypatch: pytest.MonkeyPatch):

@@ -7,14 +7,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tirx
 from tirx.runtime.launch import write_launches
-from tirx.sim import SimError, Timeline
-from tirx.tools import timeline_page
+from tirx.sim import Dump, Profile, SimError, SimWarning, Timeline, Trace
+from tirx.tools import timeline_page, tirx_sim
 from tirx.tools.tirx_sim import (
     _progress_line,  # pyright: ignore[reportPrivateUsage]
     _read_array,  # pyright: ignore[reportPrivateUsage]
@@ -298,6 +299,42 @@ def test_a_launch_file_of_another_entry(directory: Path, errors: Callable[..., s
     (directory / "other.json").write_text(write_launches([launch]))
     text = errors(_SCALE, "--launch", "other.json")
     assert text == "error: --launch: expected a descriptor of scale, found those of other\n"
+
+
+_ALL_FLAGS = (
+    "--grid 3 --dynamic-shared 7 --cluster 1,3 --seed 3 --check strict --arithmetic exact --max-instructions 9 --jobs 2"
+)
+
+
+def test_what_is_run(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Each option as the simulator takes it; who watches, in order; warnings, and then what was written."""
+    given: list[Any] = []
+
+    def runs(*arguments: Any, report: Callable[[SimWarning], None], **options: Any) -> None:
+        given.append((arguments, options))
+        report(SimWarning("r", "odd", 3, "ret;", ""))
+        arguments[4][0][:] = 7
+
+    monkeypatch.setattr(tirx_sim, "run", runs)
+    text = Path(_SCALE).read_text()
+    usual = {"seed": None, "check": "hardware", "arithmetic": "hardware", "max_instructions": None, "jobs": 1,
+             "observer": None, "progress": None}  # fmt: skip
+    changed = {"seed": 3, "check": "strict", "arithmetic": "exact", "max_instructions": 9, "jobs": 2}
+    for line, expected, options in (
+        ("", ((1,), (32, 2), 0, (1,)), usual),
+        (_ALL_FLAGS, ((3,), (32, 2), 7, (1, 3)), usual | changed),
+    ):
+        given.clear()
+        assert main([_SCALE, "--block", "32,2", *line.split(), "--out", "y.npy:s16:3"]) == 0
+        (((*places, arguments, shared, cluster), found),) = given
+        assert (*places, shared, cluster) == (text, "scale", *expected) and found == options
+        assert [each.tolist() for each in arguments] == [[7, 7, 7]] == [np.load("y.npy").tolist()]
+        assert capsys.readouterr() == ("", f"{_SCALE}:3: warning: odd\n    ret;\n")
+    flags = "--dump 7:shared --profile --trace --timeline t.json --dump 9:registers"
+    assert main([_SCALE, "--block", "32", *flags.split(), "--out", "y.npy:s16:3"]) == 0
+    watching = given[-1][1]["observer"]._observers
+    assert [type(each) for each in watching] == [Profile, Trace, Timeline, Dump, Dump]
+    assert given[-1][1]["check"] is False and capsys.readouterr().out == Profile().table()
 
 
 @pytest.mark.parametrize(("path", "title"), [("a/k.ptx", "f (k.ptx)"), ("-", "f (<stdin>)")])

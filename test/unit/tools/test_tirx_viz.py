@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from xdsl.utils.exceptions import PassFailedException
 
+from tirx.diagnostics import Diagnostic, Facts, report
+from tirx.text.source import file_location
 from tirx.tools import tirx_viz
 from tirx.tools.tirx_viz import _print, main  # pyright: ignore[reportPrivateUsage]
 from tirx.viz import read_tiles
@@ -175,6 +177,58 @@ def test_program_that_does_not_compile_to_the_end(tmp_path: Path, capsys: pytest
     (program,) = json.loads(data)["programs"]
     assert program["error"] == error.rstrip("\n")
     assert [tile["what"] for tile in program["kernels"][0]["tiles"]] == ["%s: 512x512 f32, shared"]
+
+
+def test_warnings_about_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: _Capture) -> None:
+    """They are shown; remarks are for the page only."""
+    path = tmp_path / "k.mlir"
+    path.write_text("first\n  second")
+
+    def compiled(text: str, name: str, *_: object) -> None:
+        place = file_location(name, 2, 3)
+        report(Diagnostic("remark", "a remark", place))
+        report(Diagnostic("warning", "a warning", place, Facts(rule="never-runs")))
+
+    monkeypatch.setattr(tirx_viz, "compile_program", compiled)
+    assert main([str(path), "-o", str(tmp_path / "x.html")]) == 1
+    assert capsys.readouterr().err == (
+        f"{path}:2:3: warning: a warning [-Wnever-runs]\n  second\n  ^\n"
+        f"error: expected a program with tiles, found none with a layout in '{path}'\n"
+    )
+
+
+def test_tiles_of_files_and_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them, in the order of the command line; the programs are those of files that decide something."""
+    of_file, asked = read_tiles("S[16]"), list[tuple[object, ...]]()
+
+    def read(*given: object) -> object:
+        asked.append(given)
+        return of_file, {"name": given[0]} if given[2] else None
+
+    monkeypatch.setattr(tirx_viz, "_read_file", read)
+    flags = SimpleNamespace(
+        layouts=["S[4]", "a.mlir", "-", "S[8]"], shape=None, thread_value=False, target="sm_80", dtype="f32"
+    )
+    for decides, programs in ((True, [{"name": "a.mlir"}, {"name": "-"}]), (False, [])):
+        asked.clear()
+        tiles, found = tirx_viz._tiles(flags, decides)  # pyright: ignore
+        assert [(str(tile.layout), tile.dtype) for tile in tiles] == [
+            ("S[4 : 1]", "f32"), ("S[16 : 1]", "f16"), ("S[16 : 1]", "f16"), ("S[8 : 1]", "f32")
+        ]  # fmt: skip
+        assert found == programs and asked == [("a.mlir", "sm_80", decides), ("-", "sm_80", decides)]
+
+
+def test_how_many_tiles_are_drawn(tmp_path: Path, capsys: _Capture) -> None:
+    """Pages show any number of them, pictures one."""
+    for layouts in ([], ["S[4]", "S[8]"]):
+        assert main([*layouts, "-o", str(tmp_path / "x.svg")]) == 1
+        assert capsys.readouterr().err == (
+            f"error: --output: expected one tile for .svg, found {len(layouts)}; .html shows many\n"
+        )
+    assert not list(tmp_path.iterdir())
+    for layouts, title in (([], "Layouts"), (["S[4]"], "S[4]"), (["S[4]", "S[8]"], "Layouts")):
+        assert main([*layouts, "-o", str(tmp_path / "x.html")]) == 0
+        assert f"<title>{title}</title>" in (tmp_path / "x.html").read_text(encoding="utf-8")
 
 
 def test_an_empty_name_is_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: _Capture):
