@@ -42,7 +42,8 @@ _WIDEST = 64
 """Bits of a result whose type the opcode does not say."""
 
 _ARITHMETIC = ("add", "sub", "mul", "mad", "neg")
-_FLOATS = {"f16", "bf16", "f16x2", "bf16x2", "f32", "f32x2", "f64"}
+_NO_INTEGERS = {"f16", "bf16", "f16x2", "bf16x2", "f32", "f32x2", "f64", "u16x2", "s16x2"}
+"""Types whose sums and products are not those of integers of as many bits."""
 
 _Rule = Callable[["Values", Instruction, int], Integers | None]
 
@@ -52,11 +53,14 @@ class Values:
 
     def __init__(self, function: Function):
         self._writers: dict[Key, list[tuple[Instruction, int]]] = {}
+        self._widths: dict[Key, int] = {}
         self._known: dict[Key, Integers | None] = {}
         for instruction in function.code:
             for index, name in enumerate(_results(instruction)):
-                if (key := _key(instruction.scope, name)) is not None:
+                if (register := instruction.scope.register(name)) is not None:
+                    key = id(register[0]), name
                     self._writers.setdefault(key, []).append((instruction, index))
+                    self._widths[key] = _bits(register[1])
 
     def of(self, instruction: Instruction, operand: Operand, width: int) -> Integers:
         """What an operand of an instruction may be, in `width` bits."""
@@ -96,17 +100,22 @@ class Values:
             round_ += 1
 
     def _written(self, key: Key) -> Integers | None:
-        """What the instructions that write a register give; None before any of them has a value."""
+        """
+        What the instructions that write a register give; None before any of them has a value.
+
+        A narrower result is extended (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
+        """
         joined: Integers | None = None
         for instruction, index in self._writers.get(key, ()):
             found = self._result(instruction, index)
             if found is not None:
-                joined = found if joined is None or joined.width != found.width else joined.join(found)
+                found = found.extend(self._widths[key], signed=(_type(instruction) or "").startswith("s"))
+                joined = found if joined is None else joined.join(found)
         return joined
 
     def _result(self, instruction: Instruction, index: int) -> Integers | None:
-        rule = _RULES.get(instruction.root)
-        if rule is None or (instruction.root in _ARITHMETIC and _FLOATS & set(instruction.opcode.split("."))):
+        rule, parts = _RULES.get(instruction.root), set(instruction.opcode.split("."))
+        if rule is None or "sat" in parts or (instruction.root in _ARITHMETIC and _NO_INTEGERS & parts):
             return Integers(_width(instruction))
         return rule(self, instruction, index)
 
@@ -172,12 +181,20 @@ def _results(instruction: Instruction) -> list[str]:
             return []
 
 
+def _type(instruction: Instruction) -> str | None:
+    """The type of the result: the first in the opcode."""
+    return next((part for part in instruction.opcode.split(".") if part in TYPE_SIZES), None)
+
+
+def _bits(type_: str | None) -> int:
+    """Bits of a type; as many as there may be if it has no size, as those of predicates."""
+    return TYPE_SIZES[type_] * 8 if type_ in TYPE_SIZES else _WIDEST
+
+
 def _width(instruction: Instruction) -> int:
-    """Bits of the result: those of the first type in the opcode; `.wide` doubles them."""
-    for part in instruction.opcode.split("."):
-        if part in TYPE_SIZES:
-            return TYPE_SIZES[part] * 8 * (2 if ".wide" in instruction.opcode else 1)
-    return _WIDEST
+    """Bits of the result: those of its type; `.wide` doubles them."""
+    type_ = _type(instruction)
+    return _bits(type_) * (2 if type_ is not None and ".wide" in instruction.opcode else 1)
 
 
 def _signed(instruction: Instruction) -> bool:

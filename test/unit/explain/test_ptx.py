@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from unit.examples import compiled
 
-from tirx.explain import Explanation, PtxInstruction, PtxReport, explain_ptx
+from tirx.explain import Explanation, PtxInstruction, PtxReport, explain_ptx, ptx
 from tirx.explain.report import FieldValue
+from tirx.hw.rules import Finding
 from tirx.sim import SimError
 
 _TRITON = Path(__file__).parents[1] / "sim" / "triton"
@@ -183,6 +184,15 @@ def test_lines_of_reports() -> None:
         "entry": "k", "line": 5, "text": "b;", "legal": False, "problems": ["no", "nor this"],
         "words": {"A": first.json(), "B": wrong.json()},
     }  # fmt: skip
+
+
+def test_problems_that_words_tell() -> None:
+    """They are not told again as those of the instruction."""
+    rules = ("shape", "a-bits", "mask-bits", "bits-of", "kind", "b-descriptor", "a-descriptor-of")
+    findings = [Finding(rule, "wrong", "mend it", "9.7") for rule in rules]
+    assert ptx._problems(findings) == [  # pyright: ignore[reportPrivateUsage]
+        str(each) for each in findings if each.rule in ("bits-of", "kind", "a-descriptor-of")
+    ]
 
 
 def test_syntax_errors_have_a_line() -> None:

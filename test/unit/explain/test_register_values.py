@@ -85,6 +85,13 @@ def _signed(value: int, bits: int = 32) -> int:
                 ("neg", "%r2"),
             )
         ),
+        ("mov.b32 %r2, 5; add.u16x2 %r1, %r2, %r2;", "%r1", None),
+        ("add.sat.s32 %r1, 0x7fffffff, 1;", "%r1", None),
+        ("cvt.sat.u8.u32 %r1, 300;", "%r1", None),
+        ("cvt.u16.u32 %r1, 0xffff8001;", "%r1", 0x8001),
+        ("cvt.s16.s32 %r1, -1;", "%r1", 2**32 - 1),
+        ("cvt.s8.u32 %r1, 0x17f;", "%r1", 0x7F),
+        ("mov.pred %p1, 1; and.pred %p1, %p1, %p1; selp.b32 %r1, 7, 7, %p1;", "%r1", 7),
         ("mov.b32 %r2, 5; mov.f32 %r1, %r2;", "%r1", 5),
         ("mov.b32 %r2, 5; selp.f32 %r1, %r2, %r2, %p1;", "%r1", 5),
         (f"bfi.b32 %r1, {_A:#x}, {_B:#x}, 3, 7;", "%r1", _B & ~(0x7F << 3) | (_A & 0x7F) << 3),
@@ -167,6 +174,11 @@ def test_lop3(table: int, a: int, b: int, c: int):
         ("shl.b32 %r1, 16, %r2;", 0, 0),
         ("selp.b32 %r1, 0xc, 0xa, %p1;", ~0xE, 0x8),
         ("mov.b32 %r1, 0xc; @%p1 mov.b32 %r1, 0xa;", ~0xE, 0x8),
+        ("mov.b32 %r1, 0x1000c; @%p1 cvt.u16.u32 %r1, 0xa;", ~0x1000E, 0x8),
+        ("cvt.u16.u32 %r1, 0xa; @%p1 mov.b32 %r1, 0x1000c;", ~0x1000E, 0x8),
+        ("ld.shared.u8 %r1, [tiles];", ~0xFF, 0),
+        ("ld.shared.s16 %r1, [tiles];", 0, 0),
+        ("popc.b64 %r1, %d1;", 0, 0),
         ("mov.b32 %r1, tiles;", 0xFF | ~0 << 18, 0),
         ("mov.b32 %r1, tiles+32;", 0x1F | ~0 << 18, 0x20),
         ("bfi.b32 %r1, %r2, 0xf1, 4, 4;", ~0xF1 & ~0xF0, 0x1),
@@ -178,7 +190,7 @@ def test_bits_that_are_known(body: str, zeros: int, ones: int):
     found = _known(body, "%r1", 32)
     assert (found.zeros & found.ones, found.value) == (0, None)
     mask = 2**32 - 1
-    if "tiles" in body:  # the first byte of shared memory is at a place below 256 KiB
+    if "mov.b32 %r1, tiles" in body:  # the first byte of shared memory is at a place below 256 KiB
         assert found.zeros & 0x1F == zeros & 0x1F & mask and found.ones & 0x1F == 0
         return
     assert (found.zeros, found.ones) == (zeros & mask, ones)

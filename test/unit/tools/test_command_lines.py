@@ -133,6 +133,16 @@ def test_flags_that_the_simulator_refuses(line: str, message: str) -> None:
     assert str(found.value) == message
 
 
+def test_help_of_the_simulator(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse_sim_flags(["--help"])
+    shown = capsys.readouterr().out
+    assert "  --arg VALUE  " in shown and "  --out FILE[:TYPE:SHAPE]\n" in shown
+    assert shown.endswith(sim._EPILOG)  # pyright: ignore[reportPrivateUsage]
+    with pytest.raises(UsageError, match="^unrecognized arguments: --trace-val$"):
+        parse_sim_flags(["k.ptx", "--block", "1", "--trace-val"])
+
+
 def _opt_flags(line: str) -> dict[str, Any]:
     """The flags that differ from those of no arguments; of passes and the target their names."""
     found, usual = (parse_flags(each) for each in (line.split(), []))

@@ -15,8 +15,10 @@ from xdsl.utils.exceptions import PassFailedException
 from tirx.diagnostics import Diagnostic, Facts, report
 from tirx.text.source import file_location
 from tirx.tools import tirx_viz
+from tirx.tools.process import UsageError
 from tirx.tools.tirx_viz import _print, main  # pyright: ignore[reportPrivateUsage]
 from tirx.viz import read_tiles
+from tirx.viz.sources import read_thread_value
 
 _Capture = pytest.CaptureFixture[str]
 
@@ -216,6 +218,23 @@ def test_tiles_of_files_and_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
             ("S[4 : 1]", "f32"), ("S[16 : 1]", "f16"), ("S[16 : 1]", "f16"), ("S[8 : 1]", "f32")
         ]  # fmt: skip
         assert found == programs and asked == [("a.mlir", "sm_80", decides), ("-", "sm_80", decides)]
+    flags = SimpleNamespace(layouts=["a.mlir", "(4,2):(1,4)"], shape="2,4", thread_value=True, target=None, dtype="f32")
+    (_, tile), _ = tirx_viz._tiles(flags, False)  # pyright: ignore
+    assert tile == read_thread_value("(4,2):(1,4)", (2, 4), "f32")
+    for changes, message in (
+        ({"shape": None}, "--thread-value: expected the shape of the tile, as --shape 16,8, found none"),
+        ({"layouts": ["a.mlir", "-"]}, "--thread-value: expected thread-value layouts on the command line, found none"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            tirx_viz._tiles(SimpleNamespace(**vars(flags) | changes), False)  # pyright: ignore
+        assert str(caught.value) == message
+
+
+def test_programs_that_are_no_text(tmp_path: Path, capsys: _Capture) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_bytes(b"// \xff\n")
+    assert main([str(path), "--list"]) == 1
+    assert capsys.readouterr().err.startswith(f"{path}:1:4: error: expected UTF-8 text, found byte 0xff")
 
 
 def test_how_many_tiles_are_drawn(tmp_path: Path, capsys: _Capture) -> None:
