@@ -6,10 +6,11 @@ from math import gcd, inf
 from random import Random
 
 import numpy as np
+import pytest
 from xdsl.dialects import test
 
 from tirx.dialects.ptx.effects import AccessKind
-from tirx.passes.analysis.memory_accesses import Access, AccessTable, Footprint, Operand
+from tirx.passes.analysis.memory_accesses import Access, AccessTable, Footprint, Operand, meet
 from tirx.passes.analysis.thread_flow import ActiveThreads
 from tirx.passes.analysis.thread_values import Symbol, ThreadValue
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS
@@ -84,7 +85,8 @@ def some_cells(random: Random, symbols: tuple[Symbol, ...]) -> Footprint:
     columns = np.array([random.randrange(20, 40) for _ in range(THREADS)], np.int64)
     address = ThreadValue(symbols, (lanes << 16) + columns, THREADS)
     rows, width = random.choice((1, 16)), random.choice((1, 3, 8))
-    return Footprint(symbols, address, random.randrange(4), rows, width, True, random.random() < 0.3)
+    offset = random.randrange(4) + (random.choice((0, 0, 3)) << 16)
+    return Footprint(symbols, address, offset, rows, width, True, random.random() < 0.3)
 
 
 def test_cells_of_tensor_memory():
@@ -93,6 +95,10 @@ def test_cells_of_tensor_memory():
     slots = [(Symbol("tensor", name),) for name in ("a", "b")]
     for _ in range(90):
         one, other = some_cells(random, slots[0]), some_cells(random, slots[random.random() < 0.1])
+        for f in (one, other):
+            addresses = [at + f.offset for at in f.address.numbers.tolist()]
+            assert (f.row.tolist(), f.column.tolist()) == ([a >> 16 for a in addresses], [a % 65536 for a in addresses])
+            assert f.pages == {column // 8 for column in range(*f.bounds)}
         own, others = (np.array([random.random() < 0.7 for _ in range(THREADS)]) for _ in range(2))
         expected = np.zeros((THREADS, THREADS), np.bool_)
         mine, theirs = ([cells_of(f, thread) for thread in range(THREADS)] for f in (one, other))
@@ -201,6 +207,73 @@ def test_one_access_stands_for_all_that_do_the_same():
     assert (table.earlier(first).op, table.earlier(first).writes) == (first.op, first.writes)
     read = Footprint.of_bytes(ThreadValue((), 0, THREADS), 4)
     assert table.add(access((read,), write=False)) is table.add(access((read,), write=False))
+    assert table.near(first, [first, table.earlier(first)]) == [first, table.earlier(first)]
+    assert not table.is_alone(first)
+
+
+def test_footprints_of_the_same_memory():
+    rows = ThreadValue((), 8 * np.arange(THREADS, dtype=np.int64) + 20, THREADS)
+    one = Footprint.of_bytes(rows, 6, 4)
+    assert (one.origin, one.offset, one.rows, one.columns, one.is_tensor, one.all_warps) == ((), 4, 1, 6, False, False)
+    further, nearer = (ThreadValue((), rows.numbers + by, THREADS) for by in (4, -4))
+    assert one.key == Footprint.of_bytes(further, 6).key == Footprint.of_bytes(nearer, 6, 8).key
+    slots = (Symbol("shared", "s"),)
+    others = [
+        *(
+            Footprint.of_bytes(nearer, 6),
+            Footprint.of_bytes(rows, 5, 4),
+            Footprint.of_bytes(ThreadValue((), 24, 8), 6, 0),
+        ),
+        Footprint.of_bytes(ThreadValue(slots, rows.given, THREADS), 6, 4),
+        Footprint((), rows, 4, 2, 6),
+        Footprint((), rows, 4, 1, 6, is_tensor=True),
+        Footprint((), rows, 4, 1, 6, all_warps=True),
+    ]
+    assert one.key not in {other.key for other in others} and len({other.key for other in others}) == 7
+
+
+def test_what_several_footprints_touch():
+    """All pairs that meet by some of them."""
+    rows = 16 * np.arange(THREADS, dtype=np.int64)
+    first, second, third = (Footprint.of_bytes(ThreadValue((), rows + at, THREADS), 4) for at in (0, 16, 4))
+    own = np.arange(THREADS) != 2
+    met = meet((first, second, third), own, (first, third), EVERYONE)
+    assert met is not None
+    assert met.tolist() == [[bool(own[t]) and (u == t or u == t + 1) for u in range(THREADS)] for t in range(THREADS)]
+    assert meet((first, second), own, (third,), EVERYONE) is None
+    assert meet((), own, (third,), EVERYONE) is None
+
+
+def test_reads_have_no_company():
+    """Two that read the same are alone, and with a write of some of it none is."""
+    table = AccessTable()
+    address = ThreadValue((), 64 * np.arange(THREADS, dtype=np.int64), THREADS)
+    reads = [table.add(access((Footprint.of_bytes(address, 4, at),), write=False)) for at in (0, 2)]
+    assert reads[0] is not reads[1] and [table.is_alone(each) for each in reads] == [True, True]
+    table = AccessTable()
+    accesses = [
+        table.add(access((Footprint.of_bytes(address, 4, at),), write=write))
+        for at, write in ((0, False), (2, False), (0, True))
+    ]
+    assert [table.is_alone(each) for each in accesses] == [False] * 3
+
+
+def test_operands_are_found_by_all_of_their_rows():
+    """Beside threads that are far apart as well."""
+    table = AccessTable()
+    plain = Operand(5 | 8 << 16 | 16 << 32 | 1 << 46, "K", (16, 16), 16, TCGEN05_OPERANDS)  # granules 5 to 36
+    whole = table.add(access((Footprint((), ThreadValue((), 0, THREADS), 0, 1, 16, operand=plain),), write=False))
+    rows = ThreadValue((), 64 * np.arange(THREADS, dtype=np.int64), THREADS)
+    written = table.add(access((Footprint.of_bytes(rows, 4),), write=True))
+    assert not table.is_alone(written) and not table.is_alone(whole)
+
+
+@pytest.mark.parametrize("count, near", [(12, 12), (13, 1)])
+def test_more_than_twelve_accesses_are_looked_up(count: int, near: int):
+    table = AccessTable()
+    address = ThreadValue((), 0, THREADS)
+    accesses = [table.add(access((Footprint.of_bytes(address, 4, 64 * i),), write=True)) for i in range(count)]
+    assert len(table.near(accesses[3], accesses)) == near
 
 
 def test_the_smallest_distance_between_threads():
@@ -211,6 +284,8 @@ def test_the_smallest_distance_between_threads():
         return table.gap(address, ActiveThreads(mask, THREADS, frozenset(), frozenset()))
 
     assert [gap(mask) for mask in (0xFF, 0x0F, 0x07, 0x05, 0x0B, 0x30, 0x01)] == [1, 8, 15, 17, 8, 1, inf]
+    falling = ThreadValue((), np.arange(THREADS, 0, -1), THREADS)
+    assert table.gap(falling, ALL) == 1 and table.gap(ThreadValue((), 7, THREADS), ALL) == 0
 
 
 def test_operands_without_a_legal_layout_are_known_by_their_first_row():
@@ -241,3 +316,6 @@ def test_operands_without_a_legal_layout_are_known_by_their_first_row():
     assert met is not None and met.tolist() == [[False] * 5 + [True] * 3] * THREADS
     met = some.meets(EVERYONE, whole, EVERYONE)
     assert met is not None and met.tolist() == [[False] * THREADS] * 5 + [[True] * THREADS] * 3
+    up_to_a_granule = Footprint.of_bytes(some.address, 16, -16)
+    met = whole.meets(EVERYONE, up_to_a_granule, EVERYONE)
+    assert met is not None and met.tolist() == [[False] * 6 + [True] * 2] * THREADS
