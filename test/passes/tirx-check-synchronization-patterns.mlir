@@ -203,3 +203,55 @@ ptx.entry @copied(a : u64 ptr, t : u32, n : u32, map : b8[128] align 64 from #ti
 ^end:
   ptx.ret
 }
+
+// -----
+
+
+// A pattern begins where the allocation does, if that is aligned to whole patterns.
+
+ptx.entry @copied_anywhere(a : u64 ptr, t : u32, n : u32, map : b8[128] align 64 from #tirx.tensor_map<argument = 0, type = "f16", dims = [64, 4096], strides = [128], box = [64, 128], swizzle = "none">) target("sm_100a") reqntid(32) {
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %2 = ptx.constant 2 : i32
+  %3 = ptx.constant 3 : i32
+  %4 = ptx.constant 4 : i32
+  %8 = ptx.constant 8 : i32
+  %14 = ptx.constant 14 : i32
+  %t = ptx.ld.param @t : i32
+  %n = ptx.ld.param @n : i32
+  %map = ptx.param_address @map
+  %bar = ptx.shared_alloc @bar bytes 16 align 8
+  %done = ptx.add %bar, %8 : i32
+  %tiles = ptx.shared_alloc @tiles bytes 32768 align 512
+  %fields = ptx.constant 4611756662049538048 : i64
+  %idesc = ptx.constant 138412048 : i32
+  %no = ptx.constant false
+  %elected = ptx.elect.sync
+  ptx.cond_bra %elected, ^init, ^end
+^init:
+  ptx.mbarrier.init %bar, 1
+  ptx.mbarrier.init %done, 1
+  ptx.fence.mbarrier_init
+  ptx.bra ^loop(%0, %0 : i32, i32)
+^loop(%i: i32, %slot: i32):
+  %offset = ptx.shl %slot, %14 : i32
+  %tile = ptx.add %tiles, %offset : i32
+  %parity = ptx.and %i, %1 : i32
+  ptx.mbarrier.arrive.expect_tx %bar, 16384
+  ptx.cp.async.bulk.tensor.load "shared::cta" %tile, %map[%0, %i], %bar
+  ptx.mbarrier.wait_parity %bar, %parity
+  %units = ptx.shr unsigned %tile, %4 : i32
+  %wide = ptx.cvt unsigned %units : i32 -> i64
+  %desc = ptx.or %wide, %fields : i64
+  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  ptx.tcgen05.commit %done cta_group 1
+  ptx.mbarrier.wait_parity %done, %parity
+  %next = ptx.add %slot, %1 : i32
+  %last = ptx.setp eq %next, %2 : i32
+  %wrapped = ptx.selp %last, %0, %next : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^loop(%i1, %wrapped : i32, i32), ^end
+^end:
+  ptx.ret
+}
