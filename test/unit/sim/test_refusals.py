@@ -151,6 +151,18 @@ mad24.lo.sat.s32 %r1, %r2, %r3, %r4;
     expected mad24.hi.sat.s32: .sat goes with no other mad24
 mad.lo.sat.s32 %r1, %r2, %r3, %r4;
     expected mad.hi.sat.s32: .sat goes with no other integer mad
+mul.lo.cc.u32 %r1, %r2, %r3;
+    unknown modifier .cc of 'mul'
+mul.hi.sat.s32 %r1, %r2, %r3;
+    unknown modifier .sat of 'mul'
+mul24.hi.sat.s32 %r1, %r2, %r3;
+    unknown modifier .sat of 'mul24'
+mad.hi.cc.sat.s32 %r1, %r2, %r3, %r4;
+    unknown modifier .sat of 'mad'
+mad.wide.cc.u32 %d1, %r2, %r3, %d2;
+    expected one of .lo, .hi, found .wide.cc.u32
+mad.lo.cc.u16 %h1, %h2, %h3, %h4;
+    expected a type of .u32, .s32, .u64, .s64, found .u16
 selp.b8 %b1, %b2, %b2, %p1;
     expected a type of 16 to 128 bits, found .b8
 set.lt.f32.f16x2 %r1, %r2, %r3;

@@ -97,17 +97,17 @@ def _carry(decoder: Decoder, *, reads: bool, writes: bool) -> Step:
 def _mul(decoder: Decoder) -> Step:
     if _is_float(decoder):
         return floating.fused(decoder) if decoder.root == "mad" else floating.arithmetic(decoder)
-    carries = decoder.flag("cc")
+    adds = decoder.root == "mad"
+    if adds and "cc" in decoder.modifiers:
+        return _mad_carry(decoder, reads=False)
     half = decoder.need("lo", "hi", "wide")
-    saturating = decoder.flag("sat")
+    saturating = adds and decoder.flag("sat")
     value_type = decoder.type(*(_WIDENABLE if half == "wide" else _INTEGERS))
     result = integer_type(2 * value_type.bits, value_type.is_signed) if half == "wide" else value_type
     product = _product(half, value_type, result)
-    if decoder.root == "mul":
+    if not adds:
         decoder.finish(3)
         return elementwise(decoder, product, result, value_type, value_type)
-    if carries:
-        return _mad_carry(decoder, product, value_type, reads=False, writes=True)
     decoder.finish(4)
     if saturating:
         if half != "hi" or value_type is not S32:
@@ -134,14 +134,15 @@ def _product(half: str, value_type: PtxType, result: PtxType) -> Binary:
 
 @instruction("madc")
 def _madc(decoder: Decoder) -> Step:
+    return _mad_carry(decoder, reads=True)
+
+
+def _mad_carry(decoder: Decoder, *, reads: bool) -> Step:
     half = decoder.need("lo", "hi")
     writes = decoder.flag("cc")
     value_type = decoder.type(U32, S32, U64, S64)
-    return _mad_carry(decoder, _product(half, value_type, value_type), value_type, reads=True, writes=writes)
-
-
-def _mad_carry(decoder: Decoder, product: Binary, value_type: PtxType, *, reads: bool, writes: bool) -> Step:
     decoder.finish(4)
+    product = _product(half, value_type, value_type)
     unsigned = integer_type(value_type.bits, signed=False)
     put = decoder.destination(0, unsigned)
     first, second = decoder.source(1, value_type), decoder.source(2, value_type)
@@ -162,7 +163,7 @@ def _mad_carry(decoder: Decoder, product: Binary, value_type: PtxType, *, reads:
 @instruction("mul24", "mad24")
 def _mul24(decoder: Decoder) -> Step:
     half = decoder.need("lo", "hi")
-    saturating = decoder.flag("sat")
+    saturating = decoder.root == "mad24" and decoder.flag("sat")
     value_type = decoder.type(U32, S32)
     wide = integer_type(64, value_type.is_signed)
 
