@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import factorisations, fits, layouts, owner_set, same_map, shapes_of
 
-from tirx.layout import LayoutError, TileLayout
+from tirx.layout import LayoutError, TileLayout, slicing
 
 
 def tile(text: str) -> TileLayout:
@@ -101,3 +101,15 @@ def test_errors() -> None:
     # A shape that the layout does not split by.
     with pytest.raises(LayoutError, match=r"the box of shape \(4, 3\) that begins at \(0, 1\) has another layout"):
         tile("S[(6, 2) : (5, 1)]").slice_dynamic((4, 3), (1, 2), (1, 1))
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+def test_boxes_that_move_whatever_is_compared_at_once(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slicing, "_CHUNK", chunk)
+    rows, columns = np.array([0, 1, 2, 5, 6, 7, 9, 10, 11, 12]), np.array([0, 3, 6, 0, 3, 6, 1, 2, 3, 4])
+    box = np.array([0, 1, 2])
+    for tables in ((rows,), (columns,), (rows, columns)):
+        expected = [all((v[at : at + 3] - v[at] == v[:3]).all() for v in tables) for at in range(8)]
+        table = {str(k): values for k, values in enumerate(tables)}
+        found = slicing._movable(table, np.arange(8), box)  # pyright: ignore[reportPrivateUsage]
+        assert found.tolist() == expected
