@@ -210,6 +210,45 @@ def test_what_is_carried(statement: str) -> None:
         assert (origin.line, origin.text) == (scene.instruction.line, scene.instruction.text)
 
 
+def test_what_shuffles_carry() -> None:
+    """Values come with their states; whether a lane is in range is always known."""
+    scene = _Scene("shfl.sync.down.b32 %r0|%p0, %r1, 3, 31, -1", "hardware")
+    decoder = scene.decoder(lenient=True)
+    step = carrying(decoder, decode(decoder))
+    scene.values("%r1")[:] = np.arange(32) + 100
+    scene.states("%r1")[[4, 9, 30]] = RegisterState.UNDEFINED
+    scene.states("%p0")[:] = RegisterState.UNDEFINED
+    assert step(scene.group, np.ones(32, np.bool_)) is None
+    sources = [lane + 3 if lane < 29 else lane for lane in range(32)]
+    assert scene.values("%r0").tolist() == [100 + each for each in sources]
+    assert scene.values("%r1").tolist() == list(range(100, 132))
+    assert scene.states("%r0").tolist() == [0 if each in (4, 9, 30) else 1 for each in sources]
+    assert (scene.states("%p0") == RegisterState.DEFINED).all()
+    assert scene.values("%p0").tolist() == [lane < 29 for lane in range(32)]
+
+
+def test_local_memory_that_was_never_written() -> None:
+    """Stores make their bytes what the registers are; loads of any such byte are undefined in that lane."""
+    mask = _lanes(1, 2, 5)
+    store, load = _Scene("st.local.b32 [l], %r1", "hardware"), _Scene("ld.local.b16 %h1, [l+2]", "hardware")
+    scenes: list[Callable[..., Any]] = []
+    for scene in (store, load):
+        decoder = scene.decoder(lenient=True)
+        scenes.append(carrying(decoder, decode(decoder)))
+    marks = store.group.cta.local_undefined = np.zeros(store.group.cta.local_undefined.shape, np.bool_)
+    store.states("%r1")[[2, 7]] = RegisterState.UNDEFINED
+    assert scenes[0](store.group, mask) is None
+    size = marks.size // 32
+    assert np.flatnonzero(marks).tolist() == [2 * size + index for index in range(4)]
+    own = load.group.cta.local_undefined = np.zeros(marks.shape, np.bool_)
+    own[[1 * size + 1, 2 * size + 2, 4 * size + 2, 5 * size + 3]] = True
+    assert scenes[1](load.group, mask) is None
+    assert np.flatnonzero(load.states("%h1") == RegisterState.UNDEFINED).tolist() == [2, 5]
+    assert load.group.cta.monitor.tolerant is False
+    (origin,) = load.launch.origins.values()
+    assert origin.message == "a load reads local memory that holds what was never written"
+
+
 _Kind = Literal["integer", "f32", "f64", "decimal"]
 
 
