@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from tirx.copy.cost import COST_TERMS, CopyCost, CopyEnd, copy_cost, least_cost
 from tirx.copy.distribute import copy_distribution
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+from tirx.smem.atoms import smem_layout
 from tirx.smem.operand_tile import operand_tile
 from tirx.smem.pick import operand_candidates
-from tirx.smem.swizzle_modes import SWIZZLE_MODES
+from tirx.smem.swizzle_modes import MAJORS, SWIZZLE_MODES, legal_modes
 from tirx.tcgen05 import LegalityError, find_dtype, operand_slices
 
 
@@ -112,3 +113,28 @@ def test_part_of_a_row_is_padded():
 def test_no_candidates():
     with pytest.raises(LegalityError, match=r"expected K in steps of 8 elements \(16 bytes\), found 12; nearest is 16"):
         operand_candidates((60, 12), "f16")
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("f16", 16), ("tf32", 32), ("e2m1", 8)])
+def test_tiles_of_whole_rows_or_a_padded_one(dtype: str, bits: int):
+    """Extents of the contiguous dimension around each boundary, by numbers of lines: room, blocks and places."""
+    element = find_dtype(dtype)
+    for major in MAJORS:
+        for mode in (SWIZZLE_MODES[name] for name in legal_modes(element, major)):
+            row, atom = mode.row_bytes * 8 // bits, (16 if major == "K" else mode.atom_bytes) * 8 // bits
+            for contiguous in {-row, 0, 1, atom // 2, atom - 1, atom, row, row + atom, 2 * row}:
+                for lines in (-4, 0, 1, 4, 8, 20):
+                    shape = (lines, contiguous) if major == "K" else (contiguous, lines)
+                    tile = operand_tile(shape, element, major, mode.name, bits)
+                    rows = contiguous in (row, 2 * row) or (0 < contiguous < row and contiguous % atom == 0)
+                    if not rows or lines < 1 or (major == "MN" and lines % mode.rows):
+                        assert tile is None, (shape, major, mode)
+                        continue
+                    assert tile is not None, (shape, major, mode)
+                    blocks, groups = (2 if contiguous > row else 1), -(-lines // mode.rows)
+                    room = blocks * groups * mode.rows * mode.row_bytes
+                    assert (tile.major, tile.swizzle, tile.blocks) == (major, mode.name, blocks)
+                    assert tile.padding_bytes == room - contiguous * lines * bits // 8
+                    whole = (lines, blocks * row) if major == "K" else (blocks * row, lines)
+                    places = smem_layout(element, mode.name, major, whole, container_bits=bits).table(whole)["m"]
+                    assert (tile.layout.table(shape)["m"] == places[: shape[0], : shape[1]]).all()
