@@ -69,6 +69,14 @@ def test_taken(body: str, used: str, after: str, expected: list[int] | None):
     assert _taken(_HEAD + _LOOP.format(body=body, used=used, next=after)) == expected
 
 
+@pytest.mark.parametrize("slots", [2, 64, 65])
+def test_counters_of_many_slots(slots: int):
+    """Up to 64 numbers of a register are followed."""
+    body = f"%slots = ptx.constant {slots} : i32\n" + _SLOT.replace("%4", "%slots")
+    text = _HEAD + _LOOP.format(body=body, used="%bar", next="%wrapped, %address")
+    assert _taken(text) == ([8 * slot for slot in range(slots)] if slots <= 64 else None)
+
+
 def test_loop_that_nothing_enters():
     text = (
         _HEAD
@@ -86,7 +94,7 @@ def test_loop_that_nothing_enters():
     assert _taken(text) is None
 
 
-@pytest.mark.parametrize("length, expected", [(50, [50]), (1200, None)])
+@pytest.mark.parametrize("length, expected", [(100, [100]), (101, None), (1200, None)])
 def test_long_sums(length: int, expected: list[int] | None):
     """What is behind very many operations is not known; nothing runs out of stack."""
     chain = "".join(f"  %s{i + 1} = ptx.add %s{i}, %1 : i32\n" for i in range(length))
