@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import factorisations, fits, layouts, owner_set, same_map, shapes_of
 
-from tirx.layout import LayoutError, TileLayout, slicing
+from tirx.layout import LayoutError, SwizzleLayout, TileLayout, slicing, swizzled_slice
 
 
 def tile(text: str) -> TileLayout:
@@ -113,3 +113,26 @@ def test_boxes_that_move_whatever_is_compared_at_once(chunk: int, monkeypatch: p
         table = {str(k): values for k, values in enumerate(tables)}
         found = slicing._movable(table, np.arange(8), box)  # pyright: ignore[reportPrivateUsage]
         assert found.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("together", "multiples", "torn", "legal"),
+    [
+        ([[1, 0], [1, 1]], (2, 3), "(0, 3)", "(2, 0)"),
+        ([[1, 1], [1, 0]], (2, 3), "(2, 3)", None),
+        ([[1, 1, 1], [0, 1, 1], [1, 1, 1]], (5, 2), "(5, 0)", "(10, 2)"),
+        ([[1, 0, 1], [0, 0, 0], [1, 0, 0]], (5, 2), "(0, 2)", None),
+        ([1, 0, 1, 0, 1], (4,), "(4,)", "(8)"),
+        ([1, 1, 0], (4,), "(8,)", "(0)"),
+        ([1, 0, 0, 1], (2,), "(2,)", "(6)"),
+        ([[1], [1], [0]], (3, None), "(6, 0)", "(0, 0)"),
+    ],
+)
+def test_begins_that_work_after_a_swizzle(
+    together: list[object], multiples: tuple[int | None, ...], torn: str, legal: str | None
+) -> None:
+    """The first torn box, and the smallest multiples along each dimension alone, if they work together."""
+    marks = np.array(together, dtype=np.bool_)
+    found = swizzled_slice._why_not(SwizzleLayout(3, 2, 3), marks, multiples)  # pyright: ignore[reportPrivateUsage]
+    text = f"Swizzle(3, 2, 3) tears the box that begins at {torn}: its elements do not all move by one displacement"
+    assert found == (text if legal is None else f"{text}; begins at multiples of {legal} work")
