@@ -6,12 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import UnknownLoc, i32
 from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
-from tirx.dialects.tirx import Queue
+from tirx.dialects.tirx import AcquireOp, AtOp, KernelOp, Queue
 from tirx.passes.emit.asynchronous_copies import CopyCode
 from tirx.passes.emit.emitter import Emitter
 
@@ -21,6 +22,7 @@ class Role:
 
     def __init__(self, *, stores: bool = False, fills_for_async_proxy: bool = False):
         self.log: list[str] = []
+        self.owner: KernelOp | None = None
         self.block = Block(arg_types=[i32])
         self.emit = Emitter(InsertPoint.at_end(self.block), UnknownLoc())
         self.copies: Any = object.__new__(CopyCode)
@@ -46,6 +48,69 @@ class Role:
 
     def steps(self) -> list[str]:
         return [*self.log, *self.emitted()]
+
+
+KERNEL = """
+!s = !tirx.tile<64x32xf16, shared, #tirx.tile_layout<S[(64, 32) : (32, 1)]>>
+!g = !tirx.tile<64x32xf16, global, #tirx.tile_layout<S[(64, 32) : (4096, 1)]>>
+tirx.kernel @k(%x: memref<64x4096xf16>, %n: index) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %x[%c0, %c0] : memref<64x4096xf16> -> !g
+  %r = tirx.ring slots(3) stations(fill, use, last) : !tirx.ring<a: !s>
+  %q = tirx.ring slots(3) stations(fill, use, last) : !tirx.ring<a: !s>
+  tirx.for @k %k = 0 to %n skew(1) {
+    tirx.at(0) {
+      %a = tirx.acquire %r at(fill)
+      tirx.async_copy %g, %a engine(cp_async) : !g, !s
+      tirx.release %r at(fill) after(cp_async)
+      %b = tirx.acquire %q at(fill)
+      tirx.async_copy %g, %b engine(tma) : !g, !s
+      tirx.release %q at(fill) after(tma)
+      RELEASE
+    }
+    tirx.at(1) {
+      %a = tirx.acquire %r at(use)
+      %b = tirx.acquire %q at(use)
+      tirx.release %r at(use)
+      tirx.release %q at(use)
+      %c = tirx.acquire %r at(last)
+      tirx.release %r at(last)
+    }
+  }
+  tirx.return
+}
+"""
+
+
+def _kernel(release: str = "") -> KernelOp:
+    return next(op for op in parsed(KERNEL.replace("RELEASE", release)).walk() if isinstance(op, KernelOp))
+
+
+@pytest.mark.parametrize(
+    ("release", "groups"), [("", 1), ("tirx.release %q at(last) after(cp_async)", 2), ("tirx.release %q at(last)", 1)]
+)
+def test_rounds_that_a_part_does_not_run_in(release: str, groups: int) -> None:
+    """One empty group stands for each that the part commits; other queues have none."""
+    first, second = (op for op in _kernel(release).walk() if isinstance(op, AtOp))
+    role = Role()
+    assert role.copies.counts_rounds(first) and not role.copies.counts_rounds(second)
+    role.copies.skip(second, role.emit)
+    assert role.steps() == []
+    role.copies.skip(first, role.emit)
+    assert role.steps() == ["close", "ptx.cp.async.commit_group"] * groups
+
+
+def test_waits_for_slots_that_were_filled() -> None:
+    """At the station behind the one that copies by cp.async fill, unless the program waits for the groups itself."""
+    role = Role()
+    role.owner = _kernel()
+    acquires = [op for op in role.owner.walk() if isinstance(op, AcquireOp)]
+    role.copies.meetings = SimpleNamespace(groups_behind=lambda op: 7 if op is acquires[2] else -1)  # pyright: ignore
+    for itself in (True, False):
+        role.copies.waits_itself = itself
+        for op in acquires:
+            role.copies.wait_for_fill(op, role.emit)
+        assert role.steps() == ([] if itself else ["close", "ptx.cp.async.wait_group 7"])
 
 
 def _text(op: Any) -> str:
