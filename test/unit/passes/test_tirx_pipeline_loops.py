@@ -6,7 +6,7 @@ import pytest
 from unit.passes.parsed import context, parsed
 from xdsl.dialects.builtin import IntegerAttr
 
-from tirx.dialects.tirx import RingOp
+from tirx.dialects.tirx import AcquireOp, FillOp, KernelOp, LoadOp, ReleaseOp, RingOp
 from tirx.passes.tirx_pipeline_loops import TirxPipelineLoopsPass
 from tirx.rules import ScheduleOptionError
 
@@ -81,3 +81,52 @@ def test_labels_are_names() -> None:
     (ring,) = (op for op in module.walk() if isinstance(op, RingOp))
     assert ring.result.name_hint is None
     assert [view.label.data for tile in ring.result.type.contents for view in tile] == [""]
+
+
+def test_accumulators_are_held_around_all_fills_and_reads() -> None:
+    module = parsed("""
+!a = !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
+!b = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+!ga = !tirx.tile<128x64xf16, global>
+!gb = !tirx.tile<64x64xf16, global>
+!t = !tirx.tile<128x64xf32, tensor>
+!r = !tirx.tile<128x64xf32, register>
+tirx.kernel @k(%a: memref<128x4096xf16>, %b: memref<64x4096xf16>, %n: index) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !a
+  %sb = tirx.alloc : !b
+  %acc = tirx.alloc : !t
+  tirx.fill %acc, %zero : f32, !t
+  tirx.fill %acc, %zero : f32, !t
+  scf.for %k = %c0 to %n step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !ga
+    %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !gb
+    tirx.copy %ga, %sa : !ga, !a
+    tirx.copy %gb, %sb : !gb, !b
+    tirx.mma %sa, %sb, %acc : !a, !b, !t
+  }
+  %r = tirx.load %acc : !t -> !r
+  "test.op"(%r) : (!r) -> ()
+  %q = tirx.load %acc : !t -> !r
+  "test.op"(%q) : (!r) -> ()
+  tirx.return
+}
+""")
+    TirxPipelineLoopsPass(2).apply(context(), module)
+    (kernel,) = (op for op in module.walk() if isinstance(op, KernelOp))
+    told: list[str] = []
+    for op in kernel.body.block.ops:
+        if isinstance(op, AcquireOp | ReleaseOp):
+            told.append(f"{op.name} {op.station.data}")
+        elif isinstance(op, FillOp | LoadOp):
+            tile = op.tile if isinstance(op, FillOp) else op.source
+            assert isinstance(tile.owner, AcquireOp)
+            told.append(f"{op.name} {tile.owner.station.data}")
+    assert told == [
+        *("tirx.acquire init", "tirx.fill init", "tirx.fill init", "tirx.release init", "tirx.acquire sum"),
+        *("tirx.release sum", "tirx.acquire read", "tirx.load read", "tirx.load read", "tirx.release read"),
+    ]
+    rings = {op.result.name_hint: op.num_slots for op in kernel.walk() if isinstance(op, RingOp)}
+    assert rings == {"sa_sb": 2, "acc": 1}
