@@ -56,7 +56,13 @@ def test_hover_shows_what_was_decided(analysis: Analysis) -> None:
     assert tile is not None and "%s = tirx.alloc" in tile
     assert "m of the first elements of 64x32" in tile and "| **1** | 32 | 33 |" in tile
     copy = analysis.hover(*_at(_PROGRAM, "tirx.copy", 5))
-    assert copy is not None and "engine: ld_st" in copy and "element by element" in copy
+    assert copy is not None and "element by element" in copy
+    # 4096 bytes: 32 rows of all banks, 128 sectors of 32 bytes.
+    assert copy.split("\n\n")[0] == (
+        "**%g -> %s**\n- engine: ld_st (waits for it), global to shared\n"
+        "- faster engines: no tma: expected sm_90 or later, found sm_80\n"
+        "- cost: 112 cycles (32 wavefronts x 1 + 128 sectors x 0.5 + 16 instructions x 1)"
+    )
     kernel = analysis.hover(*_at(_PROGRAM, "@k", 1))
     assert kernel is not None and "0-4095: %s" in kernel
     alias = analysis.hover(*_at(_PROGRAM, "!plain", 3))

@@ -16,13 +16,14 @@ from xdsl.dialects.builtin import UnknownLoc
 
 from tirx.diagnostics import Diagnostic
 from tirx.dialects.schedule_names import RingPlace
-from tirx.dialects.tirx import RingOp, kernels
+from tirx.dialects.tirx import CopyOp, RingOp, kernels
 from tirx.layout import LayoutError
 from tirx.passes.convert_scf_to_ptx import ConvertScfToPtxPass
 from tirx.passes.tirx_cse import TirxCsePass
 from tirx.text.source import Source, file_location
 from tirx.text.verification import StepTime
 from tirx.tools import decisions, process, tirx_viz
+from tirx.tools.alternatives import copy_facts
 from tirx.tools.changes import ChangePrinter, _changes, closing_bracket  # pyright: ignore[reportPrivateUsage]
 from tirx.tools.decisions import (
     Decision,
@@ -225,6 +226,30 @@ def test_views_of_slots() -> None:
         "behind 'use' at byte 0; behind 'free' at byte 24"
     )
     assert _barriers(RingPlace("r", 1, ("fill",), (-1,), ())) == "none"
+
+
+def test_facts_of_copies() -> None:
+    """Boxes of bulk copies; nothing of tiles without a layout, of an engine that is not chosen, or within a memory."""
+    plain, outside = "!tirx.tile<64x32xf16, shared>", "!tirx.tile<64x32xf16, global>"
+    tile = plain.replace(">", ", #tirx.tile_layout<S[(64, 32) : (32, 1)]>>")
+    copies = [
+        (f"%g, %s engine tma : {outside}, {tile}", True),
+        (f"%s, %g engine tma_store : {tile}, {outside}", True),
+        (f"%g, %s engine ld_st : {outside}, {tile}", False),
+        (f"%g, %s : {outside}, {tile}", False),
+        (f"%g, %t engine tma : {outside}, {plain}", False),
+        (f"%s, %t engine ld_st : {tile}, {plain}", False),
+    ]
+    module = parsed(
+        'tirx.kernel @k(%a: memref<64x32xf16>) target("sm_90a") grid(1) threads(128) {\n'
+        f"%c0 = arith.constant 0 : index\n%s = tirx.alloc : {tile}\n%t = tirx.alloc : {plain}\n"
+        f"%g = tirx.view %a[%c0, %c0] : memref<64x32xf16> -> {outside}\n"
+        + "".join(f"tirx.copy {text}\n" for text, _ in copies)
+        + "tirx.return\n}"
+    )
+    found = [copy_facts(op) for op in module.walk() if isinstance(op, CopyOp)]
+    boxes = [("boxes", "1 of 64x32 f16, 4096 bytes, swizzle none")]
+    assert found == [boxes if is_bulk else [] for _, is_bulk in copies]
 
 
 def test_places_of_tiles() -> None:

@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import PassFailedException
 from tirx.diagnostics import Diagnostic, Facts, report
 from tirx.text.source import file_location
 from tirx.tools import tirx_viz
+from tirx.tools.files import FileError
 from tirx.tools.process import UsageError
 from tirx.tools.tirx_viz import _print, main  # pyright: ignore[reportPrivateUsage]
 from tirx.viz import read_tiles
@@ -294,7 +295,11 @@ def test_a_full_disk_is_an_error_of_the_terminal(monkeypatch: pytest.MonkeyPatch
             patched.setattr(name, fail)
             assert main([_SWIZZLED, "--terminal"]) == 1
         assert capsys.readouterr().err == "error: cannot write standard output: No space left on device\n"
-    assert closed == [True, True]
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", SimpleNamespace(flush=fail))
+        with pytest.raises(FileError, match="^cannot write standard output: No space left on device$"):
+            _print([])
+    assert closed == [True, True, True]
 
 
 def test_terminals_that_fail(monkeypatch: pytest.MonkeyPatch, capsys: _Capture) -> None:
