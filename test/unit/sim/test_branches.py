@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -14,9 +15,9 @@ from tirx.sim import SimError, run
 from tirx.sim.core import execute
 from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.frames import Frame
-from tirx.sim.core.types import Array, Mask
+from tirx.sim.core.types import Array, Mask, bits_type
 from tirx.sim.core.wait import Outcome
-from tirx.sim.program.code import Branch, Call, Exit, IndirectCall, Op, Program, Return, TableBranch
+from tirx.sim.program.code import Branch, Call, Exit, IndirectCall, Op, Program, Return, SavedSpans, TableBranch
 
 _HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n"
 
@@ -192,7 +193,12 @@ def test_lanes_that_went_on_alone_wait_at_aligned_instructions() -> None:
     both = new_group(cta, 0, 64, 5)
     op = Op("mma.sync.aligned", 1, "", lambda group, mask: None)
     assert execute.execute(some, program, op, some.mask) is None and some.pc == 6  # nobody went on alone
-    some.pc = 5
+    some.pc = both.pc = 5
+    cta.loose = {0}  # neither of several warps, nor of another one
+    for group in (both, some):
+        mask = some.mask if group is some else some.mask.repeat(2)
+        assert execute.execute(group, program, op, mask) is None and cta.loose == {0} and group.wait is None
+    some.pc = both.pc = 5
     cta.loose, cta.groups = {1}, [both, some, rest]
     assert execute.execute(both, program, op, some.mask.repeat(2)) is None and cta.loose == {1}
     assert execute.execute(some, program, op, some.mask) is Outcome.RETRY and some.pc == 5 and cta.loose == {1}
@@ -275,6 +281,54 @@ def test_guarded_returns() -> None:
         assert _executed(Exit(), others.mask, others) is Outcome.YIELD
         assert _groups(cta) == [(3, some, [])] and done == [some]
         cta.alive[:] = True
+
+
+def test_returns_from_inner_calls() -> None:
+    """To the call that was made last, by address or not; it gets its stack, and a recursive one its registers back."""
+    cluster, _ = new_cluster()
+    cta, program = cluster.ctas[0], cluster.launch.program
+    assert isinstance(program, Program)
+    done: list[str] = []
+    spans = SavedSpans((), ())
+
+    def after(name: str) -> Callable[[ThreadGroup, Mask], None]:
+        return lambda group, mask: done.append(f"{name} at {group.pc}")
+
+    by_address = IndirectCall(
+        lambda group, mask: np.full(32, 101),
+        {100: Call(20, (), (after("first"),)), 101: Call(21, (), (after("second"),), spans)},
+    )
+    outer = Call(0, (), (after("outer"),))
+    program.code[0].control, program.code[2].control = by_address, outer
+    group = new_group(cta, pc=2)
+    registers = group.banks[bits_type(32).bank]
+    group.states[:], registers[:] = 1, np.arange(32)
+    before = registers.copy()
+    for control, stack in ((outer, 64), (by_address, 48)):
+        cta.stack[:] = stack
+        assert _executed(control, group.mask, group) is None
+    assert _groups(cta) == [(21, [*range(32)], [2, 0])]
+    cta.stack[:], group.states[:], registers[:] = 32, 2, 5
+    for pc, frames, stack, log in ((1, [2], 48, "second at 0"), (3, [], 64, "outer at 2")):
+        (group,) = cta.groups
+        assert _executed(Return(), group.mask, group) is Outcome.YIELD
+        assert _groups(cta) == [(pc, [*range(32)], frames)] and done.pop() == log and not done
+        assert cta.stack.tolist() == [stack] * 32 and (cta.register_states == 1).all()
+        assert np.array_equal(registers, before)
+
+
+def test_exits_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    cta = new_cluster()[0].ctas[0]
+    checked: list[list[int]] = []
+
+    def check(group: ThreadGroup, mask: Mask) -> None:
+        checked.append(np.flatnonzero(mask).tolist())
+
+    monkeypatch.setattr(cta, "check_exit", check)
+    group = new_group(cta, pc=5)
+    for lanes in ([3, 4], [], [n for n in range(32) if n not in (3, 4)]):
+        _executed(Exit(), mask_of(*lanes), group)
+    assert checked == [[3, 4], [n for n in range(32) if n not in (3, 4)]]
 
 
 def test_calls_by_several_addresses() -> None:

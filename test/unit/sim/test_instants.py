@@ -13,7 +13,10 @@ from tirx.sim.hazards import clocks as clocks_of
 from tirx.sim.hazards import instants
 from tirx.sim.hazards.clocks import Clocks, Row, span_of
 from tirx.sim.hazards.instants import Instants
-from tirx.sim.hazards.monitor import Stored
+from tirx.sim.hazards.monitor import (
+    Stored,
+    _are_apart,  # pyright: ignore[reportPrivateUsage]
+)
 from tirx.sim.hazards.shared_shadow import SharedShadow, Writer
 from tirx.sim.memory.region import Region
 
@@ -40,6 +43,18 @@ def test_what_all_know(monkeypatch: pytest.MonkeyPatch):
                 assert clocks.all_know(Row.LOADED, *spans, least + 1)
                 assert len(clocks._bounds) <= 6  # pyright: ignore[reportPrivateUsage]
     assert not clocks.all_know(Row.STORED, (0, 6), (0, 6), 1) and clocks.all_know(Row.STORED, (0, 6), (0, 6), 0)
+
+
+def test_answers_are_kept(monkeypatch: pytest.MonkeyPatch):
+    """Until there are too many; then all go but the last one."""
+    monkeypatch.setattr(clocks_of, "_MOST_BOUNDS", 3)
+    clocks = Clocks(9)
+    clocks.known[Row.LOADED] = 4
+    sizes: list[int] = []
+    for observer in (0, 0, 1, 2, 3, 3, 4, 5, 4):
+        assert clocks.all_know(Row.LOADED, (observer, observer), (0, 8), 4)
+        sizes.append(len(clocks._bounds))  # pyright: ignore[reportPrivateUsage]
+    assert sizes == [1, 1, 2, 3, 4, 4, 1, 2, 2]
 
 
 @pytest.mark.parametrize("threads", _SETS)
@@ -241,6 +256,13 @@ def test_what_is_put_off_is_limited(monkeypatch: pytest.MonkeyPatch):
         sizes.append(len(log))
         _settle(clocks)
     assert sizes == [1, 2, 2, 3, 0, 1]
+
+
+def test_stores_that_are_apart():
+    for width in (1, 2, 8):
+        places = np.arange(16, 32) * width
+        assert _are_apart(places.tobytes(), width) and _are_apart(places[:1].tobytes(), width)
+        assert not _are_apart(np.append(places, places[3]).tobytes(), width)
 
 
 def test_stores_that_clash():
