@@ -131,12 +131,24 @@ def test_a_copy_of_a_checker() -> None:
     assert not other._clocks.known.any()
 
 
+def test_clashes_are_refused() -> None:
+    """Threads write different values to a byte: not by strong stores, which do so one after another."""
+    checker, both = Checker(1, 32, 2048), np.array([1040, 1040])
+    stored = Stored(both, np.array([[1], [2]], np.uint32), np.zeros(2048, np.uint8))
+    assert message_of(lambda: checker.shared_store(0, both, stored, np.array([3, 4]))) == (
+        "data race: lanes of one store write different values to shared address 0x410"
+    )
+    checker.shared_store(0, both, stored, np.array([3, 4]), True)
+
+
 def test_mbarrier_objects() -> None:
     """Who uses or invalidates one has to be behind its initialisation; the async proxy needs a fence behind that."""
     checker = Checker(2, 32, 2048)
     clocks = checker._clocks
     clocks.known[Row.REACHED], clocks.now = 1, 5
     checker.mbarrier_init(1, 1032, 40)
+    assert np.flatnonzero(checker._shared[1]._mbarrier).tolist() == [*range(1032, 1040)]
+    assert not checker._shared[0]._mbarrier.any() and checker._mbarriers == {(1, 1032): (40, 5)}
     unordered = "the mbarrier object at 0x408 is used by thread {}, not ordered behind its initialisation by thread 40"
     assert message_of(lambda: checker.mbarrier_inval(1, 1032, 33)) == unordered.format(33)
     clocks.known[Row.GENERIC, 41:44, 40] = 5

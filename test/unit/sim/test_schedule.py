@@ -79,6 +79,79 @@ def test_ctas_that_part_execute_one_instruction_alone(monkeypatch: pytest.Monkey
     assert limits == [1, 1, 4096, 4096]
 
 
+def test_clusters_that_start() -> None:
+    """As many as fit side by side, but one where others run already or its kernel does not allow more."""
+    for block, alone, side_by_side, expected in (
+        ((32, 1, 1), False, True, 8), ((32, 1, 1), True, True, 1), ((32, 1, 1), False, False, 1),
+        ((32, 1, 1), True, False, 1), ((8, 16, 5), False, True, 3), ((9, 10, 11), False, True, 2),
+    ):  # fmt: skip
+        launch = new_cluster(block, grid=(3, 7, 1))[0].launch
+        assert isinstance(launch.program, Program)
+        options: dict[str, Any] = {"observer": None, "progress": None, "max_instructions": None, "max_resident": 8}
+        scheduler = schedule.Scheduler(launch, launch.program, **options)
+        scheduler._side_by_side = side_by_side
+        started = scheduler._started(next(launch.waiting), alone=alone)
+        assert [each.ctas[0].index for each in started] == [(n % 3, n // 3, 0) for n in range(expected)]
+        assert next(launch.waiting) == (expected % 3, expected // 3, 0)
+        assert (scheduler._wave is not None) is (side_by_side and not alone)
+        assert all(each.ctas[0].thread_count == np.prod(block) for each in started)
+
+
+def test_clusters_that_take_over_others_count_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are finished one by one, once all of their threads have exited."""
+    launch = new_cluster((32, 1, 1), (2, 1, 1), grid=(12, 1, 1))[0].launch
+    assert isinstance(launch.program, Program)
+    heard: list[tuple[int, int]] = []
+    options: dict[str, Any] = {"observer": None, "max_instructions": None, "max_resident": 3}
+
+    def progress(ended: int, total: int) -> None:
+        heard.append((ended, total))
+
+    scheduler = schedule.Scheduler(launch, launch.program, progress=progress, **options)
+    finished: list[int] = []
+
+    def stalled(running: list[Cluster], patient: bool = False) -> bool:
+        if len(running) < 3 and not finished:
+            return True  # the next one starts
+        running[0].taken_over = (0, 2, 1)[len(finished)]
+        for cta in running[0].ctas:
+            cta.groups.clear()
+        return False
+
+    def finish(cluster: Cluster) -> None:
+        finished.append(cluster.ctas[0].index[0])
+        if len(finished) == 3:
+            launch.waiting = iter(())
+
+    monkeypatch.setattr(scheduler, "_stalled", stalled)
+    monkeypatch.setattr(Cluster, "finish", finish)
+    scheduler.run()
+    assert finished == [0, 2, 4] and heard == [(2, 12), (8, 12), (12, 12)]
+
+
+@pytest.mark.parametrize(
+    ("most", "reason"), [(3, "deadlock of the 3 clusters that may run at once"), (4, "deadlock: ")]
+)
+def test_deadlocks(monkeypatch: pytest.MonkeyPatch, most: int, reason: str) -> None:
+    """Whoever waits may wait for a cluster that has not started, as long as there is one and a place for it."""
+    launch = new_cluster(grid=(5, 1, 1))[0].launch
+    assert isinstance(launch.program, Program)
+    launch.take_share(0, 3)
+    options: dict[str, Any] = {"observer": None, "progress": None, "max_instructions": None, "max_resident": most}
+    scheduler = schedule.Scheduler(launch, launch.program, **options)
+    asked: list[tuple[int, bool]] = []
+
+    def stalled(running: list[Cluster], patient: bool = False) -> bool:
+        asked.append((len(running), patient))
+        return asked.count((3, True)) != 1 or not patient
+
+    monkeypatch.setattr(scheduler, "_stalled", stalled)
+    scheduler._side_by_side = False
+    with pytest.raises(SimError, match=f"^.*{reason}"):
+        scheduler.run()
+    assert asked == [(1, False), (2, False), *[(3, False), (3, True)] * 2]
+
+
 def test_progress_counts_ctas() -> None:
     heard: list[tuple[int, int]] = []
 
