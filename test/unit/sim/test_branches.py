@@ -299,7 +299,7 @@ def test_returns_from_inner_calls() -> None:
         {100: Call(20, (), (after("first"),)), 101: Call(21, (), (after("second"),), spans)},
     )
     outer = Call(0, (), (after("outer"),))
-    program.code[0].control, program.code[2].control = by_address, outer
+    program.code[0], program.code[2] = (Op("call", 1, "call f;", control=each) for each in (by_address, outer))
     group = new_group(cta, pc=2)
     registers = group.banks[bits_type(32).bank]
     group.states[:], registers[:] = 1, np.arange(32)
