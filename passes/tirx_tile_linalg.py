@@ -35,6 +35,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
+from tirx.dialects.tirx.ops import memory_problem
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.analysis.structured import (
     Form,
@@ -281,6 +282,8 @@ class _Tiling:
                     is_column = inside == (step.parallel[self.batch],)
                     units = (before + 1,) if is_column else (before,) * (tile_rank - len(inside))
                 form = Form(tuple(dims.index(d) for d in order), units)
+                if (problem := memory_problem(memref_type(operand))) is not None:
+                    raise LinalgError(step.op, problem)
                 if found.setdefault(operand, form) != form:
                     ways = f"as {found[operand]} and as {form}"
                     raise LinalgError(step.op, f"expected an argument to be indexed in one way, found it {ways}")
@@ -298,14 +301,8 @@ class _Tiling:
     def _kernel(self, steps: Sequence[Structured]) -> KernelOp:
         types: list[Attribute] = []
         for argument in self.function.body.block.args:
-            type_: Attribute | None = argument.type
-            if (form := self.forms.get(argument)) is not None:
-                type_ = form.type_of(memref_type(argument))
-            if type_ is None:
-                raise LinalgError(
-                    self.function, f"expected strides of an argument that is indexed as {form}, found {argument.type}"
-                )
-            types.append(type_)
+            form = self.forms.get(argument)
+            types.append(argument.type if form is None else form.type_of(memref_type(argument)))
         out = next((each for step in steps for each in step.outputs if isinstance(each, BlockArgument)), None)
         if out is None:
             raise LinalgError(self.function, "expected a function that writes one of its arguments, found none")

@@ -97,7 +97,15 @@ def has_run_time_strides(type_: MemRefType[Attribute]) -> bool:
     strides = type_.get_strides()
     if isinstance(type_.layout, StridedLayoutAttr) and type_.layout.get_offset() != 0:
         return False
-    return strides is not None and None in strides
+    return strides is not None and None in strides and len(strides) == type_.get_num_dims()
+
+
+def memory_problem(type_: MemRefType[Attribute]) -> str | None:
+    """Why no tile of global memory is a view of a memref, or None where tiles of its elements are."""
+    if not isinstance(type_.memory_space, NoneAttr):
+        return f"expected a memref in global memory, without a memory space, found {type_}"
+    layout = strided_layout(type_, ())
+    return layout if isinstance(layout, str) and not has_run_time_strides(type_) else None
 
 
 @irdl_op_definition

@@ -93,8 +93,8 @@ class Form:
             found.insert(position, unit)
         return found
 
-    def type_of(self, type_: MemRefType[Attribute]) -> MemRefType[Attribute] | None:
-        """The type of the kernel's argument, whose elements stay where they are. None for layouts without strides."""
+    def type_of(self, type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
+        """The type of the kernel's argument, with strides, whose elements stay where they are."""
         is_in_order = self.permutation == tuple(range(len(self.permutation)))
         if is_in_order and not self.units:
             return type_
@@ -102,8 +102,7 @@ class Form:
         if is_in_order and isinstance(type_.layout, NoneAttr):
             return MemRefType(type_.element_type, shape)
         strides = type_.get_strides()
-        if strides is None:
-            return None
+        assert strides is not None
         layout = StridedLayoutAttr(self.inserted([strides[i] for i in self.permutation], 1), type_.get_offset())
         return MemRefType(type_.element_type, shape, layout)
 

@@ -117,8 +117,8 @@ func.func @f(%a: memref<16x16xf32>, %d: memref<16x16xf32>) {
 #id = affine_map<(m, n) -> (m, n)>
 #t = affine_map<(m, n) -> (n, m)>
 #row = affine_map<(m, n) -> (m)>
-// expected-error@+1 {{expected strides of an argument that is indexed as it is turned to (1, 0), found memref<16x16xf32, affine_map<(d0, d1) -> ((d0 * 16), d1)>>}}
 func.func @f(%a: memref<16x16xf32, affine_map<(d0, d1) -> (d0 * 16, d1)>>, %d: memref<16x16xf32>) {
+  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<16x16xf32, affine_map<(d0, d1) -> ((d0 * 16), d1)>>}}
   linalg.generic {indexing_maps = [#t, #id], iterator_types = ["parallel", "parallel"]}
       ins(%a : memref<16x16xf32, affine_map<(d0, d1) -> (d0 * 16, d1)>>) outs(%d : memref<16x16xf32>) {
   ^bb0(%x: f32, %y: f32):

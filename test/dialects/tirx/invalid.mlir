@@ -432,6 +432,14 @@ func.func @f(%a: memref<8x8xf32, strided<[8, 1, 1]>>, %i: index) {
 
 // -----
 
+func.func @f(%a: memref<8x8xf32, strided<[?]>>, %i: index) {
+  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, strided<[?]>>}}
+  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[?]>> -> !tirx.tile<4x4xf32, global>
+  func.return
+}
+
+// -----
+
 func.func @f(%a: memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>>, %i: index) {
   // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>>}}
   %t = tirx.view %a[%i, %i] : memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>> -> !tirx.tile<4x4xf32, global>

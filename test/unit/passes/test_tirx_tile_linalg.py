@@ -448,6 +448,34 @@ def test_what_has_no_tiles(body: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("layout", "message"),
+    [
+        ("affine_map<(d0, d1) -> (d0 * 64 + d1)>", "expected a memref with a strided layout of its rank, found "),
+        ("strided<[1]>", "expected a memref with a strided layout of its rank, found "),
+        ("strided<[?]>", "expected a memref with a strided layout of its rank, found "),
+        ("strided<[64, 1], offset: 4>", "expected a memref that starts at its pointer, without an offset, found "),
+        ("strided<[?, 1], offset: ?>", "expected a memref that starts at its pointer, without an offset, found "),
+        ("strided<[-64, 1]>", "expected strides of 0 or more, found "),
+        ("strided<[64, 1]>, 3 : i32", "expected a memref in global memory, without a memory space, found "),
+    ],
+)
+@pytest.mark.parametrize("index", ["id", "nm"])
+def test_arguments_of_which_no_tile_is_a_view(layout: str, message: str, index: str) -> None:
+    source = f"memref<64x64xf32, {layout}>"
+    text = f"""{_MAPS}func.func @f(%a: {source}, %b: memref<64x64xf32>) {{
+  linalg.generic {{indexing_maps = [#{index}, #id], iterator_types = ["parallel", "parallel"]}}
+      ins(%a : {source}) outs(%b : memref<64x64xf32>) {{
+  ^bb0(%x: f32, %y: f32):
+    linalg.yield %x : f32
+  }}
+  func.return
+}}"""
+    with pytest.raises(LocatedError) as error:
+        embed.run(embed.parse(text, "f.mlir", embed.context()), [TirxTileLinalgPass((32, 32, 32), 64, "sm_80")])
+    assert message + source.partition(",")[0] in str(error.value)
+
+
+@pytest.mark.parametrize(
     ("tile", "threads", "target", "message"),
     [
         ((32,), 64, "sm_80", "expected 2 tile sizes, 2 of the last parallel dimensions, found 1"),

@@ -1,0 +1,3 @@
+// RUN: tirx-opt--tirx-tile-linalg="tile=16,32 target=sm_90a" --lower-to-ptx
+#id=affine_map<(m,n)->(m,n)>func.func@f(%a:memref<16x16xf32,affine_map<(d0,d1)->(d0*16,d1)>>,%d:memref<16x16xf32>){linalg.generic{indexing_maps=[#id,#id],iterator_types=["parallel","parallel"]}ins(%a:memref<16x16xf32,affine_map<(d0,d1)->(d0*16,d1)>>)outs(%d:memref<16x16xf32>){^bb0(%x:f32,%y:f32):%s=arith.addf%x,%y:f32
+    linalg.yield%s:f32}func.return}
