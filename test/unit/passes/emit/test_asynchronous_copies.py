@@ -72,7 +72,7 @@ tirx.kernel @k(%x: memref<64x4096xf16>, %n: index) target("sm_90") threads(128) 
       %a = tirx.acquire %r at(use)
       %b = tirx.acquire %q at(use)
       tirx.release %r at(use)
-      tirx.release %q at(use)
+      tirx.release %q at(use) after(tma)
       %c = tirx.acquire %r at(last)
       tirx.release %r at(last)
     }

@@ -88,6 +88,13 @@ def test_ways_from_narrow_elements(source: str, result: str, names: list[str]) -
     assert [name for name in ops if name in ("arith.extf", "arith.truncf")] == names
 
 
+@pytest.mark.parametrize(("source", "names"), [("f32", ["ptx.cvt.pair"]), ("f64", ["arith.truncf"] * 2)])
+def test_ways_to_halves(source: str, names: list[str]) -> None:
+    """Two of f32 are rounded by one instruction, others one by one."""
+    ops = _emitted(source, "f16", f"%y = arith.truncf %x : {source} to f16")
+    assert [name for name in ops if name in ("ptx.cvt.pair", "arith.truncf")] == names
+
+
 def test_narrow_elements_that_are_the_same_for_all() -> None:
     """Two of them at a time come from one instruction."""
     ops = _emitted("f32", "f8E4M3FN", "%z = arith.constant 2.0 : f32\n    %y = arith.truncf %z : f32 to f8E4M3FN")
