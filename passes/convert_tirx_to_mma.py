@@ -6,13 +6,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import warn
+from tirx.diagnostics import LocatedError, warn
 from tirx.dialects.tirx import MmaOp, MmaSyncOp, MmaSyncPlan, ZeroOp, kernels
 from tirx.hw.targets import Target
 from tirx.mma import MmaVariant
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.mma_product import is_emulated, planned_steps, start_slots
-from tirx.passes.plan.product import Product
+from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.rules import StageError
 
 
@@ -43,13 +43,17 @@ class ConvertTirxToMmaPass(ModulePass):
                 if mma.plan is None or not isinstance(mma.plan.data, MmaSyncPlan):
                     raise StageError(mma, "expected a plan of mma_sync; tirx-select-instructions chooses it")
                 product = Product.of(mma)
-                steps = planned_steps(product, mma.plan.data)
+                try:
+                    steps = planned_steps(product, mma.plan.data)
+                    slots = start_slots(product, steps)
+                except ILLEGAL as e:  # of a written plan
+                    raise LocatedError(mma, str(e)) from e
                 _warn_if_emulated(mma, steps[0].variant, target)
                 emit = Emitter.before(mma)
                 a, b, value = mma.a, mma.b, mma.accumulator
                 if product.start is not None:
                     value = emit(ZeroOp(product.accumulator)).result  # instructions overwrite all of it
-                for step, slot in zip(steps, start_slots(product, steps), strict=True):
+                for step, slot in zip(steps, slots, strict=True):
                     operands = (a, step.a_reg), (b, step.b_reg), (value, step.c_reg)
                     start = None if slot is None else (mma.accumulator, slot)
                     value = emit(MmaSyncOp(step.variant.name, *operands, start)).result

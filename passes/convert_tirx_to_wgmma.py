@@ -15,6 +15,7 @@ from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.passes.analysis.wgmma_groups import groups_since
 from tirx.passes.emit.emitter import Emitter, constant_value
+from tirx.passes.plan.families import match
 from tirx.passes.plan.product import Product
 from tirx.passes.plan.wgmma_product import instructions
 from tirx.rules import RegisterLayoutError, StageError
@@ -97,6 +98,7 @@ def _lower(mma: MmaOp | AsyncMmaOp) -> None:
             f"expected threads from a multiple of {WARPGROUP_THREADS} on for wgmma, found those from thread {first} on",
         )
     _check_registers(mma)
+    match(mma)
     emit = Emitter.before(mma)
     value = _Products(emit, mma, instructions(Product.of(mma))).run()
     if isinstance(mma, MmaOp):

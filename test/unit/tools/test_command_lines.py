@@ -134,7 +134,7 @@ def test_flags_that_the_simulator_refuses(line: str, message: str) -> None:
 
 
 def test_help_of_the_simulator(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match="^0$"):
         parse_sim_flags(["--help"])
     shown = capsys.readouterr().out
     assert "  --arg VALUE  " in shown and "  --out FILE[:TYPE:SHAPE]\n" in shown

@@ -147,6 +147,36 @@ tirx.kernel @k() target("sm_90a") threads(128) {
 
 // -----
 
+// tirx-opt --convert-tirx-to-mma
+// 8:8: error: expected registers of C in whole fragments of 8 elements per thread, found 4 with S[(2, 32, 2) : (2, 1@laneid, 1)]
+!a = !tirx.tile<16x16xf16, register, #tirx.tile_layout<S[(2, 8, 2, 4, 2) : (2, 4@laneid, 4, 1@laneid, 1)]>>
+!b = !tirx.tile<8x16xf16, register, #tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]>>
+!c = !tirx.tile<16x8xf32, register, #tirx.tile_layout<S[(2, 32, 2) : (2, 1@laneid, 1)]>>
+tirx.kernel @k() target("sm_80") threads(32) {
+  %a = tirx.zero : !a
+  %b = tirx.zero : !b
+  %c = tirx.zero : !c
+  %d = tirx.mma %a, %b, %c plan(mma_sync, variants = ["m8n8k4.row.col.f32.f16"]) : !a, !b, !c -> !c
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-wgmma
+// 8:8: error: expected the plan wgmma, shapes = ["m64n32k16"], a_major = "K", b_major = "K", found wgmma, shapes = ["m64n16k16"], a_major = "K", b_major = "K"
+!a = !tirx.tile<64x32xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[64, 32]>>>
+!b = !tirx.tile<32x32xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[32, 32]>>>
+!c = !tirx.tile<64x32xf32, register, #tirx.tile_layout<S[(4, 2, 8, 4, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %c = tirx.zero : !c
+  %d = tirx.mma %a, %b, %c plan(wgmma, shapes = ["m64n16k16"], a_major = "K", b_major = "K") : !a, !b, !c -> !c
+  tirx.return
+}
+
+// -----
+
 // tirx-opt --convert-math-to-ptx
 // 3:8: error: expected 'math.exp' on f16, bf16, f32 or f64, found f80
 ptx.entry @k() target("sm_80") {
