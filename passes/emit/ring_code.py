@@ -22,7 +22,7 @@ from tirx.dialects.ptx.mbarrier import (
 from tirx.dialects.ptx.memory import LdOp, MapaOp, Space, StOp
 from tirx.dialects.ptx.sync import FenceMbarrierInitOp
 from tirx.dialects.schedule_names import RING
-from tirx.dialects.tirx import AddressOp, AllocOp, BarrierOp, RingOp, SlotOp, TileType, slot_storage
+from tirx.dialects.tirx import AddressOp, AllocOp, BarrierOp, RingOp, SlotOp, TileType
 from tirx.dialects.tirx.attributes import MemorySpace
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import Target
@@ -148,7 +148,7 @@ class RingStorage:
 
     def _storage(self, ring: RingOp, plan: RingPlan, tile: Tile) -> TileType:
         try:
-            return slot_storage(tile.storage, plan.slots, tile.stride)
+            return tile.storage(plan.slots)
         except TileTypeError as e:  # columns beyond those of tensor memory
             raise RingLoweringError(ring, str(e)) from e
 

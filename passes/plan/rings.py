@@ -31,6 +31,7 @@ from tirx.dialects.tirx import (
     RoleOp,
     TilesOp,
     TileType,
+    slot_storage,
 )
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.rings.errors import RingError
@@ -93,18 +94,29 @@ class Tile:
     @property
     def stride(self) -> int:
         """Bytes from a slot to the next, whole alignments of the views; columns in tensor memory."""
-        if self.in_tensor_memory:
-            step = max(COLUMN_STEP.get(view.dtype.bits, 1) for view in self.views)
-            return -(-max(view.span_columns for view in self.views) // step) * step
-        alignment = max(map(shared_alignment, self.views))
-        return -(-max(map(shared_bytes, self.views)) // alignment) * alignment
+        alignment = max(map(_alignment, self.views))
+        return -(-max(map(_size, self.views)) // alignment) * alignment
 
-    @property
-    def storage(self) -> TileType:
-        """The view that the storage is declared by: the one with the strictest alignment."""
-        if self.in_tensor_memory:
-            return max(self.views, key=lambda view: COLUMN_STEP.get(view.dtype.bits, 1))
-        return max(self.views, key=lambda view: (shared_alignment(view), shared_bytes(view)))
+    def storage(self, slots: int) -> TileType:
+        """
+        The tile that holds `slots` slots, declared by the view with the strictest alignment, of these the largest.
+
+        If another view is larger, there is one slot more: the last one's view ends in it. Raises TileTypeError for
+        columns beyond those of tensor memory.
+        """
+        strictest = max(self.views, key=lambda view: (_alignment(view), _size(view)))
+        is_largest = _size(strictest) == max(map(_size, self.views))
+        return slot_storage(strictest, slots if is_largest else slots + 1, self.stride)
+
+
+def _size(view: TileType) -> int:
+    """Bytes of a view; columns in tensor memory."""
+    return view.span_columns if view.memory is MemorySpace.TENSOR else shared_bytes(view)
+
+
+def _alignment(view: TileType) -> int:
+    """What the start of a view is a multiple of, in the units of `_size`."""
+    return COLUMN_STEP.get(view.dtype.bits, 1) if view.memory is MemorySpace.TENSOR else shared_alignment(view)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from unit.passes.parsed import parsed
 
-from tirx.dialects.tirx import KernelOp, Queue, RingOp
+from tirx.dialects.tirx import KernelOp, Queue, RingOp, TileType
 from tirx.passes.plan.rings import (
     Passing,
     RingsPlan,
+    Tile,
     _works_at,  # pyright: ignore[reportPrivateUsage]
     plan_rings,
 )
@@ -32,6 +33,11 @@ def _plan(math: str, more: str) -> RingsPlan:
     return plan_rings(next(op for op in module.walk() if isinstance(op, KernelOp)))
 
 
+def _tile(text: str) -> TileType:
+    module = parsed(f"tirx.kernel @k() threads(128) {{ %t = tirx.alloc : !tirx.tile<{text}>\n tirx.return }}")
+    return next(TileType.of(op.results[0]) for op in module.walk() if op.name == "tirx.alloc")
+
+
 @pytest.mark.parametrize("role", ["math", "more"])
 def test_parties_of_a_role_pass_on_a_baton(role: str) -> None:
     (ring,) = _plan(**{"math": "", "more": "", role: "self"}).rings.values()
@@ -46,6 +52,26 @@ def test_batons_of_others(math: str, more: str) -> None:
     with pytest.raises(RingLoweringError) as error:
         _plan(math, more)
     assert error.value.message == "expected a ring with at(self) to be used by one role, and only so, found other uses"
+
+
+_SUMS = "f32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>"
+_WEIGHTS = "f16, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>"
+_CODES = "i4, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>"
+_PLAIN = "f16, shared, #tirx.tile_layout<S[128, 128]>"
+_SWIZZLED = "i8, shared, #tirx.compose_layout<#tirx.swizzle_layout<4, 3, 3>, #tirx.tile_layout<S[128, 128]>>"
+
+
+@pytest.mark.parametrize("views", [(_SUMS, _WEIGHTS), (_CODES, _SUMS), (_PLAIN, _SWIZZLED)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_last_slot_holds_every_view(views: tuple[str, str], turned: bool) -> None:
+    """In whichever order they are written, and wherever the strictest alignment is that of a small one."""
+    tiles = tuple(_tile(f"128x128x{view}") for view in (reversed(views) if turned else views))
+    tile = Tile(tiles)
+    storage = tile.storage(3)
+    if tile.in_tensor_memory:
+        assert storage.span_columns >= 2 * tile.stride + max(view.span_columns for view in tiles)
+    else:
+        assert storage.span_bytes >= 2 * tile.stride + max(view.span_bytes for view in tiles)
 
 
 def test_work_on_a_slot() -> None:
