@@ -233,7 +233,7 @@ def _mov(values: Values, instruction: Instruction, index: int) -> Integers | Non
 
 def _cvt(values: Values, instruction: Instruction, index: int) -> Integers | None:
     types = [part for part in instruction.opcode.split(".") if part in TYPE_SIZES]
-    if len(types) != 2 or any(name[0] not in "usb" for name in types):
+    if len(types) != 2 or any(name[0] not in "usb" or name in _NO_INTEGERS for name in types):
         return Integers(_width(instruction))
     source = TYPE_SIZES[types[1]] * 8
     found = values.read(instruction, 1, source)

@@ -74,6 +74,8 @@ def _signed(value: int, bits: int = 32) -> int:
         (f"cvt.u64.s32 %d1, {_A:#x};", "%d1", _signed(_A)),
         (f"cvt.s32.s64 %r1, {_WIDE:#x};", "%r1", _WIDE & 0xFFFFFFFF),
         ("cvt.rn.f32.s32 %r1, 5;", "%r1", None),
+        ("cvt.rzi.s32.bf16 %r1, 0x3f80;", "%r1", None),
+        ("cvt.rn.bf16.u32 %r1, 1;", "%r1", None),
         ("add.f32 %r1, 0f3F800000, 0f3F800000;", "%r1", None),
         *(
             (f"mov.b32 %r2, 5; {name}.f32 %r1, {operands};", "%r1", None)
