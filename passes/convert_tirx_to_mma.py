@@ -11,7 +11,7 @@ from tirx.dialects.tirx import MmaOp, MmaSyncOp, MmaSyncPlan, ZeroOp, kernels
 from tirx.hw.targets import Target
 from tirx.mma import MmaVariant
 from tirx.passes.emit.emitter import Emitter
-from tirx.passes.plan.mma_product import is_emulated, planned_steps, start_slots
+from tirx.passes.plan.mma_product import is_emulated, planned_steps, product_variants, start_slots
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.rules import StageError
 
@@ -44,6 +44,7 @@ class ConvertTirxToMmaPass(ModulePass):
                     raise StageError(mma, "expected a plan of mma_sync; tirx-select-instructions chooses it")
                 product = Product.of(mma)
                 try:
+                    product_variants(product, None)
                     steps = planned_steps(product, mma.plan.data)
                     slots = start_slots(product, steps)
                 except ILLEGAL as e:  # of a written plan
