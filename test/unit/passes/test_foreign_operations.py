@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, f64
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import BarrierOp, RingOp, kernels
+from tirx.dialects.tirx.interface import TileEffects, foreign_effects
 from tirx.layout import LayoutError, TileLayout
 from tirx.passes import lower_to_ptx_passes
 from tirx.passes.tirx_insert_barriers import TirxInsertBarriersPass
@@ -311,3 +312,21 @@ def test_layouts_that_operations_of_others_refuse(monkeypatch: pytest.MonkeyPatc
     monkeypatch.undo()
     with pytest.raises(LocatedError, match="expected a tile of layout .* for 'toy.rows', found S"):
         _build(rows.replace("1@warpid, 1@laneid", "1@laneid, 1@warpid").replace("(2, 32, 32)", "(32, 2, 32)"))
+
+
+def test_a_pure_operation_writes_nothing() -> None:
+    module = parse_located(
+        _context(),
+        """
+func.func @f(%p: i1, %a: memref<4xf32>, %b: memref<4xf32>) {
+  %s = arith.select %p, %a, %b : memref<4xf32>
+  "other.op"(%a, %p) : (memref<4xf32>, i1) -> ()
+  func.return
+}""",
+        "f.mlir",
+    )
+    select, other = (
+        next(op for op in module.walk() if op.name == name) for name in ("arith.select", "builtin.unregistered")
+    )
+    assert foreign_effects(select) == TileEffects(tuple(select.operands[1:]), ())
+    assert foreign_effects(other) == TileEffects(tuple(other.operands[:1]), tuple(other.operands[:1]))

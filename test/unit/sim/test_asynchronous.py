@@ -312,3 +312,11 @@ def test_what_is_refused(instruction: str, message: str):
     with pytest.raises(SimError, match=message) as caught:
         run(_kernel("\n" + instruction), "k", 1, 32, [np.zeros(1, np.uint32)])
     assert caught.value.line == 8 and caught.value.text.split()[0] == instruction.split()[0]
+
+
+def test_an_mbarrier_of_a_cta_that_the_cluster_has_not() -> None:
+    body = (
+        "mov.b32 %r2, bar; add.u32 %r2, %r2, 0x1000000; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r2];"
+    )
+    with pytest.raises(SimError, match="is of CTA 1, but the cluster has 1 CTAs"):
+        run(_kernel(body, declarations=".shared .align 8 .b64 bar;"), "k", 1, 1, [np.zeros(1, np.uint32)])

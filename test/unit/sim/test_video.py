@@ -206,6 +206,8 @@ def test_all_parts(name: str, text: str, parts_a: tuple[int, ...], parts_b: tupl
         ("vadd2.s32.s32.s32 %r8.h01, %r0, %r1, %r2;", "in descending order"),
         ("vadd4.s32.s32.s32 %r8, %r0.b83, %r1, %r2;", "expected 4 parts of a and b"),
         ("vmad.s32.s32.s32.po %r8, -%r0, %r1, %r2;", "found several of them"),
+        ("vmad.s32.s32.s32 %r8, -%r0, %r1, -%r2;", "found several of them"),
+        ("vmad.s32.s32.s32 %r8, %r0, -%r1, -%r2;", "found several of them"),
         ("vshl.u32.u32.s32.clamp %r8, %r0, %r1;", "expected .u32 as the type of b"),
         ("add.s32 %r8, -%r0, %r1;", "expected a register, a literal or a variable"),
     ],
