@@ -53,6 +53,7 @@ def run(
     max_instructions: int | None = None,
     max_resident: int = 64,
     jobs: int = 1,
+    prerequisite: Sequence[npt.NDArray[Any]] = (),
     report: Callable[[SimWarning], None] | None = None,
 ) -> None:
     """
@@ -74,7 +75,8 @@ def run(
     all, whenever some end. `max_instructions` ends a run that does not end.
     `max_resident`: how many clusters may be on the GPU at once, if they wait for each other. `jobs`: the most processes
     that clusters are divided among; kernels whose clusters may depend on each other (atomics, for instance), and runs
-    with `seed` or `observer`, need one.
+    with `seed` or `observer`, need one. `prerequisite`: arrays that the launch before may still read or write, as the kernel
+    starts early (programmatic dependent launch): only behind `griddepcontrol.wait` may they be accessed.
 
     >>> import numpy as np, tirx
     >>> from tirx.sim import run
@@ -112,6 +114,8 @@ def run(
     )
     launch = setting.launch(program, memories, observer, report or _log)
     bind_arguments(launch, args)
+    if launch.order is not None:
+        launch.order.require([launch.global_memory.place_of(each)[0] for each in prerequisite])
     independent = program.side_by_side and seed is None and observer is None
     if jobs > 1 and independent and grid != cluster:
         run_in_processes(setting, launch, jobs, progress, report or _log)

@@ -13,6 +13,8 @@ from tirx.sim.core.schedule import Scheduler
 from tirx.sim.core.traffic import Traffic
 from tirx.sim.errors import SimWarning
 from tirx.sim.hazards.checker import Checker
+from tirx.sim.hazards.clocks import rows_of
+from tirx.sim.hazards.global_order import GlobalOrder
 from tirx.sim.hazards.monitor import Monitor, Note
 from tirx.sim.hazards.shared_checker import SharedChecker
 from tirx.sim.memory.flat import FlatMemory
@@ -65,6 +67,8 @@ class Setting:
     ) -> Launch:
         """Returns a launch of `program` with global and constant memory, still without arguments."""
         shared: SharedChecker | None = None
+        clustered = self.cluster != (1, 1, 1)
+        rows = rows_of(bulk=program.has_bulk, clusters=clustered, fences=program.has_fences)
 
         def new_monitor(ctas: int, lanes: int, note: Note) -> Monitor:
             nonlocal shared
@@ -73,14 +77,14 @@ class Setting:
                 return own or Monitor()
 
             def new_checker() -> Checker:
-                return Checker(ctas, lanes, program.shared_end, None if self.check == "strict" else note)
+                return Checker(ctas, lanes, program.shared_end, None if self.check == "strict" else note, rows)
 
             if self.seed is not None or self.grid == self.cluster:  # one cluster, or each in an order of its own
                 return new_checker()
             shared = shared or SharedChecker(new_checker)
             return shared.of_cluster()
 
-        return Launch(
+        launch = Launch(
             program,
             *memories,
             self.grid,
@@ -93,6 +97,15 @@ class Setting:
             checks=self.check,
             report=report,
         )
+        if self.check is not None:
+            launch.order = GlobalOrder(
+                None if launch.strict else launch.note,
+                launch.has_noted,
+                lambda pc: f"line {program.code[pc].line} ({program.code[pc].opcode})",
+                launch.place_of_thread,
+                launch.clusters,
+            )
+        return launch
 
     def run(
         self,

@@ -67,6 +67,8 @@ class Cluster:
         block_x, block_y, block_z = launch.block
         lanes = -(-(block_x * block_y * block_z) // 32) * 32
         self.monitor = launch.new_monitor(x * y * z, lanes, launch.note)
+        counts = [size // each for size, each in zip(launch.grid, launch.cluster, strict=True)]
+        self.number = index[0] + counts[0] * (index[1] + counts[1] * index[2])
         self.taken_over = 0  # clusters that did not start because this one does their work
         self.events: deque[Callable[[], None]] = deque()
         self.barrier = ClusterBarrier(self.monitor, launch.made_progress)

@@ -34,7 +34,7 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
     op = code[pc]
     try:
         while executed < limit and not apart:
-            op, mask = code[pc], wide.mask
+            op, mask, wide.pc = code[pc], wide.mask, pc
             for tick in ticks:
                 tick()
             if wide.deferred is not None and (op.rows is None or not op.rows.isdisjoint(wide.deferred.rows)):

@@ -17,6 +17,7 @@ from tirx.sim.core.tensor_maps import TensorMaps
 from tirx.sim.core.traffic import Traffic
 from tirx.sim.core.types import WARP, Array
 from tirx.sim.errors import SimError, SimWarning, UndefinedError
+from tirx.sim.hazards.global_order import GlobalOrder
 from tirx.sim.hazards.monitor import Monitor, Note
 from tirx.sim.memory.addresses import SHARED_BASE
 from tirx.sim.memory.flat import FlatMemory
@@ -106,6 +107,7 @@ class Launch:
         self.delay = 0.0 if seed is None else _DELAYS[seed % 2]
         self.elected = 0 if self.random is None else self.random.randrange(WARP)
         self.new_monitor = new_monitor
+        self.order: GlobalOrder | None = None  # of global memory; None: it is not checked
         self.observed = traffic
         self.global_memory.observed = traffic
         self.origins: dict[int, SimError] = {}  # why a register is undefined, by its state row
@@ -166,6 +168,18 @@ class Launch:
         if origin is None:
             return UndefinedError(f"register {name} is read but was never written", where=where)
         return UndefinedError(f"{origin.message}, and {name} depends on it", origin.line, origin.text, where)
+
+    def place_of_thread(self, cluster: int, thread: int) -> str:
+        """Names a thread of cluster number `cluster` for messages."""
+        x, y, z = self.block
+        lanes = -(-(x * y * z) // WARP) * WARP
+        rank, lane = divmod(thread, lanes)
+        counts = [size // each for size, each in zip(self.grid, self.cluster, strict=True)]
+        first = (cluster % counts[0], cluster // counts[0] % counts[1], cluster // (counts[0] * counts[1]))
+        width, height, _ = self.cluster
+        within = (rank % width, rank // width % height, rank // (width * height))
+        index = tuple(at * size + more for at, size, more in zip(first, self.cluster, within, strict=True))
+        return f"thread {lane} of CTA {index}"
 
     def print(self, text: str) -> None:
         """The output of printf."""

@@ -12,8 +12,9 @@ import numpy as np
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.hazards.global_access import Fence, Scope
 from tirx.sim.hazards.lifetimes import Lifetimes
-from tirx.sim.hazards.monitor import Monitor, Note, Snapshot, Stored, TensorAccess, Writes, bytes_of
+from tirx.sim.hazards.monitor import FLAG_ROWS, Flag, Monitor, Note, Snapshot, Stored, TensorAccess, Writes, bytes_of
 from tirx.sim.hazards.shared_shadow import SharedShadow, Writer
 from tirx.sim.hazards.tensor_shadow import TensorShadow
 from tirx.sim.memory.region import Region
@@ -37,19 +38,23 @@ class Checker(Monitor):
     """
     For a cluster of `ctas` with `lanes` lanes each, and `shared_end` bytes of shared memory.
 
-    `note` hears of what only the letter of the ISA forbids; if it is None, that is an error too.
+    `note` hears of what only the letter of the ISA forbids; if it is None, that is an error too. `rows` are those of the
+    clocks that the program needs (`rows_of`).
     """
 
-    def __init__(self, ctas: int, lanes: int, shared_end: int, note: Note | None = None):
+    def __init__(self, ctas: int, lanes: int, shared_end: int, note: Note | None = None, rows: int = len(Row)):
         threads = ctas * lanes
         self._threads, self._lanes, self._note = threads, lanes, note
-        self._clocks = Clocks(threads)
+        self._clocks = Clocks(threads, rows)
+        self._rows = rows
         self._shared = [SharedShadow(self._clocks, shared_end, threads // _WARP, note) for _ in range(ctas)]
         self._tensor = [TensorShadow(self._clocks, note) for _ in range(ctas)]
         self._mbarriers: dict[tuple[int, int], tuple[int, int]] = {}  # (rank, offset) -> thread and instant of init
         self._fenced: Array = np.zeros(threads, np.int64)  # last fence of each thread that covers mbarrier.init
         self._inits_fenced: Array = np.zeros(threads, np.int64)  # last fence.mbarrier_init of each thread
         self._fences: _Fences | None = None
+        # What each thread knew of global memory at its last fence of each scope: FLAG_ROWS, threads, threads.
+        self._fenced_at: dict[Scope, Array] = {}
         self._ordered: dict[object, Array] = {}
         self._lifetimes = Lifetimes(self._clocks, ctas, lanes, note)
 
@@ -63,6 +68,9 @@ class Checker(Monitor):
         self._clocks.now += 1
 
     def mark(self) -> int:
+        return self._clocks.now
+
+    def instant(self) -> int:
         return self._clocks.now
 
     # Order
@@ -93,15 +101,64 @@ class Checker(Monitor):
         fences = self._fence_state()
         fences.received[:, threads] = np.maximum(fences.received[:, threads], snapshot[:, None])
 
-    def fence(self, threads: Array) -> None:
+    def fence(self, threads: Array, fence: Fence) -> None:
         # What relaxed operations received before the fence is acquired, and what the threads know then is released by
         # relaxed operations behind it (section 8.8).
         self.loads_returned(threads)
         fences = self._fence_state()
         own = self._clocks.everything(threads)
-        np.maximum(own, fences.received[:, threads], out=own)
-        self._clocks.learn(threads, own)
-        fences.released[:, threads] = own
+        if fence.acquires:
+            np.maximum(own, fences.received[:, threads], out=own)
+            self._clocks.learn(threads, own)
+        if fence.releases:
+            fences.released[:, threads] = own
+        if self._rows > Row.PUBLISHED:
+            self._publish(threads, fence)
+
+    def _publish(self, threads: Array, fence: Fence) -> None:
+        known = self._clocks.known
+        scope = min(fence.scope, Scope.GPU)
+        if not fence.releases:
+            return
+        if scope not in self._fenced_at:
+            self._fenced_at[scope] = np.zeros((len(FLAG_ROWS), self._threads, self._threads), np.int32)
+        self._fenced_at[scope][:, threads] = known[list(FLAG_ROWS)][:, threads]
+        if scope < Scope.GPU:
+            return
+        for row, source in ((Row.PUBLISHED, Row.VISIBLE), (Row.PUBLISHED_BULK, Row.BULK_STORED)):
+            known[row, threads] = np.maximum(known[row, threads], known[source, threads])
+        if fence.sc:
+            known[Row.PUBLISHED_SC, threads] = np.maximum(known[Row.PUBLISHED_SC, threads], known[Row.VISIBLE, threads])
+
+    def flags(self, threads: Array, scope: Scope | None) -> Sequence[Flag]:
+        known, rows = self._clocks.known, list(FLAG_ROWS)
+        if scope is not None:
+            self._clocks.everything(threads)
+            own = known[rows][:, threads]
+            return [Flag(scope, own, own)]
+        found = [
+            Flag(at, fenced[:, threads], fenced[:, threads])
+            for at, fenced in self._fenced_at.items()
+            if at < Scope.GPU and fenced[:, threads].any()
+        ]
+        if Scope.GPU not in self._fenced_at:
+            return found
+        hardware = known[rows][:, threads]
+        hardware[FLAG_ROWS.index(Row.VISIBLE)] = known[Row.PUBLISHED, threads]
+        hardware[FLAG_ROWS.index(Row.BULK_STORED)] = known[Row.PUBLISHED_BULK, threads]
+        letter = hardware.copy()
+        letter[FLAG_ROWS.index(Row.VISIBLE)] = known[Row.PUBLISHED_SC, threads]
+        np.maximum(letter[0], self._fenced_at[Scope.GPU][0][threads], out=letter[0])
+        if hardware[0].any():
+            found.append(Flag(Scope.GPU, hardware, letter))
+        return found
+
+    def reached(self, row: int, threads: Array, others: Array, instants: Array) -> Mask:
+        if row >= self._rows:  # in programs that need no row of its own
+            if row != Row.HANDED:
+                return np.zeros(len(threads), np.bool_)
+            row = Row.VISIBLE
+        return self._clocks.known[row, threads, others] >= instants
 
     def _fence_state(self) -> _Fences:
         if self._fences is None:
@@ -113,11 +170,13 @@ class Checker(Monitor):
             return second if first is None else first
         return np.maximum(first, second)
 
-    def ordered_access(self, place: object, threads: Array) -> None:
+    def ordered_access(self, place: tuple[str, int], threads: Array) -> None:
         before = self._ordered.get(place)
         if before is not None:
             self._clocks.acquire(threads, before)
         after = self._clocks.release(threads)
+        if place[0] != "shared":
+            after[Row.VISIBLE :] = 0  # flags in global memory order it exactly as they say, and only there
         self._ordered[place] = after if before is None else np.maximum(before, after)
 
     def proxy_fence(self, threads: Array) -> None:
@@ -128,6 +187,23 @@ class Checker(Monitor):
         self._clocks.own(Row.PROXY, threads)
         self.loads_returned(threads)
         self._fenced[threads] = self._clocks.now
+
+    def global_proxy_fence(self, threads: Array) -> None:
+        known = self._clocks.known
+        self._clocks.everything(threads)
+        known[Row.GLOBAL_PROXY, threads] = np.maximum(known[Row.GLOBAL_PROXY, threads], known[Row.VISIBLE, threads])
+        self.loads_returned(threads)
+
+    def release_far(self, threads: Array, scope: Scope) -> Snapshot:
+        snapshot = self._clocks.release(threads)
+        snapshot[Row.FAR] = snapshot[Row.VISIBLE] if scope > Scope.CTA else 0
+        snapshot[Row.VISIBLE] = 0
+        return snapshot
+
+    def acquire_far(self, threads: Array, snapshot: Snapshot) -> None:
+        if snapshot is not None and self._rows > Row.FAR:
+            known = self._clocks.known[Row.VISIBLE]
+            known[threads] = np.maximum(known[threads], snapshot[Row.FAR])
 
     def loads_returned(self, threads: Array) -> None:
         self._clocks.own(Row.READ, threads)
@@ -164,6 +240,11 @@ class Checker(Monitor):
 
     def copies_waited(self, threads: Array, marks: Array) -> None:
         self._clocks.own(Row.COPIED, threads, marks)
+
+    def copies_completed(self, thread: int) -> Snapshot:
+        snapshot = self._clocks.release(np.array([thread]))
+        snapshot[Row.COPIED, thread] = self._clocks.now
+        return snapshot
 
     # mbarrier objects
 
@@ -242,10 +323,15 @@ class Checker(Monitor):
     def bulk_completed(self, thread: int) -> Snapshot:
         snapshot = self._clocks.release(np.array([thread]))
         snapshot[Row.BULK_WRITTEN, thread] = self._clocks.now
+        # The completion is of the bytes of the copy: what else the thread did in global memory does not come with it.
+        snapshot[[row for row in (Row.VISIBLE, Row.HANDED) if row < self._rows]] = 0
         return snapshot
 
     def bulk_reads_done(self, threads: Array, marks: Array) -> None:
         self._clocks.own(Row.BULK_READ, threads, marks)
+
+    def bulk_writes_done(self, threads: Array, marks: Array) -> None:
+        self._clocks.own(Row.BULK_STORED, threads, marks)
 
     def warpgroup_read(self, rank: int, region: Region, threads: Array, what: str) -> None:
         self._shared[rank].async_read(region, threads, what, Row.WARPGROUP_READ)
@@ -266,7 +352,7 @@ class Checker(Monitor):
         snapshot = self._clocks.release(np.array([thread]))
         snapshot[Row.TENSOR_DONE, thread] = self._clocks.now
         # tcgen05.commit implies fence::before_thread_sync.
-        order = self._clocks.known[Row.TENSOR_ORDER, thread]
+        order = self._clocks.tensor_order[thread]
         snapshot[Row.TENSOR_SENT] = np.maximum(snapshot[Row.TENSOR_SENT], order)
         snapshot[Row.TENSOR_SENT, thread] = self._clocks.now
         return snapshot
@@ -311,13 +397,13 @@ class Checker(Monitor):
         self._tensor[rank].async_write(lanes, columns, thread, kind, what, shape)
 
     def tensor_fence_before(self, threads: Array) -> None:
-        known = self._clocks.known
-        known[Row.TENSOR_SENT, threads] = np.maximum(known[Row.TENSOR_SENT, threads], known[Row.TENSOR_ORDER, threads])
+        known, order = self._clocks.known, self._clocks.tensor_order
+        known[Row.TENSOR_SENT, threads] = np.maximum(known[Row.TENSOR_SENT, threads], order[threads])
         known[Row.TENSOR_SENT, threads, threads] = self._clocks.now
 
     def tensor_fence_after(self, threads: Array) -> None:
-        known = self._clocks.known
-        known[Row.TENSOR_ORDER, threads] = np.maximum(known[Row.TENSOR_ORDER, threads], known[Row.TENSOR_SENT, threads])
+        order = self._clocks.tensor_order
+        order[threads] = np.maximum(order[threads], self._clocks.known[Row.TENSOR_SENT, threads])
 
     def tensor_waited(self, threads: Array, kind: Literal["ld", "st"]) -> None:
         self._clocks.own_all(Row.LOADED if kind == "ld" else Row.STORED, threads)

@@ -11,7 +11,10 @@ from tirx.sim.core.types import Array
 
 
 class Row(enum.IntEnum):
-    """Sorts of effects. Synchronisation passes on all but the last."""
+    """
+    Sorts of effects, which synchronisation passes on. Those from VISIBLE on are about global memory; a program has as
+    many of them as it needs (`rows_of`).
+    """
 
     GENERIC = 0  # loads and stores
     PROXY = 1  # stores made visible to the async proxy (fence.proxy.async)
@@ -25,10 +28,23 @@ class Row(enum.IntEnum):
     REACHED = 9  # how far a thread has come, whatever of its memory accesses is visible
     READ = 10  # generic loads of shared memory that have returned, behind a barrier of the CTA or a fence
     TENSOR_SENT = 11  # tcgen05 order received, or published by fence::before_thread_sync
-    TENSOR_ORDER = 12  # tcgen05 order in force (fence::after_thread_sync)
+    VISIBLE = 12  # generic accesses of global memory
+    BULK_STORED = 13  # completed bulk copies and reductions to global memory
+    GLOBAL_PROXY = 14  # generic accesses of global memory ahead of a fence.proxy.async
+    HANDED = 15  # VISIBLE, and what mbarriers of scope .cta between CTAs let others overwrite
+    FAR = 16  # released at .cluster to an mbarrier of another CTA, acquired by waits of that scope
+    PUBLISHED = 17  # VISIBLE at a fence of scope .gpu or wider of any thread
+    PUBLISHED_SC = 18  # the same at a fence.sc
+    PUBLISHED_BULK = 19  # BULK_STORED at such a fence
 
 
-_SHARED_ROWS = int(Row.TENSOR_ORDER)
+def rows_of(*, bulk: bool, clusters: bool, fences: bool) -> int:
+    """Returns how many rows a program needs that has bulk copies, clusters of several CTAs, or fences of threads."""
+    if fences:
+        return len(Row)
+    return Row.FAR + 1 if clusters else Row.GLOBAL_PROXY + 1 if bulk else Row.VISIBLE + 1
+
+
 _MOST_BOUNDS = 1 << 14
 
 
@@ -55,12 +71,15 @@ class Clocks:
     """
     Vector clocks: `known[row, u, t]` is the last instant of thread t whose effects of kind `row` thread u may rely on.
 
-    `now` counts instructions.
+    `now` counts instructions. `tensor_order` is, in the same way, the tcgen05 order in force for thread u
+    (fence::after_thread_sync), which nothing passes on.
     """
 
-    def __init__(self, threads: int):
-        self.known: Array = np.zeros((len(Row), threads, threads), np.int32)
+    def __init__(self, threads: int, rows: int = len(Row)):
+        self.known: Array = np.zeros((rows, threads, threads), np.int32)
+        self.tensor_order: Array = np.zeros((threads, threads), np.int32)
         self.now = 1
+        self._own_rows = [row for row in (Row.GENERIC, Row.REACHED, Row.VISIBLE, Row.HANDED) if row < rows]
         self._threads = threads
         self._bounds: dict[tuple[Row, Span, Span], int] = {}
 
@@ -77,12 +96,15 @@ class Clocks:
 
     def release(self, threads: Array) -> Array:
         """All that `threads` (at least one) know: (rows, threads)."""
-        self.known[Row.GENERIC, threads, threads] = self.now
-        self.known[Row.REACHED, threads, threads] = self.now
-        return self.known[:_SHARED_ROWS, _places(threads)].max(axis=1)
+        self._acted(threads)
+        return self.known[:, _places(threads)].max(axis=1)
+
+    def _acted(self, threads: Array) -> None:
+        for row in self._own_rows:
+            self.known[row, threads, threads] = self.now
 
     def acquire(self, threads: Array, snapshot: Array) -> None:
-        known = self.known[:_SHARED_ROWS]
+        known = self.known
         places = _places(threads)
         if isinstance(places, slice):
             np.maximum(known[:, places], snapshot[:, None], out=known[:, places])
@@ -90,7 +112,7 @@ class Clocks:
             known[:, places] = np.maximum(known[:, places], snapshot[:, None])
 
     def knows(self, threads: Array, snapshot: Array) -> bool:
-        return bool((self.known[:_SHARED_ROWS, _places(threads)] >= snapshot[:, None]).all())
+        return bool((self.known[:, _places(threads)] >= snapshot[:, None]).all())
 
     def own(self, row: Row, threads: Array, instants: Array | int | None = None) -> None:
         """Lets each of `threads` rely on its own effects until now (or until `instants`)."""
@@ -103,16 +125,15 @@ class Clocks:
 
     def everything(self, threads: Array) -> Array:
         """Returns the events known to each of `threads`, its own included: (rows, threads, all threads)."""
-        self.known[Row.GENERIC, threads, threads] = self.now
-        self.known[Row.REACHED, threads, threads] = self.now
-        return self.known[:_SHARED_ROWS, threads]
+        self._acted(threads)
+        return self.known[:, threads]
 
     def learn(self, threads: Array, knowledge: Array) -> None:
         """Adds a snapshot of `everything` to the events known to each of `threads`."""
-        self.known[:_SHARED_ROWS, threads] = knowledge
+        self.known[:, threads] = knowledge
 
     def nothing_of_all(self) -> Array:
-        return np.zeros((_SHARED_ROWS, self._threads, self._threads), np.int32)
+        return np.zeros_like(self.known)
 
     def nothing(self) -> Array:
-        return np.zeros((_SHARED_ROWS, self._threads), np.int32)
+        return np.zeros((len(self.known), self._threads), np.int32)

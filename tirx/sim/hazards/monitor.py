@@ -11,6 +11,8 @@ import numpy as np
 
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError
+from tirx.sim.hazards.clocks import Row
+from tirx.sim.hazards.global_access import Fence, Scope
 from tirx.sim.memory.region import Region
 
 # What a thread may rely on, to be handed from releasing to acquiring threads; None when nothing is checked.
@@ -31,6 +33,22 @@ class Writes:
     by_threads: Array
     instants: Array
     swizzles: Array
+
+
+# What flags in global memory hand on.
+FLAG_ROWS = (Row.VISIBLE, Row.BULK_STORED, Row.GLOBAL_PROXY, Row.BULK_WRITTEN, Row.COPIED)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flag:
+    """
+    What strong writes of some threads release at a scope: instants (FLAG_ROWS, writers, threads of the cluster), as
+    hardware does it and by the letter of the memory model.
+    """
+
+    scope: Scope
+    hardware: Array
+    letter: Array
 
 
 class Stored:
@@ -141,8 +159,38 @@ class Monitor:
     def mbarrier_fence(self, threads: Array) -> None:
         """fence.mbarrier_init"""
 
-    def fence(self, threads: Array) -> None:
+    def fence(self, threads: Array, fence: Fence) -> None:
         """Notes fence.acq_rel, .acquire, .release or .sc, which orders relaxed operations before and behind it."""
+
+    # Global memory
+
+    def instant(self) -> int:
+        """Returns the present on the clock of the cluster, for accesses of global memory."""
+        return 0
+
+    def reached(self, row: int, threads: Array, others: Array, instants: Array) -> Mask:
+        """Returns True for every i where threads[i] may rely on the effects of others[i] of a sort until instants[i]."""
+        return np.ones(len(threads), np.bool_)
+
+    def flags(self, threads: Array, scope: Scope | None) -> Sequence[Flag]:
+        """
+        Returns what strong writes of `threads` to global memory release: with .release at `scope`, or (None) by the fences
+        before them.
+        """
+        return ()
+
+    def global_proxy_fence(self, threads: Array) -> None:
+        """fence.proxy.async of global memory: generic accesses so far are ordered before later ones by bulk copies."""
+
+    def bulk_writes_done(self, threads: Array, marks: Array) -> None:
+        """cp.async.bulk.wait_group: the copies to global memory that thread i issued until mark i are complete."""
+
+    def release_far(self, threads: Array, scope: Scope) -> Snapshot:
+        """The same as `release`, to an mbarrier of another CTA."""
+        return None
+
+    def acquire_far(self, threads: Array, snapshot: Snapshot) -> None:
+        """Adds what other CTAs released at .cluster to the events known to `threads`, whose wait has that scope."""
 
     # Shared memory, generic proxy
 
@@ -162,7 +210,7 @@ class Monitor:
     def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         """Thread i updates `width` bytes at offsets[i] atomically."""
 
-    def ordered_access(self, place: object, threads: Array) -> None:
+    def ordered_access(self, place: tuple[str, int], threads: Array) -> None:
         """Orders `threads`, which read or write `place` with .acquire or .release or between fences, by that access."""
 
     def copy_async(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
@@ -170,6 +218,10 @@ class Monitor:
 
     def copies_waited(self, threads: Array, marks: Array) -> None:
         """Marks the copies that thread i issued up to marks[i] (see `mark`) as complete and visible to it."""
+
+    def copies_completed(self, thread: int) -> Snapshot:
+        """Returns the snapshot that cp.async.mbarrier.arrive gives to threads that wait for its mbarrier."""
+        return None
 
     def mark(self) -> int:
         """The present, for `copies_waited`."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from tirx.sim.core.types import Array
 from tirx.sim.hazards.checker import Checker
-from tirx.sim.hazards.monitor import Monitor, Stored
+from tirx.sim.hazards.monitor import Flag, Monitor, Stored
 from tirx.sim.memory.region import Region
 
 _LIMIT = 1 << 26  # bytes of a record
@@ -28,7 +28,7 @@ _OVERHEAD = 500  # bytes of an event without its arrays
 _SMALL = 1 << 12  # bytes of arrays that are compared as bytes
 
 # Events that change nothing: a cluster may leave them out.
-_QUERIES = frozenset(("knows", "shared_undefined", "shared_writes", "shared_writes_at", "tensor_undefined"))
+_QUERIES = frozenset(("knows", "reached", "shared_undefined", "shared_writes", "shared_writes_at", "tensor_undefined"))
 # Of an event: name, arguments, options, ticks and tolerant.
 _Call: TypeAlias = tuple[str, tuple[object, ...], dict[str, Any], bool, bool]
 
@@ -106,6 +106,8 @@ def _kept(argument: object) -> object:
 def _size(value: object) -> int:
     if isinstance(value, Region):
         return value.places.nbytes
+    if isinstance(value, list):  # of `Flag`
+        return sum(each.hardware.nbytes + each.letter.nbytes for each in value if isinstance(each, Flag))
     return value.nbytes if _is_array(value) else 0
 
 
@@ -225,6 +227,10 @@ class ClusterChecker(Monitor):
         if not strong:
             stored.refuse_clash()
         self.hear("shared_store", (rank, offsets, stored, threads, strong), {})
+
+    def instant(self) -> int:
+        # An instruction that has started counts with the next event.
+        return self._instant + self._ticks
 
     def mark(self) -> int:
         return self.hear("mark", (), {}) if self._ticks else self._instant

@@ -142,7 +142,7 @@ class TensorShadow:
             columns,
             f"{what} after a tcgen05.st without tcgen05.wait::st",
         )
-        unordered = known[Row.TENSOR_ORDER, threads, writer] < time
+        unordered = self._clocks.tensor_order[threads, writer] < time
         self._refuse_order(
             (is_mma & (threads != writer) & unordered) | (is_store & _other_warp(threads, writer) & unordered),
             known[Row.GENERIC, threads, writer] >= time,
@@ -209,7 +209,7 @@ class TensorShadow:
             columns,
             f"{what} after a tcgen05.st without tcgen05.wait::st",
         )
-        unordered = known[Row.TENSOR_ORDER, thread, writer] < time
+        unordered = self._clocks.tensor_order[thread, writer] < time
         self._refuse_order(
             (is_mma & (writer != thread) & unordered) | (is_store & _other_warp(thread, writer) & unordered),
             known[Row.GENERIC, thread, writer] >= time,
@@ -244,7 +244,7 @@ class TensorShadow:
             f"{what} overwrites what a tcgen05.ld may still read: no tcgen05.wait::ld",
         )
         self._refuse_order(
-            _other_warp(threads, reader) & (known[Row.TENSOR_ORDER, threads, reader] < time),
+            _other_warp(threads, reader) & (self._clocks.tensor_order[threads, reader] < time),
             known[Row.GENERIC, threads, reader] >= time,
             lanes,
             columns,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import TYPES, Array, Binary, Mask
 from tirx.sim.core.wait import Outcome
+from tirx.sim.hazards.global_access import Kind
 from tirx.sim.isa import asynchronous
 from tirx.sim.isa.decoder import Decoder
-from tirx.sim.isa.ordering import HINTS, order
+from tirx.sim.isa.ordering import HINTS, access_of, order
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
 from tirx.sim.numerics.combine import combine_function
@@ -44,6 +47,7 @@ def _atom(decoder: Decoder) -> Step:
         if "release" not in decoder.modifiers or "add" not in decoder.modifiers:
             raise decoder.error(f"expected .{asynchronous.COMPLETE}, or .release and .add, with red.async")
     space = _SPACES.get(decoder.take(*_SPACES) or "", "generic")
+    how = replace(access_of(decoder.modifiers, Kind.UPDATE), reads=decoder.root == "atom")
     hint = decoder.flag("L2::cache_hint")
     decoder.drop(HINTS | {"acq_rel"})
     name = decoder.need(*_OPERATIONS)
@@ -70,7 +74,7 @@ def _atom(decoder: Decoder) -> Step:
         order(group, lanes, place, at)
         values = np.stack([operand(group, mask)[lanes] for operand in operands], axis=1)
         new = _update(group, mask, lanes, values, other, combine)
-        old = spaces.update(group, lanes, place, at, dtype, count, new)
+        old = spaces.update(group, lanes, place, at, dtype, count, new, how)
         for index, put in enumerate(puts):
             result = np.zeros(len(mask), dtype)
             result[lanes] = old[:, index]

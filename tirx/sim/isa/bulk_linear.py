@@ -9,10 +9,13 @@ import numpy as np
 from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.types import B64, U16, U32, Array, Mask
 from tirx.sim.errors import SimError
+from tirx.sim.hazards.global_access import BULK
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.mbarriers import locate, use
+from tirx.sim.memory import global_accesses
 from tirx.sim.memory.addresses import RANK_SHIFT, SHARED_OFFSET_MASK
 from tirx.sim.memory.region import Region
+from tirx.sim.memory.tensor_copy import Runs
 from tirx.sim.program.code import Step
 
 _SHARED = ("shared::cta", "shared::cluster")
@@ -128,7 +131,7 @@ def _to_shared(decoder: Decoder, *, from_global: bool) -> Step:
             count = size - left - right
             places = [(owner, offset + left + np.arange(count)) for owner, offset in _targets(group, target, ranks)]
             if from_global:
-                read = _global_reader(group, source + left, count)
+                read = _global_reader(group, lane, source + left, count)
             else:
                 read = _shared_reader(group, source, size, thread)
             copy_to_shared(group, thread, places, told, read, left + right)
@@ -154,8 +157,10 @@ def _targets(group: ThreadGroup, address: int, ranks: list[int]) -> list[tuple[C
     return [locate(group, multicast_address(address, rank)) for rank in ranks]
 
 
-def _global_reader(group: ThreadGroup, address: int, size: int) -> Callable[[], Array]:
+def _global_reader(group: ThreadGroup, lane: int, address: int, size: int) -> Callable[[], Array]:
     data = group.cta.launch.global_memory.bytes_at(address, size, _WHAT)
+    if group.cta.launch.order is not None and size:
+        global_accesses.bulk(group, lane, data, Runs(np.zeros(1, np.int64), size, None), BULK)
     group.cta.launch.observed.moved("global", "read", size)
     return lambda: data.copy()
 
@@ -204,7 +209,12 @@ def _to_global(decoder: Decoder) -> Step:
             if byte_masks is not None:
                 kept = kept[(int(byte_masks(group, mask)[lane]) >> kept % _UNIT & 1).astype(np.bool_)]
             data = cta.shared.data[read_places(group, source, kept, thread)]
-            cta.launch.global_memory.bytes_at(target, size, _WHAT, writes=True)[kept] = data
+            memory = cta.launch.global_memory.bytes_at(target, size, _WHAT, writes=True)
+            if cta.launch.order is not None:
+                width = size if byte_masks is None else 1
+                starts = np.zeros(1, np.int64) if byte_masks is None else kept
+                global_accesses.bulk(group, lane, memory, Runs(starts, width, data.reshape(-1, width)), BULK)
+            memory[kept] = data
             cta.launch.observed.moved("global", "written", len(kept))
             issued(group, lane)
 
@@ -220,12 +230,14 @@ def issued(group: ThreadGroup, lane: int) -> None:
 
 def wait_group(decoder: Decoder) -> Step:
     """cp.async.bulk.wait_group[.read] N"""
-    decoder.take("read")
+    reads_only = decoder.flag("read")
     pending = decoder.constant(decoder.only())
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         lanes = group.lanes[mask]
         marks = group.cta.bulk_copies.wait(lanes, pending)
         group.cta.monitor.bulk_reads_done(group.threads[mask], marks)
+        if not reads_only:
+            group.cta.monitor.bulk_writes_done(group.threads[mask], marks)
 
     return step

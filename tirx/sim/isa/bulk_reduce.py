@@ -7,9 +7,12 @@ import numpy as np
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B64, TYPES, U32, Array, Binary, Mask, PtxType
 from tirx.sim.errors import SimError
+from tirx.sim.hazards.global_access import REDUCE
 from tirx.sim.isa.bulk_linear import check_size, check_unit, issued, read_places
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.mbarriers import locate, use
+from tirx.sim.memory import global_accesses
+from tirx.sim.memory.tensor_copy import Runs
 from tirx.sim.numerics.combine import combine_function
 from tirx.sim.program.code import Step
 
@@ -84,6 +87,9 @@ def _to_global(decoder: Decoder, value_type: PtxType, combine: Binary) -> Step:
             check_unit(_WHAT, "an address", target)
             operand = _elements(group, source, size, thread, value_type)
             memory = launch.global_memory.bytes_at(target, size, _WHAT, writes=True).view(value_type.dtype)
+            if launch.order is not None:
+                runs = Runs(np.zeros(1, np.int64), size, None)
+                global_accesses.bulk(group, lane, memory, runs, REDUCE)
             launch.observed.moved("global", "read", size)
             launch.observed.moved("global", "written", size)
             memory[:] = combine(memory.copy(), operand)

@@ -10,13 +10,24 @@ import numpy as np
 from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.types import B64, S32, TYPES, U16, Array, Binary, Mask
 from tirx.sim.errors import SimError
+from tirx.sim.hazards.global_access import BULK, REDUCE
 from tirx.sim.isa.bulk_linear import copy_to_shared, issued, multicast_address, ranks_of, read_places
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.mbarriers import locate
 from tirx.sim.isa.tensor_maps import map_at
+from tirx.sim.memory import global_accesses
 from tirx.sim.memory.addresses import RANK_SHIFT
-from tirx.sim.memory.columns import load_column, pixels, store_column
-from tirx.sim.memory.tensor_copy import check_rows, check_start, load_box, rows_of, shared_addresses, store_box
+from tirx.sim.memory.columns import load_column, pixels, runs_of_column, store_column
+from tirx.sim.memory.tensor_copy import (
+    Runs,
+    check_rows,
+    check_start,
+    load_box,
+    rows_of,
+    runs_of_box,
+    shared_addresses,
+    store_box,
+)
 from tirx.sim.numerics.combine import combine_function
 from tirx.sim.program.code import Source, Step
 from tirx.sim.reader.syntax import Address, Operand, Vector
@@ -99,6 +110,15 @@ class _Part:
         if self.mode in _ROWS:
             return np.concatenate([load_box(self.tensor_map, each) for each in rows_of(self.at)])
         return load_box(self.tensor_map, self.at)
+
+    def runs(self, data: Array | None = None) -> list[Runs]:
+        """Returns the bytes of the tensor that it has, and what `data` writes there."""
+        if self.column is not None:
+            return [runs_of_column(self.tensor_map, self.at[0], self.column, data)]
+        boxes = rows_of(self.at) if self.mode in _ROWS else [self.at]
+        parts = [None] * len(boxes) if data is None else data.reshape(len(boxes), -1)
+        found = (runs_of_box(self.tensor_map, at, part) for at, part in zip(boxes, parts, strict=True))
+        return [each for each in found if each is not None and each.width]
 
     def store(self, data: Array, combine: Binary | None) -> None:
         """Writes its bytes (`combine`: the results for the old and these)."""
@@ -214,6 +234,9 @@ def _load(decoder: Decoder, rank: int, space: str) -> Step:
             told = [multicast_address(barrier, each) for each in ranks]
         places = [(owner, part.places(offset)) for owner, offset in owners]
         cta.launch.observed.moved("global", "read", part.size)
+        if cta.launch.order is not None:
+            for runs in part.runs():
+                global_accesses.bulk(group, lane, part.tensor_map.array, runs, BULK)
         swizzle = _SWIZZLE_NUMBERS[part.tensor_map.swizzle]
         copy_to_shared(group, thread, places, told, part.load, what=_WHAT, swizzle=swizzle)
         cta.launch.made_progress()
@@ -279,7 +302,11 @@ def _store(decoder: Decoder, rank: int, modes: tuple[str, ...], operation: str |
             if operation is not None:
                 cta.launch.observed.moved("global", "read", part.size)
             cta.launch.observed.moved("global", "written", part.size)
-            part.store(cta.shared.data[places], _combine(part.tensor_map, operation))
+            data, combine = cta.shared.data[places], _combine(part.tensor_map, operation)
+            if cta.launch.order is not None:
+                for runs in part.runs(None if operation else data):
+                    global_accesses.bulk(group, lane, part.tensor_map.array, runs, REDUCE if operation else BULK)
+            part.store(data, combine)
             issued(group, lane)
         cta.launch.made_progress()
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx.sim.core.cta import Cta, Sides, ThreadGroup
+from tirx.sim.core.cta import Sides, ThreadGroup
 from tirx.sim.core.types import B64, PRED, U32, Array, Mask
+from tirx.sim.hazards.global_access import COPY
 from tirx.sim.isa import bulk
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.mbarriers import use
 from tirx.sim.isa.registry import instruction
-from tirx.sim.memory import spaces
+from tirx.sim.memory import global_accesses, spaces
 from tirx.sim.program.code import Step
 from tirx.sim.reader.syntax import Name, Negated
 
@@ -61,16 +62,20 @@ def _copy(decoder: Decoder) -> Step:
         else:
             read = decoder.source(operand, U32)
 
-    def part(cta: Cta, addresses: Array, used: Array, whole: Mask) -> Array:
+    def part(group: ThreadGroup, lanes: Array, addresses: Array, used: Array, whole: Mask) -> Array:
         """The data where some lanes read less than `size` bytes; the rest are zeros."""
+        cta = group.cta
         data = np.zeros((len(addresses), size // 4), np.uint32)
         raw = data.view(np.uint8)
         if whole.any():
-            data[whole] = _global_words(cta, addresses[whole], size)
+            data[whole] = _global_words(group, lanes[whole], addresses[whole], size)
         for index in np.flatnonzero(~whole & (used > 0)).tolist():
             count = int(used[index])
             cta.launch.observed.moved("global", "read", count)
             raw[index, :count] = cta.launch.global_memory.bytes_at(int(addresses[index]), count, "cp.async")
+            if cta.launch.order is not None:
+                one, at = lanes[index : index + 1], np.repeat(addresses[index], count) + np.arange(count, dtype=np.uint64)
+                global_accesses.read(group, np.repeat(one, count), at, np.dtype(np.uint8), 1, COPY)
         return data
 
     def step(group: ThreadGroup, mask: Mask) -> None:
@@ -83,7 +88,11 @@ def _copy(decoder: Decoder) -> Step:
         if ignored is not None:
             used = np.where(ignored(group, mask)[lanes], 0, size)
         whole = used == size
-        data = _global_words(cta, addresses, size) if whole.all() else part(cta, addresses, used, whole)
+        data = (
+            _global_words(group, lanes, addresses, size)
+            if whole.all()
+            else part(group, lanes, addresses, used, whole)
+        )
         where = target(group, mask)[lanes]
         if group.sides is not None:
             _side_by_side(group, group.sides, lanes, where, data, size)
@@ -114,8 +123,11 @@ def _side_by_side(group: ThreadGroup, sides: Sides, lanes: Array, where: Array, 
     group.cta.launch.made_progress()
 
 
-def _global_words(cta: Cta, addresses: Array, size: int) -> Array:
-    return cta.launch.global_memory.load(addresses, np.dtype(np.uint32), size // 4)
+def _global_words(group: ThreadGroup, lanes: Array, addresses: Array, size: int) -> Array:
+    launch, word = group.cta.launch, np.dtype(np.uint32)
+    if launch.order is not None:
+        global_accesses.read(group, lanes, addresses, word, size // word.itemsize, COPY)
+    return launch.global_memory.load(addresses, np.dtype(np.uint32), size // 4)
 
 
 def _commit(group: ThreadGroup, mask: Mask) -> None:
@@ -158,9 +170,7 @@ def _arrive(decoder: Decoder) -> Step:
             barrier = use(group, int(where[lane]), thread)
             if not no_increment:
                 barrier.pending += 1
-            threads = np.array([thread])
-            cta.monitor.copies_waited(threads, np.array([cta.monitor.mark()]))
-            snapshot = cta.monitor.release(threads)
+            snapshot = cta.monitor.copies_completed(thread)
             cta.cluster.after(lambda barrier=barrier, snapshot=snapshot: barrier.arrive(1, snapshot))
 
     return step

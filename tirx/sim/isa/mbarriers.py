@@ -11,6 +11,7 @@ from tirx.sim.core.mbarrier import Mbarrier
 from tirx.sim.core.types import B64, PRED, U32, Array, Mask
 from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
+from tirx.sim.hazards.global_access import Scope
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory.addresses import RANK_SHIFT, SHARED_OFFSET_MASK
@@ -106,6 +107,7 @@ def _arrive(decoder: Decoder, operation: str) -> Step:
     expects = decoder.flag("expect_tx")
     no_complete = decoder.flag("noComplete")
     relaxed = decoder.flag("relaxed")
+    scope = Scope.CLUSTER if "cluster" in decoder.modifiers else Scope.CTA
     decoder.drop(_ORDERS)
     has_state = not (decoder.operands and isinstance(decoder.operands[0], Address))
     first = 1 if has_state else 0
@@ -126,7 +128,12 @@ def _arrive(decoder: Decoder, operation: str) -> Step:
             barrier = use(group, int(where[lane]), thread)
             states[lane] = barrier.phase | barrier.pending << _PENDING_SHIFT
             threads = np.array([thread])
-            snapshot = monitor.relaxed(threads) if relaxed else monitor.release(threads)
+            if relaxed:
+                snapshot = monitor.relaxed(threads)
+            elif locate(group, int(where[lane]))[0] is not group.cta:
+                snapshot = monitor.release_far(threads, scope)
+            else:
+                snapshot = monitor.release(threads)
             if expects:
                 barrier.transactions += int(amount[lane])
             count = 1 if expects else int(amount[lane])
@@ -143,6 +150,7 @@ def _arrive(decoder: Decoder, operation: str) -> Step:
 def _wait(decoder: Decoder, operation: str) -> Step:
     parity = decoder.flag("parity")
     relaxed = decoder.flag("relaxed")
+    far = "cluster" in decoder.modifiers and not relaxed
     decoder.drop(_ORDERS)
     explicit = _end(decoder, 3, 4) if operation == "try_wait" else _end(decoder, 3)
     put = decoder.destination(0, PRED)
@@ -195,6 +203,8 @@ def _wait(decoder: Decoder, operation: str) -> Step:
             threads = at(address)
             if len(threads):
                 (monitor.acquire_relaxed if relaxed else monitor.acquire)(threads, barrier.visible)
+                if far:
+                    monitor.acquire_far(threads, barrier.visible)
         put(group, mask, done)
         if not done[mask].all():
             return Outcome.YIELD

@@ -11,7 +11,8 @@ from tirx.sim.core.types import B64, Mask, PtxType
 from tirx.sim.core.wait import Outcome
 from tirx.sim.isa import asynchronous
 from tirx.sim.isa.decoder import Decoder
-from tirx.sim.isa.ordering import HINTS, STRONG, order
+from tirx.sim.hazards.global_access import Access as Order
+from tirx.sim.isa.ordering import HINTS, access_of, order
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
 from tirx.sim.program.code import Source, Step
@@ -40,13 +41,13 @@ class Access:
     space: str
     type: PtxType
     count: int
-    strong: bool
+    order: Order
 
 
 def access_form(decoder: Decoder) -> Access:
     """Takes the modifiers of a load or store."""
     space = _SPACES.get(decoder.take(*_SPACES) or "", "generic")
-    strong = not STRONG.isdisjoint(decoder.modifiers)
+    order = access_of(decoder.modifiers)
     hint = decoder.flag("L2::cache_hint")
     decoder.drop(HINTS)
     count = _VECTORS[decoder.take("v2", "v4", "v8")]
@@ -56,7 +57,7 @@ def access_form(decoder: Decoder) -> Access:
     limit = _MAX_GLOBAL_BYTES if space in ("global", "generic") else _MAX_BYTES
     if value_type.kind == "predicate" or size > limit:
         raise decoder.error(f"expected an access of at most {limit} bytes to .{space}, found {size}")
-    return Access(space, value_type, count, strong)
+    return Access(space, value_type, count, order)
 
 
 def place_of(decoder: Decoder, which: int, space: str) -> tuple[Source, str]:
@@ -77,7 +78,8 @@ def _is_symbol(decoder: Decoder, operand: Operand) -> bool:
 @instruction("ld", "ldu")
 def _ld(decoder: Decoder) -> Step:
     form = access_form(decoder)
-    value_type, count, strong = form.type, form.count, form.strong
+    value_type, count, how = form.type, form.count, form.order
+    strong = how.strong
     addresses, space = place_of(decoder, 1, form.space)
     items = decoder.items(0, count) if count == 1 else decoder.vector(0, count)
     puts = [decoder.destination(item, value_type, wide=True) for item in items]
@@ -89,7 +91,7 @@ def _ld(decoder: Decoder) -> Step:
         at = at if whole else at[lanes]
         if strong:
             order(group, lanes, space, at)
-        values = loaded = spaces.load(group, lanes, space, at, dtype, count, strong=strong)
+        values = loaded = spaces.load(group, lanes, space, at, dtype, count, how)
         if not whole:
             values = np.zeros((len(mask), count), dtype)
             values[lanes] = loaded
@@ -111,7 +113,8 @@ def _st(decoder: Decoder) -> Step:
         if "release" not in decoder.modifiers:
             raise decoder.error(f"expected .{asynchronous.COMPLETE} or .release with st.async")
     form = access_form(decoder)
-    value_type, count, strong = form.type, form.count, form.strong
+    value_type, count, how = form.type, form.count, form.order
+    strong = how.strong
     addresses, space = place_of(decoder, 0, form.space)
     if space in ("const", "param"):
         raise decoder.error(f"expected a state space that can be written, found .{space}")
@@ -128,7 +131,7 @@ def _st(decoder: Decoder) -> Step:
         for index, source in enumerate(sources):
             found = source(group, mask)
             values[:, index] = found if whole else found[lanes]
-        spaces.store(group, lanes, space, at, values, strong=strong)
+        spaces.store(group, lanes, space, at, values, how)
 
     return step
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import Array
+from tirx.sim.hazards.global_access import READ_ONLY, WEAK, Access, Kind, Scope
 
 # Modifiers that change neither the value nor, in a simulator without caches, the order of accesses.
 HINTS = frozenset(
@@ -19,14 +22,32 @@ HINTS = frozenset(
 STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
 
 
+_SCOPES = {scope.name.lower(): scope for scope in Scope}
+_MOST_FLAGS = 8  # addresses of one instruction
+
+
+def access_of(modifiers: Sequence[str], kind: Kind = Kind.STRONG) -> Access:
+    """Returns how a load or store with these modifiers accesses global memory; of atom and red, `kind` is UPDATE."""
+    found = set(modifiers)
+    if kind is Kind.STRONG and STRONG.isdisjoint(found):
+        return READ_ONLY if "nc" in found else WEAK
+    default = Scope.GPU if kind is Kind.UPDATE else Scope.SYS
+    scope = next((_SCOPES[name] for name in modifiers if name in _SCOPES), default)
+    acquires, releases = not found.isdisjoint(("acquire", "acq_rel")), not found.isdisjoint(("release", "acq_rel"))
+    return Access(kind, scope, acquires, releases)
+
+
 def order(group: ThreadGroup, lanes: Array, space: str, addresses: Array) -> None:
     """
-    Tells the monitor of a strong access, which may order the threads.
+    Tells the monitor of a strong access, which may order accesses of shared memory by the threads.
 
     All of them count as if between fences: that misses races through flags without fences, but reports none that is
-    not there.
+    not there. An instruction of more than a few words of global memory accesses data there, no flags.
     """
     monitor = group.cta.monitor
-    for address in np.unique(addresses).tolist():
+    distinct = np.unique(addresses)
+    if space == "global" and len(distinct) > _MOST_FLAGS:
+        return
+    for address in distinct.tolist():
         threads = group.threads[lanes[addresses == np.uint64(address)]]
         monitor.ordered_access((space, address), threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -10,8 +11,10 @@ from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, PRED, U32, WARP, Array, Mask
 from tirx.sim.core.wait import Outcome
 from tirx.sim.errors import SimError
+from tirx.sim.hazards.global_access import Fence, Scope
 from tirx.sim.isa.decoder import Decoder, uniform
 from tirx.sim.isa.registry import instruction
+from tirx.sim.memory import global_accesses
 from tirx.sim.memory.addresses import SPACES, WINDOW_SHIFT
 from tirx.sim.program.code import Source, Step
 
@@ -202,15 +205,27 @@ def _fence(decoder: Decoder) -> Step:
             group.cta.monitor.mbarrier_fence(group.cta.threads(group, mask))
 
         return mbarrier_fence
+    modifiers = decoder.modifiers.copy()
     decoder.drop(
         _SCOPES | _SEMANTICS | frozenset(("gl", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"))
     )
     decoder.finish(0)
+    # membar.{cta,gl,sys} are fence.sc.{cta,gpu,sys} (section 9.7.13.4).
+    sc = decoder.root == "membar" or "sc" in modifiers
+    return _thread_fence(Fence(_scope_of(modifiers), sc, "release" not in modifiers, "acquire" not in modifiers))
 
-    def fence(group: ThreadGroup, mask: Mask) -> None:
-        group.cta.monitor.fence(group.cta.threads(group, mask))
 
-    return fence
+def _scope_of(modifiers: Sequence[str]) -> Scope:
+    names = {**{each.name.lower(): each for each in Scope}, "gl": Scope.GPU}
+    return next((names[each] for each in modifiers if each in names), Scope.SYS)
+
+
+def _thread_fence(fence: Fence) -> Step:
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.monitor.fence(group.cta.threads(group, mask), fence)
+        global_accesses.fence(group, np.flatnonzero(mask), fence)
+
+    return step
 
 
 def _proxy_fence(decoder: Decoder) -> Step:
@@ -220,11 +235,15 @@ def _proxy_fence(decoder: Decoder) -> Step:
     space = decoder.take("global", "shared::cta", "shared::cluster")
     decoder.drop(_SCOPES | _SEMANTICS | frozenset(("sync_restrict::shared::cta", "sync_restrict::shared::cluster")))
     decoder.finish(0)
-    if proxy not in ("async", "async::generic") or space == "global":
+    if proxy not in ("async", "async::generic"):
         return lambda group, mask: None
 
     def step(group: ThreadGroup, mask: Mask) -> None:
-        group.cta.monitor.proxy_fence(group.cta.threads(group, mask))
+        threads = group.cta.threads(group, mask)
+        if space != "global":
+            group.cta.monitor.proxy_fence(threads)
+        if space in (None, "global"):
+            global_accesses.proxy_fence(group, np.flatnonzero(mask))
 
     return step
 
@@ -232,10 +251,16 @@ def _proxy_fence(decoder: Decoder) -> Step:
 def _tensormap_fence(decoder: Decoder) -> Step:
     """Decodes fences between the generic proxy, which writes tensor maps, and the tensormap proxy, which reads them."""
     order = decoder.need("acquire", "release")
-    decoder.need(*sorted(_SCOPES))
+    scope = _scope_of([decoder.need(*sorted(_SCOPES))])
+    fence = _thread_fence(Fence(scope, False, order == "acquire", order == "release"))
     if order == "release":
         decoder.finish(0)
-        return lambda group, mask: group.cta.launch.tensor_maps.released()
+
+        def release(group: ThreadGroup, mask: Mask) -> None:
+            group.cta.launch.tensor_maps.released()
+            fence(group, mask)
+
+        return release
     decoder.finish(2)
     if decoder.constant(1) != _TENSOR_MAP_BYTES:
         raise decoder.error(f"expected a size of {_TENSOR_MAP_BYTES}, found {decoder.constant(1)}")
@@ -248,6 +273,7 @@ def _tensormap_fence(decoder: Decoder) -> Step:
                 raise SimError(f"expected the address of a tensor map in global memory, found {address:#x}")
             raw = launch.global_memory.bytes_at(address, _TENSOR_MAP_BYTES, "fence.proxy.tensormap")
             launch.tensor_maps.acquire(cta, address, raw)
+        fence(group, mask)
 
     return step
 
@@ -263,9 +289,18 @@ _HINTS = {
 @instruction(*_HINTS)
 def _hint(decoder: Decoder) -> Step:
     modifiers, operands = _HINTS[decoder.root]
+    waits = decoder.root == "griddepcontrol" and "wait" in decoder.modifiers
     decoder.drop(modifiers)
     decoder.finish(operands)
-    return lambda group, mask: None
+    if not waits:
+        return lambda group, mask: None
+
+    def wait(group: ThreadGroup, mask: Mask) -> None:
+        order = group.cta.launch.order
+        if order is not None:
+            order.waited(global_accesses.users_of(group, np.flatnonzero(mask)))
+
+    return wait
 
 
 @instruction("nanosleep")

@@ -12,7 +12,7 @@ import numpy as np
 
 from tirx.sim.core.types import Array, Binary
 from tirx.sim.errors import SimError
-from tirx.sim.memory.tensor_copy import filled
+from tirx.sim.memory.tensor_copy import Runs, filled
 from tirx.sim.tensor_map import Im2col, TensorMap
 
 _FIXED_PIXELS = 128  # of .im2col::w::128
@@ -75,6 +75,21 @@ def _inside(tensor_map: TensorMap, first: int, places: Array) -> tuple[tuple[Arr
     valid = ((places >= 0) & (places < sizes[1:])).all(axis=1)
     low, high = max(first, 0), min(first + tensor_map.box[0], int(sizes[0]))
     return tuple(places[valid].T[::-1]), np.flatnonzero(valid), slice(low, max(low, high))
+
+
+def runs_of_column(tensor_map: TensorMap, first: int, places: Array, data: Array | None = None) -> Runs:
+    """Returns the bytes of the tensor in channels `first`, ... of pixels, which `data` is stored to."""
+    array = tensor_map.array
+    index, which, own = _inside(tensor_map, first, places)
+    offsets = np.full(len(which), own.start * array.strides[-1])
+    for each, stride in zip(index, array.strides[:-1], strict=True):
+        offsets = offsets + each * stride
+    width = (own.stop - own.start) * array.itemsize
+    if data is None:
+        return Runs(offsets, width, None)
+    column = np.ascontiguousarray(data).view(array.dtype).reshape(len(places), tensor_map.box[0])
+    part = np.ascontiguousarray(column[which, own.start - first : own.stop - first])
+    return Runs(offsets, width, part.view(np.uint8).reshape(len(which), width))
 
 
 def load_column(tensor_map: TensorMap, first: int, places: Array) -> Array:

@@ -121,6 +121,15 @@ class FlatMemory:
                 raise SimError(f"store to {segment.name}, which is read-only")
             segment.scatter(offsets, values[which])
 
+    def place_of(self, array: Array) -> tuple[Segment, int]:
+        """Returns the buffer that the first byte of `array`, a view of one, is in, and its offset there."""
+        first = int(array.__array_interface__["data"][0])
+        for segment in self.segments:
+            offset = first - int(segment.data.__array_interface__["data"][0])
+            if 0 <= offset < max(segment.size, 1):
+                return segment, offset
+        raise AssertionError("a view of a buffer")
+
     def bytes_at(self, address: int, size: int, what: str, *, writes: bool = False) -> Array:
         """A view of `size` bytes at `address`; `writes`: to be written."""
         index = int(np.searchsorted(self._bases, np.uint64(address), "right")) - 1

@@ -11,7 +11,9 @@ from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.traffic import Direction
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
+from tirx.sim.hazards.global_access import WEAK, Access
 from tirx.sim.hazards.monitor import Stored
+from tirx.sim.memory import global_accesses
 from tirx.sim.memory.addresses import OFFSET_MASK, RANK_SHIFT, SHARED_OFFSET_MASK, SPACES, WINDOW_SHIFT
 from tirx.sim.memory.segment import Segment, is_misaligned
 
@@ -30,23 +32,24 @@ def load(
     addresses: Array,
     unit: np.dtype[Any],
     count: int,
-    *,
-    strong: bool = False,
+    how: Access = WEAK,
 ) -> Array:
     """
     `count` elements of `unit` from each of `addresses` (uint64), one for each of `lanes` (indices in the thread group).
 
-    Returns (lanes, count). The address must be a multiple of the size of all elements together. `strong`: the program
-    says that other threads may write there at the same time (volatile, relaxed, acquire).
+    Returns (lanes, count). The address must be a multiple of the size of all elements together. `how` says what the
+    program says of other threads that may write there at the same time (volatile, relaxed, acquire).
     """
     if space == "global":
+        if group.cta.launch.order is not None:
+            global_accesses.read(group, lanes, addresses, unit, count, how)
         return group.cta.launch.global_memory.load(addresses, unit, count)
     if space == "shared":
-        return _load_shared(group, lanes, addresses, unit, count, strong)
+        return _load_shared(group, lanes, addresses, unit, count, how.strong)
     if space == "generic":
         result = np.empty((len(addresses), count), unit)
         for own_space, which, own in split_generic(addresses):
-            result[which] = load(group, lanes[which], own_space, own, unit, count, strong=strong)
+            result[which] = load(group, lanes[which], own_space, own, unit, count, how)
         return result
     if space == "const":
         return group.cta.launch.const_memory.load(addresses, unit, count)
@@ -61,19 +64,21 @@ def load(
 
 
 def store(
-    group: ThreadGroup, lanes: Array, space: str, addresses: Array, values: Array, *, strong: bool = False
+    group: ThreadGroup, lanes: Array, space: str, addresses: Array, values: Array, how: Access = WEAK
 ) -> None:
     """Writes the elements values[i] to addresses[i] for lane i of `lanes`; of equal addresses the last lane's stays."""
     launch = group.cta.launch
     if space == "global":
         launch.made_progress()
+        if launch.order is not None:
+            global_accesses.write(group, lanes, addresses, values, how)
         launch.global_memory.store(addresses, values)
     elif space == "shared":
         launch.made_progress()
-        _store_shared(group, lanes, addresses, values, strong)
+        _store_shared(group, lanes, addresses, values, how.strong)
     elif space == "generic":
         for own_space, which, own in split_generic(addresses):
-            store(group, lanes[which], own_space, own, values[which], strong=strong)
+            store(group, lanes[which], own_space, own, values[which], how)
     elif space == "local":
         width = values.dtype.itemsize * values.shape[1]
         group.cta.local.scatter(local_offsets(group, lanes, addresses, width, "store"), values)
@@ -217,7 +222,14 @@ Update: TypeAlias = Callable[[Array, Array], Array]
 
 
 def update(
-    group: ThreadGroup, lanes: Array, space: str, addresses: Array, unit: np.dtype[Any], count: int, new: Update
+    group: ThreadGroup,
+    lanes: Array,
+    space: str,
+    addresses: Array,
+    unit: np.dtype[Any],
+    count: int,
+    new: Update,
+    how: Access,
 ) -> Array:
     """
     Atomic read-modify-write, lane by lane where addresses are equal; returns the old values (lanes, count).
@@ -229,9 +241,12 @@ def update(
         for own_space, chosen, own in split_generic(addresses):
             which = np.flatnonzero(chosen)
             result[chosen] = update(
-                group, lanes[chosen], own_space, own, unit, count, lambda old, i, which=which: new(old, which[i])
-            )
+                group, lanes[chosen], own_space, own, unit, count,
+                lambda old, i, which=which: new(old, which[i]), how,
+            )  # fmt: skip
         return result
+    if space == "global" and group.cta.launch.order is not None:
+        global_accesses.update(group, lanes, addresses, unit, count, how)
     for segment, which, offsets in _segments(group, lanes, space, addresses, unit.itemsize * count):
         for turn in _turns(offsets):
             old = segment.gather(offsets[turn], unit, count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -58,6 +59,39 @@ def store_box(tensor_map: TensorMap, coordinates: Sequence[int], data: Array, co
     if combine is not None:
         part = combine(array[in_tensor].ravel(), part.ravel()).reshape(part.shape)
     array[in_tensor] = part
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """
+    Bytes of a tensor: `width` consecutive ones at each of `offsets` from its first element; `data` are those that are
+    written there (runs, width).
+    """
+
+    offsets: Array
+    width: int
+    data: Array | None
+
+
+def runs_of_box(tensor_map: TensorMap, coordinates: Sequence[int], data: Array | None = None) -> Runs | None:
+    """Returns the bytes of the tensor in the box at `coordinates`, which `data` is stored to. None if there are none."""
+    slices = _overlap(tensor_map, coordinates)
+    if slices is None:
+        return None
+    in_tensor, in_box = slices
+    array, last = tensor_map.array, in_tensor[-1]
+    whole = last.step == 1
+    dimensions = [np.arange(each.start, each.stop, each.step) for each in in_tensor]
+    if whole:
+        dimensions[-1] = dimensions[-1][:1]
+    offsets = np.zeros(1, np.int64)
+    for index, stride in zip(dimensions, array.strides, strict=True):
+        offsets = (offsets[:, None] + index * stride).ravel()
+    width = (last.stop - last.start if whole else 1) * array.itemsize
+    if data is None:
+        return Runs(offsets, width, None)
+    part = np.ascontiguousarray(data).view(array.dtype).reshape(tensor_map.box_shape)[in_box]
+    return Runs(offsets, width, np.ascontiguousarray(part).view(np.uint8).reshape(len(offsets), width))
 
 
 def _writable(tensor_map: TensorMap) -> Array:

@@ -125,6 +125,10 @@ class Op:
     definitions: tuple[Register, ...] = ()
 
 
+# Parts of the opcodes of fences, and of accesses that release as fences do.
+_FENCES = frozenset(("fence", "membar", "release", "acq_rel"))
+
+
 @dataclass(slots=True)
 class Program(Resources):
     """An entry and all that it calls, decoded."""
@@ -132,6 +136,16 @@ class Program(Resources):
     code: list[Op]
     side_by_side: bool = False  # may CTAs run at the same time, without any effect on the results?
     look_closely: Callable[[], None] | None = None
+
+    @property
+    def has_bulk(self) -> bool:
+        """Returns True if the program has bulk copies, or fences for their proxy."""
+        return any(op.opcode.startswith(("cp.async.bulk", "cp.reduce", "fence.proxy")) for op in self.code)
+
+    @property
+    def has_fences(self) -> bool:
+        """Returns True if the program has fences of threads, or accesses that release."""
+        return any(not _FENCES.isdisjoint(op.opcode.split(".")) and "mbarrier" not in op.opcode for op in self.code)
 
     def watch_all(self) -> bool:
         """

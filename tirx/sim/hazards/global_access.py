@@ -1,0 +1,71 @@
+"""Accesses of global memory as the memory model sees them: kinds, scopes and semantics (PTX ISA, sections 8.2 to 8.7)."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Kind(enum.IntEnum):
+    """Ways to access global memory."""
+
+    WEAK = 1  # ld, st
+    STRONG = 2  # ld, st with .relaxed, .acquire, .release, .volatile or .mmio
+    UPDATE = 3  # atom, red
+    BULK = 4  # bulk copies, through the async proxy
+    REDUCE = 5  # bulk reductions, through the async proxy
+    COPY = 6  # the source of cp.async
+    READ_ONLY = 7  # ld.global.nc, textures
+
+
+ASYNC = (Kind.BULK, Kind.REDUCE)
+ATOMIC = (Kind.STRONG, Kind.UPDATE)
+
+
+class Scope(enum.IntEnum):
+    """Scopes of strong accesses and fences, from the narrowest."""
+
+    CTA = 0
+    CLUSTER = 1
+    GPU = 2
+    SYS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """
+    How an instruction accesses global memory.
+
+    `scope` matters for strong accesses and updates. `element` is the size of one element in bytes: a vector access is one
+    access for each element (section 8.2.4); 0 for bulk copies. `reads` and `writes` say what an update does with flags:
+    `red` acquires nothing.
+    """
+
+    kind: Kind = Kind.WEAK
+    scope: Scope = Scope.CTA
+    acquires: bool = False
+    releases: bool = False
+    reads: bool = True
+
+    @property
+    def strong(self) -> bool:
+        """Returns True if the memory model lets other threads access the same bytes at the same time."""
+        return self.kind in ATOMIC
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """fence.sc, .acq_rel, .acquire or .release, or membar, of a scope."""
+
+    scope: Scope = Scope.GPU
+    sc: bool = False
+    acquires: bool = True
+    releases: bool = True
+
+
+WEAK = Access()
+STRONG = Access(Kind.STRONG, Scope.SYS)
+BULK = Access(Kind.BULK)
+REDUCE = Access(Kind.REDUCE, Scope.GPU)
+COPY = Access(Kind.COPY)
+READ_ONLY = Access(Kind.READ_ONLY)

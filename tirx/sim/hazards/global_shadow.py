@@ -1,0 +1,238 @@
+"""Last writers and readers of global memory, byte by byte in granules that are as large as the accesses allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tirx.sim.core.types import Array, Mask
+
+_PAGE = 1 << 16  # bytes whose state is allocated together
+_LARGEST = 16  # bytes of a granule
+_BUDGET = 1 << 28  # bytes of reads that are remembered
+
+# An access is a token: number of the cluster + 1, thread in the cluster, instant on the cluster's clock. 0 is the host.
+CLUSTER_SHIFT, THREAD_SHIFT = 42, 28
+MOST_CLUSTERS = 1 << 20
+_THREAD_MASK, INSTANT_MASK = (1 << (CLUSTER_SHIFT - THREAD_SHIFT)) - 1, (1 << THREAD_SHIFT) - 1
+# How it was made, in 32 bits: kind, logarithm of the size of an element, scope, whether it left memory as it was, and
+# the instruction.
+_WIDTH_SHIFT, _SCOPE_SHIFT, _SILENT_SHIFT, _PC_SHIFT = 4, 7, 9, 10
+
+
+def clusters_of(tokens: Array) -> Array:
+    """Returns the number of the cluster of each token."""
+    return (tokens >> CLUSTER_SHIFT) - 1
+
+
+def threads_of(tokens: Array) -> Array:
+    """Returns the thread in its cluster of each token."""
+    return tokens >> THREAD_SHIFT & _THREAD_MASK
+
+
+def how(kind: int, element: int, scope: int, pc: int) -> int:
+    """Packs the way of an access: `element` is in bytes, at most 64; `pc` the index of the instruction."""
+    width = max(element.bit_length() - 1, 0)
+    return kind | width << _WIDTH_SHIFT | scope << _SCOPE_SHIFT | (pc & 0x1FFFFF) << _PC_SHIFT
+
+
+SILENT = 1 << _SILENT_SHIFT
+
+
+def kinds_of(hows: Array) -> Array:
+    """Returns the `Kind` of each packed way of access."""
+    return hows & 15
+
+
+def widths_of(hows: Array) -> Array:
+    """Returns the logarithm of the element size of each packed way of access."""
+    return hows >> _WIDTH_SHIFT & 7
+
+
+def scopes_of(hows: Array) -> Array:
+    """Returns the `Scope` of each packed way of access."""
+    return hows >> _SCOPE_SHIFT & 3
+
+
+def pc_of(how: int) -> int:
+    """Returns the index of the instruction of a packed way of access."""
+    return int(how) >> _PC_SHIFT & 0x1FFFFF
+
+
+@dataclass(slots=True, eq=False)
+class Reads:
+    """Reads by one instruction: `width` bytes at each of `offsets` in a buffer, with a token each."""
+
+    offsets: Array
+    width: int
+    tokens: Array
+    how: int
+    granule: int = 0  # bytes; 0: not noted byte by byte yet
+    units: Array | None = None  # granules, of each offset the same number
+    before: Array | None = None  # of each granule: the number of the reads before these, 0 for none
+    order: Array | None = None  # sorts the granules
+
+    @property
+    def size(self) -> int:
+        """Bytes of the record, about."""
+        return 200 + self.offsets.nbytes + self.tokens.nbytes
+
+
+class ReadLog:
+    """Reads of all buffers by number, from 1; the oldest are forgotten beyond a budget of bytes."""
+
+    def __init__(self) -> None:
+        self._reads: dict[int, Reads] = {}
+        self._count = 0
+        self._size = 0
+        self.forgotten = 0  # the last number that is not remembered any more
+
+    def add(self, reads: Reads) -> int:
+        """Returns the number of new reads."""
+        self._count += 1
+        self._reads[self._count] = reads
+        self._size += 3 * reads.size
+        while self._size > _BUDGET:
+            self.forgotten += 1
+            self._size -= 3 * self._reads.pop(self.forgotten).size
+        return self._count
+
+    def get(self, number: int) -> Reads | None:
+        """Returns reads by their number; None if they are forgotten."""
+        return self._reads.get(number)
+
+
+class GlobalShadow:
+    """
+    The state of a buffer of `size` bytes that the kernel writes. Arrays have an element for each granule (`places`).
+
+    `writes`, `reads` are tokens of the last write and the last read since, `write_hows`, `read_hows` how they were made.
+    `several`: threads besides the last reader have read the granule since it was written; `chains` are the numbers of
+    the last reads in the log. A write that leaves memory as it was is silent; `firsts`, `first_hows` are then the write
+    that the value is of. `records` are the numbers of what flags there release.
+    """
+
+    def __init__(self, size: int, log: ReadLog):
+        self._log = log
+        self.granule = _LARGEST
+        self._table: Array = np.full(-(-size // _PAGE), -1, np.int64)
+        self._pages = 0
+        self.writes = self.reads = np.zeros(0, np.int64)
+        self.write_hows = self.read_hows = self.chains = np.zeros(0, np.int32)
+        self.several: Mask = np.zeros(0, np.bool_)
+        self.firsts: Array | None = None
+        self.first_hows: Array | None = None
+        self.records: Array | None = None
+        # Granules that clusters have written silently over writes of others, by cluster.
+        self.silent: dict[int, list[Array]] = {}
+
+    _ARRAYS = ("writes", "reads", "write_hows", "read_hows", "chains", "several", "firsts", "first_hows", "records")
+
+    def units(self, offsets: Array, width: int) -> Array:
+        """Returns the granules (accesses, granules of each) of `width` bytes at `offsets`; makes granules small enough."""
+        if len(offsets):
+            found = int(np.bitwise_or.reduce(offsets)) | width
+            if found & (self.granule - 1):
+                self._refine(found & -found)
+        granule = self.granule
+        return offsets[:, None] // granule + np.arange(width // granule)
+
+    def places(self, units: Array) -> Array:
+        """Returns the places of granules in the arrays."""
+        count = _PAGE // self.granule
+        pages, within = units // count, units % count
+        slots = self._table[pages]
+        if len(slots) and int(slots.min()) < 0:
+            new = np.unique(pages[slots < 0])
+            self._table[new] = np.arange(self._pages, self._pages + len(new))
+            self._pages += len(new)
+            self._grow()
+            slots = self._table[pages]
+        return slots * count + within
+
+    def offset_of(self, place: int) -> int:
+        """Returns the offset in the buffer of the granule at a place."""
+        count = _PAGE // self.granule
+        page = int(np.flatnonzero(self._table == place // count)[0])
+        return page * _PAGE + place % count * self.granule
+
+    def _grow(self) -> None:
+        needed = self._pages * (_PAGE // self.granule)
+        if needed <= len(self.writes):
+            return
+        size = max(needed, 2 * len(self.writes))
+        for name in self._ARRAYS:
+            old: Array | None = getattr(self, name)
+            if old is not None:
+                new = np.zeros(size, old.dtype)
+                new[: len(old)] = old
+                setattr(self, name, new)
+
+    def _refine(self, granule: int) -> None:
+        times = self.granule // granule
+        self.granule = granule
+        for name in self._ARRAYS:
+            old: Array | None = getattr(self, name)
+            if old is not None:
+                setattr(self, name, np.repeat(old, times))
+        for cluster, each in self.silent.items():
+            self.silent[cluster] = [(units[:, None] * times + np.arange(times)).ravel() for units in each]
+
+    def ensure(self, name: str) -> Array:
+        """Returns one of the arrays that few programs need."""
+        found: Array | None = getattr(self, name)
+        if found is None:
+            found = np.zeros(len(self.writes), np.int64 if name == "firsts" else np.int32)
+            setattr(self, name, found)
+        return found
+
+    def note_reads(self, reads: Reads) -> None:
+        """Notes reads byte by byte."""
+        units = self.units(reads.offsets, reads.width)
+        places = self.places(units).ravel()
+        tokens = np.repeat(reads.tokens, units.shape[1])
+        old = self.reads[places]
+        if len(places) == 1 and old[0] >> THREAD_SHIFT == tokens[0] >> THREAD_SHIFT and not self.several[places[0]]:
+            # A thread that reads again, as in a poll: its reads before say no more than this one.
+            if kinds_of(self.read_hows[places])[0] == kinds_of(np.int32(reads.how)):
+                self.reads[places] = tokens
+                number = int(self.chains[places[0]])
+                known = self._log.get(number)
+                if known is not None and len(known.tokens) == 1:
+                    known.tokens, known.how = tokens, reads.how
+                self.read_hows[places] = reads.how
+                return
+        reads.granule, reads.units, reads.before = self.granule, units.ravel(), self.chains[places]
+        self.reads[places] = tokens
+        others = (old != 0) & ((old >> THREAD_SHIFT != tokens >> THREAD_SHIFT) | (self.read_hows[places] != reads.how))
+        others |= self.reads[places] != tokens
+        if others.any():
+            self.several[places[others]] = True
+        self.read_hows[places] = reads.how
+        self.chains[places] = self._log.add(reads)
+
+    def readers(self, units: Array, places: Array) -> Iterator[tuple[Array, Array, int]]:
+        """
+        Yields all reads of distinct granules since they were written: (which of `units`, tokens, how), until the log has
+        forgotten them.
+        """
+        numbers = self.chains[places].copy()
+        while True:
+            number = int(numbers.max(initial=0))
+            if number <= self._log.forgotten:
+                return
+            which = np.flatnonzero(numbers == number)
+            reads = self._log.get(number)
+            assert reads is not None and reads.units is not None and reads.before is not None, "it is remembered"
+            own = units[which] * self.granule // reads.granule
+            if reads.order is None:
+                reads.order = np.argsort(reads.units, kind="stable")
+            ordered = reads.units[reads.order]
+            first, end = np.searchsorted(ordered, own, "left"), np.searchsorted(ordered, own, "right")
+            numbers[which] = reads.before[reads.order[first]]
+            counts = end - first
+            spread = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+            each = len(reads.units) // len(reads.tokens)
+            yield np.repeat(which, counts), reads.tokens[reads.order[spread] // each], reads.how

@@ -1,0 +1,84 @@
+"""Tells the order of global memory (`tirx.sim.hazards.global_order`) what instructions access."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tirx.sim.core.cta import ThreadGroup
+from tirx.sim.core.types import Array
+from tirx.sim.hazards.global_access import Access, Fence, Kind
+from tirx.sim.hazards.global_order import Side, Users
+from tirx.sim.memory.tensor_copy import Runs
+
+_BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+def users_of(group: ThreadGroup, lanes: Array) -> Users:
+    """Returns the threads of some lanes of a thread group."""
+    if group.sides is None:
+        cta = group.cta
+        side = Side(cta.cluster.number, len(cta.lanes), cta.monitor, slice(None))
+        return Users(group.lanes[lanes] + cta.first_thread, (side,), group.pc)
+    sides = [
+        Side(part.cta.cluster.number, len(part.cta.lanes), part.cta.monitor, own)
+        for part, own in group.sides.split(lanes)
+    ]
+    return Users(group.lanes[lanes], sides, group.pc)
+
+
+def read(group: ThreadGroup, lanes: Array, addresses: Array, unit: np.dtype[Any], count: int, how: Access) -> None:
+    """Each of `lanes` reads `count` elements of `unit` at its place of `addresses`."""
+    launch, width = group.cta.launch, unit.itemsize * count
+    assert launch.order is not None
+    for segment, which, offsets in launch.global_memory.locate(addresses, width, "load"):
+        launch.order.read(users_of(group, lanes[which]), segment, offsets, width, how, unit.itemsize)
+
+
+def write(group: ThreadGroup, lanes: Array, addresses: Array, values: Array, how: Access) -> None:
+    """Each of `lanes` writes a row of `values` to its place of `addresses`."""
+    launch = group.cta.launch
+    element, count = values.dtype.itemsize, values.shape[1]
+    assert launch.order is not None
+    for segment, which, offsets in launch.global_memory.locate(addresses, element * count, "store"):
+        users = users_of(group, lanes[which])
+        if how.strong:
+            launch.order.strong_write(users, segment, offsets, element * count, how, element)
+        else:
+            bits = np.ascontiguousarray(values[which]).view(_BITS.get(element, np.uint8))
+            launch.order.write(users, segment, offsets, element * count, how, element, bits)
+
+
+def update(group: ThreadGroup, lanes: Array, addresses: Array, unit: np.dtype[Any], count: int, how: Access) -> None:
+    """Each of `lanes` updates `count` elements of `unit` at its place of `addresses`."""
+    launch, width = group.cta.launch, unit.itemsize * count
+    assert launch.order is not None
+    for segment, which, offsets in launch.global_memory.locate(addresses, width, "atomic"):
+        launch.order.strong_write(users_of(group, lanes[which]), segment, offsets, width, how, unit.itemsize)
+
+
+def bulk(group: ThreadGroup, lane: int, memory: Array, runs: Runs, how: Access) -> None:
+    """A bulk copy or reduction of a lane accesses runs of bytes behind the first of `memory`, part of a buffer."""
+    launch = group.cta.launch
+    assert launch.order is not None
+    segment, start = launch.global_memory.place_of(memory)
+    users = users_of(group, np.full(len(runs.offsets), lane))
+    if how.kind is Kind.BULK and runs.data is None:
+        launch.order.read(users, segment, start + runs.offsets, runs.width, how)
+    else:
+        launch.order.write(users, segment, start + runs.offsets, runs.width, how, 0, runs.data)
+
+
+def fence(group: ThreadGroup, lanes: Array, fence: Fence) -> None:
+    """`lanes` execute a fence."""
+    order = group.cta.launch.order
+    if order is not None:
+        order.fence(users_of(group, lanes), fence)
+
+
+def proxy_fence(group: ThreadGroup, lanes: Array) -> None:
+    """`lanes` execute fence.proxy.async of global memory."""
+    order = group.cta.launch.order
+    if order is not None:
+        order.proxy_fence(users_of(group, lanes))
