@@ -116,10 +116,7 @@ class Twin:
 
     def _module(self, target: str) -> list[tuple[str, bool]]:
         body = "\n".join(text for text, _ in self.lines)
-        parameters = ", ".join(
-            f".param {_kind(values)}_{name}" if "TensorMap" in values else f".param .u64 p_{name}"
-            for name, (values, _) in self.arguments.items()
-        )
+        parameters = ", ".join(f".param .u64 p_{name}" for name in self.arguments)
         head = [f".version {self.launch['version']}", f".target {target}", ".address_size 64"]
         head += [f".visible .entry k({parameters})", "{"]
         head += ["  .reg .pred %p<16>;", "  .reg .b32 %r<64>;", "  .reg .b64 %d<32>;"]
@@ -127,10 +124,7 @@ class Twin:
         return [*((text, False) for text in head), *self.lines, ("E:", False), ("  ret;", False), ("}", False)]
 
     def _registers(self, used: set[str]) -> Iterator[str]:
-        for name, (values, _) in self.arguments.items():
-            if "TensorMap" in values:
-                yield f"  .reg .b64 %{name}; mov.b64 %{name}, p_{name}; cvta.param.u64 %{name}, %{name};"
-                continue
+        for name in self.arguments:
             yield f"  .reg .b64 %{name}; ld.param.u64 %{name}, [p_{name}]; cvta.to.global.u64 %{name}, %{name};"
             for suffix, index in _INDICES.items():
                 if (own := f"{name}{suffix}") in used:
@@ -241,10 +235,6 @@ def _read(lines: Sequence[str], place: str) -> Pair:
             code = [(text, False) for text, _ in code]
         twins.append(Twin(f"{name}.{kind}", own, code, arguments, expected, rule))
     return Pair(name, *twins)
-
-
-def _kind(values: str) -> str:
-    return ".align 128 .b8 p" if "TensorMap" in values else ".u64 p"
 
 
 def _typed(value: Any) -> Any:
