@@ -47,7 +47,8 @@ class Task:
             said += "" if result.ok else f"{target}: {result.stderr}"
         found: dict[Level, list[str]] = {}
         for level in self.levels:
-            verdicts = (self.twin.verdict(level, target, seed) for target in self.targets for seed in self.seeds)
+            cases = self.twin.cases(self.seeds, self.targets)
+            verdicts = (self.twin.verdict(level, target, seed) for target, seed in cases)
             found[level] = list(dict.fromkeys(verdicts))
         return self, said, found
 

@@ -14,14 +14,15 @@ header of comments:
 `cluster=1|2` is 1 for the fault, 2 for its twin. `prerequisite=x,y` names arrays of the grid before. `hardware` and
 `strict` are the verdicts of the fault (`accept`, `warning` and its rule, or `error`, which is the default). The other
 lines are the arguments: numpy expressions of 32-bit unsigned numbers, where they have no other type, which may name the
-arguments before. Behind `->` is what they are after the right twin.
+arguments before. Behind `->` is what they are after the right twin. A tensor map is a parameter by value, or one in
+global memory, if the kernel replaces its fields.
 
 A line that ends in `// fault` or `// right` is in one of the twins only. `// race` is a line that an error may name.
 
 A kernel has these registers, each defined if the body uses it: the address `%x` of the argument x; `%x_t`, `%x_b` and
 `%x_g`, which are 4 bytes times the thread, the block, or the thread of the grid behind it; `%t` (thread), `%b` (block),
 `%c` (rank in the cluster), `%s` (4096 bytes of shared memory), `%s_t`, `%m` (an mbarrier of one arrival), and the
-predicates `%thread0`, `%block0` and `%warp0`. `%p<16>`, `%r<64>` and `%d<32>` are free, but the last two of each. The body ends in the label `E`.
+predicates `%thread0`, `%block0` and `%warp0`. `%p<15>`, `%r<62>` and `%d<32>` are free. The body ends in the label `E`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -110,6 +110,17 @@ class Twin:
     def targets(self) -> Sequence[str]:
         return TARGETS[TARGETS.index(self.launch["target"]) :]
 
+    @property
+    def jobs(self) -> int:
+        """Processes; more than one is for launches without a seed."""
+        return int(self.launch["jobs"])
+
+    def cases(self, seeds: Sequence[int | None], targets: Sequence[str] = TARGETS) -> list[tuple[str, int | None]]:
+        """Returns the targets and seeds to run it with: for several processes one target, and no seed."""
+        if self.jobs > 1:
+            return [(self.targets[0], None)] if self.targets[0] in targets and None in seeds else []
+        return [(target, seed) for target in self.targets if target in targets for seed in seeds]
+
     def ptx(self, target: str) -> str:
         """Returns the module for a target."""
         return "\n".join(text for text, _ in self._module(target))
@@ -120,7 +131,11 @@ class Twin:
 
     def _module(self, target: str) -> list[tuple[str, bool]]:
         body = "\n".join(text for text, _ in self.lines)
-        parameters = ", ".join(f".param .u64 p_{name}" for name in self.arguments)
+        by_value = self._maps_by_value()
+        parameters = ", ".join(
+            f".param .align 64 .b8 p_{name}[128]" if name in by_value else f".param .u64 p_{name}"
+            for name in self.arguments
+        )
         head = [f".version {self.launch['version']}", f".target {target}", ".address_size 64"]
         head += [f".visible .entry k({parameters})", "{"]
         head += ["  .reg .pred %p<16>;", "  .reg .b32 %r<64>;", "  .reg .b64 %d<32>;"]
@@ -129,7 +144,9 @@ class Twin:
 
     def _registers(self, used: set[str], target: str) -> Iterator[str]:
         fence = "" if target == "sm_80" else "fence.mbarrier_init.release.cluster;"
-        for name in self.arguments:
+        for name in self._maps_by_value():
+            yield f"  .reg .b64 %{name}; mov.b64 %{name}, p_{name}; cvta.param.u64 %{name}, %{name};"
+        for name in [each for each in self.arguments if each not in self._maps_by_value()]:
             yield f"  .reg .b64 %{name}; ld.param.u64 %{name}, [p_{name}]; cvta.to.global.u64 %{name}, %{name};"
             for suffix, index in _INDICES.items():
                 if (own := f"{name}{suffix}") in used:
@@ -137,6 +154,11 @@ class Twin:
         for name, (kind, code) in _REGISTERS.items():
             if name in used:
                 yield f"  .reg {kind} %{name}; {code.format(fence=fence)}"
+
+    def _maps_by_value(self) -> set[str]:
+        """Tensor maps that are parameters themselves: those that the kernel does not change."""
+        changed = any("tensormap.replace" in text for text, _ in self.lines)
+        return {name for name, (values, _) in self.arguments.items() if "TensorMap" in values and not changed}
 
     def values(self) -> dict[str, Any]:
         """Returns new arguments, by name."""
@@ -152,14 +174,14 @@ class Twin:
         more: dict[str, Any] = {}
         if self.launch["prerequisite"]:
             more["prerequisite"] = [values[name] for name in self.launch["prerequisite"].split(",")]
-        grid, block, cluster, jobs = (int(self.launch[name]) for name in ("grid", "block", "cluster", "jobs"))
+        grid, block, cluster = (int(self.launch[name]) for name in ("grid", "block", "cluster"))
         try:
             run(
                 *(self.ptx(target), "k", grid, block, list(values.values()), 0, cluster),
                 check=level,
                 seed=seed,
                 max_instructions=_MOST,
-                jobs=jobs,
+                jobs=self.jobs,
                 report=warnings.append,
                 **more,
             )
@@ -191,12 +213,6 @@ class Pair:
     @property
     def twins(self) -> tuple[Twin, Twin]:
         return self.fault, self.right
-
-    @cached_property
-    def differing(self) -> int:
-        """The number of lines that only one of the twins has."""
-        fault, right = ([text for text, _ in each.lines] for each in self.twins)
-        return sum(text not in right for text in fault) + sum(text not in fault for text in right)
 
 
 def pairs(folder: Path = FOLDER) -> list[Pair]:

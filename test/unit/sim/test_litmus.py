@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,17 +13,31 @@ from unit.sim.litmus import ACCEPT, LEVELS, LitmusError, Pair, Twin, pairs
 from tirx.ptx.ptxas import assemble, find_ptxas
 
 PAIRS = pairs()
+IN_PROCESSES = [pair for pair in PAIRS if pair.fault.jobs > 1]
 SEEDS = (None, 1, 2)
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
-def test_verdicts(pair: Pair, sampled: Sampled):
-    """Both twins have their verdicts, with one target and seed, or all of them."""
+@pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair not in IN_PROCESSES], ids=lambda pair: pair.name)
+def test_verdicts(pair: Pair, pytestconfig: pytest.Config):
+    """Both twins have their verdicts at both levels, for one target and seed, or for all with `--all-cases`."""
     for twin in pair.twins:
-        for target, seed in sampled([(target, seed) for target in twin.targets for seed in SEEDS], 1):
-            for level in LEVELS:
-                found = twin.verdict(level, target, seed)
-                assert twin.agrees(level, found), f"{twin.name} on {target}, seed {seed}, {level}: {found}"
+        cases = twin.cases(SEEDS)
+        _check(twin, cases if pytestconfig.getoption("--all-cases") else [random.Random(twin.name).choice(cases)])
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("pair", IN_PROCESSES, ids=lambda pair: pair.name)
+def test_verdicts_in_processes(pair: Pair):
+    """The same of blocks that several processes share."""
+    for twin in pair.twins:
+        _check(twin, twin.cases(SEEDS))
+
+
+def _check(twin: Twin, cases: Sequence[tuple[str, int | None]]) -> None:
+    for target, seed in cases:
+        for level in LEVELS:
+            found = twin.verdict(level, target, seed)
+            assert twin.agrees(level, found), f"{twin.name} for {target}, seed {seed}, {level}: {found}"
 
 
 @pytest.mark.skipif(find_ptxas() is None, reason="ptxas is not installed")
