@@ -62,6 +62,8 @@ def bulk(group: ThreadGroup, lane: int, memory: Array, runs: Runs, how: Access) 
     """A bulk copy or reduction of a lane accesses runs of bytes behind the first of `memory`, part of a buffer."""
     launch = group.cta.launch
     assert launch.order is not None
+    if not len(runs.offsets):  # a mask of no bytes
+        return
     segment, start = launch.global_memory.place_of(memory)
     users = users_of(group, np.full(len(runs.offsets), lane))
     if how.kind is Kind.BULK and runs.data is None:
