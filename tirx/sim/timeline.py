@@ -460,6 +460,10 @@ class _Clock(Monitor):
 
     bulk_reads_done = copies_waited
 
+    def copies_completed(self, thread: int) -> Snapshot:
+        self.copies_waited(np.array([thread]), np.array([self.mark()]))
+        return self.release(np.array([thread]))
+
     # Products
 
     def warpgroup_read(self, rank: int, region: Region, threads: Array, what: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tirx.sim.core.types import Array
-from tirx.sim.errors import SimError
+from tirx.sim.errors import HazardError
 from tirx.sim.memory.flat import FlatMemory
 from tirx.sim.memory.tensor_map_bytes import decode
 from tirx.sim.tensor_map import TensorMap
@@ -43,17 +43,17 @@ class TensorMaps:
     def acquire(self, cta: int, address: int, raw: Array) -> None:
         """fence.proxy.tensormap::generic.acquire by a thread of `cta`."""
         if address in self._replaced:
-            raise SimError(
+            raise HazardError(
                 f"the tensor map at {address:#x} was replaced, but not released to the tensormap proxy: expected "
                 "fence.proxy.tensormap::generic.release before it is acquired"
             )
         self._acquired[cta, address] = raw.tobytes()
 
     def check_visible(self, cta: int, address: int, raw: Array) -> None:
-        """Raises SimError if a copy of `cta` may see another map at `address` of global memory than the bytes there."""
+        """Raises HazardError if a copy of `cta` may see another map at `address` of global memory than the bytes there."""
         seen = raw.tobytes()
         if self._acquired.get((cta, address)) != seen and self.initial.get(address) != seen:
-            raise SimError(
+            raise HazardError(
                 f"the tensor map at {address:#x} is not one of the launch, or has changed: expected "
                 "fence.proxy.tensormap::generic.acquire of it in this CTA before it is used"
             )

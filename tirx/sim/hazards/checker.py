@@ -90,7 +90,14 @@ class Checker(Monitor):
         self._clocks.own(Row.REACHED, threads)
         for row in _RELAXED:
             snapshot[row] = self._clocks.known[row, threads].max(axis=0)
-        return snapshot if self._fences is None else np.maximum(snapshot, self._fences.released[:, threads].max(axis=1))
+        if self._fences is None:
+            return snapshot
+        released = self._fences.released[:, threads].max(axis=1)
+        if self._threads > self._lanes:  # a fence of scope .cta releases nothing to other CTAs
+            wide = [fenced[:, threads].max(axis=1) for at, fenced in self._fenced_at.items() if at > Scope.CTA]
+            released[Row.VISIBLE :] = 0
+            released[list(FLAG_ROWS)] = np.max(wide, axis=0) if wide else 0
+        return np.maximum(snapshot, released)
 
     def acquire_relaxed(self, threads: Array, snapshot: Snapshot) -> None:
         if snapshot is None:
@@ -192,7 +199,6 @@ class Checker(Monitor):
         known = self._clocks.known
         self._clocks.everything(threads)
         known[Row.GLOBAL_PROXY, threads] = np.maximum(known[Row.GLOBAL_PROXY, threads], known[Row.VISIBLE, threads])
-        self.loads_returned(threads)
 
     def release_far(self, threads: Array, scope: Scope) -> Snapshot:
         snapshot = self._clocks.release(threads)

@@ -16,10 +16,12 @@ class Kind(enum.IntEnum):
     REDUCE = 5  # bulk reductions, through the async proxy
     COPY = 6  # the source of cp.async
     READ_ONLY = 7  # ld.global.nc, textures
+    MAP = 8  # a tensor map, read by a bulk copy to global memory
+    DEFERRED = 9  # st.async: not in order with its own thread (section 9.7.9.12)
 
 
 ASYNC = (Kind.BULK, Kind.REDUCE)
-ATOMIC = (Kind.STRONG, Kind.UPDATE)
+ATOMIC = (Kind.STRONG, Kind.UPDATE, Kind.DEFERRED)
 
 
 class Scope(enum.IntEnum):
@@ -36,9 +38,8 @@ class Access:
     """
     How an instruction accesses global memory.
 
-    `scope` matters for strong accesses and updates. `element` is the size of one element in bytes: a vector access is one
-    access for each element (section 8.2.4); 0 for bulk copies. `reads` and `writes` say what an update does with flags:
-    `red` acquires nothing.
+    `scope` matters for strong accesses and updates. `reads`: an update acquires what flags release, which `red` does not.
+    `collective`: the lanes of a warp access memory together, which orders them among themselves (wmma).
     """
 
     kind: Kind = Kind.WEAK
@@ -46,6 +47,7 @@ class Access:
     acquires: bool = False
     releases: bool = False
     reads: bool = True
+    collective: bool = False
 
     @property
     def strong(self) -> bool:
@@ -69,3 +71,6 @@ BULK = Access(Kind.BULK)
 REDUCE = Access(Kind.REDUCE, Scope.GPU)
 COPY = Access(Kind.COPY)
 READ_ONLY = Access(Kind.READ_ONLY)
+MAP = Access(Kind.MAP)
+UPDATE = Access(Kind.UPDATE, Scope.GPU)
+COLLECTIVE = Access(collective=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import enum
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.hazards.clocks import Row
-from tirx.sim.hazards.global_access import Scope
+from tirx.sim.hazards.global_access import Access, Scope
 from tirx.sim.hazards.monitor import FLAG_ROWS, Flag, Monitor
 
-_MOST_PENDING = 1024  # relaxed reads of a cluster that a fence may still acquire
+_MOST_PENDING = 64  # relaxed reads of a cluster that a fence may still acquire
 # Rows of the clocks that flags hand on as another one: what is released is published, and its loads have returned.
 _ROWS = {Row.HANDED: Row.VISIBLE, Row.PUBLISHED: Row.VISIBLE, Row.READ: Row.VISIBLE}
 
@@ -33,7 +33,7 @@ class _Release:
     Strong writes by `threads` of a cluster (a record each, numbered from `first`), and what each of them releases.
 
     `imports`: how many imports the cluster had then. `before`: the record that each one continues, 0 for none; only as
-    hardware does it, not by the letter, where `loose`.
+    hardware does it, not by the letter, where `loose`. `scope` is that of the writes themselves.
     """
 
     first: int
@@ -46,6 +46,7 @@ class _Release:
     imports: int
     before: Array
     loose: Mask
+    scope: Scope
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +58,7 @@ class _Import:
     instant: int
     scope: Scope
     letter: bool
+    acquired: set[int] = field(default_factory=set[int])  # threads whose fence has done so
 
 
 class GlobalFlags:
@@ -72,20 +74,20 @@ class GlobalFlags:
         self._proxies: dict[int, list[tuple[Array, int, int]]] = {}
 
     def release(
-        self, cluster: int, lanes: int, monitor: Monitor, threads: Array, scope: Scope | None, before: Array, loose: Mask
+        self, cluster: int, lanes: int, monitor: Monitor, threads: Array, access: Access, before: Array, loose: Mask
     ) -> Array | None:
         """
         Returns the numbers of records for strong writes by `threads`, which go on with those in `before`. None if they
         release nothing of their own, and go on with none.
         """
-        flags = tuple(monitor.flags(threads, scope))
+        flags = tuple(monitor.flags(threads, access.scope if access.releases else None))
         if not flags and not before.any():
             return None
         if not flags and not loose.any():
             return before
         made = _Release(
-            self._next, cluster, lanes, threads.copy(), monitor.instant(), flags, scope is not None,
-            len(self._imports.get(cluster, ())), before, loose,
+            self._next, cluster, lanes, threads.copy(), monitor.instant(), flags, access.releases,
+            len(self._imports.get(cluster, ())), before, loose, access.scope,
         )  # fmt: skip
         self._releases.append(made)
         self._firsts.append(self._next)
@@ -102,6 +104,7 @@ class GlobalFlags:
         found = _Import(threads[which], records[which], monitor.instant(), scope, True)
         if acquires:
             self._add(cluster, found)
+            return
         pending = self._pending.setdefault(cluster, [])
         if pending and np.array_equal(pending[-1].records, found.records):
             if np.array_equal(pending[-1].threads, found.threads):
@@ -142,15 +145,18 @@ class GlobalFlags:
 
     def fence(self, cluster: int, monitor: Monitor, threads: Array, scope: Scope, sc: bool) -> None:
         """Acquires, at a fence of `threads`, the records that they, or threads before them by barriers, have read."""
-        kept: list[_Import] = []
         for read in self._pending.get(cluster, ()):
-            own = np.isin(read.threads, threads)
+            new = threads[~np.isin(threads, [*read.acquired])]
+            if not len(new):
+                continue
+            read.acquired.update(new.tolist())
+            own = np.isin(read.threads, new)
             within = min(scope, read.scope)
             if own.any():
                 found = _Import(read.threads[own], read.records[own], monitor.instant(), within, True)
                 self._add(cluster, found)
             for reader, record in zip(read.threads.tolist(), read.records.tolist(), strict=True):
-                others = threads[threads != reader]
+                others = new[new != reader]
                 count = len(others)
                 if not count:
                     continue
@@ -159,10 +165,7 @@ class GlobalFlags:
                     who = others[known]
                     found = _Import(who, np.full(len(who), record), monitor.instant(), within, sc)
                     self._add(cluster, found)
-            if not own.all():
-                kept.append(read)
-        if cluster in self._pending:
-            self._pending[cluster] = kept
+                read.acquired.difference_update(others[~known].tolist())
 
     def has_read(self, cluster: int, thread: int, record: int) -> bool:
         """Returns True if a thread has read a record, or one that goes on with it, since its last fence."""
@@ -230,7 +233,7 @@ class GlobalFlags:
                 add(int(release.before[lane]), who)
             writer = int(release.threads[lane])
             for flag in release.flags:
-                if not _covers(min(flag.scope, who[2]), release, writer, who):
+                if not _covers(min(flag.scope, release.scope, who[2]), release, writer, who):
                     continue
                 known = (flag.letter if level is Level.LETTER else flag.hardware)[:, lane]
                 own = clusters == release.cluster

@@ -38,7 +38,11 @@ from tirx.sim.hazards.global_shadow import (
 from tirx.sim.hazards.monitor import Monitor
 from tirx.sim.memory.segment import Segment
 
+# What says that asynchronous reads are complete.
+_COMPLETIONS = {Kind.BULK: Row.BULK_WRITTEN, Kind.COPY: Row.COPIED, Kind.MAP: Row.BULK_READ}
+_LATE = (*ASYNC, Kind.DEFERRED)  # writes that are not in order in their own thread
 _LOG_LIMIT = 1 << 28  # bytes of reads of buffers that nobody has written
+_MOST_MAPS = 1024
 _DOES = {Kind.BULK: "a bulk copy", Kind.REDUCE: "a bulk reduction", Kind.COPY: "cp.async"}
 
 
@@ -111,6 +115,8 @@ class GlobalOrder:
         self._log = ReadLog()
         self._logged = 0
         self._flags = GlobalFlags()
+        # Tensor maps that threads of a cluster have acquired: thread, instant and the writes that it saw.
+        self._maps: dict[tuple[int, int, int], list[tuple[int, int, Array]]] = {}
         self._prerequisites: set[int] = set()
         self._waited: dict[int, list[tuple[Array, int]]] = {}
 
@@ -137,7 +143,7 @@ class GlobalOrder:
         if access.kind in (*ASYNC, Kind.READ_ONLY):
             suspicious = before != 0
         elif before.any():
-            suspicious |= np.isin(kinds_of(shadow.write_hows[places]), ASYNC)
+            suspicious |= np.isin(kinds_of(shadow.write_hows[places]), _LATE)
         if suspicious.any():
             for side in users.sides:
                 self._check_read(side, users, segment, shadow, places, units, suspicious, access, element)
@@ -178,10 +184,11 @@ class GlobalOrder:
         shadow.writes[places] = tokens
         clash = shadow.writes[places] != tokens
         shadow.writes[places] = written
-        if clash.any() and len(users.sides) > 1:
-            raise HazardError("CTAs write to the same bytes")  # which run one after another then
         if clash.any() and values is not None:
             _refuse_clash(segment, offsets, values)
+            if len(users.sides) > 1:
+                self._one_after_another(users, segment, offsets, width, access, element, values)
+                return
         own = tokens >> THREAD_SHIFT
         suspicious = (written != 0) & (written >> THREAD_SHIFT != own)
         touched = (read != 0) & ((read >> THREAD_SHIFT != own) | shadow.several[places])
@@ -189,9 +196,9 @@ class GlobalOrder:
             suspicious, touched = written != 0, read != 0
         else:
             if written.any():
-                suspicious |= np.isin(kinds_of(shadow.write_hows[places]), ASYNC)
+                suspicious |= np.isin(kinds_of(shadow.write_hows[places]), _LATE)
             if read.any():
-                late = np.isin(kinds_of(shadow.read_hows[places]), (*ASYNC, Kind.COPY, Kind.READ_ONLY))
+                late = np.isin(kinds_of(shadow.read_hows[places]), (*_COMPLETIONS, Kind.READ_ONLY))
                 touched |= late & (read != 0)
         if suspicious.any() or touched.any():
             for side in users.sides:
@@ -204,6 +211,17 @@ class GlobalOrder:
             shadow.write_hows[at] |= SILENT
             shadow.ensure("firsts")[at], shadow.ensure("first_hows")[at] = shadow.writes[at], shadow.write_hows[at]
             shadow.silent.setdefault(users.sides[0].cluster, []).append(units[clash])
+
+    def _one_after_another(
+        self, users: Users, segment: Segment, offsets: Array, width: int, access: Access, element: int, values: Array
+    ) -> None:
+        """Notes writes of equal values to the same bytes by CTAs side by side as if one of them came after another."""
+        for side in users.sides:
+            own = side.own
+            alone = Side(side.cluster, side.lanes, side.monitor, slice(None))
+            one = Users(users.threads[own], (alone,), users.pc)
+            self.write(one, segment, offsets[own], width, access, element, values[own])
+            segment.scatter(offsets[own], values[own])
 
     def strong_write(
         self, users: Users, segment: Segment, offsets: Array, width: int, access: Access, element: int
@@ -220,8 +238,7 @@ class GlobalOrder:
         for side in users.sides:
             own, threads = side.own, users.threads[side.own]
             before, loose = self._continued(side, threads, old[own], access)
-            scope = access.scope if access.releases else None
-            records = self._flags.release(side.cluster, side.lanes, side.monitor, threads, scope, before, loose)
+            records = self._flags.release(side.cluster, side.lanes, side.monitor, threads, access, before, loose)
             if records is not None:
                 shadow.ensure("records")[places[own]] = records[:, None]
             elif found is not None:
@@ -241,6 +258,54 @@ class GlobalOrder:
             if not loose[index]:
                 before[index] = 0
         return before, loose
+
+    def read_map(self, users: Users, segment: Segment, offset: int, size: int, access: Access) -> None:
+        """Checks and notes that a bulk tensor copy reads a tensor map of `size` bytes (section 8.9.5)."""
+        shadow = self._buffer(segment).shadow
+        at = np.array([offset])
+        if shadow is not None:
+            writes = shadow.writes[shadow.places(shadow.units(at, size))].ravel()
+            (side,), thread = users.sides, users.threads[:1]
+            if writes.any() and not any(
+                np.array_equal(writes, seen) and self._follows(side, thread, fencer, instant)
+                for fencer, instant, seen in self._maps.get((side.cluster, id(segment), offset), ())
+            ):
+                made = int(shadow.write_hows[shadow.places(shadow.units(at, size))].ravel()[np.argmax(writes != 0)])
+                raise HazardError(
+                    f"data race: {self._place(side.cluster, int(thread[0]))} uses the tensor map at byte {offset} of "
+                    f"{segment.name}, which {self._describe(pc_of(made))} has written: expected "
+                    "fence.proxy.tensormap::generic.acquire of it behind a synchronisation with the writer"
+                )
+        reads = Reads(at, size, users.tokens(), how(access.kind, 0, access.scope, users.pc))
+        if shadow is None:
+            self._buffer(segment).reads.append(reads)
+        else:
+            shadow.note_reads(reads)
+
+    def acquire_map(self, users: Users, segment: Segment, offset: int, size: int) -> None:
+        """Notes fence.proxy.tensormap::generic.acquire of a tensor map, of writes that the thread is behind."""
+        shadow = self._buffer(segment).shadow
+        if shadow is None:
+            return
+        units = shadow.units(np.array([offset]), size)
+        places = shadow.places(units).ravel()
+        writes, hows = shadow.writes[places], shadow.write_hows[places]
+        which = writes != 0
+        for side in users.sides:
+            for thread in users.threads[side.own].tolist():
+                count = int(which.sum())
+                pairs = _Pairs(writes[which], hows[which], np.full(count, thread), np.full(count, offset))
+                if self._in_order(side, pairs, Row.VISIBLE)[0].all():
+                    found = self._maps.setdefault((side.cluster, id(segment), offset), [])
+                    found.append((thread, side.monitor.instant(), writes))
+                    del found[:-_MOST_MAPS]
+
+    @staticmethod
+    def _follows(side: Side, thread: Array, other: int, instant: int) -> bool:
+        """Returns True if a thread is behind what another one of its cluster did at an instant."""
+        if int(thread[0]) == other:
+            return True
+        return bool(side.monitor.reached(Row.VISIBLE, thread, np.array([other]), np.array([instant])).all())
 
     def fence(self, users: Users, fence: Fence) -> None:
         """Notes a fence of threads, which acquires what relaxed reads have received."""
@@ -345,7 +410,23 @@ class GlobalOrder:
         if not len(pairs.tokens):
             return
         hardware, letter, rule = self._after_write(side, pairs, access, element, writes=False)
+        if not letter.all() and access.kind in (Kind.WEAK, Kind.STRONG):
+            seen = self._observed(side, shadow, at[open_hardware], pairs)
+            hardware, letter = hardware | seen, letter | seen
         self._complain(side, users, segment, pairs, hardware, letter, rule, access, "reads", "written")
+
+    def _observed(self, side: Side, shadow: GlobalShadow, places: Array, pairs: _Pairs) -> Mask:
+        """
+        Returns where a strong read that the thread is behind has seen a strong write: then so does the thread, without any
+        fence (section 8.9.5, observation).
+        """
+        readers, hows = shadow.reads[places], shadow.read_hows[places]
+        strong = np.isin(kinds_of(hows), ATOMIC) & np.isin(kinds_of(pairs.hows), ATOMIC) & (readers != 0)
+        if not strong.any():
+            return strong
+        reads = _Pairs(readers, hows, pairs.threads, pairs.offsets).of(strong)
+        strong[strong] = (clusters_of(reads.tokens) == side.cluster) & self._in_order(side, reads, Row.VISIBLE)[0]
+        return strong
 
     def _check_write(
         self,
@@ -375,11 +456,13 @@ class GlobalOrder:
                 joined = [np.concatenate([getattr(each, name) for each in (pairs, more)]) for name in _Pairs.__slots__]
                 pairs, rows, columns = _Pairs(*joined), np.append(rows, rows[which]), np.append(columns, columns[which])
             hardware, letter, rule = self._after_write(side, pairs, access, element, writes=True)
+            if not letter.all() and access.kind in (Kind.WEAK, Kind.STRONG) and len(at) == len(pairs.tokens):
+                seen = self._observed(side, shadow, at, pairs)
+                hardware, letter = hardware | seen, letter | seen
             equal = ~changed[rows, columns] & ~np.isin(kinds_of(pairs.hows), (Kind.UPDATE, Kind.REDUCE))
+            # The axioms say nothing of accesses that overlap partially (section 8.7.2).
             mixed = equal & ~hardware & (widths_of(pairs.hows) != widths_of(how(0, element, 0, 0)))
-            letter |= equal & ~mixed
-            if (mixed & ~letter).any() and not (~equal & ~hardware).any():
-                rule = "global mixed sizes"
+            letter |= equal if self._note is not None else equal & ~mixed
             hardware |= equal
             self._complain(side, users, segment, pairs, hardware, letter, rule, access, "writes", "written")
         self._check_readers(side, users, segment, shadow, places, units, touched & changed, access, element)
@@ -426,10 +509,14 @@ class GlobalOrder:
         that those break which are not by the letter.
         """
         kinds = kinds_of(pairs.hows)
-        late = np.isin(kinds, ASYNC)
+        late, deferred = np.isin(kinds, ASYNC), kinds == Kind.DEFERRED
         hardware, letter, rule = np.zeros(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), ""
         if late.any():
             hardware[late], letter[late] = self._reached(side, pairs.of(late), Row.BULK_STORED)
+        if deferred.any():  # only who has seen it, or the flag that it is, knows that it is done
+            hardware[deferred] = self._by_flags(side, pairs.of(deferred), Row.VISIBLE, Level.HARDWARE)
+            letter[deferred] = hardware[deferred]
+            late |= deferred
         if not late.all():
             others = ~late
             known = self._in_order(side, pairs.of(others), Row.VISIBLE)
@@ -475,11 +562,11 @@ class GlobalOrder:
         """The same for writes behind the reads of `pairs`."""
         kinds = kinds_of(pairs.hows)
         hardware, letter, rule = np.zeros(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), ""
-        for kind, row in ((Kind.BULK, Row.BULK_WRITTEN), (Kind.COPY, Row.COPIED)):
+        for kind, row in _COMPLETIONS.items():
             which = kinds == kind
             if which.any():
                 hardware[which], letter[which] = self._reached(side, pairs.of(which), row)
-        others = ~np.isin(kinds, (Kind.BULK, Kind.COPY))
+        others = ~np.isin(kinds, [*_COMPLETIONS])
         if others.any():
             own = pairs.of(others)
             handed = self._in_order(side, own, Row.HANDED)
@@ -641,6 +728,8 @@ class GlobalOrder:
             return "ld.global.nc is for memory that the launch does not write"
         if kind in ASYNC and did == "written":
             return "expected cp.async.bulk.wait_group (without .read) of the issuing thread, and then a synchronisation"
+        if kind is Kind.MAP:
+            return "expected cp.async.bulk.wait_group of the thread of the copy that reads the tensor map"
         if kind is Kind.BULK:
             return "expected a wait for the mbarrier of the copy, and then a synchronisation"
         if kind is Kind.COPY:

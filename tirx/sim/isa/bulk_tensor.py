@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,9 +63,10 @@ class _Box:
     maps: Source
     coordinates: Sequence[Source]
     info: Sequence[Source]
+    stores: bool = False
 
     def find(self, group: ThreadGroup, mask: Mask, lane: int) -> _Part:
-        tensor_map = map_at(group, int(self.maps(group, mask)[lane]), self.rank)
+        tensor_map = map_at(group, lane, int(self.maps(group, mask)[lane]), self.rank, stores=self.stores)
         at, info = ([int(each(group, mask)[lane]) for each in values] for values in (self.coordinates, self.info))
         if self.mode in _ROWS:
             check_rows(tensor_map)
@@ -288,7 +289,7 @@ def _store(decoder: Decoder, rank: int, modes: tuple[str, ...], operation: str |
     decoder.need("bulk_group")
     hint = decoder.flag("L2::cache_hint")
     decoder.finish(2 + hint)
-    box = _box(decoder, rank, mode, 0, None)
+    box = replace(_box(decoder, rank, mode, 0, None), stores=True)
     sources = decoder.address(1).values
     _policy(decoder, 2, hint)
 

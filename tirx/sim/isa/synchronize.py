@@ -268,12 +268,14 @@ def _tensormap_fence(decoder: Decoder) -> Step:
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         launch, cta = group.cta.launch, group.cta.linear_index
-        for address in np.unique(addresses(group, mask)[mask]).tolist():
+        fence(group, mask)
+        where = addresses(group, mask)
+        for address in np.unique(where[mask]).tolist():
             if SPACES.get(address >> WINDOW_SHIFT) != "global":
                 raise SimError(f"expected the address of a tensor map in global memory, found {address:#x}")
             raw = launch.global_memory.bytes_at(address, _TENSOR_MAP_BYTES, "fence.proxy.tensormap")
             launch.tensor_maps.acquire(cta, address, raw)
-        fence(group, mask)
+            global_accesses.map_acquired(group, np.flatnonzero(mask & (where == np.uint64(address))), raw)
 
     return step
 

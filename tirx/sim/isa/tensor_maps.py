@@ -7,9 +7,10 @@ import numpy as np
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, B64, WARP, Array, Mask
 from tirx.sim.errors import SimError
+from tirx.sim.hazards.global_access import COLLECTIVE, Fence, Scope
 from tirx.sim.isa.decoder import Decoder, uniform
 from tirx.sim.isa.registry import instruction
-from tirx.sim.memory import spaces
+from tirx.sim.memory import global_accesses, spaces
 from tirx.sim.memory.addresses import OFFSET_MASK, SPACES, WINDOW_SHIFT
 from tirx.sim.memory.tensor_map_bytes import ALIGNMENT, FIELDS, MAGIC, SIZE
 from tirx.sim.program.code import Step
@@ -26,8 +27,8 @@ _SPACES = {"global": "global", "shared::cta": "shared", None: "generic"}
 _SCOPES = ("cta", "cluster", "gpu", "sys")
 
 
-def map_at(group: ThreadGroup, address: int, rank: int) -> TensorMap:
-    """The tensor map of `rank` dimensions at a generic address, as the tensormap proxy sees it."""
+def map_at(group: ThreadGroup, lane: int, address: int, rank: int, *, stores: bool = False) -> TensorMap:
+    """The tensor map of `rank` dimensions at a generic address, as the tensormap proxy sees it for a copy of a lane."""
     launch = group.cta.launch
     space, offset = SPACES.get(address >> WINDOW_SHIFT), address & OFFSET_MASK
     if space not in ("param", "const", "global"):
@@ -42,6 +43,7 @@ def map_at(group: ThreadGroup, address: int, rank: int) -> TensorMap:
         raw = launch.global_memory.bytes_at(address, SIZE, _WHAT)
         if launch.checks:
             launch.tensor_maps.check_visible(group.cta.linear_index, address, raw)
+        global_accesses.map_read(group, lane, address, raw, stores=stores)
     found = launch.tensor_maps.find(raw)
     if found.rank != rank:
         raise SimError(f"expected a tensor map of {rank} dimensions, found one of {found.rank}")
@@ -118,7 +120,7 @@ def _copy(decoder: Decoder) -> Step:
     """[target in global memory], [source in shared memory], 128: copied by the warp, and released."""
     for modifier in ("global", "shared::cta", "tensormap::generic", "release"):
         decoder.need(modifier)
-    decoder.need(*_SCOPES)
+    fence = Fence(Scope[decoder.need(*_SCOPES).upper()], acquires=False)
     decoder.need("sync")
     decoder.need("aligned")
     decoder.finish(3)
@@ -140,6 +142,8 @@ def _copy(decoder: Decoder) -> Step:
             lanes = np.arange(first, first + WARP)
             # Every lane copies its part: what other lanes have written has to be visible to it.
             data = spaces.load(group, lanes, "shared", source + offsets, np.dtype(np.uint8), width)
-            spaces.store(group, lanes, "global", target + offsets, data)
+            spaces.store(group, lanes, "global", target + offsets, data, COLLECTIVE)
+        group.cta.monitor.fence(group.cta.threads(group, mask), fence)
+        global_accesses.fence(group, np.flatnonzero(mask), fence)
 
     return step

@@ -15,6 +15,7 @@ import numpy as np
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, F64, TYPES, U32, WARP, Array, Mask, PtxType
 from tirx.sim.errors import SimError
+from tirx.sim.hazards.global_access import COLLECTIVE
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.fragments import Fragment, from_matrices, to_matrices
 from tirx.sim.isa.mma_sync import Reader, Writer, multiply_and_add, reader, writer
@@ -173,7 +174,7 @@ def _load(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str) -> S
         values = np.zeros((matrix.registers * per_register, len(mask)), unit.dtype)
         for slot in range(matrix.slots):
             at = base + (places[slot] * unit.bytes).astype(np.uint64)
-            values[slot] = spaces.load(group, lanes, space, at, unit.dtype, 1)[:, 0]
+            values[slot] = spaces.load(group, lanes, space, at, unit.dtype, 1, COLLECTIVE)[:, 0]
         for put, own in zip(puts, values.reshape(matrix.registers, per_register, len(mask)), strict=True):
             put(group, mask, _packed(own, register_type))
 
@@ -193,7 +194,7 @@ def _load_words(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str
         if (first % 32).any():
             raise SimError(f"expected a stride that is a multiple of {32 // bits} elements of .{matrix.element}")
         at = addresses(group, mask) + (first // 8).astype(np.uint64)
-        put(group, mask, spaces.load(group, np.flatnonzero(mask), space, at, np.dtype(np.uint32), 1)[:, 0])
+        put(group, mask, spaces.load(group, np.flatnonzero(mask), space, at, np.dtype(np.uint32), 1, COLLECTIVE)[:, 0])
 
     return step
 
@@ -219,7 +220,7 @@ def _store(decoder: Decoder, matrix: _Matrix, offsets: _Offsets, space: str) -> 
             register = np.ascontiguousarray(sources[slot // per_register](group, mask))
             values = register.view(unit.dtype).reshape(len(mask), -1)[:, slot % per_register]
             at = base + (places[slot] * unit.bytes).astype(np.uint64)
-            spaces.store(group, lanes, space, at, np.ascontiguousarray(values[:, None]))
+            spaces.store(group, lanes, space, at, np.ascontiguousarray(values[:, None]), COLLECTIVE)
 
     return step
 

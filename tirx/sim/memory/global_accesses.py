@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
-from tirx.sim.core.types import Array
-from tirx.sim.hazards.global_access import Access, Fence, Kind
+from tirx.sim.core.types import WARP, Array
+from tirx.sim.hazards.global_access import BULK, MAP, WEAK, Access, Fence, Kind
 from tirx.sim.hazards.global_order import Side, Users
 from tirx.sim.memory.tensor_copy import Runs
 
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
-def users_of(group: ThreadGroup, lanes: Array) -> Users:
-    """Returns the threads of some lanes of a thread group."""
+def users_of(group: ThreadGroup, lanes: Array, how: Access = WEAK) -> Users:
+    """Returns the threads of some lanes of a thread group; of accesses by a warp together, its first one."""
+    if how.collective:
+        lanes = lanes // WARP * WARP
     if group.sides is None:
         cta = group.cta
         side = Side(cta.cluster.number, len(cta.lanes), cta.monitor, slice(None))
@@ -33,7 +35,7 @@ def read(group: ThreadGroup, lanes: Array, addresses: Array, unit: np.dtype[Any]
     launch, width = group.cta.launch, unit.itemsize * count
     assert launch.order is not None
     for segment, which, offsets in launch.global_memory.locate(addresses, width, "load"):
-        launch.order.read(users_of(group, lanes[which]), segment, offsets, width, how, unit.itemsize)
+        launch.order.read(users_of(group, lanes[which], how), segment, offsets, width, how, unit.itemsize)
 
 
 def write(group: ThreadGroup, lanes: Array, addresses: Array, values: Array, how: Access) -> None:
@@ -42,7 +44,7 @@ def write(group: ThreadGroup, lanes: Array, addresses: Array, values: Array, how
     element, count = values.dtype.itemsize, values.shape[1]
     assert launch.order is not None
     for segment, which, offsets in launch.global_memory.locate(addresses, element * count, "store"):
-        users = users_of(group, lanes[which])
+        users = users_of(group, lanes[which], how)
         if how.strong:
             launch.order.strong_write(users, segment, offsets, element * count, how, element)
         else:
@@ -70,6 +72,22 @@ def bulk(group: ThreadGroup, lane: int, memory: Array, runs: Runs, how: Access) 
         launch.order.read(users, segment, start + runs.offsets, runs.width, how)
     else:
         launch.order.write(users, segment, start + runs.offsets, runs.width, how, 0, runs.data)
+
+
+def map_read(group: ThreadGroup, lane: int, address: int, raw: Array, *, stores: bool) -> None:
+    """A bulk tensor copy of a lane reads the bytes `raw` of a tensor map in global memory."""
+    order = group.cta.launch.order
+    if order is not None:
+        segment, offset = group.cta.launch.global_memory.place_of(raw)
+        order.read_map(users_of(group, np.array([lane])), segment, offset, len(raw), MAP if stores else BULK)
+
+
+def map_acquired(group: ThreadGroup, lanes: Array, raw: Array) -> None:
+    """`lanes` execute fence.proxy.tensormap::generic.acquire of the bytes `raw` in global memory."""
+    order = group.cta.launch.order
+    if order is not None:
+        segment, offset = group.cta.launch.global_memory.place_of(raw)
+        order.acquire_map(users_of(group, lanes), segment, offset, len(raw))
 
 
 def fence(group: ThreadGroup, lanes: Array, fence: Fence) -> None:

@@ -11,7 +11,7 @@ from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.traffic import Direction
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
-from tirx.sim.hazards.global_access import WEAK, Access
+from tirx.sim.hazards.global_access import UPDATE, WEAK, Access
 from tirx.sim.hazards.monitor import Stored
 from tirx.sim.memory import global_accesses
 from tirx.sim.memory.addresses import OFFSET_MASK, RANK_SHIFT, SHARED_OFFSET_MASK, SPACES, WINDOW_SHIFT
@@ -229,7 +229,7 @@ def update(
     unit: np.dtype[Any],
     count: int,
     new: Update,
-    how: Access,
+    how: Access = UPDATE,
 ) -> Array:
     """
     Atomic read-modify-write, lane by lane where addresses are equal; returns the old values (lanes, count).
