@@ -118,7 +118,7 @@ def run(
         launch.order.require([launch.global_memory.place_of(each)[0] for each in prerequisite])
     independent = program.side_by_side and seed is None and observer is None
     if jobs > 1 and independent and grid != cluster:
-        run_in_processes(setting, launch, jobs, progress, report or _log)
+        run_in_processes(setting, launch, program, jobs, progress, report or _log)
     else:
         setting.run(launch, program, observer, progress)
 

@@ -2,7 +2,8 @@
 Runs the clusters of a launch in several processes, which share global memory by a file.
 
 Each process has an equal share of the clusters, those that follow each other, and checks these. Only kernels whose
-clusters do not depend on the order in which they run are divided (`Program.side_by_side`).
+clusters do not depend on the order in which they run are divided (`Program.side_by_side`). Where one process has written
+bytes of global memory that another one accesses, all clusters run again in one process, which decides.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ import numpy as np
 from tirx.sim.core.launch import Launch
 from tirx.sim.core.types import Array
 from tirx.sim.errors import HazardError, SimError, SimWarning, UndefinedError
+from tirx.sim.hazards.global_order import GlobalOrder
 from tirx.sim.memory.flat import FlatMemory
+from tirx.sim.program.code import Program
 from tirx.sim.program.symbols import new_memories
 from tirx.sim.setting import Setting
 
@@ -94,12 +97,13 @@ class _Outcome:
 def run_in_processes(
     setting: Setting,
     launch: Launch,
+    program: Program,
     jobs: int,
     progress: Callable[[int, int], None] | None,
     report: Callable[[SimWarning], None],
 ) -> None:
     """
-    Runs the clusters of a launch in up to `jobs` processes.
+    Runs the clusters of a launch of `program` in up to `jobs` processes.
 
     Raises the SimError of the first share that has one. Each rule of a warning is reported once.
     """
@@ -131,6 +135,9 @@ def run_in_processes(
                 progress(shares[job][1] * math.prod(launch.cluster), math.prod(launch.grid))
 
         outcomes = _outcomes(place, jobs, ended)
+        if launch.order is not None and all(each.error is None for each in outcomes) and _meet(place, jobs):
+            setting.run(launch, program, None, progress)
+            return
         for segment, buffer in zip(launch.global_memory.segments, global_buffers, strict=True):
             if not buffer.read_only:
                 segment.data[:] = memory[buffer.start : buffer.start + buffer.size]
@@ -202,4 +209,44 @@ def work(folder: str, job: int) -> None:
         setting.run(launch, program)
     except SimError as caught:
         error = caught
+    if launch.order is not None and error is None:
+        _write_touched(launch.order, launch.global_memory, place / f"touched{job}.npz")
     _Outcome(error, warnings).write(place / f"outcome{job}")
+
+
+def _write_touched(order: GlobalOrder, memory: FlatMemory, path: Path) -> None:
+    """Writes which granules of each buffer were written and read."""
+    numbers = {id(segment): number for number, segment in enumerate(memory.segments)}
+    arrays: dict[str, Array] = {}
+    for segment, granule, written, read in order.touched():
+        number = numbers[id(segment)]
+        arrays |= {f"{number} size": np.array(granule), f"{number} written": written, f"{number} read": read}
+    np.savez(path, **arrays)
+
+
+def _meet(place: Path, jobs: int) -> bool:
+    """Returns True if one process has written bytes that another one has accessed."""
+    files = [np.load(place / f"touched{job}.npz") for job in range(jobs)]
+    try:
+        return any(_meets(first, second) for first in files for second in files if first is not second)
+    finally:
+        for each in files:
+            each.close()
+
+
+def _meets(writer: Mapping[str, Array], other: Mapping[str, Array]) -> bool:
+    for name in writer:
+        buffer, what = name.split(" ")
+        if what != "size" or name not in other:
+            continue
+        sizes = int(writer[name]), int(other[name])
+        accessed = np.union1d(other[f"{buffer} written"], other[f"{buffer} read"])
+        least = min(sizes)
+        both = (_finer(writer[f"{buffer} written"], sizes[0] // least), _finer(accessed, sizes[1] // least))
+        if len(np.intersect1d(*both)):
+            return True
+    return False
+
+
+def _finer(units: Array, times: int) -> Array:
+    return (units[:, None] * times + np.arange(times)).ravel()

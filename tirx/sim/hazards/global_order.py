@@ -318,6 +318,20 @@ class GlobalOrder:
             side.monitor.global_proxy_fence(users.threads[side.own])
             self._flags.proxy_fence(side.cluster, side.monitor, users.threads[side.own])
 
+    def touched(self) -> list[tuple[Segment, int, Array, Array]]:
+        """
+        Returns the bytes of each buffer that were accessed: bytes of a granule, and the numbers of granules that were written,
+        and of those that were read.
+        """
+        found: list[tuple[Segment, int, Array, Array]] = []
+        for buffer in self._buffers.values():
+            shadow = buffer.shadow or self._start(buffer)
+            units = shadow.touched_units()
+            places = shadow.places(units)
+            written, read = shadow.writes[places] != 0, shadow.reads[places] != 0
+            found.append((buffer.segment, shadow.granule, units[written], units[read]))
+        return found
+
     # State
 
     def _buffer(self, segment: Segment) -> _Buffer:

@@ -152,11 +152,11 @@ class GlobalShadow:
             slots = self._table[pages]
         return slots * count + within
 
-    def offset_of(self, place: int) -> int:
-        """Returns the offset in the buffer of the granule at a place."""
+    def touched_units(self) -> Array:
+        """Returns the granules of the pages that have been accessed."""
         count = _PAGE // self.granule
-        page = int(np.flatnonzero(self._table == place // count)[0])
-        return page * _PAGE + place % count * self.granule
+        pages = np.flatnonzero(self._table >= 0)
+        return (pages[:, None] * count + np.arange(count)).ravel()
 
     def _grow(self) -> None:
         needed = self._pages * (_PAGE // self.granule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tirx.sim.core.wait import Outcome
 from tirx.sim.isa import asynchronous
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.hazards.global_access import Access as Order
+from tirx.sim.hazards.global_access import Kind
 from tirx.sim.isa.ordering import HINTS, access_of, order
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
@@ -106,7 +107,8 @@ def _ld(decoder: Decoder) -> Step:
 def _st(decoder: Decoder) -> Step:
     if decoder.flag("bulk"):
         return asynchronous.fill(decoder)
-    if decoder.flag("async"):
+    deferred = decoder.flag("async")
+    if deferred:
         if asynchronous.COMPLETE in decoder.modifiers:
             return asynchronous.store(decoder)
         # To global memory: a store with release, which may be done at once.
@@ -114,6 +116,7 @@ def _st(decoder: Decoder) -> Step:
             raise decoder.error(f"expected .{asynchronous.COMPLETE} or .release with st.async")
     form = access_form(decoder)
     value_type, count, how = form.type, form.count, form.order
+    how = replace(how, kind=Kind.DEFERRED) if deferred else how
     strong = how.strong
     addresses, space = place_of(decoder, 0, form.space)
     if space in ("const", "param"):

@@ -34,8 +34,6 @@ def access_of(modifiers: Sequence[str], kind: Kind = Kind.STRONG) -> Access:
     default = Scope.GPU if kind is Kind.UPDATE else Scope.SYS
     scope = next((_SCOPES[name] for name in modifiers if name in _SCOPES), default)
     acquires, releases = not found.isdisjoint(("acquire", "acq_rel")), not found.isdisjoint(("release", "acq_rel"))
-    if kind is Kind.STRONG and "async" in found:
-        kind = Kind.DEFERRED
     return Access(kind, scope, acquires, releases)
 
 
