@@ -21,12 +21,12 @@ from tirx.sim.numerics.rounding import (
     canonical,
     flush,
     odd_sum,
-    propagated,
     rectified,
     round_to,
     saturate_unit,
     sum_f64,
     to_odd_f32,
+    with_payload,
 )
 from tirx.sim.program.code import Step
 
@@ -136,7 +136,7 @@ def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: st
         if source is not target:
             raise decoder.error(f"expected the same types with .{rounding}, found {source} and {target}")
         to_integral = _INTEGER_ROUNDINGS[rounding]
-        return lambda a: to_integral(a.astype(np.float64)).astype(target.dtype)
+        return lambda a: with_payload(to_integral(a.astype(np.float64)).astype(target.dtype), a)
     narrower = target.bits < source.bits or (target.bits == source.bits and target is not source)
     if rounding is None and source.bits == target.bits == 16 and target is not source:
         return lambda a: _exactly(a, source, target)  # accepted by ptxas, for numbers that both types have
@@ -147,11 +147,9 @@ def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: st
     if target is source:
         return lambda a: a
     if not narrower:
-        return lambda a: a.astype(target.dtype)
+        return lambda a: with_payload(a.astype(target.dtype), a)
     mode = _FLOAT_ROUNDINGS[rounding]
-    if source is F64:
-        return lambda a: round_to(propagated(a, a), target.dtype, mode)
-    return lambda a: round_to(a.astype(np.float64), target.dtype, mode)
+    return lambda a: with_payload(round_to(a.astype(np.float64), target.dtype, mode), a)
 
 
 def _integer_to_integer(source: PtxType, target: PtxType, saturate: bool) -> Unary:
