@@ -92,8 +92,8 @@ def _cvt(decoder: Decoder) -> Step:
             return canonical(result) if makes_canonical else result
         return result
 
-    # The payload of a NaN survives from f64 and from bf16.
-    makes_canonical = source_type not in (F64, BF16)
+    # The payload of a NaN survives from f64, and from bf16 to what is wider.
+    makes_canonical = source_type is not F64 and (source_type is not BF16 or target.bits == 16)
     put = decoder.destination(0, target, wide=True)
     source = decoder.source(1, source_type, wide=True)
     return lambda group, mask: put(group, mask, complete(source(group, mask)))
@@ -146,6 +146,8 @@ def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: st
         raise decoder.error(f"expected no rounding from {source} to {target}, found .{rounding}")
     if target is source:
         return lambda a: a
+    if source is BF16 and target is F32:  # without making NaNs quiet
+        return lambda a: (bits_of(a).astype(np.uint32) << np.uint32(16)).view(np.float32)
     if not narrower:
         return lambda a: with_payload(a.astype(target.dtype), a)
     mode = _FLOAT_ROUNDINGS[rounding]

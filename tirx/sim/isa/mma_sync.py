@@ -268,8 +268,8 @@ def _chained_f64(a: Array, b: Array, c: Array) -> Array:
     total = c
     for k in range(a.shape[-1]):
         left, right = np.broadcast_arrays(a[..., :, None, k], b[..., None, :, k])
-        operands = left.ravel(), right.ravel(), total.ravel()
-        total = propagated(fused_f64(*operands, "rn"), *operands).reshape(c.shape)
+        first, second, third = left.ravel(), right.ravel(), total.ravel()
+        total = propagated(fused_f64(first, second, third, "rn"), second, third, first).reshape(c.shape)
     return total
 
 

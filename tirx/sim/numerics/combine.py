@@ -26,7 +26,9 @@ def _float_function(name: str, element: PtxType, ftz: bool) -> Binary:
 
         def add(old: Array, operand: Array) -> Array:
             if element.bits == 64:
-                result = propagated(old + operand, old, operand)
+                result = propagated(old + operand)
+                # An H200 gives the operand if it is NaN, otherwise what was there, and makes neither quiet.
+                result = np.where(np.isnan(operand), operand, np.where(np.isnan(old), old, result))
             else:
                 total = odd_sum(old.astype(np.float64), operand.astype(np.float64))
                 result = canonical(round_to(total, element.dtype))
