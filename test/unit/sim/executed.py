@@ -237,6 +237,7 @@ class Scene:
             self._fill(instruction)
         for bank, bits in zip(self._banks, _WIDTHS, strict=True):
             bank[:] = _numbers(bits, 64)[: len(bank)]
+        self.cta.carry[:] = np.arange(_THREADS) % 3 == 0
         self.has_tensors = instruction.root == "tcgen05"
         self._prepare(self.linked, instruction, mask)
         self.log.clear()
