@@ -1,26 +1,28 @@
 """
 Levels of SIMD instructions: what numpy, OpenBLAS and the C library would do on older CPUs than this one.
 
-    python test/cpu_levels.py pytest -q test/unit/sim/test_executed.py     runs a command at each level below the highest
+    python test/cpu_levels.py pytest -q test/unit/sim/test_executed.py
 
-The highest level is that of the CPU, where everything runs anyway.
+runs a command at each level below the highest, that of the CPU, at which everything runs anyway.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import platform
 import subprocess
 import sys
 from typing import Any
 
+import numpy as np
+
 
 def _dispatched() -> list[str]:
     """Features that numpy has code for and this CPU has, in numpy's order: each needs those before it."""
-    from numpy._core import _multiarray_umath as compiled  # pyright: ignore[reportPrivateUsage]
-
-    own: Any = compiled
-    return [name for name in own.__cpu_dispatch__ if own.__cpu_features__[name]]
+    core = "numpy._core" if int(np.__version__.partition(".")[0]) >= 2 else "numpy.core"
+    compiled: Any = importlib.import_module(f"{core}._multiarray_umath")
+    return [name for name in compiled.__cpu_dispatch__ if compiled.__cpu_features__[name]]
 
 
 def levels() -> dict[str, dict[str, str]]:

@@ -13,7 +13,7 @@ from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics import rounding
 from tirx.sim.numerics.formats import OOB_NAN
-from tirx.sim.numerics.functions import rounded_function
+from tirx.sim.numerics.functions import Name, rounded_function
 from tirx.sim.numerics.rounding import (
     Rounding,
     bits_of,
@@ -349,7 +349,7 @@ def _rsqrt(decoder: Decoder) -> Step:
     return emit(decoder, asked, _widened(_reciprocal_root, asked), 1)
 
 
-_TRANSCENDENTAL = {"ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos", "tanh": "tanh"}
+_TRANSCENDENTAL: dict[str, Name] = {"ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos", "tanh": "tanh"}
 
 
 # These reduce their operand first, which flushes subnormal numbers even without .ftz.

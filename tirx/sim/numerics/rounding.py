@@ -22,6 +22,7 @@ _BF16 = np.dtype(ml_dtypes.bfloat16)
 _CANONICAL_NAN = {_F16: 0x7FFF, _BF16: 0x7FFF, _F32: 0x7FFFFFFF}
 # The f64 NaN of an invalid operation on numbers, such as 0 * inf.
 _INVALID = np.uint64(0xFFF8000000000000)
+_FRACTION_BITS = {_F16: 10, _BF16: 7, _F32: 23, _F64: 52}
 _SMALLEST_NORMAL = {_F16: 2.0**-14, _BF16: 2.0**-126, _F32: 2.0**-126, _F64: 2.0**-1022}
 
 
@@ -86,7 +87,7 @@ def with_payload(result: Array, source: Array) -> Array:
     if not is_nan.any():
         return result
     bits, wide = bits_of(result).copy(), bits_of(source)[is_nan].astype(np.uint64)
-    own, other = _fraction_bits(source.dtype), _fraction_bits(result.dtype)
+    own, other = _FRACTION_BITS[source.dtype], _FRACTION_BITS[result.dtype]
     width = 8 * source.dtype.itemsize
     payload = wide & np.uint64((1 << own) - 1)
     kept = payload << np.uint64(other - own) if other > own else payload >> np.uint64(own - other)
@@ -94,10 +95,6 @@ def with_payload(result: Array, source: Array) -> Array:
     sign = wide >> np.uint64(width - 1) << np.uint64(8 * result.dtype.itemsize - 1)
     bits[is_nan] = (sign | np.uint64(above) | kept).astype(bits.dtype)
     return bits.view(result.dtype)
-
-
-def _fraction_bits(dtype: np.dtype[Any]) -> int:
-    return int(ml_dtypes.finfo(dtype).nmant)
 
 
 def extremum_of(a: Array, b: Array, *, smaller: bool, propagate: bool) -> Array:
