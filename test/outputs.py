@@ -5,7 +5,8 @@ FileCheck lines name what a test is about; that nothing else of its output chang
 for. It has a digest of all that the commands of a test print, diagnostics that `--verify-diagnostics` compares
 included, of the PTX, the remarks and the launch descriptors of each example, of what the simulator says to wrong forms
 of each instruction, of what all forms of it do and of its results for edges, and of explanations of words and PTX.
-`pytest` compares.
+`pytest` compares. What the simulator computes is recorded in full (`test/unit/sim/data/outputs`), so that a difference
+shows the words that differ.
 
     python test/outputs.py             which outputs are not the recorded ones
     python test/outputs.py --update    records the present ones: part of every change that means to change them
@@ -21,14 +22,20 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import lzma
 import sys
 from collections.abc import Sequence
+from difflib import unified_diff
 from functools import cache
+from itertools import islice, zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = Path(__file__).with_suffix(".txt")
+STORED = ROOT / "test" / "unit" / "sim" / "data" / "outputs"
+_IN_FULL = ("executing/", "said/roundings", "said/tensor-core-sums")
 _SHOWN = 2000
+_LINE, _LINES, _WORDS = 160, 6, 8  # how much of a difference is shown
 _COMMAND = "python test/outputs.py"
 
 _VARYING = {
@@ -53,9 +60,36 @@ def recorded() -> dict[str, str]:
     return dict(line.split() for line in RECORD.read_text(encoding="utf-8").splitlines())
 
 
+def stored(name: str) -> str | None:
+    """The recorded text of an output that is recorded in full, None if there is none."""
+    path = STORED / f"{name}.xz"
+    return lzma.decompress(path.read_bytes()).decode() if path.exists() else None
+
+
+def differences(before: str, after: str) -> str:
+    """The lines that differ, and of lines with as many words the first words that do."""
+    old, new = before.splitlines(), after.splitlines()
+    if len(old) != len(new):
+        return "\n".join(line[:_LINE] for line in islice(unified_diff(old, new, "recorded", "now", "", "", 0), _LINES))
+    pairs = [(line, other) for line, other in zip(old, new, strict=True) if line != other]
+    said = [f"{len(pairs)} of {len(old)} lines differ:"]
+    for line, other in pairs[:_LINES]:
+        words = list(zip_longest(line.split(" "), other.split(" "), fillvalue="nothing"))
+        found = [f"word {at}: {was[:_LINE]}, now {now[:_LINE]}" for at, (was, now) in enumerate(words) if was != now]
+        said.append(f"{other[:_LINE]}...\n    {len(found)} words differ: " + "; ".join(found[:_WORDS]))
+    return "\n".join(said)
+
+
 def check(name: str, text: str) -> None:
     """Compares an output with the record. Raises ChangedOutputError if it is another one."""
-    if name not in _VARYING and recorded().get(name) != digest(text):
+    if name.startswith(_IN_FULL):
+        before = stored(name)
+        if before != text:
+            raise ChangedOutputError(
+                f"the output of {name} is not the recorded one; if that is meant, `{_COMMAND} --update {name}` records "
+                f"it. {differences(before or '', text)}"
+            )
+    elif name not in _VARYING and recorded().get(name) != digest(text):
         raise ChangedOutputError(
             f"the output of {name} is not the recorded one. `{_COMMAND} --write DIR {name}`, here and in a checkout of "
             f"what was before, shows the difference; if it is meant, `{_COMMAND} --update {name}` records it. "
@@ -101,6 +135,16 @@ def _outputs(names: Sequence[str]) -> dict[str, str]:
     return found | {key: answers(root) for key, root in roots.items() if not names or key in names}
 
 
+def _store(name: str, text: str | None) -> None:
+    """Records an output in full, or with None no longer."""
+    path = STORED / f"{name}.xz"
+    if text is None:
+        path.unlink(missing_ok=True)
+    elif text != stored(name):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+
+
 def main() -> int:
     """Compares, records or writes all outputs."""
     parser = argparse.ArgumentParser(prog="test/outputs.py", description="outputs of FileCheck tests and examples")
@@ -115,11 +159,16 @@ def main() -> int:
             path = flags.write / f"{name}.out"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text.replace(str(ROOT), ""), encoding="utf-8")
-    before = {name: each for name, each in recorded().items() if not flags.names or name in flags.names}
+    full = [path.relative_to(STORED).with_suffix("").as_posix() for path in STORED.rglob("*.xz")]
+    record = recorded() | {name: digest(stored(name) or "") for name in full}
+    before = {name: each for name, each in record.items() if not flags.names or name in flags.names}
     present = {name: digest(text) for name, text in outputs.items()}
     for name in sorted({name for name, _ in present.items() ^ before.items()}):
         print(f"not the recorded output: {name}")
     if flags.update:
+        for name in [each for each in before | present if each.startswith(_IN_FULL)]:
+            _store(name, outputs.get(name))
+            present.pop(name, None)
         kept = {name: each for name, each in recorded().items() if name not in before} | present
         RECORD.write_text("".join(f"{name} {kept[name]}\n" for name in sorted(kept)), encoding="utf-8")
         return 0

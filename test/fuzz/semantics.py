@@ -435,6 +435,23 @@ def _to_integer(op: Any, x: Array) -> Array:
     return wide
 
 
+def _truncated(op: Any, x: Array) -> Array:
+    """Formats of 8 bits and less saturate; powers of two (f8E8M0FNU) are rounded up."""
+    dtype = dtype_of(op.results[0].type)
+    if dtype.itemsize > 1:
+        return x
+    wide, largest = x.astype(np.float64), float(ml_dtypes.finfo(dtype).max)
+    if dtype == ml_dtypes.float8_e8m0fnu:
+        if (wide < 0).any():
+            raise Undefined("a negative number as a power of two")
+        fraction, exponent = np.frexp(np.minimum(wide, largest))
+        power = np.maximum(exponent - (fraction == 0.5), -127)
+        return np.where(np.isnan(wide), np.nan, np.where(wide == 0, 2.0**-127, np.ldexp(1.0, power)))
+    # Formats without NaN get their largest number.
+    not_a_number = largest if np.isfinite(np.array(np.nan).astype(dtype).astype(np.float64)) else np.nan
+    return np.where(np.isnan(wide), not_a_number, np.clip(wide, -largest, largest))
+
+
 def _unsigned(op: Any, x: Array) -> Array:
     return x.astype(np.uint8) if x.dtype == np.bool_ else x.astype(np.dtype(f"u{x.dtype.itemsize}"))
 
@@ -466,7 +483,8 @@ SCALARS: dict[str, tuple[bool, Callable[..., Array]]] = {
     "arith.cmpi": (True, _compare),
     "arith.cmpf": (True, _compare_floats),
     "arith.select": (True, lambda _, c, a, b: np.where(c, a, b)),
-    **{f"arith.{name}": (True, _same) for name in ("extf", "truncf", "sitofp", "trunci", "index_cast")},
+    **{f"arith.{name}": (True, _same) for name in ("extf", "sitofp", "trunci", "index_cast")},
+    "arith.truncf": (True, _truncated),
     "arith.extsi": (True, lambda _, x: -x.astype(np.int8) if x.dtype == np.bool_ else x),
     "arith.extui": (True, _unsigned),
     "arith.uitofp": (True, _unsigned),

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from unit.sim.executed import INSTRUCTION_DESCRIPTORS, scene_of
 from unit.sim.instructions import EDGES
-from unit.sim.recorders import shown
+from unit.sim.recorders import shown, words
 
 from tirx.sim import SimError
 from tirx.sim.core.types import TYPES
@@ -194,19 +194,19 @@ def _bits(values: Array) -> Array:
 def roundings() -> str:
     """Numbers rounded to each format in each way, sums and products of pairs of them, and conversions to integers."""
     numbers = _numbers()
-    lines = [shown(_bits(rounding.to_odd_f32(numbers)))]
+    lines = [words(_bits(rounding.to_odd_f32(numbers)))]
     for dtype in _FLOATS:
-        lines += [f"{dtype} {mode} {shown(_bits(rounding.round_to(numbers, dtype, mode)))}" for mode in _MODES]
+        lines += [f"{dtype} {mode} {words(_bits(rounding.round_to(numbers, dtype, mode)))}" for mode in _MODES]
         if dtype.itemsize < 8:
             narrow = numbers.astype(np.float32).astype(np.float64)
             for random in (0.0, 0.25, 0.999, 0.5):
                 chosen = narrow[np.abs(narrow) <= formats.largest_finite(dtype)] if dtype.itemsize < 4 else narrow
-                lines.append(shown(_bits(rounding.round_stochastic(chosen, dtype, np.full(len(chosen), random)))))
+                lines.append(words(_bits(rounding.round_stochastic(chosen, dtype, np.full(len(chosen), random)))))
     for dtype in _FLOATS[:4]:
         own = numbers.astype(dtype)
         for function in (rounding.canonical, rounding.saturate_unit, rounding.rectified):
-            lines.append(shown(_bits(function(own))))
-        lines.append(shown(_bits(rounding.flush(own))))
+            lines.append(words(_bits(function(own))))
+        lines.append(words(_bits(rounding.flush(own))))
     wide = numbers[:: max(1, len(numbers) // 150)]
     wide = np.concatenate((wide, wide * 2.0**-500, wide * 2.0**600, [5e-324, -5e-324, 2.0**-1022, 1.7e308]))
     rng = np.random.default_rng(3)
@@ -214,18 +214,18 @@ def roundings() -> str:
     b[::7], c[::5], c[::11] = -a[::7], -(a * b)[::5], 0.0
     for mode in _MODES[:4]:
         for pair in (rounding.sum_f64, rounding.product_f64, rounding.quotient_f64):
-            lines.append(f"{mode} {shown(_bits(pair(a, b, mode)))}")
-        lines.append(shown(_bits(rounding.root_f64(np.abs(a), mode))))
-        lines.append(shown(_bits(rounding.fused_f64(a, b, c, mode))))
-    lines += [shown(_bits(rounding.odd_sum(a, b))), shown(_bits(rounding.propagated(a * b, a, b)))]
+            lines.append(f"{mode} {words(_bits(pair(a, b, mode)))}")
+        lines.append(words(_bits(rounding.root_f64(np.abs(a), mode))))
+        lines.append(words(_bits(rounding.fused_f64(a, b, c, mode))))
+    lines += [words(_bits(rounding.odd_sum(a, b))), words(_bits(rounding.propagated(a * b, a, b)))]
     for name in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"):
         own = TYPES[name]
-        lines.append(shown(integers.float_to_integer(np.trunc(numbers), own.dtype, 3)))
+        lines.append(words(integers.float_to_integer(np.trunc(numbers), own.dtype, 3)))
         x, y = (rng.integers(0, 256, (200, own.bytes), np.uint8).view(own.dtype)[:, 0] for _ in range(2))
         x[:4], y[::9] = (0, 1, np.iinfo(own.dtype).min, np.iinfo(own.dtype).max), 0
-        lines += [shown(function(x, y)) for function in (integers.divide, integers.remainder)]
-        lines.append(shown(integers.multiply_high(x, y, own)))
-        lines.append(shown(integers.saturate(numbers[np.abs(numbers) < 2**62].astype(np.int64), own)))
+        lines += [words(function(x, y)) for function in (integers.divide, integers.remainder)]
+        lines.append(words(integers.multiply_high(x, y, own)))
+        lines.append(words(integers.saturate(numbers[np.abs(numbers) < 2**62].astype(np.int64), own)))
     for name, type_name in itertools.product(("add", "min", "max"), ("f16", "bf16", "f32", "f64", "f16x2", "bf16x2")):
         own = TYPES[type_name]
         x, y = (
@@ -234,14 +234,14 @@ def roundings() -> str:
         )
         for ftz in (False, True) if own.is_float else (False,):
             found = combine.combine_function(name, own, ftz)(x, y)
-            lines.append(f"{name} {type_name} {shown(_bits(found) if own.is_float else found)}")
+            lines.append(f"{name} {type_name} {words(_bits(found) if own.is_float else found)}")
     for element in (*formats.TABLES, "f16", "bf16", "tf32", "u8", "s8"):
         raw = np.arange(256, dtype=np.uint8).reshape(4, 64)
         lines.append(
-            f"{element} {shown(formats.decode_elements(raw, element))} {shown(formats.bytes_used(33, element))}"
+            f"{element} {words(formats.decode_elements(raw, element))} {words(formats.bytes_used(33, element))}"
         )
         if element in formats.BITS:
-            lines.append(shown(formats.unpack_groups(raw[:3], element)))
+            lines.append(words(formats.unpack_groups(raw[:3], element)))
     return "\n".join(lines)
 
 
@@ -282,14 +282,14 @@ def _sums_of(rule: Rule, rng: np.random.Generator) -> Iterator[str]:
         c = c.astype(np.float16).astype(np.float32) if result == "f16" else c
         c[..., ::2, :] = 0
         found = multiply_values(rule, a, b, c, (element, element), result)
-        yield f"{element} {size} {result} {shown(_bits(np.asarray(found, np.float32)))}"
+        yield f"{element} {size} {result} {words(_bits(np.asarray(found, np.float32)))}"
         kept = np.tile([True, False, False, True, False, True, True, False], (*leading, depth // 8))
         found = multiply_values(rule, np.where(kept, a, 0), b, c, (element, element), result, kept)
-        yield shown(_bits(np.asarray(found, np.float32)))
+        yield words(_bits(np.asarray(found, np.float32)))
         chain = Chain(rule, (element, element), result)
         for step in range(5):
             chain.add(a * np.float32(step != 2), b)
-        yield shown(_bits(chain.plus(c).astype(np.float32)))
+        yield words(_bits(chain.plus(c).astype(np.float32)))
 
 
 @np.errstate(all="ignore")
@@ -313,12 +313,12 @@ def tensor_core_sums() -> str:
             wide = factors[0].astype(np.float64), factors[1].astype(np.float64)
             if blocks * 16 * (1 if own is None else 2) <= 64:
                 found = multiply_groups(a.astype(np.float64), b.astype(np.float64), wide, factor_type, c, own)
-                lines.append(shown(_bits(found)))
+                lines.append(words(_bits(found)))
             found = multiply_scaled(RULES[0], (a, b), factors, c, ("f32", "e4m3", "e5m2", "f32"), factor_type, own)
-            lines.append(shown(_bits(np.asarray(found, np.float64))))
+            lines.append(words(_bits(np.asarray(found, np.float64))))
     for rows, columns, depth in ((300, 64, 64), (1, 700, 600), (3, 4, 0), (65, 64, 64)):
         x, y = (rng.integers(-9, 9, (2, each, depth)).astype(np.float64) for each in (rows, columns))
-        lines.append(shown(product(x, y)))
+        lines.append(words(product(x, y)))
     return "\n".join(lines)
 
 

@@ -115,3 +115,17 @@ def test_another_output_is_an_error() -> None:
     assert outputs.digest(text) == outputs.digest("/a.mlir: wrong") != outputs.digest("/a.mlir: right")
     with pytest.raises(outputs.ChangedOutputError, match="the output of examples/attention is not the recorded one"):
         outputs.check("examples/attention", text)
+
+
+def test_differences_of_outputs_in_full_name_the_words() -> None:
+    recorded = outputs.stored("executing/redux")
+    assert recorded is not None and outputs.check("executing/redux", recorded) is None
+    line = next(
+        each for each in recorded.splitlines() if each.startswith("redux.sync.min.f32") and " 80000000 " in each
+    )
+    changed = recorded.replace(line, line.replace(" 80000000 ", " 0 ", 1))
+    with pytest.raises(
+        outputs.ChangedOutputError, match=r"(?s)1 of \d+ lines differ.*redux.sync.min.f32.*80000000, now 0"
+    ):
+        outputs.check("executing/redux", changed)
+    assert outputs.differences("a\nb", "a\nc\nb").splitlines()[-1] == "+c"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -57,4 +58,7 @@ def assemble(ptx: str, target: str, *, warnings_as_errors: bool = True, verbose:
         source.write_text(ptx)
         command = [str(ptxas), *options, str(source), "-o", str(Path(directory, "module.cubin"))]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return AssembleResult(done.returncode == 0, done.stdout + done.stderr)
+    said = done.stdout + done.stderr
+    if done.returncode < 0:  # a crash says nothing itself
+        said += f"error: ptxas was ended by {signal.Signals(-done.returncode).name}\n"
+    return AssembleResult(done.returncode == 0, said)

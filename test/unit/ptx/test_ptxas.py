@@ -66,6 +66,14 @@ def test_verbose_names_the_entry():
     assert "'k'" in result.stderr
 
 
+def test_a_crash_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    program = tmp_path / "ptxas"
+    program.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(ptxas, "find_ptxas", lambda: program)
+    assert assemble("", "sm_90") == ptxas.AssembleResult(False, "error: ptxas was ended by SIGSEGV\n")
+
+
 def test_without_ptxas(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ptxas, "find_ptxas", lambda: None)
     with pytest.raises(PtxasNotFound, match="nvidia-cuda-nvcc"):

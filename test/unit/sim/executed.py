@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from unit.sim.forms import FORMS
 from unit.sim.instructions import EDGES
-from unit.sim.recorders import Heard, Recorder, shown
+from unit.sim.recorders import Heard, Recorder, changes, shown, words
 
 from tirx.sim import SimError, TensorMap
 from tirx.sim.core.arguments import bind_arguments
@@ -109,7 +109,7 @@ _ACCESSES = ("ld", "st", "ldu", "atom", "red", "ldmatrix", "stmatrix", "wmma")
 """Those of them that access memory."""
 
 _CONTROL = ("bra", "brx", "call", "ret", "exit", "trap", "brkpt")
-_VARYING = re.compile(r"(ex2|lg2|sin|cos|tanh|rsqrt|rcp|sqrt|div)\S*\.(approx|full)|stacksave|alloca|wmma\S*f64")
+_VARYING = re.compile("stacksave|alloca")
 _DECLARATIONS = f""".reg .pred %p<8>; .reg .b8 %b<8>; .reg .b16 %h<16>; .reg .b32 %r<32>; .reg .b64 %d<16>;
   .reg .f32 %f<16>; .reg .f64 %g<8>; .reg .b128 %q<8>; .shared .align 1024 .b8 s[{_SHARED}];
   .shared .align 8 .b64 bar[{_BARRIERS}];"""
@@ -237,6 +237,7 @@ class Scene:
             self._fill(instruction)
         for bank, bits in zip(self._banks, _WIDTHS, strict=True):
             bank[:] = _numbers(bits, 64)[: len(bank)]
+        self.cta.carry[:] = np.arange(_THREADS) % 3 == 0
         self.has_tensors = instruction.root == "tcgen05"
         self._prepare(self.linked, instruction, mask)
         self.log.clear()
@@ -444,9 +445,9 @@ class Scene:
         told = [": ".join(each) for each in self.launch.notes]
         for bits, bank, old in zip(_WIDTHS, self._banks, registers, strict=True):
             for row in np.flatnonzero((bank.view(np.uint8) != old.view(np.uint8)).any(axis=1)).tolist():
-                told.append(f"b{bits} {row}={shown(bank[row])}")
+                told.append(f"b{bits} {row}={words(bank[row])}")
         after = self._state().items()
-        told += [f"{name}={shown(each)}" for name, each in after if each.tobytes() != before[name].tobytes()]
+        told += [changes(name, before[name], each) for name, each in after if each.tobytes() != before[name].tobytes()]
         return "; ".join([said, *told, *self.log])
 
     def observed(self, action: Callable[[], None], times: int) -> str:

@@ -14,6 +14,7 @@ from tirx.sim.hazards.monitor import Monitor
 from tirx.sim.memory.region import Region
 
 Array = npt.NDArray[Any]
+_MOST = 4096  # bytes that are written out
 
 
 def shown(value: Any) -> str:
@@ -28,6 +29,28 @@ def shown(value: Any) -> str:
     if value is None or isinstance(value, int | float | str | np.generic):
         return str(cast("object", value))
     return type(value).__name__
+
+
+def words(value: Any) -> str:
+    """An array as hexadecimal words, so that a difference shows which of them differ; large ones by a checksum."""
+    array = np.ascontiguousarray(value)
+    if array.nbytes > _MOST:
+        return shown(array)
+    bits = array.view(f"u{array.itemsize}") if array.itemsize <= 8 else array.view(np.uint64)
+    return f"{array.dtype}{list(array.shape)}: {' '.join(f'{each:x}' for each in bits.ravel().tolist())}"
+
+
+def changes(name: str, before: Array, after: Array) -> str:
+    """The bytes that are not what they were: their places (from - to), and what they are now."""
+    if before.shape != after.shape:
+        return f"{name}={words(after)}"
+    old, new = (np.ascontiguousarray(each).view(np.uint8).ravel() for each in (before, after))
+    places = np.flatnonzero(old != new)
+    runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+    where = f"{name} {len(places)} of {shown(after)}"
+    if len(places) > _MOST:
+        return where
+    return f"{where} {' '.join(f'[{run[0]}-{run[-1]}]={new[run].tobytes().hex()}' for run in runs)}"
 
 
 class Recorder(Monitor):

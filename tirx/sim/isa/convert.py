@@ -21,12 +21,12 @@ from tirx.sim.numerics.rounding import (
     canonical,
     flush,
     odd_sum,
-    propagated,
     rectified,
     round_to,
     saturate_unit,
     sum_f64,
     to_odd_f32,
+    with_payload,
 )
 from tirx.sim.program.code import Step
 
@@ -92,8 +92,8 @@ def _cvt(decoder: Decoder) -> Step:
             return canonical(result) if makes_canonical else result
         return result
 
-    # The payload of a NaN survives from f64 and from bf16.
-    makes_canonical = source_type not in (F64, BF16)
+    # The payload of a NaN survives from f64, and from bf16 to what is wider.
+    makes_canonical = source_type is not F64 and (source_type is not BF16 or target.bits == 16)
     put = decoder.destination(0, target, wide=True)
     source = decoder.source(1, source_type, wide=True)
     return lambda group, mask: put(group, mask, complete(source(group, mask)))
@@ -136,7 +136,7 @@ def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: st
         if source is not target:
             raise decoder.error(f"expected the same types with .{rounding}, found {source} and {target}")
         to_integral = _INTEGER_ROUNDINGS[rounding]
-        return lambda a: to_integral(a.astype(np.float64)).astype(target.dtype)
+        return lambda a: with_payload(to_integral(a.astype(np.float64)).astype(target.dtype), a)
     narrower = target.bits < source.bits or (target.bits == source.bits and target is not source)
     if rounding is None and source.bits == target.bits == 16 and target is not source:
         return lambda a: _exactly(a, source, target)  # accepted by ptxas, for numbers that both types have
@@ -146,12 +146,12 @@ def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: st
         raise decoder.error(f"expected no rounding from {source} to {target}, found .{rounding}")
     if target is source:
         return lambda a: a
+    if source is BF16 and target is F32:  # without making NaNs quiet
+        return lambda a: (bits_of(a).astype(np.uint32) << np.uint32(16)).view(np.float32)
     if not narrower:
-        return lambda a: a.astype(target.dtype)
+        return lambda a: with_payload(a.astype(target.dtype), a)
     mode = _FLOAT_ROUNDINGS[rounding]
-    if source is F64:
-        return lambda a: round_to(propagated(a, a), target.dtype, mode)
-    return lambda a: round_to(a.astype(np.float64), target.dtype, mode)
+    return lambda a: with_payload(round_to(a.astype(np.float64), target.dtype, mode), a)
 
 
 def _integer_to_integer(source: PtxType, target: PtxType, saturate: bool) -> Unary:

@@ -13,10 +13,12 @@ from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics import rounding
 from tirx.sim.numerics.formats import OOB_NAN
+from tirx.sim.numerics.functions import Name, rounded_function
 from tirx.sim.numerics.rounding import (
     Rounding,
     bits_of,
     canonical,
+    extremum_of,
     flush,
     odd_sum,
     propagated,
@@ -219,17 +221,6 @@ def fused_function(asked: Operation) -> Ternary:
 # Minimum, maximum, signs
 
 
-def extremum_of(a: Array, b: Array, *, smaller: bool, propagate: bool) -> Array:
-    """The smaller or the larger of floating-point numbers; of a number and a NaN the number, unless `propagate`."""
-    # -0 is less than +0.
-    first = (a < b) | ((a == b) & np.signbit(a)) if smaller else (a > b) | ((a == b) & ~np.signbit(a))
-    result = np.where(first, a, b)
-    result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, result))
-    if propagate:
-        result = np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
-    return result.astype(a.dtype)
-
-
 def extremum(decoder: Decoder) -> Step:
     """min and max of floating-point types, of two or (sm_100) three operands"""
     propagate, swap_sign = decoder.flag("NaN"), decoder.flag("xorsign")
@@ -306,18 +297,13 @@ def _testp(decoder: Decoder) -> Step:
 # Functions of one operand. Where the hardware approximates, the result here is the exact one, rounded.
 
 
-def _through_f64(function: Unary, asked: Operation) -> Unary:
-    dtype = asked.element.dtype
-    return lambda a: round_to(function(a.astype(np.float64)), dtype)
-
-
 @instruction("rcp")
 def _rcp(decoder: Decoder) -> Step:
     approximate = decoder.flag("approx")
     asked = operation(decoder, F32, F64)
     decoder.finish(2)
     if approximate and asked.element is F64:
-        return elementwise(decoder, _coarse(np.reciprocal), F64, F64)
+        return elementwise(decoder, _coarse(lambda a: 1.0 / a), F64, F64)
     divide = binary_function("div", asked)
     return emit(decoder, asked, lambda a: divide(np.ones_like(a), a), 1)
 
@@ -343,7 +329,7 @@ def _sqrt(decoder: Decoder) -> Step:
     asked = operation(decoder, F32, F64)
     decoder.finish(2)
     if asked.element is F64:
-        return emit(decoder, asked, lambda a: rounding.root_f64(a, asked.mode), 1)
+        return emit(decoder, asked, lambda a: propagated(rounding.root_f64(a, asked.mode), a), 1)
     return emit(decoder, asked, _widened(np.sqrt, asked), 1)
 
 
@@ -358,16 +344,12 @@ def _rsqrt(decoder: Decoder) -> Step:
     decoder.finish(2)
     if asked.element is F64 and asked.flush:
         return elementwise(decoder, _coarse(_reciprocal_root), F64, F64)
+    if asked.element is F64:
+        return emit(decoder, asked, lambda a: propagated(_reciprocal_root(a), a), 1)
     return emit(decoder, asked, _widened(_reciprocal_root, asked), 1)
 
 
-_TRANSCENDENTAL: dict[str, Unary] = {
-    "ex2": np.exp2,
-    "lg2": np.log2,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tanh": np.tanh,
-}
+_TRANSCENDENTAL: dict[str, Name] = {"ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos", "tanh": "tanh"}
 
 
 # These reduce their operand first, which flushes subnormal numbers even without .ftz.
@@ -379,7 +361,7 @@ def _transcendental(decoder: Decoder) -> Step:
     decoder.need("approx")
     asked = operation(decoder, F32, *((F16, BF16) if decoder.root in ("ex2", "tanh") else ()))
     decoder.finish(2)
-    function = _through_f64(_TRANSCENDENTAL[decoder.root], asked)
+    function = rounded_function(_TRANSCENDENTAL[decoder.root], asked.element.dtype)
     if decoder.root in _FLUSHING:
         return emit(decoder, asked, lambda a: function(flush(a)), 1)
     return emit(decoder, asked, function, 1)

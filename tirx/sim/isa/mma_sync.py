@@ -22,7 +22,7 @@ from tirx.sim.isa.words import word_destinations, word_sources
 from tirx.sim.numerics.chains import Chain
 from tirx.sim.numerics.formats import TABLES, decode_elements
 from tirx.sim.numerics.products import product
-from tirx.sim.numerics.rounding import bits_of, canonical, fused_f64, odd_sum, round_to
+from tirx.sim.numerics.rounding import bits_of, canonical, fused_f64, odd_sum, propagated, round_to
 from tirx.sim.numerics.tensor_cores import Multiply, Rule, find_rule, multiplier, multiply_scaled, multiply_values
 from tirx.sim.program.code import Destination, Source, Step
 
@@ -268,7 +268,8 @@ def _chained_f64(a: Array, b: Array, c: Array) -> Array:
     total = c
     for k in range(a.shape[-1]):
         left, right = np.broadcast_arrays(a[..., :, None, k], b[..., None, :, k])
-        total = fused_f64(left.ravel(), right.ravel(), total.ravel(), "rn").reshape(c.shape)
+        first, second, third = left.ravel(), right.ravel(), total.ravel()
+        total = propagated(fused_f64(first, second, third, "rn"), second, third, first).reshape(c.shape)
     return total
 
 

@@ -11,10 +11,10 @@ from tirx.sim.core.types import B32, B64, TYPES, WARP, Array, Mask, PtxType
 from tirx.sim.core.wait import Outcome
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, single, uniform
-from tirx.sim.isa.floating import extremum_of
 from tirx.sim.isa.tcgen05_common import cta_group, value_of, warp_wide
 from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.isa.words import word_destinations, word_sources
+from tirx.sim.numerics.rounding import extremum_of
 from tirx.sim.program.code import Step
 from tirx.sim.reader.syntax import Name, Operand
 from tirx.sim.tensor.copies import COPY_FORMATS, COPY_MULTICASTS, COPY_SHAPES, is_copy, tensor_copy, tensor_shift

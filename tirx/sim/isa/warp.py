@@ -10,6 +10,7 @@ from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import instruction
+from tirx.sim.numerics.rounding import ordered, unordered
 from tirx.sim.program.code import Step
 
 _LANE = np.arange(WARP)
@@ -164,8 +165,7 @@ def _redux(decoder: Decoder) -> Step:
         raise decoder.error("expected .f32 with .abs or .NaN")
     put = decoder.destination(0, value_type)
     value, members = decoder.source(1, value_type), decoder.source(2, U32)
-    if value_type is F32 and not propagate:
-        function = np.fmin if name == "min" else np.fmax
+    smaller = name == "min"
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
         named = members_of(group, mask, members(group, mask))
@@ -173,11 +173,12 @@ def _redux(decoder: Decoder) -> Step:
             return named
         own = value(group, mask)
         own = np.abs(own) if magnitude else own
+        own = ordered(own, smaller=smaller, propagate=propagate) if value_type is F32 else own
         result = own.copy()
         for lane in np.flatnonzero(mask).tolist():
             warp = lane // WARP * WARP
             result[lane] = function.reduce(own[warp : warp + WARP][named[lane]], dtype=own.dtype)
-        put(group, mask, result)
+        put(group, mask, unordered(result) if value_type is F32 else result)
         return None
 
     return step

@@ -295,8 +295,7 @@ def _mma(decoder: Decoder) -> Step:
             group.finish_deferred()
             total = (old_numbers if accumulates else no_numbers)(group)
             if rule is None:
-                # Sums start at +0: they are never -0.
-                total = ideal(left, right, np.zeros(total.shape)) + total
+                total = ideal(left, right, total)
             else:
                 total = multiply_values(rule, left, right, total, form.types, form.result, kept)
             write_numbers(group, total)

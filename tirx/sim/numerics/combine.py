@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tirx.sim.core.types import TYPES, Array, Binary, PtxType
-from tirx.sim.numerics.rounding import canonical, flush, odd_sum, round_to
+from tirx.sim.numerics.rounding import canonical, extremum_of, flush, odd_sum, propagated, round_to
 
 _PACKED = {"f16x2": TYPES["f16"], "bf16x2": TYPES["bf16"]}
 _INTEGER_FUNCTIONS: dict[str, Binary] = {
@@ -25,13 +25,18 @@ def _float_function(name: str, element: PtxType, ftz: bool) -> Binary:
     if name == "add":
 
         def add(old: Array, operand: Array) -> Array:
-            total = odd_sum(old.astype(np.float64), operand.astype(np.float64))
-            result = canonical(round_to(total, element.dtype) if element.bits < 64 else old + operand)
+            if element.bits == 64:
+                result = propagated(old + operand)
+                # An H200 gives the operand if it is NaN, otherwise what was there, and makes neither quiet.
+                result = np.where(np.isnan(operand), operand, np.where(np.isnan(old), old, result))
+            else:
+                total = odd_sum(old.astype(np.float64), operand.astype(np.float64))
+                result = canonical(round_to(total, element.dtype))
             return flush(result) if ftz else result
 
         return add
-    function = np.fmin if name == "min" else np.fmax
-    return lambda old, operand: canonical(function(old, operand).astype(element.dtype))
+    smaller = name == "min"
+    return lambda old, operand: canonical(extremum_of(old, operand, smaller=smaller, propagate=False))
 
 
 def combine_function(name: str, value_type: PtxType, ftz: bool) -> Binary:

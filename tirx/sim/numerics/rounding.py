@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
@@ -20,6 +20,9 @@ _F16 = np.dtype(np.float16)
 _BF16 = np.dtype(ml_dtypes.bfloat16)
 # The NaN that arithmetic gives (section 9.7.3: results are canonical NaNs).
 _CANONICAL_NAN = {_F16: 0x7FFF, _BF16: 0x7FFF, _F32: 0x7FFFFFFF}
+# The f64 NaN of an invalid operation on numbers, such as 0 * inf.
+_INVALID = np.uint64(0xFFF8000000000000)
+_FRACTION_BITS = {_F16: 10, _BF16: 7, _F32: 23, _F64: 52}
 _SMALLEST_NORMAL = {_F16: 2.0**-14, _BF16: 2.0**-126, _F32: 2.0**-126, _F64: 2.0**-1022}
 
 
@@ -64,14 +67,65 @@ def rectified(values: Array) -> Array:
 
 
 def propagated(result: Array, *operands: Array) -> Array:
-    """f64 results, where an operand is NaN replaced by the first such operand, made quiet."""
-    if not np.isnan(result).any():
+    """
+    f64 results whose NaNs have bits that do not depend on the CPU: the first operand that is NaN, made quiet, or the
+    NaN of an invalid operation.
+    """
+    is_nan = np.isnan(result)
+    if not is_nan.any():
         return result
     quiet = np.uint64(1 << 51)
-    bits = result.view(np.uint64)
+    bits = np.where(is_nan, _INVALID, result.view(np.uint64))
     for operand in reversed(operands):
         bits = np.where(np.isnan(operand), operand.view(np.uint64) | quiet, bits)
     return bits.view(np.float64)
+
+
+def with_payload(result: Array, source: Array) -> Array:
+    """`source` converted to another format, of which NaNs keep their sign and as much of their payload as has room."""
+    is_nan = np.isnan(source)
+    if not is_nan.any():
+        return result
+    bits, wide = bits_of(result).copy(), bits_of(source)[is_nan].astype(np.uint64)
+    own, other = _FRACTION_BITS[source.dtype], _FRACTION_BITS[result.dtype]
+    width = 8 * source.dtype.itemsize
+    payload = wide & np.uint64((1 << own) - 1)
+    kept = payload << np.uint64(other - own) if other > own else payload >> np.uint64(own - other)
+    above = (1 << (8 * result.dtype.itemsize - 1)) - (1 << other - 1)  # the exponent and the bit of quiet ones
+    sign = wide >> np.uint64(width - 1) << np.uint64(8 * result.dtype.itemsize - 1)
+    bits[is_nan] = (sign | np.uint64(above) | kept).astype(bits.dtype)
+    return bits.view(result.dtype)
+
+
+def extremum_of(a: Array, b: Array, *, smaller: bool, propagate: bool) -> Array:
+    """
+    The smaller or the larger of floating-point numbers; of a number and a NaN the number, unless `propagate`.
+
+    -0 is less than +0: numpy's own functions return either, depending on the CPU.
+    """
+    first = (a < b) | ((a == b) & np.signbit(a)) if smaller else (a > b) | ((a == b) & ~np.signbit(a))
+    result = np.where(first, a, b)
+    result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, result))
+    if propagate:
+        result = np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
+    return result.astype(a.dtype)
+
+
+def ordered(values: Array, *, smaller: bool, propagate: bool) -> Array:
+    """
+    int32 numbers in the order of f32 numbers, -0 before +0, so that reductions of integers are those of the numbers.
+
+    NaN comes last for what is looked for, the smallest or the largest number, or with `propagate` first.
+    """
+    bits = values.view(np.int32)
+    order = bits ^ (bits >> 31 & np.int32(0x7FFFFFFF))
+    limits = np.iinfo(np.int32)
+    return np.where(np.isnan(values), np.int32(limits.max if smaller != propagate else limits.min), order)
+
+
+def unordered(order: Array) -> Array:
+    """The f32 numbers of `ordered`; NaN is the canonical one."""
+    return canonical((order ^ (order >> 31 & np.int32(0x7FFFFFFF))).view(np.float32))
 
 
 def to_odd_f32(values: Array) -> Array:
@@ -96,6 +150,21 @@ def odd_sum(first: Array, second: Array) -> Array:
         return total
     step = np.where((error > 0) == (total > 0), 1, -1)
     return np.where(fix, bits + step, bits).view(np.float64)
+
+
+def exact_sum(first: Array, others: Iterable[Array]) -> Array:
+    """The sum of f64 numbers, rounded to odd once."""
+    total, rest = first, np.zeros_like(first)
+    terms, is_lost = [first], np.zeros(first.shape, np.bool_)
+    for each in others:
+        terms.append(each)
+        total, error = _two_sum(total, each)
+        rest, lost = _two_sum(rest, error)
+        is_lost |= lost != 0
+    result = np.where(np.isfinite(total), odd_sum(total, rest), total)
+    for place in np.argwhere(is_lost & np.isfinite(total)).tolist():
+        result[tuple(place)] = _odd_fraction(sum(Fraction(float(each[tuple(place)])) for each in terms))
+    return result
 
 
 def round_to(values: Array, dtype: np.dtype[Any], mode: Rounding = "rn") -> Array:
@@ -180,6 +249,11 @@ def _round_fraction(value: Fraction, near: float, mode: Rounding) -> float:
     if below and not down:
         return float(np.nextafter(nearest, np.inf))
     return nearest if nearest != 0 or is_positive else -0.0
+
+
+def _odd_fraction(value: Fraction | int) -> float:
+    down, up = (_round_fraction(Fraction(value), 0.0, mode) for mode in ("rm", "rp"))
+    return down if np.float64(down).view(np.uint64) & np.uint64(1) else up
 
 
 def _exact_sum(x: float, y: float) -> Fraction:

@@ -22,7 +22,7 @@ import numpy as np
 
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.numerics.products import product
-from tirx.sim.numerics.rounding import odd_sum, round_to
+from tirx.sim.numerics.rounding import exact_sum, odd_sum, round_to
 
 Family: TypeAlias = Literal["tcgen05", "wgmma", "mma.sync"]
 # The order of the sum: all of K at once, or in pieces of some bytes of K, each added to the sum before. `halves` is how
@@ -361,8 +361,16 @@ Multiply: TypeAlias = Callable[[Array, Array, Array], Array]
 
 
 def ideal(a: Array, b: Array, c: Array) -> Array:
-    """The exact sum, as far as float64 has it."""
-    return product(a.astype(np.float64), b.astype(np.float64)) + c
+    """
+    The exact sum as float64, rounded to odd, so that rounding it once more is rounding once. It is never -0.
+
+    Products of two numbers have to be exact in float64.
+    """
+    a, b, c = (each.astype(np.float64, copy=False) for each in (a, b, c))
+    of_a, of_b, of_c = largest_integer(a), largest_integer(b), largest_integer(c, 2.0**52)
+    if of_a is not None and of_b is not None and of_c is not None and of_a * of_b * a.shape[-1] + of_c < 2.0**53:
+        return product(a, b) + c
+    return exact_sum(c, (a[..., :, None, k] * b[..., None, :, k] for k in range(a.shape[-1]))) + 0.0
 
 
 def multiplier(rule: Rule | None, types: tuple[str, str], result: str) -> Multiply:
@@ -397,9 +405,9 @@ def _small_integers(rule: Rule, a: Array, b: Array, c: Array) -> Array | None:
     return np.add(total, np.float32(0), out=total)
 
 
-def largest_integer(values: Array) -> float | None:
-    """Returns the largest absolute value if all numbers are integers below 2^24, otherwise None."""
+def largest_integer(values: Array, limit: float = 2.0**24) -> float | None:
+    """Returns the largest absolute value if all numbers are integers below `limit`, otherwise None."""
     most = max(float(np.maximum.reduce(values, axis=None)), -float(np.minimum.reduce(values, axis=None)))
-    if not most < 2.0**24:  # so that NaN is none of them
+    if not most < limit:  # so that NaN is none of them
         return None
     return most if np.array_equal(values, np.rint(values)) else None
