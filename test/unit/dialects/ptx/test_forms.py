@@ -473,3 +473,22 @@ def test_every_instruction_has_a_form():
     modules += (launch_control,)
     expected = {op for op in ptx.PTX.operations if op.__module__ in {module.__name__ for module in modules}}
     assert expected <= {type(op) for family in FAMILIES for op in family()}
+
+
+@pytest.mark.parametrize(
+    ("op", "features"),
+    [
+        (mbarrier.MbarrierArriveOp(WORD), ("mbarrier",)),
+        (mbarrier.MbarrierArriveOp(WORD, 2), ("mbarrier.arrive.count",)),
+        (mbarrier.MbarrierArriveOp(WORD, cluster=True), ("mbarrier", "mbarrier.cluster")),
+        (mbarrier.MbarrierArriveOp(WORD, remote=True), ("mbarrier", "mbarrier.cluster")),
+        (mbarrier.MbarrierArriveOp(WORD, relaxed=True), ("mbarrier", "mbarrier.relaxed")),
+        (mbarrier.MbarrierTestWaitParityOp(WORD, OTHER), ("mbarrier",)),
+        (mbarrier.MbarrierTestWaitParityOp(WORD, OTHER, cluster=True), ("mbarrier", "mbarrier.cluster")),
+        (mbarrier.MbarrierWaitParityOp(WORD, OTHER), ("mbarrier.try_wait",)),
+        (mbarrier.MbarrierWaitParityOp(WORD, OTHER, relaxed=True), ("mbarrier.try_wait", "mbarrier.relaxed")),
+    ],
+)
+def test_what_forms_of_mbarriers_need(op: PTXInstruction, features: tuple[str, ...]):
+    """Also on targets before sm_90, which the forms above leave out."""
+    assert op.features() == features
