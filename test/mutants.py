@@ -54,7 +54,7 @@ _SOUND = "test/unit/test_universe.py"
 _OF_DEFAULTS = "test/unit/test_signatures.py"
 """A test of the defaults of all parameters, which does not call the functions."""
 
-_SECONDS_OF_A_TEST = 5.0
+_SECONDS_OF_A_TEST = 10.0
 """Processor time of a test beyond five times its own, after which it is taken not to end."""
 
 _MOST_SECONDS = 30.0

@@ -492,3 +492,13 @@ def test_every_instruction_has_a_form():
 def test_what_forms_of_mbarriers_need(op: PTXInstruction, features: tuple[str, ...]):
     """Also on targets before sm_90, which the forms above leave out."""
     assert op.features() == features
+
+
+@pytest.mark.parametrize("operation", packed.PairOperation)
+def test_operands_of_pairs(operation: packed.PairOperation):
+    """PTX ISA, "Half Precision Floating Point Instructions": `neg d, a`, `fma d, a, b, c`, `add d, a, b`."""
+    count = {"fma": 3, "neg": 1, "abs": 1, "ex2": 1, "tanh": 1}.get(operation, 2)
+    packed.PairOp(operation, packed.PairFormat.F16X2, [WORD] * count).verify()
+    for other in {1, 2, 3, 4} - {count}:
+        with pytest.raises(VerifyException, match=f"expected {count} operands of {operation}, found {other}"):
+            packed.PairOp(operation, packed.PairFormat.F16X2, [WORD] * other).verify()
