@@ -313,7 +313,9 @@ def _calls(directory: Path, jobs: int) -> Calls:
         done = subprocess.run(
             command, cwd=ROOT, env={**os.environ, VARIABLE: str(directory.resolve())}, capture_output=True, text=True
         )
-        print(f"all tests, for who calls what: {done.stdout.strip().splitlines()[-1]}", flush=True)
+        print(f"all tests, for who calls what: {done.stdout.strip().rpartition(chr(10))[2]}", flush=True)
+        if not any(directory.glob("*.json")):
+            raise SystemExit(f"the run of all tests noted nothing:\n{done.stdout}{done.stderr}")
     return Calls.read(directory)
 
 
