@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import calls
 import lit.discovery
 import lit.LitConfig
 import lit.Test
-import mutants
 import outputs
 import pytest
 import raises
@@ -123,8 +123,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if distributes:  # workers divide the cores, not the libraries that numpy calls in them
         for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.setdefault(name, "1")
-    if mutants.VARIABLE in os.environ and not distributes:
-        config.pluginmanager.register(mutants.CallNotes(os.environ[mutants.VARIABLE]))
+    if calls.VARIABLE in os.environ and not distributes:
+        config.pluginmanager.register(calls.CallNotes(os.environ[calls.VARIABLE]))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -28,6 +28,8 @@ class TirxCheckSynchronizationPass(ModulePass):
       synchronisation, and is written again after what reads it (9.7.9.25.2, "Async Proxy");
     - bulk copies announce their bytes and are waited for, mbarriers are initialised before they are used, those of the
       slots of a ring one by one;
+    - whoever waits for an mbarrier is told by an arrival, and whoever arrives at one in a loop does not run ahead of
+      those that wait for it in a loop: it stops where they stand still;
     - shared and global memory goes from one thread of the block to another with a barrier.
 
     An operand that was written with another swizzle than its matrix descriptor reads it with is a warning, where bulk

@@ -112,7 +112,8 @@ class OrderingAnalysis:
         self.accesses = AccessTable()
         self.stated: dict[Operation, MemoryAccess] = {}
         """What instructions state of the memory that they access."""
-        self._synchronizations: dict[Operation, Synchronization] = {}
+        self.synchronizations: dict[Operation, Synchronization] = {}
+        """What instructions synchronise."""
         self.latest: dict[Access, Operation] = {}
         """The last instruction that `visit` came to with each access."""
         self.has_proxies = False
@@ -132,7 +133,7 @@ class OrderingAnalysis:
                 if isinstance(op, PTXInstruction) and (effects := op.effects()) is not NO_EFFECTS:
                     self._read(op, effects, reader, active)
         self._accesses = reader.accesses(self.accesses)
-        stepping = self._accesses.keys() | self._synchronizations.keys()
+        stepping = self._accesses.keys() | self.synchronizations.keys()
         self._stepping = [[op for op in ops[block] if op in stepping] for block in self.flow.blocks]
         """The instructions of each block that do anything to the state."""
         self._others = set[Operation](self.flow.control.of_type(Tcgen05DeallocOp))
@@ -142,7 +143,7 @@ class OrderingAnalysis:
             (self.barrier(found.barrier), self.flow.active[block])
             for block, ops in zip(self.flow.blocks, self._stepping, strict=True)
             for op in ops
-            if isinstance(found := self._synchronizations.get(op), MbarrierWait)
+            if isinstance(found := self.synchronizations.get(op), MbarrierWait)
         }
         self._waited_by_others: dict[ActiveThreads, frozenset[Barrier]] = {}
         self._bypassing: dict[Edge, bool] = {}
@@ -158,7 +159,7 @@ class OrderingAnalysis:
     def _read(self, op: Operation, effects: Effects, reader: AccessReader, active: ActiveThreads) -> None:
         """Notes what an instruction states."""
         if (synchronization := effects.synchronization) is not None:
-            self._synchronizations[op] = synchronization
+            self.synchronizations[op] = synchronization
             self.has_proxies |= isinstance(synchronization, TensorCommit)
             match synchronization:
                 case MbarrierArrive(address) | MbarrierTransaction(address):
@@ -193,7 +194,7 @@ class OrderingAnalysis:
 
     def uses_async_proxy(self, op: Operation) -> bool:
         """Returns True if `op` starts something asynchronous that arrives at its mbarrier."""
-        return op in self._accesses or isinstance(self._synchronizations.get(op), TensorCommit)
+        return op in self._accesses or isinstance(self.synchronizations.get(op), TensorCommit)
 
     def barrier(self, address: SSAValue) -> Barrier:
         """The mbarrier at an address."""
@@ -218,7 +219,7 @@ class OrderingAnalysis:
             state = self._states[at].behind(self._joined[at])
             active = self.flow.active[block]
             for op in self.flow.control.ops[block]:
-                access, synchronization = self._accesses.get(op), self._synchronizations.get(op)
+                access, synchronization = self._accesses.get(op), self.synchronizations.get(op)
                 if access is None and synchronization is None and not state.loading and op not in self._others:
                     continue  # neither on memory nor on registers that come later
                 check(op, access, synchronization, active, state)
@@ -265,7 +266,7 @@ class OrderingAnalysis:
         """
         if edge not in self._bypassing:
             self._bypassing[edge] = any(
-                op in self._synchronizations
+                op in self.synchronizations
                 for other in self.flow.bypassed(block, edge)
                 for op in self._stepping[self.flow.control.position[other]]
             )
@@ -273,7 +274,7 @@ class OrderingAnalysis:
 
     def _step(self, op: Operation, active: ActiveThreads, state: State) -> None:
         """What an instruction does to the state."""
-        if (synchronization := self._synchronizations.get(op)) is not None:
+        if (synchronization := self.synchronizations.get(op)) is not None:
             transfer = _TRANSFER.get(type(synchronization))
             if transfer is not None:
                 transfer(self, synchronization, active, state)

@@ -27,6 +27,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.control_flow import ControlFlow
 from tirx.passes.analysis.counters import Counters, Taken
 from tirx.passes.analysis.in_place import passed_values, shared_registers
+from tirx.passes.analysis.mbarrier_phases import check_phases
 from tirx.passes.analysis.memory_accesses import Access, Footprint, meet
 from tirx.passes.analysis.operand_patterns import warn_of_patterns
 from tirx.passes.analysis.orderings import Barrier, Committed, Ordering, OrderingState, State
@@ -62,6 +63,7 @@ def check_synchronization(entry: EntryOp) -> None:
     analysis.visit(checker.check)
     counters = Counters()
     checker.check_initialised(counters)
+    check_phases(analysis, counters)
     warn_of_patterns(analysis, counters)
 
 

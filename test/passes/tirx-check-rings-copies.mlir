@@ -291,6 +291,57 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index, %p: index) target("sm_90a") t
 
 // -----
 
+// Two iterations are enough.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<64x64xf16, register>
+
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!s>
+  tirx.for @k %k = 0 to %n {
+    %s = tirx.acquire %ab at(fill)
+    %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+    tirx.for @again %i = 0 to 2 {
+      // expected-error@+1 {{expected one copy to each byte of a slot of %ab, found a second one, which may come before the first}}
+      tirx.async_copy %g, %s engine(cp_async) : !g, !s
+    }
+    tirx.release %ab at(fill) after(cp_async)
+    %u = tirx.acquire %ab at(use)
+    %x = tirx.load %u : !s -> !r
+    tirx.release %ab at(use)
+  }
+  tirx.return
+}
+
+// -----
+
+// One copies once.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<64x64xf16, register>
+
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!s>
+  tirx.for @k %k = 0 to %n {
+    %s = tirx.acquire %ab at(fill)
+    %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+    tirx.for @again %i = 0 to 1 {
+      tirx.async_copy %g, %s engine(cp_async) : !g, !s
+    }
+    tirx.release %ab at(fill) after(cp_async)
+    %u = tirx.acquire %ab at(use)
+    %x = tirx.load %u : !s -> !r
+    tirx.release %ab at(use)
+  }
+  tirx.return
+}
+
+// -----
+
 // Two roles fill the same half.
 
 !s = !tirx.tile<64x64xf16, shared>

@@ -470,13 +470,16 @@ ptx.entry @memories() target("sm_90a") reqntid(64) {
 
 // -----
 
-// The fence of the initialisation releases it: the arrival may be relaxed. Another block of the cluster may announce the
+// The fence of the initialisation releases it: the arrival may be relaxed. Another block of the cluster announces the
 // bytes.
 
 ptx.entry @cluster(map : b8[128] align 64) target("sm_100a") reqntid(64) cluster(2) {
   %tid = ptx.read_special tid.x
   %0 = ptx.constant 0 : i32
   %leader = ptx.setp eq %tid, %0 : i32
+  %rank = ptx.read_special cluster_ctarank
+  %1 = ptx.constant 1 : i32
+  %other = ptx.xor %rank, %1 : i32
   %map = ptx.param_address @map
   %bar = ptx.shared_alloc @bar bytes 8 align 8
   %tile = ptx.shared_alloc @tile bytes 1024 align 128
@@ -490,6 +493,8 @@ ptx.entry @cluster(map : b8[128] align 64) target("sm_100a") reqntid(64) cluster
   ptx.barrier.cluster.wait
   ptx.cond_bra %leader, ^load, ^loaded
 ^load:
+  %theirs = ptx.mapa %bar, %other
+  ptx.mbarrier.arrive.expect_tx %theirs, 1024 remote
   ptx.cp.async.bulk.tensor.load "shared::cluster" %tile, %map[%0, %0], %bar
   ptx.bra ^loaded
 ^loaded:

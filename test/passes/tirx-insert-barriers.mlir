@@ -563,3 +563,30 @@ tirx.kernel @reads(%d: memref<?x512xf32>, %n: index) target("sm_90") threads(128
   }
   tirx.return
 }
+
+// What roles have written is behind the barrier at their end, but not yet behind a fence.
+
+// CHECK-LABEL: tirx.kernel @written_in_a_role
+// CHECK:         tirx.roles
+// CHECK:         tirx.copy %g, %s
+// CHECK-NOT:     ptx.fence.proxy.async
+// CHECK:         %0 = tirx.load
+// CHECK-NEXT:    ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.mma
+tirx.kernel @written_in_a_role(%a: memref<64x64xf16>, %b: memref<64x64xf32>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !ga
+  %h = tirx.view %b[%c0, %c0] : memref<64x64xf32> -> !tirx.tile<64x64xf32, global>
+  %s = tirx.alloc : !sa
+  tirx.roles {
+    tirx.role @write warps(2) {
+      tirx.copy %g, %s : !ga, !sa
+    }
+    tirx.role @idle warps(2) {
+    }
+  }
+  %0 = tirx.load %h : !tirx.tile<64x64xf32, global> -> !d
+  %1 = tirx.mma %s, %s, %0 : !sa, !sa, !d -> !d
+  tirx.return
+}

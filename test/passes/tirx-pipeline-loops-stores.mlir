@@ -31,3 +31,41 @@ tirx.kernel @stores(%d: memref<?x64xf16>, %n: index) target("sm_90") threads(128
   }
   tirx.return
 }
+
+// A tile that is stored before threads write it for the next one stays as it is, and so does one that is written once
+// for all tiles: the slot of a ring is written first, in every tile.
+
+// CHECK-LABEL: tirx.kernel @written_behind(
+// CHECK-NOT:     tirx.ring
+// CHECK:         tirx.copy %out, %gd engine tma_store
+// CHECK-NEXT:    %v = "test.op"(%i)
+// CHECK-NEXT:    tirx.store %v, %out
+// CHECK-NOT:     tirx.await
+// CHECK:         tirx.return
+tirx.kernel @written_behind(%d: memref<?x64xf16>, %n: index) target("sm_90") threads(128) {
+  %out = tirx.alloc : !s
+  tirx.tiles @tile %i, %j = order(row) of (%n, %n) {
+    %gd = tirx.view %d[%i, %j] : memref<?x64xf16> -> !g
+    tirx.copy %out, %gd engine tma_store : !s, !g
+    %v = "test.op"(%i) : (index) -> !d
+    tirx.store %v, %out : !d, !s
+  }
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @written_once(
+// CHECK-NOT:     tirx.ring
+// CHECK:         tirx.store %v, %out
+// CHECK:         tirx.copy %out, %gd engine tma_store
+// CHECK-NOT:     tirx.await
+// CHECK:         tirx.return
+tirx.kernel @written_once(%d: memref<?x64xf16>, %n: index) target("sm_90") threads(128) {
+  %out = tirx.alloc : !s
+  %v = "test.op"(%n) : (index) -> !d
+  tirx.store %v, %out : !d, !s
+  tirx.tiles @tile %i, %j = order(row) of (%n, %n) {
+    %gd = tirx.view %d[%i, %j] : memref<?x64xf16> -> !g
+    tirx.copy %out, %gd engine tma_store : !s, !g
+  }
+  tirx.return
+}

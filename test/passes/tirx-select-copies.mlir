@@ -134,3 +134,15 @@ tirx.kernel @clipped_by_threads(%x: memref<100x33xf32>) target("sm_80") threads(
   tirx.copy %g, %s : !tirx.tile<128x32xf32, global>, !tirx.tile<128x32xf32, shared, #s>
   tirx.return
 }
+
+// A kernel without a target may have every instruction.
+
+// CHECK-LABEL: tirx.kernel @any_target
+// CHECK:         tirx.load %s engine ldmatrix :
+// CHECK-NEXT:    tirx.store %{{.*}}, %s engine stmatrix :
+tirx.kernel @any_target() threads(32) {
+  %s = tirx.alloc : !rows
+  %a = tirx.load %s : !rows -> !fragment
+  tirx.store %a, %s : !fragment, !rows
+  tirx.return
+}

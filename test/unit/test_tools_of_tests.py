@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from collections import defaultdict
 from pathlib import Path
 
+import calls
 import mutants
+import mutations
 import outputs
 import pytest
 import raises
@@ -51,7 +54,7 @@ def test_a_statement_without_a_test_is_an_error(
 def test_a_mutant_has_one_change() -> None:
     before = _SOURCE.splitlines()
     for seed in range(20):
-        found = mutants.mutant(_SOURCE, random.Random(seed))
+        found = mutations.mutant(_SOURCE, random.Random(seed))
         assert found is not None
         after = found[0].splitlines()
         assert len(after) == len(before)
@@ -59,20 +62,64 @@ def test_a_mutant_has_one_change() -> None:
         assert found[1].function in ("f", "A.g", "A.h")
 
 
+def _changed(source: str, kind: str) -> set[str]:
+    """What becomes of a source of one line by the changes of a kind."""
+    return {change.apply(source) for change in mutations.changes(source) if change.kind == kind}
+
+
 def test_changes_are_made_in_the_text() -> None:
-    source = (
-        "def f(x: int | str) -> int | None:  # \u00e9\n    return {'\u00e9': (x if x < 7 else 8), 'b': f'{x + 1}'}\n"
-    )
-    texts = {change.apply(source).splitlines()[1] for change in mutants.changes(source)}
-    assert texts == {
-        f"    return {{'\u00e9': (x if {condition} else {other}), 'b': f'{{x + 1}}'}}"
-        for condition, other in [("((x) <= (7))", 8), ("((x) >= (7))", 8), ("x < 8", 8), ("x < 6", 8)]
-        + [("x < 7", 9), ("x < 7", 7)]
-    }
+    source = "def f(x: int | str) -> int | None: return {'\u00e9': (x if x < 7 else 8), 'b': f'{x + 1}'}  # \u00e9"
+    start, end = "def f(x: int | str) -> int | None: return {'\u00e9': (x if ", "), 'b': f'{x + 1}'}  # \u00e9"
+    assert _changed(source, "comparison") == {f"{start}((x) {sign} (7)) else 8{end}" for sign in ("<=", ">=")}
+    numbers = {("8", "8"), ("6", "8"), ("7", "9"), ("7", "7")}
+    assert _changed(source, "number") == {f"{start}x < {one} else {other}{end}" for one, other in numbers}
+    assert _changed(source, "condition") == {f"{start}(not (x < 7)) else 8{end}"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "expected"),
+    [
+        ("condition", "def f(): g = a and b and c", [
+            "((a) or (b) or (c))", "((b) and (c))", "((a) and (c))", "((a) and (b))",
+        ]),
+        ("condition", "def f(): g = not a", ["bool(a)"]),
+        ("condition", "def f(): g = [x for x in y if x]", ["[x for x in y if (not (x))]"]),
+        ("comparison", "def f(): g = a < b <= c", [
+            "((a) <= (b) <= (c))", "((a) >= (b) <= (c))", "((a) < (b) < (c))", "((a) < (b) > (c))",
+        ]),
+        ("text", "def f(): g = 'mma.sync'", ["'mma.~ync'"]),
+        ("text", "def f(): g = f'ld.{x}.b{n} '", ["f'l~.{x}.b{n} '", "f'ld.{x}.~{n} '"]),
+        ("text", "g = {'add': 'a'}", ["{'a~d': 'a'}", "{'add': '~'}"]),
+        ("number", "g = (2, True)", ["(3, True)", "(1, True)", "(2, False)"]),
+        ("operator", "def f(): g = 1 << n", ["((1) >> (n))"]),
+    ],
+)  # fmt: skip
+def test_operators(kind: str, source: str, expected: list[str]) -> None:
+    start = source.partition("g = ")[0]
+    assert _changed(source, kind) == {f"{start}g = {each}" for each in expected}
+
+
+def test_statements_alone_in_their_block_go() -> None:
+    source = "def f(x):\n    if x:\n        raise E(x)\n    else:\n        g()\n    return 1\n"
+    texts = [change.apply(source) for change in mutations.changes(source) if change.kind == "statement"]
+    assert texts == [source.replace("raise E(x)", "pass"), source.replace("g()", "pass")]
+
+
+def test_guards_and_loops_ask_the_opposite() -> None:
+    source = "def f(x):\n    while x:\n        match x:\n            case 1 if y:\n                return x\n"
+    texts = {change.apply(source) for change in mutations.changes(source) if change.kind == "condition"}
+    assert texts == {source.replace("while x", "while (not (x))"), source.replace("if y", "if (not (y))")}
+
+
+def test_kinds_come_before_their_numbers() -> None:
+    """A table of texts leaves room for the one condition."""
+    source = f"T = {[str(number) for number in range(500)]}\ndef f(x): return not x\n"
+    kinds = [found[1].kind for seed in range(40) if (found := mutations.mutant(source, random.Random(seed)))]
+    assert 8 < kinds.count("condition") < 32
 
 
 def test_indices_and_defaults() -> None:
-    changes = mutants.changes("def f(x, y=3):\n    return x[0] if y else x[2]\n")
+    changes = mutations.changes("def f(x, y=3):\n    return x[0] if y else x[2]\n")
     assert [(each.text, each.default) for each in changes if each.text.strip("()-").isdigit()] == [
         ("4", True), ("2", True), ("1", False), ("3", False), ("1", False),
     ]  # fmt: skip
@@ -80,10 +127,15 @@ def test_indices_and_defaults() -> None:
 
 def test_what_says_nothing_is_not_changed() -> None:
     source = (
-        "def f(x: list[1], unread=5):\n    assert x > 1\n    y: dict[1, 2] = x\n    return zip(x, y, strict=True)\n"
-        "class A:\n    @lru_cache(maxsize=7)\n    def __repr__(self):\n        return 3\n"
+        "def f(x: list[1], unread=5):\n    'Text.'\n    assert x > 1\n    y: dict[1, 2] = x\n"
+        "    return zip(x, y, strict=True)\n"
+        "@dataclass(frozen=True)\nclass A:\n    @lru_cache(maxsize=7)\n    def __repr__(self):\n        return 3\n"
+        "    def g(self):\n        raise NotImplementedError\n"
+        "    def h(self):\n        raise AssertionError(f'{self} is not here')\n"
+        "T = TypeVar('T')\nL = Literal['a']\nS: TypeAlias = 'A | int'\nx = cast('A', y)\n"
+        "if TYPE_CHECKING:\n    z = 1\n"
     )
-    assert mutants.changes(source) == []
+    assert mutations.changes(source) == []
 
 
 def test_tests_that_call_a_function_come_in_order_of_what_they_say(tmp_path: Path) -> None:
@@ -98,16 +150,56 @@ def test_tests_that_call_a_function_come_in_order_of_what_they_say(tmp_path: Pat
     }
     for number, each in enumerate((first, second, broken)):
         (tmp_path / f"{number}.json").write_text(json.dumps(each))
-    calls = mutants.Calls.read(tmp_path)
-    assert list(calls.slices("a.py:3")) == [["u::own"], ["t::wide"], ["t::slow"], ["t::partly"], ["t::other"]]
-    assert calls.failed == {"t::partly[1]"}
-    assert list(calls.slices("a.py:4")) == []
+    found = calls.Calls.read(tmp_path)
+    path = Path("a.py")
+    assert list(found.slices(path, "3")) == [["u::own"], ["t::wide"], ["t::slow"], ["t::partly"], ["t::other"]]
+    assert found.failed == {"t::partly[1]"}
+    # Nobody calls it, or it is a value of the module: what calls anything in the file.
+    assert list(found.slices(path, "4")) == [["u::own"], ["t::wide"], ["t::slow"], ["t::partly"]]
+    assert list(found.slices(Path("b.py"), "4")) == [["t::other"], ["u::own", "t::wide"], ["t::slow"], ["t::partly"]]
+
+
+def test_values_of_modules_are_for_the_files_that_import_them() -> None:
+    path = Path("passes/analysis/rings/errors.py")
+    assert Path("passes/analysis/rings/replay.py") in calls.importers(path)
+    assert Path("tirx/layout/axis.py") not in calls.importers(path)
+    noted = calls.Calls(seconds=defaultdict(float, {"t::rings": 1.0, "t::layouts": 1.0}))
+    noted.callers["passes/analysis/rings/replay.py:State.run"].add("t::rings")
+    assert list(noted.slices(path, mutations.MODULE)) == [["t::rings"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        ("def test_a(): assert True", mutants.Outcome.SURVIVES),
+        ("def test_a(): assert False", mutants.Outcome.NOTICED),
+        ("def test_a():\n    while True: pass", mutants.Outcome.UNDECIDED),
+        ("def test_a():\n    while True: pass\ndef test_b(): assert False", mutants.Outcome.NOTICED),
+        ("import nothing_of_this_name", mutants.Outcome.NOTICED),
+    ],
+)
+def test_a_test_that_does_not_end_has_not_failed(
+    body: str, outcome: mutants.Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutants, "_SECONDS_OF_A_TEST", 0.1)
+    (tmp_path / "test_it.py").write_text(body)
+    # Only what does not end comes to its limit, however slow the machine is.
+    seconds = {"test_it.py::test_a": 0.01 if "while" in body else 60.0, "test_it.py::test_b": 60.0}
+    usual = calls.Calls(seconds=defaultdict(float, seconds))
+    assert mutants.outcome_of(tmp_path, ["test_it.py"], usual) is outcome
+
+
+def test_undecided_mutants_are_counted_apart() -> None:
+    of = mutants.Outcome
+    assert mutants.summary([of.NOTICED, of.NOTICED, of.UNDECIDED, of.SURVIVES]) == (
+        "4 mutants, 2 noticed by failing tests (50.0 %), 1 undecided, 1 survive"
+    )
 
 
 def test_tests_of_a_file_mirror_it() -> None:
-    found = mutants.tests_of(Path("passes/tirx_mem2reg.py"))
+    found = calls.tests_of(Path("passes/tirx_mem2reg.py"))
     assert {"test/passes/tirx-mem2reg.mlir", "test/passes/tirx-mem2reg-invalid.mlir"} <= set(found)
-    assert "test/unit/layout/test_swizzle.py" in mutants.tests_of(Path("tirx/layout/swizzle.py"))
+    assert "test/unit/layout/test_swizzle.py" in calls.tests_of(Path("tirx/layout/swizzle.py"))
 
 
 def test_another_output_is_an_error() -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from sweeps.deleted_synchronization import EXAMPLES, ROOT, deletions, table
+import pytest
+from sweeps.deleted_synchronization import EXAMPLES, ROOT, deletions, lowered, table, without
+
+from tirx.dialects.ptx import EntryOp
+from tirx.passes.analysis.synchronization_rules import check_synchronization
+from tirx.rules import SynchronizationError
 
 
 def test_everything_that_matters_is_seen_by_somebody():
@@ -13,6 +18,19 @@ def test_everything_that_matters_is_seen_by_somebody():
     assert all(each.is_seen for each in found)
     assert [(each.name, each.number) for each in found if each.static is None] == [("bar.sync", 0)]
     assert table(found).splitlines()[2] == "| `bar.sync` | 2 | 1 | 2 | 2 | 0 |"
+
+
+@pytest.mark.parametrize("example", ["tcgen05_2cta_ring_gemm", "wgmma_gemm"])
+def test_rings_without_a_wait_or_an_arrival_are_refused(example: str):
+    """Whatever the number of rounds: no run has to come to the slot again."""
+    entry = next(op for op in lowered(ROOT / "examples" / f"{example}.mlir", "stages=2").walk() if type(op) is EntryOp)
+    names = "mbarrier.wait_parity", "mbarrier.arrive", "mbarrier.arrive.expect_tx", "tcgen05.commit"
+    found = [op for op in entry.walk() if op.name.removeprefix("ptx.") in names]
+    check_synchronization(entry)
+    for op in found:
+        with without(op), pytest.raises(SynchronizationError, match="found none"):
+            check_synchronization(entry)
+    assert len(found) == {"tcgen05_2cta_ring_gemm": 8, "wgmma_gemm": 4}[example]
 
 
 def test_examples_exist():

@@ -473,3 +473,32 @@ def test_every_instruction_has_a_form():
     modules += (launch_control,)
     expected = {op for op in ptx.PTX.operations if op.__module__ in {module.__name__ for module in modules}}
     assert expected <= {type(op) for family in FAMILIES for op in family()}
+
+
+@pytest.mark.parametrize(
+    ("op", "features"),
+    [
+        (mbarrier.MbarrierArriveOp(WORD), ("mbarrier",)),
+        (mbarrier.MbarrierArriveOp(WORD, 2), ("mbarrier.arrive.count",)),
+        (mbarrier.MbarrierArriveOp(WORD, cluster=True), ("mbarrier", "mbarrier.cluster")),
+        (mbarrier.MbarrierArriveOp(WORD, remote=True), ("mbarrier", "mbarrier.cluster")),
+        (mbarrier.MbarrierArriveOp(WORD, relaxed=True), ("mbarrier", "mbarrier.relaxed")),
+        (mbarrier.MbarrierTestWaitParityOp(WORD, OTHER), ("mbarrier",)),
+        (mbarrier.MbarrierTestWaitParityOp(WORD, OTHER, cluster=True), ("mbarrier", "mbarrier.cluster")),
+        (mbarrier.MbarrierWaitParityOp(WORD, OTHER), ("mbarrier.try_wait",)),
+        (mbarrier.MbarrierWaitParityOp(WORD, OTHER, relaxed=True), ("mbarrier.try_wait", "mbarrier.relaxed")),
+    ],
+)
+def test_what_forms_of_mbarriers_need(op: PTXInstruction, features: tuple[str, ...]):
+    """Also on targets before sm_90, which the forms above leave out."""
+    assert op.features() == features
+
+
+@pytest.mark.parametrize("operation", packed.PairOperation)
+def test_operands_of_pairs(operation: packed.PairOperation):
+    """PTX ISA, "Half Precision Floating Point Instructions": `neg d, a`, `fma d, a, b, c`, `add d, a, b`."""
+    count = {"fma": 3, "neg": 1, "abs": 1, "ex2": 1, "tanh": 1}.get(operation, 2)
+    packed.PairOp(operation, packed.PairFormat.F16X2, [WORD] * count).verify()
+    for other in {1, 2, 3, 4} - {count}:
+        with pytest.raises(VerifyException, match=f"expected {count} operands of {operation}, found {other}"):
+            packed.PairOp(operation, packed.PairFormat.F16X2, [WORD] * other).verify()

@@ -1351,3 +1351,53 @@ tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) tar
   tirx.copy %acc, %gd : !t, !x
   tirx.return
 }
+
+// -----
+
+// tirx-opt --remarks --tirx-pipeline-loops
+// 19:3: remark: each product is awaited: 'tirx.copy' works on metadata %e
+!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
+!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+!e = !tirx.tile<128x32xi4, tensor, #tirx.tile_layout<S[(4, 2, 8, 2, 2, 2, 2, 4) : (32@TLane, 4@TCol, 1@TLane, 32@TCol, 16@TCol, 8@TCol, 8@TLane, 1@TCol)]>>
+!b = !tirx.tile<128x128xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 2, 64) : (64, 8192, 1)]>>>
+!gb = !tirx.tile<128x128xf16, global>
+!ge = !tirx.tile<128x32xi4, global>
+!g = !tirx.tile<128x64xf16, global>
+!x = !tirx.tile<128x128xf32, global>
+tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %m: memref<128x4096xi4>, %p: i1) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !s
+  %acc = tirx.alloc : !t
+  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
+  %sb = tirx.alloc : !b
+  tirx.fill %acc, %zero : f32, !t
+  %e = tirx.alloc : !e
+  scf.for %k = %c0 to %n step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    %gb = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !gb
+    tirx.copy %gb, %sb : !gb, !b
+    %ge = tirx.view %m[%c0, %k] : memref<128x4096xi4> -> !ge
+    scf.if %p {
+      tirx.copy %ge, %e : !ge, !e
+    }
+    tirx.mma %sa, %sb, %acc metadata(%e) : !s, !b, !t, !e
+  }
+  tirx.copy %acc, %gd : !t, !x
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --remarks --tirx-load-operands
+// 6:8: remark: mma.sync, because wgmma does not do this product: expected M in steps of 64, found 32; nearest is 64
+!s = !tirx.tile<32x64xf16, shared>
+!acc = !tirx.tile<32x32xf32, register>
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %s = tirx.alloc : !s
+  %c = tirx.zero : !acc
+  %d = tirx.mma %s, %s, %c : !s, !s, !acc -> !acc
+  tirx.return
+}

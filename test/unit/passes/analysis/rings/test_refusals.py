@@ -7,6 +7,7 @@ from unit.passes.analysis.rings.programs import (
     CARRY,
     FENCE,
     GROUPS,
+    HARDWARE,
     READ,
     STORES,
     TMA,
@@ -34,6 +35,7 @@ from tirx.passes.analysis.rings.model import (
     Acquire,
     AwaitIssue,
     Completion,
+    Condition,
     Issue,
     Kernel,
     Mode,
@@ -50,6 +52,7 @@ _OUT = Ring("o", 2, (("w",), ("x",)))
 _ONE, _TWO = Ring("r", 1, (("w",), ("x",))), Ring("r", 2, (("w", "x"),))
 _BYTES = Ring("r", 2, (("w",), ("x",)), bytes=8)
 _STORE = WorkQueue("store", Completion.THREAD, commits_at_release=True)
+_COPY = WorkQueue("cp_async", Completion.HARDWARE, generic_proxy=True, commits_at_release=True)
 _UPDATES = [acquire("r", 0), use("r", 0), use("r", 0, WRITE), release("r", 0)]
 _READS: list[Part] = [loop("k", "K", read("r", 1, FENCE))]
 
@@ -58,6 +61,33 @@ def _product(label: str) -> list[Part]:
     """A product that fills a slot and passes it on when it is complete."""
     filled = Issue(GROUPS, (Access("r", 0, WRITE),), label)
     return [acquire("r", 0), filled, release("r", 0, GROUPS)]
+
+
+_FENCED_BEHIND = [work(HARDWARE, ("r", 0, WRITE)), FENCE, release("r", 0, HARDWARE)]
+"""Asynchronous work that fills a slot, and a fence behind it, where `release` asks for one."""
+
+
+def _committed(in_one: bool) -> Kernel:
+    """
+    Copies to two slots, which the release of the second one commits, then a wait for them.
+
+    With `in_one`, the other branch copies to the first slot only, and nothing commits that copy: the states behind the
+    branches differ in nothing else.
+    """
+    both = [acquire("o", 0), work(_COPY, ("r", 0, WRITE), ("o", 0, WRITE)), release("o", 0, _COPY)]
+    one = [work(_COPY, ("r", 0, WRITE))] if in_one else both
+    reads = [acquire("o", 1), use("o", 1), release("o", 1)]
+    return kernel(
+        *(Ring("r", 1, (("w",), ("x",))), Ring("o", 1, (("w",), ("x",))), _S),
+        w=[
+            *(acquire("r", 0), when(Condition("c", False), one), when(condition("c"), both)),
+            *(loop("k", "K", read("s")), wait(_COPY), release("r", 0)),
+        ],
+        x=[
+            *((when(condition("c"), reads),) if in_one else reads),
+            *(loop("k", "K", write("s")), *read("r")),
+        ],
+    )
 
 
 def _named(label: str) -> Acquire:
@@ -143,6 +173,18 @@ KERNELS: dict[str, Kernel] = {
     "stores behind reads": kernel(
         _R, w=[acquire("r", 0), use("r", 0), FENCE, work(STORES, ("r", 0, WRITE)), release("r", 0, STORES)], x=[]
     ),
+    "work behind reads, fenced too late": kernel(
+        _ONE,
+        w=[*write("r", 0, FENCE), acquire("r", 0), use("r", 0, CARRY), *_FENCED_BEHIND],
+        x=[*read("r", 1, FENCE), *read("r", 1, FENCE)],
+    ),
+    "work behind reads and a fence": kernel(
+        _ONE,
+        w=[*write("r", 0, FENCE), acquire("r", 0), use("r", 0, CARRY), FENCE, *_FENCED_BEHIND],
+        x=[*read("r", 1, FENCE), *read("r", 1, FENCE)],
+    ),
+    "copies that only one branch commits": _committed(True),
+    "copies that both branches commit": _committed(False),
     "store never committed": kernel(_R, w=[acquire("r", 0), work(_STORE, ("r", 0, WRITE))], x=[]),
     "store committed": kernel(
         _R, w=[acquire("r", 0), work(_STORE, ("r", 0, WRITE)), release("r", 0, _STORE)], x=read("r", 1, FENCE)
@@ -335,6 +377,16 @@ SAID = {
     ),
     "of another slot": "",
     "both read": "",
+    "work behind reads, fenced too late": (
+        "SlotUseError: w: tcgen05 works on a slot of r without a proxy fence behind accesses by threads; the "
+        "access by threads"
+    ),
+    "work behind reads and a fence": "",
+    "copies that only one branch commits": (
+        "SlotUseError: w releases a slot of r while cp_async still writes it, when @k has 0 iterations; the "
+        "work that is not complete"
+    ),
+    "copies that both branches commit": "",
     "fences one ring": ("SlotUseError: w releases a slot of o without a proxy fence; the access by threads"),
     "released after no product": "",
     "counter": "UndecidedError: w: a counter is set back",

@@ -1,0 +1,531 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics --tirx-check-synchronization
+
+// A ring of two slots: one warp fills them, the other one takes what is there.
+
+ptx.entry @ring(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 32
+  ptx.mbarrier.init %empty1, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0, %1 : i32, i32, i32), ^take(%0, %0, %0 : i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  ptx.mbarrier.wait_parity %theirs, %parity
+  ptx.mbarrier.arrive %mine
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  %tempty = ptx.add %empty, %tshift : i32
+  ptx.mbarrier.wait_parity %tfull, %tparity
+  ptx.mbarrier.arrive %tempty
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip : i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// The warp that fills does not wait for empty slots: it may come round twice while the other one waits.
+
+ptx.entry @filled_again(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 32
+  ptx.mbarrier.init %empty1, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0, %1 : i32, i32, i32), ^take(%0, %0, %0 : i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  // expected-error@+1 {{expected a wait in the loop around 'ptx.mbarrier.arrive' for the threads that wait for its mbarrier at 'ptx.mbarrier.wait_parity' in line 102, found none: it may arrive for the next phase but one while they still wait; put ptx.mbarrier.wait_parity before the slot is used again}}
+  ptx.mbarrier.arrive %mine
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  %tempty = ptx.add %empty, %tshift : i32
+  ptx.mbarrier.wait_parity %tfull, %tparity
+  ptx.mbarrier.arrive %tempty
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip : i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// The warp that takes does not wait for full slots.
+
+ptx.entry @taken_empty(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 32
+  ptx.mbarrier.init %empty1, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0, %1 : i32, i32, i32), ^take(%0, %0, %0 : i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  ptx.mbarrier.wait_parity %theirs, %parity
+  ptx.mbarrier.arrive %mine
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  %tempty = ptx.add %empty, %tshift : i32
+  // expected-error@+1 {{expected a wait in the loop around 'ptx.mbarrier.arrive' for the threads that wait for its mbarrier at 'ptx.mbarrier.wait_parity' in line 147, found none: it may arrive for the next phase but one while they still wait; put ptx.mbarrier.wait_parity before the slot is used again}}
+  ptx.mbarrier.arrive %tempty
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip : i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// Nobody says that a slot is full, or that it is empty.
+
+ptx.entry @never_full(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 32
+  ptx.mbarrier.init %empty1, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0, %1 : i32, i32, i32), ^take(%0, %0, %0 : i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  ptx.mbarrier.wait_parity %theirs, %parity
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  %tempty = ptx.add %empty, %tshift : i32
+  // expected-error@+1 {{expected an arrival at the mbarrier that 'ptx.mbarrier.wait_parity' waits for, found none; put ptx.mbarrier.arrive or a commit where the threads behind it may go on}}
+  ptx.mbarrier.wait_parity %tfull, %tparity
+  ptx.mbarrier.arrive %tempty
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip : i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @never_empty(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 32
+  ptx.mbarrier.init %empty1, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0, %1 : i32, i32, i32), ^take(%0, %0, %0 : i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  // expected-error@+1 {{expected an arrival at the mbarrier that 'ptx.mbarrier.wait_parity' waits for, found none; put ptx.mbarrier.arrive or a commit where the threads behind it may go on}}
+  ptx.mbarrier.wait_parity %theirs, %parity
+  ptx.mbarrier.arrive %mine
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  %tempty = ptx.add %empty, %tshift : i32
+  ptx.mbarrier.wait_parity %tfull, %tparity
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip : i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// A barrier of those who take says nothing about who fills.
+
+ptx.entry @taken_by_two_warps(n : u32) target("sm_90a") reqntid(96) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 64
+  ptx.mbarrier.init %empty1, 64
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0, %1 : i32, i32, i32), ^take(%0, %0, %0 : i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  ptx.mbarrier.wait_parity %theirs, %parity
+  ptx.mbarrier.arrive %mine
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  %tempty = ptx.add %empty, %tshift : i32
+  ptx.mbarrier.wait_parity %tfull, %tparity
+  ptx.bar.sync 1 threads 64
+  ptx.mbarrier.arrive %tempty
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip : i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @taken_empty_by_two_warps(n : u32) target("sm_90a") reqntid(96) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 64
+  ptx.mbarrier.init %empty1, 64
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0, %1 : i32, i32, i32), ^take(%0, %0, %0 : i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  ptx.mbarrier.wait_parity %theirs, %parity
+  ptx.mbarrier.arrive %mine
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  %tempty = ptx.add %empty, %tshift : i32
+  ptx.bar.sync 1 threads 64
+  // expected-error@+1 {{expected a wait in the loop around 'ptx.mbarrier.arrive' for the threads that wait for its mbarrier at 'ptx.mbarrier.wait_parity' in line 368, found none: it may arrive for the next phase but one while they still wait; put ptx.mbarrier.wait_parity before the slot is used again}}
+  ptx.mbarrier.arrive %tempty
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip : i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// The first turn through the slots waits for nobody.
+
+ptx.entry @filled_first(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 32
+  ptx.mbarrier.init %empty1, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^fill(%0, %0 : i32, i32), ^take(%0, %0, %0 : i32, i32, i32)
+^fill(%f: i32, %fslot: i32):
+  %fshift = ptx.shl %fslot, %3 : i32
+  %fbar = ptx.add %full, %fshift : i32
+  ptx.mbarrier.arrive %fbar
+  %fnext = ptx.xor %fslot, %1 : i32
+  %f1 = ptx.add %f, %1 : i32
+  %ffirst = ptx.setp lt %f, %1 : i32
+  ptx.cond_bra %ffirst, ^fill(%f1, %fnext : i32, i32), ^put(%0, %0, %0 : i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  ptx.mbarrier.wait_parity %theirs, %parity
+  ptx.mbarrier.arrive %mine
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  %tempty = ptx.add %empty, %tshift : i32
+  ptx.mbarrier.wait_parity %tfull, %tparity
+  ptx.mbarrier.arrive %tempty
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip : i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @filled_first_and_again(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 32
+  ptx.mbarrier.init %empty1, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^fill(%0, %0 : i32, i32), ^take(%0, %0, %0 : i32, i32, i32)
+^fill(%f: i32, %fslot: i32):
+  %fshift = ptx.shl %fslot, %3 : i32
+  %fbar = ptx.add %full, %fshift : i32
+  // expected-error@+1 {{expected a wait in the loop around}}
+  ptx.mbarrier.arrive %fbar
+  %fnext = ptx.xor %fslot, %1 : i32
+  %f1 = ptx.add %f, %1 : i32
+  %ffirst = ptx.setp lt %f, %1 : i32
+  ptx.cond_bra %ffirst, ^fill(%f1, %fnext : i32, i32), ^put(%0, %0, %0 : i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  ptx.mbarrier.arrive %mine
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  %tempty = ptx.add %empty, %tshift : i32
+  ptx.mbarrier.wait_parity %tfull, %tparity
+  ptx.mbarrier.arrive %tempty
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip : i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// Without a loop: a wait for the first phase, and one for the phase before it, which is complete.
+
+ptx.entry @once() target("sm_90a") reqntid(64) {
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %bar = ptx.shared_alloc @bar bytes 8 align 8
+  ptx.mbarrier.init %bar, 64
+  ptx.bar.sync 0
+  ptx.mbarrier.wait_parity %bar, %1
+  // expected-error@+1 {{expected an arrival at the mbarrier that 'ptx.mbarrier.wait_parity' waits for, found none; put ptx.mbarrier.arrive or a commit where the threads behind it may go on}}
+  ptx.mbarrier.wait_parity %bar, %0
+  ptx.ret
+}
