@@ -380,9 +380,12 @@ class RingsPlan:
         if station or not model.bytes:
             return 0
         pair = ring.across is not None and ring.across.data is Across.PAIR
-        parties = [party for party in model.stations[0] if pair or "@" not in party or party.endswith("@0")]
-        names = {party: party.partition("@")[0].partition(".")[0] for party in parties}
-        return sum(model.share(party) for party, name in names.items() if name == owner.sym_name.data)
+        labels = {
+            label
+            for label in model.stations[0]
+            if (party := self.extraction.parties[label]).owner is owner and (pair or not party.block)
+        }
+        return sum(map(model.share, labels))
 
     def _passings(self, ring: RingOp) -> Mapping[str, Mapping[Owner, Passing]]:
         """For every station: the roles that work there, and how each passes slots on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -136,6 +137,8 @@ class Extraction:
 
     source: KernelOp
     names: dict[RingOp, str] = field(default_factory=dict[RingOp, str])
+    parties: dict[str, Party] = field(default_factory=dict[str, Party])
+    """The parties by their labels."""
     accesses: dict[Owner, list[TileAccess]] = field(default_factory=dict[Owner, list[TileAccess]])
     ranks: dict[str, int] = field(default_factory=dict[str, int])
     scalar: ScalarNames = field(default_factory=ScalarNames)
@@ -149,7 +152,7 @@ class Extraction:
         for op in self.source.walk():
             match op:
                 case RingOp():
-                    self.names[op] = f"%{op.result.name_hint}" if op.result.name_hint else f"ring {len(self.names)}"
+                    self.names[op] = self._name_of(op)
                 case ForOp() | TilesOp():
                     self.loop_names[op] = op.loop.data
                     self.ranks.setdefault(op.loop.data, len(self.ranks))
@@ -165,6 +168,9 @@ class Extraction:
             self._require_contents(ring)
         blocks = cluster_blocks(self.source)
         parties = [party for role in roles for party in parties_of(role, blocks)]
+        for party in parties:
+            if self.parties.setdefault(party.label, party) is not party:
+                raise PartyError(f"expected another name of a role, found a second party {party.label}", party.owner)
         places = {role: stations_of(role) for role in roles}
         rings = {
             name: found
@@ -172,7 +178,7 @@ class Extraction:
             if (found := self._ring(ring, block, parties, places)) is not None
             for name in (found.name,)
         }
-        programs = {party.label: _Program(self, party, places[party.owner]).build() for party in parties}
+        programs = {label: _Program(self, party, places[party.owner]).build() for label, party in self.parties.items()}
         return Kernel(rings, programs)
 
     def _require_roles_only(self) -> None:
@@ -184,6 +190,13 @@ class Extraction:
                 raise PartyError(f"expected '{op.name}' inside of a role, found it beside 'tirx.roles'", op)
         if len(roles) > 1:
             raise PartyError("expected one 'tirx.roles' in a kernel, found a second one", roles[1])
+
+    def _name_of(self, ring: RingOp) -> str:
+        """A name that no other ring has: that of the SSA value, with a number as printers add it, or a number."""
+        hint, taken = ring.result.name_hint, set(self.names.values())
+        if not hint:
+            return f"ring {len(taken)}"
+        return next(name for n in count() if (name := f"%{hint}_{n}" if n else f"%{hint}") not in taken)
 
     def ring_name(self, ring: RingOp, block: int | None) -> str:
         """The name of a ring, with its block if every block has one of its own."""
