@@ -159,6 +159,9 @@ class Extraction:
                 case scf.ForOp() if is_scheduling(op):
                     self.loop_names[op] = name = self.scalar.name_loop(op)
                     self.ranks.setdefault(name, len(self.ranks))
+                case scf.WhileOp() if is_scheduling(op):
+                    self.loop_names[op] = name = f"scf.while {len(self.ranks)}"
+                    self.ranks[name] = len(self.ranks)
                 case _:
                     pass
         roles = owners(self.source)
@@ -345,6 +348,8 @@ class _Program:
             case scf.ForOp() if is_scheduling(op):
                 name, trips = self.extraction.loop_names[op], self.extraction.scalar.bounds(op)
                 return [Loop(name, trips, 0, self._block(op.body.block), self.extraction.ranks[name], op)]
+            case scf.WhileOp() if is_scheduling(op):
+                return [self._while(op)]
             case scf.IfOp() if is_scheduling(op):
                 return self._if(op)
             case _ if is_scheduling(op) and op.regions:
@@ -487,6 +492,13 @@ class _Program:
         source = None if op.source is None else self.extraction.scalar(op.source)
         trips = (op.order.data, op.group, source, tuple(map(self.extraction.scalar, op.extents)))
         return Loop(name, trips, 0, body, self.extraction.ranks[name], op)
+
+    def _while(self, op: scf.WhileOp) -> Loop:
+        """A loop of which nothing is known but that no other role has it."""
+        if self._block(op.before_region.block):
+            raise UndecidedError("cannot decide: operations of a ring in the condition of 'scf.while'", op)
+        name = self.extraction.loop_names[op]
+        return Loop(name, op, 0, self._block(op.after_region.block), self.extraction.ranks[name], op)
 
     def _if(self, op: scf.IfOp) -> list[Statement]:
         condition = self.extraction.scalar(op.cond)
