@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from unit.sim.assembled import assembled_well
@@ -55,7 +57,7 @@ tirx.kernel @k(%a: memref<{rows}x64xf16>, %b: memref<64x64xf16>, %d: memref<{row
 }}
 """
 
-_AROUND = {
+_AROUND: dict[str, tuple[str, str, Callable[[int], int]]] = {
     "plain": ("", "", lambda p: 1),
     "condition": ("%if = arith.cmpi ne, %p, %c1 : index scf.if %if {", "}", lambda p: p != 1),
     "two conditions": (
