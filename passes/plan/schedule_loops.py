@@ -512,6 +512,8 @@ def _turns(readers: Mapping[Operation, Sequence[tuple[Operation, SSAValue]]]) ->
     for top, found in readers.items():
         writes = [(op, tile) for op, tile in found if writes_to(op, tile)]
         reads = [op for op, tile in found if (op, tile) not in writes]
+        if isinstance(top, scf.IfOp | scf.WhileOp) and any(isinstance(op, MmaOp) for op, _ in writes):
+            raise NotPipelined(top, f"'{top.name}' may add nothing to the accumulator")
         if writes and any(op is not top for op in reads):
             raise NotPipelined(top, f"'{top.name}' reads what it writes to the accumulator")
         if written and reads:
