@@ -26,6 +26,9 @@ from hypothesis import settings
 if raises.VARIABLE in os.environ:
     raises.install(os.environ[raises.VARIABLE])
 
+# What a pass would take back, because it cannot prove its rings right, is an error in tests.
+os.environ.setdefault("TIRX_STRICT_SCHEDULE", "1")
+
 # IR is full of cycles that are in use: the collector runs far less often than by default, as in the tools.
 gc.set_threshold(300_000, 10, 10)
 gc.disable()  # until everything is collected: what is read before then stays

@@ -31,6 +31,7 @@ if (ptxas := find_ptxas()) is not None:
 config.environment["PATH"] = os.pathsep.join([*tools, config.environment["PATH"]])
 config.environment["PYTHONPATH"] = str(root)
 config.environment["TIRX_VERIFY_EACH"] = "1"
+config.environment["TIRX_STRICT_SCHEDULE"] = "1"
 
 if lit_config.params.get("shell"):
     config.test_format = lit.formats.ShTest()

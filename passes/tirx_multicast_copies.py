@@ -47,6 +47,7 @@ from tirx.passes.analysis.pipelining import hardware_operation
 from tirx.passes.analysis.purity import is_terminator
 from tirx.passes.analysis.rings.parties import is_issued_by_one_thread
 from tirx.passes.analysis.rings.slots import slot_tile
+from tirx.passes.emit.attempt import attempt
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.launch_values import launched, product_of
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, plan_tma
@@ -85,7 +86,8 @@ class TirxMulticastCopiesPass(ModulePass):
             if along is Cluster.NONE:
                 continue
             try:
-                _Pairs(kernel, along).share()
+                pairs = _Pairs(kernel, along)
+                attempt(kernel, "has no pairs of blocks", pairs.share)
             except _NotShared as e:
                 remark(e.where, f"@{kernel.sym_name.data} has no pairs of blocks: {e.reason}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING
 
@@ -38,9 +39,10 @@ from tirx.dialects.tirx import (
 from tirx.hw.targets import Target
 from tirx.passes.analysis.pipelining import accesses, slice_of, tile_name
 from tirx.passes.analysis.purity import is_pure
+from tirx.passes.emit.attempt import attempt
 from tirx.passes.emit.delayed_parts import delayed_parts, early_parts
 from tirx.passes.emit.emitter import Emitter, constant_value
-from tirx.passes.emit.store_rings import ring_stores
+from tirx.passes.emit.store_rings import ring_stores, staged_stores
 from tirx.passes.emit.trip_count import trip_count
 from tirx.passes.plan.schedule import STAGES
 from tirx.rules import NoTargetError, ScheduleOptionError
@@ -73,7 +75,7 @@ class TirxPipelineLoopsPass(ModulePass):
     there are rings. A tile that is loaded before the loop becomes a ring of its own, as does a shared tile of a tile
     loop that a bulk store empties. `stages` is the number of slots, `auto` for what shared memory has room for (3 to
     6); `tirx.stages = 4` on a loop says it for that loop, and 1 keeps it as it is. Remarks name every choice and, for
-    what stays as it is, what is in the way.
+    what stays as it is, what is in the way. Rings that `tirx-check-rings` could not prove right are taken back.
     """
 
     name = "tirx-pipeline-loops"
@@ -90,10 +92,18 @@ class TirxPipelineLoopsPass(ModulePass):
             if any(isinstance(inner, scf.ForOp) for inner in kernel.walk()):
                 from tirx.passes.plan.schedule_loops import plan_loops  # imports what only kernels with loops need
 
-                for plan in plan_loops(kernel, target, self.stages if isinstance(self.stages, int) else None):
-                    _Pipeline(kernel, plan).rewrite()
-                    remark(kernel, f"start values: {plan.schedule}")
-            ring_stores(kernel)
+                plans = plan_loops(kernel, target, self.stages if isinstance(self.stages, int) else None)
+                if plans:
+                    asked = any(STAGES in plan.loop.attributes for plan in plans)
+                    attempt(kernel, "keeps its loops", partial(_pipeline, kernel, plans), asked)
+            if stored := staged_stores(kernel):
+                attempt(kernel, "waits for its bulk stores", partial(ring_stores, kernel, stored))
+
+
+def _pipeline(kernel: KernelOp, plans: Sequence[LoopPlan]) -> None:
+    for plan in plans:
+        _Pipeline(kernel, plan).rewrite()
+        remark(kernel, f"start values: {plan.schedule}")
 
 
 class _Pipeline:

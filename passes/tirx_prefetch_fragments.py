@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
@@ -12,6 +14,7 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import remark
 from tirx.dialects.tirx import ForOp, LoadOp, MmaOp, kernels
 from tirx.passes.analysis.purity import is_pure
+from tirx.passes.emit.attempt import attempt
 from tirx.passes.emit.emitter import Emitter
 from tirx.values import dataclass
 
@@ -40,9 +43,11 @@ class TirxPrefetchFragmentsPass(ModulePass):
             from tirx.passes.emit.next_slot import prefetch_next_slot  # imports what only such kernels need
             from tirx.passes.plan.fragment_steps import StagedProduct, plan_steps
 
-            if self.next_slot:
-                for loop in [inner for inner in kernel.walk() if isinstance(inner, ForOp)]:
-                    prefetch_next_slot(loop)
+            loops = [inner for inner in kernel.walk() if isinstance(inner, ForOp)]
+            if self.next_slot and loops:
+                attempt(
+                    kernel, "loads no fragments of the next slot ahead", partial(_for_each, prefetch_next_slot, loops)
+                )
             for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp)]:
                 product = StagedProduct.of(mma)
                 if product is None or not _loads_may_move(product):
@@ -51,6 +56,11 @@ class TirxPrefetchFragmentsPass(ModulePass):
                 if steps.count > 1:
                     remark(mma, f"multiplied in {steps.count} steps of {steps.size} elements along K")
                     _split(steps)
+
+
+def _for_each(change: Callable[[ForOp], None], loops: Iterable[ForOp]) -> None:
+    for loop in loops:
+        change(loop)
 
 
 def _loads_may_move(product: StagedProduct) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -45,6 +46,7 @@ from tirx.passes.analysis.pipelining import hardware_operation, written_memref
 from tirx.passes.analysis.purity import is_pure, is_terminator
 from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.slots import slot_tile
+from tirx.passes.emit.attempt import attempt
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.role_bodies import NotSeparable, copied_part, remove_part
 from tirx.passes.plan.memory import allocated_columns, slot_columns
@@ -118,7 +120,7 @@ def _specialize(kernel: KernelOp, wanted: Roles, asked: bool) -> None:
         loads = _load_stations(kernel)
         _check_sources(kernel, loads)
         products = _products(kernel) if wanted is Roles.LOAD_MMA_EPILOGUE else frozenset[_Station]()
-        _split(kernel, loads, products, asked)
+        attempt(kernel, "keeps one role", partial(_split, kernel, loads, products, asked))
     except (NotSeparable, RingError) as e:
         reason, where = (e.reason, e.where) if isinstance(e, NotSeparable) else (e.message, e.origin)
         remark(where if isinstance(where, Operation) else kernel, f"@{kernel.sym_name.data} keeps one role: {reason}")

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import IndexType, i16, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp, TryCancelOp
 from tirx.dialects.ptx.memory import LdOp, Space
@@ -46,8 +45,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.analysis.purity import is_pure
-from tirx.passes.analysis.rings.bound_releases import BoundReleases, Passes, Place
-from tirx.passes.analysis.rings.errors import RingError
+from tirx.passes.analysis.rings.bound_releases import Passes, Place
 from tirx.passes.analysis.rings.parties import SELF, Members, Owner, answers_of, is_issued_by_one_thread, issuer
 from tirx.passes.analysis.rings.slots import yielded
 from tirx.passes.emit.asynchronous_copies import CopyCode
@@ -88,7 +86,7 @@ class Schedule(RoleCode):
     ):
         super().__init__(plan, storage, owner, values)
         self.copies = CopyCode(self)
-        self.bound = self._bound_releases()
+        self.bound = plan.bound_releases(owner)
         self._entry(emit)
 
     # Entry
@@ -142,24 +140,6 @@ class Schedule(RoleCode):
                 return acquire.parent is release.parent
             case _:
                 return False
-
-    def _bound_releases(self) -> dict[AwaitOp, list[tuple[Place, Passes]]]:
-        places: dict[Queue, set[Place]] = {}
-        for op in self.owner.walk():
-            if isinstance(op, ReleaseOp) and op.after is not None:
-                place = RingOp.of(op.ring), op.station.data
-                if self._side(place)[1].passing is Passing.GROUPS:
-                    places.setdefault(op.after.data, set()).add(place)
-        found: dict[AwaitOp, list[tuple[Place, Passes]]] = {}
-        for queue, bound in places.items():
-            try:
-                at = BoundReleases(self.owner.body.block, queue, frozenset(bound)).at
-            except RingError as error:
-                origin = error.origin if isinstance(error.origin, Operation) else self.owner
-                raise LocatedError(origin, error.message) from error
-            for op, passes in at.items():
-                found.setdefault(op, []).extend(passes.items())
-        return found
 
     def _side(self, place: Place) -> tuple[Station, Side]:
         ring, name = place

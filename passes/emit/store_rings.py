@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
@@ -29,7 +31,7 @@ WRITE, STORE = "write", "store"
 
 
 @dataclass(frozen=True)
-class _Staged:
+class StagedStore:
     """A shared tile that threads write once in every tile of the loop, and one bulk store reads behind that."""
 
     alloc: AllocOp
@@ -37,17 +39,22 @@ class _Staged:
     copy: CopyOp
 
 
-def ring_stores(kernel: KernelOp) -> None:
-    """Makes a ring of every shared tile of a tile loop that is written whole and then stored by `tma_store`."""
-    for loop in [op for op in kernel.body.block.ops if isinstance(op, TilesOp)]:
-        found = [staged for op in loop.body.block.ops if (staged := _staged(op)) is not None]
+def staged_stores(kernel: KernelOp) -> dict[TilesOp, list[StagedStore]]:
+    """The shared tiles of each tile loop that are written whole and then stored by `tma_store`."""
+    loops = [op for op in kernel.body.block.ops if isinstance(op, TilesOp)]
+    found = {loop: [staged for op in loop.body.block.ops if (staged := _staged(op)) is not None] for loop in loops}
+    return {loop: stores for loop, stores in found.items() if stores}
+
+
+def ring_stores(kernel: KernelOp, stores: Mapping[TilesOp, Sequence[StagedStore]]) -> None:
+    """Makes a ring of every shared tile that `staged_stores` has found."""
+    for loop, found in stores.items():
         for staged in found:
             _ring(kernel, staged)
-        if found:
-            Emitter.after(loop)(AwaitOp(queue=Queue.STORE, pending=0))
+        Emitter.after(loop)(AwaitOp(queue=Queue.STORE, pending=0))
 
 
-def _staged(copy: Operation) -> _Staged | None:
+def _staged(copy: Operation) -> StagedStore | None:
     if not isinstance(copy, CopyOp) or copy.engine is None or copy.engine.data is not Engine.TMA_STORE:
         return None
     if copy.reduce is not None:
@@ -58,12 +65,12 @@ def _staged(copy: Operation) -> _Staged | None:
     others = [use.operation for use in alloc.result.uses if use.operation is not copy]
     match others:
         case [StoreOp() as store] if store.is_before_in_block(copy):
-            return _Staged(alloc, store, copy)
+            return StagedStore(alloc, store, copy)
         case _:
             return None
 
 
-def _ring(kernel: KernelOp, staged: _Staged) -> None:
+def _ring(kernel: KernelOp, staged: StagedStore) -> None:
     alloc, store, copy = staged.alloc, staged.store, staged.copy
     top: Operation = alloc
     while top.parent_op() is not kernel and (around := top.parent_op()) is not None:

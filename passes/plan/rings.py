@@ -15,6 +15,7 @@ from itertools import count
 from xdsl.dialects.builtin import IndexType, i1, i8, i16, i32, i64
 from xdsl.ir import Operation
 
+from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.launch_control import ANSWER_BYTES
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 from tirx.dialects.tirx import (
@@ -34,6 +35,7 @@ from tirx.dialects.tirx import (
     slot_storage,
 )
 from tirx.layout.axis import WARP_SIZE
+from tirx.passes.analysis.rings.bound_releases import BoundReleases, Passes, Place
 from tirx.passes.analysis.rings.errors import RingError
 from tirx.passes.analysis.rings.extraction import Extraction
 from tirx.passes.analysis.rings.model import Kernel, Ring
@@ -305,6 +307,29 @@ class RingsPlan:
             for access in self.extraction.accesses[owner]
         )
 
+    def bound_releases(self, owner: Owner) -> dict[AwaitOp, list[tuple[Place, Passes]]]:
+        """
+        The releases of a role that each await passes on, where the role waits for groups itself.
+
+        Raises LocatedError for releases that no await passes on, or an unknown number of them.
+        """
+        places: dict[Queue, set[Place]] = {}
+        for op in owner.walk():
+            if isinstance(op, ReleaseOp) and op.after is not None:
+                ring, name = RingOp.of(op.ring), op.station.data
+                if self.rings[ring].station(name).side(owner).passing is Passing.GROUPS:
+                    places.setdefault(op.after.data, set()).add((ring, name))
+        found: dict[AwaitOp, list[tuple[Place, Passes]]] = {}
+        for queue, bound in places.items():
+            try:
+                at = BoundReleases(owner.body.block, queue, frozenset(bound)).at
+            except RingError as error:
+                origin = error.origin if isinstance(error.origin, Operation) else owner
+                raise LocatedError(origin, error.message) from error
+            for op, passes in at.items():
+                found.setdefault(op, []).extend(passes.items())
+        return found
+
     # Rings
 
     def _ring(self, ring: RingOp, first: int) -> RingPlan:
@@ -380,9 +405,12 @@ class RingsPlan:
         if station or not model.bytes:
             return 0
         pair = ring.across is not None and ring.across.data is Across.PAIR
-        parties = [party for party in model.stations[0] if pair or "@" not in party or party.endswith("@0")]
-        names = {party: party.partition("@")[0].partition(".")[0] for party in parties}
-        return sum(model.share(party) for party, name in names.items() if name == owner.sym_name.data)
+        labels = {
+            label
+            for label in model.stations[0]
+            if (party := self.extraction.parties[label]).owner is owner and (pair or not party.block)
+        }
+        return sum(map(model.share, labels))
 
     def _passings(self, ring: RingOp) -> Mapping[str, Mapping[Owner, Passing]]:
         """For every station: the roles that work there, and how each passes slots on."""

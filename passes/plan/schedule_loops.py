@@ -512,6 +512,8 @@ def _turns(readers: Mapping[Operation, Sequence[tuple[Operation, SSAValue]]]) ->
     for top, found in readers.items():
         writes = [(op, tile) for op, tile in found if writes_to(op, tile)]
         reads = [op for op, tile in found if (op, tile) not in writes]
+        if isinstance(top, scf.IfOp | scf.WhileOp) and any(isinstance(op, MmaOp) for op, _ in writes):
+            raise NotPipelined(top, f"'{top.name}' may add nothing to the accumulator")
         if writes and any(op is not top for op in reads):
             raise NotPipelined(top, f"'{top.name}' reads what it writes to the accumulator")
         if written and reads:
@@ -531,7 +533,11 @@ def _check_readers(tiles: Sequence[StagedTile], asynchronous: set[Operation]) ->
 
 
 def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list[LoopPlan]:
-    """The plans that get slots: all first what they need least, then one more each as long as there is room."""
+    """
+    The plans that get slots: all first what they need least, then one more each as long as there is room.
+
+    The tiles of a loop that gets none need their room, too, for one buffer each.
+    """
     in_rings = {tile.alloc for plan in plans for ring in plan.rings for tile in ring.tiles}
     left = target.shared_limit - BARRIER_BYTES - exchange_bytes(kernel)
     for op in kernel.walk():
@@ -539,17 +545,18 @@ def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list
             left -= aligned_bytes(op.result.type)
         elif isinstance(op, RingOp):
             left -= op.num_slots * op.result.type.slot_bytes
+    left -= sum(plan.slot_bytes for plan in plans)
     kept: list[LoopPlan] = []
     for plan in plans:
         products = sum(isinstance(op, MmaOp) for op in plan.loop.walk())
         plan.slots = fewest_slots(products) if plan.asked is None else plan.asked
-        need = plan.slots * plan.slot_bytes
+        need = (plan.slots - 1) * plan.slot_bytes
         if need > left:
-            found = f"{plan.slots} slots of {plan.slot_bytes} bytes, with {max(left, 0)} bytes of shared memory left"
+            room = max(left + plan.slot_bytes, 0)
+            found = f"{plan.slots} slots of {plan.slot_bytes} bytes, with {room} bytes of shared memory left"
             if plan.loop.attributes.get(STAGES) is not None:
                 raise ScheduleOptionError(plan.loop, f"expected room for {STAGES}, found none for {found}")
             remark(plan.loop, f"the loop stays sequential: no room for {found} on {target}")
-            left -= plan.slot_bytes
             continue
         left -= need
         kept.append(plan)

@@ -13,6 +13,7 @@ result.
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Sequence
 from functools import cache
@@ -181,6 +182,7 @@ class Programs(InputClass):
     suffix = ".mlir"
 
     def __init__(self) -> None:
+        os.environ["TIRX_STRICT_SCHEDULE"] = "1"
         self._assembler = Assembler()
 
     def generate(self, rng: random.Random) -> str:
@@ -209,6 +211,8 @@ class Programs(InputClass):
         except LocatedError as error:
             if error.diagnostic.position is None:
                 raise Problem("error without a place", str(error), words_of(str(error))) from error
+            if error.diagnostic.rule.startswith("ring") and "tirx.ring" not in rest:
+                raise Problem("a schedule that cannot be proved", str(error), words_of(error.message)) from error
             return REFUSED
         except ValueError as error:
             if "expected each of" in str(error):  # options that minimisation has cut

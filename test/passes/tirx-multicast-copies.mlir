@@ -49,7 +49,8 @@ tirx.kernel @rows(%a: memref<256x4096xf16>, %b: memref<?x4096xf16>, %n: index) t
       tirx.tiles @tile %i, %j = order(group 8) of (%c4, %c3) {
         tirx.for @k %k = 0 to %n {
           %sa, %sb = tirx.acquire %ab at(use)
-          "test.op"(%sa, %sb) : (!a, !b) -> ()
+          %ra = tirx.load %sa : !a -> !tirx.tile<64x64xf16, register>
+          %rb = tirx.load %sb : !b -> !tirx.tile<128x64xf16, register>
           tirx.release %ab at(use)
         }
       }
@@ -88,7 +89,7 @@ tirx.kernel @rows(%a: memref<256x4096xf16>, %b: memref<?x4096xf16>, %n: index) t
 // CHECK-NEXT:    %[[FIRST:.*]] = arith.muli %[[PAIR]], %[[TWO]] : index
 // CHECK-NEXT:    %[[RANK:.*]] = tirx.cta_rank
 // CHECK-NEXT:    %[[COLUMN:.*]] = arith.addi %[[FIRST]], %[[RANK]] : index
-// CHECK:         "test.op"(%{{.*}}, %[[COLUMN]])
+// CHECK:         "test.op"(%[[COLUMN]])
 // CHECK:         engine(tma_multicast)
 // expected-remark@+1 {{blocks of @columns form pairs along the columns of tiles: each loads half of the tiles of %a for both}}
 tirx.kernel @columns(%a: memref<192x4096xf16>, %n: index) target("sm_90a") grid(4, 3) threads(256)
@@ -102,7 +103,8 @@ tirx.kernel @columns(%a: memref<192x4096xf16>, %n: index) target("sm_90a") grid(
     tirx.role @math warps(4) {
       tirx.for @k %k = 0 to %n {
         %sa = tirx.acquire %ring at(use)
-        "test.op"(%sa, %j) : (!a, index) -> ()
+        %ra = tirx.load %sa : !a -> !tirx.tile<64x64xf16, register>
+        "test.op"(%j) : (index) -> ()
         tirx.release %ring at(use)
       }
     }

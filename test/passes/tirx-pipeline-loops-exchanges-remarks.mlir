@@ -128,3 +128,42 @@ tirx.kernel @both(%a: memref<128x64xf16>, %b: memref<64x4096xf16>, %n: index) ta
   }
   tirx.return
 }
+
+// -----
+
+// Products in a branch may leave the sums as they are: the accumulator is no slot that they pass on.
+
+!a = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
+!b = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+!acc = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+!ga = !tirx.tile<128x64xf16, global>
+!gb = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<128x64xf32, register>
+// expected-remark@+1 {{start values: tcgen05}}
+tirx.kernel @sums_in_a_branch(%x: memref<128x4096xf16>, %y: memref<64x4096xf16>, %p: i1) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c256 = arith.constant 256 : index
+  %zero = arith.constant 0.0 : f32
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %c = tirx.alloc : !a
+  %d = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  // expected-remark@+2 {{a ring of 6 slots of 24576 bytes for %a, %b, filled 5 iterations ahead by tma}}
+  // expected-remark@+1 {{each product is awaited: 'scf.if' may add nothing to the accumulator}}
+  scf.for %k = %c0 to %c256 step %c64 {
+    %ga = tirx.view %x[%c0, %k] : memref<128x4096xf16> -> !ga
+    %gb = tirx.view %y[%c0, %k] : memref<64x4096xf16> -> !gb
+    tirx.copy %ga, %a : !ga, !a
+    tirx.copy %gb, %b : !gb, !b
+    tirx.mma %a, %b, %acc : !a, !b, !acc
+  }
+  scf.if %p {
+    tirx.mma %c, %d, %acc : !a, !b, !acc
+  }
+  %v = tirx.load %acc : !acc -> !r
+  "test.op"(%v) : (!r) -> ()
+  tirx.return
+}

@@ -264,3 +264,34 @@ tirx.kernel @part_of_a_reshape(%a: memref<64x2x4096xf16>) target("sm_90") thread
   }
   tirx.return
 }
+
+// -----
+
+// Slots of one loop leave room for the tile of the other, which gets none: three of 24576 bytes beside 28672 would not.
+
+!s = !tirx.tile<128x96xf16, shared, #tirx.tile_layout<S[128, 96]>>
+!t = !tirx.tile<128x112xf16, shared, #tirx.tile_layout<S[128, 112]>>
+!g = !tirx.tile<128x96xf16, global>
+!h = !tirx.tile<128x112xf16, global>
+tirx.kernel @no_room_for_both(%a: memref<128x4096xf16>) target("sm_120a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %s = tirx.alloc : !s
+  %t = tirx.alloc : !t
+  // expected-remark@+1 {{no room for 3 slots of 24576 bytes, with 71680 bytes of shared memory left on sm_120a}}
+  scf.for %k = %c0 to %c8 step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
+    tirx.copy %ga, %s : !g, !s
+    %fa = tirx.load %s : !s -> !tirx.tile<128x96xf16, register>
+    "test.op"(%fa) : (!tirx.tile<128x96xf16, register>) -> ()
+  }
+  // expected-remark@+1 {{no room for 3 slots of 28672 bytes, with 75776 bytes of shared memory left on sm_120a}}
+  scf.for %k = %c0 to %c8 step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !h
+    tirx.copy %ga, %t : !h, !t
+    %fa = tirx.load %t : !t -> !tirx.tile<128x112xf16, register>
+    "test.op"(%fa) : (!tirx.tile<128x112xf16, register>) -> ()
+  }
+  tirx.return
+}

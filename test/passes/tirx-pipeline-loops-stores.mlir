@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --tirx-pipeline-loops --tirx-specialize-warps --tirx-check-rings | filecheck %s
+// RUN: tirx-opt %s --split-input-file --tirx-pipeline-loops --tirx-specialize-warps --tirx-check-rings | filecheck %s
 
 // A bulk store of one tile ends while the next one runs: its shared tile is a ring of one slot, and the wait for the
 // store stands before the next write.
@@ -66,6 +66,37 @@ tirx.kernel @written_once(%d: memref<?x64xf16>, %n: index) target("sm_90") threa
   tirx.tiles @tile %i, %j = order(row) of (%n, %n) {
     %gd = tirx.view %d[%i, %j] : memref<?x64xf16> -> !g
     tirx.copy %out, %gd engine tma_store : !s, !g
+  }
+  tirx.return
+}
+
+// -----
+
+// Two tiles that the printer tells apart by a number are two rings.
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+!d = !tirx.tile<64x64xf16, register>
+!g = !tirx.tile<64x64xf16, global>
+// CHECK-LABEL: tirx.kernel @two_stores(
+// CHECK:         %out = tirx.ring slots(1) stations(write, store)
+// CHECK-NEXT:    %out_1 = tirx.ring slots(1) stations(write, store)
+// CHECK:           %[[WRITTEN:.*]] = tirx.acquire %out at(write)
+// CHECK-NEXT:      tirx.store %v, %[[WRITTEN]]
+// CHECK:           tirx.release %out at(store) after(store)
+// CHECK:           %[[WRITTEN:.*]] = tirx.acquire %out_1 at(write)
+// CHECK-NEXT:      tirx.store %v, %[[WRITTEN]]
+// CHECK:           tirx.release %out_1 at(store) after(store)
+tirx.kernel @two_stores(%d: memref<?x64xf16>, %e: memref<?x64xf16>, %n: index) target("sm_90") threads(128) {
+  %out = tirx.alloc : !s
+  %out_1 = tirx.alloc : !s
+  tirx.tiles @tile %i, %j = order(row) of (%n, %n) {
+    %v = "test.op"(%i) : (index) -> !d
+    %gd = tirx.view %d[%i, %j] : memref<?x64xf16> -> !g
+    %ge = tirx.view %e[%i, %j] : memref<?x64xf16> -> !g
+    tirx.store %v, %out : !d, !s
+    tirx.copy %out, %gd engine tma_store : !s, !g
+    tirx.store %v, %out_1 : !d, !s
+    tirx.copy %out_1, %ge engine tma_store : !s, !g
   }
   tirx.return
 }

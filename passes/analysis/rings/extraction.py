@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -136,6 +137,8 @@ class Extraction:
 
     source: KernelOp
     names: dict[RingOp, str] = field(default_factory=dict[RingOp, str])
+    parties: dict[str, Party] = field(default_factory=dict[str, Party])
+    """The parties by their labels."""
     accesses: dict[Owner, list[TileAccess]] = field(default_factory=dict[Owner, list[TileAccess]])
     ranks: dict[str, int] = field(default_factory=dict[str, int])
     scalar: ScalarNames = field(default_factory=ScalarNames)
@@ -149,13 +152,16 @@ class Extraction:
         for op in self.source.walk():
             match op:
                 case RingOp():
-                    self.names[op] = f"%{op.result.name_hint}" if op.result.name_hint else f"ring {len(self.names)}"
+                    self.names[op] = self._name_of(op)
                 case ForOp() | TilesOp():
                     self.loop_names[op] = op.loop.data
                     self.ranks.setdefault(op.loop.data, len(self.ranks))
                 case scf.ForOp() if is_scheduling(op):
                     self.loop_names[op] = name = self.scalar.name_loop(op)
                     self.ranks.setdefault(name, len(self.ranks))
+                case scf.WhileOp() if is_scheduling(op):
+                    self.loop_names[op] = name = f"scf.while {len(self.ranks)}"
+                    self.ranks[name] = len(self.ranks)
                 case _:
                     pass
         roles = owners(self.source)
@@ -165,6 +171,9 @@ class Extraction:
             self._require_contents(ring)
         blocks = cluster_blocks(self.source)
         parties = [party for role in roles for party in parties_of(role, blocks)]
+        for party in parties:
+            if self.parties.setdefault(party.label, party) is not party:
+                raise PartyError(f"expected another name of a role, found a second party {party.label}", party.owner)
         places = {role: stations_of(role) for role in roles}
         rings = {
             name: found
@@ -172,7 +181,7 @@ class Extraction:
             if (found := self._ring(ring, block, parties, places)) is not None
             for name in (found.name,)
         }
-        programs = {party.label: _Program(self, party, places[party.owner]).build() for party in parties}
+        programs = {label: _Program(self, party, places[party.owner]).build() for label, party in self.parties.items()}
         return Kernel(rings, programs)
 
     def _require_roles_only(self) -> None:
@@ -184,6 +193,13 @@ class Extraction:
                 raise PartyError(f"expected '{op.name}' inside of a role, found it beside 'tirx.roles'", op)
         if len(roles) > 1:
             raise PartyError("expected one 'tirx.roles' in a kernel, found a second one", roles[1])
+
+    def _name_of(self, ring: RingOp) -> str:
+        """A name that no other ring has: that of the SSA value, with a number as printers add it, or a number."""
+        hint, taken = ring.result.name_hint, set(self.names.values())
+        if not hint:
+            return f"ring {len(taken)}"
+        return next(name for n in count() if (name := f"%{hint}_{n}" if n else f"%{hint}") not in taken)
 
     def ring_name(self, ring: RingOp, block: int | None) -> str:
         """The name of a ring, with its block if every block has one of its own."""
@@ -332,6 +348,8 @@ class _Program:
             case scf.ForOp() if is_scheduling(op):
                 name, trips = self.extraction.loop_names[op], self.extraction.scalar.bounds(op)
                 return [Loop(name, trips, 0, self._block(op.body.block), self.extraction.ranks[name], op)]
+            case scf.WhileOp() if is_scheduling(op):
+                return [self._while(op)]
             case scf.IfOp() if is_scheduling(op):
                 return self._if(op)
             case _ if is_scheduling(op) and op.regions:
@@ -474,6 +492,13 @@ class _Program:
         source = None if op.source is None else self.extraction.scalar(op.source)
         trips = (op.order.data, op.group, source, tuple(map(self.extraction.scalar, op.extents)))
         return Loop(name, trips, 0, body, self.extraction.ranks[name], op)
+
+    def _while(self, op: scf.WhileOp) -> Loop:
+        """A loop of which nothing is known but that no other role has it."""
+        if self._block(op.before_region.block):
+            raise UndecidedError("cannot decide: operations of a ring in the condition of 'scf.while'", op)
+        name = self.extraction.loop_names[op]
+        return Loop(name, op, 0, self._block(op.after_region.block), self.extraction.ranks[name], op)
 
     def _if(self, op: scf.IfOp) -> list[Statement]:
         condition = self.extraction.scalar(op.cond)

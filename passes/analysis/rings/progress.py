@@ -158,24 +158,35 @@ def _aligned(bodies: Mapping[str, Body]) -> list[_Segment | _Loops]:
 
 
 def _split(role: str, body: Body) -> tuple[list[Loop], list[Body]]:
-    """The loops of a body that do something, and what stands before, between and behind them."""
+    """
+    The loops of a body that do something, and what stands before, between and behind them.
+
+    A condition around loops is a loop itself, which has one iteration or none.
+    """
     loops: list[Loop] = []
     between: list[list[Statement]] = [[]]
     for statement in body:
-        if isinstance(statement, Loop):
-            if statement.body:
-                loops.append(statement)
-                between.append([])
-            continue
-        if isinstance(statement, If):
-            for inner in walk(statement.body):
-                if isinstance(inner, Loop):
-                    raise UndecidedError(f"{role}: cannot decide: a loop @{inner.name} under a condition", inner.origin)
-        between[-1].append(statement)
+        inner = _first_loop(statement.body) if isinstance(statement, If) else None
+        if isinstance(statement, If) and inner is not None:
+            if not isinstance(statement.guard, Condition):
+                raise UndecidedError(
+                    f"{role}: cannot decide: a loop @{inner.name} in a part of a loop with a skew", inner.origin
+                )
+            name = f"{inner.name} under a condition"
+            statement = Loop(name, statement.guard, 0, statement.body, inner.rank, statement.origin)
+        if not isinstance(statement, Loop):
+            between[-1].append(statement)
+        elif statement.body:
+            loops.append(statement)
+            between.append([])
     for i, loop in enumerate(loops):
         if any(loop.name == other.name for other in loops[:i]):
             raise UndecidedError(f"{role}: cannot decide: loop @{loop.name} twice in a row", loop.origin)
     return loops, [tuple(part) for part in between]
+
+
+def _first_loop(body: Body) -> Loop | None:
+    return next((statement for statement in walk(body) if isinstance(statement, Loop)), None)
 
 
 def _require_same_trips(name: str, loops: Mapping[str, Loop]) -> None:
@@ -249,7 +260,9 @@ class _Progress:
         return out
 
     def _loop(self, item: _Loops, states: States) -> States:
-        """The union of the states behind a loop over all numbers of iterations."""
+        """The union of the states behind a loop over all numbers of iterations, of which a condition has 0 and 1."""
+        if any(isinstance(loop.trips, Condition) for loop in item.loops.values()):
+            return {**states, **self.round(item.loops, states, 0, 1)}
         extras = [loop.extra for loop in item.loops.values()]
         guards = [
             statement.guard.round if isinstance(statement.guard, FromRound) else statement.guard.rounds
@@ -296,6 +309,8 @@ class _FixedTrips(_Progress):
         self.trips = trips
 
     def _loop(self, item: _Loops, states: States) -> States:
+        if any(isinstance(loop.trips, Condition) for loop in item.loops.values()):
+            return super()._loop(item, states)
         for i in range(max(0, self.trips + max(loop.extra for loop in item.loops.values()))):
             states = self._named_round(item, states, i, self.trips)
         for state in states.values():

@@ -78,7 +78,7 @@ def _terminators(op: Operation) -> Iterator[Operation]:
 
 def enclosing_loop(op: Operation) -> Operation | None:
     """The innermost loop around an operation."""
-    return enclosing(op, ForOp, TilesOp, scf.ForOp)
+    return enclosing(op, ForOp, TilesOp, scf.ForOp, scf.WhileOp)
 
 
 def _part(op: Operation, loop: ForOp) -> tuple[int, int]:

@@ -106,7 +106,7 @@ tirx.kernel @tiles(%a: memref<?x4096xf16>, %b: memref<?x4096xf16>, %n: index) ta
       tirx.tiles @tile %i, %j = order({order}) of (%x, %y) {{
         tirx.for @k %k = 0 to %n {{
           %used = tirx.acquire %ring at(use)
-          "test.op"(%used) : (!s) -> ()
+          %f = tirx.load %used : !s -> !tirx.tile<64x64xf16, register>
           tirx.release %ring at(use)
         }}
       }}

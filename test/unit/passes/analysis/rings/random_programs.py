@@ -204,6 +204,9 @@ def mutate(rng: random.Random, kernel: Kernel) -> Kernel:
         roles[role] = _edited(roles[role], path, lambda statements, edit=edit: edit(rng, statements))
     if rng.random() < 0.15:
         roles = {role: _under_condition(body) for role, body in roles.items()}
+    if rng.random() < 0.3:
+        names = rng.choice((("k",), ("t",), ("k", "l")))
+        roles = {role: _loops_under_condition(body, names) for role, body in roles.items()}
     return Kernel(rings, roles)
 
 
@@ -240,7 +243,7 @@ def _edit_order(rng: random.Random, body: Statements) -> None:
             body.insert(rng.randint(0, len(body) - 1), body.pop(i))
         case "guard":
             j = rng.randint(i, len(body))
-            if body[i:j] and not any(isinstance(statement, Loop) for statement in body[i:j]):
+            if body[i:j]:
                 guards: tuple[Guard, ...] = (Condition("c"), FromRound(1), BeforeLast(1))
                 body[i:j] = [If(rng.choice(guards), tuple(body[i:j]))]
         case "fence":
@@ -286,3 +289,14 @@ def _under_condition(body: Body) -> Body:
         replace(statement, body=_under_condition(statement.body)) if isinstance(statement, If | Loop) else statement
         for statement in body
     )
+
+
+def _loops_under_condition(body: Body, names: Sequence[str]) -> Body:
+    """The same condition around every loop of one of these names."""
+    found: Statements = []
+    for statement in body:
+        if isinstance(statement, If | Loop):
+            statement = replace(statement, body=_loops_under_condition(statement.body, names))
+        is_guarded = isinstance(statement, Loop) and statement.name in names
+        found.append(If(Condition("some"), (statement,)) if is_guarded else statement)
+    return tuple(found)

@@ -16,6 +16,7 @@ from unit.passes.analysis.rings.programs import (
     TMA,
     acquire,
     condition,
+    early,
     kernel,
     loop,
     read,
@@ -29,7 +30,7 @@ from unit.passes.analysis.rings.programs import (
 from unit.passes.analysis.rings.simulator import BugError, Path, run_in_all_orders, run_randomly, straight_line
 
 from tirx.passes.analysis.rings.errors import RingError
-from tirx.passes.analysis.rings.model import Kernel, Loop, Ring, walk
+from tirx.passes.analysis.rings.model import Kernel, Loop, Ring, Statement, walk
 from tirx.passes.analysis.rings.progress import check, smallest_slots
 
 
@@ -87,6 +88,17 @@ def test_all_interleavings_of_a_small_kernel(kernel: Kernel):
     assert run_in_all_orders(kernel, programs)
 
 
+def test_a_condition_around_loops_of_all_parties():
+    ring = Ring("r", 2, (("a",), ("b",)))
+
+    def around(*steps: Statement) -> Statement:
+        return loop("t", "T", when(condition("p"), loop("k", "K", *steps), *steps), *steps)
+
+    programs = kernel(ring, a=[around(*write("r"))], b=[around(*read("r"))])
+    check(programs)
+    assert smallest_slots(programs) == {"r": 1}
+
+
 @pytest.mark.parametrize(("ahead", "pending"), list(product(range(4), range(2))))
 @pytest.mark.sample(4)
 def test_the_least_number_of_slots(ahead: int, pending: int):
@@ -118,7 +130,12 @@ _READS = [loop("k", "K", read("r"))]
             "r carries a value",
         ),
         (cluster(signal_all=False), "r: writers in another block are not told of the release"),
-        (kernel(_RING, a=[when(condition("p"), loop("k", "K", write("r")))]), "a: cannot decide: a loop @k under a"),
+        (kernel(_RING, a=[when(early(1), loop("k", "K", write("r")))]), "a: cannot decide: a loop @k in a part of a"),
+        (kernel(_RING, a=[when(condition("p"), loop("k", "K", write("r")))], b=_READS), "deadlock: b waits for ever"),
+        (
+            kernel(_RING, **{p: [when(condition(p), loop("k", "K", f("r")))] for p, f in (("a", write), ("b", read))}),
+            "the numbers of iterations of @k under a condition may differ between a and b",
+        ),
         (kernel(_RING, a=[loop("k", "K", write("r"))] * 2), "a: cannot decide: loop @k twice in a row"),
         (
             kernel(

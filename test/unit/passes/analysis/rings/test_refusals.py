@@ -462,7 +462,10 @@ SAID = {
     ),
     "waits for the first of two": "",
     "order of loops": ("UndecidedError: cannot decide: the loops @a, @b stand in different order in different roles"),
-    "loop under a condition": "UndecidedError: w: cannot decide: a loop @k under a condition",
+    "loop under a condition": (
+        "PartyError: expected the same number of uses of r at all stations, found 1 by w at station 0 of r, "
+        "0 by x at station 1 of r, when every loop has 1 iteration"
+    ),
     "a loop twice": "UndecidedError: w: cannot decide: loop @k twice in a row",
     "other iterations": "PartyError: the numbers of iterations of @k may differ between w and x; the loop of w",
     "ever more": (
