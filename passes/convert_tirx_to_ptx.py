@@ -85,8 +85,9 @@ from tirx.passes.emit.roles import bound_registers, entry_registers, meet, role_
 from tirx.passes.emit.tensor_maps import TensorMapParameters
 from tirx.passes.plan.computed_parts import displaced
 from tirx.passes.plan.copies import beyond_threads, planned_matrices
+from tirx.passes.plan.narrow_places import mark_narrow_views, require_narrow
 from tirx.passes.plan.run_time_strides import STRIDE_BYTES, are_multiples, placed, run_time_strides, why_beyond_threads
-from tirx.passes.plan.views import POINTER_ALIGNMENT, Origin, plan_clip
+from tirx.passes.plan.views import POINTER_ALIGNMENT, Origin, clipped_view, plan_clip
 from tirx.passes.stages import missing_pass
 from tirx.rules import KernelArgumentError, NoTargetError, ParameterError, RegisterLayoutError, StageError
 
@@ -121,6 +122,7 @@ class _KernelLowering:
                 kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
             )
         self.target = Target.parse(kernel.target.data)
+        mark_narrow_views(kernel)
         lower_scalars(kernel, self.target)
         if kernel.is_whole_pair:
             raise StageError(kernel, "expected what one block of a pair does; run tirx-split-pairs first")
@@ -299,7 +301,9 @@ class _KernelLowering:
             plan = plan_clip(memory)
         except LegalityError as e:
             raise LocatedError(emit.location, str(e)) from e
-        return None if plan is None else Clip(emit, plan, self.parameters.size)
+        if plan is None or (view := clipped_view(memory)) is None:
+            return None
+        return Clip(emit, plan, self.parameters.size, lambda bound: require_narrow(self.kernel, view, bound))
 
     def matrix_access(self, emit: Emitter, memory: SSAValue, plan: MatrixPlan | None) -> MatrixAccess:
         if plan is None:

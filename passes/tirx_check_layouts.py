@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from typing import Any
 
 from xdsl.context import Context
@@ -12,7 +13,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import Errors, LocatedError, for_each, warn
+from tirx.dialects.formula import Call
 from tirx.dialects.nesting import ancestors
+from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import (
     AllocOp,
     BroadcastOp,
@@ -43,7 +46,7 @@ from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout, axis
 from tirx.passes.analysis.aliasing import Overlap, overlap
-from tirx.passes.analysis.index_analysis import index_range, never_runs
+from tirx.passes.analysis.index_analysis import index_range, never_runs, trip_count_is_positive
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.register_values import REGISTER_BITS, register_format
 from tirx.passes.plan.computed_parts import located
@@ -58,7 +61,7 @@ from tirx.passes.plan.tcgen05_product import (
     check_threads,
     product_shape,
 )
-from tirx.passes.plan.views import clipped_view, start_beyond_31_bits
+from tirx.passes.plan.views import argument_number, clipped_view
 from tirx.rules import (
     ForeignOperationError,
     InjectiveError,
@@ -242,23 +245,30 @@ class _Checker:
     def view(self, op: ViewOp) -> None:
         sizes = op.source_type.get_shape()
         extents = (1,) * (len(sizes) - len(op.result.type.dims)) + op.result.type.dims
-        for dimension, (index, extent) in enumerate(zip(op.indices, extents, strict=True)):
-            if op.clipped is not None and (start := start_beyond_31_bits(index, extent)) is not None:
-                raise ViewBoundsError(
-                    op, f"expected dimension {dimension} of a clipped view within 2^31 elements, found it at {start}"
-                )
         if _is_conditional(op):
             return
         for dimension, (index, size, extent) in enumerate(zip(op.indices, sizes, extents, strict=True)):
             fact = index_range(index)
             if op.clipped is None and fact.low is not None and fact.low < 0:
                 raise ViewBoundsError(op, f"expected dimension {dimension} to start at 0 or later, found {fact.low}")
+            if op.clipped is None and size == DYNAMIC_INDEX and fact.high is not None:
+                self._require_elements(op, dimension, fact.high + extent)
             if op.clipped is None and size != DYNAMIC_INDEX and fact.high is not None and fact.high + extent > size:
                 raise ViewBoundsError(
                     op,
                     f"expected dimension {dimension} of the view within {size} elements, "
                     f"found one that reaches element {fact.high + extent - 1}",
                 )
+
+    def _require_elements(self, view: ViewOp, dimension: int, least: int) -> None:
+        """Lets launches check that a memref has as many elements along a dimension as a view that is always made."""
+        around = takewhile(lambda each: each is not self.kernel, ancestors(view))
+        number = argument_number(view.source)
+        if number is None or not all(isinstance(each, scf.ForOp) and trip_count_is_positive(each) for each in around):
+            return
+        name = view.source.name_hint or f"argument {number}"
+        message = f"expected at least {least} elements along dimension {dimension} of '{name}', where a view ends"
+        add_requirement(self.kernel, Requirement(Call("size", (number, dimension)), "at_least", least, message))
 
     def part(self, op: SubviewOp) -> None:
         if not op.indices:

@@ -15,6 +15,7 @@ from tirx.diagnostics import warn
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import CopyOp, KernelOp, LoadOp, MmaOp, ViewOp, base_allocation, kernels, views_in_use
+from tirx.passes.plan.narrow_places import mark_narrow_views
 from tirx.passes.plan.views import Origin, argument_number
 
 
@@ -72,6 +73,7 @@ class TirxCheckSizesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
+            mark_narrow_views(kernel)
             sources = cache(_copied)  # the same allocations feed many products
             for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp) and inner.metadata is None]:
                 a_views, b_views = (list(_views(sources(base_allocation(tile)))) for tile in (mma.a, mma.b))

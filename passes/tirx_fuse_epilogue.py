@@ -90,6 +90,9 @@ def _fuse(kernel: KernelOp) -> None:
     for store in [op for op in kernel.walk() if isinstance(op, StoreOp)]:
         if TileType.of(store.destination).memory is not MemorySpace.GLOBAL:
             continue
+        if store.engine is not None:
+            remark(store, f"stored directly: engine {store.engine.data} is written")
+            continue
         combines = "it combines its elements with those that are there"
         found = _staged_type(TileType.of(store.value)) if store.reduce is None else combines
         if isinstance(found, str):

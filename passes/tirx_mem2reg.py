@@ -316,8 +316,8 @@ class _Promoter:
             match_engine(op)  # a written one has to be right, although not all loads and stores have it
         emit = Emitter.before(op)
         source, destination = op.source, op.destination
-        of_shared = MemorySpace.SHARED in (op.source_type.memory, op.destination_type.memory)
-        engine = op.engine.data if op.engine is not None and of_shared else None
+        of_tensor = MemorySpace.TENSOR in (op.source_type.memory, op.destination_type.memory)
+        engine = op.engine.data if op.engine is not None and not of_tensor else None
         if not is_register_tile(destination):
             emit(StoreOp(self._current(values, source, op), destination, engine, op.reduce))
             return

@@ -51,6 +51,7 @@ from tirx.passes.emit.attempt import attempt
 from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.launch_values import launched, product_of
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, plan_tma
+from tirx.passes.plan.narrow_places import keep_narrow_mark
 from tirx.passes.plan.product import ILLEGAL
 from tirx.passes.plan.schedule import Cluster, start_values
 from tirx.passes.plan.views import Origin, argument_number
@@ -387,7 +388,7 @@ def _part_of(view: ViewOp, indices: Sequence[SSAValue], part: TileType) -> ViewO
     whole = view.result.type
     layout = strided_layout(view.source_type, part.dims)
     type_ = TileType.get(part.dims, whole.element_type, whole.memory, None if isinstance(layout, str) else layout)
-    return ViewOp(view.source, indices, type_, clipped=view.clipped is not None)
+    return keep_narrow_mark(view, ViewOp(view.source, indices, type_, clipped=view.clipped is not None))
 
 
 def _blocks(op: Operation) -> Iterator[Block]:

@@ -8,7 +8,8 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import remark
 from tirx.dialects.tirx import AsyncCopyOp, CopyOp, Engine, EngineAttr, LoadOp, MemorySpace, StoreOp, kernels
-from tirx.passes.plan.bulk_copies import async_engine
+from tirx.passes.analysis.pipelining import is_fill
+from tirx.passes.plan.bulk_copies import CHOSEN, async_engine
 from tirx.passes.plan.copies import check_written, match_engine, match_transfer
 from tirx.passes.plan.views import clipped_view, unproved_starts
 
@@ -79,6 +80,8 @@ class TirxSelectCopiesPass(ModulePass):
                     continue
                 else:
                     continue
+                if isinstance(move, CopyOp) and move.engine is None and engine is Engine.LD_ST and is_fill(move):
+                    move.attributes[CHOSEN] = UnitAttr()
                 if engine is not None:
                     move.engine = EngineAttr(engine)
                 if isinstance(move, CopyOp):

@@ -6,7 +6,17 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IndexType, IntegerAttr, ModuleOp, StringAttr, i32
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    i32,
+    i64,
+)
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -29,10 +39,12 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.engines import Reduction, ReductionAttr
 from tirx.dialects.tirx.product import ProductOp
+from tirx.passes.analysis.index_analysis import NARROW_LIMIT, narrow_sizes
 from tirx.passes.analysis.purity import is_pure, is_terminator
-from tirx.passes.emit.emitter import Emitter, erase
+from tirx.passes.emit.emitter import Emitter, constant_value, erase
 from tirx.passes.emit.launch_values import launched, product_of, quotient_of, sum_of
-from tirx.passes.emit.tile_order import coordinates_of
+from tirx.passes.emit.tile_order import MOST_TILES, coordinates_of, counted_tiles, require_countable
+from tirx.passes.plan.narrow_places import require_small
 from tirx.passes.plan.schedule import start_values
 from tirx.rules import ScheduleOptionError
 
@@ -153,6 +165,10 @@ def _split(kernel: KernelOp, loop: scf.ForOp) -> None:
     count = emit.select(is_part, count, emit.constant(1, i32))
     extents = [emit.cast(launched(emit, extent), i32) for extent in (rows, columns)]
     schedule = start_values(op for op in kernel.walk() if isinstance(op, ProductOp))
+    counted = counted_tiles(schedule.order, schedule.group, rows, columns)
+    if isinstance(counted, int) and counted > MOST_TILES:
+        raise ScheduleOptionError(kernel, f"expected at most {MOST_TILES} tiles for split=last, found {counted}")
+    require_countable(kernel, counted)
     i, j = (
         emit(arith.IndexCastOp(value, IndexType())).result
         for value in coordinates_of(schedule.order, emit, tile, extents, schedule.group)
@@ -161,19 +177,30 @@ def _split(kernel: KernelOp, loop: scf.ForOp) -> None:
         at = {GridAxis.X: j, GridAxis.Y: i}.get(op.axis.data)
         op.result.replace_all_uses_with(emit.constant(0, IndexType()) if at is None else at)
         erase(op)
-    _share(loop, part, count)
+    _share(kernel, loop, part, count)
     remark(kernel, f"@{kernel.sym_name.data} splits the last round of {tiles} tiles into up to {MOST_PARTS} parts each")
 
 
-def _share(loop: scf.ForOp, part: SSAValue, parts: SSAValue) -> None:
+def _type_of_trips(kernel: KernelOp, loop: scf.ForOp) -> IntegerType:
+    """i32 if the iterations of a loop, times parts, fit into it, which launches then check; i64 otherwise."""
+    low, step, sizes = constant_value(loop.lb), constant_value(loop.step), narrow_sizes(loop.ub)
+    if low is None or low < 0 or not step or sizes is None or (NARROW_LIMIT // step + 1) * MOST_PARTS >= 1 << 31:
+        return i64
+    require_small(kernel, sizes)
+    return i32
+
+
+def _share(kernel: KernelOp, loop: scf.ForOp, part: SSAValue, parts: SSAValue) -> None:
     """Leaves a loop one of so many equal shares of its iterations, or two that differ by one."""
-    emit = Emitter.before(loop)
+    emit, type_ = Emitter.before(loop), _type_of_trips(kernel, loop)
     lower, upper, step = loop.lb, loop.ub, loop.step
-    distance = emit.cast(emit(arith.SubiOp(upper, lower)).result, i32)
-    distance = emit(arith.MaxSIOp(distance, emit.constant(0, i32))).result
-    stride = emit.cast(step, i32)
-    rounded = emit.add(distance, emit(arith.SubiOp(stride, emit.constant(1, i32))).result)
+    distance = emit.cast(emit(arith.SubiOp(upper, lower)).result, type_)
+    distance = emit(arith.MaxSIOp(distance, emit.constant(0, type_))).result
+    stride = emit.cast(step, type_)
+    rounded = emit.add(distance, emit(arith.SubiOp(stride, emit.constant(1, type_))).result)
     trips = emit(arith.DivUIOp(rounded, stride)).result
+    if type_ == i64:
+        part, parts = (emit.extend(value, i64) for value in (part, parts))
     bounds: list[SSAValue] = []
     for number in (part, emit.add(part, 1)):
         first = emit(arith.DivUIOp(emit.mul(trips, number), parts)).result

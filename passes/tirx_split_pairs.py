@@ -37,6 +37,7 @@ from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.analysis.register_classes import RegisterClass, register_classes
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.plan.narrow_places import keep_narrow_mark
 from tirx.passes.plan.product import ILLEGAL, Product
 from tirx.passes.plan.tcgen05_product import product_shape
 from tirx.rules import PairError
@@ -334,9 +335,8 @@ class _Splitter:
         indices = [*view.indices[:outer], *places]
         type_ = TileType.get(dims, TileType.of(tile).element_type, MemorySpace.GLOBAL)
         begins_inside = view.begins_inside is not None
-        return emit(
-            ViewOp(view.source, indices, type_, clipped=view.clipped is not None, begins_inside=begins_inside)
-        ).result
+        half = ViewOp(view.source, indices, type_, clipped=view.clipped is not None, begins_inside=begins_inside)
+        return emit(keep_narrow_mark(view, half)).result
 
     def _rank(self) -> SSAValue:
         if self.rank is None:

@@ -41,6 +41,7 @@ from tirx.passes.analysis.purity import is_pure
 from tirx.passes.analysis.scheduled import is_scheduling
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.launch_values import launched, product_of
+from tirx.passes.emit.tile_order import MOST_TILES, counted_tiles, require_countable
 from tirx.passes.plan.schedule import multiprocessors, start_values
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
@@ -105,7 +106,7 @@ def _order(kernel: KernelOp, word: str) -> tuple[TileOrder, int | None] | None:
         order, group = schedule.order, schedule.group
         if not _staging_loops(kernel):
             return None
-    problem = _problem(kernel, order if asked else None)
+    problem = _problem(kernel, order if asked else None) or _too_many(kernel, order, group)
     if problem is not None:
         where, reason = problem
         if asked:
@@ -141,6 +142,15 @@ def _problem(kernel: KernelOp, asked: TileOrder | None) -> tuple[Operation, str]
         # Measured on an H200: attention is 3 to 6 % faster so, and much more where its loops differ in length.
         if sum(isinstance(op, MmaOp) for op in loop.walk()) > 1:
             return loop, "its loop has several products: blocks that start when others have ended are faster"
+    return None
+
+
+def _too_many(kernel: KernelOp, order: TileOrder, group: int | None) -> tuple[Operation, str] | None:
+    """Says that a grid has more tiles than blocks count; None for one that has not, or that only a launch knows."""
+    assert kernel.grid_formulas is not None
+    counted = _counted(order, group, *kernel.grid_formulas)
+    if isinstance(counted, int) and counted > MOST_TILES:
+        return kernel, f"it has more than {MOST_TILES} tiles"
     return None
 
 
@@ -184,6 +194,7 @@ def _loop(kernel: KernelOp, order: TileOrder, group: int | None) -> None:
         op.result.replace_all_uses_with(emit.constant(0, IndexType()) if position is None else position)
         op.erase()
     tiles = product_of(product_of(x, y), z)
+    require_countable(kernel, _counted(order, group, x, y, z))
     if order is TileOrder.HARDWARE:
         _ask(kernel, body, before)
         remark(kernel, f"@{kernel.sym_name.data} has {tiles} tiles, of which blocks that run take over those of others")
@@ -196,6 +207,11 @@ def _loop(kernel: KernelOp, order: TileOrder, group: int | None) -> None:
     kernel.grid = ArrayAttr([FormulaAttr(Call("min", (tiles, at_once)))])
     named = order if group is None else f"{order} {group}"
     remark(kernel, f"@{kernel.sym_name.data} loops over {tiles} tiles in the order {named}, a block on each SM")
+
+
+def _counted(order: TileOrder, group: int | None, x: Formula, y: Formula, z: Formula) -> Formula:
+    """The tiles that blocks count. With `hardware` they count rows only."""
+    return counted_tiles(order, group, product_of(y, z), 1 if order is TileOrder.HARDWARE else x)
 
 
 def _ask(kernel: KernelOp, body: Block, before: Emitter) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import gcd
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.utils.hints import isa
 
-from tirx.dialects.formula import Call, Formula
+from tirx.dialects.formula import Call, Formula, lookups
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import BlockIdOp, CtaRankOp, ForOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, TilesOp
 from tirx.hw.integers import Integers
@@ -18,6 +20,9 @@ from tirx.passes.emit.emitter import constant_value
 
 INDEX_BITS = 64
 """Bits of an index."""
+
+NARROW_LIMIT = (1 << 31) - (1 << 20)
+"""Places in memrefs up to here are computed in 32 bits: so far, and a tile further on, no sum is 2^31 or more."""
 
 _GRID_DIMENSION = {GridAxis.X: 0, GridAxis.Y: 1, GridAxis.Z: 2}
 
@@ -59,7 +64,7 @@ _SHIFTS = (arith.ShLIOp, arith.ShRUIOp, arith.ShRSIOp)
 
 def index_range(value: SSAValue) -> Integers:
     """The values that an index or integer may have, by the operations that define it. A kernel may reach both ends."""
-    return _range(value, _derive, _sources)
+    return _ranges(value, _derive, _sources)[value]
 
 
 def index_limits(value: SSAValue) -> Integers:
@@ -68,13 +73,33 @@ def index_limits(value: SSAValue) -> Integers:
 
     Beyond `index_range` it counts on what a launch can have: blocks of a grid, elements of memory.
     """
-    return _range(value, _derive_limits, _all_operands)
+    return _ranges(value, partial(_derive_limits, _ELEMENT_LIMIT), _all_operands)[value]
+
+
+def narrow_sizes(value: SSAValue) -> tuple[Call, ...] | None:
+    """
+    The sizes of arguments which, where each is at most `NARROW_LIMIT`, keep an index between `-NARROW_LIMIT` and it.
+
+    None if they do not.
+    """
+    if value.type != IndexType():
+        return None
+    known = _ranges(value, partial(_derive_limits, NARROW_LIMIT), _all_operands)
+    found = known[value]
+    if not -NARROW_LIMIT <= found.least <= found.greatest <= NARROW_LIMIT:
+        return None
+    formulas = [formula for each in known for formula in _formulas(each)]
+    sizes = dict.fromkeys(Call(what, (i, d)) for each in formulas for what, i, d in lookups(each) if what == "size")
+    return tuple(sizes)
 
 
 _Derive = Callable[[SSAValue, Mapping[SSAValue, Integers]], Integers]
 
 
-def _range(value: SSAValue, derive: _Derive, sources: Callable[[SSAValue], tuple[SSAValue, ...]]) -> Integers:
+def _ranges(
+    value: SSAValue, derive: _Derive, sources: Callable[[SSAValue], tuple[SSAValue, ...]]
+) -> Mapping[SSAValue, Integers]:
+    """What is known of a value and of all that it is computed from."""
     # Operands first, without recursion: chains of operations may be longer than the stack.
     known: dict[SSAValue, Integers] = {}
     pending = [value]
@@ -87,7 +112,7 @@ def _range(value: SSAValue, derive: _Derive, sources: Callable[[SSAValue], tuple
         else:
             known[one] = derive(one, known)
             pending.pop()
-    return known[value]
+    return known
 
 
 def _width(value: SSAValue) -> int:
@@ -238,12 +263,18 @@ def _all_operands(value: SSAValue) -> tuple[SSAValue, ...]:
     return tuple(x for x in op.operands if isinstance(x.type, IndexType | IntegerType))
 
 
-def _derive_limits(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
+def _derive_limits(elements: int, value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
+    """Limits of a value at launches whose arrays have at most so many elements along each dimension."""
     found = _derive(value, known)
     op = value.owner
-    if isinstance(op, Block) or type(op) not in _LIMITS:
+    if isinstance(op, Block):
         return found
-    low, high = _LIMITS[type(op)](op, [known[x] for x in _all_operands(value)])
+    if (of_launch := _LAUNCH_LIMITS.get(type(op))) is not None:
+        low, high = of_launch(op, elements)
+    elif (of_operands := _LIMITS.get(type(op))) is not None:
+        low, high = of_operands(op, [known[x] for x in _all_operands(value)])
+    else:
+        return found
     low = found.low if low is None else max(low, found.least)
     high = found.high if high is None else min(high, found.greatest)
     return Integers.within(low, high, found.width, found.divisor)
@@ -258,39 +289,95 @@ _ELEMENT_LIMIT = 1 << 48
 """More elements than the memory of any GPU has."""
 
 
-def _block_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
+def _grid_formula(op: BlockIdOp) -> Formula | None:
+    """The blocks of the grid along the axis of a block's index; None where the kernel does not say."""
+    kernel = enclosing(op, KernelOp)
+    grid = None if kernel is None else kernel.grid_formulas
+    return None if grid is None else grid[_GRID_DIMENSION[op.axis.data]]
+
+
+def _formulas(value: SSAValue) -> tuple[Formula, ...]:
+    """The formulas of a launch that limit a value."""
+    match value.owner:
+        case BlockIdOp() as op:
+            formula = _grid_formula(op)
+            return () if formula is None else (formula,)
+        case LaunchValueOp() as op:
+            return (op.formula.data,)
+        case memref.DimOp() as op if (size := _size(op)) is not None:
+            return (size,)
+        case _:
+            return ()
+
+
+def _size(op: memref.DimOp) -> Formula | None:
+    """The size of an argument that an operation asks for; None for another memref or a computed dimension."""
+    source, dimension = op.source, constant_value(op.index)
+    if not isinstance(source, BlockArgument) or not isinstance(source.block.parent_op(), KernelOp):
+        return None
+    rank = source.type.get_num_dims() if isa(source.type, MemRefType) else 0
+    if dimension is None or not 0 <= dimension < rank:
+        return None
+    return Call("size", (source.index, dimension))
+
+
+def _block_limits(op: Operation, elements: int) -> _Limits:
     assert isinstance(op, BlockIdOp | GridDimOp)
     most = _GRID_LIMITS[op.axis.data]
-    return (None, most - 1) if isinstance(op, BlockIdOp) else (1, most)
+    if isinstance(op, GridDimOp):
+        return 1, most
+    if (formula := _grid_formula(op)) is not None:
+        most = max(1, min(most, _formula_limits(formula, elements)[1]))  # no block runs in a grid without blocks
+    return None, most - 1
 
 
-def _launch_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
+def _launch_limits(op: Operation, elements: int) -> _Limits:
     assert isinstance(op, LaunchValueOp)
-    return _formula_limits(op.formula.data)
+    return _formula_limits(op.formula.data, elements)
 
 
-def _formula_limits(formula: Formula) -> tuple[int, int]:
+def _dim_limits(op: Operation, elements: int) -> _Limits:
+    assert isinstance(op, memref.DimOp)
+    return 0, _ELEMENT_LIMIT if _size(op) is None else elements
+
+
+def _formula_limits(formula: Formula, elements: int) -> tuple[int, int]:
     match formula:
         case int():
             return formula, formula
         case Call("add" | "mul" | "min" | "max" as name, (a, b)):
             combine = {"add": operator.add, "mul": operator.mul, "min": min, "max": max}[name]
-            left, right = _formula_limits(a), _formula_limits(b)
+            left, right = _formula_limits(a, elements), _formula_limits(b, elements)
             corners = [combine(x, y) for x in left for y in right]
             return min(corners), max(corners)
-        case Call("ceildiv", (a, _)):
+        case Call("ceildiv", (a, b)):
             # The divisor is positive, or there is no launch.
-            low, high = _formula_limits(a)
-            return min(low, 0), max(high, 0)
+            low, high = _formula_limits(a, elements)
+            least = b if isinstance(b, int) and b > 0 else 1
+            return min(low, 0), max(-(-high // least), 0)
         case Call("stride"):
             return -_ELEMENT_LIMIT, _ELEMENT_LIMIT
         case _:
-            return 0, _ELEMENT_LIMIT
+            return 0, elements
+
+
+_LAUNCH_LIMITS: Mapping[type[Operation], Callable[[Operation, int], _Limits]] = {
+    BlockIdOp: _block_limits,
+    GridDimOp: _block_limits,
+    LaunchValueOp: _launch_limits,
+    memref.DimOp: _dim_limits,
+}
+"""Operation -> the ends of its result, where arrays have at most so many elements along a dimension."""
 
 
 def _quotient_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
     left, right = operands
-    return (0, left.high) if min(left.least, right.least) >= 0 else (None, None)
+    if min(left.least, right.least) < 0:
+        return None, None
+    by = max(1, right.least)
+    if left.high is None or not isinstance(op, arith.CeilDivUIOp):
+        return 0, None if left.high is None else left.high // by
+    return 0, -(-left.high // by)
 
 
 def _remainder_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
@@ -326,10 +413,6 @@ def _and_limits(op: Operation, operands: Sequence[Integers]) -> _Limits:
 
 
 _LIMITS: Mapping[type[Operation], Callable[[Operation, Sequence[Integers]], _Limits]] = {
-    BlockIdOp: _block_limits,
-    GridDimOp: _block_limits,
-    LaunchValueOp: _launch_limits,
-    memref.DimOp: lambda op, operands: (0, _ELEMENT_LIMIT),
     arith.DivUIOp: _quotient_limits,
     arith.DivSIOp: _quotient_limits,
     arith.CeilDivUIOp: _quotient_limits,

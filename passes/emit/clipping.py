@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects.builtin import i1, i32
+from xdsl.dialects.builtin import IntegerType, i1, i32, i64
 from xdsl.ir import SSAValue
 
 from tirx.copy.access import THREAD_VARIABLE
@@ -18,23 +18,44 @@ from tirx.values import dataclass
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound whose tile begins at `start`; elements of the memref exist from 0 to `size` - 1 (i32)."""
+    """
+    A bound whose tile begins at `start`; elements of the memref exist from 0 to `size` - 1.
+
+    Both are i32 where all places fit into it, i64 elsewhere.
+    """
 
     open: OpenBound
     start: SSAValue
     size: SSAValue
 
+    @property
+    def type(self) -> IntegerType:
+        """The type of places along the dimension."""
+        return i64 if self.start.type == i64 else i32
+
 
 class Clip:
-    """The bounds of a tile in a memref; `size` gives the size (i32) of an argument along a dimension."""
+    """
+    The bounds of a tile in a memref; `size` gives the size of an argument along a dimension, as an i32 or i64.
 
-    def __init__(self, emit: Emitter, plan: ClipPlan, size: Callable[[int, int], SSAValue]):
+    `is_narrow` says whether all places of the tile along a dimension, and its size, fit into 32 bits.
+    """
+
+    def __init__(
+        self,
+        emit: Emitter,
+        plan: ClipPlan,
+        size: Callable[[int, int, IntegerType], SSAValue],
+        is_narrow: Callable[[OpenBound], bool],
+    ):
         self.plan = plan
         self.bounds: list[Bound] = []
         for bound in plan.bounds:
+            type_ = i32 if is_narrow(bound) else i64
             value = constant_value(bound.index)
-            index = emit.cast(bound.index, i32) if value is None else emit.constant(value, i32)
-            self.bounds.append(Bound(bound, emit.add(index, bound.first), size(plan.argument, bound.of_memref)))
+            index = emit.cast(bound.index, type_) if value is None else emit.constant(value, type_)
+            found = size(plan.argument, bound.of_memref, type_)
+            self.bounds.append(Bound(bound, emit.add(index, bound.first), found))
 
     @staticmethod
     def emission(emit: Emitter, tid: SSAValue) -> IndexEmission:
@@ -45,9 +66,13 @@ class Clip:
         """Whether all elements of the tile exist (i1), the same in all threads."""
         conditions: list[SSAValue] = []
         for bound in self.bounds:
-            conditions.append(emit.compare(bound.start, emit.constant(0, i32), "sge"))
-            end = emit.add(bound.start, bound.open.extent)
-            conditions.append(emit.compare(end, bound.size, "sle"))
+            conditions.append(emit.compare(bound.start, emit.constant(0, bound.type), "sge"))
+            if bound.type == i32:
+                end = emit.add(bound.start, bound.open.extent)
+                conditions.append(emit.compare(end, bound.size, "sle"))
+            else:  # where the end may be beyond 2^63
+                last = emit.add(bound.size, -bound.open.extent)
+                conditions.append(emit.compare(bound.start, last, "sle"))
         return all_of(emit, conditions)
 
     def contains(self, emission: IndexEmission, flat: IndexExpr, *, inner: bool = True) -> SSAValue:
@@ -69,14 +94,17 @@ class Clip:
         return next((bound for bound in self.bounds if bound.open.of_tile == self.plan.inner), None)
 
     def position(self, emission: IndexEmission, bound: Bound, flat: IndexExpr) -> SSAValue:
-        """Where an element of the tile is along a bounded dimension of the memref (i32)."""
+        """Where an element of the tile is along a bounded dimension of the memref (of the type of the bound)."""
         dimension, dims = bound.open.of_tile, self.plan.dims
         if dimension is None:
             return bound.start
         coordinate = flat // prod(dims[dimension + 1 :])
         if dimension:
             coordinate = coordinate % dims[dimension]
-        return emission.emit.add(bound.start, emission(coordinate))
+        further = emission(coordinate)
+        if bound.type == i64:
+            further = emission.emit.extend(further, i64)
+        return emission.emit.add(bound.start, further)
 
 
 def all_of(emit: Emitter, conditions: Sequence[SSAValue]) -> SSAValue:

@@ -518,11 +518,13 @@ def _bytes_within(clip: Clip, bounds: IndexEmission, plan: CpAsyncPlan, read: Ac
     zero = emit.constant(0, i32)
     count = emit.constant(size, i32)
     if (bound := clip.innermost) is not None:
-        at = clip.position(bounds, bound, flat)
+        at, none = clip.position(bounds, bound, flat), emit.constant(0, bound.type)
         left = emit(arith.SubiOp(bound.size, at)).result
         # As many elements as are left; a copy that begins below 0 ends there too.
-        some = emit(arith.MinSIOp(emit(arith.MaxSIOp(left, zero)).result, emit.constant(read.count, i32))).result
-        begins = emit.compare(at, zero, "sge")
-        some = emit.select(begins, some, zero)
+        some = emit(arith.MinSIOp(emit(arith.MaxSIOp(left, none)).result, emit.constant(read.count, bound.type))).result
+        begins = emit.compare(at, none, "sge")
+        some = emit.select(begins, some, none)
+        if bound.type == i64:
+            some = emit(arith.TruncIOp(some, i32)).result
         count = emit.div(emit.mul(some, plan.source.element_bits), 8)
     return emit.select(clip.contains(bounds, flat, inner=False), count, zero)

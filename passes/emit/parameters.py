@@ -92,18 +92,14 @@ class Parameters:
         """The parameters so far, in order."""
         return [*self._arguments, *self._computed]
 
-    def size(self, argument: int, dimension: int) -> SSAValue:
-        """The size (i32) of a memref argument along a dimension."""
+    def size(self, argument: int, dimension: int, integer: IntegerType) -> SSAValue:
+        """The size of a memref argument along a dimension, as an i64 or, where it is known to fit, an i32."""
         memref = self._kernel.body.block.args[argument]
         type_ = memref.type
         if isa(type_, MemRefType) and (known := type_.get_shape()[dimension]) != DYNAMIC_INDEX:
-            if known >= 1 << 31:
-                raise KernelArgumentError(
-                    self._kernel, f"expected sizes below 2^31 in a view with bounds, found {type_}"
-                )
-            return self._start.constant(known, i32)
+            return self._start.constant(known, integer)
         hint = f"{memref.name_hint or f'arg{argument}'}_size{dimension}"
-        return self._start.cast(self.launch_value(Call("size", (argument, dimension)), hint), i32)
+        return self._start.cast(self.launch_value(Call("size", (argument, dimension)), hint), integer)
 
     def stride(self, memref: SSAValue, dimension: int) -> SSAValue:
         """The run-time stride (i64, bytes) of a memref argument along a dimension."""

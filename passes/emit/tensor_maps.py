@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import gcd, prod
 
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import i32
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.formula import Call
 from tirx.dialects.ptx.memory import ParamAddressOp
 from tirx.dialects.ptx.parameters import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_BYTES, EntryParam
 from tirx.dialects.ptx.sync import TrapOp
@@ -24,12 +25,16 @@ from tirx.dialects.tirx import (
     TileType,
     TmaLoadOp,
     TmaStoreOp,
+    ViewOp,
     base_allocation,
 )
 from tirx.hw.targets import Target
+from tirx.passes.analysis.index_analysis import NARROW_LIMIT, index_limits
 from tirx.passes.emit.emitter import Emitter, constant_value
+from tirx.passes.emit.launch_values import product_of
 from tirx.passes.plan.bulk_copies import TmaCopy, check_reduction, plan_tma
 from tirx.passes.plan.computed_parts import located
+from tirx.passes.plan.narrow_places import index_sizes, require_small
 from tirx.passes.plan.product import ILLEGAL
 from tirx.passes.plan.views import unproved_starts
 from tirx.rules import RingLoweringError
@@ -38,10 +43,39 @@ SHARED_CTA_SINCE = (8, 6)
 """The PTX version from which a load names the block's own shared memory (PTX ISA, "cp.async.bulk.tensor")."""
 
 
-def _word(emit: Emitter, index: SSAValue) -> SSAValue:
-    """An index as an i32."""
-    value = constant_value(index)
-    return emit.cast(index, i32) if value is None else emit.constant(value, i32)
+def _word(emit: Emitter, kernel: KernelOp, view: ViewOp, dimension: int, run: int) -> SSAValue:
+    """
+    An index of a view as an i32.
+
+    One of a clipped view that may not fit, times `run`, is the nearest one that does: there, too, the tile is beyond
+    the memref, whose size is at most `NARROW_LIMIT / run`. Tiles of other views lie within the memref.
+    """
+    index, limit = view.indices[dimension], NARROW_LIMIT // run
+    if (value := constant_value(index)) is not None:
+        return emit.constant(max(-limit, min(value, limit)), i32)
+    limits = index_limits(index)
+    if view.clipped is not None and not -limit <= limits.least <= limits.greatest <= limit:
+        if run == 1 and (sizes := index_sizes(view, dimension)) is not None:
+            require_small(kernel, sizes)
+        else:
+            index = _clamped(emit, index, limit)
+    return emit.cast(index, i32)
+
+
+def _clamped(emit: Emitter, index: SSAValue, limit: int) -> SSAValue:
+    """The nearest index from `-limit` to `limit`, computed where `index` is, and not in loops behind it."""
+    owner = index.owner
+    point = InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
+    there = Emitter(point, emit.location)
+    least, most = (there.constant(n, IndexType()) for n in (-limit, limit))
+    return there(arith.MaxSIOp(there(arith.MinSIOp(index, most)).result, least)).result
+
+
+def _in_units(emit: Emitter, coordinate: SSAValue, elements: int, *, signed: bool) -> SSAValue:
+    """A coordinate (i32) that counts units of the tensor map, which are so many elements each: a power of two."""
+    if elements == 1 or not signed:
+        return emit.div(coordinate, elements)
+    return emit(arith.ShRSIOp(coordinate, emit.constant(elements.bit_length() - 1, i32))).result
 
 
 class TensorMapParameters:
@@ -52,6 +86,7 @@ class TensorMapParameters:
     """
 
     def __init__(self, kernel: KernelOp, start: Emitter, name: Callable[[str | None, str], str]):
+        self._kernel = kernel
         self._memory = MemoryPlan() if kernel.memory is None else kernel.memory.data
         self._target = None if kernel.target is None else Target.parse(kernel.target.data)
         self._start = start
@@ -99,15 +134,14 @@ class TensorMapParameters:
         for tensor_map, address, coordinates in self._boxes(emit, copy, base):
             emit(CpAsyncBulkTensorStoreOp(tensor_map, coordinates, address, reduce=combine))
 
-    @staticmethod
-    def _trap_before_memref(emit: Emitter, op: TmaStoreOp, copy: TmaCopy) -> None:
+    def _trap_before_memref(self, emit: Emitter, op: TmaStoreOp, copy: TmaCopy) -> None:
         """
         Traps where a clipped tile begins before the memref: the top-left corner of a box that is stored may not be
         negative (CUDA C++ Programming Guide, "Using TMA to transfer multi-dimensional arrays").
         """
         starts: list[SSAValue] = []
         for d in unproved_starts(op.global_tile):
-            starts.append(emit.add(_word(emit, copy.origin.view.indices[d]), copy.origin.first(d)))
+            starts.append(emit.add(_word(emit, self._kernel, copy.origin.view, d, 1), copy.origin.first(d)))
         if starts:
             # The sign of their union is that of the least.
             signs, *others = starts
@@ -149,15 +183,20 @@ class TensorMapParameters:
         starts: list[SSAValue] = []
         for outer, *others in copy.groups:
             # A view has all of the other dimensions.
-            index = emit.add(_word(emit, view.indices[outer]), copy.origin.first(outer))
-            starts.append(emit.mul(index, prod(sizes[d] for d in others)))
+            run = prod(sizes[d] for d in others)
+            if sizes[outer] == DYNAMIC_INDEX:
+                number = copy.tensor_map.argument
+                require_small(self._kernel, (product_of(Call("size", (number, outer)), run),))
+            index = emit.add(_word(emit, self._kernel, view, outer, run), copy.origin.first(outer))
+            starts.append(emit.mul(index, run))
+        may_be_negative = copy.groups[0][0] in unproved_starts(view.result)
         for box in copy.boxes.boxes:
             offsets = (*box.start, *(0 for _ in range(leading)))
             coordinates = [emit.add(start, offset) for start, offset in zip(starts, offsets, strict=True)]
             yield (
                 tensor_map,
                 emit.add(base, box.address),
-                [emit.div(coordinates[0], unit.elements), *coordinates[1:]],
+                [_in_units(emit, coordinates[0], unit.elements, signed=may_be_negative), *coordinates[1:]],
             )
 
     def _address(self, tensor_map: TensorMap, argument: str | None) -> SSAValue:

@@ -9,12 +9,15 @@ from xdsl.dialects.builtin import IndexType, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.formula import Formula
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp
+from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp, TileOrder, TilesOp
 from tirx.passes.analysis.tile_loops import mark_coordinate
 from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.launch_values import product_of, sum_of
 
 Body = Callable[[Emitter, Sequence[SSAValue]], None]
 
@@ -50,7 +53,7 @@ def _coordinates(
         assert table is not None
         columns = (emit.constant(column, IndexType()) for column in range(4))
         return [emit(memref.LoadOp.get(table, [number, column])).res for column in columns]
-    # There are fewer tiles than 2^31, and 64-bit divisions are subroutines.
+    # Launches check that tiles are counted in 32 bits: 64-bit divisions are subroutines.
     place, *sizes = (emit.cast(value, i32) for value in (number, *extents))
     if op.order.data is TileOrder.TABLE:
         assert table is not None
@@ -63,6 +66,19 @@ def coordinates_of(
 ) -> Sequence[SSAValue]:
     """Row and column (i32) of the tile of a number (i32) in an order, of so many rows and columns of tiles."""
     return _ORDERS[order](emit, number, extents, group)
+
+
+def counted_tiles(order: TileOrder, group: int | None, rows: Formula, columns: Formula) -> Formula:
+    """What has to be at most `MOST_TILES` for `coordinates_of`: the tiles, with a group of rows or a square more."""
+    more = {TileOrder.GROUP: group or 0, TileOrder.HILBERT: _SQUARE}.get(order, 0)
+    return product_of(sum_of(rows, more) if more else rows, columns)
+
+
+def require_countable(kernel: KernelOp, tiles: Formula) -> None:
+    """Lets launches check that `counted_tiles` are at most `MOST_TILES`."""
+    if not isinstance(tiles, int):
+        message = f"expected at most {MOST_TILES} tiles of a grid, which blocks count in 32 bits"
+        add_requirement(kernel, Requirement(tiles, "at_most", MOST_TILES, message))
 
 
 def _as_indices(emit: Emitter, coordinates: Sequence[SSAValue], *, are_tiles: bool) -> list[SSAValue]:
@@ -189,6 +205,9 @@ def _hilbert_curve(emit: Emitter, place: SSAValue) -> tuple[SSAValue, SSAValue]:
         side *= 2
     return x, y
 
+
+MOST_TILES = (1 << 31) - 1
+"""Tiles that are counted in 32 bits."""
 
 _SQUARE = 8
 """Tiles along a side of a square of `order(hilbert)`."""

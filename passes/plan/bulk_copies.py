@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -13,6 +13,7 @@ from tirx.copy.tma import (
     ATOM_32B_SINCE,
     REDUCTIONS,
     ROW_UNIT,
+    STRIDE_LIMIT,
     BoxPlan,
     GlobalTensor,
     TmaError,
@@ -33,7 +34,9 @@ from tirx.dialects.tirx import (
 )
 from tirx.hw.errors import MissingLayoutError, ThreadCopyError
 from tirx.hw.targets import Target
+from tirx.passes.analysis.index_analysis import NARROW_LIMIT, index_range
 from tirx.passes.emit.emitter import constant_value
+from tirx.passes.plan.narrow_places import MOST_ELEMENTS_FURTHER
 from tirx.passes.plan.product import ILLEGAL, target_of
 from tirx.passes.plan.run_time_strides import placed, run_time_strides, why_beyond_threads
 from tirx.passes.plan.views import (
@@ -105,6 +108,7 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
         *(tuple(leading + d for d in group) for group in boxes.groups),
         *((d,) for d in reversed(range(leading))),
     )
+    _check_coordinates(origin, groups, sizes, shared.dims)
     unit = boxes.unit
     if view_alignment(origin.view) == 0 or origin.start[inner[-1]] % unit.elements:
         raise TmaError(TmaReason.VIEW, "expected a view that starts on a whole byte for a tensor map, found none")
@@ -126,7 +130,14 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
         static = strides[dimension]
         if static is not None:
             # A dimension of one element may have a stride that tensor maps do not have; it is never used.
-            return -(-static * shared.dtype.bits // (8 * ROW_UNIT)) * ROW_UNIT
+            found = -(-static * shared.dtype.bits // (8 * ROW_UNIT)) * ROW_UNIT
+            if found >= STRIDE_LIMIT:
+                raise TmaError(
+                    TmaReason.STRIDE,
+                    f"expected strides below {STRIDE_LIMIT} bytes for a tensor map, found {found} in dimension "
+                    f"{dimension}",
+                )
+            return found
         elements: Formula = Call("stride", (number, dimension))
         return _times(elements, unit.bytes) if unit.elements == 1 else Call("ceildiv", (elements, unit.elements))
 
@@ -139,6 +150,37 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
         swizzle=boxes.swizzle,
     )
     return TmaCopy(origin, boxes, tensor_map, groups, tensor.run_time_strides())
+
+
+def _check_coordinates(
+    origin: Origin, groups: Sequence[Sequence[int]], sizes: Sequence[int | None], dims: Sequence[int]
+) -> None:
+    """
+    Raises TmaError for a tile that the coordinates of tensor maps, which are signed integers of 32 bits, do not reach.
+
+    Sizes and places that only the launch knows are checked there, or by the kernel.
+    """
+    leading = len(sizes) - len(dims)
+    for outer, *others in groups:
+        run = prod(sizes[d] or 1 for d in others)
+        size, low = sizes[outer], index_range(origin.view.indices[outer]).low
+        extent = 1 if outer < leading else dims[outer - leading]
+        if size is not None and size * run > NARROW_LIMIT:
+            raise TmaError(
+                TmaReason.VIEW,
+                f"expected at most {NARROW_LIMIT} elements along dimension {outer} of the memref for a tensor map, "
+                f"found {size * run}",
+            )
+        if low is not None and low > NARROW_LIMIT // run:
+            raise TmaError(
+                TmaReason.VIEW, f"expected an index of at most {NARROW_LIMIT // run} for a tensor map, found {low}"
+            )
+        if (origin.first(outer) + extent) * run > MOST_ELEMENTS_FURTHER:
+            raise TmaError(
+                TmaReason.VIEW,
+                f"expected a part within the first {MOST_ELEMENTS_FURTHER // run} elements of a view for a tensor map, "
+                f"found one that ends at {origin.first(outer) + extent}",
+            )
 
 
 def plan_thread_copies(global_tile: SSAValue, shared: TileType, threads: int) -> CpAsyncPlan:
@@ -220,6 +262,18 @@ def async_engine(copy: CopyOp | AsyncCopyOp) -> EngineChoice:
         except ILLEGAL as e:
             refused.append((engine, str(e)))
     return EngineChoice(Engine.LD_ST, tuple(refused))
+
+
+CHOSEN = "tirx.chosen_engine"
+"""The attribute of a copy whose threads wait for it, by an engine that nobody wrote: rings may be filled by others."""
+
+
+def ring_engine(copy: CopyOp) -> EngineChoice:
+    """The engine that fills a slot of a ring in place of a copy: the one that is written, else the fastest."""
+    if copy.engine is None or CHOSEN in copy.attributes:
+        return async_engine(copy)
+    written = copy.engine.data
+    return EngineChoice(written, ((Engine.TMA, f"engine {written} is written on the copy"),))
 
 
 def _check_starts(tile: SSAValue) -> None:

@@ -42,7 +42,7 @@ from tirx.passes.analysis.pipelining import (
     writes_to,
 )
 from tirx.passes.analysis.scheduled import is_scheduling
-from tirx.passes.plan.bulk_copies import async_engine
+from tirx.passes.plan.bulk_copies import ring_engine
 from tirx.passes.plan.delayed_products import can_delay
 from tirx.passes.plan.exchanges import exchange_bytes
 from tirx.passes.plan.memory import aligned_bytes
@@ -251,14 +251,14 @@ def _held_tiles(loop: scf.ForOp, staged: set[AllocOp]) -> Iterator[HeldTile]:
             elif top_of(op, loop) is None or writes_to(op, tile):
                 break
         else:
-            ahead = [op for op in fills if op.is_before_in_block(loop) and async_engine(op).engine is Engine.TMA]
+            ahead = [op for op in fills if op.is_before_in_block(loop) and ring_engine(op).engine is Engine.TMA]
             if fills and len(ahead) == len(fills):
                 yield HeldTile(alloc, tuple(fills))
 
 
 def _engine(tile: StagedTile) -> Engine:
     """The engine that fills a tile. Raises NotPipelined if there is none, or none that its readers can follow."""
-    choices = [(fill, async_engine(fill)) for fill in tile.fills]
+    choices = [(fill, ring_engine(fill)) for fill in tile.fills]
     engine = choices[0][1].engine
     for fill, choice in choices:
         if not choice.is_asynchronous:

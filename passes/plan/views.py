@@ -124,9 +124,6 @@ def plan_clip(tile: SSAValue) -> ClipPlan | None:
     sizes, strides = view.source_type.get_shape(), view.source_type.get_strides() or ()
     leading = len(sizes) - len(dims)
     bounds = tuple(_open_bounds(origin, sizes, dims))
-    for bound in bounds:
-        if (start := start_beyond_31_bits(bound.index, bound.extent)) is not None:
-            raise ClippedViewError(f"expected a clipped view within 2^31 elements, found one at {start}")
     never_whole = any(_is_beyond(bound, sizes[bound.of_memref]) for bound in bounds)
     if of_words:
         if any(bound.of_tile == len(dims) - 1 for bound in bounds):
@@ -145,14 +142,6 @@ def plan_clip(tile: SSAValue) -> ClipPlan | None:
             size = sizes[bound.of_memref]
             run = gcd(row_run, 1 if size == DYNAMIC_INDEX else size)
     return ClipPlan(number, dims, bounds, inner, run & -run, row_run & -row_run, never_whole) if bounds else None
-
-
-def start_beyond_31_bits(index: SSAValue, extent: int) -> int | None:
-    """Where `extent` elements begin at best, if the bounds of a clipped view, which are i32, do not reach them."""
-    fact = index_range(index)
-    if fact.low is not None and fact.low >= 2**31 - extent:
-        return fact.low
-    return fact.high if fact.high is not None and fact.high < -(2**31) else None
 
 
 def _is_beyond(bound: OpenBound, size: int) -> bool:

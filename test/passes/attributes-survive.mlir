@@ -6,7 +6,7 @@
 // CHECK-SAME: attributes {my.kernel = 1 : i32}
 // CHECK-DAG: tirx.alloc {my.alloc = 3 : i32}
 // CHECK-DAG: tirx.mma {{.*}} {my.product = 2 : i32}
-// CHECK-DAG: tirx.copy {{.*}} {my.copy = 4 : i32}
+// CHECK-DAG: tirx.copy {{.*}} {my.copy = 4 : i32, tirx.chosen_engine}
 // CHECK-DAG: tirx.view {{.*}} {my.view = 5 : i32}
 tirx.kernel @gemm(%a: memref<64x32xf16>, %b: memref<64x32xf16>, %d: memref<64x64xf32>) target("sm_80") grid(1) threads(128)
     attributes {my.kernel = 1 : i32} {

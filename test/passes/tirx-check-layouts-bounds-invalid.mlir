@@ -22,30 +22,6 @@ tirx.kernel @threads() target("sm_80") threads(96) {
 
 // -----
 
-tirx.kernel @clipped_views(%a: memref<100x24xf32>, %b: memref<100x24xf32>, %c: memref<100x24xf32>) target("sm_80") threads(32) {
-  %c0 = arith.constant 0 : index
-  %least = arith.constant -2147483648 : index
-  %most = arith.constant 2147483631 : index
-  %more = arith.constant 2147483632 : index
-  %0 = tirx.view %a[%least, %c0] clipped : memref<100x24xf32> -> !tirx.tile<16x8xf32, global>
-  %1 = tirx.view %b[%most, %c0] clipped : memref<100x24xf32> -> !tirx.tile<16x8xf32, global>
-  // expected-error@+1 {{expected dimension 0 of a clipped view within 2^31 elements, found it at 2147483632}}
-  %2 = tirx.view %c[%more, %c0] clipped : memref<100x24xf32> -> !tirx.tile<16x8xf32, global>
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @clipped_before(%a: memref<100x24xf32>) target("sm_80") threads(32) {
-  %c0 = arith.constant 0 : index
-  %less = arith.constant -2147483649 : index
-  // expected-error@+1 {{expected dimension 1 of a clipped view within 2^31 elements, found it at -2147483649}}
-  %0 = tirx.view %a[%c0, %less] clipped : memref<100x24xf32> -> !tirx.tile<16x8xf32, global>
-  tirx.return
-}
-
-// -----
-
 // Views that are not clipped have other bounds: those of the memref. Of one that a launch gives, only the start is known.
 
 tirx.kernel @far(%a: memref<?x24xf32>) target("sm_80") threads(32) {

@@ -85,8 +85,8 @@ tirx.kernel @sizes(%a: memref<0x?x5xf32>) target("sm_80") threads(32) {
 // CHECK-LABEL: tirx.kernel @engines
 // CHECK:         %0 = tirx.load %s engine ldmatrix
 // CHECK-NEXT:    tirx.store %0, %s engine stmatrix
-// CHECK-NEXT:    tirx.store %0, %g :
-// CHECK-NEXT:    %1 = tirx.load %g :
+// CHECK-NEXT:    tirx.store %0, %g engine ld_st :
+// CHECK-NEXT:    %1 = tirx.load %g engine ld_st :
 tirx.kernel @engines(%a: memref<16x16xf16>) target("sm_90a") threads(32) {
   %c0 = arith.constant 0 : index
   %g = tirx.view %a[%c0, %c0] : memref<16x16xf16> -> !g

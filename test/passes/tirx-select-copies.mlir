@@ -4,7 +4,7 @@
 // Between registers nothing moves.
 
 // CHECK-LABEL: tirx.kernel @memories
-// CHECK:         tirx.copy %g, %s engine ld_st :
+// CHECK:         tirx.copy %g, %s engine ld_st {tirx.chosen_engine} :
 // CHECK-NEXT:    tirx.copy %s, %t engine tcgen05_st :
 // CHECK-NEXT:    tirx.copy %t, %g engine tcgen05_ld :
 // CHECK-NEXT:    tirx.copy %t, %r engine tcgen05_ld :

@@ -122,6 +122,7 @@ tirx.kernel @table() target("sm_90") grid(4) threads(128) attributes {tirx.order
 
 // CHECK-LABEL: tirx.kernel @formulas(
 // CHECK-SAME:    grid(min(mul(mul(ceildiv(size(0, 1), 64), size(0, 0)), 3), sm_count()))
+// CHECK-SAME:    tirx.requires = {{\[\[}}#ptx.formula<mul(mul(size(0, 0), 3), ceildiv(size(0, 1), 64))>, "at_most", #ptx.formula<2147483647>, "expected at most 2147483647 tiles of a grid, which blocks count in 32 bits"]]
 // CHECK:         %[[ROWS:.*]] = tirx.launch_value size(0, 0)
 // CHECK-NEXT:    %[[ALL:.*]] = tirx.launch_value mul(size(0, 0), 3)
 // CHECK-NEXT:    %[[COLUMNS:.*]] = tirx.launch_value ceildiv(size(0, 1), 64)
@@ -245,5 +246,17 @@ tirx.kernel @before(%a: memref<?x?xf16>) target("sm_90a") grid(4) threads(128) a
 
 // expected-error@+1 {{expected a kernel that can loop over its tiles, found that it has no target}}
 tirx.kernel @anywhere(%a: memref<?x?xf16>) grid(4) threads(128) attributes {tirx.order = "hardware"} {
+  tirx.return
+}
+
+// -----
+
+// Blocks count tiles in 32 bits, groups of rows whole.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+
+// expected-error@+1 {{expected a kernel that can loop over its tiles, found that it has more than 2147483647 tiles}}
+tirx.kernel @many(%a: memref<64x4096xf16>, %n: index) target("sm_90") grid(65536, 32761) threads(128) attributes {tirx.order = "group"} {
   tirx.return
 }

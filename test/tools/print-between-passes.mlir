@@ -10,7 +10,7 @@
 // CHECK:      + {{ *}}%s = tirx.alloc : !shared0
 // CHECK:      // -----// IR after tirx-select-copies //----- //
 // CHECK:      - {{ *}}tirx.copy %g, %s : !global0, !shared0
-// CHECK:      + {{ *}}tirx.copy %g, %s engine ld_st : !global0, !shared0
+// CHECK:      + {{ *}}tirx.copy %g, %s engine ld_st {tirx.chosen_engine} : !global0, !shared0
 // CHECK:      // -----// IR after tirx-select-copies: no change //----- //
 
 // Only one pass, whole: the names are defined, so that the text can be read again.
@@ -19,7 +19,7 @@
 // WHOLE:      // -----// IR after tirx-select-copies //----- //
 // WHOLE-NEXT: !shared0 = !tirx.tile
 // RUN: tirx-opt %s -p tirx-mem2reg,tirx-pick-layouts,tirx-select-copies --print-after tirx-select-copies --print-whole -o %t.mlir 2>&1 | tirx-opt | filecheck %s --check-prefix=AGAIN
-// AGAIN:     tirx.copy %g, %s engine ld_st : !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+// AGAIN:     tirx.copy %g, %s engine ld_st {tirx.chosen_engine} : !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
 
 // RUN: not tirx-opt %s --print-after tirx-pick-layout 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: --print-after: unknown pass 'tirx-pick-layout'; did you mean 'tirx-pick-layouts'?

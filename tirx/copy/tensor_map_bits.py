@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from tirx.copy.tma import MAX_BOX, MAX_RANK, ROW_UNIT
+from tirx.copy.tma import DIMENSION_LIMIT, MAX_BOX, MAX_RANK, ROW_UNIT, STRIDE_LIMIT
 from tirx.hw.bits import Bits, deposit, extract
 from tirx.hw.errors import TensorMapError
 
@@ -133,8 +133,8 @@ class TensorMapBits:
             )
         limits = (
             ("global address", (self.address,), 0, (1 << 64) - 16, 16),
-            ("global dimension", self.dims, 1, 1 << 32, 1),
-            ("global stride", self.strides, 0, (1 << 40) - ROW_UNIT, ROW_UNIT),
+            ("global dimension", self.dims, 1, DIMENSION_LIMIT, 1),
+            ("global stride", self.strides, 0, STRIDE_LIMIT - ROW_UNIT, ROW_UNIT),
             ("box dimension", self.box, 1, MAX_BOX, 1),
             ("element stride", self.element_strides, 1, _MAX_STEP, 1),
         )

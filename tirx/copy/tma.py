@@ -71,6 +71,12 @@ MAX_BOX = 256
 ROW_UNIT = 16
 """Rows of a box, strides of a tensor and its address are multiples of so many bytes (same page)."""
 
+DIMENSION_LIMIT = 1 << 32
+"""Elements that a tensor map may have along a dimension (`cuTensorMapEncodeTiled`, `globalDim`)."""
+
+STRIDE_LIMIT = 1 << 40
+"""Strides of a tensor map are less than so many bytes (same page, `globalStrides`)."""
+
 BOX_ALIGNMENT = 128
 """Bytes to which a box in shared memory is aligned (PTX ISA, "cp.async.bulk.tensor": `.shared` address)."""
 

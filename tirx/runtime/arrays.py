@@ -89,19 +89,30 @@ class ArrayView:
 
 
 def view_of_numpy(array: npt.NDArray[Any]) -> ArrayView:
-    """The view of a numpy array. Raises ArgumentError for one whose strides are not whole elements."""
-    size = array.itemsize
-    if any(stride % size for stride in array.strides):
-        raise ArgumentError(f"expected strides of whole elements of {size} bytes, found strides {array.strides}")
+    """The view of a numpy array. Raises ArgumentError as `dtype_name` and `element_strides` do."""
     return ArrayView(
         array.__array_interface__["data"][0],
         array.shape,
-        tuple(stride // size for stride in array.strides),
-        array.dtype.name,
-        size,
+        element_strides(array.strides, array.itemsize),
+        dtype_name(array.dtype),
+        array.itemsize,
         None,
         array.flags.writeable,
     )
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """numpy's name of a dtype. Raises ArgumentError for one whose bytes are in another order than a GPU has them."""
+    if dtype.newbyteorder("<") != dtype:
+        raise ArgumentError(f"expected a dtype whose least significant byte is first, found {dtype.str}")
+    return dtype.name
+
+
+def element_strides(strides: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """Strides in elements from those in bytes. Raises ArgumentError for strides that are not whole elements."""
+    if any(stride % itemsize for stride in strides):
+        raise ArgumentError(f"expected strides of whole elements of {itemsize} bytes, found strides {tuple(strides)}")
+    return tuple(stride // itemsize for stride in strides)
 
 
 def flat_bytes(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

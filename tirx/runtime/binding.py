@@ -75,7 +75,9 @@ def check_count(launch: Launch, count: int) -> None:
 
 
 def broken_precondition(bound: BoundLaunch) -> Precondition | None:
-    """The first precondition of a launch that its arguments do not pass."""
+    """The first precondition of a launch that its arguments do not pass; None for a launch without blocks."""
+    if not math.prod(bound.grid):
+        return None
     return next((each for each in bound.launch.preconditions if not each.holds(bound.sizes)), None)
 
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tirx.copy.tma import DIMENSION_LIMIT, ROW_UNIT, STRIDE_LIMIT
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Formula, FormulaAttr
 from tirx.dialects.ptx.base import PTXInstruction
@@ -35,10 +36,6 @@ from tirx.runtime.launch import (
 _ExtentT = TypeVar("_ExtentT", bound=Formula)
 
 
-TENSOR_MAP_STRIDE = 16
-"""Bytes that divide strides of a tensor map (CUDA driver API, `cuTensorMapEncodeTiled`, `globalStrides`)."""
-
-
 def describe(module: ModuleOp) -> tuple[Launch, ...]:
     """
     The launch descriptors of all entries of a module of the ptx dialect, in order.
@@ -61,10 +58,7 @@ def describe_entry(entry: EntryOp) -> Launch:
         cluster=_three([n.data for n in entry.cluster or ()]),
         dynamic_shared=0 if entry.dynamic_shared is None else entry.dynamic_shared.data,
         arguments=arguments,
-        preconditions=(
-            *(Precondition(each.value, each.test, each.bound, each.message) for each in requirements(entry)),
-            *(p for a in arguments if isinstance(a, TensorMapArgument) for p in _preconditions(a)),
-        ),
+        preconditions=_preconditions(entry, arguments),
         schedule=Schedule.of(entry),
     )
 
@@ -92,12 +86,39 @@ def _argument(entry: EntryOp, param: EntryParam, access: Access) -> Argument:
             )
 
 
-def _preconditions(tensor_map: TensorMapArgument) -> Iterator[Precondition]:
-    """What `cuTensorMapEncodeTiled` asks of strides that are not known before the launch."""
+def _preconditions(entry: EntryOp, arguments: Sequence[Argument]) -> tuple[Precondition, ...]:
+    """What an entry requires of its launch, and what its tensor maps do, without what follows of one before."""
+    found = [Precondition(each.value, each.test, each.bound, each.message) for each in requirements(entry)]
+    for argument in arguments:
+        for each in _of_tensor_map(argument) if isinstance(argument, TensorMapArgument) else ():
+            if not any(_implies(other, each) for other in found):
+                found.append(each)
+    return tuple(found)
+
+
+def _implies(a: Precondition, b: Precondition) -> bool:
+    """Returns True if launches that pass `a` pass `b`, as far as both say the same of one value."""
+    if (a.value, a.test) != (b.value, b.test):
+        return False
+    if a.test == "at_most" and isinstance(a.bound, int) and isinstance(b.bound, int):
+        return a.bound <= b.bound
+    return a.bound == b.bound
+
+
+def _of_tensor_map(tensor_map: TensorMapArgument) -> Iterator[Precondition]:
+    """What `cuTensorMapEncodeTiled` asks of sizes and strides that are not known before the launch."""
+    of, most = f"of tensor map '{tensor_map.name}'", STRIDE_LIMIT - ROW_UNIT
+    for dimension, size in enumerate(tensor_map.shape):
+        if not isinstance(size, int):
+            where = f"along dimension {dimension} {of}"
+            yield Precondition(size, "at_least", 1, f"expected 1 element or more {where}")
+            yield Precondition(size, "at_most", DIMENSION_LIMIT, f"expected at most {DIMENSION_LIMIT} elements {where}")
     for dimension, stride in enumerate(tensor_map.strides, 1):
         if not isinstance(stride, int):
-            message = f"expected a stride of a multiple of {TENSOR_MAP_STRIDE} bytes along dimension {dimension}"
-            yield Precondition(stride, "multiple_of", TENSOR_MAP_STRIDE, f"{message} of tensor map '{tensor_map.name}'")
+            where = f"along dimension {dimension} {of}"
+            unit = f"expected a stride of a multiple of {ROW_UNIT} bytes {where}"
+            yield Precondition(stride, "multiple_of", ROW_UNIT, unit)
+            yield Precondition(stride, "at_most", most, f"expected a stride of at most {most} bytes {where}")
 
 
 def _array(entry: EntryOp, param: EntryParam, type_: MemRefType[Attribute], access: Access) -> PointerArgument:

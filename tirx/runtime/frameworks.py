@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tirx.runtime.arrays import ArgumentError, ArrayView, view_of_numpy
+from tirx.runtime.arrays import ArgumentError, ArrayView, dtype_name, element_strides, view_of_numpy
 from tirx.runtime.driver import Device
 
 CurrentStream = Callable[[], int]
@@ -50,8 +50,8 @@ def view_of_torch(tensor: Any) -> ArrayView:
 def view_of_cupy(array: Any) -> ArrayView:
     """The view of a cupy array."""
     size = array.itemsize
-    strides = tuple(stride // size for stride in array.strides)
-    return ArrayView(array.data.ptr, array.shape, strides, array.dtype.name, size, array.data.device_id)
+    strides, dtype = element_strides(array.strides, size), dtype_name(array.dtype)
+    return ArrayView(array.data.ptr, array.shape, strides, dtype, size, array.data.device_id)
 
 
 def view_of_jax(array: Any) -> ArrayView:
@@ -95,13 +95,13 @@ def _view_of_cuda(interface: Mapping[str, Any], device: Device) -> ArrayView:
     address, read_only = interface["data"]
     dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
     in_bytes = interface.get("strides")
-    strides = row_major(shape) if in_bytes is None else tuple(stride // dtype.itemsize for stride in in_bytes)
+    strides = row_major(shape) if in_bytes is None else element_strides(in_bytes, dtype.itemsize)
     if (stream := interface.get("stream")) is not None:
         with device.current():
             driver.cuStreamSynchronize(stream)
     attribute = driver.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     index = driver.cuPointerGetAttribute(attribute, address) if address else device.index
-    return ArrayView(address, shape, strides, dtype.name, dtype.itemsize, index, not read_only)
+    return ArrayView(address, shape, strides, dtype_name(dtype), dtype.itemsize, index, not read_only)
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:

@@ -25,7 +25,8 @@ from tirx.runtime.frameworks import (
     view_of_interface,
 )
 from tirx.runtime.launch import Launch, PointerArgument
-from tirx.runtime.packing import Plan, Ready, check_overlap
+from tirx.runtime.overlap import check_overlap
+from tirx.runtime.packing import Plan, Ready
 
 _READY_LIMIT = 4096
 """Launches that a kernel keeps prepared; all go when there are more."""

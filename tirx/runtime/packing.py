@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from tirx.runtime.arrays import ArgumentError, ArrayView, check_address
+from tirx.runtime.arrays import ArrayView, check_address
 from tirx.runtime.binding import BoundLaunch, Value, scalar_bytes
 from tirx.runtime.driver import Device
-from tirx.runtime.launch import ComputedArgument, Launch, PointerArgument, ScalarArgument, TensorMapArgument
+from tirx.runtime.launch import ComputedArgument, PointerArgument, ScalarArgument, TensorMapArgument
+from tirx.runtime.overlap import check_overlap
 
 _TENSOR_MAP_TYPES = {
     "u8": "UINT8",
@@ -59,6 +60,8 @@ class Plan:
             if isinstance(argument, PointerArgument) and isinstance(value, ArrayView):
                 check_address(argument, value)
         check_overlap(launch, passed)
+        if not prod(self.bound.grid):
+            return lambda stream: None
         parts: list[Any] = []
         for argument, value in zip(launch.arguments, passed, strict=True):
             match argument:
@@ -104,9 +107,6 @@ class Plan:
         (x, y, z), (threads_x, threads_y, threads_z) = self.bound.grid, self.bound.block
         address, shared = ctypes.addressof(parameters), launch.dynamic_shared
         api = device.driver.api
-        if not x * y * z:
-            return lambda stream: None
-
         if prod(launch.cluster) == 1:
             start = api.cuLaunchKernel
 
@@ -145,25 +145,6 @@ class Plan:
             _ = kept
 
         return ready
-
-
-def check_overlap(launch: Launch, values: Sequence[Value | None]) -> None:
-    """
-    Raises ArgumentError if two arrays share bytes and the kernel writes one of them.
-
-    Only arrays without gaps are looked at. `values` has one for each argument of the descriptor.
-    """
-    spans: list[tuple[int, int, PointerArgument]] = []
-    for argument, value in zip(launch.arguments, values, strict=True):
-        if isinstance(argument, PointerArgument) and isinstance(value, ArrayView) and value.is_dense:
-            spans.append((value.address, value.address + value.span, argument))
-    for i, (start, end, argument) in enumerate(spans):
-        for other_start, other_end, other in spans[:i]:
-            if start < other_end and other_start < end and (argument.is_written or other.is_written):
-                raise ArgumentError(
-                    f"arguments '{other.name}' and '{argument.name}': expected arrays that do not overlap, since the "
-                    "kernel writes one of them"
-                )
 
 
 def _buffer(data: bytes) -> Any:

@@ -12,22 +12,26 @@ import numpy.typing as npt
 from tirx.runtime.arrays import ArgumentError, flat_bytes, restrided, view_of_numpy
 from tirx.runtime.binding import BoundLaunch, Value, bind, broken_precondition
 from tirx.runtime.launch import ComputedArgument, Launch, PointerArgument, ScalarArgument, TensorMapArgument
+from tirx.runtime.overlap import check_overlap
 from tirx.sim import TensorMap, run
 
 
 def view_arguments(launch: Launch, arguments: Sequence[Any]) -> list[Value]:
     """Numpy arrays and numbers as values of a launch. Raises ArgumentError for arguments of other kinds."""
     values: list[Value] = []
+    names = [argument.name for argument in launch.passed]
     for i, argument in enumerate(arguments):
+        where = f"argument '{names[i]}'" if i < len(names) else f"argument {i}"
         if isinstance(argument, np.ndarray):
-            values.append(view_of_numpy(cast("npt.NDArray[Any]", argument)))
+            try:
+                values.append(view_of_numpy(cast("npt.NDArray[Any]", argument)))
+            except ArgumentError as error:
+                raise ArgumentError(f"{where}: {error}") from error
         elif isinstance(argument, int | float):
             values.append(argument)
         elif isinstance(argument, np.generic):
             values.append(cast("Any", argument).item())
         else:
-            names = [each.name for each in launch.passed]
-            where = f"argument '{names[i]}'" if i < len(names) else f"argument {i}"
             raise ArgumentError(
                 f"{where}: expected a numpy array or a number to simulate, found {type(argument).__name__}"
             )
@@ -43,10 +47,15 @@ def simulate(
     sm_count: int = 2,
     **options: Any,
 ) -> None:
-    """Runs a launch in `tirx.sim`, which updates the arrays in place; `options` are those of `tirx.sim.run`."""
+    """
+    Runs a launch in `tirx.sim`, which updates the arrays in place; `options` are those of `tirx.sim.run`.
+
+    Raises ArgumentError for arguments that a launch on a GPU refuses.
+    """
     bound = bind(launch, view_arguments(launch, arguments), sm_count, grid)
     if (broken := broken_precondition(bound)) is not None:
         raise ArgumentError(f"'{launch.entry}': {broken.message}")
+    check_overlap(launch, bound.values)
     if prod(bound.grid) == 0:
         return
     run(

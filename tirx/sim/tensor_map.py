@@ -51,6 +51,8 @@ ELEMENTS: dict[str, Any] = {
 PACKINGS: dict[str, tuple[int, int]] = {"b4x16": (4, 8), "b4x16_p64": (4, 16), "b6x16_p32": (6, 16)}
 _PADDED_ELEMENTS = 128  # of a row of a box
 _MAX_RANK = 5
+_MAX_SIZE = 1 << 32
+_MAX_BYTES = 1 << 40
 _MAX_BOX = 256
 _MAX_STRIDE = 8
 _MAX_PIXELS = 1024
@@ -163,12 +165,16 @@ class TensorMap:
                 f"tensor map: expected an array of 1 to {_MAX_RANK} dimensions and a box of as many, "
                 f"found {array.ndim} and {len(box)}"
             )
+        if any(not 1 <= size <= _MAX_SIZE for size in array.shape):
+            raise SimError(f"tensor map: expected sizes from 1 to {_MAX_SIZE}, found {array.shape}")
         if array.strides[-1] != array.itemsize or any(
             stride % 16 or stride != abs(stride) for stride in array.strides[:-1]
         ):
             raise SimError(
                 f"tensor map: expected contiguous rows and strides of multiples of 16 bytes, found {array.strides}"
             )
+        if any(stride >= _MAX_BYTES for stride in array.strides[:-1]):
+            raise SimError(f"tensor map: expected strides below {_MAX_BYTES} bytes, found {array.strides}")
         if any(not 1 <= size <= _MAX_BOX for size in box):
             raise SimError(f"tensor map: expected box sizes from 1 to {_MAX_BOX}, found {box}")
         if any(not 1 <= stride <= _MAX_STRIDE for stride in self.element_strides):

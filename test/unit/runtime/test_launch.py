@@ -114,9 +114,17 @@ def test_tensor_maps() -> None:
         TensorMapArgument("from", 0, "f16", (64, Call("size", (0, 0))), (stride,), (64, 64), "128B"),
         TensorMapArgument("to", 1, "f16", (64, 64), (128,), (64, 64), "128B"),
     )
-    (condition,) = launch.preconditions
-    assert condition.message == "expected a stride of a multiple of 16 bytes along dimension 1 of tensor map 'from'"
-    assert [condition.holds(LaunchSizes([(9, 64)], [(n, 1)], 1)) for n in (64, 68, 72)] == [True, False, True]
+    of = "along dimension 1 of tensor map 'from'"
+    limits = {
+        f"expected 1 element or more {of}": ((0, 64), (1, 64)),
+        f"expected at most 4294967296 elements {of}": ((2**32 + 1, 64), (2**32, 64)),
+        f"expected a stride of a multiple of 16 bytes {of}": ((9, 68), (9, 72)),
+        f"expected a stride of at most {2**40 - 16} bytes {of}": ((9, 2**39), (9, 2**39 - 8)),
+    }
+    assert [condition.message for condition in launch.preconditions] == list(limits)
+    for condition, cases in zip(launch.preconditions, limits.values(), strict=True):
+        holds = [condition.holds(LaunchSizes([(rows, 64)], [(stride, 1)], 1)) for rows, stride in cases]
+        assert holds == [False, True], condition.message
 
 
 @pytest.mark.parametrize(

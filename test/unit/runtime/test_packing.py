@@ -29,7 +29,8 @@ from tirx.runtime.launch import (
     TensorMapArgument,
 )
 from tirx.runtime.launcher import Launcher
-from tirx.runtime.packing import Plan, check_overlap
+from tirx.runtime.overlap import check_overlap
+from tirx.runtime.packing import Plan
 
 __all__ = ["fake", "torch"]
 
@@ -112,11 +113,12 @@ def test_tensor_maps():
         (1024 + 60, 5, ("write", "read"), False),
         (1024 - 59, 5, ("read", "write"), True),
         (1024 - 60, 5, ("read", "write"), False),
-        (1024, 6, ("write", "write"), False),
+        (1024, 6, ("write", "write"), True),
+        (1024 + 36, 5, ("read", "write"), True),
     ],
 )
 def test_overlaps(start: int, stride: int, accesses: tuple[Access, Access], overlaps: bool):
-    """Two arrays of 60 bytes; those with gaps are not looked at."""
+    """Two arrays of 60 bytes or, with a gap behind each row, of 68."""
     arguments = _pointer("x", accesses[0]), ScalarArgument("n", "s32"), _pointer("y", accesses[1]), _pointer("z")
     x, y = ArrayView(1024, (3, 5), (5, 1), "float32", 4), ArrayView(start, (3, 5), (stride, 1), "float32", 4)
     values = x, 7, y, ArrayView(1 << 20, (3, 5), (5, 1), "float32", 4)

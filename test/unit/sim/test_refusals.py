@@ -428,6 +428,11 @@ _IMAGES = np.zeros((2, 8, 8, 16), np.float16)
 _MAPS: list[tuple[dict[str, Any], str]] = [
     ({"box": (64, 8, 2)}, "expected an array of 1 to 5 dimensions and a box of as many, found 2 and 3"),
     ({"array": np.zeros((64, 65), np.float16)}, "expected contiguous rows and strides of multiples of 16 bytes, found"),
+    ({"array": np.zeros((0, 64), np.float16)}, "expected sizes from 1 to 4294967296, found (0, 64)"),
+    (
+        {"array": np.lib.stride_tricks.as_strided(np.zeros(64, np.float16), (2, 64), (2**40, 2))},
+        "expected strides below 1099511627776 bytes, found (1099511627776, 2)",
+    ),
     ({"element_strides": (1, 9)}, "expected element strides from 1 to 8, found (1, 9)"),
     ({"swizzle": "256B"}, "expected a swizzle of none, 32B, 64B, 128B, "),
     ({"packing": "b4x16"}, "expected an element type of 2 bytes of "),

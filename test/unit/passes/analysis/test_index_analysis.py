@@ -13,7 +13,13 @@ import tirx
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import BlockIdOp, CtaRankOp, GridAxis, GridDimOp, LaunchValueOp
 from tirx.hw.integers import Integers
-from tirx.passes.analysis.index_analysis import index_limits, index_range, never_runs, trip_count_is_positive
+from tirx.passes.analysis.index_analysis import (
+    index_limits,
+    index_range,
+    narrow_sizes,
+    never_runs,
+    trip_count_is_positive,
+)
 
 _MASK = (1 << 64) - 1
 _UNSIGNED: dict[type[arith.SignlessIntegerBinaryOperation], Callable[[int, int], int]] = {
@@ -270,8 +276,8 @@ def test_limits_of_what_a_launch_can_have():
     assert ends(x) == (0, 2**31 - 2) and ends(y) == (0, 65534)
     assert ends(GridDimOp(GridAxis.Z).result) == (1, 65535)
     assert ends(tile) == (0, 8 * (2**31 - 2)) and index_limits(tile).divisor == 8
-    assert ends(size) == (0, 1 << 48)
-    assert ends(arith.SubiOp(size, x).result) == (2 - 2**31, 1 << 48)
+    assert ends(size) == (0, 1 << 45)
+    assert ends(arith.SubiOp(size, x).result) == (2 - 2**31, 1 << 45)
     assert ends(arith.RemUIOp(x, size).result) == (0, 2**31 - 2)
     assert ends(arith.RemUIOp(x, three).result) == (0, 2)
     assert ends(arith.DivUIOp(x, size).result) == (0, 2**31 - 2)
@@ -390,3 +396,51 @@ tirx.kernel @k(%a: memref<8x8xf32>, %n: index) target("sm_90a") threads(32) {{
 def test_doublings_take_linear_time(operation: str, count: int):
     lines = "\n  ".join(f"%x{i + 1} = arith.{operation} %x{i}, %x{i} : index" for i in range(count))
     assert ".visible .entry k" in tirx.compile(KERNEL.format(lines, count))
+
+
+_NARROW = {
+    # Blocks, sizes and loops: a size of at most 2^31 - 2^20 keeps them there.
+    "%x, %c64 | muli": ("size(0, 0)",),
+    "%y, %c64 | muli": (),
+    "%rows, %c7 | addi": None,
+    "%rows, %c7 | divui": ("size(0, 1)",),
+    "%rows, %c7 | muli": None,
+    "%rows, %x | minsi": ("size(0, 0)", "size(0, 1)"),
+    "%k, %c0 | addi": ("size(1, 0)",),
+    "%k, %x | addi": None,
+    "%k, %c7 | remui": ("size(1, 0)",),
+    "%n, %c7 | remui": (),
+    "%n, %c0 | addi": None,
+    "%word, %c0 | addi": None,
+    "%words, %c7 | addi": ("size(1, 0)",),
+    "%z, %c64 | muli": (),
+}
+"""Operands and operation -> the sizes that keep its result narrow; None where nothing does."""
+
+
+def test_sizes_that_keep_an_index_narrow() -> None:
+    text = """
+    tirx.kernel @k(%a: memref<?x?xf32>, %b: memref<?xf32>, %n: index, %i: i32) target("sm_80")
+        grid(ceildiv(size(0, 0), 64), 5, 7) threads(32) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c7 = arith.constant 7 : index
+      %c64 = arith.constant 64 : index
+      %x = tirx.block_id x
+      %y = tirx.block_id y
+      %z = tirx.block_id z
+      %rows = memref.dim %a, %c1 : memref<?x?xf32>
+      %size = memref.dim %b, %c0 : memref<?xf32>
+      %words = tirx.launch_value ceildiv(size(1, 0), 4)
+      %word = arith.index_cast %i : i32 to index
+      scf.for %k = %c0 to %size step %c64 {
+        BODY
+      }
+      tirx.return
+    }
+    """
+    lines = [f"%r{i} = arith.{case.split(' | ')[1]} {case.split(' | ')[0]} : index" for i, case in enumerate(_NARROW)]
+    module = parsed(text.replace("BODY", "\n".join(lines)))
+    results = {op.results[0].name_hint: op.results[0] for op in module.walk() if op.results}
+    found = [narrow_sizes(results[f"r{i}"]) for i in range(len(_NARROW))]
+    assert [None if sizes is None else tuple(map(str, sizes)) for sizes in found] == list(_NARROW.values())

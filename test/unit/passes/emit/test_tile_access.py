@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -201,16 +200,26 @@ def test_elements_of_several_threads_are_not_reduced() -> None:
 ROWS = ("f32", "8x16", "S[(8, 4, 4) : (4@laneid, 1@laneid, 1)]", "S[(8, 16) : (16, 1)]", 32)
 
 
-def _clip(emit: Emitter, block: Block, starts: tuple[int, int], run: int) -> Clip:
-    """Bounds of both dimensions of a tile of 8 x 16 that begins at `starts`; the sizes are the numbers 0 and 1."""
-    indices = [arith.ConstantOp(IntegerAttr(start - d - 1, IndexType())) for d, start in enumerate(starts)]
+def _clip(emit: Emitter, block: Block, starts: tuple[int, int | None], run: int, *, narrow: bool) -> Clip:
+    """
+    Bounds of the dimensions of a tile of 8 x 16 that begins at `starts`; the sizes are the numbers 0 and 1. Without
+    `narrow` a tile that begins at 0 or later is moved on by 2^33 elements, and the sizes with it.
+    """
+    far = 0 if narrow or min(start or 0 for start in starts) < 0 else 1 << 33
+    indices = [arith.ConstantOp(IntegerAttr(far + (start or 0) - d - 1, IndexType())) for d, start in enumerate(starts)]
     bounds = tuple(
         OpenBound(d + 1, d, extent, index.result, d + 1)
         for d, (extent, index) in enumerate(zip((8, 16), indices, strict=True))
+        if starts[d] is not None
     )
     plan = ClipPlan(3, (8, 16), bounds, 1, run, run, False)
     sizes = {(3, 1): block.args[2], (3, 2): block.args[3]}
-    return Clip(emit, plan, lambda argument, dimension: sizes[argument, dimension])
+
+    def size(argument: int, dimension: int, type_: IntegerType) -> SSAValue:
+        found = sizes[argument, dimension]
+        return found if type_ == i32 else emit.add(emit.extend(found, i64), far)
+
+    return Clip(emit, plan, size, lambda bound: narrow)
 
 
 def _exists(starts: tuple[int, int], sizes: tuple[int, int]) -> Lanes:
@@ -232,8 +241,9 @@ BOUNDS = [
 ]
 
 
+@pytest.mark.parametrize("narrow", [True, False])
 @pytest.mark.parametrize(("starts", "sizes", "run", "whole"), BOUNDS)
-def test_clipped_tiles(starts: tuple[int, int], sizes: tuple[int, int], run: int, whole: bool) -> None:
+def test_clipped_tiles(starts: tuple[int, int], sizes: tuple[int, int], run: int, whole: bool, narrow: bool) -> None:
     """What does not exist is loaded as 0, not stored and not added to; tiles of which all exists have wide accesses."""
     case = _case(*ROWS)
     exists = _exists(starts, sizes)
@@ -244,7 +254,7 @@ def test_clipped_tiles(starts: tuple[int, int], sizes: tuple[int, int], run: int
     widths = {16 if whole else run * 4}
     for what in ("load", "store", "reduce"):
         block, emit, tile = case.block()
-        clip = _clip(emit, block, starts, run)
+        clip = _clip(emit, block, starts, run, narrow=narrow)
 
         def access(
             emit: Emitter, careful: bool, block: Block = block, tile: MemoryTile = tile, clip: Clip = clip
@@ -299,6 +309,7 @@ def test_both_ways_of_an_access(whole: bool | None) -> None:
         assert memory.sizes == {16}
 
 
+@pytest.mark.parametrize("narrow", [True, False])
 @pytest.mark.parametrize(
     ("starts", "sizes", "run", "threads", "size"),
     [
@@ -316,7 +327,7 @@ def test_both_ways_of_an_access(whole: bool | None) -> None:
     ],
 )
 def test_copies_of_threads(
-    starts: tuple[int, int | None] | None, sizes: tuple[int, int], run: int, threads: int, size: int
+    starts: tuple[int, int | None] | None, sizes: tuple[int, int], run: int, threads: int, size: int, narrow: bool
 ) -> None:
     """What does not exist is 0 in shared memory, and what some threads would copy again is copied once."""
     case, inside = (
@@ -328,10 +339,7 @@ def test_copies_of_threads(
     block = Block(arg_types=[i64, i32, i32, i32, i32])
     emit = Emitter(InsertPoint.at_end(block), UnknownLoc())
     ends = MemoryTile(case.memory, block.args[0], 16), MemoryTile(inside.memory, block.args[4], 16)
-    clip = None if starts is None else _clip(emit, block, (starts[0], starts[1] or 0), run)
-    if starts is not None and starts[1] is None:
-        assert clip is not None
-        clip = Clip(emit, replace(clip.plan, bounds=clip.plan.bounds[:1]), lambda argument, dimension: block.args[2])
+    clip = None if starts is None else _clip(emit, block, starts, run, narrow=narrow)
     _start_copies(emit, *ends, plan, block.args[1], clip)
     numbers = np.arange(1, 1 + 8 * 24, dtype=np.uint32)
     memory = Memory(**{"global": numbers.view(np.uint8), "shared": np.full(512, FILL, np.uint8)})

@@ -6,7 +6,7 @@ import pytest
 from unit.passes.parsed import parsed
 from xdsl.ir import SSAValue
 
-from tirx.dialects.tirx import KernelOp, ViewOp
+from tirx.dialects.tirx import KernelOp
 from tirx.hw.errors import ClippedViewError
 from tirx.passes.plan.views import (
     ClipPlan,
@@ -14,7 +14,6 @@ from tirx.passes.plan.views import (
     access_bytes,
     argument_number,
     plan_clip,
-    start_beyond_31_bits,
     surely_negative_start,
     unproved_starts,
     view_alignment,
@@ -271,16 +270,3 @@ def test_arguments() -> None:
     assert argument_number(view.owner.operands[0]) == 1  # pyright: ignore
     assert argument_number(view) is None
     assert argument_number(view.owner.parent_op().body.block.args[0]) == 0  # pyright: ignore
-
-
-def test_starts_beyond_31_bits() -> None:
-    """Blocks 0 to 6; the first of them decides, and the last one of those that begin before the memref."""
-    far = 2**31 - 8
-    for column, expected in ((far - 1, None), (far, far), (-(2**31) - 6, None), (-(2**31) - 7, -(2**31) - 1)):
-        view = _tile("memref<64x?xf32>", "16x8xf32", "%row, %from", column=column, row=0).owner
-        assert isinstance(view, ViewOp)
-        assert start_beyond_31_bits(view.indices[1], 8) == expected
-        if expected is not None:
-            with pytest.raises(ClippedViewError) as refused:
-                plan_clip(view.result)
-            assert str(refused.value) == f"expected a clipped view within 2^31 elements, found one at {expected}"
