@@ -51,7 +51,7 @@ from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.launch_values import launched, product_of
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, plan_tma
 from tirx.passes.plan.product import ILLEGAL
-from tirx.passes.plan.schedule import Cluster, start_values
+from tirx.passes.plan.schedule import Cluster, at_once, check_multiprocessors, start_values
 from tirx.passes.plan.views import Origin, argument_number
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
@@ -72,20 +72,24 @@ class TirxMulticastCopiesPass(ModulePass):
     one of the cluster, whose slots are free once the readers of both blocks have released them. `cluster` is `none`,
     `rows`, `columns` or `auto`, which looks it up by the family of the products; `attributes {tirx.cluster = "rows"}`
     says it for one kernel. A role has to fill the rings. A remark tells why a kernel stays as it is.
+
+    A persistent grid has a pair for each two multiprocessors of the GPU, and at most for each two of `multiprocessors`.
     """
 
     name = "tirx-multicast-copies"
 
     cluster: str | int = AUTO
+    multiprocessors: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_multiprocessors(op, self.multiprocessors)
         for kernel in kernels(op):
             along = _wanted(kernel, str(self.cluster))
             kernel.attributes.pop(CLUSTER, None)
             if along is Cluster.NONE:
                 continue
             try:
-                _Pairs(kernel, along).share()
+                _Pairs(kernel, along, self.multiprocessors).share()
             except _NotShared as e:
                 remark(e.where, f"@{kernel.sym_name.data} has no pairs of blocks: {e.reason}")
 
@@ -129,8 +133,9 @@ class _Half:
 class _Pairs:
     """Lets the blocks of one kernel share what they load."""
 
-    def __init__(self, kernel: KernelOp, along: Cluster):
+    def __init__(self, kernel: KernelOp, along: Cluster, most: int | None):
         self.kernel = kernel
+        self.most = most
         self.along = along
         self.index = 0 if along is Cluster.ROWS else 1
         """Of the coordinate along which a pair has two tiles, in `tirx.tiles`."""
@@ -363,8 +368,7 @@ class _Pairs:
         assert tiles is not None
         counts = [_ceildiv(n) if d == self.index else n for d, n in enumerate(tiles)]
         if self.loops:
-            clusters = Call("ceildiv", (Call("sm_count"), PAIR))
-            kernel.grid = grid_attr([Call("min", (product_of(*counts), clusters))])
+            kernel.grid = grid_attr([Call("min", (product_of(*counts), at_once(self.most, PAIR)))])
         else:
             kernel.grid = grid_attr([counts[1], counts[0], kernel.grid_formulas[2]])
 
