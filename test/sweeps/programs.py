@@ -296,7 +296,9 @@ def main() -> None:
     parser.add_argument("first", nargs="?", type=int, default=0, metavar="FIRST", help="the first seed")
     flags = parser.parse_args()
     end, last = time.time() + flags.seconds, flags.first + flags.count
-    shares = [_Share(range(flags.first + k, last, flags.jobs), flags.gpu, flags.options, end) for k in range(flags.jobs)]
+    shares = [
+        _Share(range(flags.first + k, last, flags.jobs), flags.gpu, flags.options, end) for k in range(flags.jobs)
+    ]
     if flags.jobs == 1:
         done = [_check_share(shares[0])]
     else:

@@ -12,7 +12,7 @@ def test_everything_that_matters_is_seen_by_somebody():
     assert len(found) == 3
     assert all(each.is_seen for each in found)
     assert [(each.name, each.number) for each in found if each.static is None] == [("bar.sync", 0)]
-    assert table(found).splitlines()[2] == "| `bar.sync` | 2 | 1 | 2 | 2 | 0 |"
+    assert table(found).splitlines()[2] == "| `bar.sync` | 2 | 1 | 2 | 2 | 0 | 0 | 0 | 0 |"
 
 
 def test_examples_exist():
