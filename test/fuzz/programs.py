@@ -3,9 +3,9 @@ Kernels on tiles, compiled, simulated and compared with what they mean.
 
 An input is a module of one kernel, whose first line says with which options it is compiled:
 `// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar`, `fuzz.loops`,
-`fuzz.products`, `fuzz.handed_on` and `sweeps.programs`, which are mutated now and then. It must be refused with a located error;
-otherwise `ptxas` accepts the PTX, and the simulator and `fuzz.semantics` agree, unless the kernel has no determined
-result.
+`fuzz.products`, `fuzz.handed_on` and `sweeps.programs`, which are mutated now and then. It must be refused with a
+located error; otherwise `ptxas` accepts the PTX, and the simulator and `fuzz.semantics` agree, unless the kernel has no
+determined result.
 """
 
 # pyright: basic
@@ -55,8 +55,8 @@ from tirx.universe import new_context
 EQUAL = "equal"
 FIRST = "// pipeline:"
 _OPTIONS = (
-    "", "multiprocessors=1", "multiprocessors=1", "pipeline=off", "pipeline=off", "stages=2", "multiprocessors=2 stages=3",
-    "stages=2 roles=load", "multiprocessors=1 order=group",
+    "", "multiprocessors=1", "multiprocessors=1", "pipeline=off", "pipeline=off", "stages=2",
+    "multiprocessors=2 stages=3", "stages=2 roles=load", "multiprocessors=1 order=group",
 )  # fmt: skip
 """With few multiprocessors kernels of a few blocks become persistent."""
 

@@ -132,9 +132,13 @@ def without(op: Operation) -> Generator[None]:
     block.insert_op_before(op, following)
 
 
-def deletable(path: Path, options: str, names: Sequence[str] = SYNCHRONISATION) -> int:
-    """How many operations `names` an example has."""
-    return sum(op.name.removeprefix("ptx.") in names for op in lowered(path, options).walk())
+def deletable(path: Path, options: str) -> int | str:
+    """How many operations can be deleted from a kernel, or why the compiler refuses it."""
+    try:
+        module = lowered(path, options)
+    except LocatedError as error:
+        return str(error)
+    return sum(op.name.removeprefix("ptx.") in SYNCHRONISATION for op in module.walk())
 
 
 def deletions(
@@ -341,7 +345,12 @@ def main() -> None:
     found: list[Deletion] = []
     refused: list[str] = []
     with ProcessPoolExecutor(flags.jobs, get_context("spawn")) as pool:
-        counts = _of_each(pool, paths, options, refused)
+        counts: dict[Path, int] = {}
+        for path, count in zip(paths, pool.map(deletable, paths, [options] * len(paths)), strict=True):
+            if isinstance(count, int):
+                counts[path] = count
+            else:
+                refused.append(f"{path.stem}: {count}")
         shares = {
             pool.submit(_share, path, options, range(start, min(start + _SHARE, count)), end): path
             for path, count in sorted(counts.items(), key=lambda each: each[1])
@@ -369,17 +378,6 @@ def main() -> None:
 def report(found: Sequence[Deletion]) -> str:
     """The table, and a line for each deletion that nobody sees."""
     return "\n".join([table(found), "", *sorted(_line(each) for each in found if not each.is_seen)])
-
-
-def _of_each(pool: ProcessPoolExecutor, paths: Sequence[Path], options: str, refused: list[str]) -> dict[Path, int]:
-    """How many operations can be deleted from each kernel; those that the compiler refuses are noted."""
-    counts: dict[Path, int] = {}
-    for path, future in [(path, pool.submit(deletable, path, options)) for path in paths]:
-        if isinstance(error := future.exception(), LocatedError):
-            refused.append(f"{path.stem}: {error}")
-        else:
-            counts[path] = future.result()
-    return counts
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ _BARRIERS = {"bar.sync", "barrier.cluster.wait"}
 
 @dataclass(frozen=True)
 class Rule:
-    """What an instruction orders: instructions before it with those behind it, up to `others`, which order them, too."""
+    """What an instruction orders: instructions before it with those behind it, up to `others`, which do the same."""
 
     before: set[str]
     behind: set[str]
