@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation
 
+from tirx.dialects.ptx import EntryOp
+from tirx.dialects.ptx.base import PTXInstruction
+
 _GENERIC_WRITES = {"st", "st.u8", "red", "stmatrix", "cp.async", "mbarrier.init"}
 _ASYNC = {
     "cp.async.bulk.tensor.load", "cp.async.bulk.tensor.store", "wgmma.mma_async", "clusterlaunchcontrol.try_cancel",
@@ -82,12 +85,30 @@ def _reaches(op: Operation, wanted: set[str], others: set[str], forward: bool) -
     return False
 
 
+def _kernel_of(op: Operation) -> EntryOp:
+    while not isinstance(op, EntryOp):
+        parent = op.parent_op()
+        assert parent is not None
+        op = parent
+    return op
+
+
+def _is_converged(op: Operation) -> bool:
+    return isinstance(op, PTXInstruction) and op.issue.is_converged
+
+
 def nothing_to_order(op: Operation) -> str | None:
     """What an instruction has on one of its sides nothing of; None where it has something on both, or has no rule."""
     name = _name(op)
     if name == "mbarrier.init":
         uses = [use.operation for value in op.operands[:1] for use in value.uses if use.operation is not op]
         return "no instruction uses the mbarrier" if not uses else None
+    if name == "bar.warp.sync":
+        whole = {_name(each) for each in _kernel_of(op).walk() if _is_converged(each)} - _BARRIERS
+        behind = _reaches(op, whole, {"bar.sync", "bar.warp.sync"}, True)
+        return (
+            None if behind else "no instruction of a whole warp behind it, up to another `bar.sync` or `bar.warp.sync`"
+        )
     if (rule := RULES.get(name)) is None:
         return None
     for wanted, forward, where in ((rule.before, False, "before"), (rule.behind, True, "behind")):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from sweeps.deleted_synchronization import EXAMPLES, ROOT, deletions, table
+from sweeps.deleted_synchronization import EXAMPLES, GLOBAL_MEMORY, ROOT, deletions, explained, table
+from sweeps.survivors import reasons
+from xdsl.ir import Block
+
+from tirx.dialects.ptx import BarSyncOp
 
 
 def test_everything_that_matters_is_seen_by_somebody():
@@ -17,3 +21,24 @@ def test_everything_that_matters_is_seen_by_somebody():
 
 def test_examples_exist():
     assert [name for name in EXAMPLES if not (ROOT / "examples" / f"{name}.mlir").exists()] == []
+
+
+def test_fence_between_stores_of_threads_and_a_bulk_load_is_missed():
+    path = GLOBAL_MEMORY / "threads_to_bulk_load.mlir"
+    found = list(deletions(path, names=("fence.proxy.async", "fence.mbarrier_init")))
+    assert [(each.name, each.is_seen) for each in found] == [
+        ("fence.mbarrier_init", False),
+        ("fence.proxy.async", True),
+    ]
+    (why,) = explained(path, "", found[:1])
+    assert why.kind == "nothing to order"
+    assert "`fence.proxy.async`" in why.detail
+
+
+def test_two_instructions_that_do_the_same_cover_each_other():
+    ops = [BarSyncOp() for _ in range(3)]
+    for op in ops:
+        Block([op])
+    found = reasons(ops, lambda gone: None if len(gone) < 2 else f"{len(gone)} are gone")
+    assert [each.kind for each in found] == ["nothing to order", "covered", "covered"]
+    assert "without both: 2 are gone" in found[1].detail
