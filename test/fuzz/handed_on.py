@@ -81,16 +81,16 @@ class Kernel(Writer):
     def begin(self, rng: random.Random, family: str) -> None:
         """Chooses tiles and grid, and writes where a block has its tile."""
         wide = self.target in _WITH_WIDE_TILES
-        self.m, self.n = (rng.choice((64, 64, 64, 128)) if wide else rng.choice((32, 64))), rng.choice((16, 32, 32, 64))
+        self.m, self.n = (rng.choice((64,) * 7 + (128,)) if wide else rng.choice((32, 64))), rng.choice((16, 32, 32))
         if self.pair:
-            self.m, self.n = 256, rng.choice((32, 64))
+            self.m, self.n = 256, 32
         self.k, self.turns = rng.choice((16, 32)), rng.choice((1, 2, 2, 3))
         if family == "orders":
             self.tiles = rng.choice(((2, 2), (3, 2), (2, 3), (4, 1), (1, 5)))
         elif family in ("pairs", "two-block products"):
             self.tiles = rng.choice(((2, 2), (4, 1), (2, 1), (1, 4))) if not self.pair else rng.choice(((3, 1), (2, 2)))
         else:
-            self.tiles = rng.choice(((3, 1), (4, 1), (5, 1), (2, 2)))
+            self.tiles = rng.choice(((3, 1), (3, 1), (4, 1), (2, 2)))
         self.zero = self.index(0)
 
     def at_block(self) -> None:
@@ -546,7 +546,7 @@ def random_handed_on(family: str, target: str, rng: random.Random) -> Program:
     """The program of a family for a target that `rng` decides."""
     kind = FAMILIES[family]
     pair = family == "two-block products"
-    kernel = Kernel(rng, target=target, pair=pair, threads=rng.choice((128, 128, 128, 256)))
+    kernel = Kernel(rng, target=target, pair=pair, threads=rng.choice((128,) * 7 + (256,)))
     kernel.begin(rng, family)
     kind.write(kernel)
     rows, columns = kernel.tiles

@@ -8,7 +8,8 @@ and prints a table: instruction, how many were deleted, how many each of them se
 reason (`survivors`). Each of these is listed below. `--all` takes all examples, `--pipeline` compiles them with rings
 of two slots, `--global` takes the kernels of `global_memory/`, which hand data on through global memory. `--seconds`
 ends in time; the last line says how many deletions were tried. `--json FILE` writes a line for each deletion, and
-`--tables FILE ...` prints the tables of such files, which are those of `docs/simulator.md`.
+`--tables FILE ...` prints the tables of such files; with `--docs` the table of `all.json` takes the place of that between
+`<!-- deletions: all -->` and `<!-- end -->` in `docs/simulator.md`, and so on.
 """
 
 from __future__ import annotations
@@ -327,13 +328,17 @@ def main() -> None:
     parser.add_argument("--pipeline", action="store_true", help="kernels that copy in rings")
     parser.add_argument("--global", dest="through_memory", action="store_true", help="kernels of global_memory/")
     parser.add_argument("--tables", nargs="+", type=Path, metavar="FILE", help="prints what --json has written")
+    parser.add_argument("--docs", action="store_true", help="writes the tables to docs/simulator.md")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
     parser.add_argument("--seconds", type=float, default=math.inf, metavar="S", help="starts no deletion after that")
     parser.add_argument("--json", type=Path, metavar="FILE", help="writes a line for each deletion")
     flags = parser.parse_args()
     if flags.tables is not None:
         for path in flags.tables:
-            print(report([Deletion(**json.loads(line)) for line in path.read_text().splitlines()]))
+            found = [Deletion(**json.loads(line)) for line in path.read_text().splitlines()]
+            print(report(found))
+            if flags.docs:
+                _document(path.stem, table(found))
         return
     end = time.monotonic() + flags.seconds
     everything = sorted(path.stem for path in (ROOT / "examples").glob("*.mlir"))
@@ -373,6 +378,16 @@ def main() -> None:
         flags.json.write_text("".join(f"{json.dumps(asdict(each))}\n" for each in found))
     print(report(found))
     print(f"{len(found)} of {sum(counts.values())} deletions", *sorted(set(refused)), sep="\n")
+
+
+def _document(name: str, text: str) -> None:
+    """Replaces a table of the documentation."""
+    path, start = ROOT / "docs" / "simulator.md", f"<!-- deletions: {name} -->"
+    before, found, rest = path.read_text().partition(start)
+    if not found:
+        raise SystemExit(f"expected {start} in {path}, found none")
+    _, end, behind = rest.partition("<!-- end -->")
+    path.write_text(f"{before}{start}\n{text}\n{end}{behind}")
 
 
 def report(found: Sequence[Deletion]) -> str:
