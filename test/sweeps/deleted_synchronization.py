@@ -8,8 +8,8 @@ and prints a table: instruction, how many were deleted, how many each of them se
 reason (`survivors`). Each of these is listed below. `--all` takes all examples, `--pipeline` compiles them with rings
 of two slots, `--global` takes the kernels of `global_memory/`, which hand data on through global memory. `--seconds`
 ends in time; the last line says how many deletions were tried. `--json FILE` writes a line for each deletion, and
-`--tables FILE ...` prints the tables of such files; with `--docs` the table of `all.json` takes the place of that between
-`<!-- deletions: all -->` and `<!-- end -->` in `docs/simulator.md`, and so on.
+`--tables FILE ...` prints the tables of such files; with `--docs` the table of `all.json` takes the place of the one
+between `<!-- deletions: all -->` and `<!-- end -->` in `docs/simulator.md`, and so on.
 """
 
 from __future__ import annotations
