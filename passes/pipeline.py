@@ -22,14 +22,15 @@ _SCHEDULE = (
 """Passes that make sequential kernels overlap copies, products and epilogues; `pipeline=off` leaves them out."""
 
 _PASS_OPTIONS = {
-    "split": "tirx-split-last-round",
-    "epilogue": "tirx-fuse-epilogue",
-    "order": "tirx-tile-loop",
-    "stages": "tirx-pipeline-loops",
-    "roles": "tirx-specialize-warps",
-    "cluster": "tirx-multicast-copies",
+    "split": ("tirx-split-last-round",),
+    "epilogue": ("tirx-fuse-epilogue",),
+    "order": ("tirx-tile-loop",),
+    "stages": ("tirx-pipeline-loops",),
+    "roles": ("tirx-specialize-warps",),
+    "cluster": ("tirx-multicast-copies",),
+    "multiprocessors": ("tirx-split-last-round", "tirx-tile-loop", "tirx-multicast-copies"),
 }
-"""Options of the pipeline -> the pass of which they are options."""
+"""Options of the pipeline -> the passes of which they are options."""
 
 _LOWER_TO_PTX = (
     "tirx-fold-subviews",
@@ -94,14 +95,15 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     """
     given = _parsed(options)
     override = () if target is None else (f"tirx-set-target{{target={Target.parse(target)}}}",)
-    schedule = {name: name for name in _SCHEDULE} if given.pop("pipeline", "on") == "on" else {}
+    is_on = given.pop("pipeline", "on") == "on"
+    options_of: dict[str, list[str]] = {name: [] for name in _SCHEDULE}
     for option, value in given.items():
-        name = _PASS_OPTIONS[option]
-        if name not in schedule:
+        if not is_on:
             raise OptionError(f"expected no {option}={value} with pipeline=off, found both")
-        schedule[name] = f"{name}{{{option}={value}}}"
-    passes = (name if name not in _SCHEDULE else schedule.get(name) for name in _LOWER_TO_PTX)
-    return override + tuple(name for name in passes if name is not None)
+        for name in _PASS_OPTIONS[option]:
+            options_of[name].append(f"{option}={value}")
+    passes = (name for name in _LOWER_TO_PTX if is_on or name not in _SCHEDULE)
+    return override + tuple(f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes)
 
 
 def _parsed(options: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.context import Context
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -29,6 +29,7 @@ from tirx.dialects.tirx import (
     KernelOp,
     LaunchValueOp,
     MemorySpace,
+    ReshapeOp,
     RingOp,
     RoleOp,
     StoreOp,
@@ -36,6 +37,7 @@ from tirx.dialects.tirx import (
     TilesOp,
     TileType,
     ViewOp,
+    WordsOp,
     kernels,
 )
 from tirx.dialects.tirx.kernel import PAIR, grid_attr
@@ -53,12 +55,14 @@ from tirx.passes.emit.launch_values import launched, product_of
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, plan_tma
 from tirx.passes.plan.narrow_places import keep_narrow_mark
 from tirx.passes.plan.product import ILLEGAL
-from tirx.passes.plan.schedule import Cluster, start_values
-from tirx.passes.plan.views import Origin, argument_number
+from tirx.passes.plan.schedule import Cluster, at_once, check_multiprocessors, start_values
+from tirx.passes.plan.views import Origin, argument_number, clipped_view
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
 AUTO = "auto"
+
+_BOUNDED = (Engine.TMA, Engine.TMA_MULTICAST, Engine.TMA_STORE, Engine.TMA_REDUCE)
 
 CLUSTER = "tirx.cluster"
 """The attribute of a kernel that says which of its blocks form pairs."""
@@ -74,20 +78,24 @@ class TirxMulticastCopiesPass(ModulePass):
     one of the cluster, whose slots are free once the readers of both blocks have released them. `cluster` is `none`,
     `rows`, `columns` or `auto`, which looks it up by the family of the products; `attributes {tirx.cluster = "rows"}`
     says it for one kernel. A role has to fill the rings. A remark tells why a kernel stays as it is.
+
+    A persistent grid has a pair for each two multiprocessors of the GPU, and at most for each two of `multiprocessors`.
     """
 
     name = "tirx-multicast-copies"
 
     cluster: str | int = AUTO
+    multiprocessors: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_multiprocessors(op, self.multiprocessors)
         for kernel in kernels(op):
             along = _wanted(kernel, str(self.cluster))
             kernel.attributes.pop(CLUSTER, None)
             if along is Cluster.NONE:
                 continue
             try:
-                pairs = _Pairs(kernel, along)
+                pairs = _Pairs(kernel, along, self.multiprocessors)
                 attempt(kernel, "has no pairs of blocks", pairs.share)
             except _NotShared as e:
                 remark(e.where, f"@{kernel.sym_name.data} has no pairs of blocks: {e.reason}")
@@ -132,8 +140,9 @@ class _Half:
 class _Pairs:
     """Lets the blocks of one kernel share what they load."""
 
-    def __init__(self, kernel: KernelOp, along: Cluster):
+    def __init__(self, kernel: KernelOp, along: Cluster, most: int | None):
         self.kernel = kernel
+        self.most = most
         self.along = along
         self.index = 0 if along is Cluster.ROWS else 1
         """Of the coordinate along which a pair has two tiles, in `tirx.tiles`."""
@@ -149,7 +158,7 @@ class _Pairs:
         self._check_kernel()
         self._check_control()
         halves = self._halves()
-        self._check_stores()
+        self._check_last_pair()
         kernel.cluster = i32_attr(PAIR)
         kernel.per_cta = UnitAttr()
         for half in halves:
@@ -277,17 +286,21 @@ class _Pairs:
         assert slot is not None
         return slot.ring
 
-    def _check_stores(self) -> None:
-        """With an odd number of tiles the last pair has one too many: nothing of it may be written."""
+    def _check_last_pair(self) -> None:
+        """With an odd number of tiles the last pair has one too many: nothing of it may be read or written."""
         tiles = self._tiles()
         count = None if tiles is None else tiles[self.index]
         if isinstance(count, int) and count % PAIR == 0:
             return
         for op in self.kernel.walk():
-            if (written := _written(op)) is None or not self._depends(written):
-                continue
-            if not self._is_beyond(written, count):
+            if isinstance(op, memref.LoadOp) and any(map(self._depends, op.indices)):
+                raise _NotShared(op, f"'{op.name}' would read for a tile more than {count}")
+            written = _written(op)
+            if written is not None and self._depends(written) and not self._is_beyond(written, count):
                 raise _NotShared(op, f"'{op.name}' would write a tile more than {count}")
+            if not _is_bounded(op) and any(self._depends(t) and clipped_view(t) is None for t in _in_memory(op)):
+                reason = f"'{op.name}' would access a tile more than {count}, which no 'clipped' leaves out"
+                raise _NotShared(op, reason)
 
     def _is_beyond(self, tile: SSAValue, count: Formula | None) -> bool:
         """Returns True if tile number `count` along the pairs lies outside of the memref, where stores are dropped."""
@@ -366,8 +379,7 @@ class _Pairs:
         assert tiles is not None
         counts = [_ceildiv(n) if d == self.index else n for d, n in enumerate(tiles)]
         if self.loops:
-            clusters = Call("ceildiv", (Call("sm_count"), PAIR))
-            kernel.grid = grid_attr([Call("min", (product_of(*counts), clusters))])
+            kernel.grid = grid_attr([Call("min", (product_of(*counts), at_once(self.most, PAIR)))])
         else:
             kernel.grid = grid_attr([counts[1], counts[0], kernel.grid_formulas[2]])
 
@@ -393,6 +405,20 @@ def _part_of(view: ViewOp, indices: Sequence[SSAValue], part: TileType) -> ViewO
 
 def _blocks(op: Operation) -> Iterator[Block]:
     return (block for region in op.regions for block in region.blocks)
+
+
+def _in_memory(op: Operation) -> Iterator[SSAValue]:
+    """The tiles of global memory that an operation reads or writes."""
+    if isinstance(op, SubviewOp | ReshapeOp | WordsOp):
+        return iter(())
+    tiles = (value for value in op.operands if isinstance(value.type, TileType))
+    return (tile for tile in tiles if TileType.of(tile).memory is MemorySpace.GLOBAL)
+
+
+def _is_bounded(op: Operation) -> bool:
+    """Returns True for a bulk tensor copy, which reads zeros and writes nothing outside of a memref."""
+    engine = op.engine if isinstance(op, CopyOp | StoreOp | AsyncCopyOp) else None
+    return engine is not None and engine.data in _BOUNDED
 
 
 def _written(op: Operation) -> SSAValue | None:

@@ -21,7 +21,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import remark
-from tirx.dialects.formula import Call, Formula, FormulaAttr
+from tirx.dialects.formula import Call, FormulaAttr
 from tirx.dialects.tirx import (
     AllocOp,
     BlockIdOp,
@@ -45,7 +45,7 @@ from tirx.passes.emit.emitter import Emitter, constant_value, erase
 from tirx.passes.emit.launch_values import launched, product_of, quotient_of, sum_of
 from tirx.passes.emit.tile_order import MOST_TILES, coordinates_of, counted_tiles, require_countable
 from tirx.passes.plan.narrow_places import require_small
-from tirx.passes.plan.schedule import start_values
+from tirx.passes.plan.schedule import at_once, check_multiprocessors, start_values
 from tirx.rules import ScheduleOptionError
 
 NONE, LAST = "none", "last"
@@ -68,21 +68,24 @@ class TirxSplitLastRoundPass(ModulePass):
     Where T tiles are no multiple of the B blocks that run at once, the T mod B tiles of the last round become up to 8
     parts each: the grid counts whole tiles and parts, and the loop of a part has its share of the iterations. Sums are
     added up in another order then, so it is done on request only (`split=last`, or `attributes {tirx.split = "last"}`),
-    for kernels that add what one loop sums up to memory (`reduce(add)`).
+    for kernels that add what one loop sums up to memory (`reduce(add)`). B is the number of multiprocessors of the GPU,
+    and at most `multiprocessors`.
     """
 
     name = "tirx-split-last-round"
 
     split: str = NONE
+    multiprocessors: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_multiprocessors(op, self.multiprocessors)
         for kernel in kernels(op):
             word = kernel.attributes.pop(SPLIT, StringAttr(self.split))
             found = word.data if isinstance(word, StringAttr) else str(word)
             if found not in (NONE, LAST):
                 raise ScheduleOptionError(kernel, f"expected split to be {NONE} or {LAST}, found {found}")
             if found == LAST:
-                _split(kernel, _splittable(kernel))
+                _split(kernel, _splittable(kernel), self.multiprocessors)
 
 
 def _splittable(kernel: KernelOp) -> scf.ForOp:
@@ -136,16 +139,14 @@ def _only_sums(loop: scf.ForOp, sums: set[SSAValue]) -> bool:
     return True
 
 
-def _split(kernel: KernelOp, loop: scf.ForOp) -> None:
+def _split(kernel: KernelOp, loop: scf.ForOp, most: int | None) -> None:
     """Lets the blocks count items: whole tiles, and behind those parts of tiles."""
     assert kernel.grid_formulas is not None
     columns, rows, depth = kernel.grid_formulas
     if depth != 1:
         raise ScheduleOptionError(kernel, f"expected a grid of two dimensions for split=last, found {depth} along z")
     ids = [op for op in kernel.walk() if isinstance(op, BlockIdOp)]
-    blocks: Formula = Call("sm_count")
-    if kernel.cluster is not None:
-        blocks = Call("ceildiv", (blocks, kernel.cluster.value.data))
+    blocks = at_once(most, 1 if kernel.cluster is None else kernel.cluster.value.data)
     tiles = product_of(rows, columns)
     whole = product_of(quotient_of(tiles, blocks), blocks)
     left = sum_of(tiles, product_of(whole, -1))

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
-from tirx.dialects.formula import Call, Formula, FormulaAttr
+from tirx.dialects.formula import Call, FormulaAttr
 from tirx.dialects.tirx import (
     AcquireOp,
     Across,
@@ -42,7 +42,7 @@ from tirx.passes.analysis.scheduled import is_scheduling
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.emit.launch_values import launched, product_of
 from tirx.passes.emit.tile_order import MOST_TILES, counted_tiles, require_countable
-from tirx.passes.plan.schedule import multiprocessors, start_values
+from tirx.passes.plan.schedule import at_once, check_multiprocessors, multiprocessors, start_values
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
@@ -73,18 +73,24 @@ class TirxTileLoopPass(ModulePass):
     stage tiles in a loop and have more tiles than the target has multiprocessors; `none` keeps every grid. With
     `hardware` (sm_100 and newer) the grid stays, too, and blocks that run ask for the tiles of those that have not
     started (cluster launch control). `attributes {tirx.order = "group"}` says it for one kernel.
+
+    `multiprocessors` is how many of them a kernel may count on, in place of all that the largest GPU of its target has
+    and of all that the GPU of a launch has: for a part of a GPU (a MIG slice, one that another kernel shares), and to
+    see persistent kernels at work on few tiles. A persistent grid has no more blocks; `hardware` takes no such number.
     """
 
     name = "tirx-tile-loop"
 
     order: str | int = AUTO
+    multiprocessors: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_multiprocessors(op, self.multiprocessors)
         for kernel in kernels(op):
             word = _written(kernel, str(self.order))
             kernel.attributes.pop(ORDER, None)
-            if word != NONE and (order := _order(kernel, word)) is not None:
-                _loop(kernel, *order)
+            if word != NONE and (order := _order(kernel, word, self.multiprocessors)) is not None:
+                _loop(kernel, *order, self.multiprocessors)
 
 
 def _written(kernel: KernelOp, option: str) -> str:
@@ -95,7 +101,7 @@ def _written(kernel: KernelOp, option: str) -> str:
     return found
 
 
-def _order(kernel: KernelOp, word: str) -> tuple[TileOrder, int | None] | None:
+def _order(kernel: KernelOp, word: str, most: int | None) -> tuple[TileOrder, int | None] | None:
     """The order of tiles, with the width of a group; None if the grid stays."""
     asked = word != AUTO
     schedule = start_values(op for op in kernel.walk() if isinstance(op, ProductOp))
@@ -106,7 +112,7 @@ def _order(kernel: KernelOp, word: str) -> tuple[TileOrder, int | None] | None:
         order, group = schedule.order, schedule.group
         if not _staging_loops(kernel):
             return None
-    problem = _problem(kernel, order if asked else None) or _too_many(kernel, order, group)
+    problem = _problem(kernel, order if asked else None, most) or _too_many(kernel, order, group)
     if problem is not None:
         where, reason = problem
         if asked:
@@ -120,13 +126,15 @@ def _staging_loops(kernel: KernelOp) -> list[scf.ForOp]:
     return [op for op in kernel.walk() if isinstance(op, scf.ForOp) and copies_to_shared(op)]
 
 
-def _problem(kernel: KernelOp, asked: TileOrder | None) -> tuple[Operation, str] | None:
+def _problem(kernel: KernelOp, asked: TileOrder | None, most: int | None) -> tuple[Operation, str] | None:
     """The operation that keeps a kernel from having a tile loop, and why; None if nothing does."""
     if kernel.grid is None:
         return kernel, "it does not say its grid"
     if asked is TileOrder.HARDWARE:
         if (lacking := _without_launch_control(kernel)) is not None:
             return kernel, lacking
+        if most is not None:
+            return kernel, f"the GPU hands out tiles to all of its multiprocessors, not to {most}"
     if (written := hardware_operation(kernel)) is not None:
         return written, f"'{written.name}' is in the terms of the hardware"
     for op in kernel.body.block.ops:
@@ -134,10 +142,10 @@ def _problem(kernel: KernelOp, asked: TileOrder | None) -> tuple[Operation, str]
             return op, f"'{op.name}' gives it a schedule already"
     if asked is None and (dims := kernel.grid_dims) is not None and kernel.target is not None:
         blocks = 1 if kernel.cluster is None else kernel.cluster.value.data
-        tiles, most = prod(dims), multiprocessors(Target.parse(kernel.target.data)) // blocks
-        if tiles <= most:
+        tiles, clusters = prod(dims), (most or multiprocessors(Target.parse(kernel.target.data))) // blocks
+        if tiles <= clusters:
             of = "multiprocessors" if blocks == 1 else f"clusters of {blocks} multiprocessors"
-            return kernel, f"its {tiles} tiles are no more than {most} {of}"
+            return kernel, f"its {tiles} tiles are no more than {clusters} {of}"
     for loop in () if asked is not None else _staging_loops(kernel):
         # Measured on an H200: attention is 3 to 6 % faster so, and much more where its loops differ in length.
         if sum(isinstance(op, MmaOp) for op in loop.walk()) > 1:
@@ -166,7 +174,7 @@ def _without_launch_control(kernel: KernelOp) -> str | None:
     return None
 
 
-def _loop(kernel: KernelOp, order: TileOrder, group: int | None) -> None:
+def _loop(kernel: KernelOp, order: TileOrder, group: int | None, most: int | None) -> None:
     assert kernel.grid_formulas is not None
     x, y, z = kernel.grid_formulas
     block = kernel.body.block
@@ -201,10 +209,8 @@ def _loop(kernel: KernelOp, order: TileOrder, group: int | None) -> None:
         return
     extents = [launched(before, product_of(y, z)), launched(before, x)]
     before(TilesOp("tile", order, Region(body), extents, group=group))
-    at_once: Formula = Call("sm_count")
-    if kernel.cluster is not None:
-        at_once = Call("ceildiv", (at_once, kernel.cluster.value.data))
-    kernel.grid = ArrayAttr([FormulaAttr(Call("min", (tiles, at_once)))])
+    blocks = at_once(most, 1 if kernel.cluster is None else kernel.cluster.value.data)
+    kernel.grid = ArrayAttr([FormulaAttr(Call("min", (tiles, blocks)))])
     named = order if group is None else f"{order} {group}"
     remark(kernel, f"@{kernel.sym_name.data} loops over {tiles} tiles in the order {named}, a block on each SM")
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from xdsl.ir import Operation
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import MemorySpace, TileOrder
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.hw.targets import Target
+from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
 STAGES = "tirx.stages"
@@ -121,6 +124,22 @@ _OTHER_MULTIPROCESSORS = 170
 def multiprocessors(target: Target) -> int:
     """How many blocks run at once where an SM holds one: what a persistent grid is made for."""
     return _MULTIPROCESSORS.get(target.cc, _OTHER_MULTIPROCESSORS)
+
+
+def at_once(most: int | None, cluster: int = 1) -> Formula:
+    """
+    The number of clusters of `cluster` blocks that a launch runs at once where an SM holds one block.
+
+    `most` is the option `multiprocessors` of a pass: the blocks take no more SMs than these.
+    """
+    blocks: Formula = Call("sm_count") if most is None else Call("min", (Call("sm_count"), most))
+    return blocks if cluster == 1 else Call("ceildiv", (blocks, cluster))
+
+
+def check_multiprocessors(op: Operation, most: int | None) -> None:
+    """Raises ScheduleOptionError at `op` unless the option `multiprocessors` of a pass is a number of SMs."""
+    if most is not None and most < 1:
+        raise ScheduleOptionError(op, f"expected multiprocessors to be 1 or more, found {most}")
 
 
 _LOAD_REGISTERS = {2: 40, 3: 32}

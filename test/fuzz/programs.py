@@ -3,9 +3,9 @@ Kernels on tiles, compiled, simulated and compared with what they mean.
 
 An input is a module of one kernel, whose first line says with which options it is compiled:
 `// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar`, `fuzz.loops`,
-`fuzz.products` and `sweeps.programs`, which are mutated now and then. It must be refused with a located error;
-otherwise `ptxas` accepts the PTX, and the simulator and `fuzz.semantics` agree, unless the kernel has no determined
-result.
+`fuzz.products`, `fuzz.handed_on` and `sweeps.programs`, which are mutated now and then. It must be refused with a
+located error; otherwise `ptxas` accepts the PTX, and the simulator and `fuzz.semantics` agree, unless the kernel has no
+determined result.
 """
 
 # pyright: basic
@@ -24,6 +24,7 @@ import ml_dtypes
 import numpy as np
 from fuzz.engine import ACCEPTED, REFUSED, InputClass, Problem, words_of
 from fuzz.grammar import random_kernel
+from fuzz.handed_on import FAMILIES, random_handed_on
 from fuzz.loops import random_loop
 from fuzz.modules import Assembler, seeds
 from fuzz.mutate import mutated
@@ -54,7 +55,12 @@ from tirx.universe import new_context
 
 EQUAL = "equal"
 FIRST = "// pipeline:"
-_OPTIONS = ("", "", "", "pipeline=off", "pipeline=off", "stages=2", "stages=3", "stages=2 roles=load", "order=group")
+_OPTIONS = (
+    "", "multiprocessors=1", "multiprocessors=1", "pipeline=off", "pipeline=off", "stages=2",
+    "multiprocessors=2 stages=3", "stages=2 roles=load", "multiprocessors=1 order=group",
+)  # fmt: skip
+"""With few multiprocessors kernels of a few blocks become persistent."""
+
 _MOST_ELEMENTS = 1 << 17
 _MOST_BLOCKS = 12
 _INSTRUCTIONS = 60_000
@@ -175,6 +181,23 @@ def _grid(kernel: KernelOp, arguments: list[Any]) -> tuple[int, int, int]:
     return x, y, z
 
 
+def reference(text: str) -> tuple[list[Any], list[Any]]:
+    """
+    Arguments for a kernel, and what they are behind a launch of it.
+
+    Raises Undefined if the result is not determined in each element, or depends on what was never written, and
+    Unsupported for what has no model.
+    """
+    _, kernel = _parsed(text)
+    if not is_modelled(kernel):
+        raise Unsupported("an operation without a model")
+    arguments, found = arguments_of(kernel), arguments_of(kernel)
+    ran = Interpreter(kernel, found, _grid(kernel, found)).run()
+    if ran.reads_unknown or not all(each is None or bool(each.all()) for each in ran.known):
+        raise Undefined("reads what was never written")
+    return arguments, found
+
+
 class Programs(InputClass):
     """Kernels on tiles against numpy."""
 
@@ -191,8 +214,11 @@ class Programs(InputClass):
             text = random_kernel(rng)
         elif kind < 0.42:
             text = random_product(rng)
-        elif kind < 0.5:
+        elif kind < 0.47:
             text = random_loop(rng)
+        elif kind < 0.5:
+            family = rng.choice(list(FAMILIES))
+            text = random_handed_on(family, rng.choice(FAMILIES[family].targets), rng).text
         elif kind < 0.63:
             text = random_case(rng.randrange(10**9)).text
         else:

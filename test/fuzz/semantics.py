@@ -56,10 +56,37 @@ def dtype_of(type_: Attribute) -> Any:
     return np.dtype(DTYPES[str(type_)])
 
 
+_NOBODY, _SEVERAL = -1, -2
+
+
+@dataclass
+class Blocks:
+    """For each element in global memory, which block has read it, written it and added to it."""
+
+    read: Array
+    written: Array
+    added: Array
+
+    @staticmethod
+    def of(shape: tuple[int, ...]) -> Blocks:
+        """Elements that no block has touched."""
+        return Blocks(*(np.full(shape, _NOBODY) for _ in range(3)))
+
+    def __getitem__(self, where: Any) -> Blocks:
+        return Blocks(self.read[where], self.written[where], self.added[where])
+
+    def note(self, marks: Array, block: int, *others: Array) -> None:
+        """Adds a block to `marks`. Raises Undefined if another block is among `others`: nothing orders the two."""
+        for each in others:
+            if ((each != block) & (each != _NOBODY)).any():
+                raise Undefined("two blocks use an element, and one of them changes it")
+        marks[...] = np.where((marks == block) | (marks == _NOBODY), block, _SEVERAL)
+
+
 @dataclass
 class Tile:
     """
-    A tile: `data`, which elements are `known`, and the last block that wrote each (`writer`, global memory only).
+    A tile: `data`, which elements are `known`, and the `blocks` that used each (global memory only).
 
     These are views of memory. With `inside`, they are the part of the tile that is inside of a clipped view; elsewhere
     zeros are read and nothing is written.
@@ -68,12 +95,12 @@ class Tile:
     shape: tuple[int, ...]
     data: Array
     known: Array
-    writer: Array | None = None
+    blocks: Blocks | None = None
     inside: tuple[slice, ...] | None = None
 
     def read(self, block: int) -> tuple[Array, Array]:
-        if self.writer is not None and ((self.writer != block) & (self.writer >= 0)).any():
-            raise Undefined("reads what another block has written")
+        if self.blocks is not None:
+            self.blocks.note(self.blocks.read, block, self.blocks.written, self.blocks.added)
         if self.inside is None:
             return self.data.copy(), self.known.copy()
         data, known = np.zeros(self.shape, self.data.dtype), np.ones(self.shape, bool)
@@ -83,11 +110,17 @@ class Tile:
     def write(self, data: Array, known: Array, block: int) -> None:
         if self.inside is not None:
             data, known = data[self.inside], known[self.inside]
-        if self.writer is not None:
-            if ((self.writer != block) & (self.writer >= 0)).any():
-                raise Undefined("writes what another block has written")
-            self.writer[...] = block
+        if self.blocks is not None:
+            self.blocks.note(self.blocks.written, block, self.blocks.read, self.blocks.written, self.blocks.added)
         self.data[...], self.known[...] = data, known
+
+    def add(self, data: Array, known: Array, block: int) -> None:
+        """Adds to the elements, as other blocks may, too."""
+        if self.inside is not None:
+            data, known = data[self.inside], known[self.inside]
+        if self.blocks is not None:
+            self.blocks.note(self.blocks.added, block, self.blocks.read, self.blocks.written)
+        self.data[...], self.known[...] = self.data + data, self.known & known
 
 
 @dataclass
@@ -145,11 +178,11 @@ class Interpreter:
 
     def run(self) -> Arrays:
         """The arguments after all blocks, one after the other."""
-        if self.kernel.cluster is not None:
+        if self.kernel.cluster is not None and not self.kernel.is_whole_pair:
             raise Unsupported("cluster")
         parameters = self.kernel.body.block.args
         memory = [
-            Tile(each.shape, each, np.ones(each.shape, bool), np.full(each.shape, -1))
+            Tile(each.shape, each, np.ones(each.shape, bool), Blocks.of(each.shape))
             if isinstance(each, np.ndarray)
             else each
             for each in self.arguments
@@ -164,7 +197,7 @@ class Interpreter:
 
     def _run(self, block: Block) -> list[Any]:
         for op in block.ops:
-            if op.name in ("scf.yield", "tirx.yield"):
+            if op.name in ("scf.yield", "tirx.yield", "scf.condition"):
                 return [self.env[value] for value in op.operands]
             if op.name == "tirx.return":
                 return []
@@ -211,8 +244,8 @@ class Interpreter:
             inside.append(slice(low, high))
             region.append(slice(start + low, start + high) if high > low else slice(0, 0))
         where = tuple(region)
-        assert source.writer is not None
-        return [Tile(dims, source.data[where], source.known[where], source.writer[where], tuple(inside))]
+        assert source.blocks is not None
+        return [Tile(dims, source.data[where], source.known[where], source.blocks[where], tuple(inside))]
 
     def subview(self, op: Any) -> list[Any]:
         source: Tile = self.env[op.source]
@@ -223,14 +256,14 @@ class Interpreter:
         if any(not 0 <= a <= n - part for a, part, n in zip(starts, dims, source.shape, strict=True)):
             raise Undefined("a part outside of its tile")
         where = tuple(slice(a, a + n) for a, n in zip(starts, dims, strict=True))
-        writer = None if source.writer is None else source.writer[where]
-        return [Tile(dims, source.data[where], source.known[where], writer)]
+        blocks = None if source.blocks is None else source.blocks[where]
+        return [Tile(dims, source.data[where], source.known[where], blocks)]
 
     def reshape(self, op: Any) -> list[Any]:
         source: Tile = self.env[op.source]
         dims = op.result.type.dims
         data, known = source.data.reshape(dims), source.known.reshape(dims)
-        if source.writer is not None or not np.shares_memory(data, source.data):
+        if source.blocks is not None or not np.shares_memory(data, source.data):
             raise Unsupported("a reshape that is no view")
         return [Tile(dims, data, known)]
 
@@ -243,9 +276,10 @@ class Interpreter:
     def transfer(self, op: Any) -> list[Any]:
         source, target = op.operands
         data, known = self.read(source)
+        if op.reduce is not None and str(op.reduce.data) == "add":
+            self.env[target].add(data, known, self.block)
+            return []
         if op.reduce is not None:
-            if np.prod(self.grid) > 1:
-                raise Unsupported("sums of several blocks")
             old, old_known = self.read(target)
             combine = _REDUCTIONS.get(str(op.reduce.data))
             if combine is None:
@@ -338,6 +372,17 @@ class Interpreter:
                 self.env[argument] = value
             carried = self._run(op.body.block)
         return carried
+
+    def while_(self, op: Any) -> list[Any]:
+        carried = [self.env[value] for value in op.arguments]
+        for _ in range(_MOST_TURNS):
+            self.env.update(zip(op.before_region.block.args, carried, strict=True))
+            goes_on, *passed = self._run(op.before_region.block)
+            if not bool(goes_on):
+                return passed
+            self.env.update(zip(op.after_region.block.args, passed, strict=True))
+            carried = self._run(op.after_region.block)
+        raise Unsupported("a long loop")
 
     def if_(self, op: Any) -> list[Any]:
         region = op.true_region if bool(self.env[op.cond]) else op.false_region
@@ -522,15 +567,25 @@ _RULES: dict[str, Callable[[Interpreter, Any], list[Any]]] = {
     "memref.dim": Interpreter.dim,
     "scf.for": Interpreter.for_,
     "scf.if": Interpreter.if_,
+    "scf.while": Interpreter.while_,
 }
 
 
 def is_modelled(kernel: KernelOp) -> bool:
     """Returns True if every operation of a kernel has a meaning here."""
-    known = {*_RULES, *SCALARS, "arith.constant", "tirx.yield", "scf.yield", "tirx.return", kernel.name}
+    known = {
+        *_RULES,
+        *SCALARS,
+        "arith.constant",
+        "tirx.yield",
+        "scf.yield",
+        "scf.condition",
+        "tirx.return",
+        kernel.name,
+    }
     tiles = [type_ for op in kernel.walk() for type_ in (*op.result_types,) if isinstance(type_, TileType)]
     return (
-        kernel.cluster is None
+        (kernel.cluster is None or kernel.is_whole_pair)
         and all(op.name in known for op in kernel.walk())
         and all(str(tile.element_type) in DTYPES for tile in tiles)
         and all(tile.memory in MemorySpace for tile in tiles)

@@ -97,6 +97,80 @@ tirx.kernel @odd(%b: memref<64x4096xf16>, %d: memref<256x64xf16>, %n: index) tar
 
 !s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
 !g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+
+// It lies outside of D, where threads would write.
+
+tirx.kernel @beyond(%b: memref<64x4096xf16>, %d: memref<192x64xf16>, %n: index) target("sm_90a") grid(1, 3) threads(256) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %i = tirx.block_id y
+  %m = arith.muli %i, %c64 : index
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %used = tirx.acquire %ring at(use)
+        %f = tirx.load %used : !s -> !f
+        tirx.release %ring at(use)
+        %gd = tirx.view %d[%m, %c0] : memref<192x64xf16> -> !g
+        // expected-remark@+1 {{@beyond has no pairs of blocks: 'tirx.store' would access a tile more than 3, which no 'clipped' leaves out}}
+        tirx.store %f, %gd : !f, !g
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
+        %filled = tirx.acquire %ring at(fill)
+        tirx.async_copy %gb, %filled engine(tma) : !g, !s
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+
+// Threads would read there.
+
+tirx.kernel @behind(%b: memref<64x4096xf16>, %d: memref<192x64xf16>, %n: index) target("sm_90a") grid(1, 3) threads(256) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %i = tirx.block_id y
+  %m = arith.muli %i, %c64 : index
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %used = tirx.acquire %ring at(use)
+        %f = tirx.load %used : !s -> !f
+        tirx.release %ring at(use)
+        %gd = tirx.view %d[%m, %c0] : memref<192x64xf16> -> !g
+        // expected-remark@+1 {{@behind has no pairs of blocks: 'tirx.load' would access a tile more than 3, which no 'clipped' leaves out}}
+        %g = tirx.load %gd : !g -> !f
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
+        %filled = tirx.acquire %ring at(fill)
+        tirx.async_copy %gb, %filled engine(tma) : !g, !s
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!g = !tirx.tile<64x64xf16, global>
 
 // The blocks of a pair would go through their rings in another number of rounds.
 

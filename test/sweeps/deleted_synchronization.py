@@ -1,12 +1,15 @@
 """
 Who sees a synchronisation that is missing: each of the examples loses one instruction after the other.
 
-`python test/sweeps/deleted_synchronization.py [example ...] [--all] [--pipeline] [--jobs 8]` deletes every instruction
-of `SYNCHRONISATION` from the lowered examples, one at a time, runs the static checks (`tirx-check-synchronization` and
-`tirx-check-rings`) and the simulator, with strict checks and with those of hardware, and prints a table: instruction,
-how many were deleted, how many each of them sees, and how many nobody sees. What nobody sees is listed below it and has
-to be redundant. `--all` takes all examples, `--pipeline` the kernels that copy in rings of two slots. `--seconds` ends
-in time; the last line says how many deletions were tried.
+`python test/sweeps/deleted_synchronization.py [example ...] [--all] [--pipeline] [--global] [--jobs 8]` deletes every
+instruction of `SYNCHRONISATION` from the lowered kernels, one at a time, runs the static checks
+(`tirx-check-synchronization` and `tirx-check-rings`) and the simulator, with strict checks and with those of hardware,
+and prints a table: instruction, how many were deleted, how many each of them sees, and how many nobody sees, by the
+reason (`survivors`). Each of these is listed below. `--all` takes all examples, `--pipeline` compiles them with rings
+of two slots, `--global` takes the kernels of `global_memory/`, which hand data on through global memory. `--seconds`
+ends in time; the last line says how many deletions were tried. `--json FILE` writes a line for each deletion, and
+`--tables FILE ...` prints the tables of such files; with `--docs` the table of `all.json` takes the place of the one
+between `<!-- deletions: all -->` and `<!-- end -->` in `docs/simulator.md`, and so on.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -44,12 +47,20 @@ from tirx.text.verification import run_passes
 from tirx.universe import new_context
 
 ROOT = Path(__file__).parents[2]
+GLOBAL_MEMORY = Path(__file__).parent / "global_memory"
+"""Kernels that hand data on through global memory; the first line of each has the options of the pipeline."""
+
+_FIRST = "// pipeline:"
 sys.path.insert(0, str(ROOT / "test"))
 
+from fuzz.programs import reference  # noqa: E402
+from sweeps.survivors import reasons  # noqa: E402
 from unit.sim.example_launches import LAUNCHES, Example, tiles  # noqa: E402
 
 Array = npt.NDArray[Any]
 Level = Literal["strict", "hardware"]
+KINDS = ("covered", "nothing to order", "not needed")
+"""Why nobody sees a deletion (`survivors.Reason`)."""
 
 SYNCHRONISATION = (
     "bar.sync", "bar.warp.sync", "barrier.cluster.arrive", "barrier.cluster.wait", "cp.async.bulk.commit_group",
@@ -91,6 +102,9 @@ class Deletion:
     static: str | None
     strict: str | None
     hardware: str | None
+    kind: str | None = None
+    detail: str = ""
+    """Why nobody sees it (`survivors.Reason`)."""
 
     @property
     def is_seen(self) -> bool:
@@ -98,9 +112,12 @@ class Deletion:
 
 
 def lowered(path: Path, options: str) -> ModuleOp:
-    """An example in the ptx dialect."""
+    """A kernel in the ptx dialect. The options that it names itself take the place of those given."""
     context = new_context()
-    module = parse_located(context, path.read_text(), path.name)
+    text = path.read_text()
+    if text.startswith(_FIRST):
+        options = text.partition("\n")[0].removeprefix(_FIRST).strip()
+    module = parse_located(context, text, path.name)
     with diagnostic_handler(lambda _: None):
         run_passes(context, module, lower_to_ptx_passes(options=options).passes, verify_each=False)
     return module
@@ -116,9 +133,13 @@ def without(op: Operation) -> Generator[None]:
     block.insert_op_before(op, following)
 
 
-def deletable(path: Path, options: str, names: Sequence[str] = SYNCHRONISATION) -> int:
-    """How many operations `names` an example has."""
-    return sum(op.name.removeprefix("ptx.") in names for op in lowered(path, options).walk())
+def deletable(path: Path, options: str) -> int | str:
+    """How many operations can be deleted from a kernel, or why the compiler refuses it."""
+    try:
+        module = lowered(path, options)
+    except LocatedError as error:
+        return str(error)
+    return sum(op.name.removeprefix("ptx.") in SYNCHRONISATION for op in module.walk())
 
 
 def deletions(
@@ -143,11 +164,10 @@ def deletions(
         if chosen is not None and not set(numbers) & set(chosen):
             continue
         name, count = entry.sym_name.data, Counter[str]()
-        launch = launches[name]
-        expected, errors = _simulated(whole, launch, "strict")
-        usual = frozenset(errors)
-        if not expected or _static(entry) is not None:
-            raise RuntimeError(f"'{name}' is refused as it is: {errors or _static(entry)}")
+        run = _Run(path, launches[name])
+        run.learn(whole)
+        if (refused := _static(entry)) is not None:
+            raise RuntimeError(f"'{name}' is refused as it is: {refused}")
         for at, op in zip(numbers, operations, strict=True):
             mnemonic = op.name.removeprefix("ptx.")
             nth = count[mnemonic]
@@ -162,10 +182,36 @@ def deletions(
                     text = print_ptx(module)
                 except LocatedError as error:
                     static, text = str(error), _without_line(whole, name, mnemonic, nth)
-            strict = _seen(text, launch, expected, "strict", usual)
+            strict = run.seen(text, "strict")
             # What strict checks accept, those of hardware do.
-            hardware = None if strict is None else _seen(text, launch, expected, "hardware", usual)
+            hardware = None if strict is None else run.seen(text, "hardware")
             yield Deletion(name, mnemonic, nth, static, strict, hardware)
+
+
+def explained(path: Path, options: str, unseen: Sequence[Deletion]) -> list[Deletion]:
+    """Deletions from one kernel that nobody sees, with the reasons."""
+    module = lowered(path, options)
+    name = unseen[0].kernel
+    entry = next(op for op in module.walk() if isinstance(op, EntryOp) and op.sym_name.data == name)
+    run = _Run(path, next(launch for launch in describe(module) if launch.entry == name))
+    run.learn(print_ptx(module))
+    alike: dict[str, list[Operation]] = defaultdict(list)
+    for op in entry.walk():
+        alike[op.name.removeprefix("ptx.")].append(op)
+
+    def seen(gone: Sequence[Operation]) -> str | None:
+        with ExitStack() as stack:
+            for op in gone:
+                stack.enter_context(without(op))
+            if (static := _static(entry)) is not None:
+                return static
+            try:
+                return run.seen(print_ptx(module), "strict")
+            except LocatedError as error:
+                return str(error)
+
+    found = reasons([alike[each.name][each.number] for each in unseen], seen)
+    return [replace(each, kind=why.kind, detail=why.detail) for each, why in zip(unseen, found, strict=True)]
 
 
 def _without_line(text: str, kernel: str, mnemonic: str, number: int) -> str:
@@ -185,37 +231,55 @@ def _static(entry: EntryOp) -> str | None:
     return None
 
 
-def _seen(text: str, launch: Launch, expected: list[Array], level: Level, usual: frozenset[str]) -> str | None:
-    """What a run says that is not as `usual`."""
-    for seed in _SEEDS:
-        arrays, said = _simulated(text, launch, level, seed)
-        if (first := next((each for each in said if each not in usual), None)) is not None:
-            return first
-        if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(arrays, expected, strict=True)):
-            return "wrong numbers"
-    return None
+class _Run:
+    """Runs variants of one kernel, and tells what is not as it was."""
 
+    def __init__(self, path: Path, launch: Launch):
+        self.path, self.launch = path, launch
+        self.expected: list[Array] = []
+        self.usual: frozenset[str] = frozenset()
 
-def _simulated(text: str, launch: Launch, level: Level, seed: int | None = None) -> tuple[list[Array], list[str]]:
-    """The arguments after a run (none after an error), and its error or the rules of its warnings."""
-    example = _LONGER.get(launch.entry) or LAUNCHES[launch.entry]
-    arguments = example.make(np.random.default_rng(0), "integers" if example.exact else "normal").arguments
-    x, y, z = (*example.one, 1)[:3]
-    warnings: list[SimWarning] = []
-    try:
-        simulate(
-            text,
-            replace(launch, grid=None),  # a part of the grid is enough
-            arguments,
-            grid=(x * launch.cluster[0], y, z),
-            check=level,
-            seed=seed,
-            max_instructions=_INSTRUCTIONS,
-            report=warnings.append,
-        )
-    except SimError as error:
-        return [], [error.message.splitlines()[0]]
-    return [each for each in arguments if isinstance(each, np.ndarray)], [f"warning: {each.rule}" for each in warnings]
+    def learn(self, text: str) -> None:
+        """Takes what the whole kernel computes for right. Raises RuntimeError if it is refused."""
+        arrays, said = self._simulated(text, "strict")
+        if not arrays:
+            raise RuntimeError(f"'{self.launch.entry}' is refused as it is: {said}")
+        if self.path.parent == GLOBAL_MEMORY:
+            wanted: list[Array] = [each for each in reference(self.path.read_text())[1] if isinstance(each, np.ndarray)]
+            if not all(np.array_equal(a, b) for a, b in zip(arrays, wanted, strict=True)):
+                raise RuntimeError(f"'{self.launch.entry}' computes wrong numbers as it is")
+        self.expected, self.usual = arrays, frozenset(said)
+
+    def seen(self, text: str, level: Level) -> str | None:
+        """What a run says that is not as usual."""
+        for seed in _SEEDS:
+            arrays, said = self._simulated(text, level, seed)
+            if (first := next((each for each in said if each not in self.usual), None)) is not None:
+                return first
+            if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(arrays, self.expected, strict=True)):
+                return "wrong numbers"
+        return None
+
+    def _simulated(self, text: str, level: Level, seed: int | None = None) -> tuple[list[Array], list[str]]:
+        """The arguments after a run (none after an error), and its error or the rules of its warnings."""
+        launch = self.launch
+        if self.path.parent == GLOBAL_MEMORY:
+            arguments, grid = reference(self.path.read_text())[0], None
+        else:
+            example = _LONGER.get(launch.entry) or LAUNCHES[launch.entry]
+            arguments = example.make(np.random.default_rng(0), "integers" if example.exact else "normal").arguments
+            x, y, z = (*example.one, 1)[:3]
+            launch, grid = replace(launch, grid=None), (x * launch.cluster[0], y, z)  # a part of the grid is enough
+        warnings: list[SimWarning] = []
+        try:
+            simulate(
+                text, launch, arguments, grid=grid, check=level, seed=seed, max_instructions=_INSTRUCTIONS,
+                report=warnings.append,
+            )  # fmt: skip
+        except SimError as error:
+            return [], [error.message.splitlines()[0]]
+        arrays: list[Array] = [each for each in arguments if isinstance(each, np.ndarray)]
+        return arrays, [f"warning: {each.rule}" for each in warnings]
 
 
 def table(found: Sequence[Deletion]) -> str:
@@ -224,8 +288,8 @@ def table(found: Sequence[Deletion]) -> str:
     for each in found:
         rows[each.name].append(each)
     lines = [
-        "| deleted | times | static check | simulator, strict | simulator, hardware | nobody |",
-        "|---|---:|---:|---:|---:|---:|",
+        f"| deleted | times | static check | simulator, strict | simulator, hardware | nobody | {' | '.join(KINDS)} |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name, own in sorted(rows.items()):
         counts = [
@@ -236,8 +300,9 @@ def table(found: Sequence[Deletion]) -> str:
                 [each.hardware for each in own],
             )
         ]
-        unseen = sum(not each.is_seen for each in own)
-        lines.append(f"| `{name}` | {len(own)} | {' | '.join(map(str, counts))} | {unseen} |")
+        unseen = [each for each in own if not each.is_seen]
+        counts += [len(unseen), *(sum(each.kind == kind for each in unseen) for kind in KINDS)]
+        lines.append(f"| `{name}` | {len(own)} | {' | '.join(map(str, counts))} |")
     return "\n".join(lines)
 
 
@@ -251,7 +316,8 @@ def _line(each: Deletion) -> str:
         for who, message in (("static", each.static), ("strict", each.strict), ("hardware", each.hardware))
         if message is not None
     )
-    return f"{each.kernel}: {each.name} {each.number}: {shown or 'nobody'}"
+    reason = "nobody" if each.kind is None else f"{each.kind} {each.detail}".strip()
+    return f"{each.kernel}: {each.name} {each.number}: {shown or reason}"
 
 
 def main() -> None:
@@ -260,37 +326,73 @@ def main() -> None:
     parser.add_argument("examples", nargs="*", default=EXAMPLES)
     parser.add_argument("--all", action="store_true", help="all examples")
     parser.add_argument("--pipeline", action="store_true", help="kernels that copy in rings")
+    parser.add_argument("--global", dest="through_memory", action="store_true", help="kernels of global_memory/")
+    parser.add_argument("--tables", nargs="+", type=Path, metavar="FILE", help="prints what --json has written")
+    parser.add_argument("--docs", action="store_true", help="writes the tables to docs/simulator.md")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
     parser.add_argument("--seconds", type=float, default=math.inf, metavar="S", help="starts no deletion after that")
     parser.add_argument("--json", type=Path, metavar="FILE", help="writes a line for each deletion")
     flags = parser.parse_args()
+    if flags.tables is not None:
+        for path in flags.tables:
+            found = [Deletion(**json.loads(line)) for line in path.read_text().splitlines()]
+            print(report(found))
+            if flags.docs:
+                _document(path.stem, table(found))
+        return
     end = time.monotonic() + flags.seconds
     everything = sorted(path.stem for path in (ROOT / "examples").glob("*.mlir"))
     # With two slots rings come round, even those of the short loops of examples.
     options = "stages=2" if flags.pipeline else "pipeline=off"
     paths = [ROOT / "examples" / f"{name}.mlir" for name in (everything if flags.all else flags.examples)]
+    if flags.through_memory:
+        paths = sorted(GLOBAL_MEMORY.glob("*.mlir"))
     found: list[Deletion] = []
     refused: list[str] = []
     with ProcessPoolExecutor(flags.jobs, get_context("spawn")) as pool:
-        counts = list(pool.map(deletable, paths, [options] * len(paths)))
+        counts: dict[Path, int] = {}
+        for path, count in zip(paths, pool.map(deletable, paths, [options] * len(paths)), strict=True):
+            if isinstance(count, int):
+                counts[path] = count
+            else:
+                refused.append(f"{path.stem}: {count}")
         shares = {
             pool.submit(_share, path, options, range(start, min(start + _SHARE, count)), end): path
-            for path, count in sorted(zip(paths, counts, strict=True), key=lambda each: each[1])
+            for path, count in sorted(counts.items(), key=lambda each: each[1])
             for start in range(0, count, _SHARE)
         }
+        unseen: dict[tuple[Path, str], list[Deletion]] = defaultdict(list)
         for future in as_completed(shares):
             if isinstance(error := future.exception(), RuntimeError):
                 refused.append(f"{shares[future].stem}: {error}")
                 continue
             for each in future.result():
-                found.append(each)
+                if each.is_seen:
+                    found.append(each)
+                else:
+                    unseen[shares[future], each.kernel].append(each)
                 print(_line(each), file=sys.stderr, flush=True)
-                if flags.json is not None:
-                    with flags.json.open("a") as file:
-                        print(json.dumps(asdict(each)), file=file)
-    print(table(found))
-    print("\n".join(_line(each) for each in found if not each.is_seen))
-    print(f"{len(found)} of {sum(counts)} deletions", *sorted(set(refused)), sep="\n")
+        tasks = [pool.submit(explained, path, options, each) for (path, _), each in unseen.items()]
+        found += [each for task in as_completed(tasks) for each in task.result()]
+    if flags.json is not None:
+        flags.json.write_text("".join(f"{json.dumps(asdict(each))}\n" for each in found))
+    print(report(found))
+    print(f"{len(found)} of {sum(counts.values())} deletions", *sorted(set(refused)), sep="\n")
+
+
+def _document(name: str, text: str) -> None:
+    """Replaces a table of the documentation."""
+    path, start = ROOT / "docs" / "simulator.md", f"<!-- deletions: {name} -->"
+    before, found, rest = path.read_text().partition(start)
+    if not found:
+        raise SystemExit(f"expected {start} in {path}, found none")
+    _, end, behind = rest.partition("<!-- end -->")
+    path.write_text(f"{before}{start}\n{text}\n{end}{behind}")
+
+
+def report(found: Sequence[Deletion]) -> str:
+    """The table, and a line for each deletion that nobody sees."""
+    return "\n".join([table(found), "", *sorted(_line(each) for each in found if not each.is_seen)])
 
 
 if __name__ == "__main__":

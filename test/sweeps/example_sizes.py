@@ -236,9 +236,9 @@ def _padded(array: Array | float) -> Array | float:
     return part
 
 
-def check(case: Case, on_gpu: bool = False) -> str | None:
-    """What is wrong with a case, None if nothing is."""
-    program = tirx.build(case.text(), case.target)
+def check(case: Case, on_gpu: bool = False, options: str = "") -> str | None:
+    """What is wrong with a case compiled with options of the pipeline, None if nothing is."""
+    program = tirx.build(case.text(), case.target, options)
     kernel = program.kernels[case.kernel]
     values = case.make(np.random.default_rng(0))
     if case.padded:
@@ -257,14 +257,14 @@ def check(case: Case, on_gpu: bool = False) -> str | None:
     return None
 
 
-def _report(at: int, on_gpu: bool, end: float) -> tuple[str, str, float]:
+def _report(at: int, on_gpu: bool, options: str, end: float) -> tuple[str, str, float]:
     """Name, outcome and seconds of CPU time of a case."""
     case = all_cases()[at]
     if time.time() > end:
         return case.name, "not run", 0.0
     start = time.process_time()
     try:
-        outcome = check(case, on_gpu) or "right"
+        outcome = check(case, on_gpu, options) or "right"
     except GpuError as error:
         outcome = f"not on this GPU: {error}"
     except Exception as error:  # any other exception is a finding: the sweep shows it and goes on
@@ -278,10 +278,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="time after which no case begins")
     parser.add_argument("--gpu", action="store_true", help="run on the GPU what it can run, instead of simulating")
     parser.add_argument("names", nargs="*", metavar="NAME", help="parts of names of cases; all without any")
+    parser.add_argument("--options", default="", help="of the pipeline: multiprocessors=2 makes persistent kernels")
     flags = parser.parse_args()
     cases = all_cases()
     wanted = [i for i, case in enumerate(cases) if not flags.names or any(name in case.name for name in flags.names)]
-    report = partial(_report, on_gpu=flags.gpu, end=time.time() + flags.seconds)
+    report = partial(_report, on_gpu=flags.gpu, options=flags.options, end=time.time() + flags.seconds)
     counts: dict[str, int] = {}
     used = 0.0
     with multiprocessing.get_context("spawn").Pool(flags.jobs) as pool:

@@ -1,7 +1,7 @@
 """
 Random programs on tiles against numpy: products, arithmetic and copies, over shapes, layouts, edges and targets.
 
-    python test/sweeps/programs.py [--jobs N] [--seconds S] [--gpu] [COUNT [FIRST]]
+    python test/sweeps/programs.py [--jobs N] [--seconds S] [--gpu] [--options WORDS] [COUNT [FIRST]]
 
 compiles and simulates COUNT programs (100), with all checks of synchronisation, assembles them 25 at a time, and prints
 how many were right. Every program is a function of its seed; FIRST (0) is the first one.
@@ -193,11 +193,11 @@ def random_case(seed: int) -> Case:
     return _arithmetic(seed) if seed % 3 == 0 else _product(seed)
 
 
-def check(seed: int) -> tuple[str | None, str]:
+def check(seed: int, options: str = "") -> tuple[str | None, str]:
     """Why the program of a seed is wrong, None if it is right, and its PTX. A refusal is reported as one."""
     case = random_case(seed)
     try:
-        program = tirx.build(case.text)
+        program = tirx.build(case.text, options=options)
     except LocatedError as e:
         return f"refused ({case.target}, {case.threads}): {e}", ""
     program.kernels["k"].simulate(*case.arguments, check="strict")
@@ -225,10 +225,10 @@ def joined(ptxs: list[str]) -> str:
     return "\n".join([f".version {version}", *sorted(heads, key=lambda line: line.startswith(".extern")), *bodies])
 
 
-def _on_gpu(seed: int) -> str | None:
+def _on_gpu(seed: int, options: str) -> str | None:
     case = random_case(seed)
     try:
-        kernel = tirx.build(case.text).kernels["k"]
+        kernel = tirx.build(case.text, options=options).kernels["k"]
     except LocatedError as e:
         return f"refused ({case.target}, {case.threads}): {e}"
     kernel(*case.arguments)
@@ -241,6 +241,7 @@ class _Share:
 
     seeds: Iterable[int]
     on_gpu: bool
+    options: str
     end: float
 
 
@@ -267,7 +268,7 @@ def _check_share(share: _Share) -> tuple[Counter[str], float]:
         if share.on_gpu and target.startswith("sm_1"):
             continue
         try:
-            problem, ptx = (_on_gpu(seed), "") if share.on_gpu else check(seed)
+            problem, ptx = (_on_gpu(seed, share.options), "") if share.on_gpu else check(seed, share.options)
         except Exception as e:  # any other exception is a bug: the sweep counts it and goes on
             problem, ptx = f"{type(e).__name__}: {e}", ""
         kind = "right" if problem is None else "refused" if problem.startswith("refused") else "WRONG"
@@ -290,11 +291,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="time after which no program begins")
     parser.add_argument("--gpu", action="store_true", help="run on the GPU what it can run, instead of simulating")
+    parser.add_argument("--options", default="", help="of the pipeline, for all programs")
     parser.add_argument("count", nargs="?", type=int, default=100, metavar="COUNT", help="how many programs")
     parser.add_argument("first", nargs="?", type=int, default=0, metavar="FIRST", help="the first seed")
     flags = parser.parse_args()
     end, last = time.time() + flags.seconds, flags.first + flags.count
-    shares = [_Share(range(flags.first + k, last, flags.jobs), flags.gpu, end) for k in range(flags.jobs)]
+    shares = [
+        _Share(range(flags.first + k, last, flags.jobs), flags.gpu, flags.options, end) for k in range(flags.jobs)
+    ]
     if flags.jobs == 1:
         done = [_check_share(shares[0])]
     else:

@@ -79,13 +79,14 @@ class _LowerToPtx(ArgSpecConvertible):
     cluster: str | int | None = None
     epilogue: str | int | None = None
     split: str | None = None
+    multiprocessors: int | None = None
 
     @property
     def options(self) -> str:
         """The options of the pipeline as `tirx.compile` takes them."""
         given = {
             name: getattr(self, name)
-            for name in ("pipeline", "stages", "roles", "cluster", "order", "epilogue", "split")
+            for name in ("pipeline", "stages", "roles", "cluster", "order", "epilogue", "split", "multiprocessors")
         }
         return " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
 

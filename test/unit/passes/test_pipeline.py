@@ -48,6 +48,17 @@ def test_schedule_has_options_of_its_passes():
     ]
 
 
+def test_number_of_multiprocessors_is_an_option_of_three_passes():
+    assert _added("multiprocessors=2 order=row") == [
+        "tirx-split-last-round{multiprocessors=2}",
+        "tirx-fuse-epilogue",
+        "tirx-tile-loop{multiprocessors=2 order=row}",
+        "tirx-pipeline-loops",
+        "tirx-specialize-warps",
+        "tirx-multicast-copies{multiprocessors=2}",
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from sweeps.deleted_synchronization import EXAMPLES, ROOT, deletions, lowered, table, without
+from sweeps.deleted_synchronization import (
+    EXAMPLES,
+    GLOBAL_MEMORY,
+    ROOT,
+    deletions,
+    explained,
+    lowered,
+    table,
+    without,
+)
+from sweeps.survivors import reasons
+from xdsl.ir import Block
 
-from tirx.dialects.ptx import EntryOp
+from tirx.dialects.ptx import BarSyncOp, EntryOp
 from tirx.passes.analysis.synchronization_rules import check_synchronization
 from tirx.rules import SynchronizationError
 
@@ -17,7 +28,7 @@ def test_everything_that_matters_is_seen_by_somebody():
     assert len(found) == 3
     assert all(each.is_seen for each in found)
     assert [(each.name, each.number) for each in found if each.static is None] == [("bar.sync", 0)]
-    assert table(found).splitlines()[2] == "| `bar.sync` | 2 | 1 | 2 | 2 | 0 |"
+    assert table(found).splitlines()[2] == "| `bar.sync` | 2 | 1 | 2 | 2 | 0 | 0 | 0 | 0 |"
 
 
 @pytest.mark.parametrize("example", ["tcgen05_2cta_ring_gemm", "wgmma_gemm"])
@@ -35,3 +46,24 @@ def test_rings_without_a_wait_or_an_arrival_are_refused(example: str):
 
 def test_examples_exist():
     assert [name for name in EXAMPLES if not (ROOT / "examples" / f"{name}.mlir").exists()] == []
+
+
+def test_fence_between_stores_of_threads_and_a_bulk_load_is_missed():
+    path = GLOBAL_MEMORY / "threads_to_bulk_load.mlir"
+    found = list(deletions(path, names=("fence.proxy.async", "fence.mbarrier_init")))
+    assert [(each.name, each.is_seen) for each in found] == [
+        ("fence.mbarrier_init", False),
+        ("fence.proxy.async", True),
+    ]
+    (why,) = explained(path, "", found[:1])
+    assert why.kind == "nothing to order"
+    assert "`fence.proxy.async`" in why.detail
+
+
+def test_two_instructions_that_do_the_same_cover_each_other():
+    ops = [BarSyncOp() for _ in range(3)]
+    for op in ops:
+        Block([op])
+    found = reasons(ops, lambda gone: None if len(gone) < 2 else f"{len(gone)} are gone")
+    assert [each.kind for each in found] == ["nothing to order", "covered", "covered"]
+    assert "without both: 2 are gone" in found[1].detail
