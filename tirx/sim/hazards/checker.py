@@ -149,7 +149,7 @@ class Checker(Monitor):
 
     def shared_store(self, rank: int, offsets: Array, stored: Stored, threads: Array, strong: bool = False) -> None:
         if not strong:
-            stored.refuse_clash()
+            stored.refuse_clash(threads, self._note)
         self._lifetimes.use(rank, threads, "a store")
         kind = Writer.STRONG if strong else Writer.GENERIC
         self._shared[rank].store(offsets, stored.width, threads, kind, stored)

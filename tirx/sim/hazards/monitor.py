@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tirx.sim.core.types import Array, Mask
+from tirx.sim.core.types import WARP, Array, Mask
 from tirx.sim.errors import HazardError
+from tirx.sim.hazards.clashes import RULE, differ_by_rounding
 from tirx.sim.memory.region import Region
 
 # What a thread may rely on, to be handed from releasing to acquiring threads; None when nothing is checked.
@@ -43,8 +44,12 @@ class Stored:
         self._offsets, self._values, self._memory = offsets, values, memory
         self._changes: Array | None = None
 
-    def refuse_clash(self) -> None:
-        """Raises HazardError if threads write different values to a byte."""
+    def refuse_clash(self, threads: Array, note: Note | None = None) -> None:
+        """
+        Raises HazardError if `threads` write different values to a byte.
+
+        Lanes of one warp may, if the values differ by rounding: `note` hears of that. If it is None, that is an error.
+        """
         if len(self._offsets) < 2 or _are_apart(self._offsets.tobytes(), self.width):
             return
         places, values = bytes_of(self._offsets, self.width).ravel(), self._bytes().ravel()
@@ -53,7 +58,10 @@ class Stored:
         bad = (places[1:] == places[:-1]) & (values[1:] != values[:-1])
         if bad.any():
             address = int(places[1:][bad][0])
-            raise HazardError(f"data race: lanes of one store write different values to shared address {address:#x}")
+            message = f"data race: lanes of one store write different values to shared address {address:#x}"
+            if note is None or not differ_by_rounding(self._offsets, self._values, threads // WARP):
+                raise HazardError(message)
+            note(RULE, f"{message}, which differ by rounding")
 
     def changes(self) -> Array:
         """Returns for each thread whether it changes what is in memory."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from tirx.sim.core.types import Array
 from tirx.sim.hazards.checker import Checker
-from tirx.sim.hazards.monitor import Monitor, Stored
+from tirx.sim.hazards.monitor import Monitor, Note, Stored
 from tirx.sim.memory.region import Region
 
 _LIMIT = 1 << 26  # bytes of a record
@@ -185,24 +185,24 @@ def _tell(checker: Checker, events: Iterable[_Event]) -> None:
 
 
 class SharedChecker:
-    """The checkers of a launch. `new` returns one for a cluster that has not begun."""
+    """The checkers of a launch. `new` returns one for a cluster that has not begun, `note` is that of all of them."""
 
-    def __init__(self, new: Callable[[], Checker]):
-        self._new = new
+    def __init__(self, new: Callable[[], Checker], note: Note | None = None):
+        self._new, self._note = new, note
         self._root = _History(new, _LIMIT, 0, [], None)
 
     def of_cluster(self) -> Monitor:
         """Returns the monitor of a cluster that starts."""
         if self._root.first or self._root.size > _BUDGET:
             self._root = _History(self._new, _LIMIT, 0, [], None)
-        return ClusterChecker(self._root)
+        return ClusterChecker(self._root, self._note)
 
 
 class ClusterChecker(Monitor):
     """The monitor of a cluster that shares a checker. `number` is that of its next event."""
 
-    def __init__(self, history: _History):
-        self._history = history
+    def __init__(self, history: _History, note: Note | None = None):
+        self._history, self._note = history, note
         self._ticks = False
         self._instant = 1
         self.number = 0
@@ -223,7 +223,7 @@ class ClusterChecker(Monitor):
     def shared_store(self, rank: int, offsets: Array, stored: Stored, threads: Array, strong: bool = False) -> None:
         # The values are the cluster's own.
         if not strong:
-            stored.refuse_clash()
+            stored.refuse_clash(threads, self._note)
         self.hear("shared_store", (rank, offsets, stored, threads, strong), {})
 
     def mark(self) -> int:
