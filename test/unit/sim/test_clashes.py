@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from unit.sim.kernels import entry
 
 from tirx.sim import SimError, SimWarning, run
+from tirx.sim.core.types import BF16, F16
 from tirx.sim.hazards.clashes import RULE, differ_by_rounding
 
 # Partners of a butterfly add products, each of which fuses another one into its sum, and store to one address.
@@ -60,9 +60,9 @@ def test_close_numbers():
     assert _close([one, one + 2**-12]) and not _close([one, one + 2**-10]) and not _close([one, -one])
     assert not _close([one, np.float32(np.nan)]) and not _close([np.float32(0), np.float32(1e-40)])
     assert _close(np.array([1, 1 + 2**-27])) and not _close(np.array([1, 1 + 2**-25]))
-    for dtype in (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)):
-        step = ml_dtypes.finfo(dtype).eps
-        assert _close(np.array([1, 1 + 2 * step]).astype(dtype)) and not _close(np.array([1, 1 + 3 * step]).astype(dtype))
+    for dtype, step in ((F16.dtype, 2**-10), (BF16.dtype, 2**-7)):
+        for steps in (2, 3):
+            assert _close(np.array([1, 1 + steps * step]).astype(dtype)) == (steps == 2)
     assert not _close([one, one + 2**-12], (0, 1)) and _close([[one, 5], [one, np.float32(5)]], (0, 1))
 
 

@@ -78,11 +78,10 @@ class SharedDescriptor:
             self._illegal(f"swizzle mode {self._field(_MODE)} does not exist")
         self.number = self._field(_MODE)
         self.mode = SWIZZLE_MODES[self.number]
-        # The pattern starts this many bytes behind a multiple of its size.
+        # The pattern starts this many bytes behind a multiple of its size. Without a swizzle there is none: the ISA's
+        # table of base offsets has rows for swizzles only, and Triton writes address bits there for scale factors.
         self.base = self._field(_BASE_OFFSET) * _BASE_OFFSET_UNIT
         self.absolute = bool(self._field(_ABSOLUTE))
-        if self.base and self.number == _NONE:
-            self._illegal(f"base offset {self._field(_BASE_OFFSET)} without a swizzle")
         if self.absolute:
             self._check_absolute(target)
 
