@@ -12,6 +12,7 @@ from tirx.sim.core.wait import Outcome
 from tirx.sim.isa import asynchronous
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.ordering import HINTS, STRONG, order
+from tirx.sim.isa.qualifiers import check_qualifiers, take_qualifiers
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
 from tirx.sim.program.code import Source, Step
@@ -46,17 +47,16 @@ class Access:
 def access_form(decoder: Decoder) -> Access:
     """Takes the modifiers of a load or store."""
     space = _SPACES.get(decoder.take(*_SPACES) or "", "generic")
-    strong = not STRONG.isdisjoint(decoder.modifiers)
-    hint = decoder.flag("L2::cache_hint")
-    decoder.drop(HINTS)
+    qualifiers = take_qualifiers(decoder)
     count = _VECTORS[decoder.take("v2", "v4", "v8")]
     value_type = decoder.type()
-    decoder.finish(3 if hint else 2)
+    decoder.finish(3 if "L2::cache_hint" in qualifiers else 2)
     size = count * value_type.bytes
+    check_qualifiers(decoder, qualifiers, space, count, size)
     limit = _MAX_GLOBAL_BYTES if space in ("global", "generic") else _MAX_BYTES
     if value_type.kind == "predicate" or size > limit:
         raise decoder.error(f"expected an access of at most {limit} bytes to .{space}, found {size}")
-    return Access(space, value_type, count, strong)
+    return Access(space, value_type, count, not STRONG.isdisjoint(qualifiers))
 
 
 def place_of(decoder: Decoder, which: int, space: str) -> tuple[Source, str]:
