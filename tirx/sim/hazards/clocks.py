@@ -81,6 +81,15 @@ class Clocks:
         self.known[Row.REACHED, threads, threads] = self.now
         return self.known[:_SHARED_ROWS, _places(threads)].max(axis=1)
 
+    def past(self, thread: int, instant: int) -> Array:
+        """
+        What `release` of a thread gave at an instant: (rows, threads). It may have what happened before that instant
+        and the thread has only heard of since.
+        """
+        found = np.minimum(self.known[:_SHARED_ROWS, thread], instant)
+        found[[Row.GENERIC, Row.REACHED], thread] = instant
+        return found
+
     def acquire(self, threads: Array, snapshot: Array) -> None:
         known = self.known[:_SHARED_ROWS]
         places = _places(threads)

@@ -170,8 +170,11 @@ class Monitor:
     def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         """Thread i updates `width` bytes at offsets[i] atomically."""
 
-    def ordered_access(self, place: object, threads: Array) -> None:
-        """Orders `threads`, which read or write `place` with .acquire or .release or between fences, by that access."""
+    def ordered_access(self, space: str, addresses: Array, threads: Array) -> None:
+        """
+        Orders threads that read or write the same address with .acquire or .release or between fences: threads[i] is
+        one that accesses addresses[i] of a state space.
+        """
 
     def copy_async(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         """cp.async of thread i will write `width` bytes at offsets[i]."""

@@ -203,6 +203,7 @@ class ClusterChecker(Monitor):
 
     def __init__(self, history: _History, note: Note | None = None):
         self._history, self._note = history, note
+        self._names: dict[int, int] = {}  # of addresses of ordered accesses
         self._ticks = False
         self._instant = 1
         self.number = 0
@@ -225,6 +226,11 @@ class ClusterChecker(Monitor):
         if not strong:
             stored.refuse_clash(threads, self._note)
         self.hear("shared_store", (rank, offsets, stored, threads, strong), {})
+
+    def ordered_access(self, space: str, addresses: Array, threads: Array) -> None:
+        # Only which accesses are to the same address matters, and that is often the same for all clusters.
+        names = [self._names.setdefault(address, len(self._names)) for address in addresses.tolist()]
+        self.hear("ordered_access", (space, np.array(names), threads), {})
 
     def mark(self) -> int:
         return self.hear("mark", (), {}) if self._ticks else self._instant

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import Array
 
@@ -26,7 +24,5 @@ def order(group: ThreadGroup, lanes: Array, space: str, addresses: Array) -> Non
     All of them count as if between fences: that misses races through flags without fences, but reports none that is
     not there.
     """
-    monitor = group.cta.monitor
-    for address in np.unique(addresses).tolist():
-        threads = group.threads[lanes[addresses == np.uint64(address)]]
-        monitor.ordered_access((space, address), threads)
+    if group.cta.launch.checks:
+        group.cta.monitor.ordered_access(space, addresses, group.threads[lanes])
