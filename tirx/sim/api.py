@@ -113,7 +113,7 @@ def run(
     )
     launch = setting.launch(program, memories, observer, report or _log)
     bind_arguments(launch, args)
-    independent = program.side_by_side and seed is None and observer is None
+    independent = program.independent and seed is None and observer is None
     if jobs > 1 and independent and grid != cluster:
         run_in_processes(setting, launch, jobs, progress, report or _log)
     else:
