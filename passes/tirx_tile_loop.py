@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
-from tirx.dialects.formula import Call, FormulaAttr
+from tirx.dialects.formula import Call, Formula, FormulaAttr
 from tirx.dialects.tirx import (
     AcquireOp,
     Across,

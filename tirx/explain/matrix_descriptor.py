@@ -172,6 +172,8 @@ def _decoded(word: Word, family: OperandFamily) -> list[SmemDescriptor]:
 def _field(name: str, form: _Format, word: Word) -> FieldValue:
     bits = form.fields[name]
     code = known_code(word, bits)
+    if name == "base_offset" and code and known_code(word, form.fields["swizzle"]) == SWIZZLE_MODES["none"].code:
+        return FieldValue(_TITLES[name], bits, code, "ignored without a swizzle")
     return FieldValue(_TITLES[name], bits, code, _unknown(word, bits) if code is None else _meaning(name, code, form))
 
 

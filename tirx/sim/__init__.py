@@ -44,6 +44,7 @@ from __future__ import annotations
 from tirx.sim.api import entries, run
 from tirx.sim.core.observer import Observer, Observers
 from tirx.sim.errors import SimError, SimWarning
+from tirx.sim.pointer_table import PointerTable
 from tirx.sim.profile import Profile
 from tirx.sim.tensor_map import TensorMap
 from tirx.sim.timeline import Timeline
@@ -53,6 +54,7 @@ __all__ = [
     "Dump",
     "Observer",
     "Observers",
+    "PointerTable",
     "Profile",
     "SimError",
     "SimWarning",

@@ -60,8 +60,9 @@ def run(
     Runs the kernel `entry` of a PTX module as a GPU would, and raises SimError for whatever is wrong with it.
 
     `grid` counts CTAs, `block` threads and `cluster` CTAs, each in x, y, z (shorter ones are filled up with 1).
-    `args` are numpy arrays (pointers to their bytes, updated in place), ints, floats, `TensorMap`s, and structs by
-    value: their `bytes`, or a dict from the offsets of their fields, as in `{0: array, 8: np.int32(5)}`.
+    `args` are numpy arrays (pointers to their bytes, updated in place), ints, floats, `TensorMap`s, `PointerTable`s (of
+    arrays), and structs by value: their `bytes`, or a dict from the offsets of their fields, as in
+    `{0: array, 8: np.int32(5)}`.
     `dynamic_shared` is in bytes. `variables` are those of the module that the host has set, or wants to read: names to
     arrays, which are updated in place too.
 
@@ -116,7 +117,7 @@ def run(
     bind_arguments(launch, args)
     if launch.order is not None:
         launch.order.require([launch.global_memory.place_of(each)[0] for each in prerequisite])
-    independent = program.side_by_side and seed is None and observer is None
+    independent = program.independent and seed is None and observer is None
     if jobs > 1 and independent and grid != cluster:
         run_in_processes(setting, launch, program, jobs, progress, report or _log)
     else:

@@ -2,7 +2,7 @@
 Runs the clusters of a launch in several processes, which share global memory by a file.
 
 Each process has an equal share of the clusters, those that follow each other, and checks these. Only kernels whose
-clusters do not depend on the order in which they run are divided (`Program.side_by_side`). Where one process has written
+clusters do not depend on the order in which they run are divided (`Program.independent`). Where one process has written
 bytes of global memory that another one accesses, all clusters run again in one process, which decides.
 """
 

@@ -76,12 +76,14 @@ class Setting:
                 own = observer.monitor(ctas, lanes, note) if isinstance(observer, Observer) else None
                 return own or Monitor()
 
+            heard = None if self.check == "strict" else note
+
             def new_checker() -> Checker:
-                return Checker(ctas, lanes, program.shared_end, None if self.check == "strict" else note, rows)
+                return Checker(ctas, lanes, program.shared_end, heard, rows)
 
             if self.seed is not None or self.grid == self.cluster:  # one cluster, or each in an order of its own
                 return new_checker()
-            shared = shared or SharedChecker(new_checker)
+            shared = shared or SharedChecker(new_checker, heard)
             return shared.of_cluster()
 
         launch = Launch(

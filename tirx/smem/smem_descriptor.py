@@ -56,7 +56,8 @@ class SmemDescriptor:
     - `lbo`: leading dimension byte offset; an absolute byte address when `lbo_absolute`; None where the hardware reads
       no LBO (K-major swizzled, or a single repeat), written as field value 1;
     - `sbo`: stride dimension byte offset; None where a single repeat leaves it unread, written as 0;
-    - `swizzle`: name of a swizzle mode; `base_offset`: 0 unless the swizzle pattern starts off its alignment.
+    - `swizzle`: name of a swizzle mode; `base_offset`: 0 unless the swizzle pattern starts off its alignment, ignored
+      without a swizzle.
 
     Raises LegalityError for an address that is no multiple of 16 below 2**18 (the start: of the swizzle's atom), for an
     unknown swizzle, and for the absolute mode with anything but a 128-byte swizzle of 16-byte atoms at base offset 0.
@@ -114,7 +115,7 @@ class SmemDescriptor:
         Raises LegalityError, with the fix, when
 
         - the element type does not have this swizzle in this major-ness;
-        - the matrix base offset is not 0: tirx aligns the swizzle pattern instead;
+        - the matrix base offset is not 0 with a swizzle: tirx aligns the swizzle pattern instead;
         - the start is in another row of the pattern than the first, which only a base offset could express, or inside
           a row of an MN-major operand;
         - what is read of K passes the end of the row of a K-major swizzled operand, in relative mode;
@@ -134,7 +135,8 @@ class SmemDescriptor:
     def verify_place(self, major: Major, *, k_bytes: int | None = None, target: str | None = None) -> None:
         """The part of `verify` that is not about the element type."""
         mode = SWIZZLE_MODES[self.swizzle]
-        if self.base_offset:
+        # Without a swizzle no pattern starts anywhere: the ISA's table of base offsets has no row for it.
+        if self.base_offset and mode.swizzled:
             raise DescriptorError(
                 f"matrix base offset: expected 0, found {self.base_offset}; align the tile to {mode.base_alignment} "
                 "bytes"

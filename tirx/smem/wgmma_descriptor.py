@@ -82,7 +82,7 @@ class WgmmaDescriptor:
         (32, or 64 for the B of a sparse product), None to leave that out.
 
         Raises LegalityError, with the fix, when the element type does not have this swizzle in this major-ness, when
-        the base offset is not 0 (tirx aligns the swizzle pattern instead), when the start is in another row of the
+        the base offset of a swizzle is not 0 (tirx aligns the pattern instead), when the start is in another row of the
         pattern than the first, or when what is read of K passes the end of the row of a K-major swizzled operand.
         Source: PTX ISA, wgmma.mma_async, "Shared Memory Matrix Layout", "Strides", "Matrix Descriptor Format".
         """

@@ -92,6 +92,13 @@ def test_wrong_matrix_descriptors(word: int, problem: str, nearest: int) -> None
     assert found.nearest[0] == nearest
 
 
+@pytest.mark.parametrize("family", [TCGEN05_OPERANDS, WGMMA_OPERANDS])
+def test_base_offset_without_a_swizzle(family: OperandFamily) -> None:
+    constant = 1 << 46 if family is TCGEN05_OPERANDS else 0
+    found = explain_matrix_descriptor(0x000A001000080010 | constant, family, major="K", dtype="f16")
+    assert found.legal and _words(found)["matrix base offset"] == "ignored without a swizzle"
+
+
 _TOO_WIDE = "swizzle 32B: expected at most 32 bytes of K, found {}; a wider swizzle reads more"
 _PAST_ROW = (
     "start address: expected {} bytes of K within one 128-byte row of swizzle 128B, found byte 96 of a row; "

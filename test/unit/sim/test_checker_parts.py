@@ -286,21 +286,36 @@ def test_relaxed_synchronisation_and_fences():
 
 def test_accesses_that_order():
     checker, clocks, known = _known()
-    checker.ordered_access("a", _SOME)
+    checker.ordered_access("global", np.full(len(_SOME), 64), _SOME)
     _set_own(known, [Row.GENERIC, Row.REACHED], _SOME)
     first = np.array([known[row, _SOME].max(axis=0) for row in _HANDED_ON])
-    checker.ordered_access("b", _OTHERS[:1])
-    _set_own(known, [Row.GENERIC, Row.REACHED], _OTHERS[:1])
+    checker.ordered_access("shared", np.array([64]), _OTHERS[:1])
     assert np.array_equal(clocks.known, known)
-    checker.ordered_access("a", _OTHERS[1:])
+    checker.ordered_access("global", np.full(len(_OTHERS) - 1, 64), _OTHERS[1:])
     known[:12, 40] = np.maximum(known[:12, 40], first)
     _set_own(known, [Row.GENERIC, Row.REACHED], _OTHERS[1:])
     assert np.array_equal(clocks.known, known)
     # The third one is behind both.
-    checker.ordered_access("a", np.array([50]))
+    checker.ordered_access("global", np.array([64]), np.array([50]))
     known[:12, 50] = np.maximum(known[:12, 50], known[:12, 40])
     _set_own(known, [Row.GENERIC, Row.REACHED], np.array([50]))
     assert np.array_equal(clocks.known, known)
+
+
+def test_accesses_of_one_thread_release_what_it_had_done():
+    """Not what it does or hears of between its last access and that of the next thread."""
+    checker, clocks, _ = _known()
+    clocks.known[:], clocks.now = 0, 3
+    checker.ordered_access("global", np.array([64, 68]), np.array([5, 6]))
+    clocks.known[Row.GENERIC, 5, [7, 8]] = 2, 9
+    clocks.now = 4
+    checker.ordered_access("global", np.array([64]), np.array([5]))
+    clocks.now, clocks.known[Row.PROXY, 5, 5] = 9, 8
+    clocks.own(Row.GENERIC, np.array([5]))
+    checker.ordered_access("global", np.array([68, 64]), np.array([33, 40]))
+    known = clocks.known[:, [40, 33]]
+    assert known[Row.GENERIC, 0, [5, 6, 7, 8]].tolist() == [4, 0, 2, 4] and known[Row.PROXY, 0, 5] == 4
+    assert known[Row.GENERIC, 1, [5, 6]].tolist() == [0, 3]
 
 
 def test_fences_of_proxies_and_tensor_memory():

@@ -62,7 +62,10 @@ _DATA = np.zeros((4, 4), np.float32)
         ({0: _DATA.T}, r"expected a C-contiguous array for scale_param_0\+0"),
         ({0: _DATA.astype(">f4")}, r"numbers in the byte order of this machine for scale_param_0\+0, found >f4"),
         ({0: _DATA.astype(str)}, r"numbers in the byte order of this machine for scale_param_0\+0, found <U"),
-        ({8: 4}, r"expected an array, a numpy scalar, bytes or a TensorMap for scale_param_0\+8, found 4"),
+        (
+            {8: 4},
+            r"expected an array, a numpy scalar, bytes, a TensorMap or a PointerTable for scale_param_0\+8, found 4",
+        ),
         ({0: TensorMap(_DATA, (4, 4))}, "beside the other fields in 16 bytes"),
         (4, "expected the 16 bytes of scale_param_0, or its fields as a mapping of offsets, found 4"),
         (b"1", "expected 16 bytes for scale_param_0, found 1"),

@@ -268,17 +268,17 @@ def test_stores_that_are_apart():
 def test_stores_that_clash():
     memory = np.zeros(2048, np.uint8)
     values = np.array([[0x01020304], [0x05060708], [0x01020304]], np.uint32)
-    Stored(np.array([1024, 1028, 1024]), values, memory).refuse_clash()
+    Stored(np.array([1024, 1028, 1024]), values, memory).refuse_clash(np.arange(3))
     values[2] = 0x01090304
     with pytest.raises(
         HazardError, match="data race: lanes of one store write different values to shared address 0x402"
     ):
-        Stored(np.array([1024, 1028, 1024]), values, memory).refuse_clash()
+        Stored(np.array([1024, 1028, 1024]), values, memory).refuse_clash(np.arange(3))
     for apart in (np.array([1024]), np.array([1024, 1028, 1032])):
-        Stored(apart, values[: len(apart)], memory).refuse_clash()
+        Stored(apart, values[: len(apart)], memory).refuse_clash(np.arange(3))
     same = np.array([1024, 1024])
     with pytest.raises(HazardError, match="different values to shared address 0x403"):
-        Stored(same, np.array([[0x01020304], [0x02020304]], np.uint32), memory).refuse_clash()
+        Stored(same, np.array([[0x01020304], [0x02020304]], np.uint32), memory).refuse_clash(np.arange(3))
     stored = Stored(same, np.array([[0], [1 << 24]], np.uint32), memory)
     other = Stored(same, np.array([[1], [1 << 24]], np.uint32), memory)
     assert stored.finds_as(other) and stored.without_values().finds_as(other)

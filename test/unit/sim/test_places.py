@@ -246,7 +246,8 @@ _NUMBERS: list[tuple[str, Any, bytes | str]] = [
     (".align 4 .b8[8]", {0: np.uint32(5), 3: np.uint8(5)},
      "expected a+3 of 1 bytes beside the other fields in 8 bytes"),
     (".align 4 .b8[8]", {0: np.uint32(5), 4: np.array(6, np.uint8)}, b"\5\0\0\0\6\0\0\0"),
-    (".align 4 .b8[4]", {0: 5}, "expected an array, a numpy scalar, bytes or a TensorMap for a+0, found 5"),
+    (".align 4 .b8[4]", {0: 5},
+     "expected an array, a numpy scalar, bytes, a TensorMap or a PointerTable for a+0, found 5"),
 ]  # fmt: skip
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from unit.sim.machine import message_of, new_cluster, new_group
 
 from tirx.sim.core.traffic import Direction, Space, Traffic
 from tirx.sim.core.types import Array
 from tirx.sim.memory import spaces
+from tirx.sim.memory.addresses import GENERIC_BASE
 from tirx.sim.memory.segment import Segment
 
 
@@ -58,6 +60,29 @@ def test_atomics_at_equal_addresses() -> None:
     assert old.ravel().tolist() == [0, 0, 1, 0, 10, 101]
     assert segment.data[1032:1048].view(np.uint32).tolist() == [1101, 0, 30, 0]
     assert np.flatnonzero(cta.last_update == 4).tolist() == [1, 2, 3, 8, 9] and cluster.launch.progress == progress + 3
+
+
+@pytest.mark.parametrize("function", [np.add, np.minimum, np.maximum, np.bitwise_and, np.bitwise_or, np.bitwise_xor])
+@pytest.mark.parametrize("dtype", [np.uint32, np.int32, np.uint64, np.int64])
+@pytest.mark.sample(6)
+def test_atomics_without_turns(function: np.ufunc, dtype: Any) -> None:
+    """Lanes with equal addresses get the old values, and leave the new ones, that they have one after another."""
+    rng, unit = np.random.default_rng(5), np.dtype(dtype)
+    addresses = (1032 + unit.itemsize * rng.integers(0, 16 // unit.itemsize, 30)).astype(np.uint64)
+    operands = rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, (30, 1), dtype, endpoint=True)
+    operands[::7] = 0
+    found: list[Any] = []
+    for fold in (None, spaces.Fold(function, operands)):
+        cluster, _ = new_cluster()
+        cta = cluster.ctas[0]
+        group = new_group(cta, pc=4)
+        cta.shared.data[1024:1056] = np.arange(32) * 5
+        old = spaces.update(
+            group, np.arange(1, 31), "generic", addresses | np.uint64(GENERIC_BASE["shared"]), unit, 1,
+            lambda before, which: function(before, operands[which]), fold,
+        )  # fmt: skip
+        found.append([old.tolist(), cta.shared.data[1024:1056].tolist(), cta.last_update.tolist()])
+    assert found[0] == found[1]
 
 
 class _Traffic(Traffic):

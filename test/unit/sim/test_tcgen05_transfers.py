@@ -47,14 +47,16 @@ def _decompressed(rows: Bytes, packing: str) -> Bytes:
 @pytest.mark.parametrize("shape", _COPIES)
 @pytest.mark.sample(3)
 def test_copies(shape: str, ctas: int, packing: str):
-    """To columns 4, ...; of a pair, each CTA copies what is in its own shared memory."""
+    """
+    To columns 4, ...; of a pair, each CTA copies what is in its own shared memory. A base offset says nothing here.
+    """
     rows, size, lanes = _COPIES[shape]
     rng = np.random.default_rng(rows)
     sources = rng.integers(0, 256, (ctas, -(-rows // 8) * 8, size), dtype=np.uint8)
     images = [k_major(source, 0) for source in sources]
     suffix = f".b8x16.{packing}" if packing else ""
     issue = [
-        f"add.s64 %y0, %desc, {images[0].descriptor(0):#x}; add.u32 %x0, %tm, 4;",
+        f"add.s64 %y0, %desc, {images[0].descriptor(0) | 5 << 49:#x}; add.u32 %x0, %tm, 4;",
         f"tcgen05.cp.cta_group::{ctas}.{shape}{suffix} [%x0], %y0;",
     ]
     words = _random_words(ctas)

@@ -65,6 +65,34 @@ def test_operands_that_start_in_another_row(row: int, moved: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("mode", "n", "byte"), [(1, 32, 64), (1, 8, 112), (2, 16, 32), (3, 8, 16), (1, 40, 64), (1, 64, 16)]
+)
+def test_mn_major_operands_inside_of_a_row(mode: int, n: int, byte: int) -> None:
+    """The addresses of the columns from a byte of the rows on, as far as these go."""
+    columns = np.random.default_rng(n).integers(-3, 4, (ROWS[mode] // 2, 16)).astype(np.float16)
+    a = np.eye(64, 16, dtype=np.float16)
+    (a_image, a_desc), (b_image, b_desc) = lay_out(a, 0, "K", A_BYTES), lay_out(columns, mode, "MN", A_BYTES)
+    text = kernel(f"m64n{n}k16", "f32", "f16.f16", n, ", 1, 1, 0, 1", a="%x", accumulate=False)
+    d = np.zeros((128, n // 2), np.float32)
+    arguments = [
+        np.concatenate([a_image, b_image]),
+        d,
+        a_desc,
+        b_desc + byte // 16,
+        np.zeros((128, 4), np.uint32),
+        _CODES,
+    ]
+    if byte + 2 * n > ROWS[mode]:
+        with pytest.raises(SimError, match=f"bytes of MN from byte {byte} leave the swizzle row of 128 bytes"):
+            run(text, "k", 1, 128, arguments)
+        return
+    run(assembled(text), "k", 1, 128, arguments)
+    found = np.zeros((64, n))
+    found[fragment_places(n)] = d.T
+    assert np.array_equal(found[:16].T, columns[byte // 2 : byte // 2 + n]) and not found[16:].any()
+
+
+@pytest.mark.parametrize(
     ("a_type", "b_type", "result"),
     [
         ("f16", "f16", "f32"), ("f16", "f16", "f16"), ("bf16", "bf16", "f32"), ("tf32", "tf32", "f32"),

@@ -13,12 +13,15 @@ from tirx.sim.core.types import TYPES, Array
 from tirx.sim.errors import SimError
 from tirx.sim.memory import tensor_map_bytes
 from tirx.sim.memory.flat import FlatMemory
+from tirx.sim.pointer_table import Pointee, PointerTable
 from tirx.sim.reader.syntax import Variable
 from tirx.sim.tensor_map import TensorMap
 
 # A field of a struct.
-Field: TypeAlias = "npt.NDArray[Any] | np.generic | bytes | TensorMap"
-Argument: TypeAlias = "npt.NDArray[Any] | np.generic | int | float | bytes | TensorMap | Mapping[int, Field]"
+Field: TypeAlias = "npt.NDArray[Any] | np.generic | bytes | TensorMap | PointerTable"
+Argument: TypeAlias = (
+    "npt.NDArray[Any] | np.generic | int | float | bytes | TensorMap | PointerTable | Mapping[int, Field]"
+)
 
 # The type that a float has for a parameter of so many bytes that is not declared as floating-point.
 _FLOATS = {2: np.dtype(np.float16), 4: np.dtype(np.float32), 8: np.dtype(np.float64)}
@@ -29,9 +32,10 @@ def bind_arguments(launch: Launch, arguments: Sequence[Argument]) -> None:
     Writes the launch's parameters.
 
     Arrays are passed as pointers to their bytes, which the kernel reads and writes in place; numbers by value. A
-    `TensorMap` fills a parameter of 128 bytes, or is put into global memory for one that is a pointer. A struct, which
-    is an array of bytes, is given by its `bytes`, by a scalar of a structured dtype, or by its fields: a mapping of
-    their offsets to arrays (pointers here too), numpy scalars, `bytes` and tensor maps; bytes between them are zero.
+    `TensorMap` fills a parameter of 128 bytes, or is put into global memory for one that is a pointer. A `PointerTable`
+    is put there, too. A struct, which is an array of bytes, is given by its `bytes`, by a scalar of a structured dtype,
+    or by its fields: a mapping of their offsets to arrays and tables (pointers here too), numpy scalars, `bytes` and
+    tensor maps; bytes between them are zero.
     Raises SimError for what does not fit.
     """
     parameters = launch.program.parameters
@@ -46,12 +50,18 @@ def bind_arguments(launch: Launch, arguments: Sequence[Argument]) -> None:
             for field, value in _fields(variable, argument):
                 if isinstance(value, TensorMap):
                     buffers.collect(_numbers(value.array, field, variable), f"the tensor of {field}")
+                elif isinstance(value, PointerTable):
+                    _collect_table(buffers, variable, value, field)
                 elif _is_array(value):
                     buffers.collect(_contiguous(value, field, variable), f"argument {field}")
         elif isinstance(argument, TensorMap):
             buffers.collect(_numbers(argument.array, variable.name, variable), f"the tensor of {variable.name}")
+        elif isinstance(argument, PointerTable):
+            _check_holds_pointer(variable, "a table of pointers")
+            _collect_table(buffers, variable, argument, variable.name)
         elif _is_pointer(argument, variable):
-            buffers.collect(_checked(variable, argument), f"argument {variable.name}")
+            _check_holds_pointer(variable, "an array")
+            buffers.collect(_contiguous(argument, variable.name, variable), f"argument {variable.name}")
     buffers.place()
     for (variable, offset), argument in zip(parameters, arguments, strict=True):
         raw = _bytes_of(launch, buffers, variable, argument)
@@ -65,6 +75,7 @@ class _Buffers:
         self._memory = memory
         self._spans: list[tuple[int, int, Array, str]] = []  # first byte and end in the host's memory, array, name
         self._placed: list[tuple[int, int, int]] = []  # first byte, end, address
+        self._tables: dict[int, int] = {}  # addresses of tables by their ids
 
     def collect(self, array: Array, name: str) -> None:
         start = _start(array)
@@ -92,6 +103,19 @@ class _Buffers:
         at = _start(array)
         return next(address + at - start for start, end, address in self._placed if start <= at < max(end, start + 1))
 
+    def table(self, table: PointerTable, name: str) -> int:
+        """Puts a table into global memory, unless it is there already. Returns its address."""
+
+        def pointer(each: Pointee, index: int) -> int:
+            if each is None:
+                return 0
+            return self.table(each, f"{name}[{index}]") if isinstance(each, PointerTable) else self.address(each)
+
+        if id(table) not in self._tables:
+            words = np.array([pointer(each, index) for index, each in enumerate(table.pointers)], np.uint64)
+            self._tables[id(table)] = self._memory.add(words.view(np.uint8), f"the table of {name}")
+        return self._tables[id(table)]
+
 
 def _start(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
@@ -101,14 +125,25 @@ def _is_pointer(argument: Argument, variable: Variable) -> TypeGuard[Array]:
     return isinstance(argument, np.ndarray) and bool(argument.ndim or variable.is_pointer)
 
 
-def _checked(variable: Variable, array: Array) -> Array:
+def _check_holds_pointer(variable: Variable, what: str) -> None:
     if variable.size != 8 or variable.alignment != 8:  # perhaps a struct of one pointer
         raise SimError(
-            f"expected a number for {variable.name} of {variable.size} bytes, found an array: "
+            f"expected a number for {variable.name} of {variable.size} bytes, found {what}: "
             "only parameters of 8 bytes hold pointers",
             variable.line,
         )
-    return _contiguous(array, variable.name, variable)
+
+
+def _collect_table(buffers: _Buffers, variable: Variable, table: PointerTable, name: str) -> None:
+    """Collects the arrays to which a table, and the tables in it, point."""
+    for index, each in enumerate(table.pointers):
+        what = f"{name}[{index}]"
+        if isinstance(each, PointerTable):
+            _collect_table(buffers, variable, each, what)
+        elif isinstance(each, np.ndarray):
+            buffers.collect(_contiguous(each, what, variable), f"the array of {what}")
+        elif each is not None:
+            raise SimError(f"expected an array, a PointerTable or None for {what}, found {each!r}", variable.line)
 
 
 def _contiguous(array: Array, what: str, variable: Variable) -> Array:
@@ -142,6 +177,8 @@ def _struct(buffers: _Buffers, variable: Variable, fields: Mapping[int, object])
         if isinstance(value, TensorMap):
             field = tensor_map_bytes.encode(value, buffers.address(value.array)).tobytes()
             alignment = tensor_map_bytes.ALIGNMENT
+        elif isinstance(value, PointerTable):
+            field = buffers.table(value, name).to_bytes(8, "little")
         elif _is_array(value):
             field = buffers.address(value).to_bytes(8, "little")
         elif isinstance(value, (np.ndarray, np.generic)):
@@ -150,7 +187,8 @@ def _struct(buffers: _Buffers, variable: Variable, fields: Mapping[int, object])
             field = value
         else:
             raise SimError(
-                f"expected an array, a numpy scalar, bytes or a TensorMap for {name}, found {value!r}", variable.line
+                f"expected an array, a numpy scalar, bytes, a TensorMap or a PointerTable for {name}, found {value!r}",
+                variable.line,
             )
         end = offset + len(field)
         if offset < 0 or end > variable.size or filled[offset:end].any():
@@ -167,6 +205,8 @@ def _struct(buffers: _Buffers, variable: Variable, fields: Mapping[int, object])
 def _bytes_of(launch: Launch, buffers: _Buffers, variable: Variable, argument: Argument) -> bytes:
     if isinstance(argument, TensorMap):
         return _tensor_map(launch, buffers, variable, argument)
+    if isinstance(argument, PointerTable):
+        return buffers.table(argument, variable.name).to_bytes(8, "little")
     if isinstance(argument, Mapping):
         return _struct(buffers, variable, argument)
     if isinstance(argument, np.void):

@@ -115,6 +115,11 @@ class RegisterState(enum.IntEnum):
     PENDING_UNDEFINED = 5  # a tcgen05.ld will write it, from cells that were never written
 
 
+def is_undefined(states: Array) -> Array:
+    """Returns True where registers hold, or will hold, what was never written."""
+    return (states == np.uint8(RegisterState.UNDEFINED)) | (states == np.uint8(RegisterState.PENDING_UNDEFINED))
+
+
 class RegisterFile:
     """The registers of all lanes of a CTA: `counts[width]` rows of each width, one column a lane."""
 

@@ -55,7 +55,9 @@ class Checker(Monitor):
         self._fences: _Fences | None = None
         # What each thread knew of global memory at its last fence of each scope: FLAG_ROWS, threads, threads.
         self._fenced_at: dict[Scope, Array] = {}
-        self._ordered: dict[object, Array] = {}
+        # What accesses to a place release; as long as one thread has made all of them, that and the last one's instant.
+        self._ordered: dict[tuple[str, int], Array] = {}
+        self._only_user: dict[tuple[str, int], tuple[int, int]] = {}
         self._lifetimes = Lifetimes(self._clocks, ctas, lanes, note)
 
     def copy(self) -> Checker:
@@ -177,14 +179,24 @@ class Checker(Monitor):
             return second if first is None else first
         return np.maximum(first, second)
 
-    def ordered_access(self, place: tuple[str, int], threads: Array) -> None:
-        before = self._ordered.get(place)
-        if before is not None:
-            self._clocks.acquire(threads, before)
-        after = self._clocks.release(threads)
-        if place[0] != "shared":
-            after[Row.VISIBLE :] = 0  # flags in global memory order it exactly as they say, and only there
-        self._ordered[place] = after if before is None else np.maximum(before, after)
+    def ordered_access(self, space: str, addresses: Array, threads: Array) -> None:
+        users: dict[int, list[int]] = {}
+        for address, thread in zip(addresses.tolist(), threads.tolist(), strict=True):
+            users.setdefault(address, []).append(thread)
+        for address, own in users.items():
+            place = (space, address)
+            before, only = self._ordered.get(place), self._only_user.get(place)
+            if before is None and len(own) == 1 and (only is None or only[0] == own[0]):
+                self._only_user[place] = own[0], self._clocks.now
+                continue
+            if before is None and only is not None:
+                before = self._clocks.past(*only)
+            if before is not None:
+                if space != "shared":
+                    before[Row.VISIBLE :] = 0  # flags in global memory order it exactly as they say, and only there
+                self._clocks.acquire(np.array(own), before)
+            after = self._clocks.release(np.array(own))
+            self._ordered[place] = after if before is None else np.maximum(before, after)
 
     def proxy_fence(self, threads: Array) -> None:
         # Of all writes that the thread knows of: the fence may come before or behind the synchronisation with the
@@ -231,7 +243,7 @@ class Checker(Monitor):
 
     def shared_store(self, rank: int, offsets: Array, stored: Stored, threads: Array, strong: bool = False) -> None:
         if not strong:
-            stored.refuse_clash()
+            stored.refuse_clash(threads, self._note)
         self._lifetimes.use(rank, threads, "a store")
         kind = Writer.STRONG if strong else Writer.GENERIC
         self._shared[rank].store(offsets, stored.width, threads, kind, stored)

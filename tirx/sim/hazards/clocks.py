@@ -103,6 +103,15 @@ class Clocks:
         for row in self._own_rows:
             self.known[row, threads, threads] = self.now
 
+    def past(self, thread: int, instant: int) -> Array:
+        """
+        What `release` of a thread gave at an instant: (rows, threads). It may have what happened before that instant
+        and the thread has only heard of since.
+        """
+        found = np.minimum(self.known[:, thread], instant)
+        found[self._own_rows, thread] = instant
+        return found
+
     def acquire(self, threads: Array, snapshot: Array) -> None:
         known = self.known
         places = _places(threads)

@@ -122,7 +122,14 @@ class GlobalFlags:
             self._proxies.setdefault(cluster, []).append((threads.copy(), monitor.instant(), made))
 
     def proxied(
-        self, cluster: int, lanes: int, monitor: Monitor, threads: Array, clusters: Array, others: Array, instants: Array
+        self,
+        cluster: int,
+        lanes: int,
+        monitor: Monitor,
+        threads: Array,
+        clusters: Array,
+        others: Array,
+        instants: Array,
     ) -> Mask:
         """Returns the same as `reached` for generic accesses that are ahead of a fence.proxy.async behind the acquisition."""
         found = np.zeros(len(threads), np.bool_)

@@ -122,7 +122,9 @@ class GlobalOrder:
 
     # Accesses
 
-    def read(self, users: Users, segment: Segment, offsets: Array, width: int, access: Access, element: int = 0) -> None:
+    def read(
+        self, users: Users, segment: Segment, offsets: Array, width: int, access: Access, element: int = 0
+    ) -> None:
         """Checks and notes reads of `width` bytes at `offsets` (bytes in a buffer); `element` is the size of one, in bytes."""
         buffer = self._buffer(segment)
         self._check_prerequisite(users, segment)
@@ -400,8 +402,7 @@ class GlobalOrder:
         threads, offsets = users.threads[side.own][rows], unit * shadow.granule
         pairs = _Pairs(shadow.writes[at], shadow.write_hows[at], threads, offsets)
         silent = (pairs.hows & SILENT) != 0
-        open_hardware = np.ones(len(at), np.bool_)
-        open_letter = open_hardware
+        open_pairs = np.ones(len(at), np.bool_)
         if silent.any():
             # The value is that of the first write, or of the host, and of any write of the cluster.
             firsts = shadow.firsts
@@ -417,15 +418,13 @@ class GlobalOrder:
                 found = _Pairs(tokens[which], hows[which], threads[which], offsets[which])
                 hardware, _, _ = self._after_write(side, found, access, element, writes=False)
                 fine[which[hardware]] = True
-            open_hardware = open_letter = ~fine
-            if access.kind is Kind.READ_ONLY:
-                open_hardware = open_letter = ~(silent & (tokens == 0))
-        pairs = pairs.of(open_hardware)
+            open_pairs = ~(silent & (tokens == 0)) if access.kind is Kind.READ_ONLY else ~fine
+        pairs = pairs.of(open_pairs)
         if not len(pairs.tokens):
             return
         hardware, letter, rule = self._after_write(side, pairs, access, element, writes=False)
         if not letter.all() and access.kind in (Kind.WEAK, Kind.STRONG):
-            seen = self._observed(side, shadow, at[open_hardware], pairs)
+            seen = self._observed(side, shadow, at[open_pairs], pairs)
             hardware, letter = hardware | seen, letter | seen
         self._complain(side, users, segment, pairs, hardware, letter, rule, access, "reads", "written")
 
@@ -618,7 +617,9 @@ class GlobalOrder:
         same_cta = same_cluster & (threads_of(pairs.tokens) // side.lanes == pairs.threads // side.lanes)
         # Loads and stores of too narrow a scope are reported by the data that they do not order.
         flags = (kinds_of(pairs.hows) == Kind.STRONG) & (access.kind is Kind.STRONG)
-        return flags | (scope >= Scope.GPU) | ((scope == Scope.CLUSTER) & same_cluster) | ((scope == Scope.CTA) & same_cta)
+        return (
+            flags | (scope >= Scope.GPU) | ((scope == Scope.CLUSTER) & same_cluster) | ((scope == Scope.CTA) & same_cta)
+        )
 
     def _rule_of_flags(self, side: Side, pairs: _Pairs) -> str:
         chained = self._by_flags(side, pairs, Row.VISIBLE, Level.CHAINS)

@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tirx.sim.core.types import Array, Mask
+from tirx.sim.core.types import WARP, Array, Mask
 from tirx.sim.errors import HazardError
+from tirx.sim.hazards.clashes import RULE, differ_by_rounding
 from tirx.sim.hazards.clocks import Row
 from tirx.sim.hazards.global_access import Fence, Scope
 from tirx.sim.memory.region import Region
@@ -61,8 +62,12 @@ class Stored:
         self._offsets, self._values, self._memory = offsets, values, memory
         self._changes: Array | None = None
 
-    def refuse_clash(self) -> None:
-        """Raises HazardError if threads write different values to a byte."""
+    def refuse_clash(self, threads: Array, note: Note | None = None) -> None:
+        """
+        Raises HazardError if `threads` write different values to a byte.
+
+        Lanes of one warp may, if the values differ by rounding: `note` hears of that. If it is None, that is an error.
+        """
         if len(self._offsets) < 2 or _are_apart(self._offsets.tobytes(), self.width):
             return
         places, values = bytes_of(self._offsets, self.width).ravel(), self._bytes().ravel()
@@ -71,7 +76,10 @@ class Stored:
         bad = (places[1:] == places[:-1]) & (values[1:] != values[:-1])
         if bad.any():
             address = int(places[1:][bad][0])
-            raise HazardError(f"data race: lanes of one store write different values to shared address {address:#x}")
+            message = f"data race: lanes of one store write different values to shared address {address:#x}"
+            if note is None or not differ_by_rounding(self._offsets, self._values, threads // WARP):
+                raise HazardError(message)
+            note(RULE, f"{message}, which differ by rounding")
 
     def changes(self) -> Array:
         """Returns for each thread whether it changes what is in memory."""
@@ -210,8 +218,11 @@ class Monitor:
     def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         """Thread i updates `width` bytes at offsets[i] atomically."""
 
-    def ordered_access(self, place: tuple[str, int], threads: Array) -> None:
-        """Orders `threads`, which read or write `place` with .acquire or .release or between fences, by that access."""
+    def ordered_access(self, space: str, addresses: Array, threads: Array) -> None:
+        """
+        Orders threads that read or write the same address with .acquire or .release or between fences: threads[i] is
+        one that accesses addresses[i] of a state space.
+        """
 
     def copy_async(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         """cp.async of thread i will write `width` bytes at offsets[i]."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from tirx.sim.core.types import Array
 from tirx.sim.hazards.checker import Checker
-from tirx.sim.hazards.monitor import Flag, Monitor, Stored
+from tirx.sim.hazards.monitor import Flag, Monitor, Note, Stored
 from tirx.sim.memory.region import Region
 
 _LIMIT = 1 << 26  # bytes of a record
@@ -187,24 +187,25 @@ def _tell(checker: Checker, events: Iterable[_Event]) -> None:
 
 
 class SharedChecker:
-    """The checkers of a launch. `new` returns one for a cluster that has not begun."""
+    """The checkers of a launch. `new` returns one for a cluster that has not begun, `note` is that of all of them."""
 
-    def __init__(self, new: Callable[[], Checker]):
-        self._new = new
+    def __init__(self, new: Callable[[], Checker], note: Note | None = None):
+        self._new, self._note = new, note
         self._root = _History(new, _LIMIT, 0, [], None)
 
     def of_cluster(self) -> Monitor:
         """Returns the monitor of a cluster that starts."""
         if self._root.first or self._root.size > _BUDGET:
             self._root = _History(self._new, _LIMIT, 0, [], None)
-        return ClusterChecker(self._root)
+        return ClusterChecker(self._root, self._note)
 
 
 class ClusterChecker(Monitor):
     """The monitor of a cluster that shares a checker. `number` is that of its next event."""
 
-    def __init__(self, history: _History):
-        self._history = history
+    def __init__(self, history: _History, note: Note | None = None):
+        self._history, self._note = history, note
+        self._names: dict[int, int] = {}  # of addresses of ordered accesses
         self._ticks = False
         self._instant = 1
         self.number = 0
@@ -225,12 +226,17 @@ class ClusterChecker(Monitor):
     def shared_store(self, rank: int, offsets: Array, stored: Stored, threads: Array, strong: bool = False) -> None:
         # The values are the cluster's own.
         if not strong:
-            stored.refuse_clash()
+            stored.refuse_clash(threads, self._note)
         self.hear("shared_store", (rank, offsets, stored, threads, strong), {})
 
     def instant(self) -> int:
         # An instruction that has started counts with the next event.
         return self._instant + self._ticks
+
+    def ordered_access(self, space: str, addresses: Array, threads: Array) -> None:
+        # Only which accesses are to the same address matters, and that is often the same for all clusters.
+        names = [self._names.setdefault(address, len(self._names)) for address in addresses.tolist()]
+        self.hear("ordered_access", (space, np.array(names), threads), {})
 
     def mark(self) -> int:
         return self.hear("mark", (), {}) if self._ticks else self._instant

@@ -67,6 +67,7 @@ def _atom(decoder: Decoder) -> Step:
     ftz = value_type.name == "f32" and place == "global" and not keeps_subnormals
     combine = None if name == "cas" else combine_function(name, value_type, ftz)
     dtype = value_type.dtype
+    function = combine if isinstance(combine, np.ufunc) else None  # of integers
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
         lanes = np.flatnonzero(mask)
@@ -74,7 +75,8 @@ def _atom(decoder: Decoder) -> Step:
         order(group, lanes, place, at)
         values = np.stack([operand(group, mask)[lanes] for operand in operands], axis=1)
         new = _update(group, mask, lanes, values, other, combine)
-        old = spaces.update(group, lanes, place, at, dtype, count, new, how)
+        fold = None if function is None else spaces.Fold(function, values)
+        old = spaces.update(group, lanes, place, at, dtype, count, new, how, fold)
         for index, put in enumerate(puts):
             result = np.zeros(len(mask), dtype)
             result[lanes] = old[:, index]

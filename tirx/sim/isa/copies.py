@@ -74,7 +74,10 @@ def _copy(decoder: Decoder) -> Step:
             cta.launch.observed.moved("global", "read", count)
             raw[index, :count] = cta.launch.global_memory.bytes_at(int(addresses[index]), count, "cp.async")
             if cta.launch.order is not None:
-                one, at = lanes[index : index + 1], np.repeat(addresses[index], count) + np.arange(count, dtype=np.uint64)
+                one, at = (
+                    lanes[index : index + 1],
+                    np.repeat(addresses[index], count) + np.arange(count, dtype=np.uint64),
+                )
                 global_accesses.read(group, np.repeat(one, count), at, np.dtype(np.uint8), 1, COPY)
         return data
 
@@ -89,9 +92,7 @@ def _copy(decoder: Decoder) -> Step:
             used = np.where(ignored(group, mask)[lanes], 0, size)
         whole = used == size
         data = (
-            _global_words(group, lanes, addresses, size)
-            if whole.all()
-            else part(group, lanes, addresses, used, whole)
+            _global_words(group, lanes, addresses, size) if whole.all() else part(group, lanes, addresses, used, whole)
         )
         where = target(group, mask)[lanes]
         if group.sides is not None:

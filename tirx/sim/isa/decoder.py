@@ -9,7 +9,19 @@ from typing import Any, cast
 import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
-from tirx.sim.core.types import B32, B64, TYPES, U32, Array, Function, Mask, PtxType, RegisterState, bits_type
+from tirx.sim.core.types import (
+    B32,
+    B64,
+    TYPES,
+    U32,
+    Array,
+    Function,
+    Mask,
+    PtxType,
+    RegisterState,
+    bits_type,
+    is_undefined,
+)
 from tirx.sim.errors import SimError
 from tirx.sim.isa.special import SPECIAL_REGISTERS
 from tirx.sim.memory.addresses import GENERIC_BASE
@@ -238,7 +250,7 @@ class Decoder:
         if register is None or not register.is_watched:
             return lambda group: np.zeros(len(group.mask), np.bool_)
         state = register.state
-        return lambda group: group.states[state] == RegisterState.UNDEFINED
+        return lambda group: is_undefined(group.states[state])
 
     def _register_source(self, register: Register, value_type: PtxType, wide: bool) -> Source:
         self._check_width(register, value_type, wide)
@@ -264,8 +276,7 @@ class Decoder:
             states = group.states[state]
             if (states[mask] != _DEFINED).any():
                 bad = mask & (states != _DEFINED) & (states != _SUPPLYING)
-                unwritten = bad & (states == _PENDING_UNDEFINED)
-                if unwritten.any() or (states[bad] == _PENDING).any():
+                if ((states[bad] == _PENDING) | (states[bad] == _PENDING_UNDEFINED)).any():
                     message = f"register {name} is read before tcgen05.wait::ld"
                     if strict:
                         raise SimError(message, where=group.describe(bad))
@@ -274,7 +285,7 @@ class Decoder:
                     bad &= states != _PENDING
                 if (states[bad] == _ACCUMULATING).any():
                     raise SimError(f"register {name} is read before wgmma.wait_group", where=group.describe(bad))
-                if unwritten.any() or (bad.any() and not lenient):
+                if bad.any() and not lenient:
                     raise group.cta.launch.undefined_use(name, state, group.describe(bad))
             if is_fragment:
                 group.fenced[state][mask] = False

@@ -9,11 +9,12 @@ import numpy as np
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B64, Mask, PtxType
 from tirx.sim.core.wait import Outcome
-from tirx.sim.isa import asynchronous
-from tirx.sim.isa.decoder import Decoder
 from tirx.sim.hazards.global_access import Access as Order
 from tirx.sim.hazards.global_access import Kind
+from tirx.sim.isa import asynchronous
+from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.ordering import HINTS, access_of, order
+from tirx.sim.isa.qualifiers import check_qualifiers, take_qualifiers
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
 from tirx.sim.program.code import Source, Step
@@ -48,17 +49,16 @@ class Access:
 def access_form(decoder: Decoder) -> Access:
     """Takes the modifiers of a load or store."""
     space = _SPACES.get(decoder.take(*_SPACES) or "", "generic")
-    order = access_of(decoder.modifiers)
-    hint = decoder.flag("L2::cache_hint")
-    decoder.drop(HINTS)
+    qualifiers = take_qualifiers(decoder)
     count = _VECTORS[decoder.take("v2", "v4", "v8")]
     value_type = decoder.type()
-    decoder.finish(3 if hint else 2)
+    decoder.finish(3 if "L2::cache_hint" in qualifiers else 2)
     size = count * value_type.bytes
+    check_qualifiers(decoder, qualifiers, space, count, size)
     limit = _MAX_GLOBAL_BYTES if space in ("global", "generic") else _MAX_BYTES
     if value_type.kind == "predicate" or size > limit:
         raise decoder.error(f"expected an access of at most {limit} bytes to .{space}, found {size}")
-    return Access(space, value_type, count, order)
+    return Access(space, value_type, count, access_of(qualifiers))
 
 
 def place_of(decoder: Decoder, which: int, space: str) -> tuple[Source, str]:

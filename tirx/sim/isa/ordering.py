@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 import numpy as np
 
@@ -26,7 +26,7 @@ _SCOPES = {scope.name.lower(): scope for scope in Scope}
 _MOST_FLAGS = 8  # addresses of one instruction
 
 
-def access_of(modifiers: Sequence[str], kind: Kind = Kind.STRONG) -> Access:
+def access_of(modifiers: Collection[str], kind: Kind = Kind.STRONG) -> Access:
     """Returns how a load or store with these modifiers accesses global memory; of atom and red, `kind` is UPDATE."""
     found = set(modifiers)
     if kind is Kind.STRONG and STRONG.isdisjoint(found):
@@ -44,10 +44,8 @@ def order(group: ThreadGroup, lanes: Array, space: str, addresses: Array) -> Non
     All of them count as if between fences: that misses races through flags without fences, but reports none that is
     not there. An instruction of more than a few words of global memory accesses data there, no flags.
     """
-    monitor = group.cta.monitor
-    distinct = np.unique(addresses)
-    if space == "global" and len(distinct) > _MOST_FLAGS:
-        return
-    for address in distinct.tolist():
-        threads = group.threads[lanes[addresses == np.uint64(address)]]
-        monitor.ordered_access((space, address), threads)
+    launch = group.cta.launch
+    if launch.checks and (
+        space != "global" or len(addresses) <= _MOST_FLAGS or len(np.unique(addresses)) <= _MOST_FLAGS
+    ):
+        group.cta.monitor.ordered_access(space, addresses, group.threads[lanes])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -63,9 +64,7 @@ def load(
     raise AssertionError(space)
 
 
-def store(
-    group: ThreadGroup, lanes: Array, space: str, addresses: Array, values: Array, how: Access = WEAK
-) -> None:
+def store(group: ThreadGroup, lanes: Array, space: str, addresses: Array, values: Array, how: Access = WEAK) -> None:
     """Writes the elements values[i] to addresses[i] for lane i of `lanes`; of equal addresses the last lane's stays."""
     launch = group.cta.launch
     if space == "global":
@@ -221,6 +220,26 @@ def _observe_shared(group: ThreadGroup, lanes: Array, offsets: Array, width: int
 Update: TypeAlias = Callable[[Array, Array], Array]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """Updates by an associative function of integers, with the operands of the lanes (lanes, 1)."""
+
+    function: np.ufunc
+    operands: Array
+
+    def update(self, segment: Segment, offsets: Array, unit: np.dtype[Any], which: Array, result: Array) -> None:
+        """Updates the elements at `offsets` by the lanes `which`, in their order. The old values go to `result`."""
+        order = np.argsort(offsets, kind="stable")
+        starts = np.flatnonzero(np.diff(offsets[order], prepend=-1))
+        before = segment.gather(offsets[order[starts]], unit, 1)
+        after = np.empty_like(before)
+        for index, (start, end) in enumerate(zip(starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True)):
+            own = which[order[start:end]]
+            values = self.function.accumulate(np.concatenate((before[index : index + 1], self.operands[own])))
+            result[own], after[index] = values[:-1], values[-1]
+        segment.scatter(offsets[order[starts]], after)
+
+
 def update(
     group: ThreadGroup,
     lanes: Array,
@@ -230,34 +249,46 @@ def update(
     count: int,
     new: Update,
     how: Access = UPDATE,
+    fold: Fold | None = None,
 ) -> Array:
     """
     Atomic read-modify-write, lane by lane where addresses are equal; returns the old values (lanes, count).
 
-    `new(old, which)` gives the new values of the lanes `which` (indices into `lanes`).
+    `new(old, which)` gives the new values of the lanes `which` (indices into `lanes`); `fold` says the same of single
+    elements by an associative function, with which lanes that share an address need no turns.
     """
     result = np.empty((len(addresses), count), unit)
     if space == "generic":
         for own_space, chosen, own in split_generic(addresses):
             which = np.flatnonzero(chosen)
+            part = None if fold is None else Fold(fold.function, fold.operands[which])
             result[chosen] = update(
                 group, lanes[chosen], own_space, own, unit, count,
-                lambda old, i, which=which: new(old, which[i]), how,
+                lambda old, i, which=which: new(old, which[i]), how, part,
             )  # fmt: skip
         return result
     if space == "global" and group.cta.launch.order is not None:
         global_accesses.update(group, lanes, addresses, unit, count, how)
     for segment, which, offsets in _segments(group, lanes, space, addresses, unit.itemsize * count):
+        if fold is not None and 2 * len(np.unique(offsets)) <= len(offsets):
+            fold.update(segment, offsets, unit, which, result)
+            changed = which[(fold.function(result[which], fold.operands[which]) != result[which]).any(axis=1)]
+            _note_changes(group, lanes[changed])
+            continue
         for turn in _turns(offsets):
             old = segment.gather(offsets[turn], unit, count)
             values = np.ascontiguousarray(new(old, which[turn]))
             segment.scatter(offsets[turn], values)
             result[which[turn]] = old
-            changed = which[turn][(values != old).any(axis=1)]
-            if len(changed):
-                group.cta.launch.made_progress()
-                group.cta.last_update[group.first + lanes[changed]] = group.pc
+            _note_changes(group, lanes[which[turn][(values != old).any(axis=1)]])
     return result
+
+
+def _note_changes(group: ThreadGroup, lanes: Array) -> None:
+    """Notes that atomic accesses of `lanes` have changed memory."""
+    if len(lanes):
+        group.cta.launch.made_progress()
+        group.cta.last_update[group.first + lanes] = group.pc
 
 
 def _segments(

@@ -134,7 +134,8 @@ class Program(Resources):
     """An entry and all that it calls, decoded."""
 
     code: list[Op]
-    side_by_side: bool = False  # may CTAs run at the same time, without any effect on the results?
+    side_by_side: bool = False  # may CTAs run at the same time?
+    independent: bool = False  # may they run in any order, or in several processes?
     look_closely: Callable[[], None] | None = None
 
     @property

@@ -16,7 +16,7 @@ from tirx.sim.program.assignment import maybe_undefined
 from tirx.sim.program.calls import Calls, called_functions, check_recursion
 from tirx.sim.program.code import Branch, Control, Exit, Op, Program, Register, Return, Step, TableBranch
 from tirx.sim.program.flow import immediate_post_dominators, reachable
-from tirx.sim.program.side_by_side import is_wide, may_run_side_by_side
+from tirx.sim.program.side_by_side import are_independent, is_wide, may_run_side_by_side
 from tirx.sim.program.symbols import Symbols
 from tirx.sim.program.undefined import carries, carrying
 from tirx.sim.reader.syntax import Function, Instruction, Module, Name
@@ -98,6 +98,7 @@ def link(
         arithmetic=arithmetic,
         directives=entry.directives,
         side_by_side=may_run_side_by_side(linker.code),
+        independent=are_independent(linker.code),
     )
     if not check:
         return Linked(program, symbols, None)

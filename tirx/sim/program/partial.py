@@ -13,12 +13,11 @@ from collections.abc import Callable
 import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
-from tirx.sim.core.types import Array, RegisterState
+from tirx.sim.core.types import Array, is_undefined
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.reader.syntax import TYPE_SIZES, Immediate, Name, Operand, Vector
 
 ALL = 0xFF
-_UNDEFINED = np.uint8(RegisterState.UNDEFINED)
 
 Parts = Callable[[ThreadGroup], list[tuple[int, Array]]]
 """For each register that is written: the row of its state, and for each lane a bit for each undefined byte."""
@@ -54,7 +53,7 @@ def _of(decoder: Decoder, operand: Operand, size: int) -> _Part:
     def part(group: ThreadGroup) -> Array:
         known = group.cta.undefined_bytes.get(row)
         bytes_ = np.uint8(ALL) if known is None else known[group.first : group.last]
-        return np.where(group.states[row] == _UNDEFINED, bytes_ & whole, np.uint8(0))
+        return np.where(is_undefined(group.states[row]), bytes_ & whole, np.uint8(0))
 
     return part
 

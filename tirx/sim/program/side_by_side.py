@@ -27,8 +27,10 @@ _OTHERS = (
     *("cp.async.ca", "cp.async.cg", "cp.async.commit_group", "cp.async.wait_group", "cp.async.wait_all"),
     *("wgmma.mma_async", "wgmma.fence"),
 )
-# Instructions by which a CTA sees how far others have come.
-_ORDERED = frozenset(("atom", "red", "clusterlaunchcontrol", "griddepcontrol", "tensormap"))
+# Instructions by which a CTA sees how far others have come. Those that CTAs side by side execute one after another, as
+# they come to them, are atomic all the same.
+_ORDERED = frozenset(("clusterlaunchcontrol", "griddepcontrol", "tensormap"))
+_ATOMIC = ("atom", "red")
 _CLOCKS = ("%clock", "%globaltimer")
 
 
@@ -48,18 +50,26 @@ def is_wide(decoder: Decoder, instruction: Instruction) -> bool:
 
 
 def may_run_side_by_side(code: Iterable[Op]) -> bool:
-    """Returns True if no instruction depends on the order in which CTAs run."""
+    """Returns True if no instruction needs CTAs that run one after another."""
     return not any(_is_ordered(op) for op in code)
 
 
+def are_independent(code: Iterable[Op]) -> bool:
+    """Returns True if no instruction depends on the order in which CTAs run."""
+    return not any(_is_ordered(op) or _sees_others(op) for op in code)
+
+
 def _is_ordered(op: Op) -> bool:
-    root, *modifiers = op.opcode.split(".")
-    if isinstance(op.control, Call | IndirectCall) or root in _ORDERED or op.opcode.startswith("cp.reduce"):
+    if isinstance(op.control, Call | IndirectCall) or op.opcode.startswith("cp.reduce"):
         return True
-    strong = root in ("ld", "st") and not STRONG.isdisjoint(modifiers)
+    return op.opcode.split(".")[0] in _ORDERED or any(clock in op.text for clock in _CLOCKS)
+
+
+def _sees_others(op: Op) -> bool:
+    root, *modifiers = op.opcode.split(".")
+    strong = root in _ATOMIC or (root in ("ld", "st") and not STRONG.isdisjoint(modifiers))
     # Parameters of functions are those of printf and malloc.
-    in_block = not {"shared", "shared::cta", "local", "param"}.isdisjoint(modifiers)
-    return (strong and not in_block) or any(clock in op.text for clock in _CLOCKS)
+    return strong and {"shared", "shared::cta", "local", "param"}.isdisjoint(modifiers)
 
 
 def _type(decoder: Decoder, name: str) -> PtxType | None:

@@ -3,8 +3,8 @@ Values that were never written.
 
 Compilers copy and combine them where the result does not matter: padding, the first round of a loop, the element behind
 the end, lanes of tensor memory beside those of a tile. So instructions that only compute may carry them, and to use
-them (as an address, a condition, a result in global memory) is the error. That costs time; it is done from the first
-such value on.
+them (as an address, a condition, a result in global memory) is the error. Registers of a tcgen05.ld that is not waited
+for are no exception, as GPUs complete the load before a use. That costs time; it is done from the first such value on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
-from tirx.sim.core.types import PRED, U32, Array, Mask, RegisterState
+from tirx.sim.core.types import PRED, U32, Array, Mask, RegisterState, is_undefined
 from tirx.sim.core.wait import Outcome
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
@@ -64,7 +64,7 @@ def carrying(decoder: Decoder, step: Step) -> Step:
         spread = _spread(decoder)
 
     def careful(group: ThreadGroup, mask: Mask) -> Outcome | None:
-        found = (group.states[rows] == _UNDEFINED) & mask
+        found = is_undefined(group.states[rows]) & mask
         if not found.any():
             return step(group, mask)
         first = int(np.argmax(found.any(axis=1)))
@@ -81,7 +81,7 @@ def _moving(decoder: Decoder, step: Step, rows: list[int], names: list[str], par
     """Wraps an instruction that moves bytes: only those of its result are undefined that were before."""
 
     def careful(group: ThreadGroup, mask: Mask) -> Outcome | None:
-        found = (group.states[rows] == _UNDEFINED) & mask
+        found = is_undefined(group.states[rows]) & mask
         if not found.any():
             return step(group, mask)
         first = int(np.argmax(found.any(axis=1)))
@@ -164,7 +164,7 @@ def _shuffled(decoder: Decoder, step: Step) -> _Spread:
             return np.zeros_like(mask)
         bank = group.banks[U32.bank]
         before, result = bank[source.row].copy(), bank[target.row].copy()
-        bank[source.row] = group.states[source.state] == _UNDEFINED
+        bank[source.row] = is_undefined(group.states[source.state])
         done = step(group, mask) is None
         undefined = bank[target.row] != 0
         bank[target.row], bank[source.row] = result, before
@@ -213,13 +213,13 @@ def _store(decoder: Decoder, step: Step) -> Step:
 
 
 def _undefined(group: ThreadGroup, registers: list[Register]) -> Array:
-    states = [group.states[register.state] == _UNDEFINED for register in registers]
+    states = [is_undefined(group.states[register.state]) for register in registers]
     return np.any(states, axis=0) if states else np.zeros(len(group.mask), np.bool_)
 
 
 def _used(group: ThreadGroup, registers: list[Register], mask: Mask) -> SimError:
     for register in registers:
-        if ((group.states[register.state] == _UNDEFINED) & mask).any():
+        if (is_undefined(group.states[register.state]) & mask).any():
             return group.cta.launch.undefined_use(register.name, register.state)
     raise AssertionError("one of the registers is undefined")
 

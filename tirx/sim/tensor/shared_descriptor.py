@@ -57,7 +57,8 @@ class SharedDescriptor:
 
     The pattern of a swizzle starts at multiples of its size, or so many units behind them as the base offset says; an
     operand may start in any of its rows, as CuTe DSL's kernels with operands aligned to 128 bytes do. wgmma reads both
-    so on an H100 (K-major f16, 128B).
+    so on an H100 (K-major f16, 128B). An operand may also start inside of a row and end in the same one: K-major, or
+    MN-major of wgmma, as Triton's m64n32k16 reads half of 64 columns.
 
     Addresses are bytes of the CTA's shared memory (18 bits, without the rank).
     """
@@ -66,6 +67,7 @@ class SharedDescriptor:
         self.bits = bits
         self.what = what
         self._target = target
+        self._of_wgmma = False
         self.start = self._field(_START) << 4
         self.leading = self._field(_LEADING) << 4
         self.stride = self._field(_STRIDE) << 4
@@ -78,11 +80,10 @@ class SharedDescriptor:
             self._illegal(f"swizzle mode {self._field(_MODE)} does not exist")
         self.number = self._field(_MODE)
         self.mode = SWIZZLE_MODES[self.number]
-        # The pattern starts this many bytes behind a multiple of its size.
+        # The pattern starts this many bytes behind a multiple of its size. Without a swizzle there is none: the ISA's
+        # table of base offsets has rows for swizzles only, and Triton writes address bits there for scale factors.
         self.base = self._field(_BASE_OFFSET) * _BASE_OFFSET_UNIT
         self.absolute = bool(self._field(_ABSOLUTE))
-        if self.base and self.number == _NONE:
-            self._illegal(f"base offset {self._field(_BASE_OFFSET)} without a swizzle")
         if self.absolute:
             self._check_absolute(target)
 
@@ -107,6 +108,16 @@ class SharedDescriptor:
         if self.leading % (_K_GROUP * self.mode.row):
             self._illegal(f"absolute leading dimension address {self.leading:#x} is not where a pattern starts")
 
+    def _check_inside(self, row: int, size: int) -> None:
+        """Raises SimError unless an MN-major operand of wgmma, `size` bytes along MN, ends in the row it starts in."""
+        if not self._of_wgmma:
+            self._illegal(f"MN-major start {self.start:#x} is not a multiple of the row of {row} bytes")
+        if self.start % row + size > row:
+            self._illegal(
+                f"{size} bytes of MN from byte {self.start % row} leave the swizzle row of {row} bytes; expected the "
+                "start of a row, or an operand that ends in the same row"
+            )
+
     @classmethod
     def of_wgmma(cls, bits: int, what: str) -> SharedDescriptor:
         """One of wgmma (section 9.7.15.5.1): the same layouts, but the mode is in bits 62-63, and no constant."""
@@ -115,7 +126,9 @@ class SharedDescriptor:
             if bits >> low & ((1 << width) - 1):
                 where = f"bits {low}-{low + width - 1}"
                 raise SimError(f"illegal shared memory descriptor {bits:#018x} of {what}: {where} must be zero")
-        return cls(bits & ((1 << _MODE[0]) - 1) | 1 << _CONSTANT[0] | mode << _MODE[0], what)
+        found = cls(bits & ((1 << _MODE[0]) - 1) | 1 << _CONSTANT[0] | mode << _MODE[0], what)
+        found._of_wgmma = True
+        return found
 
     def _field(self, field: tuple[int, int]) -> int:
         low, width = field
@@ -160,7 +173,7 @@ class SharedDescriptor:
             self._illegal("absolute leading dimension addresses (bit 52) are for K-major operands")
         row, group = self.mode.row, self.mode.mn_group
         if self.number != _NONE and self.start % row:
-            self._illegal(f"MN-major start {self.start:#x} is not a multiple of the row of {row} bytes")
+            self._check_inside(row, int(rows.max() + 1) * element)
         per_row = row // element
         index, k, byte = rows[:, None, None], np.arange(depth)[None, :, None], np.arange(element)[None, None, :]
         # Leading and stride offsets trade places without a swizzle.
