@@ -37,6 +37,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS, WarpgroupOp
 from tirx.passes.analysis.scheduled import require_lowered
 from tirx.passes.analysis.tile_loops import is_tile_loop, parts_of_tiles
+from tirx.passes.emit.bulk_order import order_bulk_copies
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.memory import shared_bytes
 from tirx.values import dataclass
@@ -302,6 +303,10 @@ class TirxInsertBarriersPass(ModulePass):
 
     Iterations of a tile loop that write other parts of a memref need none between them.
 
+    Something that may read or overwrite what a bulk store of a ring writes waits for the end of the store. Between
+    accesses of threads and bulk copies of the same elements stands a proxy fence. Parts of one memref are compared by
+    their indices, and in a loop with those of other iterations.
+
     Operations of other dialects read and write the tiles and memrefs that they are given, unless they say what they do
     (`TileOpInterface`). Memrefs are taken not to overlap (see `tirx.kernel`). Tensor memory counts where several warps
     reach one lane.
@@ -312,4 +317,5 @@ class TirxInsertBarriersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
             require_lowered(kernel)
+            order_bulk_copies(kernel)
             _BarrierInsertion(kernel).block(kernel.body.block, _NOTHING, insert=True)
