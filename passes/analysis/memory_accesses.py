@@ -58,6 +58,13 @@ class Operand:
         return _granules(self)
 
 
+@dataclass(frozen=True)
+class Box:
+    """A box of a tensor in global memory: the `granules` of 16 bytes, counted from its start, that are in it."""
+
+    granules: frozenset[int]
+
+
 @lru_cache(maxsize=256)
 def _granules(operand: Operand) -> frozenset[int]:
     try:
@@ -83,8 +90,8 @@ class Footprint:
     columns: int
     is_tensor: bool = False
     all_warps: bool = False
-    operand: Operand | None = None
-    """An operand from there on: more rows like the one that `columns` tells, at addresses of their own."""
+    operand: Operand | Box | None = None
+    """An operand or a box from there on: more rows like the one that `columns` tells, at addresses of their own."""
 
     @staticmethod
     def of_bytes(address: ThreadValue, size: int, offset: int = 0) -> Footprint:
