@@ -37,7 +37,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.layout import TileLayout
-from tirx.passes.emit.bulk_order import accesses_of
+from tirx.passes.analysis.global_accesses import accesses_of
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, plan_tma
 from tirx.passes.plan.memory import MBARRIER_BYTES

@@ -19,6 +19,7 @@ from tirx.dialects.tirx import (
     AsyncMmaOp,
     BarrierOp,
     CopyOp,
+    CpAsyncTileOp,
     Engine,
     FillOp,
     KernelOp,
@@ -229,6 +230,9 @@ class _BarrierInsertion:
                 return self._moves((), (op.tile,))
             case memref.LoadOp():
                 return self._moves((op.memref,), ())
+            case CpAsyncTileOp():
+                # The ring orders what happens to its slot.
+                return self._moves((op.source,), ())
             case MmaOp() | AsyncMmaOp():
                 reads = self._places(op.a, op.b)
                 return _Accesses(reads, by_proxy=reads) if reads else _NOTHING

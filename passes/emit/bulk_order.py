@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.diagnostics import remark
@@ -15,47 +14,20 @@ from tirx.dialects.ptx.sync import FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
 from tirx.dialects.tirx import (
     BarrierOp,
-    CopyOp,
-    CpAsyncTileOp,
-    Engine,
-    FillOp,
     KernelOp,
     LeaderOp,
-    MemorySpace,
     RolesOp,
     SlotOp,
-    TileType,
     TmaLoadOp,
     TmaStoreOp,
     base_allocation,
-    foreign_effects,
-    is_foreign,
-    transfer,
 )
 from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.passes.analysis.aliasing import may_share
+from tirx.passes.analysis.global_accesses import GlobalAccess, accesses_of
 from tirx.passes.analysis.purity import is_pure
 from tirx.passes.emit.emitter import Emitter
 from tirx.values import dataclass
-
-_BULK_ENGINES = (Engine.TMA, Engine.TMA_STORE, Engine.TMA_REDUCE)
-"""Engines of copies through the async proxy, whose expansion waits for their end."""
-
-
-@dataclass(frozen=True)
-class _Access:
-    """
-    What an operation does to a tile of global memory, or to all of a memref.
-
-    `bulk`: through the async proxy, as bulk copies do. `reduces`: it combines elements, by one instruction for each.
-    `fenced`: the expansion of the operation fences what threads did before.
-    """
-
-    tile: SSAValue
-    writes: bool
-    bulk: bool = False
-    reduces: bool = False
-    fenced: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,7 +39,7 @@ class _Pending:
     started it, which has made a group of it (`committed`), and has waited for its end (`complete`).
     """
 
-    access: _Access
+    access: GlobalAccess
     loops: frozenset[Operation] = frozenset()
     by: SSAValue | None = None
     committed: bool = False
@@ -78,44 +50,7 @@ _State = frozenset[_Pending]
 _NOTHING: _State = frozenset()
 
 
-def accesses_of(op: Operation) -> tuple[_Access, ...]:
-    """Returns what an operation without regions does to global memory."""
-    match op:
-        case TmaLoadOp():
-            return (_Access(op.source, writes=False, bulk=True),)
-        case TmaStoreOp():
-            return (_Access(op.destination, writes=True, bulk=True, reduces=op.reduce is not None),)
-        case CopyOp() if op.engine is not None and op.engine.data in _BULK_ENGINES:
-            found = [_Access(op.source, False, bulk=True), _Access(op.destination, True, bulk=True)]
-            combines = op.reduce is not None
-            return tuple(replace(one, reduces=combines, fenced=True) for one in found if _is_global(one.tile))
-        case CpAsyncTileOp():
-            return (_Access(op.source, writes=False),)
-        case FillOp():
-            return _of_threads((), (op.tile,))
-        case memref.LoadOp():
-            return _of_threads((op.memref,), ())
-        case _ if is_foreign(op):
-            effects = foreign_effects(op)
-            return _of_threads(effects.reads, effects.writes)
-        case _:
-            ends = transfer(op)
-            return () if ends is None else _of_threads(ends[:1], ends[1:])
-
-
-def _of_threads(reads: Iterable[SSAValue], writes: Iterable[SSAValue]) -> tuple[_Access, ...]:
-    found = [*(_Access(tile, writes=False) for tile in reads), *(_Access(tile, writes=True) for tile in writes)]
-    return tuple(one for one in found if _is_global(one.tile))
-
-
-def _is_global(tile: SSAValue) -> bool:
-    """Returns True for a tile of global memory and for an argument; variables of a thread are memrefs, too."""
-    if isinstance(tile.type, TileType):
-        return tile.type.memory is MemorySpace.GLOBAL
-    return isinstance(tile.type, MemRefType) and not isinstance(tile.owner, memref.AllocaOp)
-
-
-def _conflicts(before: _Pending, now: _Access) -> bool:
+def _conflicts(before: _Pending, now: GlobalAccess) -> bool:
     """Returns True if `now` may touch what a pending access touches, so that one has to wait for the other."""
     first = before.access
     if not (first.writes or now.writes) or (not first.bulk and (not now.bulk or now.fenced)):
@@ -143,7 +78,7 @@ class _Ordering:
     def __init__(self, copied: set[SSAValue]):
         """`copied` are the arguments that bulk copies touch which nobody waits for at once."""
         self._copied = copied
-        self._inside: dict[Operation, tuple[_Access, ...]] = {}
+        self._inside: dict[Operation, tuple[GlobalAccess, ...]] = {}
         self._behind: dict[tuple[Operation, _State, SSAValue | None], tuple[_State, _State]] = {}
 
     def block(self, block: Block, pending: _State, leader: SSAValue | None, *, insert: bool = False) -> _State:
@@ -214,11 +149,11 @@ class _Ordering:
         blocks = (block for region in op.regions for block in region.blocks)
         return pending.union(*(self.block(block, pending, leader) for block in blocks))
 
-    def _of(self, op: Operation) -> tuple[_Access, ...]:
+    def _of(self, op: Operation) -> tuple[GlobalAccess, ...]:
         """The accesses of an operation without regions that matter here."""
         return tuple(access for access in accesses_of(op) if base_allocation(access.tile) in self._copied)
 
-    def _all(self, op: Operation) -> tuple[_Access, ...]:
+    def _all(self, op: Operation) -> tuple[GlobalAccess, ...]:
         """The accesses of all operations in the regions of `op`."""
         if op not in self._inside:
             self._inside[op] = tuple({access: None for inner in walk(op) for access in self._of(inner)})
@@ -226,7 +161,7 @@ class _Ordering:
 
     @staticmethod
     def _meet(
-        op: Operation, accesses: Iterable[_Access], pending: _State, leader: SSAValue | None, insert: bool
+        op: Operation, accesses: Iterable[GlobalAccess], pending: _State, leader: SSAValue | None, insert: bool
     ) -> _State:
         """Returns what is pending in front of `op`, behind the wait, the fence and the barrier that it needs."""
         found = [one for one in pending for access in accesses if _conflicts(one, access)]
