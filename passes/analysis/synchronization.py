@@ -40,6 +40,7 @@ from tirx.passes.analysis.memory_accesses import Access, AccessTable
 from tirx.passes.analysis.orderings import (
     CLUSTER,
     JUST_COMPLETE,
+    JUST_FENCED,
     JUST_HEARD,
     NOTHING,
     OF_WARPS,
@@ -509,7 +510,13 @@ def _wait_group(analysis: OrderingAnalysis, op: WaitGroup, active: ActiveThreads
     def waited(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
         return JUST_COMPLETE if last in ordering else frozenset()
 
+    written = [
+        access
+        for access, ordering in state.pending.items()
+        if access.kind is AccessKind.BULK_WRITE and access.kind in op.kinds and last in ordering
+    ]
     _advance(analysis, state, waited, op.kinds)
+    state.pending.update((analysis.accesses.completed(access), JUST_FENCED) for access in written)
     done = [one for one, groups in state.loading.items() if groups > op.pending and analysis.is_of(one, op.kind)]
     for loaded in done:
         del state.loading[loaded]

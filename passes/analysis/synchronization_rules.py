@@ -327,8 +327,10 @@ class _Checker:
         if met is None:
             return
         if not in_order:
-            what = "write" if now.writes else "read"
-            raise self._incomplete(before, op, f"this {what} of the same {_memory_of(before, now)} memory")
+            where = _memory_of(before, now)
+            loads = now.kind is AccessKind.BULK_LOAD and where == "global"
+            what = "write" if now.writes and not loads else "read"
+            raise self._incomplete(before, op, f"this {what} of the same {where} memory")
         if now.kind.is_generic:
             if before is now:
                 return
