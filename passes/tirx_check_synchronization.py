@@ -28,7 +28,9 @@ class TirxCheckSynchronizationPass(ModulePass):
       synchronisation, and is written again after what reads it (9.7.9.25.2, "Async Proxy");
     - bulk copies announce their bytes and are waited for, mbarriers are initialised before they are used, those of the
       slots of a ring one by one;
-    - shared and global memory goes from one thread of the block to another with a barrier.
+    - shared and global memory goes from one thread of the block to another with a barrier;
+    - global memory goes from threads to bulk tensor copies with fence.proxy.async and a barrier, and what a bulk store
+      writes is touched after a wait_group of its thread without `.read`, where the box is at known coordinates.
 
     An operand that was written with another swizzle than its matrix descriptor reads it with is a warning, where bulk
     tensor copies or stores at known addresses write it.
