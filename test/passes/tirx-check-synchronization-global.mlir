@@ -250,3 +250,36 @@ ptx.entry @unknown(a : u64 ptr, map : b8[128] align 64 from #map, other : b8[128
   ptx.cp.async.bulk.wait_group 0
   ptx.ret
 }
+
+// -----
+
+// The thread that waits may go on alone, in another branch and behind a barrier too.
+
+#map = #tirx.tensor_map<argument = 0, type = "f32", dims = [128, 8], strides = [512], box = [32, 4]>
+
+ptx.entry @same_thread(a : u64 ptr, map : b8[128] align 64 from #map) target("sm_90a") reqntid(64) {
+  %0 = ptx.constant 0 : i32
+  %tile = ptx.shared_alloc @tile bytes 512 align 128
+  %a = ptx.ld.param @a : i64
+  %map = ptx.param_address @map
+  %tid = ptx.read_special tid.x
+  %first = ptx.setp eq %tid, %0 : i32
+  ptx.cond_bra %first, ^store, ^meet
+^store:
+  ptx.cp.async.bulk.tensor.store %map[%0, %0], %tile
+  ptx.cp.async.bulk.commit_group
+  ptx.bra ^meet
+^meet:
+  ptx.bar.sync 0
+  ptx.cond_bra %first, ^wait, ^behind
+^wait:
+  ptx.cp.async.bulk.wait_group 0
+  ptx.bra ^behind
+^behind:
+  ptx.cond_bra %first, ^write, ^end
+^write:
+  ptx.st global %a, %0 : i64, i32
+  ptx.bra ^end
+^end:
+  ptx.ret
+}

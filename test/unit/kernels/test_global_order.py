@@ -6,9 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from unit.passes.parsed import context, parsed
 from unit.sim.assembled import assembled
 
 import tirx
+from tirx.dialects.ptx.core import EntryOp
+from tirx.dialects.ptx.sync import BarSyncOp, FenceProxyAsyncOp
+from tirx.hw.targets import Target
+from tirx.passes.analysis.synchronization_rules import check_synchronization
+from tirx.passes.pipeline import lower_to_ptx_passes
+from tirx.rules import SynchronizationError
 
 ROWS = 64
 ORDERS = ("order=row", "order=group", "order=hilbert")
@@ -167,7 +174,7 @@ def _check(name: str, target: str, options: str, blocks: int = 3) -> str:
 
 @pytest.mark.parametrize(("target", "options"), SCHEDULES)
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_each_access_waits_for_the_one_before(name: str, target: str, options: str) -> None:
     _check(name, target, options)
 
@@ -175,7 +182,10 @@ def test_each_access_waits_for_the_one_before(name: str, target: str, options: s
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_103a"])
 @pytest.mark.sample(1)
 def test_more_tiles_than_multiprocessors_at_default_options(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tirx.passes.tirx_tile_loop.multiprocessors", lambda target: 2)
+    def two(target: Target) -> int:
+        return 2
+
+    monkeypatch.setattr("tirx.passes.tirx_tile_loop.multiprocessors", two)
     ptx = _check("read_back", target, "", 5)
     assert "cp.async.bulk.wait_group.read 0;" in ptx  # a bulk store that a tile leaves unfinished
 
@@ -215,3 +225,39 @@ tirx.kernel @k(%a: memref<128x32xf16>, %d: memref<128x32xf16>) target("sm_90a") 
     a, d = np.ones((128, 32), np.float16), np.zeros((128, 32), np.float16)
     program.kernels["k"].simulate(a, d, check="strict")
     assert set(a[:64].ravel().tolist()) == {9} and set(d[:64].ravel().tolist()) == {7}
+
+
+LOADED = """
+!s = !tirx.tile<64x32xf16, shared>
+!g = !tirx.tile<64x32xf16, global>
+!r = !tirx.tile<64x32xf16, register>
+tirx.kernel @k(%a: memref<128x32xf16>, %d: memref<128x32xf16>) target("sm_90a") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %seven = arith.constant 7.0 : f16
+  %s = tirx.alloc : !s
+  %r = tirx.splat %seven : f16 -> !r
+  %ga = tirx.view %a[%c0, %c0] : memref<128x32xf16> -> !g
+  %gd = tirx.view %d[%c0, %c0] : memref<128x32xf16> -> !g
+  tirx.store %r, %ga : !r, !g
+  tirx.copy %ga, %s engine tma : !g, !s
+  tirx.copy %s, %gd engine ld_st : !s, !g
+  tirx.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("deleted", "number", "missing"),
+    [(FenceProxyAsyncOp, 0, "expected fence.proxy.async between"), (BarSyncOp, 1, "expected a barrier between")],
+)
+def test_what_orders_a_store_and_a_bulk_load_is_missed(
+    deleted: type[FenceProxyAsyncOp | BarSyncOp], number: int, missing: str
+) -> None:
+    module = parsed(LOADED)
+    lower_to_ptx_passes().apply(context(), module)
+    (entry,) = (op for op in module.walk() if isinstance(op, EntryOp))
+    check_synchronization(entry)
+    op = [op for op in entry.walk() if isinstance(op, deleted)][number]
+    op.detach()
+    with pytest.raises(SynchronizationError, match=missing):
+        check_synchronization(entry)
