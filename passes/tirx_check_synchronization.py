@@ -30,7 +30,9 @@ class TirxCheckSynchronizationPass(ModulePass):
       slots of a ring one by one;
     - whoever waits for an mbarrier is told by an arrival, and whoever arrives at one in a loop does not run ahead of
       those that wait for it in a loop: it stops where they stand still;
-    - shared and global memory goes from one thread of the block to another with a barrier.
+    - shared and global memory goes from one thread of the block to another with a barrier;
+    - global memory goes from threads to bulk tensor copies with fence.proxy.async and a barrier, and what a bulk store
+      writes is touched after a wait_group of its thread without `.read`, where the box is at known coordinates.
 
     An operand that was written with another swizzle than its matrix descriptor reads it with is a warning, where bulk
     tensor copies or stores at known addresses write it.

@@ -23,7 +23,6 @@ from tirx.dialects.tirx import (
     CopyOp,
     CpAsyncTileOp,
     Engine,
-    FillOp,
     KernelOp,
     LeaderOp,
     MemorySpace,
@@ -35,10 +34,10 @@ from tirx.dialects.tirx import (
     base_allocation,
     kernels,
     thread_owner,
-    transfer,
 )
 from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.layout import TileLayout
+from tirx.passes.analysis.global_accesses import accesses_of
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.bulk_copies import ASYNC_SINCE, plan_tma
 from tirx.passes.plan.memory import MBARRIER_BYTES
@@ -46,12 +45,13 @@ from tirx.passes.plan.product import ILLEGAL, target_of
 from tirx.rules import StageError, WrittenChoiceError
 
 
-def _writes(op: Operation, array: SSAValue) -> bool:
-    """Returns True if `op` writes to an array in global memory by loads and stores of threads."""
-    if isinstance(op, CopyOp) and op.engine is not None and op.engine.data in ASYNC_SINCE:
-        return False
-    written = op.tile if isinstance(op, FillOp) else ends[1] if (ends := transfer(op)) is not None else None
-    return written is not None and base_allocation(written) is array
+def _fence_space(kernel: KernelOp, array: SSAValue, *, is_store: bool) -> str | None:
+    """The memory that a proxy fence before a bulk copy has to order; None for all, if threads access `array`, too."""
+    for op in kernel.walk():
+        for access in accesses_of(op):
+            if not access.bulk and (is_store or access.writes) and base_allocation(access.tile) is array:
+                return None
+    return "shared::cta"
 
 
 def _by_leader(emit: Emitter, leader: SSAValue, ops: Sequence[Operation]) -> None:
@@ -105,7 +105,7 @@ class _Expansion:
                     emit(CpAsyncCommitGroupOp())
                     emit(CpAsyncWaitGroupOp(0))
                 case _:
-                    self._store(emit, copy)
+                    self._store(emit, copy, kernel)
             copy.detach()
             copy.erase()
 
@@ -116,8 +116,7 @@ class _Expansion:
         except ILLEGAL as e:
             raise LocatedError(copy, str(e)) from e
         # All threads are done with the tile, and what they did to both memories precedes the asynchronous copy.
-        writes_source = any(_writes(op, base_allocation(copy.source)) for op in kernel.walk())
-        emit(FenceProxyAsyncOp(None if writes_source else "shared::cta"))
+        emit(FenceProxyAsyncOp(_fence_space(kernel, base_allocation(copy.source), is_store=False)))
         emit(BarrierOp())
         expect = MbarrierArriveExpectTxOp(self._mbarrier, boxes.num_bytes)
         _by_leader(emit, self._leader, [expect, TmaLoadOp(copy.source, copy.destination, self._mbarrier)])
@@ -127,9 +126,9 @@ class _Expansion:
         emit(BarWarpSyncOp())
         emit(memref.StoreOp.get(emit(arith.XOrIOp(parity, emit.constant(1, i32))).result, self._parity, []))
 
-    def _store(self, emit: Emitter, copy: CopyOp) -> None:
+    def _store(self, emit: Emitter, copy: CopyOp, kernel: KernelOp) -> None:
         assert self._leader is not None
-        emit(FenceProxyAsyncOp("shared::cta"))
+        emit(FenceProxyAsyncOp(_fence_space(kernel, base_allocation(copy.destination), is_store=True)))
         emit(BarrierOp())
         store = TmaStoreOp(copy.source, copy.destination, None if copy.reduce is None else copy.reduce.data)
         _by_leader(emit, self._leader, [store, CpAsyncBulkCommitGroupOp(), CpAsyncBulkWaitGroupOp(0)])

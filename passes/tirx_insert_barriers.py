@@ -19,6 +19,7 @@ from tirx.dialects.tirx import (
     AsyncMmaOp,
     BarrierOp,
     CopyOp,
+    CpAsyncTileOp,
     Engine,
     FillOp,
     KernelOp,
@@ -37,6 +38,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS, WarpgroupOp
 from tirx.passes.analysis.scheduled import require_lowered
 from tirx.passes.analysis.tile_loops import is_tile_loop, parts_of_tiles
+from tirx.passes.emit.bulk_order import order_bulk_copies
 from tirx.passes.emit.emitter import Emitter
 from tirx.passes.plan.memory import shared_bytes
 from tirx.values import dataclass
@@ -228,6 +230,9 @@ class _BarrierInsertion:
                 return self._moves((), (op.tile,))
             case memref.LoadOp():
                 return self._moves((op.memref,), ())
+            case CpAsyncTileOp():
+                # The ring orders what happens to its slot.
+                return self._moves((op.source,), ())
             case MmaOp() | AsyncMmaOp():
                 reads = self._places(op.a, op.b)
                 return _Accesses(reads, by_proxy=reads) if reads else _NOTHING
@@ -302,6 +307,10 @@ class TirxInsertBarriersPass(ModulePass):
 
     Iterations of a tile loop that write other parts of a memref need none between them.
 
+    Something that may read or overwrite what a bulk store of a ring writes waits for the end of the store. Between
+    accesses of threads and bulk copies of the same elements stands a proxy fence. Parts of one memref are compared by
+    their indices, and in a loop with those of other iterations.
+
     Operations of other dialects read and write the tiles and memrefs that they are given, unless they say what they do
     (`TileOpInterface`). Memrefs are taken not to overlap (see `tirx.kernel`). Tensor memory counts where several warps
     reach one lane.
@@ -312,4 +321,5 @@ class TirxInsertBarriersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
             require_lowered(kernel)
+            order_bulk_copies(kernel)
             _BarrierInsertion(kernel).block(kernel.body.block, _NOTHING, insert=True)

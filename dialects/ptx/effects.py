@@ -66,7 +66,9 @@ class AccessKind(enum.Enum):
     BULK_LOAD = enum.auto()
     """cp.async.bulk to shared memory: complete with its mbarrier."""
     BULK_STORE = enum.auto()
-    """cp.async.bulk from shared memory: complete with its group."""
+    """cp.async.bulk from shared memory, its reads: complete with its group, or with the reads of that."""
+    BULK_WRITE = enum.auto()
+    """cp.async.bulk from shared memory, what it does to global memory: complete with its group."""
     WARPGROUP = enum.auto()
     """wgmma.mma_async: complete with its group."""
 
@@ -105,6 +107,10 @@ COMPLETIONS: Mapping[AccessKind, Completion] = {
     AccessKind.BULK_LOAD: Completion("a wait on its mbarrier", "put ptx.mbarrier.wait_parity before this"),
     AccessKind.BULK_STORE: Completion(
         "cp.async.bulk.commit_group and wait_group.read", "put ptx.cp.async.bulk.wait_group 0 read before this"
+    ),
+    AccessKind.BULK_WRITE: Completion(
+        "cp.async.bulk.commit_group and wait_group",
+        "put ptx.cp.async.bulk.wait_group 0 before this, in the thread that started it, and ptx.bar.sync 0 for others",
     ),
     AccessKind.WARPGROUP: Completion(
         "wgmma.commit_group and wait_group",
@@ -159,7 +165,15 @@ class TensorCells:
     all_warps: bool = False
 
 
-Region: TypeAlias = Bytes | MatrixRows | SharedMatrix | TensorCells
+@dataclass(frozen=True)
+class TensorBox:
+    """The box at `coordinates` (i32, innermost first) of a tensor in global memory that the map at `map` describes."""
+
+    map: SSAValue
+    coordinates: tuple[SSAValue, ...]
+
+
+Region: TypeAlias = Bytes | MatrixRows | SharedMatrix | TensorCells | TensorBox
 """A part of memory, by the operands of an instruction."""
 
 
@@ -252,12 +266,30 @@ class ProxyFence(Synchronization):
 class CommitGroup(OfKind):
     """The thread's accesses of `kind` so far form a group."""
 
+    @property
+    def kinds(self) -> tuple[AccessKind, ...]:
+        """`kind`, and what complete groups do elsewhere."""
+        return _of_groups(self.kind)
+
 
 @dataclass(frozen=True)
 class WaitGroup(OfKind):
-    """All groups of the thread's accesses of `kind` but the last `pending` are complete."""
+    """
+    All groups of the thread's accesses of `kind` but the last `pending` are complete; `read`: they have read their
+    source.
+    """
 
     pending: int
+    read: bool = False
+
+    @property
+    def kinds(self) -> tuple[AccessKind, ...]:
+        """`kind`, and what complete groups do elsewhere."""
+        return (self.kind,) if self.read else _of_groups(self.kind)
+
+
+def _of_groups(kind: AccessKind) -> tuple[AccessKind, ...]:
+    return (kind, AccessKind.BULK_WRITE) if kind is AccessKind.BULK_STORE else (kind,)
 
 
 class TensorCommit(AtMbarrier):
@@ -281,10 +313,14 @@ class TensorFence(Synchronization):
 
 @dataclass(frozen=True)
 class Effects:
-    """The memory access and the synchronisation of an instruction, None for those that it has not."""
+    """
+    The memory access and the synchronisation of an instruction, None for those that it has not. `outside` is what a
+    bulk copy from shared memory does to global memory, later than `access`.
+    """
 
     access: MemoryAccess | None = None
     synchronization: Synchronization | None = None
+    outside: MemoryAccess | None = None
 
 
 NO_EFFECTS = Effects()

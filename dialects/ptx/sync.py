@@ -145,9 +145,12 @@ class FenceProxyAsyncOp(PTXInstruction):
             expect_choice("space", self.space.data, _FENCE_SPACES)
 
     def effects(self) -> Effects:
-        if self.space is not None and self.space.data != "shared::cta":
-            return NO_EFFECTS
-        return Effects(synchronization=ProxyFence((AccessKind.GENERIC, AccessKind.COPY, AccessKind.INIT)))
+        kinds: tuple[AccessKind, ...] = ()
+        if self.space is None or self.space.data == "shared::cta":
+            kinds = AccessKind.GENERIC, AccessKind.COPY, AccessKind.INIT
+        if self.space is None or self.space.data == "global":
+            kinds = *kinds, AccessKind.GLOBAL
+        return Effects(synchronization=ProxyFence(kinds))
 
     def emit(self, reg: Names) -> str:
         return "fence.proxy.async" if self.space is None else f"fence.proxy.async.{self.space.data}"

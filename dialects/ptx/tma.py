@@ -32,6 +32,7 @@ from tirx.dialects.ptx.effects import (
     Effects,
     Issue,
     MemoryAccess,
+    TensorBox,
     WaitGroup,
 )
 from tirx.dialects.ptx.parameters import TENSOR_MAP_BYTES
@@ -135,7 +136,9 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
             raise InstructionFormError(f"expected space to be shared::cluster with multicast, found {self.space.data}")
 
     def effects(self) -> Effects:
-        return Effects(MemoryAccess(AccessKind.BULK_LOAD, writes=(Bytes(self.dst, LEAST_BYTES),), barrier=self.barrier))
+        box = () if self.gather4 is not None else (TensorBox(self.map, tuple(self.coordinates)),)
+        written = (Bytes(self.dst, LEAST_BYTES),)
+        return Effects(MemoryAccess(AccessKind.BULK_LOAD, reads=box, writes=written, barrier=self.barrier))
 
     def features(self) -> tuple[str, ...]:
         features = DESTINATIONS[self.space.data]
@@ -217,7 +220,11 @@ class CpAsyncBulkTensorStoreOp(PTXInstruction):
                 raise InstructionFormError(f"expected reduce or scatter4, found both ({self.reduce.data})")
 
     def effects(self) -> Effects:
-        return Effects(MemoryAccess(AccessKind.BULK_STORE, reads=(Bytes(self.src, LEAST_BYTES),)))
+        box = () if self.scatter4 is not None else (TensorBox(self.map, tuple(self.coordinates)),)
+        return Effects(
+            MemoryAccess(AccessKind.BULK_STORE, reads=(Bytes(self.src, LEAST_BYTES),)),
+            outside=MemoryAccess(AccessKind.BULK_WRITE, reads=() if self.reduce is None else box, writes=box),
+        )
 
     def features(self) -> tuple[str, ...]:
         return ("cp.async.bulk.tensor" if self.scatter4 is None else "cp.async.bulk.tensor.scatter4",)
@@ -297,7 +304,9 @@ class CpAsyncBulkWaitGroupOp(PTXInstruction):
             raise InstructionFormError(f"expected 0 or more pending groups, found {self.pending.value.data}")
 
     def effects(self) -> Effects:
-        return Effects(synchronization=WaitGroup(AccessKind.BULK_STORE, self.pending.value.data))
+        return Effects(
+            synchronization=WaitGroup(AccessKind.BULK_STORE, self.pending.value.data, read=self.read is not None)
+        )
 
     def emit(self, reg: Names) -> str:
         return f"cp.async.bulk.wait_group{'' if self.read is None else '.read'} {self.pending.value.data}"

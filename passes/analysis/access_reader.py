@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from tirx.dialects.ptx.core import SharedAllocOp
+from tirx.dialects.ptx.core import EntryOp, SharedAllocOp
 from tirx.dialects.ptx.effects import (
     AccessKind,
     Bytes,
@@ -19,11 +19,14 @@ from tirx.dialects.ptx.effects import (
     MemoryAccess,
     Region,
     SharedMatrix,
+    TensorBox,
     TensorCells,
 )
+from tirx.dialects.ptx.memory import ParamAddressOp
+from tirx.dialects.tirx import TensorMapAttr
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
-from tirx.passes.analysis.memory_accesses import GRANULE, Access, AccessTable, Footprint, Operand
+from tirx.passes.analysis.memory_accesses import GRANULE, Access, AccessTable, Box, Footprint, Operand
 from tirx.passes.analysis.thread_flow import ActiveThreads
 from tirx.passes.analysis.thread_values import Symbol, ThreadValue, ThreadValues
 
@@ -67,8 +70,12 @@ class _Range(NamedTuple):
 class AccessReader:
     """Collects the accesses of an entry."""
 
-    def __init__(self, values: ThreadValues):
+    def __init__(self, entry: EntryOp, values: ThreadValues):
+        self._entry = entry
         self._values = values
+        self._boxes: dict[TensorBox, Footprint | None] = {}
+        self.has_boxes = False
+        """True if it is known where in global memory a bulk copy reads or writes."""
         self._global: dict[ThreadValue, ThreadValue] = {}
         self._families: dict[tuple[object, ...], _Family] = {}
         self._noted: list[tuple[Operation, MemoryAccess, ActiveThreads, _Family | Access]] = []
@@ -90,7 +97,7 @@ class AccessReader:
         if (access := self._access_of(op, stated, active)) is not None:
             self._noted.append((op, stated, active, access))
 
-    def accesses(self, table: AccessTable) -> dict[Operation, Access]:
+    def accesses(self, table: AccessTable) -> dict[Operation, tuple[Access, ...]]:
         """
         What the instructions do, as accesses of `table`, as far as anything is known of it.
 
@@ -98,15 +105,15 @@ class AccessReader:
         ordered behind it.
         """
         alone = {family for family in self._without_company() if family.is_apart(table)}
-        found: dict[Operation, Access] = {}
+        found: dict[Operation, tuple[Access, ...]] = {}
         for op, stated, active, access in self._noted:
             if isinstance(access, _Family):
                 if access in alone or (access := self._access_of(op, stated, active)) is None:
                     continue
-            found[op] = table.add(access)
-        of_plain = {access for op, access in found.items() if op in self._plain}
+            found[op] = (*found.get(op, ()), table.add(access))
+        of_plain = {access for op, (access, *_) in found.items() if op in self._plain}
         unordered = {access for access in of_plain if table.is_alone(access)}
-        return {op: access for op, access in found.items() if op not in self._plain or access not in unordered}
+        return {op: own for op, own in found.items() if op not in self._plain or own[0] not in unordered}
 
     def _without_company(self) -> Iterator[_Family]:
         """The families between whose first and last byte there is no other access, one of the two a write."""
@@ -143,7 +150,7 @@ class AccessReader:
         kind = stated.kind
         reads = tuple(self._footprints(stated.reads, kind)) if stated.reads else ()
         writes = tuple(self._footprints(stated.writes, kind)) if stated.writes else ()
-        if not (reads or writes) and kind.is_in_order:
+        if not (reads or writes) and (kind.is_in_order or kind is AccessKind.BULK_WRITE):
             return None
         barrier = None
         if stated.barrier is not None and (value := self._values.get(stated.barrier)) is not None:
@@ -154,12 +161,51 @@ class AccessReader:
         for region in regions:
             if isinstance(region, SharedMatrix):
                 found = _matrix(region, self._values)
+            elif isinstance(region, TensorBox):
+                found = self._box(region)
             elif (address := self._address(region.address, kind)) is None:
                 continue
             else:
                 found = _footprint(region, address)
             if found is not None:
                 yield found
+
+    def _box(self, region: TensorBox) -> Footprint | None:
+        """What is known to be in a box: whole granules inside of the tensor, at coordinates that are numbers."""
+        if region not in self._boxes:
+            self._boxes[region] = self._find_box(region)
+            self.has_boxes |= self._boxes[region] is not None
+        return self._boxes[region]
+
+    def _find_box(self, region: TensorBox) -> Footprint | None:
+        if not self._values.count or not isinstance(owner := region.map.owner, ParamAddressOp):
+            return None
+        parameter = self._entry.param(owner.param.data)
+        if parameter is None or not isinstance(parameter.source, TensorMapAttr):
+            return None
+        tensor = parameter.source.data
+        starts = [None if (value := self._values.get(each)) is None else value for each in region.coordinates]
+        ends: list[tuple[int, int]] = []
+        for start, size, extent in zip(starts, tensor.dims, tensor.box, strict=True):
+            if start is None or not start.is_known or start.number is None or not isinstance(size, int):
+                return None
+            ends.append((max(start.number, 0), min(start.number + extent, size)))
+        rows = np.zeros(1, np.int64)
+        for (first, last), stride in zip(ends[1:], tensor.strides, strict=True):
+            if not isinstance(stride, int):
+                return None
+            rows = np.add.outer(np.arange(first, last, dtype=np.int64) * stride, rows).ravel()
+        first, last = (each * tensor.element_bytes for each in ends[0])
+        low, high = -(-(rows + first) // GRANULE), (rows + last) // GRANULE
+        count = int((high - low).max(initial=0))
+        granules = low[:, None] + np.arange(count)
+        found = frozenset(granules[granules < high[:, None]].tolist())
+        if not found or tensor.argument >= len(self._entry.params.data):
+            return None
+        address = self._of_global(
+            ThreadValue((Symbol("value", self._entry.params.data[tensor.argument].data.name),), 0, self._values.count)
+        )
+        return Footprint(address.symbols, address, 0, 1, GRANULE, operand=Box(found))
 
     def _of_global(self, value: ThreadValue) -> ThreadValue:
         """An address in global memory."""

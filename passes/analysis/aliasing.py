@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
 
-from xdsl.dialects import arith
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from tirx.dialects.tirx import MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, at_known_place
+from tirx.dialects.tirx import (
+    MemorySpace,
+    ReshapeOp,
+    SubviewOp,
+    TileType,
+    ViewOp,
+    WordsOp,
+    at_known_place,
+    base_allocation,
+)
 from tirx.layout import TileLayout
 from tirx.layout.arrays import np
 from tirx.passes.analysis.index_analysis import index_range
-from tirx.passes.emit.emitter import constant_value
+from tirx.passes.analysis.tile_loops import is_same, iterations_apart, view_extents, without_constant
 from tirx.passes.plan.tensor_tiles import TensorTile
 
 
@@ -29,7 +39,7 @@ def overlap(a: SSAValue, b: SSAValue) -> Overlap:
 
     Parts of an allocation are compared by the places that their layouts give, views of a memref by their indices.
     """
-    views = _view(a), _view(b)
+    views = view_of(a), view_of(b)
     if views[0] is not None and views[1] is not None:
         found = _views_overlap(views[0], views[1])
         # Only a part of what the views cover may be meant.
@@ -54,16 +64,16 @@ def _places(tile: SSAValue) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] |
     return layout.axis_table("m", (layout.size(),))
 
 
-def _view(tile: SSAValue) -> ViewOp | None:
+def view_of(tile: SSAValue) -> ViewOp | None:
     """The view that a tile of global memory is (a part of)."""
-    while isinstance(op := tile.owner, SubviewOp | ReshapeOp):
+    while isinstance(op := tile.owner, SubviewOp | ReshapeOp | WordsOp):
         tile = op.source
     return op if isinstance(op, ViewOp) else None
 
 
 def _views_overlap(a: ViewOp, b: ViewOp) -> Overlap:
     certain = True
-    for x, y, m, n in zip(a.indices, b.indices, _extents(a), _extents(b), strict=True):
+    for x, y, m, n in zip(a.indices, b.indices, view_extents(a), view_extents(b), strict=True):
         difference = _difference(x, y)
         first, second = index_range(x), index_range(y)
         if difference is not None and (difference >= m or -difference >= n):
@@ -76,23 +86,59 @@ def _views_overlap(a: ViewOp, b: ViewOp) -> Overlap:
     return Overlap.YES if certain else Overlap.MAYBE
 
 
-def _extents(view: ViewOp) -> tuple[int, ...]:
-    dims = view.result.type.dims
-    return (1,) * (len(view.indices) - len(dims)) + dims
+def _difference(a: SSAValue, b: SSAValue, loops: Collection[Operation] = ()) -> int | None:
+    """`b - a` where constants added to one value that does not change within `loops`, or to none, show it."""
+    (base, first), (other, second) = without_constant(a), without_constant(b)
+    if base is None or other is None:
+        return second - first if base is other else None
+    if any(is_inside(base, loop) for loop in loops):
+        return None
+    return second - first if is_same(base, other) else None
 
 
-def _difference(a: SSAValue, b: SSAValue) -> int | None:
-    """`b - a` where constants added to one value, or to none, show it."""
-    (base, first), (other, second) = _without_constant(a), _without_constant(b)
-    return second - first if base is other else None
+def is_inside(value: SSAValue, loop: Operation) -> bool:
+    """Returns True if each iteration of a loop has another such value."""
+    owner = value.owner
+    return loop.is_ancestor(owner) and owner is not loop
 
 
-def _without_constant(value: SSAValue) -> tuple[SSAValue | None, int]:
-    """A value as a constant added to another one, or to nothing."""
-    steps: list[int] = []
-    while isinstance(op := value.owner, arith.AddiOp) and (step := constant_value(op.rhs)) is not None:
-        steps.append(step)
-        value = op.lhs
-    if (rest := constant_value(value)) is not None:
-        return None, rest + sum(steps)
-    return value, sum(steps)
+def may_share(before: SSAValue, now: SSAValue, loops: Collection[Operation] = ()) -> bool:
+    """
+    Returns False if two tiles of global memory, or memrefs, share no element for certain.
+
+    Since `before`, the next iterations of `loops`, each inside of the one before, have begun. Arguments of a kernel do
+    not overlap where one is written; parts of one argument are compared by their indices.
+    """
+    if base_allocation(before) is not base_allocation(now):
+        return False
+    a, b = view_of(before), view_of(now)
+    if a is None or b is None or not _is_injective(a.source_type):
+        return True
+    outermost = next((one for one in loops if all(one.is_ancestor(other) for other in loops)), None)
+    if outermost is not None and iterations_apart(outermost, a, b):
+        return False
+    for x, y, m, n in zip(a.indices, b.indices, view_extents(a), view_extents(b), strict=True):
+        difference = _difference(x, y, loops)
+        if difference is not None and (difference >= m or -difference >= n):
+            return False
+        first, second = index_range(x), index_range(y)
+        if first.high is not None and second.low is not None and first.high + m <= second.low:
+            return False
+        if second.high is not None and first.low is not None and second.high + n <= first.low:
+            return False
+    return True
+
+
+def _is_injective(type_: MemRefType[Attribute]) -> bool:
+    """Returns True if no two elements of a memref have one place."""
+    if isinstance(type_.layout, NoneAttr):
+        return True
+    strides, sizes = type_.get_strides(), type_.get_shape()
+    if strides is None or any(n < 0 for n in sizes):
+        return False
+    reached = 0
+    for stride, size in sorted((stride or 0, size) for stride, size in zip(strides, sizes, strict=True) if size > 1):
+        if stride <= reached:
+            return False
+        reached += stride * (size - 1)
+    return True

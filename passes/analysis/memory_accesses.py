@@ -58,6 +58,13 @@ class Operand:
         return _granules(self)
 
 
+@dataclass(frozen=True)
+class Box:
+    """A box of a tensor in global memory: the `granules` of 16 bytes, counted from its start, that are in it."""
+
+    granules: frozenset[int]
+
+
 @lru_cache(maxsize=256)
 def _granules(operand: Operand) -> frozenset[int]:
     try:
@@ -83,8 +90,8 @@ class Footprint:
     columns: int
     is_tensor: bool = False
     all_warps: bool = False
-    operand: Operand | None = None
-    """An operand from there on: more rows like the one that `columns` tells, at addresses of their own."""
+    operand: Operand | Box | None = None
+    """An operand or a box from there on: more rows like the one that `columns` tells, at addresses of their own."""
 
     @staticmethod
     def of_bytes(address: ThreadValue, size: int, offset: int = 0) -> Footprint:
@@ -328,6 +335,7 @@ class AccessTable:
     def __init__(self):
         self._interned: dict[object, Access] = {}
         self._earlier: dict[Access, Access] = {}
+        self._completed: dict[Access, Access] = {}
         self._origins: defaultdict[tuple[Symbol, ...], _Origin] = defaultdict(_Origin)
         self._near: dict[Access, set[Access]] = {}
         self._met: dict[tuple[Access, Access, bool], Threads | None] = {}
@@ -346,7 +354,14 @@ class AccessTable:
         known = self._interned.setdefault(key, access)
         if known is access:
             self._register(access)
+            if access.kind is AccessKind.BULK_WRITE:
+                self._completed[access] = replace(access, kind=AccessKind.GLOBAL)
+                self._register(self._completed[access])
         return known
+
+    def completed(self, access: Access) -> Access:
+        """The write of its thread that a bulk store is once the thread has waited for its end."""
+        return self._completed[access]
 
     def earlier(self, access: Access) -> Access:
         """The access that stands for what instructions did before they do it again."""

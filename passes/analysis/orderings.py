@@ -106,6 +106,7 @@ NOTHING: OrderingState = frozenset()
 OF_WARPS: OrderingState = frozenset((Ordering.WARP_SYNCED,))
 JUST_COMPLETE = frozenset((Ordering.COMPLETE,))
 JUST_COMPLETE_THERE = frozenset((Ordering.COMPLETE_THERE,))
+JUST_FENCED = frozenset((Ordering.FENCED,))
 JUST_HEARD = frozenset((Ordering.HEARD,))
 OF_WHOLE_WARPS = (AccessKind.TENSOR_LOAD, AccessKind.TENSOR_STORE)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -40,6 +40,7 @@ from tirx.passes.analysis.memory_accesses import Access, AccessTable
 from tirx.passes.analysis.orderings import (
     CLUSTER,
     JUST_COMPLETE,
+    JUST_FENCED,
     JUST_HEARD,
     NOTHING,
     OF_WARPS,
@@ -65,7 +66,7 @@ def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingSta
     """Returns True if nothing that follows can be wrong any more."""
     match kind:
         case AccessKind.GLOBAL:
-            return Ordering.SYNCED in ordering
+            return Ordering.SYNCED in ordering and (Ordering.FENCED in ordering or not analysis.has_boxes)
         case AccessKind.GENERIC | AccessKind.INIT:
             return Ordering.SYNCED in ordering and (Ordering.FENCED in ordering or not analysis.has_proxies)
         case AccessKind.COPY:
@@ -73,7 +74,7 @@ def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingSta
             return Ordering.COMPLETE in ordering and Ordering.SYNCED in ordering and fenced
         case AccessKind.TENSOR_CORE | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
             return Ordering.COMPLETE in ordering and Ordering.AFTER in ordering and Ordering.SYNCED in ordering
-        case AccessKind.BULK_LOAD | AccessKind.BULK_STORE | AccessKind.WARPGROUP:
+        case AccessKind.BULK_LOAD | AccessKind.BULK_STORE | AccessKind.BULK_WRITE | AccessKind.WARPGROUP:
             return Ordering.COMPLETE in ordering
 
 
@@ -95,12 +96,18 @@ def _gained(kind: AccessKind, ordering: OrderingState, relaxed: bool = False) ->
             return frozenset(gained)
         case AccessKind.COPY if Ordering.COMPLETE in ordering:
             return frozenset((Ordering.MET, Ordering.SYNCED))
-        case AccessKind.COPY | AccessKind.BULK_LOAD | AccessKind.BULK_STORE | AccessKind.WARPGROUP:
+        case (
+            AccessKind.COPY
+            | AccessKind.BULK_LOAD
+            | AccessKind.BULK_STORE
+            | AccessKind.BULK_WRITE
+            | AccessKind.WARPGROUP
+        ):
             return frozenset((Ordering.MET,))
 
 
-Check: TypeAlias = Callable[[Operation, "Access | None", "Synchronization | None", ActiveThreads, State], None]
-"""Called with every instruction, its access, its synchronisation, who executes it, and the state before it."""
+Check: TypeAlias = Callable[[Operation, "Sequence[Access]", "Synchronization | None", ActiveThreads, State], None]
+"""Called with every instruction, its accesses, its synchronisation, who executes it, and the state before it."""
 
 
 class OrderingAnalysis:
@@ -126,13 +133,14 @@ class OrderingAnalysis:
         """The largest number of groups that a wait leaves pending, of each kind of accesses."""
         self.phases: dict[Barrier, int] = {}
         """Mbarriers whose address is known -> arrivals that complete a phase."""
-        reader, ops = AccessReader(self.flow.values), self.flow.control.ops
+        reader, ops = AccessReader(self.entry, self.flow.values), self.flow.control.ops
         for block in self.flow.blocks:
             active = self.flow.active[block]
             for op in ops[block]:
                 if isinstance(op, PTXInstruction) and (effects := op.effects()) is not NO_EFFECTS:
                     self._read(op, effects, reader, active)
         self._accesses = reader.accesses(self.accesses)
+        self.has_boxes = reader.has_boxes
         stepping = self._accesses.keys() | self.synchronizations.keys()
         self._stepping = [[op for op in ops[block] if op in stepping] for block in self.flow.blocks]
         """The instructions of each block that do anything to the state."""
@@ -178,19 +186,20 @@ class OrderingAnalysis:
                 self.mbarriers[op] = effects.access.barrier
             self.has_proxies |= not effects.access.kind.is_generic
             reader.note(op, effects.access, active, synchronizes=synchronization is not None)
+        if effects.outside is not None:
+            reader.note(op, effects.outside, active, synchronizes=False)
         if isinstance(op, MbarrierInitOp):
             self.phases[self.barrier(op.barrier)] = op.count.value.data
 
     @property
     def asynchronous(self) -> list[Operation]:
         """The instructions that write registers later."""
-        return [
-            op for op, access in self._accesses.items() if access.kind in (AccessKind.TENSOR_LOAD, AccessKind.WARPGROUP)
-        ]
+        kinds = AccessKind.TENSOR_LOAD, AccessKind.WARPGROUP
+        return [op for op, accesses in self._accesses.items() if any(access.kind in kinds for access in accesses)]
 
     def is_of(self, op: Operation, kind: AccessKind) -> bool:
         """Returns True if `op` accesses memory in this way."""
-        return op in self._accesses and self._accesses[op].kind is kind
+        return any(access.kind is kind for access in self._accesses.get(op, ()))
 
     def uses_async_proxy(self, op: Operation) -> bool:
         """Returns True if `op` starts something asynchronous that arrives at its mbarrier."""
@@ -219,13 +228,12 @@ class OrderingAnalysis:
             state = self._states[at].behind(self._joined[at])
             active = self.flow.active[block]
             for op in self.flow.control.ops[block]:
-                access, synchronization = self._accesses.get(op), self.synchronizations.get(op)
-                if access is None and synchronization is None and not state.loading and op not in self._others:
+                accesses, synchronization = self._accesses.get(op, ()), self.synchronizations.get(op)
+                if not accesses and synchronization is None and not state.loading and op not in self._others:
                     continue  # neither on memory nor on registers that come later
-                check(op, access, synchronization, active, state)
+                check(op, accesses, synchronization, active, state)
                 self._step(op, active, state)
-                if access is not None:
-                    self.latest[access] = op
+                self.latest.update(dict.fromkeys(accesses, op))
 
     def _solve(self) -> Mapping[int, State]:
         """The state at the start of each block, by its position."""
@@ -278,7 +286,7 @@ class OrderingAnalysis:
             transfer = _TRANSFER.get(type(synchronization))
             if transfer is not None:
                 transfer(self, synchronization, active, state)
-        if (access := self._accesses.get(op)) is not None:
+        for access in self._accesses.get(op, ()):
             if access.kind.completes_at_mbarrier:
                 _forget_waits(state, active)
             if access.kind in (AccessKind.TENSOR_LOAD, AccessKind.WARPGROUP):
@@ -490,7 +498,7 @@ def _commit_group(analysis: OrderingAnalysis, op: CommitGroup, active: ActiveThr
         younger = 1 + sum(isinstance(one, Younger) for one in ordering)
         return frozenset((Younger(younger),)) if younger <= most else NOTHING
 
-    _advance(analysis, state, committed, (op.kind,))
+    _advance(analysis, state, committed, op.kinds)
     for loading, groups in state.loading.items():
         if groups <= most and analysis.is_of(loading, op.kind):
             state.loading[loading] = groups + 1
@@ -503,7 +511,13 @@ def _wait_group(analysis: OrderingAnalysis, op: WaitGroup, active: ActiveThreads
     def waited(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
         return JUST_COMPLETE if last in ordering else frozenset()
 
-    _advance(analysis, state, waited, (op.kind,))
+    written = [
+        access
+        for access, ordering in state.pending.items()
+        if access.kind is AccessKind.BULK_WRITE and access.kind in op.kinds and last in ordering
+    ]
+    _advance(analysis, state, waited, op.kinds)
+    state.pending.update((analysis.accesses.completed(access), JUST_FENCED) for access in written)
     done = [one for one, groups in state.loading.items() if groups > op.pending and analysis.is_of(one, op.kind)]
     for loaded in done:
         del state.loading[loaded]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -95,7 +95,7 @@ class _Checker:
     def check(
         self,
         op: Operation,
-        access: Access | None,
+        accesses: Sequence[Access],
         synchronization: Synchronization | None,
         active: ActiveThreads,
         state: State,
@@ -105,7 +105,7 @@ class _Checker:
             self._check_registers(op, state)
         if not state.pending:
             return
-        if access is not None:
+        for access in accesses:
             for before in self._analysis.accesses.near(access, state.pending.keys()):
                 ordering = state.pending[before]
                 if access.kind.is_tcgen05 and before.kind.is_tcgen05:
@@ -312,33 +312,38 @@ class _Checker:
             )
 
     def _check_shared(self, before: Access, ordering: OrderingState, op: Operation, now: Access) -> None:
-        """Shared memory: an access behind another to the same bytes, one of them a write."""
+        """Shared and global memory: an access behind another to the same bytes, one of them a write."""
         if AccessKind.INIT in (before.kind, now.kind):
             return
         # A complete cp.async is a write of its thread.
         in_order = before.kind.is_in_order or (before.kind is AccessKind.COPY and Ordering.COMPLETE in ordering)
         if not in_order:
-            if before.kind is now.kind or Ordering.COMPLETE in ordering:
+            own = Ordering.COMPLETE_THERE in ordering and not now.active.mask & ~before.active.mask
+            if Ordering.COMPLETE in ordering or (own and before.kind is AccessKind.BULK_WRITE):
                 return
+            if before.kind is now.kind and (before.kind is not AccessKind.BULK_WRITE or (before.reads and now.reads)):
+                return  # reductions combine each element by itself
         elif Ordering.SYNCED in ordering and (now.kind.is_generic or Ordering.FENCED in ordering):
             return
         met = self._analysis.accesses.met(before, now, tensor=False)
         if met is None:
             return
         if not in_order:
-            what = "write" if now.writes else "read"
-            raise self._incomplete(before, op, f"this {what} of the same shared memory")
+            where = _memory_of(before, now)
+            loads = now.kind is AccessKind.BULK_LOAD and where == "global"
+            what = "write" if now.writes and not loads else "read"
+            raise self._incomplete(before, op, f"this {what} of the same {where} memory")
         if now.kind.is_generic:
             if before is now:
                 return
             met = met & ~np.eye(len(met), dtype=np.bool_)
-        elif before.writes and now.reads and Ordering.FENCED not in ordering:
+        elif before.writes and _goes_past(before, now) and Ordering.FENCED not in ordering:
             raise self._missing(
                 "fence.proxy.async",
                 before,
                 op,
-                "this read through the async proxy",
-                'put ptx.fence.proxy.async "shared::cta" behind the write, before the barrier',
+                f"this {'read' if now.reads else 'write'} through the async proxy",
+                f'put ptx.fence.proxy.async "{_FENCES[_memory_of(before, now)]}" behind the write, before the barrier',
                 _PROXY,
             )
         elif now.kind is not AccessKind.WARPGROUP:
@@ -348,7 +353,7 @@ class _Checker:
             warps = np.arange(len(now.threads)) // WARP_SIZE
             met = met & (warps[:, None] != warps[None, :])
         if Ordering.SYNCED not in ordering and before.active.exact and now.active.exact and met.any():
-            where = "global" if now.kind is AccessKind.GLOBAL else "shared"
+            where = _memory_of(before, now)
             writer, reader = (int(x) for x in np.argwhere(met)[0])
             raise self._missing(
                 "a barrier",
@@ -358,6 +363,22 @@ class _Checker:
                 "put ptx.bar.sync 0 before it",
                 'PTX ISA, "Memory Consistency Model"',
             )
+
+
+_FENCES = {"shared": "shared::cta", "global": "global"}
+"""Memory -> the space of the proxy fence that orders it."""
+
+
+def _memory_of(before: Access, now: Access) -> str:
+    """The memory that both accesses touch; bulk copies touch two."""
+    return "global" if {before.kind, now.kind} & {AccessKind.GLOBAL, AccessKind.BULK_WRITE} else "shared"
+
+
+def _goes_past(before: Access, now: Access) -> bool:
+    """Returns True if an access through the async proxy may miss what a thread wrote: a read, or a store to global."""
+    if _memory_of(before, now) == "global":
+        return now.kind in (AccessKind.BULK_LOAD, AccessKind.BULK_WRITE)
+    return bool(now.reads) and now.kind is not AccessKind.BULK_LOAD
 
 
 def _missing(what: str, before: Operation, op: Operation, use: str, fix: str, source: str) -> LocatedError:

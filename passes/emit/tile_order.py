@@ -16,7 +16,7 @@ from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp, TileOrder, TilesOp
 from tirx.passes.analysis.tile_loops import mark_coordinate
-from tirx.passes.emit.emitter import Emitter
+from tirx.passes.emit.emitter import Emitter, constant_value
 from tirx.passes.emit.launch_values import product_of, sum_of
 
 Body = Callable[[Emitter, Sequence[SSAValue]], None]
@@ -40,7 +40,8 @@ def persistent_tiles(
     block = Block(arg_types=[IndexType()])
     inside = Emitter(InsertPoint.at_end(block), op.location)
     coordinates = _coordinates(op, inside, block.args[0], extents, table)
-    body(inside, _as_indices(inside, coordinates, are_tiles=op.order.data in _ORDERS))
+    counts = [constant_value(extent) for extent in extents] if op.order.data in _ORDERS else ()
+    body(inside, _as_indices(inside, coordinates, counts))
     inside(scf.YieldOp())
     emit(scf.ForOp(first, total, blocks, [], Region(block)))
 
@@ -81,11 +82,14 @@ def require_countable(kernel: KernelOp, tiles: Formula) -> None:
         add_requirement(kernel, Requirement(tiles, "at_most", MOST_TILES, message))
 
 
-def _as_indices(emit: Emitter, coordinates: Sequence[SSAValue], *, are_tiles: bool) -> list[SSAValue]:
-    """Coordinates (i32) as indices. `are_tiles`: each tile comes once, which a table need not say."""
+def _as_indices(emit: Emitter, coordinates: Sequence[SSAValue], counts: Sequence[int | None]) -> list[SSAValue]:
+    """
+    Coordinates (i32) as indices. `counts`: rows and columns of tiles, None where they are known at the launch only. It
+    is empty where a tile may come more than once, as a table may have it.
+    """
     casts = [emit(arith.IndexCastOp(value, IndexType())) for value in coordinates]
-    for index, cast in enumerate(casts if are_tiles else ()):
-        mark_coordinate(cast, index)
+    for index, (cast, count) in enumerate(zip(casts, counts, strict=False)):
+        mark_coordinate(cast, index, alone=count == 1)
     return [cast.result for cast in casts]
 
 
@@ -99,7 +103,8 @@ def launched_tiles(op: TilesOp, emit: Emitter, answer: Callable[[Emitter], Query
     head, block = Block(arg_types=[i1, i32, i32]), Block(arg_types=[i32, i32])
     Emitter(InsertPoint.at_end(head), op.location)(scf.ConditionOp(head.args[0], *head.args[1:]))
     inside = Emitter(InsertPoint.at_end(block), op.location)
-    body(inside, _as_indices(inside, block.args, are_tiles=True))
+    dims = _kernel_of(op).grid_dims
+    body(inside, _as_indices(inside, block.args, (None, None) if dims is None else (dims[1] * dims[2], dims[0])))
     found = answer(inside)
     inside(scf.YieldOp(found.more, *_launched(op, inside, found.x, found.y, found.z)))
     emit(scf.WhileOp([emit.constant(1, i1), *first], [i32, i32], Region(head), Region(block)))

@@ -27,6 +27,8 @@ from tirx.dialects.tirx import (
     base_allocation,
 )
 from tirx.hw.targets import Target
+from tirx.passes.analysis.aliasing import may_share
+from tirx.passes.analysis.global_accesses import accesses_of
 from tirx.passes.analysis.pipelining import (
     Access,
     NotPipelined,
@@ -252,8 +254,19 @@ def _held_tiles(loop: scf.ForOp, staged: set[AllocOp]) -> Iterator[HeldTile]:
                 break
         else:
             ahead = [op for op in fills if op.is_before_in_block(loop) and ring_engine(op).engine is Engine.TMA]
-            if fills and len(ahead) == len(fills):
+            if fills and len(ahead) == len(fills) and not any(_is_overwritten(fill, loop) for fill in fills):
                 yield HeldTile(alloc, tuple(fills))
+
+
+def _is_overwritten(fill: CopyOp, loop: scf.ForOp) -> bool:
+    """Returns True if something between a copy and a loop behind it may write what the copy reads."""
+    following = fill.next_op
+    while following is not None and following is not loop:
+        for op in walk(following):
+            if any(access.writes and may_share(fill.source, access.tile) for access in accesses_of(op)):
+                return True
+        following = following.next_op
+    return False
 
 
 def _engine(tile: StagedTile) -> Engine:

@@ -91,3 +91,27 @@ tirx.kernel @cp_async(%a: memref<64x64xf16>, %d: memref<64x64xf16>) target("sm_8
   tirx.copy %s, %gd engine ld_st : !s, !g
   tirx.return
 }
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!g = !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!r = !tirx.tile<64x64xf16, register>
+
+// Threads have read what is stored to, or written it; another argument is another matter.
+// CHECK-LABEL: tirx.kernel @in_place
+tirx.kernel @in_place(%a: memref<64x64xf16>, %b: memref<64x64xf16>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !g
+  %h = tirx.view %b[%c0, %c0] : memref<64x64xf16> -> !g
+  %s = tirx.alloc : !s
+  // CHECK: tirx.load
+  // CHECK: ptx.fence.proxy.async "shared::cta"
+  // CHECK: tirx.tma_store %s, %h
+  // CHECK: ptx.fence.proxy.async{{$}}
+  // CHECK: tirx.tma_store %s, %g
+  %x = tirx.load %g : !g -> !r
+  tirx.copy %s, %h engine tma_store : !s, !g
+  tirx.copy %s, %g engine tma_store : !s, !g
+  tirx.return
+}

@@ -83,6 +83,7 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %b: memref<64xSTRIDExf16>, %n: index, %p
   %sa = tirx.alloc : !s
   %sb = tirx.alloc : !s
   %gb = tirx.view %b[%c0, %c0] : memref<64xSTRIDExf16> -> !g
+  %behind = tirx.view %b[%c64, %c0] clipped : memref<64xSTRIDExf16> -> !g
   BEFORE
   %r:2 = scf.for %i = %c0 to %n step %c64 iter_args(%q = %c0, %c = %zeros) -> (index, !c) {{
     %ga = tirx.view %a[%c0, %i] : memref<64x4096xf16> -> !g
@@ -95,6 +96,7 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %b: memref<64xSTRIDExf16>, %n: index, %p
   tirx.return
 }}
 """
+TOUCH = '\n  "test.op"({}) : (!g) -> ()\n  '
 FILL = "tirx.copy %gb, %sb : !g, !s"
 NEEDED = "each product is awaited: '{}' needs the sum of 'tirx.mma' in the same iteration"
 
@@ -109,6 +111,14 @@ NEEDED = "each product is awaited: '{}' needs the sum of 'tirx.mma' in the same 
         ({"BEFORE": FILL}, 1, 1, []),
         (
             {"BEFORE": FILL, "STRIDE": "65"},
+            0,
+            0,
+            ["each product is awaited: 'tirx.mma' reads %sb, which is in no ring"],
+        ),
+        # Nothing overwrites what the copy still reads; what stands before it may write there, and elsewhere.
+        ({"BEFORE": TOUCH.format("%gb") + FILL + TOUCH.format("%behind")}, 1, 1, []),
+        (
+            {"BEFORE": FILL + TOUCH.format("%gb")},
             0,
             0,
             ["each product is awaited: 'tirx.mma' reads %sb, which is in no ring"],

@@ -1,0 +1,84 @@
+"""What operations do to global memory, by themselves or through the async proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from tirx.dialects.tirx import (
+    CopyOp,
+    CpAsyncTileOp,
+    Engine,
+    FillOp,
+    MemorySpace,
+    TileType,
+    TmaLoadOp,
+    TmaStoreOp,
+    foreign_effects,
+    is_foreign,
+    transfer,
+)
+from tirx.values import dataclass
+
+_BULK_ENGINES = (Engine.TMA, Engine.TMA_STORE, Engine.TMA_REDUCE)
+"""Engines of copies through the async proxy, whose expansion waits for their end."""
+
+
+@dataclass(frozen=True)
+class GlobalAccess:
+    """
+    What an operation does to a tile of global memory, or to all of a memref.
+
+    `bulk`: through the async proxy, as bulk copies do. `reduces`: it combines elements, by one instruction for each.
+    `fenced`: the expansion of the operation fences what threads did before.
+    """
+
+    tile: SSAValue
+    writes: bool
+    bulk: bool = False
+    reduces: bool = False
+    fenced: bool = False
+
+
+def accesses_of(op: Operation) -> tuple[GlobalAccess, ...]:
+    """Returns what an operation without regions does to global memory."""
+    match op:
+        case TmaLoadOp():
+            return (GlobalAccess(op.source, writes=False, bulk=True),)
+        case TmaStoreOp():
+            return (GlobalAccess(op.destination, writes=True, bulk=True, reduces=op.reduce is not None),)
+        case CopyOp() if op.engine is not None and op.engine.data in _BULK_ENGINES:
+            found = [GlobalAccess(op.source, False, bulk=True), GlobalAccess(op.destination, True, bulk=True)]
+            combines = op.reduce is not None
+            return tuple(replace(one, reduces=combines, fenced=True) for one in found if _is_global(one.tile))
+        case CpAsyncTileOp():
+            return (GlobalAccess(op.source, writes=False),)
+        case FillOp():
+            return _of_threads((), (op.tile,))
+        case memref.LoadOp():
+            return _of_threads((op.memref,), ())
+        case _ if is_foreign(op):
+            effects = foreign_effects(op)
+            return _of_threads(effects.reads, effects.writes)
+        case _:
+            ends = transfer(op)
+            return () if ends is None else _of_threads(ends[:1], ends[1:])
+
+
+def _of_threads(reads: Iterable[SSAValue], writes: Iterable[SSAValue]) -> tuple[GlobalAccess, ...]:
+    found = [
+        *(GlobalAccess(tile, writes=False) for tile in reads),
+        *(GlobalAccess(tile, writes=True) for tile in writes),
+    ]
+    return tuple(one for one in found if _is_global(one.tile))
+
+
+def _is_global(tile: SSAValue) -> bool:
+    """Returns True for a tile of global memory and for an argument; variables of a thread are memrefs, too."""
+    if isinstance(tile.type, TileType):
+        return tile.type.memory is MemorySpace.GLOBAL
+    return isinstance(tile.type, MemRefType) and not isinstance(tile.owner, memref.AllocaOp)
