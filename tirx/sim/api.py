@@ -76,8 +76,8 @@ def run(
     all, whenever some end. `max_instructions` ends a run that does not end.
     `max_resident`: how many clusters may be on the GPU at once, if they wait for each other. `jobs`: the most processes
     that clusters are divided among; kernels whose clusters may depend on each other (atomics, for instance), and runs
-    with `seed` or `observer`, need one. `prerequisite`: arrays that the launch before may still read or write, as the kernel
-    starts early (programmatic dependent launch): only behind `griddepcontrol.wait` may they be accessed.
+    with `seed` or `observer`, need one. `prerequisite`: arrays that the launch before may still read or write, as the
+    kernel starts early (programmatic dependent launch): only behind `griddepcontrol.wait` may they be accessed.
 
     >>> import numpy as np, tirx
     >>> from tirx.sim import run

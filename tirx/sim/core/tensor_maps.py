@@ -50,7 +50,7 @@ class TensorMaps:
         self._acquired[cta, address] = raw.tobytes()
 
     def check_visible(self, cta: int, address: int, raw: Array) -> None:
-        """Raises HazardError if a copy of `cta` may see another map at `address` of global memory than the bytes there."""
+        """Raises HazardError if a copy of `cta` may see another map at `address` than the bytes that are there."""
         seen = raw.tobytes()
         if self._acquired.get((cta, address)) != seen and self.initial.get(address) != seen:
             raise HazardError(

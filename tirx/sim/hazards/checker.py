@@ -38,8 +38,8 @@ class Checker(Monitor):
     """
     For a cluster of `ctas` with `lanes` lanes each, and `shared_end` bytes of shared memory.
 
-    `note` hears of what only the letter of the ISA forbids; if it is None, that is an error too. `rows` are those of the
-    clocks that the program needs (`rows_of`).
+    `note` hears of what only the letter of the ISA forbids; if it is None, that is an error too. `rows` are those of
+    the clocks that the program needs (`rows_of`).
     """
 
     def __init__(self, ctas: int, lanes: int, shared_end: int, note: Note | None = None, rows: int = len(Row)):

@@ -1,4 +1,4 @@
-"""Accesses of global memory as the memory model sees them: kinds, scopes and semantics (PTX ISA, sections 8.2 to 8.7)."""
+"""Kinds, scopes and semantics of accesses of global memory (PTX ISA, sections 8.2 to 8.7)."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Access:
     """
     How an instruction accesses global memory.
 
-    `scope` matters for strong accesses and updates. `reads`: an update acquires what flags release, which `red` does not.
-    `collective`: the lanes of a warp access memory together, which orders them among themselves (wmma).
+    `scope` matters for strong accesses and updates. `reads`: an update acquires what flags release, which `red` does
+    not. `collective`: the lanes of a warp access memory together, which orders them among themselves (wmma).
     """
 
     kind: Kind = Kind.WEAK

@@ -1,4 +1,4 @@
-"""Order between threads by flags in global memory: what strong writes release, and who has acquired it (section 8.8)."""
+"""Order by flags in global memory: what strong writes release, and who has acquired it (PTX ISA, section 8.8)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ class _Release:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Import:
-    """Threads of a cluster have acquired (or read, if it is pending) records at an instant; `letter`: by the letter too."""
+    """
+    Threads of a cluster have acquired records at an instant, or read them (while they are pending). `letter`: by the
+    letter of the memory model too.
+    """
 
     threads: Array
     records: Array
@@ -131,7 +134,7 @@ class GlobalFlags:
         others: Array,
         instants: Array,
     ) -> Mask:
-        """Returns the same as `reached` for generic accesses that are ahead of a fence.proxy.async behind the acquisition."""
+        """The same as `reached`, of generic accesses with a fence.proxy.async behind their acquisition."""
         found = np.zeros(len(threads), np.bool_)
         for fencers, instant, made in reversed(self._proxies.get(cluster, ())):
             for fencer in fencers.tolist():

@@ -16,11 +16,10 @@ import numpy as np
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError, SimError
 from tirx.sim.hazards.clocks import Row
-from tirx.sim.hazards.global_access import ASYNC, ATOMIC, Access, Fence, Kind, Scope
-from tirx.sim.hazards.global_flags import GlobalFlags, Level
+from tirx.sim.hazards.global_access import ASYNC, ATOMIC, Access, Fence, Kind
+from tirx.sim.hazards.global_flags import GlobalFlags
+from tirx.sim.hazards.global_pairs import IS_LATE, IS_LATE_READ, PairRules, Pairs, Side, Users, Verdict
 from tirx.sim.hazards.global_shadow import (
-    CLUSTER_SHIFT,
-    INSTANT_MASK,
     MOST_CLUSTERS,
     SILENT,
     THREAD_SHIFT,
@@ -31,45 +30,13 @@ from tirx.sim.hazards.global_shadow import (
     how,
     kinds_of,
     pc_of,
-    scopes_of,
     threads_of,
-    widths_of,
 )
-from tirx.sim.hazards.monitor import Monitor
 from tirx.sim.memory.segment import Segment
 
-# What says that asynchronous reads are complete.
-_COMPLETIONS = {Kind.BULK: Row.BULK_WRITTEN, Kind.COPY: Row.COPIED, Kind.MAP: Row.BULK_READ}
-_LATE = (*ASYNC, Kind.DEFERRED)  # writes that are not in order in their own thread
 _LOG_LIMIT = 1 << 28  # bytes of reads of buffers that nobody has written
 _MOST_MAPS = 1024
 _DOES = {Kind.BULK: "a bulk copy", Kind.REDUCE: "a bulk reduction", Kind.COPY: "cp.async"}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Side:
-    """Accesses of one cluster: its number, lanes of a CTA, monitor, and which of the accesses are its own."""
-
-    cluster: int
-    lanes: int
-    monitor: Monitor
-    own: slice
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Users:
-    """Who accesses memory: a thread of its cluster for each access, and the clusters."""
-
-    threads: Array
-    sides: Sequence[Side]
-    pc: int
-
-    def tokens(self) -> Array:
-        """Returns the token of each access, at the present instants."""
-        found = self.threads.astype(np.int64) << THREAD_SHIFT
-        for side in self.sides:
-            found[side.own] += (side.cluster + 1 << CLUSTER_SHIFT) + side.monitor.instant()
-        return found
 
 
 @dataclass(slots=True, eq=False)
@@ -79,19 +46,6 @@ class _Buffer:
     segment: Segment
     reads: list[Reads]
     shadow: GlobalShadow | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pairs:
-    """Earlier accesses (tokens, hows) and the threads of one cluster that access the same bytes now, at `offsets`."""
-
-    tokens: Array
-    hows: Array
-    threads: Array
-    offsets: Array
-
-    def of(self, which: Mask) -> _Pairs:
-        return _Pairs(self.tokens[which], self.hows[which], self.threads[which], self.offsets[which])
 
 
 class GlobalOrder:
@@ -115,6 +69,7 @@ class GlobalOrder:
         self._log = ReadLog()
         self._logged = 0
         self._flags = GlobalFlags()
+        self._rules = PairRules(self._flags)
         # Tensor maps that threads of a cluster have acquired: thread, instant and the writes that it saw.
         self._maps: dict[tuple[int, int, int], list[tuple[int, int, Array]]] = {}
         self._prerequisites: set[int] = set()
@@ -125,7 +80,10 @@ class GlobalOrder:
     def read(
         self, users: Users, segment: Segment, offsets: Array, width: int, access: Access, element: int = 0
     ) -> None:
-        """Checks and notes reads of `width` bytes at `offsets` (bytes in a buffer); `element` is the size of one, in bytes."""
+        """
+        Checks and notes reads of `width` bytes at `offsets`, bytes from the begin of a buffer; `element` is the size of
+        an element in bytes.
+        """
         buffer = self._buffer(segment)
         self._check_prerequisite(users, segment)
         tokens = users.tokens()
@@ -145,7 +103,7 @@ class GlobalOrder:
         if access.kind in (*ASYNC, Kind.READ_ONLY):
             suspicious = before != 0
         elif before.any():
-            suspicious |= np.isin(kinds_of(shadow.write_hows[places]), _LATE)
+            suspicious |= IS_LATE[kinds_of(shadow.write_hows[places])]
         if suspicious.any():
             for side in users.sides:
                 self._check_read(side, users, segment, shadow, places, units, suspicious, access, element)
@@ -198,9 +156,9 @@ class GlobalOrder:
             suspicious, touched = written != 0, read != 0
         else:
             if written.any():
-                suspicious |= np.isin(kinds_of(shadow.write_hows[places]), _LATE)
+                suspicious |= IS_LATE[kinds_of(shadow.write_hows[places])]
             if read.any():
-                late = np.isin(kinds_of(shadow.read_hows[places]), (*_COMPLETIONS, Kind.READ_ONLY))
+                late = IS_LATE_READ[kinds_of(shadow.read_hows[places])]
                 touched |= late & (read != 0)
         if suspicious.any() or touched.any():
             for side in users.sides:
@@ -296,8 +254,8 @@ class GlobalOrder:
         for side in users.sides:
             for thread in users.threads[side.own].tolist():
                 count = int(which.sum())
-                pairs = _Pairs(writes[which], hows[which], np.full(count, thread), np.full(count, offset))
-                if self._in_order(side, pairs, Row.VISIBLE)[0].all():
+                pairs = Pairs(writes[which], hows[which], np.full(count, thread), np.full(count, offset))
+                if self._rules.in_order(side, pairs, Row.VISIBLE)[0].all():
                     found = self._maps.setdefault((side.cluster, id(segment), offset), [])
                     found.append((thread, side.monitor.instant(), writes))
                     del found[:-_MOST_MAPS]
@@ -322,8 +280,8 @@ class GlobalOrder:
 
     def touched(self) -> list[tuple[Segment, int, Array, Array]]:
         """
-        Returns the bytes of each buffer that were accessed: bytes of a granule, and the numbers of granules that were written,
-        and of those that were read.
+        Returns the accesses of each buffer: the size of a granule in bytes, the numbers of the granules that were
+        written, and of those that were read.
         """
         found: list[tuple[Segment, int, Array, Array]] = []
         for buffer in self._buffers.values():
@@ -400,7 +358,7 @@ class GlobalOrder:
             return
         at, unit = places[side.own][rows, columns], units[side.own][rows, columns]
         threads, offsets = users.threads[side.own][rows], unit * shadow.granule
-        pairs = _Pairs(shadow.writes[at], shadow.write_hows[at], threads, offsets)
+        pairs = Pairs(shadow.writes[at], shadow.write_hows[at], threads, offsets)
         silent = (pairs.hows & SILENT) != 0
         open_pairs = np.ones(len(at), np.bool_)
         if silent.any():
@@ -415,31 +373,32 @@ class GlobalOrder:
             first = silent & ~fine
             if first.any():
                 which = np.flatnonzero(first)
-                found = _Pairs(tokens[which], hows[which], threads[which], offsets[which])
-                hardware, _, _ = self._after_write(side, found, access, element, writes=False)
-                fine[which[hardware]] = True
+                found = Pairs(tokens[which], hows[which], threads[which], offsets[which])
+                fine[which[self._rules.after_write(side, found, access, element, writes=False).hardware]] = True
             open_pairs = ~(silent & (tokens == 0)) if access.kind is Kind.READ_ONLY else ~fine
         pairs = pairs.of(open_pairs)
         if not len(pairs.tokens):
             return
-        hardware, letter, rule = self._after_write(side, pairs, access, element, writes=False)
-        if not letter.all() and access.kind in (Kind.WEAK, Kind.STRONG):
-            seen = self._observed(side, shadow, at[open_pairs], pairs)
-            hardware, letter = hardware | seen, letter | seen
-        self._complain(side, users, segment, pairs, hardware, letter, rule, access, "reads", "written")
+        verdict = self._rules.after_write(side, pairs, access, element, writes=False)
+        verdict = self._with_observed(side, shadow, at[open_pairs], pairs, access, verdict)
+        self._complain(side, segment, pairs, verdict, access, "reads", "written")
 
-    def _observed(self, side: Side, shadow: GlobalShadow, places: Array, pairs: _Pairs) -> Mask:
+    def _with_observed(
+        self, side: Side, shadow: GlobalShadow, places: Array, pairs: Pairs, access: Access, verdict: Verdict
+    ) -> Verdict:
         """
-        Returns where a strong read that the thread is behind has seen a strong write: then so does the thread, without any
-        fence (section 8.9.5, observation).
+        Adds to a verdict about writes those that a strong read has seen which the thread is behind: then so does the
+        thread, without any fence (section 8.9.5, observation).
         """
+        if verdict.letter.all() or access.kind not in (Kind.WEAK, Kind.STRONG):
+            return verdict
         readers, hows = shadow.reads[places], shadow.read_hows[places]
         strong = np.isin(kinds_of(hows), ATOMIC) & np.isin(kinds_of(pairs.hows), ATOMIC) & (readers != 0)
         if not strong.any():
-            return strong
-        reads = _Pairs(readers, hows, pairs.threads, pairs.offsets).of(strong)
-        strong[strong] = (clusters_of(reads.tokens) == side.cluster) & self._in_order(side, reads, Row.VISIBLE)[0]
-        return strong
+            return verdict
+        reads = Pairs(readers, hows, pairs.threads, pairs.offsets).of(strong)
+        strong[strong] = (clusters_of(reads.tokens) == side.cluster) & self._rules.in_order(side, reads, Row.VISIBLE)[0]
+        return Verdict(verdict.hardware | strong, verdict.letter | strong, verdict.rule)
 
     def _check_write(
         self,
@@ -460,24 +419,20 @@ class GlobalOrder:
         rows, columns = np.nonzero(suspicious)
         if len(rows):
             at, offsets = places[rows, columns], units[rows, columns] * shadow.granule
-            pairs = _Pairs(shadow.writes[at], shadow.write_hows[at], threads[rows], offsets)
+            pairs = Pairs(shadow.writes[at], shadow.write_hows[at], threads[rows], offsets)
             silent = (pairs.hows & SILENT) != 0
             if silent.any() and shadow.firsts is not None and shadow.first_hows is not None:
                 firsts, hows = shadow.firsts[at], shadow.first_hows[at]
                 which = silent & (firsts != 0)
-                more = _Pairs(firsts[which], hows[which], threads[rows][which], offsets[which])
-                joined = [np.concatenate([getattr(each, name) for each in (pairs, more)]) for name in _Pairs.__slots__]
-                pairs, rows, columns = _Pairs(*joined), np.append(rows, rows[which]), np.append(columns, columns[which])
-            hardware, letter, rule = self._after_write(side, pairs, access, element, writes=True)
-            if not letter.all() and access.kind in (Kind.WEAK, Kind.STRONG) and len(at) == len(pairs.tokens):
-                seen = self._observed(side, shadow, at, pairs)
-                hardware, letter = hardware | seen, letter | seen
-            equal = ~changed[rows, columns] & ~np.isin(kinds_of(pairs.hows), (Kind.UPDATE, Kind.REDUCE))
-            # The axioms say nothing of accesses that overlap partially (section 8.7.2).
-            mixed = equal & ~hardware & (widths_of(pairs.hows) != widths_of(how(0, element, 0, 0)))
-            letter |= equal if self._note is not None else equal & ~mixed
-            hardware |= equal
-            self._complain(side, users, segment, pairs, hardware, letter, rule, access, "writes", "written")
+                more = Pairs(firsts[which], hows[which], threads[rows][which], offsets[which])
+                joined = [np.concatenate([getattr(each, name) for each in (pairs, more)]) for name in Pairs.__slots__]
+                pairs, rows, columns = Pairs(*joined), np.append(rows, rows[which]), np.append(columns, columns[which])
+            verdict = self._rules.after_write(side, pairs, access, element, writes=True)
+            if len(at) == len(pairs.tokens):
+                verdict = self._with_observed(side, shadow, at, pairs, access, verdict)
+            equal = ~changed[rows, columns]
+            verdict = self._rules.of_equal_values(pairs, equal, element, verdict, strict=self._note is None)
+            self._complain(side, segment, pairs, verdict, access, "writes", "written")
         self._check_readers(side, users, segment, shadow, places, units, touched & changed, access, element)
 
     def _check_readers(
@@ -498,175 +453,21 @@ class GlobalOrder:
         at, unit, threads = places[rows, columns], units[rows, columns], users.threads[side.own][rows]
         several = shadow.several[at]
         alone = ~several
-        found: list[_Pairs] = []
+        found: list[Pairs] = []
         if alone.any():
             offsets = unit[alone] * shadow.granule
-            found.append(_Pairs(shadow.reads[at[alone]], shadow.read_hows[at[alone]], threads[alone], offsets))
+            found.append(Pairs(shadow.reads[at[alone]], shadow.read_hows[at[alone]], threads[alone], offsets))
         if several.any():
             many, own, by = unit[several], at[several], threads[several]
             distinct, first = np.unique(many, return_index=True)
             for which, tokens, made in shadow.readers(distinct, own[first]):
                 hows = np.full(len(tokens), made, np.int32)
-                found.append(_Pairs(tokens, hows, by[first][which], distinct[which] * shadow.granule))
+                found.append(Pairs(tokens, hows, by[first][which], distinct[which] * shadow.granule))
             if (shadow.chains[own] <= self._log.forgotten).any() and self._log.forgotten:
                 self._say("global reads forgotten", "too many reads of global memory to check all later writes against")
         for pairs in found:
-            hardware, letter, rule = self._after_read(side, pairs, access, element)
-            self._complain(side, users, segment, pairs, hardware, letter, rule, access, "writes", "read")
-
-    def _after_write(
-        self, side: Side, pairs: _Pairs, access: Access, element: int, *, writes: bool
-    ) -> tuple[Mask, Mask, str]:
-        """
-        Returns which accesses are in order behind the writes of `pairs`, as hardware does it and by the letter, and the rule
-        that those break which are not by the letter.
-        """
-        kinds = kinds_of(pairs.hows)
-        late, deferred = np.isin(kinds, ASYNC), kinds == Kind.DEFERRED
-        hardware, letter, rule = np.zeros(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), ""
-        if late.any():
-            hardware[late], letter[late] = self._reached(side, pairs.of(late), Row.BULK_STORED)
-        if deferred.any():  # only who has seen it, or the flag that it is, knows that it is done
-            hardware[deferred] = self._by_flags(side, pairs.of(deferred), Row.VISIBLE, Level.HARDWARE)
-            letter[deferred] = hardware[deferred]
-            late |= deferred
-        if not late.all():
-            others = ~late
-            known = self._in_order(side, pairs.of(others), Row.VISIBLE)
-            hardware[others], letter[others] = known
-            if (known[0] & ~known[1]).any():
-                rule = self._rule_of_flags(side, pairs.of(others).of(known[0] & ~known[1]))
-            if access.kind in ASYNC:
-                fenced, by_letter = self._fenced(side, pairs.of(others))
-                published, _ = self._reached(side, pairs.of(others), Row.PUBLISHED)
-                if (hardware[others] & ~fenced & published).any():
-                    rule = "global fence.proxy.async"
-                hardware[others] &= fenced | published
-                letter[others] &= by_letter
-        if access.kind is Kind.READ_ONLY:
-            hardware[:] = letter[:] = False  # the read-only path is not coherent
-            return hardware, letter, rule
-        bad = ~hardware
-        if bad.any():
-            same = widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
-            strong = np.isin(kinds, ATOMIC) & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
-            accepted = strong | ((kinds == Kind.REDUCE) & (access.kind is Kind.REDUCE))
-            if (bad & strong & ~same).any():
-                rule = "global mixed sizes"
-            hardware |= accepted
-            letter |= accepted & (same | ~strong)
-            mixed = ((kinds == Kind.REDUCE) & (access.kind is Kind.UPDATE)) | (
-                (kinds == Kind.UPDATE) & (access.kind is Kind.REDUCE)
-            )
-            mixed &= bad & (np.maximum(scopes_of(pairs.hows), access.scope) >= Scope.GPU)
-            if mixed.any():
-                rule = "global atomics of two proxies"
-                hardware |= mixed
-            weak = bad & (kinds == Kind.UPDATE) & (access.kind is Kind.WEAK) & (not writes)
-            if weak.any():
-                rule = "global weak read of an atomic"
-                hardware |= weak
-        else:
-            strong = np.isin(kinds, ATOMIC) & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
-            letter |= strong & (widths_of(pairs.hows) == widths_of(how(0, element, 0, 0)))
-        return hardware, letter, rule
-
-    def _after_read(self, side: Side, pairs: _Pairs, access: Access, element: int) -> tuple[Mask, Mask, str]:
-        """The same for writes behind the reads of `pairs`."""
-        kinds = kinds_of(pairs.hows)
-        hardware, letter, rule = np.zeros(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), ""
-        for kind, row in _COMPLETIONS.items():
-            which = kinds == kind
-            if which.any():
-                hardware[which], letter[which] = self._reached(side, pairs.of(which), row)
-        others = ~np.isin(kinds, [*_COMPLETIONS])
-        if others.any():
-            own = pairs.of(others)
-            handed = self._in_order(side, own, Row.HANDED)
-            known = self._in_order(side, own, Row.VISIBLE)
-            hardware[others], letter[others] = handed[0], known[1]
-            if (handed[0] & ~known[0]).any():
-                rule = "global mbarrier of scope .cta"
-            elif (known[0] & ~known[1]).any():
-                rule = self._rule_of_flags(side, own.of(known[0] & ~known[1]))
-            if access.kind in ASYNC:
-                fenced, by_letter = self._fenced(side, own)
-                returned, _ = self._reached(side, own, Row.READ)
-                if (hardware[others] & ~fenced & returned).any():
-                    rule = "global fence.proxy.async behind reads"
-                hardware[others] &= fenced | returned
-                letter[others] &= by_letter
-            only = kinds == Kind.READ_ONLY
-            if (only & hardware).any():
-                rule = "global ld.nc"
-                letter[only] = False
-        bad = ~hardware
-        same = widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
-        strong = np.isin(kinds, ATOMIC) & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
-        if (bad & strong & ~same).any():
-            rule = "global mixed sizes"
-        weak = bad & (kinds == Kind.WEAK) & (access.kind is Kind.UPDATE)
-        if weak.any():
-            rule = "global weak read of an atomic"
-        return hardware | strong | weak, letter | (strong & same), rule
-
-    def _scopes(self, side: Side, pairs: _Pairs, access: Access) -> Mask:
-        """Returns True where the scope of each access has the thread of the other (section 8.7)."""
-        scope = np.minimum(scopes_of(pairs.hows), access.scope)
-        same_cluster = clusters_of(pairs.tokens) == side.cluster
-        same_cta = same_cluster & (threads_of(pairs.tokens) // side.lanes == pairs.threads // side.lanes)
-        # Loads and stores of too narrow a scope are reported by the data that they do not order.
-        flags = (kinds_of(pairs.hows) == Kind.STRONG) & (access.kind is Kind.STRONG)
-        return (
-            flags | (scope >= Scope.GPU) | ((scope == Scope.CLUSTER) & same_cluster) | ((scope == Scope.CTA) & same_cta)
-        )
-
-    def _rule_of_flags(self, side: Side, pairs: _Pairs) -> str:
-        chained = self._by_flags(side, pairs, Row.VISIBLE, Level.CHAINS)
-        return "global fence of another thread" if chained.all() else "global chain through a relaxed store"
-
-    def _in_order(self, side: Side, pairs: _Pairs, row: Row) -> tuple[Mask, Mask]:
-        """The same as `_reached`, of accesses that are in order in one thread."""
-        program = (clusters_of(pairs.tokens) == side.cluster) & (threads_of(pairs.tokens) == pairs.threads)
-        if program.all():
-            return program, program
-        hardware, letter = program.copy(), program.copy()
-        rest = ~program
-        hardware[rest], letter[rest] = self._reached(side, pairs.of(rest), row)
-        return hardware, letter
-
-    def _reached(self, side: Side, pairs: _Pairs, row: Row) -> tuple[Mask, Mask]:
-        """Returns where the threads may rely on effects of a sort, as hardware does it and by the letter."""
-        clusters, others = clusters_of(pairs.tokens), threads_of(pairs.tokens)
-        instants = pairs.tokens & INSTANT_MASK
-        found = np.zeros(len(clusters), np.bool_)
-        own = clusters == side.cluster
-        if own.any():
-            found[own] = side.monitor.reached(row, pairs.threads[own], others[own], instants[own])
-        letter = found.copy()
-        rest = ~found
-        if rest.any():
-            found[rest] = self._by_flags(side, pairs.of(rest), row, Level.HARDWARE)
-            if found[rest].any():
-                letter[rest] = self._by_flags(side, pairs.of(rest), row, Level.LETTER)
-        return found, letter
-
-    def _fenced(self, side: Side, pairs: _Pairs) -> tuple[Mask, Mask]:
-        """Returns where a fence.proxy.async is on the way from generic accesses to the threads."""
-        hardware, letter = self._reached(side, pairs, Row.GLOBAL_PROXY)
-        rest = ~hardware
-        if rest.any():
-            own = pairs.of(rest)
-            effects = clusters_of(own.tokens), threads_of(own.tokens), own.tokens & INSTANT_MASK
-            found = self._flags.proxied(side.cluster, side.lanes, side.monitor, own.threads, *effects)
-            hardware[rest], letter[rest] = found, found
-        return hardware, letter
-
-    def _by_flags(self, side: Side, pairs: _Pairs, row: Row, level: Level) -> Mask:
-        effects = clusters_of(pairs.tokens), threads_of(pairs.tokens), pairs.tokens & INSTANT_MASK
-        return self._flags.reached(side.cluster, side.lanes, side.monitor, row, pairs.threads, *effects, level)
-
-    # Launches
+            verdict = self._rules.after_read(side, pairs, access, element)
+            self._complain(side, segment, pairs, verdict, access, "writes", "read")
 
     def require(self, segments: Sequence[Segment]) -> None:
         """Makes accesses of some buffers wait for `griddepcontrol.wait`."""
@@ -696,7 +497,7 @@ class GlobalOrder:
             if not behind.all():
                 raise HazardError(
                     f"{segment.name} may still be written or read by the grid before: expected griddepcontrol.wait of "
-                    f"{self._place(side.cluster, int(threads[~behind][0]))}, or of a thread that it is behind by a barrier"
+                    f"{self._place(side.cluster, int(threads[~behind][0]))}, or of one that it follows by a barrier"
                 )
 
     # Messages
@@ -706,19 +507,10 @@ class GlobalOrder:
             self._note(rule, message)
 
     def _complain(
-        self,
-        side: Side,
-        users: Users,
-        segment: Segment,
-        pairs: _Pairs,
-        hardware: Mask,
-        letter: Mask,
-        rule: str,
-        access: Access,
-        verb: str,
-        did: str,
+        self, side: Side, segment: Segment, pairs: Pairs, verdict: Verdict, access: Access, verb: str, did: str
     ) -> None:
         """Raises HazardError, or warns, of the first pair that is not in order."""
+        hardware, letter, rule = verdict.hardware, verdict.letter, verdict.rule
         if hardware.all() and (letter.all() or (self._note is not None and self._noted(rule))):
             return
         first = int(np.argmin(hardware)) if not hardware.all() else int(np.argmin(letter))
@@ -727,8 +519,8 @@ class GlobalOrder:
         kind = Kind(int(kinds_of(np.int32(made))))
         missing = self._missing(side, pairs.of(np.arange(len(letter)) == first), kind, access, did, cluster)
         message = (
-            f"{_DOES.get(access.kind, 'the access')} of {self._place(side.cluster, int(pairs.threads[first]))} {verb} byte "
-            f"{int(pairs.offsets[first])} of {segment.name}, which {self._describe(pc_of(made))} "
+            f"{_DOES.get(access.kind, 'the access')} of {self._place(side.cluster, int(pairs.threads[first]))} {verb} "
+            f"byte {int(pairs.offsets[first])} of {segment.name}, which {self._describe(pc_of(made))} "
             f"({_DOES[kind] + ' of ' if kind in _DOES else ''}{self._place(cluster, thread)}) has {did}: {missing}"
         )
         if not hardware.all():
@@ -737,7 +529,7 @@ class GlobalOrder:
             raise HazardError(f"{rule or 'global'}: {message}")
         self._note(rule or "global order", message)
 
-    def _missing(self, side: Side, pair: _Pairs, kind: Kind, access: Access, did: str, cluster: int) -> str:
+    def _missing(self, side: Side, pair: Pairs, kind: Kind, access: Access, did: str, cluster: int) -> str:
         """Says what orders the first access behind the other."""
         if access.kind is Kind.READ_ONLY or kind is Kind.READ_ONLY:
             return "ld.global.nc is for memory that the launch does not write"
@@ -749,13 +541,13 @@ class GlobalOrder:
             return "expected a wait for the mbarrier of the copy, and then a synchronisation"
         if kind is Kind.COPY:
             return "expected cp.async.wait_group of that thread, and then a synchronisation"
-        if access.kind in ASYNC and self._in_order(side, pair, Row.VISIBLE)[0].all():
+        if access.kind in ASYNC and self._rules.in_order(side, pair, Row.VISIBLE)[0].all():
             return "expected fence.proxy.async (or .async.global) in between, on the way of the synchronisation"
         if kind in ATOMIC and access.kind in ATOMIC:
             return "the scope of one of them does not have the other thread, or they differ in size"
         if cluster != side.cluster:
             return (
-                "expected a flag with .release and .acquire, or fences on both sides, of a scope that has both threads, "
+                "expected a flag with .release and .acquire, or fences on both sides, of a scope that has both threads "
                 "between CTAs that are not of one cluster"
             )
         return "expected a synchronisation of the two threads in between"

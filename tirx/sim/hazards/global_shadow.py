@@ -108,7 +108,7 @@ class GlobalShadow:
     """
     The state of a buffer of `size` bytes that the kernel writes. Arrays have an element for each granule (`places`).
 
-    `writes`, `reads` are tokens of the last write and the last read since, `write_hows`, `read_hows` how they were made.
+    `writes`, `reads` are tokens of the last write and the last read since; `write_hows`, `read_hows` how.
     `several`: threads besides the last reader have read the granule since it was written; `chains` are the numbers of
     the last reads in the log. A write that leaves memory as it was is silent; `firsts`, `first_hows` are then the write
     that the value is of. `records` are the numbers of what flags there release.
@@ -131,7 +131,7 @@ class GlobalShadow:
     _ARRAYS = ("writes", "reads", "write_hows", "read_hows", "chains", "several", "firsts", "first_hows", "records")
 
     def units(self, offsets: Array, width: int) -> Array:
-        """Returns the granules (accesses, granules of each) of `width` bytes at `offsets`; makes granules small enough."""
+        """Returns the granules (accesses, granules of each) of `width` bytes at `offsets`; refines them if need be."""
         if len(offsets):
             found = int(np.bitwise_or.reduce(offsets)) | width
             if found & (self.granule - 1):
@@ -215,8 +215,8 @@ class GlobalShadow:
 
     def readers(self, units: Array, places: Array) -> Iterator[tuple[Array, Array, int]]:
         """
-        Yields all reads of distinct granules since they were written: (which of `units`, tokens, how), until the log has
-        forgotten them.
+        Yields all reads of distinct granules since they were written: (which of `units`, tokens, how), until the log
+        has forgotten them.
         """
         numbers = self.chains[places].copy()
         while True:

@@ -177,13 +177,13 @@ class Monitor:
         return 0
 
     def reached(self, row: int, threads: Array, others: Array, instants: Array) -> Mask:
-        """Returns True for every i where threads[i] may rely on the effects of others[i] of a sort until instants[i]."""
+        """Returns True for every i where threads[i] may rely on effects of others[i] until instants[i]."""
         return np.ones(len(threads), np.bool_)
 
     def flags(self, threads: Array, scope: Scope | None) -> Sequence[Flag]:
         """
-        Returns what strong writes of `threads` to global memory release: with .release at `scope`, or (None) by the fences
-        before them.
+        Returns what strong writes of `threads` to global memory release: with .release at `scope`, or (None) by the
+        fences before them.
         """
         return ()
 

@@ -9,7 +9,7 @@ import numpy as np
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import WARP, Array
 from tirx.sim.hazards.global_access import BULK, MAP, WEAK, Access, Fence, Kind
-from tirx.sim.hazards.global_order import Side, Users
+from tirx.sim.hazards.global_pairs import Side, Users
 from tirx.sim.memory.tensor_copy import Runs
 
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}

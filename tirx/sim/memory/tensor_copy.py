@@ -74,7 +74,7 @@ class Runs:
 
 
 def runs_of_box(tensor_map: TensorMap, coordinates: Sequence[int], data: Array | None = None) -> Runs | None:
-    """Returns the bytes of the tensor in the box at `coordinates`, which `data` is stored to. None if there are none."""
+    """Returns the bytes of the tensor in the box at `coordinates`, which `data` is stored to; None if it has none."""
     slices = _overlap(tensor_map, coordinates)
     if slices is None:
         return None

@@ -1,0 +1,248 @@
+"""Rules for pairs of accesses of global memory: which are in order, and what is missing (PTX ISA, 8.5 to 8.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tirx.sim.core.types import Array, Mask
+from tirx.sim.hazards.clocks import Row
+from tirx.sim.hazards.global_access import ASYNC, ATOMIC, Access, Kind, Scope
+from tirx.sim.hazards.global_flags import GlobalFlags, Level
+from tirx.sim.hazards.global_shadow import (
+    CLUSTER_SHIFT,
+    INSTANT_MASK,
+    THREAD_SHIFT,
+    clusters_of,
+    how,
+    kinds_of,
+    scopes_of,
+    threads_of,
+    widths_of,
+)
+from tirx.sim.hazards.monitor import Monitor
+
+# What says that asynchronous reads are complete.
+COMPLETIONS = {Kind.BULK: Row.BULK_WRITTEN, Kind.COPY: Row.COPIED, Kind.MAP: Row.BULK_READ}
+_LATE = (*ASYNC, Kind.DEFERRED)  # writes that are not in order in their own thread
+# By kind: whether writes, and reads, are not over when their thread goes on, or never in order.
+IS_LATE: Mask = np.isin(np.arange(16), _LATE)
+IS_LATE_READ: Mask = np.isin(np.arange(16), (*COMPLETIONS, Kind.READ_ONLY))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """Accesses of one cluster: its number, lanes of a CTA, monitor, and which of the accesses are its own."""
+
+    cluster: int
+    lanes: int
+    monitor: Monitor
+    own: slice
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Users:
+    """Who accesses memory: a thread of its cluster for each access, and the clusters."""
+
+    threads: Array
+    sides: Sequence[Side]
+    pc: int
+
+    def tokens(self) -> Array:
+        """Returns the token of each access, at the present instants."""
+        found = self.threads.astype(np.int64) << THREAD_SHIFT
+        for side in self.sides:
+            found[side.own] += (side.cluster + 1 << CLUSTER_SHIFT) + side.monitor.instant()
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Earlier accesses (tokens, hows) and the threads of one cluster that access the same bytes now, at `offsets`."""
+
+    tokens: Array
+    hows: Array
+    threads: Array
+    offsets: Array
+
+    def of(self, which: Mask) -> Pairs:
+        return Pairs(self.tokens[which], self.hows[which], self.threads[which], self.offsets[which])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """
+    Whether each of some pairs is in order: as hardware does it, and by the letter of the memory model. `rule` names
+    what those break that are not in order by the letter only.
+    """
+
+    hardware: Mask
+    letter: Mask
+    rule: str = ""
+
+
+class PairRules:
+    """The rules of a launch whose flags are `flags`."""
+
+    def __init__(self, flags: GlobalFlags):
+        self._flags = flags
+
+    def after_write(self, side: Side, pairs: Pairs, access: Access, element: int, *, writes: bool) -> Verdict:
+        """Returns which accesses are in order behind the writes of `pairs`."""
+        kinds = kinds_of(pairs.hows)
+        late, deferred = np.isin(kinds, ASYNC), kinds == Kind.DEFERRED
+        hardware, letter, rule = np.zeros(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), ""
+        if late.any():
+            hardware[late], letter[late] = self._reached(side, pairs.of(late), Row.BULK_STORED)
+        if deferred.any():  # only who has seen it, or the flag that it is, knows that it is done
+            hardware[deferred] = self._by_flags(side, pairs.of(deferred), Row.VISIBLE, Level.HARDWARE)
+            letter[deferred] = hardware[deferred]
+            late |= deferred
+        if not late.all():
+            others = ~late
+            known = self.in_order(side, pairs.of(others), Row.VISIBLE)
+            hardware[others], letter[others] = known
+            if (known[0] & ~known[1]).any():
+                rule = self._rule_of_flags(side, pairs.of(others).of(known[0] & ~known[1]))
+            if access.kind in ASYNC:
+                fenced, by_letter = self._fenced(side, pairs.of(others))
+                published, _ = self._reached(side, pairs.of(others), Row.PUBLISHED)
+                if (hardware[others] & ~fenced & published).any():
+                    rule = "global fence.proxy.async"
+                hardware[others] &= fenced | published
+                letter[others] &= by_letter
+        if access.kind is Kind.READ_ONLY:
+            hardware[:] = letter[:] = False  # the read-only path is not coherent
+            return Verdict(hardware, letter, rule)
+        bad = ~hardware
+        if bad.any():
+            same = widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
+            strong = np.isin(kinds, ATOMIC) & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
+            accepted = strong | ((kinds == Kind.REDUCE) & (access.kind is Kind.REDUCE))
+            if (bad & strong & ~same).any():
+                rule = "global mixed sizes"
+            hardware |= accepted
+            letter |= accepted & (same | ~strong)
+            mixed = ((kinds == Kind.REDUCE) & (access.kind is Kind.UPDATE)) | (
+                (kinds == Kind.UPDATE) & (access.kind is Kind.REDUCE)
+            )
+            mixed &= bad & (np.maximum(scopes_of(pairs.hows), access.scope) >= Scope.GPU)
+            if mixed.any():
+                rule = "global atomics of two proxies"
+                hardware |= mixed
+            weak = bad & (kinds == Kind.UPDATE) & (access.kind is Kind.WEAK) & (not writes)
+            if weak.any():
+                rule = "global weak read of an atomic"
+                hardware |= weak
+        else:
+            strong = np.isin(kinds, ATOMIC) & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
+            letter |= strong & (widths_of(pairs.hows) == widths_of(how(0, element, 0, 0)))
+        return Verdict(hardware, letter, rule)
+
+    def after_read(self, side: Side, pairs: Pairs, access: Access, element: int) -> Verdict:
+        """Returns which writes are in order behind the reads of `pairs`."""
+        kinds = kinds_of(pairs.hows)
+        hardware, letter, rule = np.zeros(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), ""
+        for kind, row in COMPLETIONS.items():
+            which = kinds == kind
+            if which.any():
+                hardware[which], letter[which] = self._reached(side, pairs.of(which), row)
+        others = ~np.isin(kinds, [*COMPLETIONS])
+        if others.any():
+            own = pairs.of(others)
+            handed = self.in_order(side, own, Row.HANDED)
+            known = self.in_order(side, own, Row.VISIBLE)
+            hardware[others], letter[others] = handed[0], known[1]
+            if (handed[0] & ~known[0]).any():
+                rule = "global mbarrier of scope .cta"
+            elif (known[0] & ~known[1]).any():
+                rule = self._rule_of_flags(side, own.of(known[0] & ~known[1]))
+            if access.kind in ASYNC:
+                fenced, by_letter = self._fenced(side, own)
+                returned, _ = self._reached(side, own, Row.READ)
+                if (hardware[others] & ~fenced & returned).any():
+                    rule = "global fence.proxy.async behind reads"
+                hardware[others] &= fenced | returned
+                letter[others] &= by_letter
+            only = kinds == Kind.READ_ONLY
+            if (only & hardware).any():
+                rule = "global ld.nc"
+                letter[only] = False
+        bad = ~hardware
+        same = widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
+        strong = np.isin(kinds, ATOMIC) & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
+        if (bad & strong & ~same).any():
+            rule = "global mixed sizes"
+        weak = bad & (kinds == Kind.WEAK) & (access.kind is Kind.UPDATE)
+        if weak.any():
+            rule = "global weak read of an atomic"
+        return Verdict(hardware | strong | weak, letter | (strong & same), rule)
+
+    def of_equal_values(self, pairs: Pairs, equal: Mask, element: int, verdict: Verdict, *, strict: bool) -> Verdict:
+        """
+        Adds to a verdict about writes over writes those of `equal` values, which are no race (section 8.7.2). The
+        axioms say nothing of accesses that overlap partially: `strict` leaves those out.
+        """
+        equal = equal & ~np.isin(kinds_of(pairs.hows), (Kind.UPDATE, Kind.REDUCE))
+        mixed = ~verdict.hardware & (widths_of(pairs.hows) != widths_of(how(0, element, 0, 0)))
+        return Verdict(verdict.hardware | equal, verdict.letter | (equal & ~(mixed & strict)), verdict.rule)
+
+    def _scopes(self, side: Side, pairs: Pairs, access: Access) -> Mask:
+        """Returns True where the scope of each access has the thread of the other (section 8.7)."""
+        scope = np.minimum(scopes_of(pairs.hows), access.scope)
+        same_cluster = clusters_of(pairs.tokens) == side.cluster
+        same_cta = same_cluster & (threads_of(pairs.tokens) // side.lanes == pairs.threads // side.lanes)
+        # Loads and stores of too narrow a scope are reported by the data that they do not order.
+        flags = (kinds_of(pairs.hows) == Kind.STRONG) & (access.kind is Kind.STRONG)
+        return (
+            flags | (scope >= Scope.GPU) | ((scope == Scope.CLUSTER) & same_cluster) | ((scope == Scope.CTA) & same_cta)
+        )
+
+    def _rule_of_flags(self, side: Side, pairs: Pairs) -> str:
+        chained = self._by_flags(side, pairs, Row.VISIBLE, Level.CHAINS)
+        return "global fence of another thread" if chained.all() else "global chain through a relaxed store"
+
+    def in_order(self, side: Side, pairs: Pairs, row: Row) -> tuple[Mask, Mask]:
+        """The same as `_reached`, of accesses that are in order in one thread."""
+        program = (clusters_of(pairs.tokens) == side.cluster) & (threads_of(pairs.tokens) == pairs.threads)
+        if program.all():
+            return program, program
+        hardware, letter = program.copy(), program.copy()
+        rest = ~program
+        hardware[rest], letter[rest] = self._reached(side, pairs.of(rest), row)
+        return hardware, letter
+
+    def _reached(self, side: Side, pairs: Pairs, row: Row) -> tuple[Mask, Mask]:
+        """Returns where the threads may rely on effects of a sort, as hardware does it and by the letter."""
+        clusters, others = clusters_of(pairs.tokens), threads_of(pairs.tokens)
+        instants = pairs.tokens & INSTANT_MASK
+        found = np.zeros(len(clusters), np.bool_)
+        own = clusters == side.cluster
+        if own.any():
+            found[own] = side.monitor.reached(row, pairs.threads[own], others[own], instants[own])
+        letter = found.copy()
+        rest = ~found
+        if rest.any():
+            found[rest] = self._by_flags(side, pairs.of(rest), row, Level.HARDWARE)
+            if found[rest].any():
+                letter[rest] = self._by_flags(side, pairs.of(rest), row, Level.LETTER)
+        return found, letter
+
+    def _fenced(self, side: Side, pairs: Pairs) -> tuple[Mask, Mask]:
+        """Returns where a fence.proxy.async is on the way from generic accesses to the threads."""
+        hardware, letter = self._reached(side, pairs, Row.GLOBAL_PROXY)
+        rest = ~hardware
+        if rest.any():
+            own = pairs.of(rest)
+            effects = clusters_of(own.tokens), threads_of(own.tokens), own.tokens & INSTANT_MASK
+            found = self._flags.proxied(side.cluster, side.lanes, side.monitor, own.threads, *effects)
+            hardware[rest], letter[rest] = found, found
+        return hardware, letter
+
+    def _by_flags(self, side: Side, pairs: Pairs, row: Row, level: Level) -> Mask:
+        effects = clusters_of(pairs.tokens), threads_of(pairs.tokens), pairs.tokens & INSTANT_MASK
+        return self._flags.reached(side.cluster, side.lanes, side.monitor, row, pairs.threads, *effects, level)
+
+    # Launches
