@@ -186,13 +186,17 @@ class GlobalOrder:
     def strong_write(
         self, users: Users, segment: Segment, offsets: Array, width: int, access: Access, element: int
     ) -> None:
-        """Checks and notes writes as `write`, and what they acquire (updates) and release as flags."""
+        """Checks and notes strong writes as `write`, and what updates acquire of flags."""
         self.write(users, segment, offsets, width, access, element, None)
+        shadow = self._buffer(segment).shadow
+        if access.kind is Kind.UPDATE and access.reads and shadow is not None:
+            self._receive(users, shadow, shadow.places(shadow.units(offsets, width)), access)
+
+    def publish(self, users: Users, segment: Segment, offsets: Array, width: int, access: Access) -> None:
+        """Notes what strong writes, which `strong_write` has checked, release as flags."""
         shadow = self._buffer(segment).shadow
         assert shadow is not None, "it was written"
         places = shadow.places(shadow.units(offsets, width))
-        if access.kind is Kind.UPDATE and access.reads:
-            self._receive(users, shadow, places, access)
         found = shadow.records
         old = np.zeros(len(places), np.int32) if found is None else found[places[:, 0]].copy()
         for side in users.sides:

@@ -77,6 +77,8 @@ def _atom(decoder: Decoder) -> Step:
         new = _update(group, mask, lanes, values, other, combine)
         fold = None if function is None else spaces.Fold(function, values)
         old = spaces.update(group, lanes, place, at, dtype, count, new, how, fold)
+        done = slice(None) if name != "cas" else (old == values).all(axis=1)  # one that fails writes nothing
+        spaces.publish(group, lanes[done], place, at[done], dtype.itemsize * count, how)
         for index, put in enumerate(puts):
             result = np.zeros(len(mask), dtype)
             result[lanes] = old[:, index]

@@ -47,6 +47,7 @@ def write(group: ThreadGroup, lanes: Array, addresses: Array, values: Array, how
         users = users_of(group, lanes[which], how)
         if how.strong:
             launch.order.strong_write(users, segment, offsets, element * count, how, element)
+            launch.order.publish(users, segment, offsets, element * count, how)
         else:
             bits = np.ascontiguousarray(values[which]).view(_BITS.get(element, np.uint8))
             launch.order.write(users, segment, offsets, element * count, how, element, bits)
@@ -58,6 +59,14 @@ def update(group: ThreadGroup, lanes: Array, addresses: Array, unit: np.dtype[An
     assert launch.order is not None
     for segment, which, offsets in launch.global_memory.locate(addresses, width, "atomic"):
         launch.order.strong_write(users_of(group, lanes[which]), segment, offsets, width, how, unit.itemsize)
+
+
+def publish(group: ThreadGroup, lanes: Array, addresses: Array, width: int, how: Access) -> None:
+    """Updates of `width` bytes by `lanes` at their places of `addresses`, which took place, release what they do."""
+    launch = group.cta.launch
+    assert launch.order is not None
+    for segment, which, offsets in launch.global_memory.locate(addresses, width, "atomic"):
+        launch.order.publish(users_of(group, lanes[which]), segment, offsets, width, how)
 
 
 def bulk(group: ThreadGroup, lane: int, memory: Array, runs: Runs, how: Access) -> None:

@@ -291,6 +291,17 @@ def _note_changes(group: ThreadGroup, lanes: Array) -> None:
         group.cta.last_update[group.first + lanes] = group.pc
 
 
+def publish(group: ThreadGroup, lanes: Array, space: str, addresses: Array, width: int, how: Access) -> None:
+    """Notes what atomic updates of `width` bytes by `lanes`, which took place, release to other threads."""
+    if group.cta.launch.order is None or not len(lanes):
+        return
+    if space == "global":
+        global_accesses.publish(group, lanes, addresses, width, how)
+    elif space == "generic":
+        for own_space, which, own in split_generic(addresses):
+            publish(group, lanes[which], own_space, own, width, how)
+
+
 def _segments(
     group: ThreadGroup, lanes: Array, space: str, addresses: Array, width: int
 ) -> list[tuple[Segment, Array, Array]]:
