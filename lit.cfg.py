@@ -16,7 +16,7 @@ config.name = "tirx"
 config.test_source_root = str(root)
 config.test_exec_root = str(root / ".lit")
 config.suffixes = [".mlir"]
-config.excludes = ["Inputs", "build", "corpus", "dist", "docs", "examples", "venv"]
+config.excludes = ["Inputs", "build", "corpus", "dist", "docs", "examples", "global_memory", "venv"]
 
 sys.path[:0] = [path for path in (str(root), str(root / "test")) if path not in sys.path]
 from lit_inprocess import InProcessShTest  # noqa: E402

@@ -82,7 +82,7 @@ class _Imports:
                     values.append(value)
 
     def block(self, first: int, end: int, level: Level) -> Array:
-        """Returns rows of threads, records, instants and scopes of some acquisitions, those by the letter only at LETTER."""
+        """Returns rows of threads, records, instants and scopes of some acquisitions, at LETTER of those by it."""
         found = np.array([values[first:end] for values in self._lists], np.int64)
         return found[:4, found[4] != 0] if level is Level.LETTER else found[:4]
 
@@ -255,7 +255,7 @@ class GlobalFlags:
 
 
 class _Search:
-    """A search among the releases that one record leads to, for effects of others[i] of clusters[i] until instants[i]."""
+    """A search among releases for effects of others[i] of clusters[i] until instants[i]."""
 
     def __init__(self, flags: GlobalFlags, row: int, clusters: Array, others: Array, instants: Array, level: Level):
         self._flags = flags

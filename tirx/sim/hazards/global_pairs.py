@@ -82,6 +82,12 @@ class Verdict:
     letter: Mask
     rule: str = ""
 
+    def among(self, which: Mask) -> Verdict:
+        """Returns the verdict of more pairs: those of `which` are these, all others are in order."""
+        hardware, letter = ~which, ~which
+        hardware[which], letter[which] = self.hardware, self.letter
+        return Verdict(hardware, letter, self.rule)
+
 
 class PairRules:
     """The rules of a launch whose flags are `flags`."""
@@ -92,6 +98,13 @@ class PairRules:
     def after_write(self, side: Side, pairs: Pairs, access: Access, element: int, *, writes: bool) -> Verdict:
         """Returns which accesses are in order behind the writes of `pairs`."""
         kinds = kinds_of(pairs.hows)
+        free = self._strong(side, pairs, access) & self._same_size(pairs, element)
+        free |= (kinds == Kind.REDUCE) & (access.kind is Kind.REDUCE)
+        if free.any():  # whatever their order is
+            rest = ~free
+            if not rest.any():
+                return Verdict(free, free)
+            return self.after_write(side, pairs.of(rest), access, element, writes=writes).among(rest)
         late, deferred = np.isin(kinds, ASYNC), kinds == Kind.DEFERRED
         hardware, letter, rule = np.zeros(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), ""
         if late.any():
@@ -118,32 +131,31 @@ class PairRules:
             return Verdict(hardware, letter, rule)
         bad = ~hardware
         if bad.any():
-            same = widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
-            strong = np.isin(kinds, ATOMIC) & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
-            accepted = strong | ((kinds == Kind.REDUCE) & (access.kind is Kind.REDUCE))
-            if (bad & strong & ~same).any():
-                rule = "global mixed sizes"
-            hardware |= accepted
-            letter |= accepted & (same | ~strong)
-            mixed = ((kinds == Kind.REDUCE) & (access.kind is Kind.UPDATE)) | (
-                (kinds == Kind.UPDATE) & (access.kind is Kind.REDUCE)
-            )
-            mixed &= bad & (np.maximum(scopes_of(pairs.hows), access.scope) >= Scope.GPU)
-            if mixed.any():
-                rule = "global atomics of two proxies"
-                hardware |= mixed
+            strong = bad & self._strong(side, pairs, access)
+            atomic = (kinds == Kind.REDUCE) & (access.kind is Kind.UPDATE)
+            atomic |= (kinds == Kind.UPDATE) & (access.kind is Kind.REDUCE)
+            atomic &= bad & (np.maximum(scopes_of(pairs.hows), access.scope) >= Scope.GPU)
+            atomic &= self._same_size(pairs, element)
             weak = bad & (kinds == Kind.UPDATE) & (access.kind is Kind.WEAK) & (not writes)
-            if weak.any():
-                rule = "global weak read of an atomic"
-                hardware |= weak
-        else:
-            strong = np.isin(kinds, ATOMIC) & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
-            letter |= strong & (widths_of(pairs.hows) == widths_of(how(0, element, 0, 0)))
+            for which, name in (
+                (strong, "global mixed sizes"),
+                (atomic, "global atomics of two proxies"),
+                (weak, "global weak read of an atomic"),
+            ):
+                if which.any():
+                    rule = name
+            hardware |= strong | atomic | weak
         return Verdict(hardware, letter, rule)
 
     def after_read(self, side: Side, pairs: Pairs, access: Access, element: int) -> Verdict:
         """Returns which writes are in order behind the reads of `pairs`."""
         kinds = kinds_of(pairs.hows)
+        free = self._strong(side, pairs, access) & self._same_size(pairs, element)
+        if free.any():
+            rest = ~free
+            if not rest.any():
+                return Verdict(free, free)
+            return self.after_read(side, pairs.of(rest), access, element).among(rest)
         hardware, letter, rule = np.zeros(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), ""
         for kind, row in COMPLETIONS.items():
             which = kinds == kind
@@ -171,14 +183,13 @@ class PairRules:
                 rule = "global ld.nc"
                 letter[only] = False
         bad = ~hardware
-        same = widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
-        strong = np.isin(kinds, ATOMIC) & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
-        if (bad & strong & ~same).any():
+        strong = bad & self._strong(side, pairs, access)
+        if strong.any():
             rule = "global mixed sizes"
         weak = bad & (kinds == Kind.WEAK) & (access.kind is Kind.UPDATE)
         if weak.any():
             rule = "global weak read of an atomic"
-        return Verdict(hardware | strong | weak, letter | (strong & same), rule)
+        return Verdict(hardware | strong | weak, letter, rule)
 
     def of_equal_values(self, pairs: Pairs, equal: Mask, element: int, verdict: Verdict, *, strict: bool) -> Verdict:
         """
@@ -189,16 +200,22 @@ class PairRules:
         mixed = ~verdict.hardware & (widths_of(pairs.hows) != widths_of(how(0, element, 0, 0)))
         return Verdict(verdict.hardware | equal, verdict.letter | (equal & ~(mixed & strict)), verdict.rule)
 
-    def _scopes(self, side: Side, pairs: Pairs, access: Access) -> Mask:
-        """Returns True where the scope of each access has the thread of the other (section 8.7)."""
+    @staticmethod
+    def _same_size(pairs: Pairs, element: int) -> Mask:
+        """Returns True where elements are of the same size, so that aligned accesses overlap completely."""
+        return widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
+
+    def _strong(self, side: Side, pairs: Pairs, access: Access) -> Mask:
+        """Returns True where both are strong, and the scope of each has the thread of the other (section 8.7)."""
+        if access.kind not in ATOMIC:
+            return np.zeros(len(pairs.tokens), np.bool_)
         scope = np.minimum(scopes_of(pairs.hows), access.scope)
         same_cluster = clusters_of(pairs.tokens) == side.cluster
         same_cta = same_cluster & (threads_of(pairs.tokens) // side.lanes == pairs.threads // side.lanes)
         # Loads and stores of too narrow a scope are reported by the data that they do not order.
         flags = (kinds_of(pairs.hows) == Kind.STRONG) & (access.kind is Kind.STRONG)
-        return (
-            flags | (scope >= Scope.GPU) | ((scope == Scope.CLUSTER) & same_cluster) | ((scope == Scope.CTA) & same_cta)
-        )
+        wide = (scope >= Scope.GPU) | ((scope == Scope.CLUSTER) & same_cluster) | ((scope == Scope.CTA) & same_cta)
+        return np.isin(kinds_of(pairs.hows), ATOMIC) & (flags | wide)
 
     def _rule_of_flags(self, side: Side, pairs: Pairs) -> str:
         chained = self._by_flags(side, pairs, Row.VISIBLE, Level.CHAINS)

@@ -89,7 +89,7 @@ def _to_global(decoder: Decoder, value_type: PtxType, combine: Binary) -> Step:
             memory = launch.global_memory.bytes_at(target, size, _WHAT, writes=True).view(value_type.dtype)
             if launch.order is not None:
                 runs = Runs(np.zeros(1, np.int64), size, None)
-                global_accesses.bulk(group, lane, memory, runs, REDUCE)
+                global_accesses.bulk(group, lane, memory, runs, REDUCE, value_type.bytes)
             launch.observed.moved("global", "read", size)
             launch.observed.moved("global", "written", size)
             memory[:] = combine(memory.copy(), operand)

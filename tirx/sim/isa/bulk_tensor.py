@@ -306,7 +306,8 @@ def _store(decoder: Decoder, rank: int, modes: tuple[str, ...], operation: str |
             data, combine = cta.shared.data[places], _combine(part.tensor_map, operation)
             if cta.launch.order is not None:
                 for runs in part.runs(None if operation else data):
-                    global_accesses.bulk(group, lane, part.tensor_map.array, runs, REDUCE if operation else BULK)
+                    how, size = (REDUCE, part.tensor_map.array.itemsize) if operation else (BULK, 0)
+                    global_accesses.bulk(group, lane, part.tensor_map.array, runs, how, size)
             part.store(data, combine)
             issued(group, lane)
         cta.launch.made_progress()

@@ -69,8 +69,11 @@ def publish(group: ThreadGroup, lanes: Array, addresses: Array, width: int, how:
         launch.order.publish(users_of(group, lanes[which]), segment, offsets, width, how)
 
 
-def bulk(group: ThreadGroup, lane: int, memory: Array, runs: Runs, how: Access) -> None:
-    """A bulk copy or reduction of a lane accesses runs of bytes behind the first of `memory`, part of a buffer."""
+def bulk(group: ThreadGroup, lane: int, memory: Array, runs: Runs, how: Access, element: int = 0) -> None:
+    """
+    A bulk copy, or reduction of elements of `element` bytes, of a lane accesses runs of bytes behind the first of
+    `memory`, part of a buffer.
+    """
     launch = group.cta.launch
     assert launch.order is not None
     if not len(runs.offsets):  # a mask of no bytes
@@ -80,7 +83,7 @@ def bulk(group: ThreadGroup, lane: int, memory: Array, runs: Runs, how: Access) 
     if how.kind is Kind.BULK and runs.data is None:
         launch.order.read(users, segment, start + runs.offsets, runs.width, how)
     else:
-        launch.order.write(users, segment, start + runs.offsets, runs.width, how, 0, runs.data)
+        launch.order.write(users, segment, start + runs.offsets, runs.width, how, element, runs.data)
 
 
 def map_read(group: ThreadGroup, lane: int, address: int, raw: Array, *, stores: bool) -> None:
