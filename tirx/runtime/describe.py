@@ -111,7 +111,6 @@ def _of_tensor_map(tensor_map: TensorMapArgument) -> Iterator[Precondition]:
     for dimension, size in enumerate(tensor_map.shape):
         if not isinstance(size, int):
             where = f"along dimension {dimension} {of}"
-            yield Precondition(size, "at_least", 1, f"expected 1 element or more {where}")
             yield Precondition(size, "at_most", DIMENSION_LIMIT, f"expected at most {DIMENSION_LIMIT} elements {where}")
     for dimension, stride in enumerate(tensor_map.strides, 1):
         if not isinstance(stride, int):

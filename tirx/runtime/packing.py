@@ -28,6 +28,7 @@ _TENSOR_MAP_TYPES = {
 }
 """Element types of tensor maps -> the end of their name in CUtensorMapDataType."""
 
+_STRIDE_OF_NOTHING = 16  # bytes, the least
 _L2_PROMOTIONS = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILLS = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 
@@ -81,15 +82,18 @@ class Plan:
         return self._call(parameters, parts)
 
     def _tensor_map(self, argument: TensorMapArgument, address: int) -> Any:
-        api, sizes = self.device.driver.api, self.bound.sizes
-        rank = len(argument.shape)
+        api, rank = self.device.driver.api, len(argument.shape)
+        shape, strides = ([self.bound.sizes.evaluate(n) for n in each] for each in (argument.shape, argument.strides))
+        if 0 in shape:
+            # The driver has no map of no elements. Loops over none load nothing; whoever does faults at address 0.
+            address, shape, strides = 0, [1] * rank, [_STRIDE_OF_NOTHING] * (rank - 1)
         try:
             return self.device.driver.cuTensorMapEncodeTiled(
                 getattr(api.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TENSOR_MAP_TYPES[argument.element]}"),
                 rank,
                 address,
-                [api.cuuint64_t(sizes.evaluate(n)) for n in argument.shape],
-                [api.cuuint64_t(sizes.evaluate(n)) for n in argument.strides],
+                [api.cuuint64_t(n) for n in shape],
+                [api.cuuint64_t(n) for n in strides],
                 [api.cuuint32_t(n) for n in argument.box],
                 [api.cuuint32_t(1)] * rank,
                 api.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,

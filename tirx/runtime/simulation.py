@@ -16,6 +16,9 @@ from tirx.runtime.overlap import check_overlap
 from tirx.sim import TensorMap, run
 
 
+_ROW = 16  # bytes, of which strides of a tensor map are multiples
+
+
 def view_arguments(launch: Launch, arguments: Sequence[Any]) -> list[Value]:
     """Numpy arrays and numbers as values of a launch. Raises ArgumentError for arguments of other kinds."""
     values: list[Value] = []
@@ -90,5 +93,7 @@ def _parameters(bound: BoundLaunch, arguments: Sequence[Any]) -> list[Any]:
 def _tensor_map(bound: BoundLaunch, array: npt.NDArray[Any], argument: TensorMapArgument) -> TensorMap:
     shape = [bound.sizes.evaluate(n) for n in reversed(argument.shape)]
     strides = [bound.sizes.evaluate(n) for n in reversed(argument.strides)]
+    if 0 in shape:  # there is no map of no elements, which are zeros to whoever loads them
+        array, shape, strides = np.zeros(_ROW // array.itemsize, array.dtype), [1] * len(shape), [_ROW] * len(strides)
     tensor = restrided(array, shape, (*strides, array.itemsize))
     return TensorMap(tensor, argument.box, argument.swizzle, oob_fill=argument.fill, element=argument.element)

@@ -235,5 +235,6 @@ def test_strides_beyond_40_bits() -> None:
     far = np.lib.stride_tricks.as_strided(np.zeros(64, np.float16), (2, 64), (2**40, 2))
     with pytest.raises(ArgumentError, match="expected a stride of at most 1099511627760 bytes along dimension 1"):
         kernel.simulate(far, np.zeros((32, 64), np.float16))
-    with pytest.raises(ArgumentError, match="expected 1 element or more along dimension 1 of tensor map 'a_map'"):
-        kernel.simulate(np.zeros((0, 64), np.float16), np.zeros((32, 64), np.float16))
+    d = np.ones((32, 64), np.float16)
+    kernel.simulate(np.zeros((0, 64), np.float16), d)  # no elements are zeros
+    assert not d.any()
