@@ -15,7 +15,6 @@ from tirx.runtime.launch import ComputedArgument, Launch, PointerArgument, Scala
 from tirx.runtime.overlap import check_overlap
 from tirx.sim import TensorMap, run
 
-
 _ROW = 16  # bytes, of which strides of a tensor map are multiples
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
-from tirx.sim.hazards.global_access import Fence, Scope
+from tirx.sim.hazards.global_access import Access, Fence, Kind, Scope
 from tirx.sim.hazards.lifetimes import Lifetimes
 from tirx.sim.hazards.monitor import FLAG_ROWS, Flag, Monitor, Note, Snapshot, Stored, TensorAccess, Writes, bytes_of
 from tirx.sim.hazards.shared_shadow import SharedShadow, Writer
@@ -179,12 +179,15 @@ class Checker(Monitor):
             return second if first is None else first
         return np.maximum(first, second)
 
-    def ordered_access(self, space: str, addresses: Array, threads: Array) -> None:
+    def ordered_access(self, space: str, addresses: Array, threads: Array, how: Access | None = None) -> None:
         users: dict[int, list[int]] = {}
         for address, thread in zip(addresses.tolist(), threads.tolist(), strict=True):
             users.setdefault(address, []).append(thread)
         for address, own in users.items():
             place = (space, address)
+            if how is not None:
+                self._flag_access(place, np.array(own), how)
+                continue
             before, only = self._ordered.get(place), self._only_user.get(place)
             if before is None and len(own) == 1 and (only is None or only[0] == own[0]):
                 self._only_user[place] = own[0], self._clocks.now
@@ -197,6 +200,20 @@ class Checker(Monitor):
                 self._clocks.acquire(np.array(own), before)
             after = self._clocks.release(np.array(own))
             self._ordered[place] = after if before is None else np.maximum(before, after)
+
+    def _flag_access(self, place: tuple[str, int], threads: Array, how: Access) -> None:
+        """Orders threads by an access as exactly as it says: without .acquire and .release by fences only."""
+        before = self._ordered.get(place)
+        if before is not None and how.reads:
+            (self.acquire if how.acquires else self.acquire_relaxed)(threads, before)
+        if not how.writes:
+            return
+        after = self._clocks.release(threads) if how.releases else self.relaxed(threads)
+        assert after is not None
+        if place[0] != "shared":
+            after[Row.VISIBLE :] = 0
+        goes_on = before is not None and how.kind is Kind.UPDATE
+        self._ordered[place] = np.maximum(before, after) if goes_on else after
 
     def proxy_fence(self, threads: Array) -> None:
         # Of all writes that the thread knows of: the fence may come before or behind the synchronisation with the

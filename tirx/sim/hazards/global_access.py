@@ -38,8 +38,9 @@ class Access:
     """
     How an instruction accesses global memory.
 
-    `scope` matters for strong accesses and updates. `reads`: an update acquires what flags release, which `red` does
-    not. `collective`: the lanes of a warp access memory together, which orders them among themselves (wmma).
+    `scope` matters for strong accesses and updates. `reads`: it acquires what flags release, which `red` and stores
+    do not; `writes`: it releases, which loads do not. `collective`: the lanes of a warp access memory together, which
+    orders them among themselves (wmma).
     """
 
     kind: Kind = Kind.WEAK
@@ -47,6 +48,7 @@ class Access:
     acquires: bool = False
     releases: bool = False
     reads: bool = True
+    writes: bool = True
     collective: bool = False
 
     @property

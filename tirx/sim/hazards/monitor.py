@@ -13,7 +13,7 @@ from tirx.sim.core.types import WARP, Array, Mask
 from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clashes import RULE, differ_by_rounding
 from tirx.sim.hazards.clocks import Row
-from tirx.sim.hazards.global_access import Fence, Scope
+from tirx.sim.hazards.global_access import Access, Fence, Scope
 from tirx.sim.memory.region import Region
 
 # What a thread may rely on, to be handed from releasing to acquiring threads; None when nothing is checked.
@@ -218,10 +218,10 @@ class Monitor:
     def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         """Thread i updates `width` bytes at offsets[i] atomically."""
 
-    def ordered_access(self, space: str, addresses: Array, threads: Array) -> None:
+    def ordered_access(self, space: str, addresses: Array, threads: Array, how: Access | None = None) -> None:
         """
         Orders threads that read or write the same address with .acquire or .release or between fences: threads[i] is
-        one that accesses addresses[i] of a state space.
+        one that accesses addresses[i] of a state space. `how`: without those, and without fences, they are not ordered.
         """
 
     def copy_async(self, rank: int, offsets: Array, width: int, threads: Array) -> None:

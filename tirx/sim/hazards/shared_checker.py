@@ -18,6 +18,7 @@ import numpy as np
 
 from tirx.sim.core.types import Array
 from tirx.sim.hazards.checker import Checker
+from tirx.sim.hazards.global_access import Access
 from tirx.sim.hazards.monitor import Flag, Monitor, Note, Stored
 from tirx.sim.memory.region import Region
 
@@ -233,10 +234,10 @@ class ClusterChecker(Monitor):
         # An instruction that has started counts with the next event.
         return self._instant + self._ticks
 
-    def ordered_access(self, space: str, addresses: Array, threads: Array) -> None:
+    def ordered_access(self, space: str, addresses: Array, threads: Array, how: Access | None = None) -> None:
         # Only which accesses are to the same address matters, and that is often the same for all clusters.
         names = [self._names.setdefault(address, len(self._names)) for address in addresses.tolist()]
-        self.hear("ordered_access", (space, np.array(names), threads), {})
+        self.hear("ordered_access", (space, np.array(names), threads, how), {})
 
     def mark(self) -> int:
         return self.hear("mark", (), {}) if self._ticks else self._instant

@@ -72,7 +72,7 @@ def _atom(decoder: Decoder) -> Step:
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
         lanes = np.flatnonzero(mask)
         at = addresses(group, mask)[lanes]
-        order(group, lanes, place, at)
+        order(group, lanes, place, at, how)
         values = np.stack([operand(group, mask)[lanes] for operand in operands], axis=1)
         new = _update(group, mask, lanes, values, other, combine)
         fold = None if function is None else spaces.Fold(function, values)

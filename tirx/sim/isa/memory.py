@@ -79,7 +79,7 @@ def _is_symbol(decoder: Decoder, operand: Operand) -> bool:
 @instruction("ld", "ldu")
 def _ld(decoder: Decoder) -> Step:
     form = access_form(decoder)
-    value_type, count, how = form.type, form.count, form.order
+    value_type, count, how = form.type, form.count, replace(form.order, writes=False)
     strong = how.strong
     addresses, space = place_of(decoder, 1, form.space)
     items = decoder.items(0, count) if count == 1 else decoder.vector(0, count)
@@ -91,7 +91,7 @@ def _ld(decoder: Decoder) -> Step:
         at = addresses(group, mask)
         at = at if whole else at[lanes]
         if strong:
-            order(group, lanes, space, at)
+            order(group, lanes, space, at, how)
         values = loaded = spaces.load(group, lanes, space, at, dtype, count, how)
         if not whole:
             values = np.zeros((len(mask), count), dtype)
@@ -116,7 +116,7 @@ def _st(decoder: Decoder) -> Step:
             raise decoder.error(f"expected .{asynchronous.COMPLETE} or .release with st.async")
     form = access_form(decoder)
     value_type, count, how = form.type, form.count, form.order
-    how = replace(how, kind=Kind.DEFERRED) if deferred else how
+    how = replace(how, kind=Kind.DEFERRED if deferred else how.kind, reads=False)
     strong = how.strong
     addresses, space = place_of(decoder, 0, form.space)
     if space in ("const", "param"):
@@ -129,7 +129,7 @@ def _st(decoder: Decoder) -> Step:
         at = addresses(group, mask)
         at = at if whole else at[lanes]
         if strong:
-            order(group, lanes, space, at)
+            order(group, lanes, space, at, how)
         values = np.empty((len(lanes), count), value_type.dtype)
         for index, source in enumerate(sources):
             found = source(group, mask)

@@ -37,15 +37,17 @@ def access_of(modifiers: Collection[str], kind: Kind = Kind.STRONG) -> Access:
     return Access(kind, scope, acquires, releases)
 
 
-def order(group: ThreadGroup, lanes: Array, space: str, addresses: Array) -> None:
+def order(group: ThreadGroup, lanes: Array, space: str, addresses: Array, how: Access) -> None:
     """
     Tells the monitor of a strong access, which may order accesses of shared memory by the threads.
 
-    All of them count as if between fences: that misses races through flags without fences, but reports none that is
-    not there. An instruction of more than a few words of global memory accesses data there, no flags.
+    At "strict" it orders what it says. Otherwise all of them count as if between fences: that misses races through
+    flags without fences, but reports none that is not there; an instruction of more than a few words of global memory
+    accesses data there, no flags.
     """
     launch = group.cta.launch
     if launch.checks and (
         space != "global" or len(addresses) <= _MOST_FLAGS or len(np.unique(addresses)) <= _MOST_FLAGS
     ):
-        group.cta.monitor.ordered_access(space, addresses, group.threads[lanes])
+        exactly = how if launch.strict else None
+        group.cta.monitor.ordered_access(space, addresses, group.threads[lanes], exactly)
