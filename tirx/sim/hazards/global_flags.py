@@ -5,16 +5,18 @@ from __future__ import annotations
 import enum
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.hazards.clocks import Row
 from tirx.sim.hazards.global_access import Access, Scope
-from tirx.sim.hazards.monitor import FLAG_ROWS, Flag, Monitor
+from tirx.sim.hazards.monitor import Flag, Monitor
 
-_MOST_PENDING = 64  # relaxed reads of a cluster that a fence may still acquire
+_MOST_PENDING = 1 << 12  # relaxed reads of a cluster that a fence may still acquire
+_MOST_FENCED = 16  # those of them that have been acquired by their own threads, but not by all that are behind them
+_BUDGET = 1 << 28  # bytes of what flags release
 # Rows of the clocks that flags hand on as another one: what is released is published, and its loads have returned.
 _ROWS = {Row.HANDED: Row.VISIBLE, Row.PUBLISHED: Row.VISIBLE, Row.READ: Row.VISIBLE}
 
@@ -61,7 +63,19 @@ class _Import:
     instant: int
     scope: Scope
     letter: bool
-    acquired: set[int] = field(default_factory=set[int])  # threads whose fence has done so
+
+    def of(self, which: Mask, instant: int, scope: Scope) -> _Import:
+        """Returns the acquisition, by a fence, of some records that have been read."""
+        return _Import(self.threads[which], self.records[which], instant, scope, True)
+
+
+@dataclass(slots=True, eq=False)
+class _Pending:
+    """Records that threads of a cluster have read, and who has acquired them since: (reads, threads of the cluster)."""
+
+    read: _Import
+    fenced: Mask
+    acquired: Mask
 
 
 class GlobalFlags:
@@ -72,7 +86,9 @@ class GlobalFlags:
         self._firsts: list[int] = []
         self._next = 1
         self._imports: dict[int, list[_Import]] = {}
-        self._pending: dict[int, list[_Import]] = {}
+        self._pending: dict[int, list[_Pending]] = {}
+        self._size = 0
+        self.forgotten = False  # whether some order is not known any more, as there was too much of it
         # Proxy fences: threads, instant, and how many imports the cluster had.
         self._proxies: dict[int, list[tuple[Array, int, int]]] = {}
 
@@ -95,6 +111,9 @@ class GlobalFlags:
         self._releases.append(made)
         self._firsts.append(self._next)
         self._next += len(threads)
+        self._size += _size(made)
+        if self._size > _BUDGET:
+            self._forget()
         return np.arange(made.first, self._next)
 
     def receive(
@@ -109,18 +128,29 @@ class GlobalFlags:
             self._add(cluster, found)
             return
         pending = self._pending.setdefault(cluster, [])
-        if pending and np.array_equal(pending[-1].records, found.records):
-            if np.array_equal(pending[-1].threads, found.threads):
+        if pending and np.array_equal(pending[-1].read.records, found.records):
+            if np.array_equal(pending[-1].read.threads, found.threads):
                 pending.pop()
-        pending.append(found)
-        del pending[:-_MOST_PENDING]
+        count = len(found.threads)
+        pending.append(_Pending(found, np.zeros(count, np.bool_), np.zeros((count, 0), np.bool_)))
+        if len(pending) > _MOST_PENDING:
+            del pending[0]
+            self.forgotten = True
+
+    def _forget(self) -> None:
+        half = len(self._releases) // 2
+        self._size -= sum(map(_size, self._releases[:half]))
+        del self._releases[:half], self._firsts[:half]
+        self.forgotten = True
 
     def _add(self, cluster: int, found: _Import) -> None:
         self._imports.setdefault(cluster, []).append(found)
 
     def proxy_fence(self, cluster: int, monitor: Monitor, threads: Array) -> None:
         """Notes a fence.proxy.async of `threads`: what they have acquired is ordered before later bulk copies."""
-        made = len(self._imports.get(cluster, ()))
+        made, fences = len(self._imports.get(cluster, ())), self._proxies.get(cluster)
+        if fences and fences[-1][2] == made and np.array_equal(fences[-1][0], threads):
+            return  # the fence before says as much
         if made:
             self._proxies.setdefault(cluster, []).append((threads.copy(), monitor.instant(), made))
 
@@ -155,41 +185,48 @@ class GlobalFlags:
 
     def fence(self, cluster: int, monitor: Monitor, threads: Array, scope: Scope, sc: bool) -> None:
         """Acquires, at a fence of `threads`, the records that they, or threads before them by barriers, have read."""
-        for read in self._pending.get(cluster, ()):
-            new = threads[~np.isin(threads, [*read.acquired])]
-            if not len(new):
-                continue
-            read.acquired.update(new.tolist())
-            own = np.isin(read.threads, new)
-            within = min(scope, read.scope)
+        pending, instant = self._pending.get(cluster), monitor.instant()
+        if not pending:
+            return
+        received = monitor.received(threads)
+        for each in pending:
+            read, within = each.read, min(scope, each.read.scope)
+            own = np.isin(read.threads, threads) & ~each.fenced
             if own.any():
-                found = _Import(read.threads[own], read.records[own], monitor.instant(), within, True)
-                self._add(cluster, found)
-            for reader, record in zip(read.threads.tolist(), read.records.tolist(), strict=True):
-                others = new[new != reader]
-                count = len(others)
-                if not count:
-                    continue
-                known = monitor.reached(Row.VISIBLE, others, np.full(count, reader), np.full(count, read.instant))
-                if known.any():
-                    who = others[known]
-                    found = _Import(who, np.full(len(who), record), monitor.instant(), within, sc)
-                    self._add(cluster, found)
-                read.acquired.difference_update(others[~known].tolist())
+                self._add(cluster, read.of(own, instant, within))
+                each.fenced |= own
+            if not (received[read.threads] >= read.instant).any():
+                continue
+            if not each.acquired.shape[1]:
+                each.acquired = np.zeros((len(read.threads), len(received)), np.bool_)
+            which, by = np.nonzero(~each.acquired[:, threads] & (read.threads[:, None] != threads))
+            readers, others = read.threads[which], threads[by]
+            known = monitor.reached(Row.VISIBLE, others, readers, np.full(len(which), read.instant))
+            which, others = which[known], others[known]
+            if len(which):
+                each.acquired[which, others] = True
+                self._add(cluster, _Import(others, read.records[which], instant, within, sc))
+        fenced = [each for each in pending if each.fenced.all()]
+        if len(fenced) > _MOST_FENCED:
+            gone = set(map(id, fenced[:-_MOST_FENCED]))
+            pending[:] = [each for each in pending if id(each) not in gone]
 
     def has_read(self, cluster: int, thread: int, record: int) -> bool:
         """Returns True if a thread has read a record, or one that goes on with it, since its last fence."""
-        return any(
-            ((read.threads == thread) & (read.records == record)).any() for read in self._pending.get(cluster, ())
-        )
+        pending = (each.read for each in self._pending.get(cluster, ()))
+        return any(((read.threads == thread) & (read.records == record)).any() for read in pending)
 
     def is_own(self, record: int, cluster: int, thread: int) -> bool:
         """Returns True if a record was made by a thread."""
-        found, lane = self._at(record)
-        return found.cluster == cluster and int(found.threads[lane]) == thread
+        at = self._at(record)
+        return at is not None and at[0].cluster == cluster and int(at[0].threads[at[1]]) == thread
 
-    def _at(self, record: int) -> tuple[_Release, int]:
-        found = self._releases[bisect_right(self._firsts, record) - 1]
+    def _at(self, record: int) -> tuple[_Release, int] | None:
+        """Returns the writes that made a record, and which of them did; None if it is forgotten."""
+        index = bisect_right(self._firsts, record) - 1
+        if index < 0:
+            return None
+        found = self._releases[index]
         return found, record - found.first
 
     def reached(
@@ -201,28 +238,30 @@ class GlobalFlags:
         clusters[i] until instants[i]; by the first `most` acquisitions of the cluster.
         """
         found = np.zeros(len(threads), np.bool_)
-        index = FLAG_ROWS.index(_ROWS.get(Row(row), Row(row)))
-        for each in reversed(self._imports.get(cluster, ())[:most]):
+        source = _ROWS.get(Row(row), Row(row))
+        imports = self._imports.get(cluster, [])
+        for number in range(len(imports) if most is None else most, 0, -1):
+            each = imports[number - 1]
             if level is Level.LETTER and not each.letter:
                 continue
-            for reader, record in zip(each.threads.tolist(), each.records.tolist(), strict=True):
-                rest = np.flatnonzero(~found)
-                if not len(rest):
-                    return found
-                own = threads[rest]
-                knows = own == reader
-                if not knows.all():
-                    count = len(own)
-                    at = np.full(count, each.instant)
-                    knows |= monitor.reached(Row.VISIBLE, own, np.full(count, reader), at)
-                rest = rest[knows]
-                if len(rest):
-                    who = (cluster, reader // lanes, each.scope)
-                    found[rest] = self._holds(record, who, index, clusters[rest], others[rest], instants[rest], level)
+            rest = np.flatnonzero(~found)
+            if not len(rest):
+                break
+            knows = threads[rest][:, None] == each.threads
+            which, of = np.nonzero(~knows)
+            if len(which):
+                at = np.full(len(which), each.instant)
+                knows[which, of] = monitor.reached(Row.VISIBLE, threads[rest][which], each.threads[of], at)
+            for record in np.unique(each.records[knows.any(axis=0)]).tolist():
+                own = each.records == record
+                some = rest[knows[:, own].any(axis=1)]
+                who = (cluster, int(each.threads[own][0]) // lanes, each.scope)
+                holds = self._holds(record, who, source, clusters[some], others[some], instants[some], level)
+                found[some] |= holds
         return found
 
     def _holds(
-        self, record: int, reader: tuple[int, int, Scope], row: int, clusters: Array, others: Array, instants: Array,
+        self, record: int, reader: tuple[int, int, Scope], row: Row, clusters: Array, others: Array, instants: Array,
         level: Level,
     ) -> Mask:  # fmt: skip
         """Returns what a reader (cluster, CTA in it, scope) of a record acquires by it."""
@@ -238,24 +277,36 @@ class GlobalFlags:
 
         while waiting and not found.all():
             number, who = waiting.pop()
-            release, lane = self._at(number)
+            at = self._at(number)
+            if at is None:
+                continue
+            release, lane = at
             if level is Level.HARDWARE or not release.loose[lane]:
                 add(int(release.before[lane]), who)
             writer = int(release.threads[lane])
             for flag in release.flags:
                 if not _covers(min(flag.scope, release.scope, who[2]), release, writer, who):
                     continue
-                known = (flag.letter if level is Level.LETTER else flag.hardware)[:, lane]
-                own = clusters == release.cluster
-                found[own] |= known[row, others[own]] >= instants[own]
-                for each in self._imports.get(release.cluster, ())[: release.imports]:
+                known = flag.letter if level is Level.LETTER else flag.hardware
+                if row in known:
+                    own = clusters == release.cluster
+                    found[own] |= known[row].of(lane, others[own]) >= instants[own]
+                if Row.VISIBLE not in known or found.all():
+                    continue
+                imports = self._imports.get(release.cluster, [])
+                for index in range(release.imports):
+                    each = imports[index]
                     if level is Level.LETTER and not each.letter:
                         continue
-                    has = known[0, each.threads] >= each.instant
-                    for index in np.flatnonzero(has).tolist():
-                        at = int(each.threads[index]) // release.lanes
-                        add(int(each.records[index]), (release.cluster, at, each.scope))
+                    has = known[Row.VISIBLE].of(lane, each.threads) >= each.instant
+                    for reader_lane in np.flatnonzero(has).tolist():
+                        cta = int(each.threads[reader_lane]) // release.lanes
+                        add(int(each.records[reader_lane]), (release.cluster, cta, each.scope))
         return found
+
+
+def _size(release: _Release) -> int:
+    return 500 + 24 * len(release.threads) + sum(flag.nbytes for flag in release.flags)
 
 
 def _covers(scope: Scope, release: _Release, writer: int, reader: tuple[int, int, Scope]) -> bool:

@@ -18,7 +18,7 @@ from tirx.sim.errors import HazardError, SimError
 from tirx.sim.hazards.clocks import Row
 from tirx.sim.hazards.global_access import ASYNC, ATOMIC, Access, Fence, Kind
 from tirx.sim.hazards.global_flags import GlobalFlags
-from tirx.sim.hazards.global_pairs import IS_LATE, IS_LATE_READ, PairRules, Pairs, Side, Users, Verdict
+from tirx.sim.hazards.global_pairs import IS_ATOMIC, IS_LATE, IS_LATE_READ, PairRules, Pairs, Side, Users, Verdict
 from tirx.sim.hazards.global_shadow import (
     MOST_CLUSTERS,
     SILENT,
@@ -393,7 +393,7 @@ class GlobalOrder:
         if verdict.letter.all() or access.kind not in (Kind.WEAK, Kind.STRONG):
             return verdict
         readers, hows = shadow.reads[places], shadow.read_hows[places]
-        strong = np.isin(kinds_of(hows), ATOMIC) & np.isin(kinds_of(pairs.hows), ATOMIC) & (readers != 0)
+        strong = IS_ATOMIC[kinds_of(hows)] & IS_ATOMIC[kinds_of(pairs.hows)] & (readers != 0)
         if not strong.any():
             return verdict
         reads = Pairs(readers, hows, pairs.threads, pairs.offsets).of(strong)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +29,8 @@ COMPLETIONS = {Kind.BULK: Row.BULK_WRITTEN, Kind.COPY: Row.COPIED, Kind.MAP: Row
 _LATE = (*ASYNC, Kind.DEFERRED)  # writes that are not in order in their own thread
 # By kind: whether writes, and reads, are not over when their thread goes on, or never in order.
 IS_LATE: Mask = np.isin(np.arange(16), _LATE)
+IS_ATOMIC: Mask = np.isin(np.arange(16), ATOMIC)
+IS_ASYNC: Mask = np.isin(np.arange(16), ASYNC)
 IS_LATE_READ: Mask = np.isin(np.arange(16), (*COMPLETIONS, Kind.READ_ONLY))
 
 
@@ -92,7 +94,10 @@ class PairRules:
     def after_write(self, side: Side, pairs: Pairs, access: Access, element: int, *, writes: bool) -> Verdict:
         """Returns which accesses are in order behind the writes of `pairs`."""
         kinds = kinds_of(pairs.hows)
-        late, deferred = np.isin(kinds, ASYNC), kinds == Kind.DEFERRED
+        settled = self._settled(side, pairs, access, element)
+        if settled.any():
+            return self._with_settled(settled, self.after_write, side, pairs, access, element, writes=writes)
+        late, deferred = IS_ASYNC[kinds], kinds == Kind.DEFERRED
         hardware, letter, rule = np.zeros(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), ""
         if late.any():
             hardware[late], letter[late] = self._reached(side, pairs.of(late), Row.BULK_STORED)
@@ -118,13 +123,10 @@ class PairRules:
             return Verdict(hardware, letter, rule)
         bad = ~hardware
         if bad.any():
-            same = widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
-            strong = np.isin(kinds, ATOMIC) & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
-            accepted = strong | ((kinds == Kind.REDUCE) & (access.kind is Kind.REDUCE))
-            if (bad & strong & ~same).any():
+            mixed = IS_ATOMIC[kinds] & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
+            if (bad & mixed).any():
                 rule = "global mixed sizes"
-            hardware |= accepted
-            letter |= accepted & (same | ~strong)
+            hardware |= mixed
             mixed = ((kinds == Kind.REDUCE) & (access.kind is Kind.UPDATE)) | (
                 (kinds == Kind.UPDATE) & (access.kind is Kind.REDUCE)
             )
@@ -136,14 +138,14 @@ class PairRules:
             if weak.any():
                 rule = "global weak read of an atomic"
                 hardware |= weak
-        else:
-            strong = np.isin(kinds, ATOMIC) & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
-            letter |= strong & (widths_of(pairs.hows) == widths_of(how(0, element, 0, 0)))
         return Verdict(hardware, letter, rule)
 
     def after_read(self, side: Side, pairs: Pairs, access: Access, element: int) -> Verdict:
         """Returns which writes are in order behind the reads of `pairs`."""
         kinds = kinds_of(pairs.hows)
+        settled = self._settled(side, pairs, access, element)
+        if settled.any():
+            return self._with_settled(settled, self.after_read, side, pairs, access, element)
         hardware, letter, rule = np.zeros(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), ""
         for kind, row in COMPLETIONS.items():
             which = kinds == kind
@@ -171,14 +173,40 @@ class PairRules:
                 rule = "global ld.nc"
                 letter[only] = False
         bad = ~hardware
-        same = widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
-        strong = np.isin(kinds, ATOMIC) & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
-        if (bad & strong & ~same).any():
+        mixed = IS_ATOMIC[kinds] & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
+        if (bad & mixed).any():
             rule = "global mixed sizes"
         weak = bad & (kinds == Kind.WEAK) & (access.kind is Kind.UPDATE)
         if weak.any():
             rule = "global weak read of an atomic"
-        return Verdict(hardware | strong | weak, letter | (strong & same), rule)
+        return Verdict(hardware | mixed | weak, letter, rule)
+
+    def _settled(self, side: Side, pairs: Pairs, access: Access, element: int) -> Mask:
+        """Returns which accesses are no race in any order: strong ones of one size, and bulk reductions."""
+        if access.kind is Kind.REDUCE:
+            return kinds_of(pairs.hows) == Kind.REDUCE
+        if access.kind not in ATOMIC:
+            return np.zeros(len(pairs.hows), np.bool_)
+        same = widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
+        return same & IS_ATOMIC[kinds_of(pairs.hows)] & self._scopes(side, pairs, access)
+
+    @staticmethod
+    def _with_settled(
+        settled: Mask,
+        rule: Callable[..., Verdict],
+        side: Side,
+        pairs: Pairs,
+        access: Access,
+        element: int,
+        **options: bool,
+    ) -> Verdict:
+        """Returns the verdict of a rule about all pairs but those `settled`, whose order need not be looked for."""
+        if settled.all():
+            return Verdict(settled, settled)
+        hardware, letter = settled.copy(), settled.copy()
+        found = rule(side, pairs.of(~settled), access, element, **options)
+        hardware[~settled], letter[~settled] = found.hardware, found.letter
+        return Verdict(hardware, letter, found.rule)
 
     def of_equal_values(self, pairs: Pairs, equal: Mask, element: int, verdict: Verdict, *, strict: bool) -> Verdict:
         """
