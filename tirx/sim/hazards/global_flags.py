@@ -267,12 +267,11 @@ class GlobalFlags:
         """Returns what a reader (cluster, CTA in it, scope) of a record acquires by it."""
         found = np.zeros(len(clusters), np.bool_)
         waiting = [(record, reader)]
-        seen = {(record, reader[0], reader[1])}
+        seen = {waiting[0]}
 
         def add(record: int, reader: tuple[int, int, Scope]) -> None:
-            key = (record, reader[0], reader[1])
-            if record and key not in seen:
-                seen.add(key)
+            if record and (record, reader) not in seen:
+                seen.add((record, reader))
                 waiting.append((record, reader))
 
         while waiting and not found.all():
