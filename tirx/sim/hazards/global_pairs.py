@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tirx.sim.core.types import Array, Mask
+from tirx.sim.errors import SimError
 from tirx.sim.hazards.clocks import Row
 from tirx.sim.hazards.global_access import ASYNC, ATOMIC, Access, Kind, Scope
 from tirx.sim.hazards.global_flags import GlobalFlags, Level
@@ -56,7 +57,10 @@ class Users:
         """Returns the token of each access, at the present instants."""
         found = self.threads.astype(np.int64) << THREAD_SHIFT
         for side in self.sides:
-            found[side.own] += (side.cluster + 1 << CLUSTER_SHIFT) + side.monitor.instant()
+            instant = side.monitor.instant()
+            if instant > INSTANT_MASK:
+                raise SimError(f"expected at most {INSTANT_MASK} instructions of a cluster to check: use check=False")
+            found[side.own] += (side.cluster + 1 << CLUSTER_SHIFT) + instant
         return found
 
 
@@ -219,14 +223,17 @@ class PairRules:
 
     def _scopes(self, side: Side, pairs: Pairs, access: Access) -> Mask:
         """Returns True where the scope of each access has the thread of the other (section 8.7)."""
-        scope = np.minimum(scopes_of(pairs.hows), access.scope)
-        same_cluster = clusters_of(pairs.tokens) == side.cluster
-        same_cta = same_cluster & (threads_of(pairs.tokens) // side.lanes == pairs.threads // side.lanes)
         # Loads and stores of too narrow a scope are reported by the data that they do not order.
         flags = (kinds_of(pairs.hows) == Kind.STRONG) & (access.kind is Kind.STRONG)
-        return (
-            flags | (scope >= Scope.GPU) | ((scope == Scope.CLUSTER) & same_cluster) | ((scope == Scope.CTA) & same_cta)
-        )
+        return flags | self.covers(side, pairs, access.scope)
+
+    @staticmethod
+    def covers(side: Side, pairs: Pairs, scope: int) -> Mask:
+        """Returns True where the scope of the earlier access, and `scope`, have both threads."""
+        least = np.minimum(scopes_of(pairs.hows), scope)
+        same_cluster = clusters_of(pairs.tokens) == side.cluster
+        same_cta = same_cluster & (threads_of(pairs.tokens) // side.lanes == pairs.threads // side.lanes)
+        return (least >= Scope.GPU) | ((least == Scope.CLUSTER) & same_cluster) | ((least == Scope.CTA) & same_cta)
 
     def _rule_of_flags(self, side: Side, pairs: Pairs) -> str:
         chained = self._by_flags(side, pairs, Row.VISIBLE, Level.CHAINS)
