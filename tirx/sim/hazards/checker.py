@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +14,18 @@ from tirx.sim.errors import HazardError
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.global_access import Access, Fence, Kind, Scope
 from tirx.sim.hazards.lifetimes import Lifetimes
-from tirx.sim.hazards.monitor import FLAG_ROWS, Flag, Monitor, Note, Snapshot, Stored, TensorAccess, Writes, bytes_of
+from tirx.sim.hazards.monitor import (
+    FLAG_ROWS,
+    Flag,
+    KnownInstants,
+    Monitor,
+    Note,
+    Snapshot,
+    Stored,
+    TensorAccess,
+    Writes,
+    bytes_of,
+)
 from tirx.sim.hazards.shared_shadow import SharedShadow, Writer
 from tirx.sim.hazards.tensor_shadow import TensorShadow
 from tirx.sim.memory.region import Region
@@ -32,6 +43,10 @@ class _Fences:
 
     released: Array
     received: Array
+
+
+def _instants(rows: Mapping[Row, Array]) -> dict[Row, KnownInstants]:
+    return {row: KnownInstants(each) for row, each in rows.items() if each.any()}
 
 
 class Checker(Monitor):
@@ -125,13 +140,13 @@ class Checker(Monitor):
             self._publish(threads, fence)
 
     def _publish(self, threads: Array, fence: Fence) -> None:
-        known = self._clocks.known
-        scope = min(fence.scope, Scope.GPU)
         if not fence.releases:
             return
+        known, scope = self._clocks.known, min(fence.scope, Scope.GPU)
         if scope not in self._fenced_at:
             self._fenced_at[scope] = np.zeros((len(FLAG_ROWS), self._threads, self._threads), np.int32)
-        self._fenced_at[scope][:, threads] = known[list(FLAG_ROWS)][:, threads]
+        for index, row in enumerate(FLAG_ROWS):
+            self._fenced_at[scope][index, threads] = known[row, threads]
         if scope < Scope.GPU:
             return
         for row, source in ((Row.PUBLISHED, Row.VISIBLE), (Row.PUBLISHED_BULK, Row.BULK_STORED)):
@@ -140,27 +155,31 @@ class Checker(Monitor):
             known[Row.PUBLISHED_SC, threads] = np.maximum(known[Row.PUBLISHED_SC, threads], known[Row.VISIBLE, threads])
 
     def flags(self, threads: Array, scope: Scope | None) -> Sequence[Flag]:
-        known, rows = self._clocks.known, list(FLAG_ROWS)
+        known = self._clocks.known
         if scope is not None:
-            self._clocks.everything(threads)
-            own = known[rows][:, threads]
+            self._clocks.acted(threads)
+            own = _instants({row: known[row, threads] for row in FLAG_ROWS})
             return [Flag(scope, own, own)]
-        found = [
-            Flag(at, fenced[:, threads], fenced[:, threads])
-            for at, fenced in self._fenced_at.items()
-            if at < Scope.GPU and fenced[:, threads].any()
-        ]
+        found: list[Flag] = []
+        for at, fenced in self._fenced_at.items():
+            own = {} if at >= Scope.GPU else _instants({row: fenced[i, threads] for i, row in enumerate(FLAG_ROWS)})
+            if own:
+                found.append(Flag(at, own, own))
         if Scope.GPU not in self._fenced_at:
             return found
-        hardware = known[rows][:, threads]
-        hardware[FLAG_ROWS.index(Row.VISIBLE)] = known[Row.PUBLISHED, threads]
-        hardware[FLAG_ROWS.index(Row.BULK_STORED)] = known[Row.PUBLISHED_BULK, threads]
-        letter = hardware.copy()
-        letter[FLAG_ROWS.index(Row.VISIBLE)] = known[Row.PUBLISHED_SC, threads]
-        np.maximum(letter[0], self._fenced_at[Scope.GPU][0][threads], out=letter[0])
-        if hardware[0].any():
-            found.append(Flag(Scope.GPU, hardware, letter))
+        rows = {row: known[row, threads] for row in FLAG_ROWS}
+        rows[Row.VISIBLE], rows[Row.BULK_STORED] = known[Row.PUBLISHED, threads], known[Row.PUBLISHED_BULK, threads]
+        hardware = _instants(rows)
+        if Row.VISIBLE in hardware:
+            by_letter = np.maximum(known[Row.PUBLISHED_SC, threads], self._fenced_at[Scope.GPU][0, threads])
+            letter = {key: each for key, each in hardware.items() if key != Row.VISIBLE}
+            found.append(Flag(Scope.GPU, hardware, letter | _instants({Row.VISIBLE: by_letter})))
         return found
+
+    def received(self, threads: Array) -> Array:
+        known = self._clocks.known[Row.VISIBLE, threads]
+        known[np.arange(len(threads)), threads] = 0
+        return known.max(axis=0)
 
     def reached(self, row: int, threads: Array, others: Array, instants: Array) -> Mask:
         if row >= self._rows:  # in programs that need no row of its own

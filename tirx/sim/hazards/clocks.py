@@ -96,10 +96,11 @@ class Clocks:
 
     def release(self, threads: Array) -> Array:
         """All that `threads` (at least one) know: (rows, threads)."""
-        self._acted(threads)
+        self.acted(threads)
         return self.known[:, _places(threads)].max(axis=1)
 
-    def _acted(self, threads: Array) -> None:
+    def acted(self, threads: Array) -> None:
+        """Lets each of `threads` rely on what it has done itself, until now."""
         for row in self._own_rows:
             self.known[row, threads, threads] = self.now
 
@@ -134,7 +135,7 @@ class Clocks:
 
     def everything(self, threads: Array) -> Array:
         """Returns the events known to each of `threads`, its own included: (rows, threads, all threads)."""
-        self._acted(threads)
+        self.acted(threads)
         return self.known[:, threads]
 
     def learn(self, threads: Array, knowledge: Array) -> None:

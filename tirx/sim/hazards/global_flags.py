@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import enum
 from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.hazards.clocks import Row
 from tirx.sim.hazards.global_access import Access, Scope
-from tirx.sim.hazards.monitor import FLAG_ROWS, Flag, Monitor
+from tirx.sim.hazards.monitor import Flag, Monitor
 
-_MOST_PENDING = 64  # relaxed reads of a cluster that a fence may still acquire
-_BLOCK = 32  # acquisitions that are looked at together
+_MOST_PENDING = 1 << 12  # relaxed reads of a cluster that a fence may still acquire
+_MOST_FENCED = 16  # those of them that have been acquired by their own threads, but not by all that are behind them
+_BUDGET = 1 << 28  # bytes of what flags release
 # Rows of the clocks that flags hand on as another one: what is released is published, and its loads have returned.
 _ROWS = {Row.HANDED: Row.VISIBLE, Row.PUBLISHED: Row.VISIBLE, Row.READ: Row.VISIBLE}
 
@@ -52,39 +52,30 @@ class _Release:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pending:
-    """Records that threads have read by relaxed accesses at an instant, which a fence may acquire."""
+class _Import:
+    """
+    Threads of a cluster have acquired records at an instant, or read them (while they are pending). `letter`: by the
+    letter of the memory model too.
+    """
 
     threads: Array
     records: Array
     instant: int
     scope: Scope
-    acquired: set[int] = field(default_factory=set[int])  # threads whose fence has done so
+    letter: bool
+
+    def of(self, which: Mask, instant: int, scope: Scope) -> _Import:
+        """Returns the acquisition, by a fence, of some records that have been read."""
+        return _Import(self.threads[which], self.records[which], instant, scope, True)
 
 
-class _Imports:
-    """What the threads of a cluster have acquired: a thread, a record, an instant, a scope and a letter for each."""
+@dataclass(slots=True, eq=False)
+class _Pending:
+    """Records that threads of a cluster have read, and who has acquired them since: (reads, threads of the cluster)."""
 
-    def __init__(self) -> None:
-        self._lists: tuple[list[int], ...] = ([], [], [], [], [])
-        self._known: set[tuple[int, int, int, bool]] = set()
-
-    def __len__(self) -> int:
-        return len(self._lists[0])
-
-    def add(self, threads: Array, records: Array, instant: int, scope: Scope, *, letter: bool) -> None:
-        """Adds an acquisition of each of `threads`; `letter`: by the letter of the memory model, too."""
-        for thread, record in zip(threads.tolist(), records.tolist(), strict=True):
-            key = (thread, record, int(scope), letter)
-            if key not in self._known:
-                self._known.add(key)
-                for values, value in zip(self._lists, (thread, record, instant, int(scope), letter), strict=True):
-                    values.append(value)
-
-    def block(self, first: int, end: int, level: Level) -> Array:
-        """Returns rows of threads, records, instants and scopes of some acquisitions, at LETTER of those by it."""
-        found = np.array([values[first:end] for values in self._lists], np.int64)
-        return found[:4, found[4] != 0] if level is Level.LETTER else found[:4]
+    read: _Import
+    fenced: Mask
+    acquired: Mask
 
 
 class GlobalFlags:
@@ -94,8 +85,10 @@ class GlobalFlags:
         self._releases: list[_Release] = []
         self._firsts: list[int] = []
         self._next = 1
-        self._imports: defaultdict[int, _Imports] = defaultdict(_Imports)
+        self._imports: dict[int, list[_Import]] = {}
         self._pending: dict[int, list[_Pending]] = {}
+        self._size = 0
+        self.forgotten = False  # whether some order is not known any more, as there was too much of it
         # Proxy fences: threads, instant, and how many imports the cluster had.
         self._proxies: dict[int, list[tuple[Array, int, int]]] = {}
 
@@ -113,11 +106,14 @@ class GlobalFlags:
             return before
         made = _Release(
             self._next, cluster, lanes, threads.copy(), monitor.instant(), flags, access.releases,
-            len(self._imports[cluster]), before, loose, access.scope,
+            len(self._imports.get(cluster, ())), before, loose, access.scope,
         )  # fmt: skip
         self._releases.append(made)
         self._firsts.append(self._next)
         self._next += len(threads)
+        self._size += _size(made)
+        if self._size > _BUDGET:
+            self._forget()
         return np.arange(made.first, self._next)
 
     def receive(
@@ -127,20 +123,34 @@ class GlobalFlags:
         which = np.flatnonzero(records)
         if not len(which):
             return
+        found = _Import(threads[which], records[which], monitor.instant(), scope, True)
         if acquires:
-            self._imports[cluster].add(threads[which], records[which], monitor.instant(), scope, letter=True)
+            self._add(cluster, found)
             return
-        found = _Pending(threads[which], records[which], monitor.instant(), scope)
         pending = self._pending.setdefault(cluster, [])
-        if pending and np.array_equal(pending[-1].records, found.records):
-            if np.array_equal(pending[-1].threads, found.threads):
+        if pending and np.array_equal(pending[-1].read.records, found.records):
+            if np.array_equal(pending[-1].read.threads, found.threads):
                 pending.pop()
-        pending.append(found)
-        del pending[:-_MOST_PENDING]
+        count = len(found.threads)
+        pending.append(_Pending(found, np.zeros(count, np.bool_), np.zeros((count, 0), np.bool_)))
+        if len(pending) > _MOST_PENDING:
+            del pending[0]
+            self.forgotten = True
+
+    def _forget(self) -> None:
+        half = len(self._releases) // 2
+        self._size -= sum(map(_size, self._releases[:half]))
+        del self._releases[:half], self._firsts[:half]
+        self.forgotten = True
+
+    def _add(self, cluster: int, found: _Import) -> None:
+        self._imports.setdefault(cluster, []).append(found)
 
     def proxy_fence(self, cluster: int, monitor: Monitor, threads: Array) -> None:
         """Notes a fence.proxy.async of `threads`: what they have acquired is ordered before later bulk copies."""
-        made = len(self._imports[cluster])
+        made, fences = len(self._imports.get(cluster, ())), self._proxies.get(cluster)
+        if fences and fences[-1][2] == made and np.array_equal(fences[-1][0], threads):
+            return  # the fence before says as much
         if made:
             self._proxies.setdefault(cluster, []).append((threads.copy(), monitor.instant(), made))
 
@@ -175,41 +185,48 @@ class GlobalFlags:
 
     def fence(self, cluster: int, monitor: Monitor, threads: Array, scope: Scope, sc: bool) -> None:
         """Acquires, at a fence of `threads`, the records that they, or threads before them by barriers, have read."""
-        imports = self._imports[cluster]
-        for read in self._pending.get(cluster, ()):
-            new = threads[~np.isin(threads, [*read.acquired])]
-            if not len(new):
-                continue
-            read.acquired.update(new.tolist())
-            own = np.isin(read.threads, new)
-            within = min(scope, read.scope)
+        pending, instant = self._pending.get(cluster), monitor.instant()
+        if not pending:
+            return
+        received = monitor.received(threads)
+        for each in pending:
+            read, within = each.read, min(scope, each.read.scope)
+            own = np.isin(read.threads, threads) & ~each.fenced
             if own.any():
-                imports.add(read.threads[own], read.records[own], monitor.instant(), within, letter=True)
-            for reader, record in zip(read.threads.tolist(), read.records.tolist(), strict=True):
-                others = new[new != reader]
-                count = len(others)
-                if not count:
-                    continue
-                known = monitor.reached(Row.VISIBLE, others, np.full(count, reader), np.full(count, read.instant))
-                if known.any():
-                    who = others[known]
-                    imports.add(who, np.full(len(who), record), monitor.instant(), within, letter=sc)
-                read.acquired.difference_update(others[~known].tolist())
+                self._add(cluster, read.of(own, instant, within))
+                each.fenced |= own
+            if not (received[read.threads] >= read.instant).any():
+                continue
+            if not each.acquired.shape[1]:
+                each.acquired = np.zeros((len(read.threads), len(received)), np.bool_)
+            which, by = np.nonzero(~each.acquired[:, threads] & (read.threads[:, None] != threads))
+            readers, others = read.threads[which], threads[by]
+            known = monitor.reached(Row.VISIBLE, others, readers, np.full(len(which), read.instant))
+            which, others = which[known], others[known]
+            if len(which):
+                each.acquired[which, others] = True
+                self._add(cluster, _Import(others, read.records[which], instant, within, sc))
+        fenced = [each for each in pending if each.fenced.all()]
+        if len(fenced) > _MOST_FENCED:
+            gone = set(map(id, fenced[:-_MOST_FENCED]))
+            pending[:] = [each for each in pending if id(each) not in gone]
 
     def has_read(self, cluster: int, thread: int, record: int) -> bool:
         """Returns True if a thread has read a record, or one that goes on with it, since its last fence."""
-        return any(
-            ((read.threads == thread) & (read.records == record)).any() for read in self._pending.get(cluster, ())
-        )
+        pending = (each.read for each in self._pending.get(cluster, ()))
+        return any(((read.threads == thread) & (read.records == record)).any() for read in pending)
 
     def is_own(self, record: int, cluster: int, thread: int) -> bool:
         """Returns True if a record was made by a thread."""
-        found, lane = self.release_of(record)
-        return found.cluster == cluster and int(found.threads[lane]) == thread
+        at = self._at(record)
+        return at is not None and at[0].cluster == cluster and int(at[0].threads[at[1]]) == thread
 
-    def release_of(self, record: int) -> tuple[_Release, int]:
-        """Returns the writes that made a record, and which of them."""
-        found = self._releases[bisect_right(self._firsts, record) - 1]
+    def _at(self, record: int) -> tuple[_Release, int] | None:
+        """Returns the writes that made a record, and which of them did; None if it is forgotten."""
+        index = bisect_right(self._firsts, record) - 1
+        if index < 0:
+            return None
+        found = self._releases[index]
         return found, record - found.first
 
     def reached(
@@ -221,75 +238,74 @@ class GlobalFlags:
         clusters[i] until instants[i]; by the first `most` acquisitions of the cluster.
         """
         found = np.zeros(len(threads), np.bool_)
-        imports = self._imports[cluster]
-        end = len(imports) if most is None else most
-        users, place = np.unique(threads, return_inverse=True)
-        searches: dict[bytes, _Search] = {}
-        while end and not found.all():
-            first = max(0, end - _BLOCK)
-            readers, records, at, scopes = imports.block(first, end, level)
-            count, end = len(readers), first
-            knows = users[:, None] == readers
-            if count and not knows.all():
-                pairs = np.repeat(users, count), np.tile(readers, len(users)), np.tile(at, len(users))
-                knows |= monitor.reached(Row.VISIBLE, *pairs).reshape(knows.shape)
-            for index in reversed(range(count)):
-                if not knows[:, index].any():
-                    continue
-                who = knows[place, index]
-                search = searches.setdefault(who.tobytes(), _Search(self, row, clusters, others, instants, level))
-                reader = (cluster, int(readers[index]) // lanes, Scope(int(scopes[index])))
-                search.look(int(records[index]), reader, who, found)
-                if found.all():
-                    break
+        source = _ROWS.get(Row(row), Row(row))
+        imports = self._imports.get(cluster, [])
+        for number in range(len(imports) if most is None else most, 0, -1):
+            each = imports[number - 1]
+            if level is Level.LETTER and not each.letter:
+                continue
+            rest = np.flatnonzero(~found)
+            if not len(rest):
+                break
+            knows = threads[rest][:, None] == each.threads
+            which, of = np.nonzero(~knows)
+            if len(which):
+                at = np.full(len(which), each.instant)
+                knows[which, of] = monitor.reached(Row.VISIBLE, threads[rest][which], each.threads[of], at)
+            for record in np.unique(each.records[knows.any(axis=0)]).tolist():
+                own = each.records == record
+                some = rest[knows[:, own].any(axis=1)]
+                who = (cluster, int(each.threads[own][0]) // lanes, each.scope)
+                holds = self._holds(record, who, source, clusters[some], others[some], instants[some], level)
+                found[some] |= holds
         return found
 
-    def acquired_by(
-        self, release: _Release, known: Array, level: Level
-    ) -> Iterator[tuple[int, tuple[int, int, Scope]]]:
-        """Yields the records that the writer of a release had acquired, and their readers; `known` are its clocks."""
-        readers, records, at, scopes = self._imports[release.cluster].block(0, release.imports, level)
-        for index in np.flatnonzero(known[readers] >= at).tolist():
-            cta = int(readers[index]) // release.lanes
-            yield int(records[index]), (release.cluster, cta, Scope(int(scopes[index])))
-
-
-class _Search:
-    """A search among releases for effects of others[i] of clusters[i] until instants[i]."""
-
-    def __init__(self, flags: GlobalFlags, row: int, clusters: Array, others: Array, instants: Array, level: Level):
-        self._flags = flags
-        self._row = FLAG_ROWS.index(_ROWS.get(Row(row), Row(row)))
-        self._clusters, self._others, self._instants = clusters, others, instants
-        self._level = level
-        self._seen: set[tuple[int, int, int]] = set()
-
-    def look(self, record: int, reader: tuple[int, int, Scope], which: Mask, found: Mask) -> None:
-        """Marks in `found` those of `which` that a reader (cluster, CTA in it, scope) acquires by a record."""
-        waiting: list[tuple[int, tuple[int, int, Scope]]] = []
+    def _holds(
+        self, record: int, reader: tuple[int, int, Scope], row: Row, clusters: Array, others: Array, instants: Array,
+        level: Level,
+    ) -> Mask:  # fmt: skip
+        """Returns what a reader (cluster, CTA in it, scope) of a record acquires by it."""
+        found = np.zeros(len(clusters), np.bool_)
+        waiting = [(record, reader)]
+        seen = {waiting[0]}
 
         def add(record: int, reader: tuple[int, int, Scope]) -> None:
-            key = (record, reader[0], reader[1])
-            if record and key not in self._seen:
-                self._seen.add(key)
+            if record and (record, reader) not in seen:
+                seen.add((record, reader))
                 waiting.append((record, reader))
 
-        add(record, reader)
-        while waiting and not found[which].all():
+        while waiting and not found.all():
             number, who = waiting.pop()
-            release, lane = self._flags.release_of(number)
-            if self._level is Level.HARDWARE or not release.loose[lane]:
+            at = self._at(number)
+            if at is None:
+                continue
+            release, lane = at
+            if level is Level.HARDWARE or not release.loose[lane]:
                 add(int(release.before[lane]), who)
             writer = int(release.threads[lane])
             for flag in release.flags:
                 if not _covers(min(flag.scope, release.scope, who[2]), release, writer, who):
                     continue
-                known = (flag.letter if self._level is Level.LETTER else flag.hardware)[:, lane]
-                own = which & (self._clusters == release.cluster)
-                found[own] |= known[self._row, self._others[own]] >= self._instants[own]
-                if not found[which].all():
-                    for more in self._flags.acquired_by(release, known[0], self._level):
-                        add(*more)
+                known = flag.letter if level is Level.LETTER else flag.hardware
+                if row in known:
+                    own = clusters == release.cluster
+                    found[own] |= known[row].of(lane, others[own]) >= instants[own]
+                if Row.VISIBLE not in known or found.all():
+                    continue
+                imports = self._imports.get(release.cluster, [])
+                for index in range(release.imports):
+                    each = imports[index]
+                    if level is Level.LETTER and not each.letter:
+                        continue
+                    has = known[Row.VISIBLE].of(lane, each.threads) >= each.instant
+                    for reader_lane in np.flatnonzero(has).tolist():
+                        cta = int(each.threads[reader_lane]) // release.lanes
+                        add(int(each.records[reader_lane]), (release.cluster, cta, each.scope))
+        return found
+
+
+def _size(release: _Release) -> int:
+    return 500 + 24 * len(release.threads) + sum(flag.nbytes for flag in release.flags)
 
 
 def _covers(scope: Scope, release: _Release, writer: int, reader: tuple[int, int, Scope]) -> bool:

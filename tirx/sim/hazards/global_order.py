@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from tirx.sim.errors import HazardError, SimError
 from tirx.sim.hazards.clocks import Row
 from tirx.sim.hazards.global_access import ASYNC, ATOMIC, Access, Fence, Kind
 from tirx.sim.hazards.global_flags import GlobalFlags
-from tirx.sim.hazards.global_pairs import IS_LATE, IS_LATE_READ, PairRules, Pairs, Side, Users, Verdict
+from tirx.sim.hazards.global_pairs import IS_ATOMIC, IS_LATE, IS_LATE_READ, PairRules, Pairs, Side, Users, Verdict
 from tirx.sim.hazards.global_shadow import (
     MOST_CLUSTERS,
     SILENT,
@@ -30,6 +31,7 @@ from tirx.sim.hazards.global_shadow import (
     how,
     kinds_of,
     pc_of,
+    scopes_of,
     threads_of,
 )
 from tirx.sim.memory.segment import Segment
@@ -384,25 +386,34 @@ class GlobalOrder:
         if not len(pairs.tokens):
             return
         verdict = self._rules.after_write(side, pairs, access, element, writes=False)
-        verdict = self._with_observed(side, shadow, at[open_pairs], pairs, access, verdict)
+        verdict = self._with_observed(side, shadow, unit[open_pairs], at[open_pairs], pairs, access, verdict)
         self._complain(side, segment, pairs, verdict, access, "reads", "written")
 
     def _with_observed(
-        self, side: Side, shadow: GlobalShadow, places: Array, pairs: Pairs, access: Access, verdict: Verdict
-    ) -> Verdict:
+        self, side: Side, shadow: GlobalShadow, units: Array, places: Array, pairs: Pairs, access: Access,
+        verdict: Verdict,
+    ) -> Verdict:  # fmt: skip
         """
         Adds to a verdict about writes those that a strong read has seen which the thread is behind: then so does the
         thread, without any fence (section 8.9.5, observation).
         """
-        if verdict.letter.all() or access.kind not in (Kind.WEAK, Kind.STRONG):
+        open_pairs = ~verdict.letter & IS_ATOMIC[kinds_of(pairs.hows)] & (shadow.reads[places] != 0)
+        if access.kind not in (Kind.WEAK, Kind.STRONG, Kind.UPDATE) or not open_pairs.any():
             return verdict
-        readers, hows = shadow.reads[places], shadow.read_hows[places]
-        strong = np.isin(kinds_of(hows), ATOMIC) & np.isin(kinds_of(pairs.hows), ATOMIC) & (readers != 0)
-        if not strong.any():
-            return verdict
-        reads = Pairs(readers, hows, pairs.threads, pairs.offsets).of(strong)
-        strong[strong] = (clusters_of(reads.tokens) == side.cluster) & self._rules.in_order(side, reads, Row.VISIBLE)[0]
-        return Verdict(verdict.hardware | strong, verdict.letter | strong, verdict.rule)
+        seen, at = np.zeros(len(places), np.bool_), np.flatnonzero(open_pairs)
+        distinct, first, back = np.unique(units[at], return_index=True, return_inverse=True)
+        for which, tokens, made in shadow.readers(distinct, places[at][first]):
+            if not IS_ATOMIC[kinds_of(np.array(made))]:
+                continue
+            inside = clusters_of(tokens) == side.cluster
+            for pair, unit in zip(at.tolist(), back.tolist(), strict=True):
+                own = tokens[inside & (which == unit)]
+                all_of = partial(np.full, len(own))
+                reads = Pairs(own, all_of(made), all_of(pairs.threads[pair]), own)
+                write = Pairs(all_of(pairs.tokens[pair]), all_of(pairs.hows[pair]), threads_of(own), own)
+                sees = self._rules.covers(side, write, int(scopes_of(np.array(made))))
+                seen[pair] |= bool((sees & self._rules.in_order(side, reads, Row.VISIBLE)[0]).any())
+        return Verdict(verdict.hardware | seen, verdict.letter | seen, verdict.rule)
 
     def _check_write(
         self,
@@ -433,7 +444,7 @@ class GlobalOrder:
                 pairs, rows, columns = Pairs(*joined), np.append(rows, rows[which]), np.append(columns, columns[which])
             verdict = self._rules.after_write(side, pairs, access, element, writes=True)
             if len(at) == len(pairs.tokens):
-                verdict = self._with_observed(side, shadow, at, pairs, access, verdict)
+                verdict = self._with_observed(side, shadow, units[rows, columns], at, pairs, access, verdict)
             equal = ~changed[rows, columns]
             verdict = self._rules.of_equal_values(pairs, equal, element, verdict, strict=self._note is None)
             self._complain(side, segment, pairs, verdict, access, "writes", "written")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tirx.sim.core.types import Array, Mask
+from tirx.sim.errors import SimError
 from tirx.sim.hazards.clocks import Row
 from tirx.sim.hazards.global_access import ASYNC, ATOMIC, Access, Kind, Scope
 from tirx.sim.hazards.global_flags import GlobalFlags, Level
@@ -29,6 +30,8 @@ COMPLETIONS = {Kind.BULK: Row.BULK_WRITTEN, Kind.COPY: Row.COPIED, Kind.MAP: Row
 _LATE = (*ASYNC, Kind.DEFERRED)  # writes that are not in order in their own thread
 # By kind: whether writes, and reads, are not over when their thread goes on, or never in order.
 IS_LATE: Mask = np.isin(np.arange(16), _LATE)
+IS_ATOMIC: Mask = np.isin(np.arange(16), ATOMIC)
+IS_ASYNC: Mask = np.isin(np.arange(16), ASYNC)
 IS_LATE_READ: Mask = np.isin(np.arange(16), (*COMPLETIONS, Kind.READ_ONLY))
 
 
@@ -54,7 +57,10 @@ class Users:
         """Returns the token of each access, at the present instants."""
         found = self.threads.astype(np.int64) << THREAD_SHIFT
         for side in self.sides:
-            found[side.own] += (side.cluster + 1 << CLUSTER_SHIFT) + side.monitor.instant()
+            instant = side.monitor.instant()
+            if instant > INSTANT_MASK:
+                raise SimError(f"expected at most {INSTANT_MASK} instructions of a cluster to check: use check=False")
+            found[side.own] += (side.cluster + 1 << CLUSTER_SHIFT) + instant
         return found
 
 
@@ -82,12 +88,6 @@ class Verdict:
     letter: Mask
     rule: str = ""
 
-    def among(self, which: Mask) -> Verdict:
-        """Returns the verdict of more pairs: those of `which` are these, all others are in order."""
-        hardware, letter = ~which, ~which
-        hardware[which], letter[which] = self.hardware, self.letter
-        return Verdict(hardware, letter, self.rule)
-
 
 class PairRules:
     """The rules of a launch whose flags are `flags`."""
@@ -98,14 +98,10 @@ class PairRules:
     def after_write(self, side: Side, pairs: Pairs, access: Access, element: int, *, writes: bool) -> Verdict:
         """Returns which accesses are in order behind the writes of `pairs`."""
         kinds = kinds_of(pairs.hows)
-        free = self._strong(side, pairs, access) & self._same_size(pairs, element)
-        free |= (kinds == Kind.REDUCE) & (access.kind is Kind.REDUCE)
-        if free.any():  # whatever their order is
-            rest = ~free
-            if not rest.any():
-                return Verdict(free, free)
-            return self.after_write(side, pairs.of(rest), access, element, writes=writes).among(rest)
-        late, deferred = np.isin(kinds, ASYNC), kinds == Kind.DEFERRED
+        settled = self._settled(side, pairs, access, element)
+        if settled.any():
+            return self._with_settled(settled, self.after_write, side, pairs, access, element, writes=writes)
+        late, deferred = IS_ASYNC[kinds], kinds == Kind.DEFERRED
         hardware, letter, rule = np.zeros(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), ""
         if late.any():
             hardware[late], letter[late] = self._reached(side, pairs.of(late), Row.BULK_STORED)
@@ -131,31 +127,30 @@ class PairRules:
             return Verdict(hardware, letter, rule)
         bad = ~hardware
         if bad.any():
-            strong = bad & self._strong(side, pairs, access)
-            atomic = (kinds == Kind.REDUCE) & (access.kind is Kind.UPDATE)
-            atomic |= (kinds == Kind.UPDATE) & (access.kind is Kind.REDUCE)
-            atomic &= bad & (np.maximum(scopes_of(pairs.hows), access.scope) >= Scope.GPU)
-            atomic &= self._same_size(pairs, element)
+            mixed = IS_ATOMIC[kinds] & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
+            if (bad & mixed).any():
+                rule = "global mixed sizes"
+            hardware |= mixed
+            mixed = ((kinds == Kind.REDUCE) & (access.kind is Kind.UPDATE)) | (
+                (kinds == Kind.UPDATE) & (access.kind is Kind.REDUCE)
+            )
+            mixed &= bad & (np.maximum(scopes_of(pairs.hows), access.scope) >= Scope.GPU)
+            mixed &= widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
+            if mixed.any():
+                rule = "global atomics of two proxies"
+                hardware |= mixed
             weak = bad & (kinds == Kind.UPDATE) & (access.kind is Kind.WEAK) & (not writes)
-            for which, name in (
-                (strong, "global mixed sizes"),
-                (atomic, "global atomics of two proxies"),
-                (weak, "global weak read of an atomic"),
-            ):
-                if which.any():
-                    rule = name
-            hardware |= strong | atomic | weak
+            if weak.any():
+                rule = "global weak read of an atomic"
+                hardware |= weak
         return Verdict(hardware, letter, rule)
 
     def after_read(self, side: Side, pairs: Pairs, access: Access, element: int) -> Verdict:
         """Returns which writes are in order behind the reads of `pairs`."""
         kinds = kinds_of(pairs.hows)
-        free = self._strong(side, pairs, access) & self._same_size(pairs, element)
-        if free.any():
-            rest = ~free
-            if not rest.any():
-                return Verdict(free, free)
-            return self.after_read(side, pairs.of(rest), access, element).among(rest)
+        settled = self._settled(side, pairs, access, element)
+        if settled.any():
+            return self._with_settled(settled, self.after_read, side, pairs, access, element)
         hardware, letter, rule = np.zeros(len(kinds), np.bool_), np.zeros(len(kinds), np.bool_), ""
         for kind, row in COMPLETIONS.items():
             which = kinds == kind
@@ -183,13 +178,40 @@ class PairRules:
                 rule = "global ld.nc"
                 letter[only] = False
         bad = ~hardware
-        strong = bad & self._strong(side, pairs, access)
-        if strong.any():
+        mixed = IS_ATOMIC[kinds] & (access.kind in ATOMIC) & self._scopes(side, pairs, access)
+        if (bad & mixed).any():
             rule = "global mixed sizes"
         weak = bad & (kinds == Kind.WEAK) & (access.kind is Kind.UPDATE)
         if weak.any():
             rule = "global weak read of an atomic"
-        return Verdict(hardware | strong | weak, letter, rule)
+        return Verdict(hardware | mixed | weak, letter, rule)
+
+    def _settled(self, side: Side, pairs: Pairs, access: Access, element: int) -> Mask:
+        """Returns which accesses are no race in any order: strong ones of one size, and bulk reductions."""
+        if access.kind is Kind.REDUCE:
+            return kinds_of(pairs.hows) == Kind.REDUCE
+        if access.kind not in ATOMIC:
+            return np.zeros(len(pairs.hows), np.bool_)
+        same = widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
+        return same & IS_ATOMIC[kinds_of(pairs.hows)] & self._scopes(side, pairs, access)
+
+    @staticmethod
+    def _with_settled(
+        settled: Mask,
+        rule: Callable[..., Verdict],
+        side: Side,
+        pairs: Pairs,
+        access: Access,
+        element: int,
+        **options: bool,
+    ) -> Verdict:
+        """Returns the verdict of a rule about all pairs but those `settled`, whose order need not be looked for."""
+        if settled.all():
+            return Verdict(settled, settled)
+        hardware, letter = settled.copy(), settled.copy()
+        found = rule(side, pairs.of(~settled), access, element, **options)
+        hardware[~settled], letter[~settled] = found.hardware, found.letter
+        return Verdict(hardware, letter, found.rule)
 
     def of_equal_values(self, pairs: Pairs, equal: Mask, element: int, verdict: Verdict, *, strict: bool) -> Verdict:
         """
@@ -200,22 +222,19 @@ class PairRules:
         mixed = ~verdict.hardware & (widths_of(pairs.hows) != widths_of(how(0, element, 0, 0)))
         return Verdict(verdict.hardware | equal, verdict.letter | (equal & ~(mixed & strict)), verdict.rule)
 
-    @staticmethod
-    def _same_size(pairs: Pairs, element: int) -> Mask:
-        """Returns True where elements are of the same size, so that aligned accesses overlap completely."""
-        return widths_of(pairs.hows) == widths_of(how(0, element, 0, 0))
-
-    def _strong(self, side: Side, pairs: Pairs, access: Access) -> Mask:
-        """Returns True where both are strong, and the scope of each has the thread of the other (section 8.7)."""
-        if access.kind not in ATOMIC:
-            return np.zeros(len(pairs.tokens), np.bool_)
-        scope = np.minimum(scopes_of(pairs.hows), access.scope)
-        same_cluster = clusters_of(pairs.tokens) == side.cluster
-        same_cta = same_cluster & (threads_of(pairs.tokens) // side.lanes == pairs.threads // side.lanes)
+    def _scopes(self, side: Side, pairs: Pairs, access: Access) -> Mask:
+        """Returns True where the scope of each access has the thread of the other (section 8.7)."""
         # Loads and stores of too narrow a scope are reported by the data that they do not order.
         flags = (kinds_of(pairs.hows) == Kind.STRONG) & (access.kind is Kind.STRONG)
-        wide = (scope >= Scope.GPU) | ((scope == Scope.CLUSTER) & same_cluster) | ((scope == Scope.CTA) & same_cta)
-        return np.isin(kinds_of(pairs.hows), ATOMIC) & (flags | wide)
+        return flags | self.covers(side, pairs, access.scope)
+
+    @staticmethod
+    def covers(side: Side, pairs: Pairs, scope: int) -> Mask:
+        """Returns True where the scope of the earlier access, and `scope`, have both threads."""
+        least = np.minimum(scopes_of(pairs.hows), scope)
+        same_cluster = clusters_of(pairs.tokens) == side.cluster
+        same_cta = same_cluster & (threads_of(pairs.tokens) // side.lanes == pairs.threads // side.lanes)
+        return (least >= Scope.GPU) | ((least == Scope.CLUSTER) & same_cluster) | ((least == Scope.CTA) & same_cta)
 
     def _rule_of_flags(self, side: Side, pairs: Pairs) -> str:
         chained = self._by_flags(side, pairs, Row.VISIBLE, Level.CHAINS)

@@ -196,7 +196,7 @@ class GlobalShadow:
         old = self.reads[places]
         if len(places) == 1 and old[0] >> THREAD_SHIFT == tokens[0] >> THREAD_SHIFT and not self.several[places[0]]:
             # A thread that reads again, as in a poll: its reads before say no more than this one.
-            if kinds_of(self.read_hows[places])[0] == kinds_of(np.int32(reads.how)):
+            if (int(self.read_hows[places[0]]) ^ reads.how) & (SILENT - 1) == 0:  # kind, size and scope
                 self.reads[places] = tokens
                 number = int(self.chains[places[0]])
                 known = self._log.get(number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -37,19 +37,50 @@ class Writes:
 
 
 # What flags in global memory hand on.
-FLAG_ROWS = (Row.VISIBLE, Row.BULK_STORED, Row.GLOBAL_PROXY, Row.BULK_WRITTEN, Row.COPIED)
+FLAG_ROWS = (Row.VISIBLE, Row.BULK_STORED, Row.GLOBAL_PROXY, Row.BULK_WRITTEN, Row.BULK_READ, Row.COPIED)
+
+
+class KnownInstants:
+    """
+    Instants of each thread of a cluster that some others rely on (others, threads). Most of them rely on the same: kept
+    are the least, and what differs from it.
+    """
+
+    __slots__ = ("_least", "_places", "_values")
+
+    def __init__(self, instants: Array):
+        self._least = instants.min(axis=0)
+        self._places = np.flatnonzero(instants != self._least)
+        self._values = instants.ravel()[self._places]
+
+    @property
+    def nbytes(self) -> int:
+        return self._least.nbytes + self._places.nbytes + self._values.nbytes
+
+    def of(self, other: int, threads: Array) -> Array:
+        """Returns the instants of `threads` that one of the others relies on."""
+        found = self._least[threads]
+        if len(self._places):
+            at = threads + other * len(self._least)
+            index = np.minimum(np.searchsorted(self._places, at), len(self._places) - 1)
+            found = np.where(self._places[index] == at, self._values[index], found)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flag:
     """
-    What strong writes of some threads release at a scope: instants (FLAG_ROWS, writers, threads of the cluster), as
-    hardware does it and by the letter of the memory model.
+    What strong writes of some threads release at a scope, by row (those that they know something of), as hardware does
+    it and by the letter of the memory model.
     """
 
     scope: Scope
-    hardware: Array
-    letter: Array
+    hardware: Mapping[Row, KnownInstants]
+    letter: Mapping[Row, KnownInstants]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(each.nbytes for each in (*self.hardware.values(), *self.letter.values()))
 
 
 class Stored:
@@ -179,6 +210,10 @@ class Monitor:
     def reached(self, row: int, threads: Array, others: Array, instants: Array) -> Mask:
         """Returns True for every i where threads[i] may rely on effects of others[i] until instants[i]."""
         return np.ones(len(threads), np.bool_)
+
+    def received(self, threads: Array) -> Array:
+        """Returns the last instant of each thread of the cluster that one of `threads`, but itself, may rely on."""
+        return np.zeros(0, np.int64)
 
     def flags(self, threads: Array, scope: Scope | None) -> Sequence[Flag]:
         """

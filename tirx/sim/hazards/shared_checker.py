@@ -29,7 +29,9 @@ _OVERHEAD = 500  # bytes of an event without its arrays
 _SMALL = 1 << 12  # bytes of arrays that are compared as bytes
 
 # Events that change nothing: a cluster may leave them out.
-_QUERIES = frozenset(("knows", "reached", "shared_undefined", "shared_writes", "shared_writes_at", "tensor_undefined"))
+_QUERIES = frozenset(
+    ("knows", "reached", "received", "shared_undefined", "shared_writes", "shared_writes_at", "tensor_undefined")
+)
 # Of an event: name, arguments, options, ticks and tolerant.
 _Call: TypeAlias = tuple[str, tuple[object, ...], dict[str, Any], bool, bool]
 
@@ -108,7 +110,7 @@ def _size(value: object) -> int:
     if isinstance(value, Region):
         return value.places.nbytes
     if isinstance(value, list):  # of `Flag`
-        return sum(each.hardware.nbytes + each.letter.nbytes for each in value if isinstance(each, Flag))
+        return sum(each.nbytes for each in value if isinstance(each, Flag))
     return value.nbytes if _is_array(value) else 0
 
 
