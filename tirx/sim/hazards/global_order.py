@@ -140,8 +140,12 @@ class GlobalOrder:
         shadow = buffer.shadow or self._start(buffer)
         units = shadow.units(offsets, width)
         places = shadow.places(units)
-        tokens = np.broadcast_to(users.tokens()[:, None], places.shape)
+        tokens = users.tokens()[:, None]
         changed = _changed(segment, offsets, values, places.shape)
+        made = how(access.kind, element, access.scope, users.pc)
+        if shadow.write_first(places, tokens, changed, made):
+            return
+        tokens = np.broadcast_to(tokens, places.shape)
         written, read = shadow.writes[places], shadow.reads[places]
         shadow.writes[places] = tokens
         clash = shadow.writes[places] != tokens
@@ -167,7 +171,7 @@ class GlobalOrder:
                 self._check_write(
                     side, users, segment, shadow, places, units, (suspicious, touched), changed, access, element
                 )
-        self._set(users, shadow, places, units, tokens, changed, how(access.kind, element, access.scope, users.pc))
+        self._set(users, shadow, places, units, tokens, changed, made)
         if clash.any() and values is not None:  # several threads wrote the value
             at = places[clash]
             shadow.write_hows[at] |= SILENT

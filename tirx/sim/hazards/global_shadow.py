@@ -119,6 +119,7 @@ class GlobalShadow:
         self.granule = _LARGEST
         self._table: Array = np.full(-(-size // _PAGE), -1, np.int64)
         self._pages = 0
+        self._is_read = False
         self.writes = self.reads = np.zeros(0, np.int64)
         self.write_hows = self.read_hows = self.chains = np.zeros(0, np.int32)
         self.several: Mask = np.zeros(0, np.bool_)
@@ -188,8 +189,23 @@ class GlobalShadow:
             setattr(self, name, found)
         return found
 
+    def write_first(self, places: Array, tokens: Array, changed: Mask, made: int) -> bool:
+        """
+        Notes writes to granules that nobody has accessed, each by one of `tokens`: they cannot be wrong. Returns
+        False for others, of which it notes nothing.
+        """
+        if self.writes.take(places).any() or (self._is_read and self.reads.take(places).any()):
+            return False
+        self.writes[places] = tokens
+        if not (self.writes.take(places) == tokens).all():
+            self.writes[places] = 0
+            return False
+        self.write_hows[places] = made if changed.all() else np.where(changed, made, made | SILENT)
+        return True
+
     def note_reads(self, reads: Reads) -> None:
         """Notes reads byte by byte."""
+        self._is_read = True
         units = self.units(reads.offsets, reads.width)
         places = self.places(units).ravel()
         tokens = np.repeat(reads.tokens, units.shape[1])

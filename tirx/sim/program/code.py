@@ -125,8 +125,12 @@ class Op:
     definitions: tuple[Register, ...] = ()
 
 
-# Parts of the opcodes of fences, and of accesses that release as fences do.
-_FENCES = frozenset(("fence", "membar", "release", "acq_rel"))
+def _releases(opcode: str) -> bool:
+    """Returns True for fences of threads, and for accesses of memory that release as they do."""
+    root, *modifiers = opcode.split(".")
+    if root in ("fence", "membar"):
+        return "mbarrier_init" not in modifiers and ("proxy" not in modifiers or "tensormap::generic" in modifiers)
+    return root != "mbarrier" and root != "barrier" and not {"release", "acq_rel"}.isdisjoint(modifiers)
 
 
 @dataclass(slots=True)
@@ -146,7 +150,7 @@ class Program(Resources):
     @property
     def has_fences(self) -> bool:
         """Returns True if the program has fences of threads, or accesses that release."""
-        return any(not _FENCES.isdisjoint(op.opcode.split(".")) and "mbarrier" not in op.opcode for op in self.code)
+        return any(_releases(op.opcode) for op in self.code)
 
     def watch_all(self) -> bool:
         """
