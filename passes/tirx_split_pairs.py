@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.context import Context
@@ -27,6 +28,7 @@ from tirx.dialects.tirx import (
     TileType,
     ViewOp,
     base_allocation,
+    is_foreign,
     kernels,
     transfer,
 )
@@ -34,6 +36,8 @@ from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
+from tirx.passes.analysis.global_accesses import accesses_of
+from tirx.passes.analysis.pair_order import PairAccess, check_pair_order
 from tirx.passes.analysis.register_classes import RegisterClass, register_classes
 from tirx.passes.analysis.scheduled import require_sequential
 from tirx.passes.emit.emitter import Emitter
@@ -118,6 +122,15 @@ def _reshaped(dims: tuple[int, ...], to: tuple[int, ...], dimension: int) -> int
     return found[0] if found else None
 
 
+def _view_and_start(tile: SSAValue) -> tuple[ViewOp, Sequence[int]] | None:
+    """The view that a tile of global memory is a part of, and where the part begins; None for other tiles."""
+    starts = [0] * len(TileType.of(tile).dims)
+    while isinstance(op := tile.owner, SubviewOp) and not op.indices:
+        starts = [a + b for a, b in zip(starts, op.start, strict=True)]
+        tile = op.source
+    return (op, starts) if isinstance(op, ViewOp) else None
+
+
 def _erase_unused(view: SSAValue) -> None:
     """Erases a view that nothing uses, and then the views it was taken from."""
     while view.first_use is None and isinstance(op := view.owner, ViewOp | SubviewOp):
@@ -141,6 +154,8 @@ class _Splitter:
         self.registers = register_classes(self.kernel)
         self.splits: dict[_Owner, int] = {}
         self.fixed: set[_Owner] = set()
+        self.copied: dict[Operation, int] = {}
+        """Copies from global memory to global memory -> the dimension whose halves the blocks copy."""
         self.rank: SSAValue | None = None
 
     def run(self) -> None:
@@ -170,6 +185,14 @@ class _Splitter:
             pass  # until nothing more follows from it
         for op in ops:
             self._check(op)
+        self._share_out(copies)
+        accesses = [
+            PairAccess(op, access, self._split(op))
+            for op in ops
+            if not op.regions or is_foreign(op)
+            for access in accesses_of(op)
+        ]
+        check_pair_order(accesses)
         for copy in copies:
             self._views(copy)
         for alloc in allocs:
@@ -281,6 +304,12 @@ class _Splitter:
                 ends = [tile for tile in (source, destination) if TileType.of(tile).memory is not MemorySpace.GLOBAL]
                 if len({self._of(tile) for tile in ends}) > 1:
                     raise PairError(op, _two_ways(TileType.of(source), TileType.of(destination)))
+                if not isinstance(op, LoadOp) and op.reduce is not None and self._of(ends[0]) is None:
+                    raise PairError(
+                        op,
+                        "expected a tile that the blocks of the pair share out for a reduction, found one that each of "
+                        f"them has, whose elements would be combined twice: {TileType.of(ends[0])}",
+                    )
             case MmaOp() if used and not op.on_tensor_memory:
                 raise PairError(op, "expected a product of registers on tiles of one block, found distributed ones")
             case MmaOp() if op.scale_b is not None and self._of(op.scale_b) is not None:
@@ -306,26 +335,52 @@ class _Splitter:
         assert dimension is not None, tile.type
         return dimension
 
+    def _split(self, op: Operation) -> int | None:
+        """The dimension of the tiles of a copy, load or store whose halves the blocks move; None where both move all."""
+        if transfer(op) is None:
+            return None
+        inside = [tile for tile in _ends(op) if TileType.of(tile).memory is not MemorySpace.GLOBAL]
+        return self._of(inside[0]) if inside else self.copied.get(op)
+
+    def _share_out(self, copies: Sequence[Operation]) -> None:
+        """
+        Shares out copies from global memory to global memory: by the dimension that other operations on one of the
+        memrefs share out, else by the first one of an even extent.
+        """
+        halves: dict[SSAValue, int] = {}
+        """Memrefs -> their dimension that is shared out, counted from the last one."""
+        between: list[Operation] = []
+        for copy in copies:
+            outside = [tile for tile in _ends(copy) if TileType.of(tile).memory is MemorySpace.GLOBAL]
+            if len(outside) == 2:
+                if all(map(_view_and_start, outside)):
+                    between.append(copy)
+            elif outside and (dimension := self._split(copy)) is not None:
+                halves.setdefault(base_allocation(outside[0]), dimension - len(TileType.of(outside[0]).dims))
+        for copy in between:
+            dims, roots = TileType.of(_ends(copy)[0]).dims, [base_allocation(tile) for tile in _ends(copy)]
+            wanted = [len(dims) + halves[root] for root in roots if root in halves]
+            even = [d for d in (*wanted, *range(len(dims))) if d >= 0 and dims[d] % PAIR == 0]
+            if even:
+                self.copied[copy] = even[0]
+                for root in roots:
+                    halves.setdefault(root, even[0] - len(dims))
+
     # What a block does.
 
     def _views(self, copy: Operation) -> None:
-        """Narrows views of global memory that are copied to or from a distributed tile to the half of this block."""
-        source, destination = _ends(copy)
-        for index, (tile, other) in enumerate(((source, destination), (destination, source))):
-            if TileType.of(tile).memory is not MemorySpace.GLOBAL or TileType.of(other).memory is MemorySpace.GLOBAL:
-                continue
-            if (dimension := self._of(other)) is not None:
+        """Narrows the views of global memory that the blocks share out to the half of this block."""
+        if (dimension := self._split(copy)) is None:
+            return
+        for index, tile in enumerate(_ends(copy)):
+            if TileType.of(tile).memory is MemorySpace.GLOBAL:
                 copy.operands[index] = self._view_of_half(copy, tile, dimension)
                 _erase_unused(tile)
 
     def _view_of_half(self, copy: Operation, tile: SSAValue, dimension: int) -> SSAValue:
-        view = tile.owner
-        starts = [0] * len(TileType.of(tile).dims)
-        while isinstance(view, SubviewOp) and not view.indices:
-            starts = [a + b for a, b in zip(starts, view.start, strict=True)]
-            view = view.source.owner
-        if not isinstance(view, ViewOp):
+        if (found := _view_and_start(tile)) is None:
             raise PairError(copy, "expected a view of a memref, or a part of one, for a tile of the pair")
+        view, starts = found
         emit = Emitter.before(copy)
         dims = _half(TileType.of(tile).dims, dimension)
         outer = len(view.indices) - len(dims)

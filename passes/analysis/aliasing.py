@@ -74,19 +74,19 @@ def view_of(tile: SSAValue) -> ViewOp | None:
 def _views_overlap(a: ViewOp, b: ViewOp) -> Overlap:
     certain = True
     for x, y, m, n in zip(a.indices, b.indices, view_extents(a), view_extents(b), strict=True):
-        difference = _difference(x, y)
+        apart = difference(x, y)
         first, second = index_range(x), index_range(y)
-        if difference is not None and (difference >= m or -difference >= n):
+        if apart is not None and (apart >= m or -apart >= n):
             return Overlap.NO
         if first.high is not None and second.low is not None and first.high + m <= second.low:
             return Overlap.NO
         if second.high is not None and first.low is not None and second.high + n <= first.low:
             return Overlap.NO
-        certain = certain and difference is not None
+        certain = certain and apart is not None
     return Overlap.YES if certain else Overlap.MAYBE
 
 
-def _difference(a: SSAValue, b: SSAValue, loops: Collection[Operation] = ()) -> int | None:
+def difference(a: SSAValue, b: SSAValue, loops: Collection[Operation] = ()) -> int | None:
     """`b - a` where constants added to one value that does not change within `loops`, or to none, show it."""
     (base, first), (other, second) = without_constant(a), without_constant(b)
     if base is None or other is None:
@@ -118,8 +118,8 @@ def may_share(before: SSAValue, now: SSAValue, loops: Collection[Operation] = ()
     if outermost is not None and iterations_apart(outermost, a, b):
         return False
     for x, y, m, n in zip(a.indices, b.indices, view_extents(a), view_extents(b), strict=True):
-        difference = _difference(x, y, loops)
-        if difference is not None and (difference >= m or -difference >= n):
+        apart = difference(x, y, loops)
+        if apart is not None and (apart >= m or -apart >= n):
             return False
         first, second = index_range(x), index_range(y)
         if first.high is not None and second.low is not None and first.high + m <= second.low:

@@ -126,3 +126,54 @@ tirx.kernel @registers_in_two_ways() cluster(2) threads(128) {
   tirx.copy %s, %t : !s, !t
   tirx.return
 }
+
+// -----
+
+// One block would read what the other one stores, and no block waits for the other one.
+
+!half = !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+!whole = !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(8, 8) : (8, 1)]>>
+
+tirx.kernel @reads_the_other_half(%d: memref<8x8xf32>) cluster(2) threads(128) {
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc : !half
+  %t = tirx.alloc : !whole
+  %g = tirx.view %d[%c0, %c0] : memref<8x8xf32> -> !tirx.tile<8x8xf32, global>
+  tirx.copy %s, %g : !half, !tirx.tile<8x8xf32, global>
+  // expected-error@+1 {{expected each block of the pair to touch here the half of global memory that it touches in 'tirx.copy' in line}}
+  tirx.copy %g, %t : !tirx.tile<8x8xf32, global>, !whole
+  tirx.return
+}
+
+// -----
+
+// In the next iteration, the rows of one block were those of the other one.
+
+!half = !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+
+tirx.kernel @in_the_next_iteration(%d: memref<24x8xf32>) cluster(2) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %s = tirx.alloc : !half
+  scf.for %i = %c0 to %c16 step %c4 {
+    %g = tirx.view %d[%i, %c0] : memref<24x8xf32> -> !tirx.tile<8x8xf32, global>
+    tirx.copy %g, %s : !tirx.tile<8x8xf32, global>, !half
+    // expected-error@+1 {{found a tile that may overlap the other half: a block does not wait for what the other one does to global memory}}
+    tirx.copy %s, %g : !half, !tirx.tile<8x8xf32, global>
+  }
+  tirx.return
+}
+
+// -----
+
+!whole = !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(8, 8) : (8, 1)]>>
+
+tirx.kernel @added_twice(%d: memref<8x8xf32>) cluster(2) threads(128) {
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc : !whole
+  %g = tirx.view %d[%c0, %c0] : memref<8x8xf32> -> !tirx.tile<8x8xf32, global>
+  // expected-error@+1 {{expected a tile that the blocks of the pair share out for a reduction, found one that each of them has, whose elements would be combined twice}}
+  tirx.copy %s, %g reduce(add) : !whole, !tirx.tile<8x8xf32, global>
+  tirx.return
+}

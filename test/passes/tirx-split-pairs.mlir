@@ -50,20 +50,21 @@ tirx.kernel @product(%a: memref<512x256xf16>) target("sm_100a") grid(4, 2) clust
 // CHECK:         %t = tirx.alloc : !tirx.tile<64x64xf32, tensor, #tirx.tile_layout<S[(64, 2, 32) : (1@TLane, 64@TLane, 1@TCol)]>>
 // CHECK-NEXT:    %c = tirx.alloc : !tirx.tile<8x32xf32, shared, #tirx.tile_layout<S[(8, 32) : (32, 1)]>>
 // CHECK-NEXT:    %s = tirx.alloc : !tirx.tile<8x64xf32, shared, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>
-// CHECK-NEXT:    %g = tirx.view %d[%i, %i] : memref<64x64xf32> -> !tirx.tile<8x64xf32, global>
+// CHECK-NEXT:    %g = tirx.view %e[%i, %i] : memref<64x64xf32> -> !tirx.tile<8x64xf32, global>
 // CHECK-NEXT:    %1 = arith.constant 5 : index
 // CHECK-NEXT:    %2 = arith.shli %0, %1 : index
 // CHECK-NEXT:    %3 = arith.addi %i, %2 : index
 // CHECK-NEXT:    %4 = tirx.view %d[%i, %3] : memref<64x64xf32> -> !tirx.tile<8x32xf32, global>
 // CHECK-NEXT:    tirx.copy %c, %4 : !tirx.tile<8x32xf32, shared, #tirx.tile_layout<S[(8, 32) : (32, 1)]>>, !tirx.tile<8x32xf32, global>
 // CHECK-NEXT:    tirx.copy %g, %s : !tirx.tile<8x64xf32, global>, !tirx.tile<8x64xf32, shared, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>
-tirx.kernel @written(%d: memref<64x64xf32>) target("sm_100a") cluster(2) threads(128) {
+tirx.kernel @written(%d: memref<64x64xf32>, %e: memref<64x64xf32>) target("sm_100a") cluster(2) threads(128) {
   %i = tirx.block_id x
   %t = tirx.alloc : !b_path
   %c = tirx.alloc : !columns
   %s = tirx.alloc : !both
-  %g = tirx.view %d[%i, %i] : memref<64x64xf32> -> !tirx.tile<8x64xf32, global>
-  tirx.copy %c, %g : !columns, !tirx.tile<8x64xf32, global>
+  %g = tirx.view %e[%i, %i] : memref<64x64xf32> -> !tirx.tile<8x64xf32, global>
+  %to = tirx.view %d[%i, %i] : memref<64x64xf32> -> !tirx.tile<8x64xf32, global>
+  tirx.copy %c, %to : !columns, !tirx.tile<8x64xf32, global>
   tirx.copy %g, %s : !tirx.tile<8x64xf32, global>, !both
   tirx.return
 }
@@ -176,5 +177,25 @@ tirx.kernel @one() threads(32) {
   tirx.return
 }
 tirx.kernel @each() cluster(2) per_cta threads(32) {
+  tirx.return
+}
+
+// A copy between places in global memory: each block copies the half that it has stored, and that it stores over then.
+
+// CHECK-LABEL: tirx.kernel @between_memrefs
+// CHECK:         [[HALF:%.*]] = tirx.view %d[%i, {{.*}}] : memref<64x64xf32> -> !tirx.tile<8x32xf32, global>
+// CHECK-NEXT:    tirx.copy %c, [[HALF]]
+// CHECK:         [[FROM:%.*]] = tirx.view %d[%i, {{.*}}] : memref<64x64xf32> -> !tirx.tile<8x32xf32, global>
+// CHECK:         [[TO:%.*]] = tirx.view %e[%i, {{.*}}] : memref<64x64xf32> -> !tirx.tile<8x32xf32, global>
+// CHECK-NEXT:    tirx.copy [[FROM]], [[TO]] : !tirx.tile<8x32xf32, global>, !tirx.tile<8x32xf32, global>
+// CHECK:         tirx.copy %c, %{{.*}}, !tirx.tile<8x32xf32, global>
+tirx.kernel @between_memrefs(%d: memref<64x64xf32>, %e: memref<64x64xf32>) target("sm_100a") cluster(2) threads(128) {
+  %i = tirx.block_id x
+  %c = tirx.alloc : !columns
+  %from = tirx.view %d[%i, %i] : memref<64x64xf32> -> !tirx.tile<8x64xf32, global>
+  tirx.copy %c, %from : !columns, !tirx.tile<8x64xf32, global>
+  %to = tirx.view %e[%i, %i] : memref<64x64xf32> -> !tirx.tile<8x64xf32, global>
+  tirx.copy %from, %to : !tirx.tile<8x64xf32, global>, !tirx.tile<8x64xf32, global>
+  tirx.copy %c, %from : !columns, !tirx.tile<8x64xf32, global>
   tirx.return
 }
