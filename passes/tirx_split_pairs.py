@@ -336,7 +336,7 @@ class _Splitter:
         return dimension
 
     def _split(self, op: Operation) -> int | None:
-        """The dimension of the tiles of a copy, load or store whose halves the blocks move; None where both move all."""
+        """The dimension of the tiles of a copy, load or store whose halves the blocks move; None if both move all."""
         if transfer(op) is None:
             return None
         inside = [tile for tile in _ends(op) if TileType.of(tile).memory is not MemorySpace.GLOBAL]

@@ -18,12 +18,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.dialects.builtin import FileLineColLoc, IntegerAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tirx.diagnostics import nearest_location
-from tirx.dialects.ptx.arith import AddOp
-from tirx.dialects.ptx.core import SharedAllocOp
+from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
+from tirx.dialects.ptx.core import CondBraOp, ConstantOp, SharedAllocOp
 from tirx.dialects.ptx.effects import (
     BlockBarrier,
     ClusterWait,
@@ -146,7 +146,7 @@ class _Uses:
                 case MbarrierWait(address):
                     self.waits.append(self._use(op, address))
                 case MbarrierArrive(address) | TensorCommit(address) | CopyArrive(address):
-                    self.arrivals.append(self._use(op, address))
+                    self.arrivals.append(self._use(op, address, arrives=True))
                 case BlockBarrier() | ClusterWait():
                     self.barriers.append(_Use(op, self._warps(op)))
                 case _:
@@ -190,10 +190,15 @@ class _Uses:
         assert op.parent is not None
         return self._analysis.flow.active[op.parent].warps
 
-    def _use(self, op: Operation, address: SSAValue) -> _Use:
+    def _use(self, op: Operation, address: SSAValue, *, arrives: bool = False) -> _Use:
         around = [loop for loop in self.loops if op.parent in loop]
-        loop = next((one for one in around if _varies(address, one, set())), None)
         places = self._places(address)
+        if arrives and places is not None:
+            # A loop that ends before it comes to a slot again is one turn of the loop around it.
+            control = self._analysis.flow.control
+            most = {loop: len(places) if _varies(address, loop, set()) else 1 for loop in around}
+            around = [loop for loop in around if not _is_bounded(op, most[loop], loop, control)]
+        loop = next((one for one in around if _varies(address, one, set())), None)
         if loop is None and around:
             # One mbarrier in all loops: a turn of the innermost one completes a phase, if one arrival does.
             alone = places is not None and all(self._counts.get(place) == 1 for place in places)
@@ -262,6 +267,38 @@ def _natural_loops(control: ControlFlow) -> list[frozenset[Block]]:
                     body.add(one)
                     pending.extend(control.predecessors(one))
     return sorted(map(frozenset, bodies.values()), key=len)
+
+
+def _is_bounded(op: Operation, most: int, loop: frozenset[Block], control: ControlFlow) -> bool:
+    """Returns True if a loop that counts from a constant to a constant executes `op` at most so often."""
+    header = next((block for block in loop if not loop.issuperset(control.predecessors(block))), None)
+    if header is None or op.parent is header:  # the header is executed once more
+        return False
+    if not isinstance(last := header.last_op, CondBraOp) or last.else_dest in loop:
+        return False
+    test = last.condition.owner
+    if not isinstance(test, SetpOp) or test.comparison.data is not Comparison.LT or test.unsigned is not None:
+        return False
+    counter, end = test.lhs, _constant(test.rhs)
+    if not isinstance(counter, BlockArgument) or counter.block is not header or end is None:
+        return False
+    starts: list[int | None] = []
+    steps: list[int | None] = []
+    for value in incoming(header, counter):
+        if isinstance(add := value.owner, AddOp) and add.lhs is counter:
+            steps.append(_constant(add.rhs))
+        else:
+            starts.append(_constant(value))
+    match starts, steps:
+        case [int(start)], [int(step)] if step > 0:
+            return start + most * step >= end
+        case _:
+            return False
+
+
+def _constant(value: SSAValue) -> int | None:
+    op = value.owner
+    return op.value.value.data if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr) else None
 
 
 def _back_edges(control: ControlFlow, block: Block) -> Iterator[Block]:

@@ -529,3 +529,137 @@ ptx.entry @once() target("sm_90a") reqntid(64) {
   ptx.mbarrier.wait_parity %bar, %0
   ptx.ret
 }
+
+// -----
+
+// A loop of one turn passes the slots on: it is as often as the wait in the loop around it. One of three turns comes to a
+// slot again.
+
+ptx.entry @released_in_a_loop(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %2 = ptx.constant 2 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 32
+  ptx.mbarrier.init %empty1, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0, %1 : i32, i32, i32), ^take(%0, %0, %0, %0 : i32, i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  ptx.mbarrier.wait_parity %theirs, %parity
+  ptx.mbarrier.arrive %mine
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32, %rslot: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  ptx.mbarrier.wait_parity %tfull, %tparity
+  ptx.bra ^release(%0, %rslot : i32, i32)
+^release(%r: i32, %rs: i32):
+  %again = ptx.setp lt %r, %1 : i32
+  ptx.cond_bra %again, ^pass, ^taken
+^pass:
+  %rshift = ptx.shl %rs, %3 : i32
+  %tempty = ptx.add %empty, %rshift : i32
+  ptx.mbarrier.arrive %tempty
+  %rnext = ptx.xor %rs, %1 : i32
+  %r1 = ptx.add %r, %1 : i32
+  ptx.bra ^release(%r1, %rnext : i32, i32)
+^taken:
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip, %rs : i32, i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @released_again_in_a_loop(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %2 = ptx.constant 2 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 32
+  ptx.mbarrier.init %empty1, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0, %1 : i32, i32, i32), ^take(%0, %0, %0, %0 : i32, i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  ptx.mbarrier.wait_parity %theirs, %parity
+  ptx.mbarrier.arrive %mine
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32, %rslot: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  ptx.mbarrier.wait_parity %tfull, %tparity
+  ptx.bra ^release(%0, %rslot : i32, i32)
+^release(%r: i32, %rs: i32):
+  %again = ptx.setp lt %r, %3 : i32
+  ptx.cond_bra %again, ^pass, ^taken
+^pass:
+  %rshift = ptx.shl %rs, %3 : i32
+  %tempty = ptx.add %empty, %rshift : i32
+  // expected-error@+1 {{expected a wait in the loop around 'ptx.mbarrier.arrive'}}
+  ptx.mbarrier.arrive %tempty
+  %rnext = ptx.xor %rs, %1 : i32
+  %r1 = ptx.add %r, %1 : i32
+  ptx.bra ^release(%r1, %rnext : i32, i32)
+^taken:
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip, %rs : i32, i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
