@@ -265,7 +265,7 @@ class _Expander:
         memories = op.source_type.memory, op.destination_type.memory
         if MemorySpace.REGISTER in memories or op.engine == EngineAttr(Engine.TCGEN05_CP):
             return False
-        if op.reduce is not None and MemorySpace.TENSOR not in memories:
+        if op.engine == EngineAttr(Engine.TMA_REDUCE):
             raise StageError(op, "expected copies with reduce to be expanded; run tirx-expand-async-copies")
         emit = Emitter.before(op)
         if op.source_type.dtype.bits == PACKED_BITS and MemorySpace.TENSOR not in memories:
@@ -295,7 +295,7 @@ class _Expander:
         for offsets, shape in self._memory_pieces(op, *ends):
             source, destination = (_subview(emit, end, offsets, shape) for end in ends)
             layout = self._distribution(op, shape, placed(source), placed(destination))
-            self._through_registers(emit, source, destination, layout)
+            self._through_registers(emit, source, destination, layout, op.reduce)
         return True
 
     def _fill(self, op: FillOp) -> bool:

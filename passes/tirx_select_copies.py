@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import remark
-from tirx.dialects.tirx import AsyncCopyOp, CopyOp, Engine, EngineAttr, LoadOp, MemorySpace, StoreOp, kernels
+from tirx.dialects.tirx import (
+    AsyncCopyOp,
+    CopyOp,
+    Engine,
+    EngineAttr,
+    KernelOp,
+    LoadOp,
+    MemorySpace,
+    StoreOp,
+    base_allocation,
+    kernels,
+)
 from tirx.passes.analysis.pipelining import is_fill
+from tirx.passes.emit.global_reductions import threads_combine
 from tirx.passes.plan.bulk_copies import CHOSEN, async_engine
-from tirx.passes.plan.copies import check_written, match_engine, match_transfer
+from tirx.passes.plan.copies import beyond_threads, check_written, match_engine, match_transfer
 from tirx.passes.plan.views import clipped_view, unproved_starts
 
 
@@ -49,6 +63,24 @@ def _mark_start(copy: CopyOp | AsyncCopyOp) -> None:
     )
 
 
+def _combine_by_threads(kernel: KernelOp, chosen: Sequence[CopyOp]) -> None:
+    """
+    Gives bulk reductions among `chosen` to threads where other threads combine elements of the same memref.
+
+    Each is atomic towards its own kind: `red` is in the generic proxy, a bulk reduction in the async proxy (PTX ISA,
+    "Proxies"), and blocks have no order between them.
+    """
+    reductions = [op for op in kernel.walk() if isinstance(op, CopyOp | StoreOp) and op.reduce is not None]
+    by_threads = {base_allocation(op.destination) for op in reductions if op.engine != EngineAttr(Engine.TMA_REDUCE)}
+    for copy in chosen:
+        if copy.engine != EngineAttr(Engine.TMA_REDUCE) or base_allocation(copy.destination) not in by_threads:
+            continue
+        if copy.reduce is not None and beyond_threads(copy.destination) is None:
+            if threads_combine(copy.reduce.data, copy.destination_type.element_type):
+                copy.engine = EngineAttr(Engine.LD_ST)
+                remark(copy, "threads combine these elements, as they do others of the same memref")
+
+
 class TirxSelectCopiesPass(ModulePass):
     """
     Stores on every copy between memories the engine that moves its elements: `tcgen05_cp` for scale factors of a
@@ -58,7 +90,8 @@ class TirxSelectCopiesPass(ModulePass):
     Later passes read the engine. One that is written stays where it can do the copy, and is an error elsewhere: `tma`,
     `cp_async` and `tma_store` between global and shared memory need a target and layouts that allow them. Views that
     are clipped, or whose strides the launch gives, have `tma` and `tma_store` where that is legal. Clipped views that
-    bulk stores write get `begins_inside` where their indices show it. Remarks say why a copy does not have the fastest
+    bulk stores write get `begins_inside` where their indices show it. Reductions from shared memory have `tma_reduce`,
+    but `ld_st` where threads combine other elements of the memref. Remarks say why a copy does not have the fastest
     engine of its target.
     """
 
@@ -66,9 +99,11 @@ class TirxSelectCopiesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
+            chosen: list[CopyOp] = []
             for move in kernel.walk():
                 if isinstance(move, CopyOp):
                     if move.engine is None:
+                        chosen.append(move)
                         _explain_clipped(move)
                     engine = match_engine(move)
                 elif isinstance(move, LoadOp | StoreOp):
@@ -86,3 +121,4 @@ class TirxSelectCopiesPass(ModulePass):
                     move.engine = EngineAttr(engine)
                 if isinstance(move, CopyOp):
                     _mark_start(move)
+            _combine_by_threads(kernel, chosen)

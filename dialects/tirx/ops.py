@@ -266,7 +266,7 @@ class CopyOp(DirectOperation):
     `tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories.
 
     `tirx.copy %src, %dst reduce(add)` combines the elements with those in global memory: from shared memory by a bulk
-    copy (`Reduction`), from registers and tensor memory by `red`.
+    copy (`Reduction`) or `engine ld_st`, from registers and tensor memory by `red`.
 
     The two tiles must not overlap. The clause `engine ld_st` says which instructions move the elements, see
     `#tirx.engine`; `tirx-select-copies` chooses them. Between global and shared memory `tma`, `cp_async` and

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, Signedness, f32
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    Signedness,
+    f32,
+)
 from xdsl.ir import Attribute, SSAValue
 
 from tirx.diagnostics import LocatedError
@@ -14,6 +22,17 @@ from tirx.dialects.ptx.reductions import Red, RedOp
 from tirx.passes.emit.emitter import Emitter
 from tirx.rules import ReductionTypeError
 from tirx.values import dataclass
+
+
+def threads_combine(operation: str, element: Attribute) -> bool:
+    """Returns True if `red` of threads has an operation for elements of a type."""
+    match element:
+        case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
+            return operation == Red.ADD
+        case IntegerType(width=width):
+            return width.data in (32, 64)
+        case _:
+            return False
 
 
 @dataclass(frozen=True)

@@ -139,9 +139,7 @@ class SkewedLoop:
         values = [chain.start for chain in chains for _ in range(chain.depth)]
         for segment in self._segments(emit, trips):
             lower, upper = constant_value(segment.lower), constant_value(segment.upper)
-            if lower is not None and upper is not None and upper - lower <= 1:
-                if lower < upper:
-                    values = list(_Round(self, segment, chains, segment.lower, values, trips).emit(emit))
+            if lower is not None and upper is not None and lower >= upper:
                 continue
 
             def body(

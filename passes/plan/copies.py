@@ -98,7 +98,9 @@ def _written_engines(copy: CopyOp) -> tuple[Engine, ...]:
             return (Engine.STMATRIX,)
         case MemorySpace.GLOBAL, MemorySpace.SHARED:
             return Engine.TMA, Engine.CP_ASYNC, Engine.LD_ST
-        case MemorySpace.SHARED, MemorySpace.GLOBAL if copy.reduce is None:
+        case MemorySpace.SHARED, MemorySpace.GLOBAL if copy.reduce is not None:
+            return (Engine.LD_ST,)
+        case MemorySpace.SHARED, MemorySpace.GLOBAL:
             return Engine.TMA_STORE, Engine.LD_ST
         case _:
             return ()

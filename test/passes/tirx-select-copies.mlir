@@ -146,3 +146,24 @@ tirx.kernel @any_target() threads(32) {
   tirx.store %a, %s : !fragment, !rows
   tirx.return
 }
+
+// Reductions from shared memory: a bulk copy, unless threads combine elements of the same memref, which are atomic towards
+// their own kind only.
+
+// CHECK-LABEL: tirx.kernel @reductions
+// CHECK:         tirx.copy %s, %gx reduce(add) engine tma_reduce :
+// CHECK-NEXT:    tirx.copy %s, %gy reduce(add) engine ld_st :
+// CHECK-NEXT:    tirx.copy %s, %gy reduce(add) engine tma_reduce :
+// CHECK-NEXT:    tirx.store %r, %gy reduce(add) :
+tirx.kernel @reductions(%x: memref<32x32xf32>, %y: memref<32x32xf32>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %gx = tirx.view %x[%c0, %c0] : memref<32x32xf32> -> !tirx.tile<32x32xf32, global>
+  %gy = tirx.view %y[%c0, %c0] : memref<32x32xf32> -> !tirx.tile<32x32xf32, global>
+  %s = tirx.alloc : !tirx.tile<32x32xf32, shared>
+  %r = tirx.load %s : !tirx.tile<32x32xf32, shared> -> !tirx.tile<32x32xf32, register>
+  tirx.copy %s, %gx reduce(add) : !tirx.tile<32x32xf32, shared>, !tirx.tile<32x32xf32, global>
+  tirx.copy %s, %gy reduce(add) : !tirx.tile<32x32xf32, shared>, !tirx.tile<32x32xf32, global>
+  tirx.copy %s, %gy engine tma_reduce reduce(add) : !tirx.tile<32x32xf32, shared>, !tirx.tile<32x32xf32, global>
+  tirx.store %r, %gy reduce(add) : !tirx.tile<32x32xf32, register>, !tirx.tile<32x32xf32, global>
+  tirx.return
+}
