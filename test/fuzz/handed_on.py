@@ -20,6 +20,9 @@ _WITH_TMA = ("sm_90a", "sm_100a", "sm_103a", "sm_120a")
 _WITH_WIDE_TILES = ("sm_90a", "sm_100a", "sm_103a")
 """Targets whose products take tiles of 64 rows and more."""
 
+_ROW_UNIT = 16
+"""Bytes that rows of a bulk tensor copy are a multiple of (PTX ISA, "cp.async.bulk.tensor")."""
+
 _LARGEST = 8.0
 """Results are clamped to so much, so that products of them are exact in f16."""
 
@@ -190,10 +193,14 @@ class Kernel(Writer):
         if self.chance(0.3):
             source = self.alloc(value.shape, value.dtype, "shared")
             self.copy(value, source)
-            if self.target in _WITH_TMA and self.chance(0.3):
+            if self._copies_in_bulk(source) and self.chance(0.3):
                 clause = " engine tma_store"
         self.copy(source, self.part(place, value.shape), clause)
         return None
+
+    def _copies_in_bulk(self, tile: Tile) -> bool:
+        """Returns True if rows of a tile are whole units of bulk tensor copies, which the target has."""
+        return self.target in _WITH_TMA and tile.shape[-1] * (2 if tile.dtype == "f16" else 4) % _ROW_UNIT == 0
 
     @staticmethod
     def _fits(value: Tile, place: Place) -> bool:
@@ -225,7 +232,7 @@ class Kernel(Writer):
         source = self.part(place)
         if self.chance(0.5):
             staged = self.alloc(source.shape, source.dtype, "shared")
-            engines = ("ld_st", "cp_async", *(("tma", "tma") if self.target in _WITH_TMA else ()))
+            engines = ("ld_st", "cp_async", *(("tma", "tma") if self._copies_in_bulk(staged) else ()))
             clause = f" engine {self.rng.choice(engines)}" if self.chance(0.4) else ""
             self.copy(source, staged, clause)
             source = staged
@@ -255,7 +262,7 @@ class Kernel(Writer):
             return None
         place = self.rng.choice(fitting)
         target = self.part(place, value.shape)
-        if self.target in _WITH_TMA and self.chance(0.4):
+        if self._copies_in_bulk(value) and self.chance(0.4):
             staged = self.alloc(value.shape, value.dtype, "shared")
             self.copy(value, staged)
             self.copy(staged, target, " reduce(add)")
