@@ -34,6 +34,7 @@ from tirx.sim.hazards.global_shadow import (
     scopes_of,
     threads_of,
 )
+from tirx.sim.hazards.global_values import changes, refuse_clash
 from tirx.sim.memory.segment import Segment
 
 _LOG_LIMIT = 1 << 28  # bytes of reads of buffers that nobody has written
@@ -105,7 +106,7 @@ class GlobalOrder:
         if access.kind in (*ASYNC, Kind.READ_ONLY):
             suspicious = before != 0
         elif before.any():
-            suspicious |= IS_LATE[kinds_of(shadow.write_hows[places])]
+            suspicious |= IS_LATE[kinds_of(shadow.write_hows[places])] | shadow.has_earlier(places, access)
         if suspicious.any():
             for side in users.sides:
                 self._check_read(side, users, segment, shadow, places, units, suspicious, access, element)
@@ -141,7 +142,7 @@ class GlobalOrder:
         units = shadow.units(offsets, width)
         places = shadow.places(units)
         tokens = users.tokens()[:, None]
-        changed = _changed(segment, offsets, values, places.shape)
+        changed = changes(segment, offsets, values, places.shape)
         made = how(access.kind, element, access.scope, users.pc)
         if shadow.write_first(places, tokens, changed, made):
             return
@@ -151,7 +152,7 @@ class GlobalOrder:
         clash = shadow.writes[places] != tokens
         shadow.writes[places] = written
         if clash.any() and values is not None:
-            _refuse_clash(segment, offsets, values)
+            refuse_clash(segment, offsets, values)
             if len(users.sides) > 1:
                 self._one_after_another(users, segment, offsets, width, access, element, values)
                 return
@@ -162,7 +163,7 @@ class GlobalOrder:
             suspicious, touched = written != 0, read != 0
         else:
             if written.any():
-                suspicious |= IS_LATE[kinds_of(shadow.write_hows[places])]
+                suspicious |= IS_LATE[kinds_of(shadow.write_hows[places])] | shadow.has_earlier(places, access)
             if read.any():
                 late = IS_LATE_READ[kinds_of(shadow.read_hows[places])]
                 touched |= late & (read != 0)
@@ -171,6 +172,7 @@ class GlobalOrder:
                 self._check_write(
                     side, users, segment, shadow, places, units, (suspicious, touched), changed, access, element
                 )
+        self._set_earlier(shadow, places, tokens, access)
         self._set(users, shadow, places, units, tokens, changed, made)
         if clash.any() and values is not None:  # several threads wrote the value
             at = places[clash]
@@ -349,7 +351,35 @@ class GlobalOrder:
             shadow.chains[gone] = 0
             shadow.several[gone] = False
 
+    @staticmethod
+    def _set_earlier(shadow: GlobalShadow, places: Array, tokens: Array, access: Access) -> None:
+        """
+        Notes the first of strong writes by several threads, which need no order among themselves. `atom` observes all
+        of them: who is behind it is behind them.
+        """
+        if access.kind not in ATOMIC or (access.kind is Kind.UPDATE and access.reads):
+            if shadow.earlier is not None:
+                shadow.earlier[places] = 0
+            return
+        old, old_hows = shadow.writes[places], shadow.write_hows[places]
+        several = IS_ATOMIC[kinds_of(old_hows)] & (old >> THREAD_SHIFT != tokens >> THREAD_SHIFT)
+        if several.any():
+            earlier, earlier_hows = shadow.ensure("earlier"), shadow.ensure("earlier_hows")
+            several &= earlier[places] == 0
+            earlier[places[several]], earlier_hows[places[several]] = old[several], old_hows[several]
+
     # Pairs
+
+    @staticmethod
+    def _with_earlier(shadow: GlobalShadow, at: Array, pairs: Pairs, access: Access) -> tuple[Pairs, Array]:
+        """Adds the first of several strong writes to pairs. Returns them, and the number of the pair of each."""
+        which = np.flatnonzero(shadow.has_earlier(at, access))
+        numbers = np.append(np.arange(len(at)), which)
+        if len(which) and shadow.earlier is not None and shadow.earlier_hows is not None:
+            tokens = np.append(pairs.tokens, shadow.earlier[at[which]])
+            hows = np.append(pairs.hows, shadow.earlier_hows[at[which]])
+            pairs = Pairs(tokens, hows, pairs.threads[numbers], pairs.offsets[numbers])
+        return pairs, numbers
 
     def _check_read(
         self,
@@ -389,8 +419,10 @@ class GlobalOrder:
         pairs = pairs.of(open_pairs)
         if not len(pairs.tokens):
             return
+        at, unit = at[open_pairs], unit[open_pairs]
+        pairs, numbers = self._with_earlier(shadow, at, pairs, access)
         verdict = self._rules.after_write(side, pairs, access, element, writes=False)
-        verdict = self._with_observed(side, shadow, unit[open_pairs], at[open_pairs], pairs, access, verdict)
+        verdict = self._with_observed(side, shadow, unit[numbers], at[numbers], pairs, access, verdict)
         self._complain(side, segment, pairs, verdict, access, "reads", "written")
 
     def _with_observed(
@@ -439,11 +471,13 @@ class GlobalOrder:
         if len(rows):
             at, offsets = places[rows, columns], units[rows, columns] * shadow.granule
             pairs = Pairs(shadow.writes[at], shadow.write_hows[at], threads[rows], offsets)
+            pairs, numbers = self._with_earlier(shadow, at, pairs, access)
+            at, rows, columns = at[numbers], rows[numbers], columns[numbers]
             silent = (pairs.hows & SILENT) != 0
             if silent.any() and shadow.firsts is not None and shadow.first_hows is not None:
                 firsts, hows = shadow.firsts[at], shadow.first_hows[at]
                 which = silent & (firsts != 0)
-                more = Pairs(firsts[which], hows[which], threads[rows][which], offsets[which])
+                more = Pairs(firsts[which], hows[which], pairs.threads[which], pairs.offsets[which])
                 joined = [np.concatenate([getattr(each, name) for each in (pairs, more)]) for name in Pairs.__slots__]
                 pairs, rows, columns = Pairs(*joined), np.append(rows, rows[which]), np.append(columns, columns[which])
             verdict = self._rules.after_write(side, pairs, access, element, writes=True)
@@ -570,32 +604,3 @@ class GlobalOrder:
                 "between CTAs that are not of one cluster"
             )
         return "expected a synchronisation of the two threads in between"
-
-
-def _refuse_clash(segment: Segment, offsets: Array, values: Array) -> None:
-    """Raises HazardError if threads write different values to a byte by one instruction."""
-    raw = values.view(np.uint8)
-    places, raw = (offsets[:, None] + np.arange(raw.shape[1])).ravel(), raw.ravel()
-    order = np.argsort(places, kind="stable")
-    places, raw = places[order], raw[order]
-    bad = (places[1:] == places[:-1]) & (raw[1:] != raw[:-1])
-    if bad.any():
-        raise HazardError(
-            f"data race: lanes of one store write different values to byte {int(places[1:][bad][0])} of {segment.name}"
-        )
-
-
-def _changed(segment: Segment, offsets: Array, values: Array | None, shape: tuple[int, ...]) -> Mask:
-    """Returns for each granule of accesses whether they change what is in memory."""
-    if values is None:
-        return np.ones(shape, np.bool_)
-    if values.dtype == np.uint8:
-        changes = segment.data[offsets[:, None] + np.arange(values.shape[1])] != values
-    else:
-        changes = segment.gather(offsets, values.dtype, values.shape[1]) != values
-    parts, units = changes.shape[1], shape[1]
-    if units == parts:
-        return changes
-    if units > parts:
-        return np.repeat(changes, units // parts, axis=1)
-    return changes.reshape(shape[0], units, parts // units).any(axis=2)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tirx.sim.core.types import Array, Mask
+from tirx.sim.hazards.global_access import Access
 
 _PAGE = 1 << 16  # bytes whose state is allocated together
 _LARGEST = 16  # bytes of a granule
@@ -111,7 +112,8 @@ class GlobalShadow:
     `writes`, `reads` are tokens of the last write and the last read since; `write_hows`, `read_hows` how.
     `several`: threads besides the last reader have read the granule since it was written; `chains` are the numbers of
     the last reads in the log. A write that leaves memory as it was is silent; `firsts`, `first_hows` are then the write
-    that the value is of. `records` are the numbers of what flags there release.
+    that the value is of. `earlier`, `earlier_hows` are the first of strong writes by several threads, which end with
+    `writes`; 0 if there are none. `records` are the numbers of what flags there release.
     """
 
     def __init__(self, size: int, log: ReadLog):
@@ -125,11 +127,25 @@ class GlobalShadow:
         self.several: Mask = np.zeros(0, np.bool_)
         self.firsts: Array | None = None
         self.first_hows: Array | None = None
+        self.earlier: Array | None = None
+        self.earlier_hows: Array | None = None
         self.records: Array | None = None
         # Granules that clusters have written silently over writes of others, by cluster.
         self.silent: dict[int, list[Array]] = {}
 
-    _ARRAYS = ("writes", "reads", "write_hows", "read_hows", "chains", "several", "firsts", "first_hows", "records")
+    _ARRAYS = (
+        "writes",
+        "reads",
+        "write_hows",
+        "read_hows",
+        "chains",
+        "several",
+        "firsts",
+        "first_hows",
+        "earlier",
+        "earlier_hows",
+        "records",
+    )
 
     def units(self, offsets: Array, width: int) -> Array:
         """Returns the granules (accesses, granules of each) of `width` bytes at `offsets`; refines them if need be."""
@@ -185,7 +201,7 @@ class GlobalShadow:
         """Returns one of the arrays that few programs need."""
         found: Array | None = getattr(self, name)
         if found is None:
-            found = np.zeros(len(self.writes), np.int64 if name == "firsts" else np.int32)
+            found = np.zeros(len(self.writes), np.int64 if name in ("firsts", "earlier") else np.int32)
             setattr(self, name, found)
         return found
 
@@ -202,6 +218,12 @@ class GlobalShadow:
             return False
         self.write_hows[places] = made if changed.all() else np.where(changed, made, made | SILENT)
         return True
+
+    def has_earlier(self, places: Array, access: Access) -> Mask:
+        """Returns where an access has to be in order behind several strong writes."""
+        if self.earlier is None or access.strong:
+            return np.zeros(places.shape, np.bool_)
+        return self.earlier[places] != 0
 
     def note_reads(self, reads: Reads) -> None:
         """Notes reads byte by byte."""
