@@ -217,7 +217,7 @@ def work(folder: str, job: int) -> None:
 def _write_touched(order: GlobalOrder, memory: FlatMemory, path: Path) -> None:
     """Writes which granules of each buffer were written and read."""
     numbers = {id(segment): number for number, segment in enumerate(memory.segments)}
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, Any] = {}
     for segment, granule, written, read in order.touched():
         number = numbers[id(segment)]
         arrays |= {f"{number} size": np.array(granule), f"{number} written": written, f"{number} read": read}

@@ -57,13 +57,13 @@ class Recorder(Monitor):
     """Writes down everything that the monitor is told."""
 
     def __init__(self, log: list[str]):
-        self.instant = 0
+        self._marks = 0
         for name in [each for each in vars(Monitor) if not each.startswith("_") and callable(getattr(Monitor, each))]:
             setattr(self, name, self._told(name, getattr(self, name), log))
 
     def mark(self) -> int:
-        self.instant += 1
-        return self.instant
+        self._marks += 1
+        return self._marks
 
     def _told(self, name: str, function: Callable[..., Any], log: list[str]) -> Callable[..., Any]:
         def told(*arguments: Any, **named: Any) -> Any:

@@ -32,6 +32,7 @@ from tirx.sim.hazards.global_shadow import (
     pc_of,
     threads_of,
 )
+from tirx.sim.hazards.monitor import bytes_of
 from tirx.sim.memory.segment import Segment
 
 _LOG_LIMIT = 1 << 28  # bytes of reads of buffers that nobody has written
@@ -515,8 +516,8 @@ class GlobalOrder:
             return
         first = int(np.argmin(hardware)) if not hardware.all() else int(np.argmin(letter))
         token, made = int(pairs.tokens[first]), int(pairs.hows[first])
-        cluster, thread = int(clusters_of(np.int64(token))), int(threads_of(np.int64(token)))
-        kind = Kind(int(kinds_of(np.int32(made))))
+        cluster, thread = clusters_of(token), threads_of(token)
+        kind = Kind(kinds_of(made))
         missing = self._missing(side, pairs.of(np.arange(len(letter)) == first), kind, access, did, cluster)
         message = (
             f"{_DOES.get(access.kind, 'the access')} of {self._place(side.cluster, int(pairs.threads[first]))} {verb} "
@@ -555,15 +556,14 @@ class GlobalOrder:
 
 def _refuse_clash(segment: Segment, offsets: Array, values: Array) -> None:
     """Raises HazardError if threads write different values to a byte by one instruction."""
-    raw = values.view(np.uint8)
-    places, raw = (offsets[:, None] + np.arange(raw.shape[1])).ravel(), raw.ravel()
+    raw: Array = values.view(np.uint8)
+    places, raw = bytes_of(offsets, raw.shape[1]).ravel(), raw.ravel()
     order = np.argsort(places, kind="stable")
     places, raw = places[order], raw[order]
     bad = (places[1:] == places[:-1]) & (raw[1:] != raw[:-1])
     if bad.any():
-        raise HazardError(
-            f"data race: lanes of one store write different values to byte {int(places[1:][bad][0])} of {segment.name}"
-        )
+        byte = int(places[1:][bad][0])
+        raise HazardError(f"data race: lanes of one store write different values to byte {byte} of {segment.name}")
 
 
 def _changed(segment: Segment, offsets: Array, values: Array | None, shape: tuple[int, ...]) -> Mask:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,14 +21,15 @@ _THREAD_MASK, INSTANT_MASK = (1 << (CLUSTER_SHIFT - THREAD_SHIFT)) - 1, (1 << TH
 # How it was made, in 32 bits: kind, logarithm of the size of an element, scope, whether it left memory as it was, and
 # the instruction.
 _WIDTH_SHIFT, _SCOPE_SHIFT, _SILENT_SHIFT, _PC_SHIFT = 4, 7, 9, 10
+_Packed = TypeVar("_Packed", Array, int)  # tokens, or hows: an array, or one of them
 
 
-def clusters_of(tokens: Array) -> Array:
+def clusters_of(tokens: _Packed) -> _Packed:
     """Returns the number of the cluster of each token."""
     return (tokens >> CLUSTER_SHIFT) - 1
 
 
-def threads_of(tokens: Array) -> Array:
+def threads_of(tokens: _Packed) -> _Packed:
     """Returns the thread in its cluster of each token."""
     return tokens >> THREAD_SHIFT & _THREAD_MASK
 
@@ -41,17 +43,17 @@ def how(kind: int, element: int, scope: int, pc: int) -> int:
 SILENT = 1 << _SILENT_SHIFT
 
 
-def kinds_of(hows: Array) -> Array:
+def kinds_of(hows: _Packed) -> _Packed:
     """Returns the `Kind` of each packed way of access."""
     return hows & 15
 
 
-def widths_of(hows: Array) -> Array:
+def widths_of(hows: _Packed) -> _Packed:
     """Returns the logarithm of the element size of each packed way of access."""
     return hows >> _WIDTH_SHIFT & 7
 
 
-def scopes_of(hows: Array) -> Array:
+def scopes_of(hows: _Packed) -> _Packed:
     """Returns the `Scope` of each packed way of access."""
     return hows >> _SCOPE_SHIFT & 3
 
@@ -196,7 +198,7 @@ class GlobalShadow:
         old = self.reads[places]
         if len(places) == 1 and old[0] >> THREAD_SHIFT == tokens[0] >> THREAD_SHIFT and not self.several[places[0]]:
             # A thread that reads again, as in a poll: its reads before say no more than this one.
-            if kinds_of(self.read_hows[places])[0] == kinds_of(np.int32(reads.how)):
+            if kinds_of(self.read_hows[places])[0] == kinds_of(reads.how):
                 self.reads[places] = tokens
                 number = int(self.chains[places[0]])
                 known = self._log.get(number)
