@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx.sim.core.observer import Observer
+from tirx.sim.hazards.global_access import Fence
 from tirx.sim.hazards.monitor import Monitor
 from tirx.sim.memory.region import Region
 
@@ -26,7 +27,7 @@ def shown(value: Any) -> str:
         return f"{array.dtype}{list(array.shape)}:{crc32(np.ascontiguousarray(array).tobytes()):x}"
     if isinstance(value, list | tuple):
         return f"({', '.join(map(shown, cast('Sequence[Any]', value)))})"
-    if value is None or isinstance(value, int | float | str | np.generic):
+    if value is None or isinstance(value, int | float | str | np.generic | Fence):
         return str(cast("object", value))
     return type(value).__name__
 

@@ -51,21 +51,24 @@ class _Buffer:
 
 class GlobalOrder:
     """
-    The order of a launch. `note` hears of what only the letter forbids; None makes that an error. `describe` says where
-    an instruction (by its index) stands, `place` which thread a thread of a cluster is.
+    The order of a launch. `note` hears of what only the letter forbids, which is an error if `strict`. `describe` says
+    where an instruction (by its index) stands, `place` which thread a thread of a cluster is.
     """
 
     def __init__(
         self,
-        note: Callable[[str, str], None] | None,
+        note: Callable[[str, str], None],
         noted: Callable[[str], bool],
         describe: Callable[[int], str],
         place: Callable[[int, int], str],
         clusters: int,
+        *,
+        strict: bool,
     ):
         if clusters >= MOST_CLUSTERS:
             raise SimError(f"expected fewer than {MOST_CLUSTERS} clusters, found {clusters}: use check=False")
         self._note, self._noted, self._describe, self._place = note, noted, describe, place
+        self._strict = strict
         self._buffers: dict[int, _Buffer] = {}
         self._log = ReadLog()
         self._logged = 0
@@ -432,7 +435,7 @@ class GlobalOrder:
             if len(at) == len(pairs.tokens):
                 verdict = self._with_observed(side, shadow, at, pairs, access, verdict)
             equal = ~changed[rows, columns]
-            verdict = self._rules.of_equal_values(pairs, equal, element, verdict, strict=self._note is None)
+            verdict = self._rules.of_equal_values(pairs, equal, element, verdict, strict=self._strict)
             self._complain(side, segment, pairs, verdict, access, "writes", "written")
         self._check_readers(side, users, segment, shadow, places, units, touched & changed, access, element)
 
@@ -474,6 +477,10 @@ class GlobalOrder:
         """Makes accesses of some buffers wait for `griddepcontrol.wait`."""
         self._prerequisites = {id(each) for each in segments}
 
+    def requires(self, segment: Segment) -> bool:
+        """Returns True if accesses of a buffer wait for `griddepcontrol.wait`."""
+        return id(segment) in self._prerequisites
+
     def waited(self, users: Users) -> None:
         """Notes that threads have executed griddepcontrol.wait."""
         for side in users.sides:
@@ -481,7 +488,7 @@ class GlobalOrder:
             self._waited.setdefault(side.cluster, []).append(found)
 
     def _check_prerequisite(self, users: Users, segment: Segment) -> None:
-        if id(segment) not in self._prerequisites:
+        if not self.requires(segment):
             return
         for side in users.sides:
             threads = users.threads[side.own]
@@ -504,7 +511,7 @@ class GlobalOrder:
     # Messages
 
     def _say(self, rule: str, message: str) -> None:
-        if self._note is not None and not self._noted(rule):
+        if not self._noted(rule):
             self._note(rule, message)
 
     def _complain(
@@ -512,7 +519,7 @@ class GlobalOrder:
     ) -> None:
         """Raises HazardError, or warns, of the first pair that is not in order."""
         hardware, letter, rule = verdict.hardware, verdict.letter, verdict.rule
-        if hardware.all() and (letter.all() or (self._note is not None and self._noted(rule))):
+        if hardware.all() and (letter.all() or (not self._strict and self._noted(rule))):
             return
         first = int(np.argmin(hardware)) if not hardware.all() else int(np.argmin(letter))
         token, made = int(pairs.tokens[first]), int(pairs.hows[first])
@@ -526,7 +533,7 @@ class GlobalOrder:
         )
         if not hardware.all():
             raise HazardError(f"data race: {message}")
-        if self._note is None:
+        if self._strict:
             raise HazardError(f"{rule or 'global'}: {message}")
         self._note(rule or "global order", message)
 

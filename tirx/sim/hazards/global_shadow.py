@@ -197,14 +197,11 @@ class GlobalShadow:
         tokens = np.repeat(reads.tokens, units.shape[1])
         old = self.reads[places]
         if len(places) == 1 and old[0] >> THREAD_SHIFT == tokens[0] >> THREAD_SHIFT and not self.several[places[0]]:
-            # A thread that reads again, as in a poll: its reads before say no more than this one.
-            if kinds_of(self.read_hows[places])[0] == kinds_of(reads.how):
-                self.reads[places] = tokens
-                number = int(self.chains[places[0]])
-                known = self._log.get(number)
-                if known is not None and len(known.tokens) == 1:
-                    known.tokens, known.how = tokens, reads.how
-                self.read_hows[places] = reads.how
+            # A thread that reads the same again, as in a poll: its reads before say no more than this one.
+            known = self._log.get(int(self.chains[places[0]]))
+            if known is not None and self._is_again(known, reads):
+                known.tokens, known.how = tokens, reads.how
+                self.reads[places], self.read_hows[places] = tokens, reads.how
                 return
         reads.granule, reads.units, reads.before = self.granule, units.ravel(), self.chains[places]
         self.reads[places] = tokens
@@ -214,6 +211,11 @@ class GlobalShadow:
             self.several[places[others]] = True
         self.read_hows[places] = reads.how
         self.chains[places] = self._log.add(reads)
+
+    def _is_again(self, known: Reads, reads: Reads) -> bool:
+        """Returns True if `known` are of the one granule of `reads` only, and of the same kind, size and scope."""
+        same = (known.how ^ reads.how) & ((1 << _PC_SHIFT) - 1) == 0
+        return same and known.units is not None and len(known.units) == 1 and known.granule == self.granule
 
     def readers(self, units: Array, places: Array) -> Iterator[tuple[Array, Array, int]]:
         """
