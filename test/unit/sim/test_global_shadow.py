@@ -99,7 +99,7 @@ def _readers_of(shadow: GlobalShadow, bytes_: Any) -> dict[int, dict[tuple[int, 
     units = shadow.units(bytes_, 1) if shadow.granule == 1 else (bytes_ // shadow.granule)[:, None]
     distinct = np.unique(units)
     found: dict[int, dict[tuple[int, int], int]] = {}
-    for which, tokens, made in shadow.readers(distinct, shadow.places(distinct)):
+    for which, tokens, made in shadow.readers(distinct, shadow.places(distinct))[0]:
         for unit, token in zip(distinct[which].tolist(), tokens.tolist(), strict=True):
             for byte in range(unit * shadow.granule, (unit + 1) * shadow.granule):
                 own, key = found.setdefault(byte, {}), (token >> THREAD_SHIFT, made)
@@ -138,7 +138,9 @@ def test_random_reads(seed: int):
     for byte, place in zip(every.tolist(), places.tolist(), strict=True):
         expected = model.get(byte, {})
         if not shadow.several[place]:
-            last = {(int(shadow.reads[place]) >> THREAD_SHIFT, int(shadow.read_hows[place]))} if expected else set()
+            last: set[tuple[int, int]] = (
+                {(int(shadow.reads[place]) >> THREAD_SHIFT, int(shadow.read_hows[place]))} if expected else set()
+            )
             assert {*expected} == last
         assert {thread for thread, _ in known.get(byte, {})} == {thread for thread, _ in expected}
         for (thread, made), instant in expected.items():
@@ -191,3 +193,5 @@ def test_the_oldest_reads_are_forgotten(monkeypatch: pytest.MonkeyPatch):
         assert log.forgotten == max(0, thread - 1)
     assert {thread & 7 for thread, _ in _readers_of(shadow, np.arange(64))[16]} == {2, 3}
     assert log.get(2) is None and log.get(3) is not None
+    assert shadow.readers(np.array([4]), shadow.places(np.array([4])))[1]
+    assert shadow.readers(np.array([5]), shadow.places(np.array([5]))) == ([], False)

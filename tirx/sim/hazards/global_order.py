@@ -464,10 +464,11 @@ class GlobalOrder:
         if several.any():
             many, own, by = unit[several], at[several], threads[several]
             distinct, first = np.unique(many, return_index=True)
-            for which, tokens, made in shadow.readers(distinct, own[first]):
+            readers, forgotten = shadow.readers(distinct, own[first])
+            for which, tokens, made in readers:
                 hows = np.full(len(tokens), made, np.int32)
                 found.append(Pairs(tokens, hows, by[first][which], distinct[which] * shadow.granule))
-            if (shadow.chains[own] <= self._log.forgotten).any() and self._log.forgotten:
+            if forgotten:
                 self._say("global reads forgotten", "too many reads of global memory to check all later writes against")
         for pairs in found:
             verdict = self._rules.after_read(side, pairs, access, element)

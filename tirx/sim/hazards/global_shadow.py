@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -217,16 +216,17 @@ class GlobalShadow:
         same = (known.how ^ reads.how) & ((1 << _PC_SHIFT) - 1) == 0
         return same and known.units is not None and len(known.units) == 1 and known.granule == self.granule
 
-    def readers(self, units: Array, places: Array) -> Iterator[tuple[Array, Array, int]]:
+    def readers(self, units: Array, places: Array) -> tuple[list[tuple[Array, Array, int]], bool]:
         """
-        Yields all reads of distinct granules since they were written: (which of `units`, tokens, how), until the log
-        has forgotten them.
+        Returns the reads of distinct granules since they were written: (which of `units`, tokens, how); and True if the
+        log has forgotten some of them.
         """
+        found: list[tuple[Array, Array, int]] = []
         numbers = self.chains[places].copy()
         while True:
             number = int(numbers.max(initial=0))
             if number <= self._log.forgotten:
-                return
+                return found, number > 0
             which = np.flatnonzero(numbers == number)
             reads = self._log.get(number)
             assert reads is not None and reads.units is not None and reads.before is not None, "it is remembered"
@@ -239,4 +239,4 @@ class GlobalShadow:
             counts = end - first
             spread = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
             each = len(reads.units) // len(reads.tokens)
-            yield np.repeat(which, counts), reads.tokens[reads.order[spread] // each], reads.how
+            found.append((np.repeat(which, counts), reads.tokens[reads.order[spread] // each], reads.how))
