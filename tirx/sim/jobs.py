@@ -57,6 +57,7 @@ class _Task:
     tensor_maps: Sequence[tuple[int, str]]
     global_buffers: Sequence[_Buffer]
     const_buffers: Sequence[_Buffer]
+    prerequisite: Sequence[int]  # numbers of buffers of global memory
 
     @classmethod
     def read(cls, path: Path) -> _Task:
@@ -121,6 +122,7 @@ def run_in_processes(
             [(address, raw.hex()) for address, raw in launch.tensor_maps.initial.items()],
             global_buffers,
             const_buffers,
+            _required(launch),
         )
         (place / "task").write_text(json.dumps(asdict(task)))
         with (place / "memory").open("wb") as file:
@@ -149,6 +151,14 @@ def run_in_processes(
                 report(warning)
         if outcome.error is not None:
             raise outcome.error
+
+
+def _required(launch: Launch) -> list[int]:
+    """Returns the numbers of the buffers that may be accessed behind griddepcontrol.wait only."""
+    if launch.order is None:
+        return []
+    segments = launch.global_memory.segments
+    return [number for number, segment in enumerate(segments) if launch.order.requires(segment)]
 
 
 def _placed(memory: FlatMemory, start: int) -> tuple[tuple[_Buffer, ...], int]:
@@ -204,6 +214,8 @@ def work(folder: str, job: int) -> None:
     launch.parameters.data[:] = np.frombuffer(bytes.fromhex(task.parameters), np.uint8)
     launch.tensor_maps.initial.update({address: bytes.fromhex(raw) for address, raw in task.tensor_maps})
     launch.take_share(*task.shares[job])
+    if launch.order is not None:
+        launch.order.require([launch.global_memory.segments[number] for number in task.prerequisite])
     error: SimError | None = None
     try:
         setting.run(launch, program)
@@ -217,7 +229,7 @@ def work(folder: str, job: int) -> None:
 def _write_touched(order: GlobalOrder, memory: FlatMemory, path: Path) -> None:
     """Writes which granules of each buffer were written and read."""
     numbers = {id(segment): number for number, segment in enumerate(memory.segments)}
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, Any] = {}
     for segment, granule, written, read in order.touched():
         number = numbers[id(segment)]
         arrays |= {f"{number} size": np.array(granule), f"{number} written": written, f"{number} read": read}

@@ -101,11 +101,12 @@ class Setting:
         )
         if self.check is not None:
             launch.order = GlobalOrder(
-                None if launch.strict else launch.note,
+                launch.note,
                 launch.has_noted,
                 lambda pc: f"line {program.code[pc].line} ({program.code[pc].opcode})",
                 launch.place_of_thread,
                 launch.clusters,
+                strict=launch.strict,
             )
         return launch
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx.sim.core.observer import Observer
+from tirx.sim.hazards.global_access import Fence
 from tirx.sim.hazards.monitor import Monitor
 from tirx.sim.memory.region import Region
 
@@ -26,7 +27,7 @@ def shown(value: Any) -> str:
         return f"{array.dtype}{list(array.shape)}:{crc32(np.ascontiguousarray(array).tobytes()):x}"
     if isinstance(value, list | tuple):
         return f"({', '.join(map(shown, cast('Sequence[Any]', value)))})"
-    if value is None or isinstance(value, int | float | str | np.generic):
+    if value is None or isinstance(value, int | float | str | np.generic | Fence):
         return str(cast("object", value))
     return type(value).__name__
 
@@ -57,13 +58,13 @@ class Recorder(Monitor):
     """Writes down everything that the monitor is told."""
 
     def __init__(self, log: list[str]):
-        self.instant = 0
+        self._marks = 0
         for name in [each for each in vars(Monitor) if not each.startswith("_") and callable(getattr(Monitor, each))]:
             setattr(self, name, self._told(name, getattr(self, name), log))
 
     def mark(self) -> int:
-        self.instant += 1
-        return self.instant
+        self._marks += 1
+        return self._marks
 
     def _told(self, name: str, function: Callable[..., Any], log: list[str]) -> Callable[..., Any]:
         def told(*arguments: Any, **named: Any) -> Any:

@@ -10,9 +10,10 @@ import pytest
 
 from tirx.sim.errors import HazardError
 from tirx.sim.hazards.checker import Checker
-from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.hazards.clocks import Clocks, Row, rows_of
+from tirx.sim.hazards.global_access import Fence, Scope
 from tirx.sim.hazards.lifetimes import Lifetimes
-from tirx.sim.hazards.monitor import Monitor, Stored
+from tirx.sim.hazards.monitor import FLAG_ROWS, Monitor, Stored
 from tirx.sim.memory.region import Region
 
 _LANES = 32
@@ -234,14 +235,16 @@ def test_nothing_is_known_where_nothing_is_checked():
 # Order: what threads hand on, by the rows of their clocks
 
 _RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.BULK_WRITTEN, Row.REACHED)
-_HANDED_ON = [row for row in Row if row is not Row.TENSOR_ORDER]
+_OWN = [Row.GENERIC, Row.REACHED, Row.VISIBLE, Row.HANDED]
 
 
 def _known() -> tuple[Checker, Clocks, Any]:
     """A checker at instant 50 whose threads know something, and a copy of that."""
     checker = Checker(2, _LANES, 2048)
     clocks: Clocks = checker._clocks  # pyright: ignore[reportPrivateUsage]
-    clocks.known[:] = np.random.default_rng(4).integers(0, 40, clocks.known.shape)
+    rng = np.random.default_rng(4)
+    for each in (clocks.known, clocks.tensor_order):
+        each[:] = rng.integers(0, 40, each.shape)
     clocks.now = 50
     return checker, clocks, clocks.known.copy()
 
@@ -259,46 +262,130 @@ def test_relaxed_synchronisation_and_fences():
     checker, clocks, known = _known()
     snapshot = checker.relaxed(_SOME)
     _set_own(known, [Row.REACHED], _SOME)
-    expected = np.zeros((12, 64), np.int64)
+    expected = np.zeros((len(Row), 64), np.int64)
     for row in _RELAXED:
         expected[row] = known[row, _SOME].max(axis=0)
     assert snapshot is not None and np.array_equal(snapshot, expected)
     checker.acquire_relaxed(_OTHERS, None)
     assert np.array_equal(clocks.known, known)
     # With a fence in front of the release, all that its thread knows.
-    checker.fence(_SOME)
-    _set_own(known, [Row.READ, Row.GENERIC, Row.REACHED], _SOME)
+    checker.fence(_SOME, Fence(Scope.CLUSTER))
+    _set_own(known, [Row.READ, *_OWN], _SOME)
     assert np.array_equal(clocks.known, known)
     snapshot = checker.relaxed(_SOME[:2])
-    released = np.array([known[row, _SOME[:2]].max(axis=0) for row in _HANDED_ON])
+    released = known[:, _SOME[:2]].max(axis=1)
+    released[Row.HANDED] = released[Row.VISIBLE]
+    released[Row.FAR :] = 0
     assert snapshot is not None and np.array_equal(snapshot, released)
     checker.acquire_relaxed(_OTHERS, snapshot)
     for row in _RELAXED:
         known[row, _OTHERS] = np.maximum(known[row, _OTHERS], released[row])
     assert np.array_equal(clocks.known, known)
     # Behind a fence the receiver knows the rest.
-    checker.fence(_OTHERS)
-    _set_own(known, [Row.READ, Row.GENERIC, Row.REACHED], _OTHERS)
-    for row in _HANDED_ON:
-        known[row, _OTHERS] = np.maximum(known[row, _OTHERS], released[row])
+    checker.fence(_OTHERS, Fence(Scope.CLUSTER, releases=False))
+    _set_own(known, [Row.READ, *_OWN], _OTHERS)
+    known[:, _OTHERS] = np.maximum(known[:, _OTHERS], released[:, None])
     assert np.array_equal(clocks.known, known)
+
+
+@pytest.mark.parametrize("fence", [Fence(Scope.CTA), Fence(Scope.CLUSTER, releases=False)])
+def test_fences_that_release_nothing_of_global_memory_to_other_ctas(fence: Fence):
+    checker, _, known = _known()
+    checker.fence(_SOME, fence)
+    snapshot = checker.relaxed(_SOME)
+    assert snapshot is not None and not snapshot[Row.VISIBLE :].any()
+    generic = known[Row.GENERIC, _SOME].max(axis=0)
+    generic[_SOME] = 50
+    assert np.array_equal(snapshot[Row.GENERIC], generic if fence.releases else np.zeros(64))
+
+
+def test_what_fences_publish():
+    """At .gpu or wider; the letter has it of fence.sc only. Flags release it, and what the thread itself has fenced."""
+    checker, clocks, known = _known()
+    assert [*checker.flags(_SOME, None)] == []
+    for fence in (Fence(Scope.CLUSTER), Fence(Scope.GPU, releases=False)):
+        checker.fence(_SOME, fence)
+    assert np.array_equal(clocks.known[Row.PUBLISHED :], known[Row.PUBLISHED :])
+    (found,) = checker.flags(_SOME, None)
+    assert found.scope is Scope.CLUSTER
+    expected = clocks.known[list(FLAG_ROWS)][:, _SOME]
+    assert np.array_equal(found.hardware, expected) and np.array_equal(found.letter, expected)
+    for fence in (Fence(Scope.SYS), Fence(Scope.GPU, sc=True)):
+        checker, clocks, known = _known()
+        checker.fence(_SOME, fence)
+        _set_own(known, [Row.READ, *_OWN], _SOME)
+        at_fence = known[list(FLAG_ROWS)][:, _SOME]
+        published = [(Row.PUBLISHED, Row.VISIBLE), (Row.PUBLISHED_BULK, Row.BULK_STORED)]
+        for row, source in [*published, (Row.PUBLISHED_SC, Row.VISIBLE)][: 3 if fence.sc else 2]:
+            known[row, _SOME] = np.maximum(known[row, _SOME], known[source, _SOME])
+        assert np.array_equal(clocks.known, known)
+        clocks.known[Row.VISIBLE] = 60  # heard of since: it is released no more than what was published
+        (found,) = checker.flags(_SOME, None)
+        hardware, letter = known[list(FLAG_ROWS)][:, _SOME], known[list(FLAG_ROWS)][:, _SOME]
+        for each in (hardware, letter):
+            each[1] = known[Row.PUBLISHED_BULK, _SOME]
+        hardware[0] = known[Row.PUBLISHED, _SOME]
+        letter[0] = np.maximum(known[Row.PUBLISHED_SC, _SOME], at_fence[0])
+        assert found.scope is Scope.GPU
+        assert np.array_equal(found.hardware, hardware) and np.array_equal(found.letter, letter)
+
+
+def test_what_strong_writes_release_themselves():
+    checker, clocks, known = _known()
+    (found,) = checker.flags(_SOME, Scope.CLUSTER)
+    _set_own(known, _OWN, _SOME)
+    assert np.array_equal(clocks.known, known) and found.scope is Scope.CLUSTER and found.hardware is found.letter
+    assert np.array_equal(found.hardware, known[list(FLAG_ROWS)][:, _SOME])
+
+
+def test_arrivals_at_mbarriers_of_other_ctas():
+    """What they release at .cta, others may overwrite, but not read; at .cluster, waits of that scope receive it."""
+    for scope in (Scope.CTA, Scope.CLUSTER):
+        checker, clocks, known = _known()
+        snapshot = checker.release_far(_SOME, scope)
+        _set_own(known, _OWN, _SOME)
+        expected = known[:, _SOME].max(axis=1)
+        expected[Row.FAR] = expected[Row.VISIBLE] if scope is Scope.CLUSTER else 0
+        expected[Row.VISIBLE] = 0
+        assert snapshot is not None and np.array_equal(snapshot, expected) and np.array_equal(clocks.known, known)
+        checker.acquire_far(_OTHERS, None)
+        checker.acquire_far(_OTHERS, snapshot)
+        known[Row.VISIBLE, _OTHERS] = np.maximum(known[Row.VISIBLE, _OTHERS], expected[Row.FAR])
+        assert np.array_equal(clocks.known, known)
+
+
+@pytest.mark.parametrize("rows", [rows_of(bulk=bulk, clusters=False, fences=False) for bulk in (False, True)])
+def test_programs_with_fewer_rows(rows: int):
+    """What is handed on without a row of its own is what is visible; of the other rows there is nothing."""
+    checker = Checker(1, _LANES, 2048, None, rows)
+    known = checker._clocks.known  # pyright: ignore[reportPrivateUsage]
+    assert len(known) == rows <= Row.HANDED
+    known[:] = 9
+    known[Row.VISIBLE, 3, 4] = 5
+    threads, others, instants = np.array([3, 3, 3]), np.array([4, 4, 5]), np.array([5, 6, 6])
+    for row in (Row.VISIBLE, Row.HANDED):
+        assert checker.reached(row, threads, others, instants).tolist() == [True, False, True]
+    for row in range(Row.HANDED + 1, len(Row)):
+        assert not checker.reached(row, threads, others, instants).any()
 
 
 def test_accesses_that_order():
     checker, clocks, known = _known()
     checker.ordered_access("global", np.full(len(_SOME), 64), _SOME)
-    _set_own(known, [Row.GENERIC, Row.REACHED], _SOME)
-    first = np.array([known[row, _SOME].max(axis=0) for row in _HANDED_ON])
+    _set_own(known, _OWN, _SOME)
+    first = known[:, _SOME].max(axis=1)
+    first[Row.VISIBLE :] = 0  # flags in global memory say themselves what they order there
     checker.ordered_access("shared", np.array([64]), _OTHERS[:1])
     assert np.array_equal(clocks.known, known)
     checker.ordered_access("global", np.full(len(_OTHERS) - 1, 64), _OTHERS[1:])
-    known[:12, 40] = np.maximum(known[:12, 40], first)
-    _set_own(known, [Row.GENERIC, Row.REACHED], _OTHERS[1:])
+    known[:, 40] = np.maximum(known[:, 40], first)
+    _set_own(known, _OWN, _OTHERS[1:])
     assert np.array_equal(clocks.known, known)
     # The third one is behind both.
     checker.ordered_access("global", np.array([64]), np.array([50]))
-    known[:12, 50] = np.maximum(known[:12, 50], known[:12, 40])
-    _set_own(known, [Row.GENERIC, Row.REACHED], np.array([50]))
+    own = slice(Row.VISIBLE)
+    known[own, 50] = np.maximum(known[own, 50], known[own, 40])
+    _set_own(known, _OWN, np.array([50]))
     assert np.array_equal(clocks.known, known)
 
 
@@ -320,14 +407,16 @@ def test_accesses_of_one_thread_release_what_it_had_done():
 
 def test_fences_of_proxies_and_tensor_memory():
     checker, clocks, known = _known()
+    order = clocks.tensor_order.copy()
     checker.proxy_fence(_SOME)
     known[Row.PROXY, _SOME] = np.maximum(known[Row.PROXY, _SOME], known[Row.GENERIC, _SOME])
     _set_own(known, [Row.PROXY, Row.READ], _SOME)
     checker.tensor_fence_before(_OTHERS)
-    known[Row.TENSOR_SENT, _OTHERS] = np.maximum(known[Row.TENSOR_SENT, _OTHERS], known[Row.TENSOR_ORDER, _OTHERS])
+    known[Row.TENSOR_SENT, _OTHERS] = np.maximum(known[Row.TENSOR_SENT, _OTHERS], order[_OTHERS])
     _set_own(known, [Row.TENSOR_SENT], _OTHERS)
     checker.tensor_fence_after(_SOME)
-    known[Row.TENSOR_ORDER, _SOME] = np.maximum(known[Row.TENSOR_ORDER, _SOME], known[Row.TENSOR_SENT, _SOME])
+    order[_SOME] = np.maximum(order[_SOME], known[Row.TENSOR_SENT, _SOME])
+    assert np.array_equal(clocks.tensor_order, order)
     checker.tensor_waited(_SOME, "ld")
     checker.tensor_waited(_OTHERS, "st")
     known[Row.LOADED][np.ix_(_SOME, _SOME)] = 50
@@ -337,22 +426,32 @@ def test_fences_of_proxies_and_tensor_memory():
     known[Row.WARPGROUP_READ, 0:32, 5] = np.maximum(known[Row.WARPGROUP_READ, 0:32, 5], 7)
     checker.copies_waited(_SOME, np.array([45, 1, 46]))
     checker.bulk_reads_done(_OTHERS, np.array([47, 2]))
-    for row, threads, marks in ((Row.COPIED, _SOME, [45, 1, 46]), (Row.BULK_READ, _OTHERS, [47, 2])):
+    checker.bulk_writes_done(_SOME, np.array([2, 48, 3]))
+    checker.global_proxy_fence(_OTHERS)
+    _set_own(known, _OWN, _OTHERS)
+    known[Row.GLOBAL_PROXY, _OTHERS] = np.maximum(known[Row.GLOBAL_PROXY, _OTHERS], known[Row.VISIBLE, _OTHERS])
+    for row, threads, marks in (
+        (Row.COPIED, _SOME, [45, 1, 46]), (Row.BULK_READ, _OTHERS, [47, 2]), (Row.BULK_STORED, _SOME, [2, 48, 3]),
+    ):  # fmt: skip
         known[row, threads, threads] = np.maximum(known[row, threads, threads], marks)
     assert np.array_equal(clocks.known, known)
 
 
 def test_what_completions_carry():
     checker, clocks, known = _known()
-    _set_own(known, [Row.GENERIC, Row.REACHED], np.array([9]))
-    bulk, commit = checker.bulk_completed(9), checker.committed(9)
-    assert bulk is not None and commit is not None
-    expected = known[:12, 9].copy()
+    _set_own(known, _OWN, np.array([9]))
+    bulk, commit, copies = checker.bulk_completed(9), checker.committed(9), checker.copies_completed(9)
+    assert bulk is not None and commit is not None and copies is not None
+    expected = known[:, 9].copy()
     expected[Row.BULK_WRITTEN, 9] = 50
+    expected[[Row.VISIBLE, Row.HANDED]] = 0  # what else the thread did in global memory does not come with the copy
     assert np.array_equal(bulk, expected)
-    expected = known[:12, 9].copy()
+    expected = known[:, 9].copy()
+    expected[Row.COPIED, 9] = 50
+    assert np.array_equal(copies, expected)
+    expected = known[:, 9].copy()
     expected[Row.TENSOR_DONE, 9] = 50
-    expected[Row.TENSOR_SENT] = np.maximum(expected[Row.TENSOR_SENT], known[Row.TENSOR_ORDER, 9])
+    expected[Row.TENSOR_SENT] = np.maximum(expected[Row.TENSOR_SENT], clocks.tensor_order[9])
     expected[Row.TENSOR_SENT, 9] = 50
     assert np.array_equal(commit, expected) and np.array_equal(clocks.known, known)
 

@@ -126,7 +126,7 @@ def test_compare_and_swap_builds_other_atomics():
     """The usual loop of cas makes a product that depends on no order."""
     text = entry(
         """
-  mov.u32 %r0, %tid.x; ld.param.u64 %d0, [out]; add.u32 %r1, %r0, 1; ld.global.u32 %r2, [%d0];
+  mov.u32 %r0, %tid.x; ld.param.u64 %d0, [out]; add.u32 %r1, %r0, 1; ld.relaxed.gpu.global.u32 %r2, [%d0];
 L: mul.lo.u32 %r3, %r2, %r1; mov.u32 %r4, %r2; atom.global.cas.b32 %r2, [%d0], %r4, %r3;
   setp.ne.u32 %p0, %r2, %r4; @%p0 bra L;"""
     )

@@ -442,7 +442,7 @@ def test_who_asks_may_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread asks six times for what never comes, and computes for long in between: only turns count."""
     work = """P: ld.volatile.global.u32 %r, [%d]; mov.u32 %n, 0;
 L: add.u32 %n, %n, 1; setp.lt.u32 %p, %n, 300; @%p bra L;
-add.u32 %m, %m, 1; setp.lt.u32 %p, %m, 6; @%p bra P; st.global.u32 [%d], %m;"""
+add.u32 %m, %m, 1; setp.lt.u32 %p, %m, 6; @%p bra P; st.volatile.global.u32 [%d], %m;"""
     text = _PLAIN.replace("{", "{ .reg .pred %p; .reg .b32 %n, %m; mov.u32 %m, 0;", 1).replace("WORK", work)
     found = np.zeros(1, np.int32)
     monkeypatch.setattr(schedule, "_QUIET_INSTRUCTIONS", 800)

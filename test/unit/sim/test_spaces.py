@@ -10,6 +10,7 @@ from unit.sim.machine import message_of, new_cluster, new_group
 
 from tirx.sim.core.traffic import Direction, Space, Traffic
 from tirx.sim.core.types import Array
+from tirx.sim.hazards.global_access import STRONG
 from tirx.sim.memory import spaces
 from tirx.sim.memory.addresses import GENERIC_BASE
 from tirx.sim.memory.segment import Segment
@@ -109,12 +110,12 @@ def test_shared_memory_of_a_cluster() -> None:
     assert [cta.shared.data[1032:1048].view(np.uint32).tolist() for cta in cluster.ctas] == [
         [0, 0, 3, 4], [1, 2, 5, 6], [7, 8, 0, 0],
     ]  # fmt: skip
-    assert spaces.load(group, lanes, "shared", addresses, pair, 2, strong=True).tolist() == values.tolist()
+    assert spaces.load(group, lanes, "shared", addresses, pair, 2, STRONG).tolist() == values.tolist()
     generic = addresses + np.uint64(0x7A << 40)
     spaces.store(group, lanes[:2], "generic", generic[:2], values[2:])
     assert spaces.load(group, lanes[1:3], "generic", generic[:2], pair, 2).tolist() == [[5, 6], [7, 8]]
     spaces.update(group, lanes[:1], "shared", addresses[:1], pair, 1, lambda old, which: old + np.uint32(1))
-    spaces.store(group, lanes[:1], "shared", addresses[:1], values[:1], strong=True)
+    spaces.store(group, lanes[:1], "shared", addresses[:1], values[:1], STRONG)
     assert cluster.launch.progress == 4 and (cluster.ctas[1].last_update == 4).nonzero()[0].tolist() == [2]
     assert recorder.calls == [
         ("store", 0, [1040], [35], False), ("store", 1, [1032, 1040], [34, 37], False),

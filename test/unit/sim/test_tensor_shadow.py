@@ -60,7 +60,10 @@ class _Model:
             return source[cell][-2:] if source is self.loads else source[cell][1:3]
 
         def is_unordered(cell: _Cell, user: int) -> bool:
-            return is_bad(cell, user) and self.misses(Row.TENSOR_ORDER, user, *thread_and_time(cell))
+            if not is_bad(cell, user):
+                return False
+            thread, time = thread_and_time(cell)
+            return bool(self.clocks.tensor_order[user, thread] < time)
 
         def is_certain(cell: _Cell, user: int) -> bool:
             if not is_unordered(cell, user):
@@ -287,11 +290,13 @@ class _Pair(ShadowPair):
 
     def learn(self) -> None:
         rng = self.rng
-        rows = [Row.TENSOR_DONE, Row.LOADED, Row.STORED, Row.TENSOR_ORDER, Row.GENERIC]
+        known = self.clocks.known
+        tables = [*known[Row.TENSOR_DONE : Row.STORED + 1], self.clocks.tensor_order, known[Row.GENERIC]]
         if rng.random() < 0.5:
-            rows = [each for each in rows if rng.random() < 0.6]
+            tables = [each for each in tables if rng.random() < 0.6]
         threads = [*range(_THREADS)] if rng.random() < 0.6 else sorted(rng.choice(_THREADS, 40, replace=False).tolist())
-        self.clocks.known[np.ix_([int(row) for row in rows], threads, [*range(_THREADS)])] = self.clocks.now
+        for table in tables:
+            table[threads] = self.clocks.now
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -355,7 +360,7 @@ def test_the_last_of_products_behind_each_other_counts(access: str, message: str
     lanes, columns = np.mgrid[0:2, 4:7]
     for clocks.now in (5, 6, 7):
         shadow.async_write(lanes, columns, 33, "mma", "it", 64)
-    clocks.known[:] = 7
+    clocks.known[:] = clocks.tensor_order[:] = 7
     clocks.known[Row.TENSOR_DONE] = 6
     clocks.now = 9
     assert message_of(lambda: _BEHIND[access](shadow, lanes, columns)) == message
@@ -392,10 +397,12 @@ def test_synchronisation_without_fences(before: str, behind: str, what: str, tol
         shadow = TensorShadow(clocks, (lambda rule, text: notes.append((rule, text))) if told else None)
         lanes, columns = np.mgrid[0:2, 4:7]
         shadow.store(lanes, columns, np.full((2, 3), 40), "it")
-        clocks.known[:], clocks.now = 4, 5
+        clocks.known[:] = clocks.tensor_order[:] = 4
+        clocks.now = 5
         (shadow.load if before == "load" else shadow.store)(lanes, columns, np.full((2, 3), 70), "it")
-        clocks.known[:], clocks.now = 5, 6
-        clocks.known[Row.TENSOR_ORDER, 40, 70], clocks.known[Row.GENERIC, 40, 70] = fenced, known
+        clocks.known[:] = clocks.tensor_order[:] = 5
+        clocks.now = 6
+        clocks.tensor_order[40, 70], clocks.known[Row.GENERIC, 40, 70] = fenced, known
         notes.clear()
         if fenced == 4 and (known == 4 or not told):
             assert message_of(partial(_BEHIND[behind], shadow, lanes, columns)) == message + _FIRST
@@ -415,7 +422,8 @@ def test_reads_of_products_behind_each_other():
     for clocks.now in (6, 7):
         shadow.async_read(lanes, columns, 33, "mma", "it", 64)
         shadow.async_write(lanes, columns, 33, "mma", "it", 64)
-    clocks.known[:], clocks.now = 7, 8
+    clocks.known[:] = clocks.tensor_order[:] = 7
+    clocks.now = 8
     clocks.known[Row.TENSOR_DONE, 40, 33] = 6
     for _ in range(2):
         assert message_of(lambda: shadow.freed(0, 5, 40)) == _UNCOMMITTED
@@ -433,7 +441,7 @@ def test_reads_of_products_behind_each_other():
     shadow.freed(0, 6, 40)
     assert message_of(lambda: shadow.freed(6, 1, 40)) == _UNCOMMITTED
     assert shadow.undefined(lanes, columns).tolist() == [[True, True, False]] * 2
-    clocks.known[:] = 8
+    clocks.known[:] = clocks.tensor_order[:] = 8
     for clocks.now in (9, 10):
         shadow.async_write(lanes, columns, 33, "mma", "it", 64)
     shadow.allocated(4, 3)

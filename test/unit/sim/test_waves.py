@@ -61,7 +61,7 @@ _FAULTY = (
   .reg .b32 %r<4>; .reg .b64 %d<3>; .reg .pred %p<2>;
   ld.param.u64 %d0, [out]; ld.param.u32 %r2, [bad]; mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x;
   setp.eq.u32 %p0, %r1, %r2;
-  mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d0, %d1; @%p0 add.u64 %d1, %d1, 4096;
+  mad.lo.u32 %r0, %r1, 64, %r0; mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d0, %d1; @%p0 add.u64 %d1, %d1, 4096;
   st.global.u32 [%d1], %r1;
   ret;
 }
@@ -71,7 +71,7 @@ _FAULTY = (
 
 def test_errors_name_the_cta() -> None:
     with pytest.raises(SimError, match=r"PTX line 10: out-of-bounds global store(.|\n)*CTA \(5, 0, 0\)"):
-        run(_FAULTY, "faulty", 12, 64, [np.zeros(64, np.uint32), 5])
+        run(_FAULTY, "faulty", 12, 64, [np.zeros(12 * 64, np.uint32), 5])
 
 
 _UNDEFINED = (
@@ -81,7 +81,7 @@ _UNDEFINED = (
   .reg .b32 %r<5>; .reg .b64 %d<3>; .reg .pred %p<2>;
   ld.param.u64 %d0, [out]; ld.param.u32 %r2, [bad]; mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x;
   setp.ne.u32 %p0, %r1, %r2; @%p0 mov.u32 %r3, 1;
-  add.u32 %r4, %r3, %r1; mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d0, %d1;
+  add.u32 %r4, %r3, %r1; mad.lo.u32 %r0, %r1, 64, %r0; mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d0, %d1;
   @%p0 st.global.u32 [%d1], %r4;
   setp.eq.u32 %p1, %r2, 3; @%p1 st.global.u32 [%d1], %r4;
   ret;
@@ -91,6 +91,6 @@ _UNDEFINED = (
 
 
 def test_undefined_values_are_carried_to_their_uses() -> None:
-    run(_UNDEFINED, "undefined", 12, 64, [np.zeros(64, np.uint32), 5])
+    run(_UNDEFINED, "undefined", 12, 64, [np.zeros(12 * 64, np.uint32), 5])
     with pytest.raises(SimError, match=r"%r3 is read but was never written(.|\n)*CTA \(3, 0, 0\)"):
-        run(_UNDEFINED, "undefined", 12, 64, [np.zeros(64, np.uint32), 3])
+        run(_UNDEFINED, "undefined", 12, 64, [np.zeros(12 * 64, np.uint32), 3])

@@ -114,6 +114,7 @@ class Checker(Monitor):
             wide = [fenced[:, threads].max(axis=1) for at, fenced in self._fenced_at.items() if at > Scope.CTA]
             released[Row.VISIBLE :] = 0
             released[list(FLAG_ROWS)] = np.max(wide, axis=0) if wide else 0
+            released[Row.HANDED] = released[Row.VISIBLE]
         return np.maximum(snapshot, released)
 
     def acquire_relaxed(self, threads: Array, snapshot: Snapshot) -> None:

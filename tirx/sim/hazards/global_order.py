@@ -53,21 +53,24 @@ class _Buffer:
 
 class GlobalOrder:
     """
-    The order of a launch. `note` hears of what only the letter forbids; None makes that an error. `describe` says where
-    an instruction (by its index) stands, `place` which thread a thread of a cluster is.
+    The order of a launch. `note` hears of what only the letter forbids, which is an error if `strict`. `describe` says
+    where an instruction (by its index) stands, `place` which thread a thread of a cluster is.
     """
 
     def __init__(
         self,
-        note: Callable[[str, str], None] | None,
+        note: Callable[[str, str], None],
         noted: Callable[[str], bool],
         describe: Callable[[int], str],
         place: Callable[[int, int], str],
         clusters: int,
+        *,
+        strict: bool,
     ):
         if clusters >= MOST_CLUSTERS:
             raise SimError(f"expected fewer than {MOST_CLUSTERS} clusters, found {clusters}: use check=False")
         self._note, self._noted, self._describe, self._place = note, noted, describe, place
+        self._strict = strict
         self._buffers: dict[int, _Buffer] = {}
         self._log = ReadLog()
         self._logged = 0
@@ -484,7 +487,7 @@ class GlobalOrder:
             if len(at) == len(pairs.tokens):
                 verdict = self._with_observed(side, shadow, units[rows, columns], at, pairs, access, verdict)
             equal = ~changed[rows, columns]
-            verdict = self._rules.of_equal_values(pairs, equal, element, verdict, strict=self._note is None)
+            verdict = self._rules.of_equal_values(pairs, equal, element, verdict, strict=self._strict)
             self._complain(side, segment, pairs, verdict, access, "writes", "written")
         self._check_readers(side, users, segment, shadow, places, units, touched & changed, access, element)
 
@@ -513,10 +516,11 @@ class GlobalOrder:
         if several.any():
             many, own, by = unit[several], at[several], threads[several]
             distinct, first = np.unique(many, return_index=True)
-            for which, tokens, made in shadow.readers(distinct, own[first]):
+            readers, forgotten = shadow.readers(distinct, own[first])
+            for which, tokens, made in readers:
                 hows = np.full(len(tokens), made, np.int32)
                 found.append(Pairs(tokens, hows, by[first][which], distinct[which] * shadow.granule))
-            if (shadow.chains[own] <= self._log.forgotten).any() and self._log.forgotten:
+            if forgotten:
                 self._say("global reads forgotten", "too many reads of global memory to check all later writes against")
         for pairs in found:
             verdict = self._rules.after_read(side, pairs, access, element)
@@ -526,6 +530,10 @@ class GlobalOrder:
         """Makes accesses of some buffers wait for `griddepcontrol.wait`."""
         self._prerequisites = {id(each) for each in segments}
 
+    def requires(self, segment: Segment) -> bool:
+        """Returns True if accesses of a buffer wait for `griddepcontrol.wait`."""
+        return id(segment) in self._prerequisites
+
     def waited(self, users: Users) -> None:
         """Notes that threads have executed griddepcontrol.wait."""
         for side in users.sides:
@@ -533,7 +541,7 @@ class GlobalOrder:
             self._waited.setdefault(side.cluster, []).append(found)
 
     def _check_prerequisite(self, users: Users, segment: Segment) -> None:
-        if id(segment) not in self._prerequisites:
+        if not self.requires(segment):
             return
         for side in users.sides:
             threads = users.threads[side.own]
@@ -556,7 +564,7 @@ class GlobalOrder:
     # Messages
 
     def _say(self, rule: str, message: str) -> None:
-        if self._note is not None and not self._noted(rule):
+        if not self._noted(rule):
             self._note(rule, message)
 
     def _complain(
@@ -564,12 +572,12 @@ class GlobalOrder:
     ) -> None:
         """Raises HazardError, or warns, of the first pair that is not in order."""
         hardware, letter, rule = verdict.hardware, verdict.letter, verdict.rule
-        if hardware.all() and (letter.all() or (self._note is not None and self._noted(rule))):
+        if hardware.all() and (letter.all() or (not self._strict and self._noted(rule))):
             return
         first = int(np.argmin(hardware)) if not hardware.all() else int(np.argmin(letter))
         token, made = int(pairs.tokens[first]), int(pairs.hows[first])
-        cluster, thread = int(clusters_of(np.int64(token))), int(threads_of(np.int64(token)))
-        kind = Kind(int(kinds_of(np.int32(made))))
+        cluster, thread = clusters_of(token), threads_of(token)
+        kind = Kind(kinds_of(made))
         missing = self._missing(side, pairs.of(np.arange(len(letter)) == first), kind, access, did, cluster)
         message = (
             f"{_DOES.get(access.kind, 'the access')} of {self._place(side.cluster, int(pairs.threads[first]))} {verb} "
@@ -578,7 +586,7 @@ class GlobalOrder:
         )
         if not hardware.all():
             raise HazardError(f"data race: {message}")
-        if self._note is None:
+        if self._strict:
             raise HazardError(f"{rule or 'global'}: {message}")
         self._note(rule or "global order", message)
 

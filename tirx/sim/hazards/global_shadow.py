@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,14 +21,15 @@ _THREAD_MASK, INSTANT_MASK = (1 << (CLUSTER_SHIFT - THREAD_SHIFT)) - 1, (1 << TH
 # How it was made, in 32 bits: kind, logarithm of the size of an element, scope, whether it left memory as it was, and
 # the instruction.
 _WIDTH_SHIFT, _SCOPE_SHIFT, _SILENT_SHIFT, _PC_SHIFT = 4, 7, 9, 10
+_Packed = TypeVar("_Packed", Array, int)  # tokens, or hows: an array, or one of them
 
 
-def clusters_of(tokens: Array) -> Array:
+def clusters_of(tokens: _Packed) -> _Packed:
     """Returns the number of the cluster of each token."""
     return (tokens >> CLUSTER_SHIFT) - 1
 
 
-def threads_of(tokens: Array) -> Array:
+def threads_of(tokens: _Packed) -> _Packed:
     """Returns the thread in its cluster of each token."""
     return tokens >> THREAD_SHIFT & _THREAD_MASK
 
@@ -42,17 +43,17 @@ def how(kind: int, element: int, scope: int, pc: int) -> int:
 SILENT = 1 << _SILENT_SHIFT
 
 
-def kinds_of(hows: Array) -> Array:
+def kinds_of(hows: _Packed) -> _Packed:
     """Returns the `Kind` of each packed way of access."""
     return hows & 15
 
 
-def widths_of(hows: Array) -> Array:
+def widths_of(hows: _Packed) -> _Packed:
     """Returns the logarithm of the element size of each packed way of access."""
     return hows >> _WIDTH_SHIFT & 7
 
 
-def scopes_of(hows: Array) -> Array:
+def scopes_of(hows: _Packed) -> _Packed:
     """Returns the `Scope` of each packed way of access."""
     return hows >> _SCOPE_SHIFT & 3
 
@@ -233,14 +234,11 @@ class GlobalShadow:
         tokens = np.repeat(reads.tokens, units.shape[1])
         old = self.reads[places]
         if len(places) == 1 and old[0] >> THREAD_SHIFT == tokens[0] >> THREAD_SHIFT and not self.several[places[0]]:
-            # A thread that reads again, as in a poll: its reads before say no more than this one.
-            if (int(self.read_hows[places[0]]) ^ reads.how) & (SILENT - 1) == 0:  # kind, size and scope
-                self.reads[places] = tokens
-                number = int(self.chains[places[0]])
-                known = self._log.get(number)
-                if known is not None and len(known.tokens) == 1:
-                    known.tokens, known.how = tokens, reads.how
-                self.read_hows[places] = reads.how
+            # A thread that reads the same again, as in a poll: its reads before say no more than this one.
+            known = self._log.get(int(self.chains[places[0]]))
+            if known is not None and self._is_again(known, reads):
+                known.tokens, known.how = tokens, reads.how
+                self.reads[places], self.read_hows[places] = tokens, reads.how
                 return
         reads.granule, reads.units, reads.before = self.granule, units.ravel(), self.chains[places]
         self.reads[places] = tokens
@@ -251,16 +249,22 @@ class GlobalShadow:
         self.read_hows[places] = reads.how
         self.chains[places] = self._log.add(reads)
 
-    def readers(self, units: Array, places: Array) -> Iterator[tuple[Array, Array, int]]:
+    def _is_again(self, known: Reads, reads: Reads) -> bool:
+        """Returns True if `known` are of the one granule of `reads` only, and of the same kind, size and scope."""
+        same = (known.how ^ reads.how) & ((1 << _PC_SHIFT) - 1) == 0
+        return same and known.units is not None and len(known.units) == 1 and known.granule == self.granule
+
+    def readers(self, units: Array, places: Array) -> tuple[list[tuple[Array, Array, int]], bool]:
         """
-        Yields all reads of distinct granules since they were written: (which of `units`, tokens, how), until the log
-        has forgotten them.
+        Returns the reads of distinct granules since they were written: (which of `units`, tokens, how); and True if the
+        log has forgotten some of them.
         """
+        found: list[tuple[Array, Array, int]] = []
         numbers = self.chains[places].copy()
         while True:
             number = int(numbers.max(initial=0))
             if number <= self._log.forgotten:
-                return
+                return found, number > 0
             which = np.flatnonzero(numbers == number)
             reads = self._log.get(number)
             assert reads is not None and reads.units is not None and reads.before is not None, "it is remembered"
@@ -273,4 +277,4 @@ class GlobalShadow:
             counts = end - first
             spread = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
             each = len(reads.units) // len(reads.tokens)
-            yield np.repeat(which, counts), reads.tokens[reads.order[spread] // each], reads.how
+            found.append((np.repeat(which, counts), reads.tokens[reads.order[spread] // each], reads.how))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from inspect import isfunction
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
@@ -109,8 +109,8 @@ def _kept(argument: object) -> object:
 def _size(value: object) -> int:
     if isinstance(value, Region):
         return value.places.nbytes
-    if isinstance(value, list):  # of `Flag`
-        return sum(each.nbytes for each in value if isinstance(each, Flag))
+    if isinstance(value, list):
+        return sum(each.nbytes for each in cast("list[Flag]", value))
     return value.nbytes if _is_array(value) else 0
 
 

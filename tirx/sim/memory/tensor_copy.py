@@ -81,10 +81,10 @@ def runs_of_box(tensor_map: TensorMap, coordinates: Sequence[int], data: Array |
     in_tensor, in_box = slices
     array, last = tensor_map.array, in_tensor[-1]
     whole = last.step == 1
-    dimensions = [np.arange(each.start, each.stop, each.step) for each in in_tensor]
+    dimensions: list[Array] = [np.arange(each.start, each.stop, each.step) for each in in_tensor]
     if whole:
         dimensions[-1] = dimensions[-1][:1]
-    offsets = np.zeros(1, np.int64)
+    offsets: Array = np.zeros(1, np.int64)
     for index, stride in zip(dimensions, array.strides, strict=True):
         offsets = (offsets[:, None] + index * stride).ravel()
     width = (last.stop - last.start if whole else 1) * array.itemsize
