@@ -441,7 +441,7 @@ class GlobalOrder:
             return verdict
         seen, at = np.zeros(len(places), np.bool_), np.flatnonzero(open_pairs)
         distinct, first, back = np.unique(units[at], return_index=True, return_inverse=True)
-        for which, tokens, made in shadow.readers(distinct, places[at][first]):
+        for which, tokens, made in shadow.readers(distinct, places[at][first])[0]:
             if not IS_ATOMIC[kinds_of(np.array(made))]:
                 continue
             inside = clusters_of(tokens) == side.cluster
