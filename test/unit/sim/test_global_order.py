@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -240,11 +241,10 @@ def test_equal_values_of_two_sizes():
     for strict in (False, True):
         machine = _Machine(strict=strict)
         machine.write(0, 3, 7)
-        write = lambda machine=machine: machine.write(0, 40, 7, width=2)  # noqa: E731
         if strict:
-            assert message_of(write).startswith("global: ")
+            assert message_of(partial(machine.write, 0, 40, 7, width=2)).startswith("global: ")
         else:
-            write()
+            machine.write(0, 40, 7, width=2)
             assert not machine.notes
 
 
