@@ -97,6 +97,8 @@ class Parameters:
         memref = self._kernel.body.block.args[argument]
         type_ = memref.type
         if isa(type_, MemRefType) and (known := type_.get_shape()[dimension]) != DYNAMIC_INDEX:
+            if known >> 63:
+                raise KernelArgumentError(self._kernel, f"expected memrefs of fewer than 2^63 elements, found {type_}")
             return self._start.constant(known, integer)
         hint = f"{memref.name_hint or f'arg{argument}'}_size{dimension}"
         return self._start.cast(self.launch_value(Call("size", (argument, dimension)), hint), integer)

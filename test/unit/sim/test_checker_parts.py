@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from tirx.sim.hazards.checker import Checker
 from tirx.sim.hazards.clocks import Clocks, Row, rows_of
 from tirx.sim.hazards.global_access import Fence, Scope
 from tirx.sim.hazards.lifetimes import Lifetimes
-from tirx.sim.hazards.monitor import FLAG_ROWS, Monitor, Stored
+from tirx.sim.hazards.monitor import FLAG_ROWS, KnownInstants, Monitor, Stored
 from tirx.sim.memory.region import Region
 
 _LANES = 32
@@ -299,6 +299,18 @@ def test_fences_that_release_nothing_of_global_memory_to_other_ctas(fence: Fence
     assert np.array_equal(snapshot[Row.GENERIC], generic if fence.releases else np.zeros(64))
 
 
+def _known_of(rows: Mapping[Row, KnownInstants]) -> Any:
+    """Returns the instants of a flag of `_SOME`: rows of FLAG_ROWS, writers, threads."""
+    threads = np.arange(2 * _LANES)
+    nothing = np.zeros((len(_SOME), 2 * _LANES), np.int32)
+    return np.array(
+        [
+            [rows[row].of(writer, threads) for writer in range(len(_SOME))] if row in rows else nothing
+            for row in FLAG_ROWS
+        ]
+    )
+
+
 def test_what_fences_publish():
     """At .gpu or wider; the letter has it of fence.sc only. Flags release it, and what the thread itself has fenced."""
     checker, clocks, known = _known()
@@ -309,7 +321,7 @@ def test_what_fences_publish():
     (found,) = checker.flags(_SOME, None)
     assert found.scope is Scope.CLUSTER
     expected = clocks.known[list(FLAG_ROWS)][:, _SOME]
-    assert np.array_equal(found.hardware, expected) and np.array_equal(found.letter, expected)
+    assert np.array_equal(_known_of(found.hardware), expected) and np.array_equal(_known_of(found.letter), expected)
     for fence in (Fence(Scope.SYS), Fence(Scope.GPU, sc=True)):
         checker, clocks, known = _known()
         checker.fence(_SOME, fence)
@@ -327,7 +339,8 @@ def test_what_fences_publish():
         hardware[0] = known[Row.PUBLISHED, _SOME]
         letter[0] = np.maximum(known[Row.PUBLISHED_SC, _SOME], at_fence[0])
         assert found.scope is Scope.GPU
-        assert np.array_equal(found.hardware, hardware) and np.array_equal(found.letter, letter)
+        assert np.array_equal(_known_of(found.hardware), hardware)
+        assert np.array_equal(_known_of(found.letter), letter)
 
 
 def test_what_strong_writes_release_themselves():
@@ -335,7 +348,7 @@ def test_what_strong_writes_release_themselves():
     (found,) = checker.flags(_SOME, Scope.CLUSTER)
     _set_own(known, _OWN, _SOME)
     assert np.array_equal(clocks.known, known) and found.scope is Scope.CLUSTER and found.hardware is found.letter
-    assert np.array_equal(found.hardware, known[list(FLAG_ROWS)][:, _SOME])
+    assert np.array_equal(_known_of(found.hardware), known[list(FLAG_ROWS)][:, _SOME])
 
 
 def test_arrivals_at_mbarriers_of_other_ctas():

@@ -71,9 +71,10 @@ class _Machine:
         data = np.full((1, width), value, np.uint8)
         if how.strong:
             self.order.strong_write(users, self.segment, offsets, width, how, width)
+            self.order.publish(users, self.segment, offsets, width, how)
         elif how.kind in (Kind.BULK, Kind.REDUCE):
-            known = data if how.kind is Kind.BULK else None
-            self.order.write(users, self.segment, offsets, width, how, 0, known)
+            known, element = (data, 0) if how.kind is Kind.BULK else (None, width)
+            self.order.write(users, self.segment, offsets, width, how, element, known)
         else:
             self.order.write(users, self.segment, offsets, width, how, width, data.view(f"u{width}"))
         self.segment.data[at : at + width] = value

@@ -213,14 +213,6 @@ def test_words_that_are_no_descriptor(word: int, message: str):
             "expected 0, found 3; align the tile to 1024",
         ),
         (
-            SmemDescriptor(16, 16, 1024, "none", 1),
-            "f16",
-            "K",
-            32,
-            None,
-            "base offset: expected 0, found 1; .* 16 bytes",
-        ),
-        (
             SmemDescriptor(1152, 16, 1024, "128B"),
             "f16",
             "K",

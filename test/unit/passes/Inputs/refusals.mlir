@@ -119,7 +119,7 @@ tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) {
   %c0 = arith.constant 0 : index
   %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
   %s = tirx.alloc : !tirx.tile<64x64xf16, shared>
-  tirx.copy %s, %g reduce(add) : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, global>
+  tirx.copy %s, %g reduce(add) engine tma_reduce : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, global>
   tirx.return
 }
 
