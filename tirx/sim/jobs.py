@@ -238,7 +238,7 @@ def _write_touched(order: GlobalOrder, memory: FlatMemory, path: Path) -> None:
 
 def _meet(place: Path, jobs: int) -> bool:
     """Returns True if one process has written bytes that another one has accessed."""
-    files = [np.load(place / f"touched{job}.npz") for job in range(jobs)]
+    files = [np.load(place / f"touched{job}.npz", allow_pickle=False) for job in range(jobs)]
     try:
         return any(_meets(first, second) for first in files for second in files if first is not second)
     finally:
