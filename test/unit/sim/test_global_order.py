@@ -12,7 +12,7 @@ from unit.sim.kernels import entry
 from unit.sim.machine import message_of
 
 from tirx.sim import SimError, SimWarning, run
-from tirx.sim.hazards import global_order, global_shadow
+from tirx.sim.hazards import global_flags, global_order, global_shadow
 from tirx.sim.hazards.checker import Checker
 from tirx.sim.hazards.global_access import (
     BULK,
@@ -309,6 +309,23 @@ def test_reads_that_are_forgotten(monkeypatch: pytest.MonkeyPatch, strict: bool)
         machine.read(0, thread)
     machine.barrier(0, 60, *range(8, 15))
     assert "(thread 15 of cluster 0) has read" in message_of(lambda: machine.write(0, 60))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_flags_that_are_forgotten(monkeypatch: pytest.MonkeyPatch, strict: bool):
+    """One warning, on both levels, in the place of errors that may be wrong."""
+    monkeypatch.setattr(global_flags, "_MOST_PENDING", 0)
+    relaxed = Access(Kind.STRONG, Scope.GPU)
+    machine = _Machine(strict=strict)
+    machine.write(0, 3, at=64)
+    machine.fence(0, 3)
+    machine.write(0, 3, at=0, how=relaxed)
+    machine.read(1, 5, at=0, how=relaxed)
+    machine.fence(1, 5)
+    machine.read(1, 5, at=64)
+    assert machine.notes == [
+        ("global flags forgotten", "too many flags in global memory to know all order between CTAs")
+    ]
 
 
 # Flags

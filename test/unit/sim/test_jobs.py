@@ -193,7 +193,7 @@ def test_what_a_process_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     raw = np.arange(count, dtype=np.uint8)
     buffers = [[jobs._Buffer(4, 6, "a", False), jobs._Buffer(256, 3, "b", True)], [jobs._Buffer(512, 2, "c", False)]]
     maps = [(4096, "00ff"), (8192, "0a")]
-    task = jobs._Task(setting, [(0, 2), (2, 5), (5, 6)], raw.tobytes().hex(), maps, *buffers, [])
+    task = jobs._Task(setting, [(0, 2), (2, 5), (5, 6)], raw.tobytes().hex(), maps, buffers[0], buffers[1], [])
     (tmp_path / "task").write_text(json.dumps(asdict(task)))
     memory = np.arange(514) % 251
     memory.astype(np.uint8).tofile(tmp_path / "memory")

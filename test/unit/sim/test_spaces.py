@@ -80,7 +80,7 @@ def test_atomics_without_turns(function: np.ufunc, dtype: Any) -> None:
         cta.shared.data[1024:1056] = np.arange(32) * 5
         old = spaces.update(
             group, np.arange(1, 31), "generic", addresses | np.uint64(GENERIC_BASE["shared"]), unit, 1,
-            lambda before, which: function(before, operands[which]), fold,
+            lambda before, which: function(before, operands[which]), fold=fold,
         )  # fmt: skip
         found.append([old.tolist(), cta.shared.data[1024:1056].tolist(), cta.last_update.tolist()])
     assert found[0] == found[1]

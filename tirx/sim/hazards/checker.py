@@ -232,8 +232,9 @@ class Checker(Monitor):
         assert after is not None
         if place[0] != "shared":
             after[Row.VISIBLE :] = 0
-        goes_on = before is not None and how.kind is Kind.UPDATE
-        self._ordered[place] = np.maximum(before, after) if goes_on else after
+        if before is not None and how.kind is Kind.UPDATE:  # goes on with what was released before
+            after = np.maximum(before, after)
+        self._ordered[place] = after
 
     def proxy_fence(self, threads: Array) -> None:
         # Of all writes that the thread knows of: the fence may come before or behind the synchronisation with the

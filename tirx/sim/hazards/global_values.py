@@ -6,13 +6,14 @@ import numpy as np
 
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError
+from tirx.sim.hazards.monitor import bytes_of
 from tirx.sim.memory.segment import Segment
 
 
 def refuse_clash(segment: Segment, offsets: Array, values: Array) -> None:
     """Raises HazardError if threads write different values to a byte by one instruction."""
-    raw = values.view(np.uint8)
-    places, raw = (offsets[:, None] + np.arange(raw.shape[1])).ravel(), raw.ravel()
+    raw: Array = values.view(np.uint8)
+    places, raw = bytes_of(offsets, raw.shape[1]).ravel(), raw.ravel()
     order = np.argsort(places, kind="stable")
     places, raw = places[order], raw[order]
     bad = (places[1:] == places[:-1]) & (raw[1:] != raw[:-1])
