@@ -66,6 +66,7 @@ def build(
     options: str = "",
     *,
     cache_directory: str | Path | None = None,
+    salt: str | None = None,
 ) -> Program:
     """
     PTX for the kernels of a module, and how to launch them; see `tirx.runtime.build`.
@@ -79,4 +80,4 @@ def build(
     """
     from tirx.runtime import program
 
-    return program.build(module_or_text, target, options, cache_directory=cache_directory)
+    return program.build(module_or_text, target, options, cache_directory=cache_directory, salt=salt)

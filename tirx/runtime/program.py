@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import sha256
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -106,20 +108,33 @@ def build(
     options: str = "",
     *,
     cache_directory: str | Path | None = None,
+    salt: str | None = None,
 ) -> Program:
     """
     Compiles a module of kernels, given as IR or as MLIR text, to a program.
 
     `target` (for example `"sm_90a"`) overrides the target that the kernels name, and `options` are those of
-    `tirx.compile`. A process keeps programs by input, target and options; a `cache_directory` keeps them on disk, by
-    the version of tirx too. Raises what `tirx.compile` raises.
+    `tirx.compile`. A process keeps programs by input, target and options; a `cache_directory` keeps them on disk, also
+    by the sources of tirx and of installed packages that extend it, and by the version of xDSL.
+
+    Nobody but their author knows when operations defined elsewhere are lowered differently: programs of modules that
+    have such operations are kept only under a `salt`, a text that changes whenever their lowering does.
+    Raises ValueError for a `cache_directory` without one, and what `tirx.compile` raises.
     """
     from xdsl.dialects.builtin import ModuleOp
 
     text = str(module_or_text) if isinstance(module_or_text, ModuleOp) else module_or_text
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"expected a module or its text, found {type(text).__name__}")
-    key = sha256(json.dumps([text, target, options]).encode()).hexdigest()
+    guests = _guests(module_or_text) if isinstance(module_or_text, ModuleOp) and salt is None else ()
+    if guests:
+        if cache_directory is not None:
+            raise ValueError(
+                f"expected `salt`, a text that changes whenever the lowering of {', '.join(guests)} does, since programs "
+                "on disk outlive it; or no `cache_directory`"
+            )
+        return _compile(module_or_text, target, options)
+    key = sha256(json.dumps([text, target, options, salt]).encode()).hexdigest()
     program = _cache.get(key)
     if program is None:
         if cache_directory is None:
@@ -142,26 +157,50 @@ def _compile(module_or_text: ModuleOp | str, target: str | None, options: str) -
     return Program(print_ptx(module), describe(module))
 
 
+def _guests(module: ModuleOp) -> tuple[str, ...]:
+    """Returns the names of operations whose classes are neither xDSL's nor in a package that `_version` covers."""
+    known = {"xdsl", "tirx", *_extensions()}
+    return tuple(sorted({op.name for op in module.walk() if type(op).__module__.partition(".")[0] not in known}))
+
+
 def _on_disk(directory: Path, key: str, make: Callable[[], Program]) -> Program:
+    """Reads a program from its file, whose first line is the digest of the others, or makes and writes it."""
     path = directory / f"{key[:32]}-{_version()[:16]}.json"
     try:
-        return Program.from_json(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        program = make()
+        digest, _, text = path.read_text(encoding="utf-8").partition("\n")
+    except (FileNotFoundError, UnicodeDecodeError):
+        pass
+    else:
+        if digest == sha256(text.encode()).hexdigest():
+            return Program.from_json(text)
+    program = make()
+    text = program.to_json()
     directory.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(program.to_json(), encoding="utf-8")
-    temporary.replace(path)  # at once: another process sees all of it or nothing
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory, suffix=".tmp", delete=False) as file:
+        file.write(f"{sha256(text.encode()).hexdigest()}\n{text}")
+    Path(file.name).replace(path)  # at once: another process or thread sees all of it or nothing
     return program
 
 
 @cache
+def _extensions() -> tuple[str, ...]:
+    """Returns the installed packages, other than xDSL and tirx, whose dialects and passes every context knows."""
+    found = metadata.entry_points(group="xdsl.universe")
+    return tuple(sorted({each.module.partition(".")[0] for each in found} - {"xdsl", "tirx"}))
+
+
+@cache
 def _version() -> str:
-    """Returns a digest of the compiler's source, which changes more often than the number of its version."""
+    """Returns a digest of what compiles: the source of tirx and of its extensions, and the version of xDSL."""
     from tirx import dialects, passes
 
-    digest = sha256()
-    for root in (Path(__file__).parents[1], *dialects.__path__, *passes.__path__):
-        for path in sorted(Path(root).rglob("*.py")):
+    roots = [str(Path(__file__).parents[1]), *dialects.__path__, *passes.__path__]
+    for name in _extensions():
+        spec = find_spec(name)
+        if spec is not None:
+            roots += spec.submodule_search_locations or ([spec.origin] if spec.origin else [])
+    digest = sha256(metadata.version("xdsl").encode())
+    for root in map(Path, roots):
+        for path in [root] if root.is_file() else sorted(root.rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
+import sys
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import Mock
 
 import ml_dtypes
 import numpy as np
 import pytest
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.ir import Dialect, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
 
 import tirx
+from tirx import embed
+from tirx.dialects.tirx import TileType
 from tirx.runtime import ArgumentError, Program, program
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
@@ -129,7 +138,77 @@ def test_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(program, "_cache", {})
     monkeypatch.setattr(program, "_compile", Mock(return_value=first))
     assert tirx.build(KERNEL, cache_directory=tmp_path) is first
-    assert Program.from_json(path.read_text()).ptx == first.ptx
+    (kept,) = tmp_path.iterdir()
+    assert kept == path
+    digest, _, text = path.read_text().partition("\n")
+    assert Program.from_json(text).ptx == first.ptx and digest == sha256(text.encode()).hexdigest()
+    path.write_text(f"{digest}\n{text.replace('.entry', '.extry')}")
+    monkeypatch.setattr(program, "_cache", {})
+    assert tirx.build(KERNEL, cache_directory=tmp_path) is first
+
+
+@irdl_op_definition
+class _ScaleOp(IRDLOperation, embed.TileOpInterface):
+    """An operation whose lowering depends on more than its source."""
+
+    name = "own.scale"
+    x = operand_def(TileType)
+    result = result_def(TileType)
+    assembly_format = "$x attr-dict `:` type($x) `->` type($result)"
+    traits = traits_def(Pure())
+    FACTOR: ClassVar[list[float]] = []
+
+    def same_layout(self) -> list[tuple[SSAValue, SSAValue]]:
+        return [(self.x, self.result)]
+
+    def lower(self, threads: embed.ThreadLowering) -> list[list[SSAValue]]:
+        factor = threads.insert(arith.ConstantOp(FloatAttr(self.FACTOR[-1], f32))).result
+        return [[threads.insert(arith.MulfOp(x, factor)).result for x in threads.registers(self.x)]]
+
+
+def test_programs_of_operations_defined_elsewhere_are_kept_under_a_salt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = """
+    tirx.kernel @k(%a: memref<64xf32>, %d: memref<64xf32>) target("sm_80") grid(1) threads(64) {
+      %c0 = arith.constant 0 : index
+      %ga = tirx.view %a[%c0] : memref<64xf32> -> !tirx.tile<64xf32, global>
+      %gd = tirx.view %d[%c0] : memref<64xf32> -> !tirx.tile<64xf32, global>
+      %x = tirx.load %ga : !tirx.tile<64xf32, global> -> !tirx.tile<64xf32, register>
+      %y = own.scale %x : !tirx.tile<64xf32, register> -> !tirx.tile<64xf32, register>
+      tirx.store %y, %gd : !tirx.tile<64xf32, register>, !tirx.tile<64xf32, global>
+      tirx.return
+    }
+    """
+    module = embed.parse(text, context=embed.context(Dialect("own", [_ScaleOp])))
+
+    def scaled(factor: float, **options: Any) -> float:
+        _ScaleOp.FACTOR[:] = [factor]
+        a, d = np.ones(64, np.float32), np.zeros(64, np.float32)
+        tirx.build(module, **options).kernels["k"].simulate(a, d)
+        return float(d[0])
+
+    assert [scaled(factor) for factor in (2, 3)] == [2, 3]
+    with pytest.raises(
+        ValueError, match="expected `salt`, a text that changes whenever the lowering of own.scale does"
+    ):
+        tirx.build(module, cache_directory=tmp_path)
+    assert [scaled(factor, cache_directory=tmp_path, salt=str(factor)) for factor in (4, 5)] == [4, 5]
+    monkeypatch.setattr(program, "_cache", {})
+    assert scaled(6, cache_directory=tmp_path, salt="4") == 4
+
+
+def test_sources_of_extensions_are_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "some_extension.py"
+    monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
+    monkeypatch.setattr(program, "_extensions", lambda: ("some_extension",))
+    for text in ("FACTOR = 1", "FACTOR = 2"):
+        source.write_text(text)
+        monkeypatch.setattr(program, "_cache", {})
+        program._version.cache_clear()  # pyright: ignore[reportPrivateUsage]
+        tirx.build(KERNEL, cache_directory=tmp_path / "kept")
+    program._version.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    assert len(list((tmp_path / "kept").iterdir())) == 2
 
 
 def test_the_oldest_program_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
