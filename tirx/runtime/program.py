@@ -130,8 +130,8 @@ def build(
     if guests:
         if cache_directory is not None:
             raise ValueError(
-                f"expected `salt`, a text that changes whenever the lowering of {', '.join(guests)} does, since programs "
-                "on disk outlive it; or no `cache_directory`"
+                f"expected `salt`, a text that changes whenever the lowering of {', '.join(guests)} does, since "
+                "programs on disk outlive it; or no `cache_directory`"
             )
         return _compile(module_or_text, target, options)
     key = sha256(json.dumps([text, target, options, salt]).encode()).hexdigest()
