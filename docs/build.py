@@ -75,8 +75,8 @@ _SHOWN = 14
 def passes_page() -> str:
     """The reference of passes: what each does, needs and leaves, its options, and what it changes in one program."""
     from tirx.passes import lower_to_ptx_pipeline
+    from tirx.passes.kernels.stages import FACTS, LEAVES, NEEDS
     from tirx.passes.registry import PASS_SUMMARIES, get_all_passes
-    from tirx.passes.stages import FACTS, LEAVES, NEEDS
 
     classes = get_all_passes()
     in_pipeline = {spec.partition("{")[0] for spec in lower_to_ptx_pipeline()}

@@ -16,33 +16,33 @@ from tirx.passes.pipeline import OptionError, lower_to_ptx_passes, lower_to_ptx_
 from tirx.passes.registry import PASS_SUMMARIES, get_all_passes, pass_path
 
 if TYPE_CHECKING:
-    from tirx.passes.convert_arith_to_ptx import ConvertArithToPtxPass
-    from tirx.passes.convert_scf_to_ptx import ConvertScfToPtxPass
-    from tirx.passes.convert_tcgen05_to_ptx import ConvertTcgen05ToPtxPass
-    from tirx.passes.convert_tirx_to_mma import ConvertTirxToMmaPass
-    from tirx.passes.convert_tirx_to_ptx import ConvertTirxToPtxPass
-    from tirx.passes.convert_tirx_to_tcgen05 import ConvertTirxToTcgen05Pass
-    from tirx.passes.convert_wgmma_to_ptx import ConvertWgmmaToPtxPass
-    from tirx.passes.tirx_allocate_memory import TirxAllocateMemoryPass
-    from tirx.passes.tirx_check_layouts import TirxCheckLayoutsPass
-    from tirx.passes.tirx_check_rings import TirxCheckRingsPass
-    from tirx.passes.tirx_check_synchronization import TirxCheckSynchronizationPass
-    from tirx.passes.tirx_expand_copies import TirxExpandCopiesPass
-    from tirx.passes.tirx_fold_zero_fill import TirxFoldZeroFillPass
-    from tirx.passes.tirx_fuse_epilogue import TirxFuseEpiloguePass
-    from tirx.passes.tirx_insert_barriers import TirxInsertBarriersPass
-    from tirx.passes.tirx_load_operands import TirxLoadOperandsPass
-    from tirx.passes.tirx_materialize_descriptors import TirxMaterializeDescriptorsPass
-    from tirx.passes.tirx_mem2reg import TirxMem2regPass
-    from tirx.passes.tirx_pick_layouts import TirxPickLayoutsPass
-    from tirx.passes.tirx_pipeline_loops import TirxPipelineLoopsPass
-    from tirx.passes.tirx_prefetch_fragments import TirxPrefetchFragmentsPass
-    from tirx.passes.tirx_select_copies import TirxSelectCopiesPass
-    from tirx.passes.tirx_select_instructions import TirxSelectInstructionsPass
-    from tirx.passes.tirx_set_target import TirxSetTargetPass
-    from tirx.passes.tirx_specialize_warps import TirxSpecializeWarpsPass
-    from tirx.passes.tirx_split_pairs import TirxSplitPairsPass
-    from tirx.passes.tirx_tile_loop import TirxTileLoopPass
+    from tirx.passes.checks.tirx_check_layouts import TirxCheckLayoutsPass
+    from tirx.passes.checks.tirx_check_rings import TirxCheckRingsPass
+    from tirx.passes.checks.tirx_check_synchronization import TirxCheckSynchronizationPass
+    from tirx.passes.copies.tirx_expand_copies import TirxExpandCopiesPass
+    from tirx.passes.copies.tirx_insert_barriers import TirxInsertBarriersPass
+    from tirx.passes.copies.tirx_select_copies import TirxSelectCopiesPass
+    from tirx.passes.kernels.convert_tirx_to_ptx import ConvertTirxToPtxPass
+    from tirx.passes.kernels.tirx_set_target import TirxSetTargetPass
+    from tirx.passes.layouts.tirx_allocate_memory import TirxAllocateMemoryPass
+    from tirx.passes.layouts.tirx_materialize_descriptors import TirxMaterializeDescriptorsPass
+    from tirx.passes.layouts.tirx_mem2reg import TirxMem2regPass
+    from tirx.passes.layouts.tirx_pick_layouts import TirxPickLayoutsPass
+    from tirx.passes.products.convert_tcgen05_to_ptx import ConvertTcgen05ToPtxPass
+    from tirx.passes.products.convert_tirx_to_mma import ConvertTirxToMmaPass
+    from tirx.passes.products.convert_tirx_to_tcgen05 import ConvertTirxToTcgen05Pass
+    from tirx.passes.products.convert_wgmma_to_ptx import ConvertWgmmaToPtxPass
+    from tirx.passes.products.tirx_fold_zero_fill import TirxFoldZeroFillPass
+    from tirx.passes.products.tirx_load_operands import TirxLoadOperandsPass
+    from tirx.passes.products.tirx_select_instructions import TirxSelectInstructionsPass
+    from tirx.passes.rings.tirx_fuse_epilogue import TirxFuseEpiloguePass
+    from tirx.passes.rings.tirx_pipeline_loops import TirxPipelineLoopsPass
+    from tirx.passes.rings.tirx_prefetch_fragments import TirxPrefetchFragmentsPass
+    from tirx.passes.rings.tirx_specialize_warps import TirxSpecializeWarpsPass
+    from tirx.passes.rings.tirx_split_pairs import TirxSplitPairsPass
+    from tirx.passes.rings.tirx_tile_loop import TirxTileLoopPass
+    from tirx.passes.scalars.convert_arith_to_ptx import ConvertArithToPtxPass
+    from tirx.passes.scalars.convert_scf_to_ptx import ConvertScfToPtxPass
 
 __all__ = [
     "PASS_SUMMARIES",

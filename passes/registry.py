@@ -1,8 +1,8 @@
 """
 The table of passes: what each does, and where its class is.
 
-The command-line name decides where a pass lives: `tirx-check-layouts` is the class `TirxCheckLayoutsPass` in
-`tirx/passes/tirx_check_layouts.py`. A pass's module is imported when the pass is first used.
+The room and the command-line name decide where a pass lives: `tirx-check-layouts`, of the room `checks`, is the class
+`TirxCheckLayoutsPass` in `tirx/passes/checks/tirx_check_layouts.py`. A pass's module is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -13,56 +13,81 @@ from pkgutil import resolve_name
 
 from xdsl.passes import ModulePass
 
-PASS_SUMMARIES = {
-    "tirx-tile-linalg": "turn functions of linalg operations and copies of memrefs into kernels on tiles",
-    "tirx-set-target": "set the GPU that every kernel is compiled for",
-    "tirx-check-sizes": "check that sizes which products need to agree do, or let the launch check them",
-    "tirx-split-last-round": "share out the tiles of the last round of a grid by parts of K, on request",
-    "tirx-fold-subviews": "turn parts of views at computed coordinates into views",
-    "tirx-resolve-accumulators": "put accumulators into tensor memory or registers, as the target multiplies",
-    "tirx-mem2reg": "turn register tiles and scalar variables into SSA values",
-    "tirx-split-pairs": "turn what a pair of blocks does into what each of them does",
-    "tirx-load-operands": "load operands of mma.sync from shared memory, stage scale factors from global memory",
-    "tirx-pick-layouts": "choose a layout for every tile that has none",
-    "tirx-check-layouts": "check that every layout is legal for the hardware that reads or writes it",
-    "tirx-fold-zero-fill": "let the first product overwrite an accumulator instead of filling it with zeros",
-    "tirx-fuse-epilogue": "store register tiles through shared memory, by bulk tensor stores",
-    "tirx-select-instructions": "choose the instructions of every product and store the plan on it",
-    "tirx-select-copies": "choose the engine of every copy and store it",
-    "tirx-tile-loop": "let each block loop over several tiles",
-    "tirx-pipeline-loops": "let loops fill rings of shared tiles ahead of what reads them",
-    "tirx-specialize-warps": "give copies, products and the rest of a kernel warps of their own",
-    "tirx-multicast-copies": "let pairs of blocks load half of the operand that they share each, for both",
-    "tirx-prefetch-fragments": "load the fragments of a step of a product before those of the last step are multiplied",
-    "tirx-check-rings": "check that rings neither deadlock nor overwrite a slot, for every number of iterations",
-    "tirx-lower-rings": "lower rings, skewed loops and tile loops to barriers, plain loops and tiles of slots",
-    "tirx-expand-exchanges": "take reductions and changes of layout across warps through shared memory",
-    "tirx-allocate-memory": "choose a place in shared and tensor memory for every tile, by lifetime",
-    "tirx-insert-barriers": "insert barriers where threads would race on shared or global memory",
-    "tirx-expand-async-copies": "start copies by asynchronous engines and wait for them at once",
-    "tirx-expand-copies": "take copies between two memories through register tiles, piece by piece",
-    "convert-tirx-to-tcgen05": "lower tensor memory and products on it to tcgen05, with all synchronisation",
-    "convert-tirx-to-wgmma": "lower products of shared operands into registers to warpgroup products",
-    "convert-tirx-to-mma": "lower products of register tiles to warp-level mma.sync",
-    "tirx-materialize-descriptors": "replace symbolic descriptors by the constants the hardware reads",
-    "convert-tcgen05-to-ptx": "lower tcgen05 operations to PTX instructions",
-    "convert-wgmma-to-ptx": "lower warpgroup products to PTX instructions",
-    "convert-tirx-to-ptx": "lower kernels, tiles and register tiles to PTX instructions",
-    "convert-math-to-ptx": "lower functions of numbers to PTX instructions and approximations",
-    "convert-arith-to-ptx": "lower arith operations to PTX instructions",
-    "tirx-cse": "compute once what is computed twice, and nothing that is not used",
-    "tirx-hoist-addresses": "compute in front of loops what addresses have in common in all iterations",
-    "convert-scf-to-ptx": "lower structured control flow to PTX branches",
-    "tirx-copy-accumulators": "copy accumulators that are read again, so that products can overwrite them",
-    "tirx-check-synchronization": "check that no fence, wait, commit or barrier is missing",
+_PASSES = {
+    "tirx-tile-linalg": ("products", "turn functions of linalg operations and copies of memrefs into kernels on tiles"),
+    "tirx-set-target": ("kernels", "set the GPU that every kernel is compiled for"),
+    "tirx-check-sizes": ("checks", "check that sizes which products need to agree do, or let the launch check them"),
+    "tirx-split-last-round": ("rings", "share out the tiles of the last round of a grid by parts of K, on request"),
+    "tirx-fold-subviews": ("copies", "turn parts of views at computed coordinates into views"),
+    "tirx-resolve-accumulators": (
+        "layouts",
+        "put accumulators into tensor memory or registers, as the target multiplies",
+    ),
+    "tirx-mem2reg": ("layouts", "turn register tiles and scalar variables into SSA values"),
+    "tirx-split-pairs": ("rings", "turn what a pair of blocks does into what each of them does"),
+    "tirx-load-operands": (
+        "products",
+        "load operands of mma.sync from shared memory, stage scale factors from global memory",
+    ),
+    "tirx-pick-layouts": ("layouts", "choose a layout for every tile that has none"),
+    "tirx-check-layouts": ("checks", "check that every layout is legal for the hardware that reads or writes it"),
+    "tirx-fold-zero-fill": (
+        "products",
+        "let the first product overwrite an accumulator instead of filling it with zeros",
+    ),
+    "tirx-fuse-epilogue": ("rings", "store register tiles through shared memory, by bulk tensor stores"),
+    "tirx-select-instructions": ("products", "choose the instructions of every product and store the plan on it"),
+    "tirx-select-copies": ("copies", "choose the engine of every copy and store it"),
+    "tirx-tile-loop": ("rings", "let each block loop over several tiles"),
+    "tirx-pipeline-loops": ("rings", "let loops fill rings of shared tiles ahead of what reads them"),
+    "tirx-specialize-warps": ("rings", "give copies, products and the rest of a kernel warps of their own"),
+    "tirx-multicast-copies": ("rings", "let pairs of blocks load half of the operand that they share each, for both"),
+    "tirx-prefetch-fragments": (
+        "rings",
+        "load the fragments of a step of a product before those of the last step are multiplied",
+    ),
+    "tirx-check-rings": (
+        "checks",
+        "check that rings neither deadlock nor overwrite a slot, for every number of iterations",
+    ),
+    "tirx-lower-rings": (
+        "rings",
+        "lower rings, skewed loops and tile loops to barriers, plain loops and tiles of slots",
+    ),
+    "tirx-expand-exchanges": ("copies", "take reductions and changes of layout across warps through shared memory"),
+    "tirx-allocate-memory": ("layouts", "choose a place in shared and tensor memory for every tile, by lifetime"),
+    "tirx-insert-barriers": ("copies", "insert barriers where threads would race on shared or global memory"),
+    "tirx-expand-async-copies": ("copies", "start copies by asynchronous engines and wait for them at once"),
+    "tirx-expand-copies": ("copies", "take copies between two memories through register tiles, piece by piece"),
+    "convert-tirx-to-tcgen05": (
+        "products",
+        "lower tensor memory and products on it to tcgen05, with all synchronisation",
+    ),
+    "convert-tirx-to-wgmma": ("products", "lower products of shared operands into registers to warpgroup products"),
+    "convert-tirx-to-mma": ("products", "lower products of register tiles to warp-level mma.sync"),
+    "tirx-materialize-descriptors": ("layouts", "replace symbolic descriptors by the constants the hardware reads"),
+    "convert-tcgen05-to-ptx": ("products", "lower tcgen05 operations to PTX instructions"),
+    "convert-wgmma-to-ptx": ("products", "lower warpgroup products to PTX instructions"),
+    "convert-tirx-to-ptx": ("kernels", "lower kernels, tiles and register tiles to PTX instructions"),
+    "convert-math-to-ptx": ("scalars", "lower functions of numbers to PTX instructions and approximations"),
+    "convert-arith-to-ptx": ("scalars", "lower arith operations to PTX instructions"),
+    "tirx-cse": ("scalars", "compute once what is computed twice, and nothing that is not used"),
+    "tirx-hoist-addresses": ("kernels", "compute in front of loops what addresses have in common in all iterations"),
+    "convert-scf-to-ptx": ("scalars", "lower structured control flow to PTX branches"),
+    "tirx-copy-accumulators": ("layouts", "copy accumulators that are read again, so that products can overwrite them"),
+    "tirx-check-synchronization": ("checks", "check that no fence, wait, commit or barrier is missing"),
 }
+"""Names of passes, in pipeline order -> the room (folder) of the pass, and what it does."""
+
+PASS_SUMMARIES = {name: summary for name, (_, summary) in _PASSES.items()}
 """What every pass does, in one line each and in pipeline order."""
 
 
 def pass_path(name: str) -> str:
     """Where the class of a pass is, as `module:Class`."""
+    room, _ = _PASSES[name]
     words = name.split("-")
-    return f"tirx.passes.{'_'.join(words)}:{''.join(word.capitalize() for word in words)}Pass"
+    return f"tirx.passes.{room}.{'_'.join(words)}:{''.join(word.capitalize() for word in words)}Pass"
 
 
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:

@@ -3,7 +3,7 @@ The rules of the language that operations and passes break: one class of excepti
 
 A rule is a sentence of the language, not a line of the compiler: many checks may raise one. Its name is stable;
 `tirx/text/rules.md` says what each of them means, with a program that breaks it. Errors of the hardware's tables have
-their rules in `tirx.hw.errors`, those of rings in `tirx.passes.analysis.rings.errors`.
+their rules in `tirx.hw.errors`, those of rings in `tirx.passes.rings.proof.errors`.
 """
 
 from __future__ import annotations

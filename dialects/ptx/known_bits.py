@@ -32,7 +32,7 @@ from tirx.dialects.ptx.arith import (
 from tirx.dialects.ptx.base import is_float, width
 from tirx.dialects.ptx.conversion import CvtOp, MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
-from tirx.hw.integers import Integers
+from tirx.symbolic.integers import Integers
 
 IMMEDIATE = 1
 """The depth at which only literals are known."""

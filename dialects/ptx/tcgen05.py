@@ -33,8 +33,8 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.ptx.memory import LdOp, Space, StOp
-from tirx.hw.integers import Integers
 from tirx.rules import InstructionFormError, InvalidOperation
+from tirx.symbolic.integers import Integers
 from tirx.tcgen05 import LegalityError, TmemOperand
 from tirx.tcgen05.check import Instruction, check_instruction
 from tirx.tcgen05.check_memory import CP_SHAPES, Alloc, Cp, Shift

@@ -52,14 +52,14 @@ class Fault:
 def _subtraction() -> Patch:
     from xdsl.dialects import arith
 
-    from tirx.passes import convert_arith_to_ptx as module
+    from tirx.passes.scalars import convert_arith_to_ptx as module
 
     table = vars(module)["_BINARY"]
     return patch.dict(table, {arith.SubiOp: table[arith.AddiOp], arith.SubfOp: table[arith.AddfOp]})
 
 
 def _barriers() -> Patch:
-    return patch("tirx.passes.tirx_insert_barriers.TirxInsertBarriersPass.apply", lambda *_: None)
+    return patch("tirx.passes.copies.tirx_insert_barriers.TirxInsertBarriersPass.apply", lambda *_: None)
 
 
 def _version() -> Patch:

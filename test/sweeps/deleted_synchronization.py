@@ -36,7 +36,7 @@ from xdsl.ir import Operation
 from tirx.diagnostics import LocatedError, diagnostic_handler
 from tirx.dialects.ptx import EntryOp
 from tirx.passes import lower_to_ptx_passes
-from tirx.passes.analysis.synchronization_rules import check_synchronization
+from tirx.passes.checks.synchronization_rules import check_synchronization
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.describe import describe
 from tirx.runtime.launch import Launch

@@ -41,9 +41,9 @@ from tirx.explain import (
     explain_zero_column_mask,
 )
 from tirx.hw.errors import LegalityError
-from tirx.hw.integers import Integers
 from tirx.sim import SimError, TensorMap, Trace
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS
+from tirx.symbolic.integers import Integers
 from tirx.viz.fragments import fragment_tables
 from tirx.viz.presets import presets
 from tirx.viz.words import word_tables

@@ -13,9 +13,9 @@ from unit.printed_operations import changes, is_right
 from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects.tirx import KernelOp
-from tirx.passes.analysis.rings.errors import RingError
-from tirx.passes.analysis.rings.extraction import Extraction
-from tirx.passes.analysis.rings.model import Ring
+from tirx.passes.rings.proof.errors import RingError
+from tirx.passes.rings.proof.extraction import Extraction
+from tirx.passes.rings.proof.model import Ring
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 

@@ -6,11 +6,11 @@ import random
 from collections.abc import Hashable
 from dataclasses import replace
 
-from unit.passes.analysis.rings.cases import CASES
-from unit.passes.analysis.rings.random_programs import generate, mutate
+from unit.passes.rings.proof.cases import CASES
+from unit.passes.rings.proof.random_programs import generate, mutate
 
-from tirx.passes.analysis.rings.errors import RingError
-from tirx.passes.analysis.rings.model import (
+from tirx.passes.rings.proof.errors import RingError
+from tirx.passes.rings.proof.model import (
     Access,
     Acquire,
     Await,
@@ -29,7 +29,7 @@ from tirx.passes.analysis.rings.model import (
     Use,
     WorkQueue,
 )
-from tirx.passes.analysis.rings.progress import check, smallest_slots
+from tirx.passes.rings.proof.progress import check, smallest_slots
 
 _SLOW = ("CUTLASS 3636", "wgmma without roles, 4", "wgmma without roles, 5", "tcgen05, one role skips")
 """Kernels that take longer than the others together, beside others like them."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tirx.diagnostics import LocatedError, diagnostic_handler
 from tirx.dialects.ptx.core import EntryOp, entries
-from tirx.passes.analysis.synchronization_rules import check_synchronization
+from tirx.passes.checks.synchronization_rules import check_synchronization
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 

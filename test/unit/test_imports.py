@@ -20,15 +20,18 @@ _SOURCES = {"tirx": ROOT / "tirx", "tirx.dialects": ROOT / "dialects", "tirx.pas
 # Room -> the rooms that it may import, besides itself. Modules directly in `tirx` are rooms of their own.
 _BASE = ("values",)
 _LAYOUT = (*_BASE, "layout")
-_HW = (*_LAYOUT, "hw")
+_HW = (*_LAYOUT, "symbolic", "hw")
 _FAMILIES = (*_HW, "smem", "copy")
 _DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "diagnostics", "rules", "dialects")
-_PASSES = (*_DIALECTS, "passes")
+_PASS_ROOMS = ("ir", "match", "scalars", "copies", "layouts", "products", "rings.proof", "rings", "checks", "kernels")
+"""The rooms of passes: each may import those before it."""
+_PASSES = (*_DIALECTS, *(f"passes.{room}" for room in _PASS_ROOMS), "passes")
 _TEXT = (*_PASSES, "ptx", "text", "universe")
 _TOP = (*_TEXT, "compiler", "sim", "explain", "runtime", "viz", "version")
 ROOMS: dict[str, tuple[str, ...]] = {
     "values": (),
     "layout": _BASE,
+    "symbolic": _LAYOUT,
     "hw": _LAYOUT,
     "smem": _HW,
     "copy": _HW,
@@ -39,6 +42,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "version": (),
     "rules": (*_BASE, "diagnostics"),
     "dialects": _DIALECTS,
+    **{
+        f"passes.{room}": (*_DIALECTS, *(f"passes.{each}" for each in _PASS_ROOMS[:i]))
+        for i, room in enumerate(_PASS_ROOMS)
+    },
     "passes": _PASSES,
     "ptx": (*_PASSES, "ptx"),
     "universe": (*_PASSES, "diagnostics"),
@@ -91,7 +98,10 @@ def _imports() -> dict[str, set[str]]:
 
 
 def _room(module: str) -> str:
-    return module.split(".")[1] if "." in module else module
+    """Returns the longest name in the table that the module, or a package that it is in, has below `tirx`."""
+    words = module.split(".")[1:] or [module]
+    names = (".".join(words[:count]) for count in range(len(words), 0, -1))
+    return next((name for name in names if name in ROOMS), words[0])
 
 
 def _reached(start: str) -> set[str]:
@@ -113,6 +123,33 @@ def _circles() -> set[frozenset[str]]:
         for name in reached
         if name in reached[name]
     }
+
+
+def _folder(module: str) -> str:
+    """Returns the folder of a module, below `tirx`; a package is a folder of its own."""
+    path = _modules()[module]
+    words = module.split(".")[1:]
+    return ".".join(words if path.name == "__init__.py" else words[:-1])
+
+
+def test_there_is_no_circle_of_folders() -> None:
+    """
+    Every folder of passes builds on others, never on one that builds on it, directly or not.
+
+    The package `passes` itself and the pipeline name all passes, and are no folder of them.
+    """
+    below: dict[str, set[str]] = {}
+    for name, others in _imports().items():
+        if _folder(name).startswith("passes."):
+            below.setdefault(_folder(name), set()).update(
+                _folder(other) for other in others if _folder(other).startswith("passes.")
+            )
+    assert len(below) == len(_PASS_ROOMS)
+    done: set[str] = set()
+    while left := below.keys() - done:
+        free = {folder for folder in left if below[folder] <= done | {folder}}
+        assert free, f"{sorted(left)} import one another"
+        done |= free
 
 
 def test_there_is_no_import_circle() -> None:

@@ -12,7 +12,7 @@ from tirx import embed
 from tirx.builder import apply, f16, f32, kernel, maximum
 from tirx.builder.tiles import Scalar
 from tirx.dialects.formula import Call
-from tirx.passes.tirx_tile_linalg import TirxTileLinalgPass
+from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 
 _MLIR = (Path(__file__).parents[2] / "examples" / "gemm_any_target.mlir").read_text()
 

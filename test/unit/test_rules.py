@@ -20,7 +20,7 @@ from tirx.hw.targets import TargetError
 from tirx.layout import LayoutError
 from tirx.layout.ownership import AccessError
 from tirx.mma.fragments import FragmentError
-from tirx.passes.analysis.rings.errors import RingError
+from tirx.passes.rings.proof.errors import RingError
 from tirx.rules import InvalidOperation
 from tirx.text.rules import explain, explained_rules, hardware_rules
 from tirx.tools.tirx_opt import main

@@ -160,11 +160,11 @@ def test_tests_that_call_a_function_come_in_order_of_what_they_say(tmp_path: Pat
 
 
 def test_values_of_modules_are_for_the_files_that_import_them() -> None:
-    path = Path("passes/analysis/rings/errors.py")
-    assert Path("passes/analysis/rings/replay.py") in calls.importers(path)
+    path = Path("passes/rings/proof/errors.py")
+    assert Path("passes/rings/proof/replay.py") in calls.importers(path)
     assert Path("tirx/layout/axis.py") not in calls.importers(path)
     noted = calls.Calls(seconds=defaultdict(float, {"t::rings": 1.0, "t::layouts": 1.0}))
-    noted.callers["passes/analysis/rings/replay.py:State.run"].add("t::rings")
+    noted.callers["passes/rings/proof/replay.py:State.run"].add("t::rings")
     assert list(noted.slices(path, mutations.MODULE)) == [["t::rings"]]
 
 
@@ -197,7 +197,7 @@ def test_undecided_mutants_are_counted_apart() -> None:
 
 
 def test_tests_of_a_file_mirror_it() -> None:
-    found = calls.tests_of(Path("passes/tirx_mem2reg.py"))
+    found = calls.tests_of(Path("passes/layouts/tirx_mem2reg.py"))
     assert {"test/passes/tirx-mem2reg.mlir", "test/passes/tirx-mem2reg-invalid.mlir"} <= set(found)
     assert "test/unit/layout/test_swizzle.py" in calls.tests_of(Path("tirx/layout/swizzle.py"))
 

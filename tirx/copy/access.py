@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from math import prod
 
-from tirx.copy.index_expr import IndexExpr, add, const, var
 from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import WARP_SIZE, axis
 from tirx.layout.caching import bounded_cache
@@ -19,6 +18,7 @@ from tirx.layout.ownership import AccessError, held_elements, thread_axes
 from tirx.layout.shape import Shape, check_shape
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout
+from tirx.symbolic.index_expr import IndexExpr, add, const, var
 from tirx.values import dataclass
 
 THREAD_VARIABLE = "tid"

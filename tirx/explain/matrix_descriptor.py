@@ -17,7 +17,6 @@ from tirx.explain.report import (
 )
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
-from tirx.hw.integers import Integers
 from tirx.hw.rules import reason
 from tirx.smem import smem_descriptor, wgmma_descriptor
 from tirx.smem.aliasing import aliased_operand
@@ -35,6 +34,7 @@ from tirx.smem.swizzle_modes import (
 )
 from tirx.smem.walk import ATOM_BITS, Walk
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor, possible_wgmma_descriptors
+from tirx.symbolic.integers import Integers
 
 _K_BYTES = 32
 """Bytes of K that a dense instruction reads of a row."""

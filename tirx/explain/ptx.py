@@ -13,12 +13,12 @@ from tirx.explain.report import Explanation, known_value
 from tirx.explain.values import Values
 from tirx.explain.zero_column_mask import explain_zero_column_mask
 from tirx.hw.errors import LegalityError, TensorProductError, WarpgroupProductError
-from tirx.hw.integers import Integers
 from tirx.hw.rules import Finding
 from tirx.hw.targets import TARGETS, PtxVersion
 from tirx.sim.reader import Instruction, Module, parse
 from tirx.sim.reader.syntax import Address, Immediate, Operand, Vector
 from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
+from tirx.symbolic.integers import Integers
 from tirx.tcgen05.check import find_violations as find_mma_violations
 from tirx.tcgen05.check_memory import CP_SHAPES, CP_SOURCES, Alloc, Cp, LdSt, find_memory_violations
 from tirx.tcgen05.kinds import KINDS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tirx.hw.bits import Bits, bits_text, extract
-from tirx.hw.integers import Integers
+from tirx.symbolic.integers import Integers
 
 Word = int | Integers
 """A word, or what is known of it before a kernel runs."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import product
 
-from tirx.hw.integers import Integers
 from tirx.sim.reader.syntax import (
     TYPE_SIZES,
     Address,
@@ -22,6 +21,7 @@ from tirx.sim.reader.syntax import (
     Scope,
     Vector,
 )
+from tirx.symbolic.integers import Integers
 
 Key = tuple[int, str]
 """A register: the identity of the scope that declares it, and its name."""

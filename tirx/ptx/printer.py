@@ -29,8 +29,8 @@ from tirx.dialects.ptx.sync import RegisterChange, SetMaxNRegOp
 from tirx.dialects.tirx import kernels
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import PtxVersion, Target, format_version
-from tirx.passes.analysis.entry_checks import check_entry
-from tirx.passes.analysis.in_place import in_place_operands, shared_registers
+from tirx.passes.checks.entry_checks import check_entry
+from tirx.passes.ir.in_place import in_place_operands, shared_registers
 from tirx.rules import NoFormError, PtxModuleError, StageError
 from tirx.values import dataclass
 

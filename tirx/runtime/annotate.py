@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
 from tirx.dialects.tirx import KernelOp
-from tirx.passes.analysis.pipelining import copies_to_shared
+from tirx.passes.match.pipelining import copies_to_shared
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 

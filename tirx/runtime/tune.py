@@ -1,9 +1,9 @@
 """
 A search on the GPU for how copies, products and stores of a program overlap best.
 
-Without a search, tables of start values decide (`tirx.passes.plan.schedule`). The search tries one knob after the other
-and keeps what was fastest; the result is written into the text of the program as attributes, for everybody who compiles
-it.
+Without a search, tables of start values decide (`tirx.passes.rings.start_values`). The search tries one knob after the
+other and keeps what was fastest; the result is written into the text of the program as attributes, for everybody who
+compiles it.
 """
 
 from __future__ import annotations

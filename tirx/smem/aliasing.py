@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tirx.hw.bits import extract
-from tirx.hw.integers import Integers
 from tirx.hw.rules import result
 from tirx.layout.arrays import np
 from tirx.layout.caching import bounded_cache
@@ -14,6 +13,7 @@ from tirx.smem.swizzle_modes import SWIZZLE_MODES, TCGEN05_OPERANDS, WGMMA_OPERA
 from tirx.smem.walk import Shape, Walk, read_addresses
 from tirx.smem.wgmma_descriptor import FIELDS as WGMMA_FIELDS
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor, possible_wgmma_descriptors
+from tirx.symbolic.integers import Integers
 
 
 @bounded_cache

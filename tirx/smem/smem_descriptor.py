@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import DescriptorError
-from tirx.hw.integers import Integers
 from tirx.hw.rules import reason, result
 from tirx.layout.caching import bounded_cache
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, Major, SwizzleName, legal_modes
+from tirx.symbolic.integers import Integers
 from tirx.values import dataclass
 
 ADDRESS_BYTES = 1 << 18

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import DescriptorError
-from tirx.hw.integers import Integers
 from tirx.hw.rules import reason, result
 from tirx.smem.smem_descriptor import FIELDS as _TCGEN05_FIELDS
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, WGMMA_OPERANDS, Major, OperandFamily, SwizzleName, legal_modes
+from tirx.symbolic.integers import Integers
 from tirx.values import dataclass
 
 _CODES: dict[SwizzleName, int] = {

@@ -7,7 +7,6 @@ violation, `find_memory_violations` lists them all. None in a description: not k
 
 from __future__ import annotations
 
-from tirx.hw.integers import Integers
 from tirx.hw.rules import (
     Finding,
     Rule,
@@ -20,6 +19,7 @@ from tirx.hw.rules import (
 )
 from tirx.hw.targets import PtxVersion
 from tirx.smem.smem_descriptor import SmemDescriptor, meaningless, possible_descriptors
+from tirx.symbolic.integers import Integers
 from tirx.tcgen05.tmem import ALLOCATION_SIZES, COLUMNS, LANES
 from tirx.tcgen05.tmem_access import LD_SHAPES, THREADS, LdShape
 from tirx.values import dataclass

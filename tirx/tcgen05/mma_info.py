@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import TypeVar
 
 from tirx.hw.dtypes import find_dtype
-from tirx.hw.integers import Integers
 from tirx.hw.rules import choices, reason, result, unless_one_is_legal
 from tirx.hw.targets import PtxVersion
 from tirx.layout import Iter, TileLayout
 from tirx.smem.aliasing import aliased_operand
 from tirx.smem.smem_descriptor import SmemDescriptor, possible_descriptors
 from tirx.smem.swizzle_modes import MAJORS, Major
+from tirx.symbolic.integers import Integers
 from tirx.tcgen05.block_scale import ScaleVector, find_scale_vector
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS, Kind

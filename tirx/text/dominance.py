@@ -6,7 +6,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from tirx.dialects.nesting import operations
 from tirx.dialects.traits import UsableBeforeDefinition
-from tirx.passes.analysis.dominators import Dominators, predecessors, reverse_postorder, successors
+from tirx.passes.ir.dominators import Dominators, predecessors, reverse_postorder, successors
 
 
 class Dominance:

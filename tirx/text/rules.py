@@ -13,7 +13,7 @@ from typing import Any
 from tirx.diagnostics import WARNINGS
 from tirx.hw.rules import Rule
 from tirx.passes import PASS_SUMMARIES
-from tirx.passes.stages import FACTS, LEAVES, NEEDS
+from tirx.passes.kernels.stages import FACTS, LEAVES, NEEDS
 from tirx.tcgen05.check_memory import ALLOC_RULES, CP_RULES, LD_ST_RULES, SHIFT_RULES
 from tirx.tcgen05.mma_rules import MMA_RULES
 from tirx.wgmma.check import WGMMA_RULES

@@ -25,7 +25,7 @@ from tirx.text.mlir_rules import check_mlir_rules
 from tirx.values import dataclass
 
 if TYPE_CHECKING:
-    from tirx.passes.stages import Stages
+    from tirx.passes.kernels.stages import Stages
 
 
 class InvalidPassOutputError(Exception):
@@ -166,7 +166,7 @@ def _stages(names: Collection[str]) -> Stages | None:
     """What the passes `names` need of one another; None if none of them is of tirx."""
     if PASS_SUMMARIES.keys().isdisjoint(names):
         return None
-    from tirx.passes.stages import Stages  # imports the dialects of kernels, which other passes do not need
+    from tirx.passes.kernels.stages import Stages  # imports the dialects of kernels, which other passes do not need
 
     return Stages(names)
 

@@ -8,10 +8,10 @@ from tirx.dialects.tirx import AllocOp, AsyncCopyOp, CopyOp, Engine, MemorySpace
 from tirx.hw.dtypes import DTYPES
 from tirx.hw.errors import LegalityError
 from tirx.layout import LayoutError
-from tirx.passes.plan.bulk_copies import async_engine, plan_tma
-from tirx.passes.plan.operand_layouts import copies_cost, placed_copies
-from tirx.passes.plan.product import target_of
-from tirx.passes.plan.run_time_strides import placed
+from tirx.passes.layouts.operand_layouts import copies_cost, placed_copies
+from tirx.passes.match.bulk_copies import async_engine, plan_tma
+from tirx.passes.match.product import target_of
+from tirx.passes.match.run_time_strides import placed
 from tirx.smem.atoms import smem_layout
 from tirx.smem.canonical import canonical_layout
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, legal_modes

@@ -25,8 +25,8 @@ from tirx.dialects.tirx import KernelOp, MemoryPlan, MemorySpace, RingOp, SlotVi
 from tirx.explain import explain_instruction_descriptor, explain_matrix_descriptor, explain_zero_column_mask
 from tirx.explain.report import Explanation
 from tirx.passes import lower_to_ptx_pipeline
-from tirx.passes.analysis.scheduled import BARRIERS
-from tirx.passes.plan.memory import shared_bytes
+from tirx.passes.ir.scheduled import BARRIERS
+from tirx.passes.match.memory_by_lifetime import shared_bytes
 from tirx.smem.canonical_form import attribute_text
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS
 from tirx.tools.alternatives import copy_facts, other_swizzles

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 from unit.cases import results
 
-from tirx.copy import access, banks, cost, cp_async, distribute, exchange, index_expr, slots, tensor_map_bits, tma
+from tirx.copy import access, banks, cost, cp_async, distribute, exchange, slots, tensor_map_bits, tma
 from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout
+from tirx.symbolic import index_expr
 
 Layout = TileLayout | ComposeLayout
 

@@ -9,7 +9,7 @@ import pytest
 
 from tirx.explain import explain_ptx, ptx
 from tirx.explain.report import Explanation
-from tirx.hw.integers import Integers
+from tirx.symbolic.integers import Integers
 from tirx.tcgen05.check_memory import Alloc, Cp, LdSt
 from tirx.tcgen05.mma_info import Mma, SmemOperand, TmemOperand
 from tirx.wgmma.check import RegisterOperand, Wgmma

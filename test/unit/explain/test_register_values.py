@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tirx.explain import nearest, values
 from tirx.explain.nearest import nearest_word
 from tirx.explain.values import Values
-from tirx.hw.integers import Integers
 from tirx.sim.reader import parse
 from tirx.sim.reader.syntax import Name
+from tirx.symbolic.integers import Integers
 
 _A, _B = 0x9BCD1234, 0x80F0F017
 _WIDE = 0x8123456789ABCDEF

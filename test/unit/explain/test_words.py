@@ -17,9 +17,9 @@ from tirx.explain import (
     explain_zero_column_mask,
 )
 from tirx.hw.errors import LegalityError
-from tirx.hw.integers import Integers
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS, OperandFamily
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor
+from tirx.symbolic.integers import Integers
 
 _UNIT = Path(__file__).parents[1]
 

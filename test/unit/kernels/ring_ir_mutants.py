@@ -47,7 +47,7 @@ from tirx.dialects.tirx import (
     TmaLoadOp,
 )
 from tirx.passes import lower_to_ptx_passes
-from tirx.passes.emit.emitter import Emitter, constant_value
+from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.registry import get_all_passes
 from tirx.ptx.printer import print_ptx
 from tirx.sim import SimError

@@ -13,7 +13,7 @@ import tirx
 from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.ptx.sync import BarSyncOp, FenceProxyAsyncOp
 from tirx.hw.targets import Target
-from tirx.passes.analysis.synchronization_rules import check_synchronization
+from tirx.passes.checks.synchronization_rules import check_synchronization
 from tirx.passes.pipeline import lower_to_ptx_passes
 from tirx.rules import SynchronizationError
 
@@ -185,7 +185,7 @@ def test_more_tiles_than_multiprocessors_at_default_options(target: str, monkeyp
     def two(target: Target) -> int:
         return 2
 
-    monkeypatch.setattr("tirx.passes.tirx_tile_loop.multiprocessors", two)
+    monkeypatch.setattr("tirx.passes.rings.tirx_tile_loop.multiprocessors", two)
     ptx = _check("read_back", target, "", 5)
     assert "cp.async.bulk.wait_group.read 0;" in ptx  # a bulk store that a tile leaves unfinished
 

@@ -17,7 +17,7 @@ from tirx.dialects.tirx import BarrierOp, RingOp, kernels
 from tirx.dialects.tirx.interface import TileEffects, foreign_effects
 from tirx.layout import LayoutError, TileLayout
 from tirx.passes import lower_to_ptx_passes
-from tirx.passes.tirx_insert_barriers import TirxInsertBarriersPass
+from tirx.passes.copies.tirx_insert_barriers import TirxInsertBarriersPass
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.describe import describe
 from tirx.runtime.program import Program

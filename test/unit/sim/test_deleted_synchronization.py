@@ -17,7 +17,7 @@ from sweeps.survivors import reasons
 from xdsl.ir import Block
 
 from tirx.dialects.ptx import BarSyncOp, EntryOp
-from tirx.passes.analysis.synchronization_rules import check_synchronization
+from tirx.passes.checks.synchronization_rules import check_synchronization
 from tirx.rules import SynchronizationError
 
 

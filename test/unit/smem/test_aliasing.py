@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tirx.hw.integers import Integers
 from tirx.smem.aliasing import aliased_elements, aliased_operand
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.swizzle_modes import MAJORS, SWIZZLE_MODES, WGMMA_OPERANDS, Major, SwizzleName
 from tirx.smem.walk import read_addresses
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor
+from tirx.symbolic.integers import Integers
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from unit.cases import results
 
-from tirx.hw.integers import Integers
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.smem import (
     aliasing,
@@ -19,6 +18,7 @@ from tirx.smem import (
     walk,
     wgmma_descriptor,
 )
+from tirx.symbolic.integers import Integers
 
 
 def _swizzled(mode: swizzle_modes.SwizzleName, text: str, bits: int = 16) -> ComposeLayout:

@@ -14,7 +14,6 @@ from unit.wgmma.hardware import ROW_BYTES, hardware_bytes
 
 from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import LegalityError
-from tirx.hw.integers import Integers
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 from tirx.smem.canonical import operand_slices
@@ -24,6 +23,7 @@ from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.swizzle_modes import MAJORS, SWIZZLE_MODES, WGMMA_OPERANDS, Major, SwizzleName, legal_modes
 from tirx.smem.walk import read_addresses
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor, meaningless_wgmma, possible_wgmma_descriptors
+from tirx.symbolic.integers import Integers
 
 IntArray = NDArray[np.int64]
 

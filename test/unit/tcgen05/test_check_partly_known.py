@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from unit.tcgen05.mma_instructions import idesc, mma
 
-from tirx.hw.integers import Integers
+from tirx.symbolic.integers import Integers
 from tirx.tcgen05 import SmemDescriptor
 from tirx.tcgen05.check import SmemOperand, find_violations
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tirx.diagnostics import LocatedError
-from tirx.passes.analysis import entry_checks
+from tirx.passes.checks import entry_checks
 from tirx.smem import smem_descriptor
 from tirx.tcgen05 import LegalityError, block_scale, instruction_descriptor, shapes, zero_column_mask
 from tirx.tcgen05.check_memory import ALLOC_RULES, CP_RULES, LD_ST_RULES, SHIFT_RULES

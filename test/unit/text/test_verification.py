@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError, nearest_location
-from tirx.passes.tirx_expand_exchanges import TirxExpandExchangesPass
+from tirx.passes.copies.tirx_expand_exchanges import TirxExpandExchangesPass
 from tirx.text.dominance import Dominance
 from tirx.text.parsing import parse_located
 from tirx.text.verification import (

@@ -18,8 +18,8 @@ from tirx.diagnostics import Diagnostic
 from tirx.dialects.schedule_names import RingPlace
 from tirx.dialects.tirx import CopyOp, RingOp, kernels
 from tirx.layout import LayoutError
-from tirx.passes.convert_scf_to_ptx import ConvertScfToPtxPass
-from tirx.passes.tirx_cse import TirxCsePass
+from tirx.passes.scalars.convert_scf_to_ptx import ConvertScfToPtxPass
+from tirx.passes.scalars.tirx_cse import TirxCsePass
 from tirx.text.source import Source, file_location
 from tirx.text.verification import StepTime
 from tirx.tools import decisions, process, tirx_viz

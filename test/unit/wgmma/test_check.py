@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tirx.hw.errors import LegalityError
-from tirx.hw.integers import Integers
 from tirx.layout import TileLayout
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor
+from tirx.symbolic.integers import Integers
 from tirx.wgmma.check import (
     WGMMA_RULES,
     RegisterOperand,

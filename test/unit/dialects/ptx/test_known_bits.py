@@ -9,8 +9,8 @@ import tirx
 from tirx.dialects import ptx
 from tirx.dialects.ptx.known_bits import EVERYTHING, known_bits
 from tirx.dialects.ptx.tcgen05 import tmem_operand
-from tirx.hw.integers import Integers
 from tirx.sim import run
+from tirx.symbolic.integers import Integers
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 

@@ -1,1 +1,0 @@
-"""What is known of a program: values, memory effects, lifetimes, order. Analyses change nothing."""

@@ -1,0 +1,1 @@
+"""Checks of kernels: layouts, sizes, rings, synchronisation."""

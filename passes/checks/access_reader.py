@@ -1,0 +1,272 @@
+"""Reads what instructions state of memory, with the addresses of each thread."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from typing import NamedTuple
+
+from xdsl.ir import Operation, SSAValue
+
+from tirx.dialects.ptx.core import EntryOp, SharedAllocOp
+from tirx.dialects.ptx.effects import (
+    AccessKind,
+    Bytes,
+    MatrixRows,
+    MemoryAccess,
+    Region,
+    SharedMatrix,
+    TensorBox,
+    TensorCells,
+)
+from tirx.dialects.ptx.memory import ParamAddressOp
+from tirx.dialects.tirx import TensorMapAttr
+from tirx.layout.arrays import np
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.checks.memory_accesses import GRANULE, Access, AccessTable, Box, Footprint, Operand
+from tirx.passes.checks.thread_flow import ActiveThreads
+from tirx.passes.checks.thread_values import Symbol, ThreadValue, ThreadValues
+
+_PATTERN_BYTES = 1024
+"""The longest that a swizzle takes to repeat."""
+
+_GLOBAL = Symbol("value", "global memory")
+"""Numbers alone are an address in each memory: this tells global from shared memory."""
+
+
+@dataclass(eq=False)
+class _Family:
+    """Loads or stores of the same threads at the same address, each with an offset: in order, and complete at once."""
+
+    address: ThreadValue
+    active: ActiveThreads
+    is_write: bool
+    regions: list[Bytes] = field(default_factory=list[Bytes])
+
+    @cached_property
+    def whole(self) -> Footprint:
+        """The bytes that each thread touches, and those between them."""
+        start = min(region.offset for region in self.regions)
+        end = max(region.offset + region.size for region in self.regions)
+        return Footprint.of_bytes(self.address, end - start, start)
+
+    def is_apart(self, table: AccessTable) -> bool:
+        """Returns True if no two threads touch the same bytes, or if all of them only read."""
+        return not self.is_write or table.gap(self.address, self.active) >= self.whole.columns
+
+
+class _Range(NamedTuple):
+    """Bytes of one origin, and the family that touches some of them, None for another access."""
+
+    low: int
+    high: int
+    is_write: bool
+    family: _Family | None
+
+
+class AccessReader:
+    """Collects the accesses of an entry."""
+
+    def __init__(self, entry: EntryOp, values: ThreadValues):
+        self._entry = entry
+        self._values = values
+        self._boxes: dict[TensorBox, Footprint | None] = {}
+        self.has_boxes = False
+        """True if it is known where in global memory a bulk copy reads or writes."""
+        self._global: dict[ThreadValue, ThreadValue] = {}
+        self._families: dict[tuple[object, ...], _Family] = {}
+        self._noted: list[tuple[Operation, MemoryAccess, ActiveThreads, _Family | Access]] = []
+        self._plain: set[Operation] = set()
+        """Instructions that do nothing else but access memory in order."""
+
+    def note(self, op: Operation, stated: MemoryAccess, active: ActiveThreads, *, synchronizes: bool) -> None:
+        """Notes what an instruction states. They come in the order of the program."""
+        if stated.kind in _PLAIN and not synchronizes:
+            self._plain.add(op)
+            match stated.reads + stated.writes:
+                case (Bytes() as region,):
+                    if (family := self._family(region, stated, active)) is not None:
+                        family.regions.append(region)
+                        self._noted.append((op, stated, active, family))
+                    return
+                case _:
+                    pass
+        if (access := self._access_of(op, stated, active)) is not None:
+            self._noted.append((op, stated, active, access))
+
+    def accesses(self, table: AccessTable) -> dict[Operation, tuple[Access, ...]]:
+        """
+        What the instructions do, as accesses of `table`, as far as anything is known of it.
+
+        Left out is what takes place in the order of its thread, in memory that nothing else touches: nothing has to be
+        ordered behind it.
+        """
+        alone = {family for family in self._without_company() if family.is_apart(table)}
+        found: dict[Operation, tuple[Access, ...]] = {}
+        for op, stated, active, access in self._noted:
+            if isinstance(access, _Family):
+                if access in alone or (access := self._access_of(op, stated, active)) is None:
+                    continue
+            found[op] = (*found.get(op, ()), table.add(access))
+        of_plain = {access for op, (access, *_) in found.items() if op in self._plain}
+        unordered = {access for access in of_plain if table.is_alone(access)}
+        return {op: own for op, own in found.items() if op not in self._plain or own[0] not in unordered}
+
+    def _without_company(self) -> Iterator[_Family]:
+        """The families between whose first and last byte there is no other access, one of the two a write."""
+        ranges: defaultdict[tuple[Symbol, ...], list[_Range]] = defaultdict(list)
+        for family in self._families.values():
+            ranges[family.whole.origin].append(_Range(*family.whole.bounds, family.is_write, family))
+        for _, _, _, access in self._noted:
+            if isinstance(access, Access):
+                for is_write, footprints in ((False, access.reads), (True, access.writes)):
+                    for footprint in footprints:
+                        if footprint.origin in ranges:
+                            ranges[footprint.origin].append(_Range(*footprint.bounds, is_write, None))
+        for own in ranges.values():
+            own.sort(key=lambda one: one.low)
+            meeting = _meeting(own)
+            yield from (one.family for one in own if one.family is not None and one.family not in meeting)
+
+    def _family(self, region: Bytes, stated: MemoryAccess, active: ActiveThreads) -> _Family | None:
+        """The family of a load or store, None if its address is not known."""
+        is_write = bool(stated.writes)
+        key = region.address, active, stated.kind, is_write
+        if key not in self._families:
+            if (address := self._address(region.address, stated.kind)) is None:
+                return None
+            self._families[key] = _Family(address, active, is_write)
+        return self._families[key]
+
+    def _address(self, value: SSAValue, kind: AccessKind) -> ThreadValue | None:
+        known = self._values.get(value)
+        return self._of_global(known) if known is not None and kind is AccessKind.GLOBAL else known
+
+    def _access_of(self, op: Operation, stated: MemoryAccess, active: ActiveThreads) -> Access | None:
+        """The access that `op` states; None if nothing is known of it."""
+        kind = stated.kind
+        reads = tuple(self._footprints(stated.reads, kind)) if stated.reads else ()
+        writes = tuple(self._footprints(stated.writes, kind)) if stated.writes else ()
+        if not (reads or writes) and (kind.is_in_order or kind is AccessKind.BULK_WRITE):
+            return None
+        barrier = None
+        if stated.barrier is not None and (value := self._values.get(stated.barrier)) is not None:
+            barrier = None if value.number is None else (value.symbols, value.number)
+        return Access(op, kind, active, reads, writes, barrier, stated.warp_wide, stated.shape)
+
+    def _footprints(self, regions: tuple[Region, ...], kind: AccessKind) -> Iterable[Footprint]:
+        for region in regions:
+            if isinstance(region, SharedMatrix):
+                found = _matrix(region, self._values)
+            elif isinstance(region, TensorBox):
+                found = self._box(region)
+            elif (address := self._address(region.address, kind)) is None:
+                continue
+            else:
+                found = _footprint(region, address)
+            if found is not None:
+                yield found
+
+    def _box(self, region: TensorBox) -> Footprint | None:
+        """What is known to be in a box: whole granules inside of the tensor, at coordinates that are numbers."""
+        if region not in self._boxes:
+            self._boxes[region] = self._find_box(region)
+            self.has_boxes |= self._boxes[region] is not None
+        return self._boxes[region]
+
+    def _find_box(self, region: TensorBox) -> Footprint | None:
+        if not self._values.count or not isinstance(owner := region.map.owner, ParamAddressOp):
+            return None
+        parameter = self._entry.param(owner.param.data)
+        if parameter is None or not isinstance(parameter.source, TensorMapAttr):
+            return None
+        tensor = parameter.source.data
+        starts = [None if (value := self._values.get(each)) is None else value for each in region.coordinates]
+        ends: list[tuple[int, int]] = []
+        for start, size, extent in zip(starts, tensor.dims, tensor.box, strict=True):
+            if start is None or not start.is_known or start.number is None or not isinstance(size, int):
+                return None
+            ends.append((max(start.number, 0), min(start.number + extent, size)))
+        rows = np.zeros(1, np.int64)
+        for (first, last), stride in zip(ends[1:], tensor.strides, strict=True):
+            if not isinstance(stride, int):
+                return None
+            rows = np.add.outer(np.arange(first, last, dtype=np.int64) * stride, rows).ravel()
+        first, last = (each * tensor.element_bytes for each in ends[0])
+        low, high = -(-(rows + first) // GRANULE), (rows + last) // GRANULE
+        count = int((high - low).max(initial=0))
+        granules = low[:, None] + np.arange(count)
+        found = frozenset(granules[granules < high[:, None]].tolist())
+        if not found or tensor.argument >= len(self._entry.params.data):
+            return None
+        address = self._of_global(
+            ThreadValue((Symbol("value", self._entry.params.data[tensor.argument].data.name),), 0, self._values.count)
+        )
+        return Footprint(address.symbols, address, 0, 1, GRANULE, operand=Box(found))
+
+    def _of_global(self, value: ThreadValue) -> ThreadValue:
+        """An address in global memory."""
+        if value not in self._global:
+            self._global[value] = ThreadValue((*value.symbols, _GLOBAL), value.given, value.count)
+        return self._global[value]
+
+
+def _footprint(region: Bytes | MatrixRows | TensorCells, value: ThreadValue) -> Footprint | None:
+    match region:
+        case Bytes():
+            return Footprint.of_bytes(value, region.size, region.offset)
+        case MatrixRows():
+            ids = np.arange(value.count)
+            givers = ids - ids % WARP_SIZE + ids % (8 * region.matrices)
+            if givers.max() >= len(ids):
+                return None
+            return Footprint.of_bytes(ThreadValue(value.symbols, value.numbers[givers], value.count), GRANULE)
+        case TensorCells():
+            return Footprint(
+                value.symbols, value, region.offset, region.lanes, region.columns, True, all_warps=region.all_warps
+            )
+
+
+def _matrix(region: SharedMatrix, values: ThreadValues) -> Footprint | None:
+    """The operand that a matrix descriptor describes; its first row where the rest is not known."""
+    value = values.get(region.descriptor)
+    start = None if value is None else value.descriptor_start()
+    if value is None or start is None:
+        return None
+    operand = None
+    if region.major is not None and region.shape is not None and value.number is not None and _is_aligned(start):
+        operand = Operand(value.number & (1 << 64) - 1, region.major, region.shape, region.bits, region.family)
+    return Footprint(start.symbols, start, 0, 1, GRANULE, operand=operand)
+
+
+def _is_aligned(start: ThreadValue) -> bool:
+    """Returns True if swizzles, which act on the bits of addresses, see those of an offset in the allocation."""
+    match start.symbols:
+        case (Symbol("shared", SharedAllocOp() as alloc),):
+            return alloc.align.data % _PATTERN_BYTES == 0
+        case _:
+            return not start.symbols
+
+
+_PLAIN = (AccessKind.GENERIC, AccessKind.GLOBAL)
+"""Accesses in the order of their thread that nothing is asked of but an order."""
+
+
+def _meeting(ranges: Sequence[_Range]) -> set[_Family | None]:
+    """The families whose range overlaps another one, one of the two a write. `ranges` are in the order of `low`."""
+    found: set[_Family | None] = set()
+    high = high_of_writes = -inf
+    for one in ranges:
+        if (high if one.is_write else high_of_writes) > one.low:
+            found.add(one.family)
+        high = max(high, one.high)
+        high_of_writes = max(high_of_writes, one.high) if one.is_write else high_of_writes
+    low = low_of_writes = inf
+    for one in reversed(ranges):
+        if (low if one.is_write else low_of_writes) < one.high:
+            found.add(one.family)
+        low, low_of_writes = one.low, one.low if one.is_write else low_of_writes
+    return found

@@ -1,0 +1,192 @@
+"""The numbers that registers take over all turns of loops, where they come from constants and counters alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from tirx.dialects.ptx.base import width
+from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
+from tirx.layout.arrays import np
+from tirx.passes.checks.thread_values import Numbers, arithmetic_on_each, incoming, is_integer, wrapped
+
+_MOST_NUMBERS = 64
+"""Numbers of one register that are followed: more than any ring has slots."""
+
+_MOST_DEPTH = 100
+"""Operations between a register and what it is computed from."""
+
+
+class _Leaves(NamedTuple):
+    """The argument and the allocation that a register is computed from, besides constants, and how far they are."""
+
+    argument: BlockArgument | None
+    allocation: SharedAllocOp | None
+    depth: int
+    """Operations in between."""
+
+
+_Known: TypeAlias = dict[SSAValue, list[int] | None]
+"""Registers -> what they are for each number of an argument."""
+
+
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """Numbers in ascending order, counted from the address of `allocation` where there is one."""
+
+    allocation: SharedAllocOp | None
+    numbers: Numbers
+
+    @staticmethod
+    def of(allocation: SharedAllocOp | None, numbers: Iterable[int]) -> Taken:
+        return Taken(allocation, np.array(sorted(numbers), np.int64))
+
+
+class Counters:
+    """
+    Follows counters of loops such as the slots of a ring: block arguments that begin with constants and whose next
+    value is a function of one of them, or of one that is such a counter itself.
+
+    How often a loop runs is not looked at: the numbers are those of a loop that runs often enough. Counters that do not
+    come back to where they began are not known, as the first or the last number may be one that the loop does not use.
+    """
+
+    def __init__(self):
+        self._leaves: dict[SSAValue, _Leaves | None] = {}
+        self._counters: dict[BlockArgument, Taken | None] = {}
+        self._taken: dict[SSAValue, Taken | None] = {}
+        self._known: defaultdict[BlockArgument | None, _Known] = defaultdict(dict)
+        """What registers are for all numbers that arguments take."""
+
+    def taken(self, value: SSAValue) -> Taken | None:
+        """Returns the numbers that `value` takes, the same in all threads; None if they are not known."""
+        if value not in self._taken:
+            self._taken[value] = self._find_taken(value)
+        return self._taken[value]
+
+    def _find_taken(self, value: SSAValue) -> Taken | None:
+        if (leaves := self._leaves_of(value)) is None:
+            return None
+        allocations, numbers = {leaves.allocation}, [0]
+        if leaves.argument is not None:
+            if (counter := self._counter(leaves.argument)) is None:
+                return None
+            numbers = counter.numbers.tolist()
+            allocations.add(counter.allocation)
+        allocations.discard(None)
+        found = _evaluated(value, leaves.argument, numbers, self._known[leaves.argument])
+        return None if found is None or len(allocations) > 1 else Taken.of(next(iter(allocations), None), {*found})
+
+    def _counter(self, argument: BlockArgument) -> Taken | None:
+        if argument not in self._counters:
+            self._follow(argument)
+        return self._counters[argument]
+
+    def _follow(self, argument: BlockArgument) -> None:
+        """Finds what an argument and all that it is computed from take, or that it is not known."""
+        self._counters[argument] = None
+        users: dict[BlockArgument | None, list[tuple[BlockArgument, SSAValue]]] = {}
+        """Arguments, None for what is constant -> the arguments that get a value computed from one, and that value."""
+        numbers: dict[BlockArgument, set[int]] = {}
+        pending, allocations = [argument], set[SharedAllocOp | None]()
+        while pending:
+            one = pending.pop()
+            if one in numbers:
+                continue
+            numbers[one] = set()
+            values = incoming(one.block, one)
+            if not values:
+                return
+            for value in values:
+                if (leaves := self._leaves_of(value)) is None:
+                    return
+                allocations.add(leaves.allocation)
+                users.setdefault(leaves.argument, []).append((one, value))
+                if leaves.argument is not None:
+                    pending.append(leaves.argument)
+        again: dict[BlockArgument, set[int]] = {}
+        """What arguments take in later turns."""
+        waiting: list[tuple[BlockArgument | None, int]] = [(None, 0)]
+        while waiting:
+            source, number = waiting.pop()
+            known: _Known = {}
+            for one, value in users.get(source, ()):
+                if (numbers_found := _evaluated(value, source, [number], known)) is None:
+                    return
+                (found,) = numbers_found
+                if source is not None:
+                    again.setdefault(one, set()).add(found)
+                if found not in numbers[one]:
+                    numbers[one].add(found)
+                    if len(numbers[one]) > _MOST_NUMBERS:
+                        return
+                    waiting.append((one, found))
+        if not all(numbers.values()):
+            return  # a loop that nothing enters
+        allocations.discard(None)
+        # What only takes constants need not come back.
+        if len(allocations) <= 1 and all(found <= again.get(one, found) for one, found in numbers.items()):
+            for one, found in numbers.items():
+                self._counters[one] = Taken.of(next(iter(allocations), None), found)
+
+    def _leaves_of(self, value: SSAValue, above: int = 0) -> _Leaves | None:
+        """What `value` is computed from, for one that is `above` so many operations. None: it is not known, or more."""
+        if value not in self._leaves:
+            self._leaves[value] = self._find_leaves(value, above)
+        return self._leaves[value]
+
+    def _find_leaves(self, value: SSAValue, above: int) -> _Leaves | None:
+        if not is_integer(value.type) or above > _MOST_DEPTH:
+            return None
+        op = value.owner
+        if isinstance(op, Block):
+            return _Leaves(value, None, 0) if isinstance(value, BlockArgument) else None
+        if type(op) is ConstantOp:
+            return _Leaves(None, None, 0) if isinstance(op.value, IntegerAttr) else None
+        if type(op) is SharedAllocOp:
+            return _Leaves(None, op, 0)
+        if not op.operands or len(op.results) != 1:
+            return None
+        found = [self._leaves_of(operand, above + 1) for operand in op.operands]
+        argument, allocation, depth = None, None, 0
+        for one in found:
+            if one is None:
+                return None
+            if one.argument is not None:
+                if argument is not None and argument is not one.argument:
+                    return None
+                argument = one.argument
+            if one.allocation is not None:
+                if allocation is not None and allocation is not one.allocation:
+                    return None
+                allocation = one.allocation
+            depth = max(depth, one.depth)
+        return _Leaves(argument, allocation, depth + 1) if depth < _MOST_DEPTH else None
+
+
+def _evaluated(value: SSAValue, argument: BlockArgument | None, numbers: list[int], known: _Known) -> list[int] | None:
+    """What `value` is for each number of `argument`, None if it cannot be computed. Allocations are at 0."""
+    if value is argument:
+        return numbers
+    if value in known:
+        return known[value]
+    op, found = value.owner, None
+    known[value] = None
+    if type(op) is ConstantOp and isinstance(op.value, IntegerAttr):
+        found = [wrapped(op.value.value.data, width(value.type))] * len(numbers)
+    elif type(op) is SharedAllocOp:
+        found = [0] * len(numbers)
+    elif isinstance(op, Operation):
+        operands: list[list[int]] = []
+        for operand in op.operands:
+            if (one := _evaluated(operand, argument, numbers, known)) is None:
+                return None
+            operands.append(one)
+        found = arithmetic_on_each(op, operands)
+    known[value] = found
+    return found

@@ -1,0 +1,263 @@
+"""What must hold between the tcgen05 instructions of one entry, and on its target. `ptxas` looks at none of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tirx.diagnostics import LocatedError, warn
+from tirx.dialects.ptx.arith import AndOp
+from tirx.dialects.ptx.base import PTXInstruction
+from tirx.dialects.ptx.core import CondBraOp, EntryOp
+from tirx.dialects.ptx.effects import Issue
+from tirx.dialects.ptx.known_bits import EVERYTHING
+from tirx.dialects.ptx.sync import ElectSyncOp
+from tirx.dialects.ptx.tcgen05 import (
+    CtaGroupOp,
+    Tcgen05AllocOp,
+    Tcgen05DeallocOp,
+    Tcgen05Op,
+    Tcgen05RelinquishAllocPermitOp,
+    allocation_of,
+    tmem_operand,
+)
+from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
+from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaWsOp
+from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
+from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
+from tirx.hw.targets import Target
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.ir.control_flow import ControlFlow
+from tirx.rules import AllocationError, CollectorError, CtaGroupError, IssueError
+from tirx.tcgen05 import LegalityError, Mma
+from tirx.tcgen05.check import check_instruction
+from tirx.tcgen05.mma_info import MmaInfo
+from tirx.tcgen05.tmem import COLUMNS
+from tirx.wgmma import check_wgmma
+from tirx.wgmma.check import WgmmaFacts
+
+
+def check_entry(entry: EntryOp, target: Target) -> None:
+    """Raises LocatedError, with the fix, at the first instruction that breaks a rule of `tirx.tcgen05.check` (on this
+    target) or `tirx.wgmma.check`, or does not fit the others of the entry."""
+    instructions: list[Tcgen05Op] = []
+    products: list[WgmmaMmaAsyncOp] = []
+    loads: list[CpAsyncBulkTensorLoadOp] = []
+    for op in entry.walk():
+        match op:
+            case Tcgen05Op():
+                instructions.append(op)
+            case WgmmaMmaAsyncOp():
+                products.append(op)
+            case CpAsyncBulkTensorLoadOp():
+                loads.append(op)
+            case _:
+                pass
+    described = [(op, description) for op in instructions if (description := op.description) is not None]
+    for op, description in described:
+        _located(op, lambda description=description: check_instruction(description, target.name))
+        for message in MmaInfo(description).aliases if isinstance(description, Mma) else ():
+            warn(op, message, "aliased-elements")
+    for op in products:
+        product = replace(op.description, threads=_threads(entry))
+        _located(op, lambda product=product: check_wgmma(product))
+        for message in WgmmaFacts(product).aliases:
+            warn(op, message, "aliased-elements")
+    flow = ControlFlow(entry)
+    _check_issue(entry, flow)
+    _check_cta_groups(entry, instructions, loads)
+    _check_lanes(entry, instructions, flow)
+    _check_allocations(instructions, flow)
+    _check_collectors([(op, product) for op, product in described if isinstance(product, Mma)], flow)
+
+
+def _located(op: Operation, check: Callable[[], None]) -> None:
+    """Runs a check of `tirx.tcgen05`; LocatedError at the operation if it fails."""
+    try:
+        check()
+    except LegalityError as error:
+        raise LocatedError(op, str(error)) from error
+
+
+def _check_cta_groups(entry: EntryOp, instructions: list[Tcgen05Op], loads: list[CpAsyncBulkTensorLoadOp]) -> None:
+    """
+    `ptxas` 13.0 and later rejects a kernel that mixes `.cta_group::1` and `.cta_group::2`; 12.9 accepts it. No release
+    looks at the cluster, whose CTAs form pairs (PTX ISA, "CTA Pair").
+    """
+    first: CtaGroupOp | Tcgen05MmaWsOp | None = None
+    for op in instructions:
+        if not isinstance(op, CtaGroupOp | Tcgen05MmaWsOp):
+            continue
+        if first is None:
+            first = op
+        elif op.group != first.group:
+            raise CtaGroupError(
+                op, f"expected {first.group} as in '{first.name}', found {op.group}: a kernel uses one cta_group"
+            )
+    pair = first if first is not None and first.group == "cta_group::2" else _load_of_a_pair(loads)
+    if pair is not None and entry.cluster is not None and entry.cluster_size % 2:
+        raise CtaGroupError(
+            pair,
+            f"expected a cluster of pairs of CTAs for cta_group::2, found {entry.cluster_size} "
+            f"{'CTA' if entry.cluster_size == 1 else 'CTAs'} in a cluster of @{entry.sym_name.data}",
+        )
+
+
+def _load_of_a_pair(loads: list[CpAsyncBulkTensorLoadOp]) -> CpAsyncBulkTensorLoadOp | None:
+    """
+    The first TMA load that may signal the other CTA of a pair. It may be in a kernel of either cta_group: that of TMA
+    says where the mbarrier is (PTX ISA, "cp.async.bulk.tensor").
+    """
+    return next((op for op in loads if op.cta_group is not None and op.cta_group.value.data == 2), None)
+
+
+def _check_issue(entry: EntryOp, flow: ControlFlow) -> None:
+    """Who executes what (PTX ISA, "Issue Granularity"): what one thread starts is started once for each that does."""
+    threads = _threads(entry)
+    elected = _elected_blocks(flow)
+    for op in (op for block in flow.blocks for op in block.ops if isinstance(op, PTXInstruction)):
+        issue = op.issue
+        if issue is Issue.THREAD:
+            continue
+        if threads is not None and issue in (Issue.ONE_THREAD, Issue.ONE_WARP) and flow.is_executed_by_all(op):
+            if issue is Issue.ONE_THREAD and threads > 1:
+                raise IssueError(
+                    op,
+                    f"expected one thread to execute '{op.name}', found all {threads} of the CTA; elect one of a warp",
+                )
+            if issue is Issue.ONE_WARP and threads > WARP_SIZE:
+                raise IssueError(
+                    op,
+                    f"expected one warp to execute '{op.name}', found all {threads // WARP_SIZE} of the CTA; choose "
+                    "one",
+                )
+        if issue.is_converged and op.parent in elected:
+            raise IssueError(
+                op,
+                f"expected all threads of a warp to execute '{op.name}', found the one that elect.sync chose; leave "
+                "its branch first",
+            )
+
+
+def _threads(entry: EntryOp) -> int | None:
+    """Threads of a CTA, None where the entry does not say."""
+    return None if entry.reqntid is None else math.prod(n.data for n in entry.reqntid)
+
+
+def _elected_blocks(flow: ControlFlow) -> set[Block]:
+    """The blocks that only a thread comes to that `elect.sync` chose, by a branch that leads nowhere else."""
+    elected: set[Block] = set()
+    for block in flow.blocks:
+        if len(before := flow.predecessors(block)) != 1:
+            continue
+        branch = before[0].last_op
+        if before[0] in elected or (
+            isinstance(branch, CondBraOp)
+            and branch.then_dest is block is not branch.else_dest
+            and _implies_elected(branch.condition)
+        ):
+            elected.add(block)
+    return elected
+
+
+def _implies_elected(condition: SSAValue) -> bool:
+    op = condition.owner
+    if isinstance(op, AndOp):
+        return _implies_elected(op.lhs) or _implies_elected(op.rhs)
+    return isinstance(op, ElectSyncOp)
+
+
+def _check_lanes(entry: EntryOp, instructions: list[Tcgen05Op], flow: ControlFlow) -> None:
+    """A warp reaches its own lanes only (PTX ISA, "Access restrictions"); an address that is one for all does not."""
+    threads = _threads(entry)
+    if threads is None or threads <= WARP_SIZE:
+        return
+    for op in instructions:
+        if not isinstance(op, Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp) or not flow.is_executed_by_all(op):
+            continue
+        access = op.describe(EVERYTHING)
+        if access.lane is not None:
+            other = 1 if access.lane < WARP_SIZE else 0
+            _located(op, lambda access=access, other=other: check_instruction(replace(access, warp=other)))
+
+
+def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None:
+    """Nothing is allocated after the permit is given up, sizes do not increase, and all is given back, in the sizes it
+    was allocated in (PTX ISA, "tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit")."""
+    allocated = [op for op in instructions if isinstance(op, Tcgen05AllocOp)]
+    freed = [op for op in instructions if isinstance(op, Tcgen05DeallocOp)]
+    for op in freed:
+        place = tmem_operand(op.taddr, EVERYTHING)
+        if place.allocated is not None and place.column:
+            raise AllocationError(
+                op,
+                f"expected the address that tcgen05.alloc wrote, found column {place.column} of the {place.allocated} "
+                "allocated there; give back all of them",
+            )
+    origins = [allocation_of(op.taddr) for op in freed]
+    for op in allocated:
+        for permit in instructions:
+            if isinstance(permit, Tcgen05RelinquishAllocPermitOp) and flow.may_follow(op, permit):
+                raise AllocationError(
+                    op, "expected no allocation after tcgen05.relinquish_alloc_permit, found one; allocate first"
+                )
+        if op not in origins and None not in origins:
+            raise AllocationError(
+                op,
+                "expected a tcgen05.dealloc of what is allocated before the kernel ends, found none; the columns would "
+                "stay taken on the multiprocessor",
+            )
+        for other in allocated:
+            found, most = op.describe(EVERYTHING).columns, other.describe(EVERYTHING).columns
+            if found is not None and most is not None and found > most and flow.always_before(other, op):
+                raise AllocationError(
+                    op,
+                    f"expected at most the {most} columns of the allocation before, found {found}; allocate more first",
+                )
+    for op, origin in zip(freed, origins, strict=True):
+        if origin is None:
+            continue
+        found, expected = op.describe(EVERYTHING).columns, origin.describe(EVERYTHING).columns
+        if found is not None and expected is not None and found != expected:
+            raise AllocationError(
+                op, f"expected the {expected} columns that were allocated there, found {found}; give back all of them"
+            )
+    _check_capacity(instructions)
+
+
+def _check_capacity(instructions: list[Tcgen05Op]) -> None:
+    """An allocation waits until there is room: for ever, where the CTA itself holds it."""
+    live, block = 0, None
+    for op in instructions:
+        if not isinstance(op, Tcgen05AllocOp | Tcgen05DeallocOp):
+            continue
+        columns = op.describe(EVERYTHING).columns
+        live, block = (live if op.parent is block else 0), op.parent
+        if isinstance(op, Tcgen05DeallocOp):
+            live = 0 if columns is None else max(0, live - columns)
+        else:
+            live += columns or 0
+        if live > COLUMNS:
+            raise AllocationError(
+                op, f"expected at most {COLUMNS} columns to be allocated at a time, found {live}; give some back first"
+            )
+
+
+def _check_collectors(products: list[tuple[Tcgen05Op, Mma]], flow: ControlFlow) -> None:
+    """A collector buffer that is used has been filled (PTX ISA, "tcgen05.mma: .collector_usage")."""
+    usages = [(op, product.collector_buffer, product.collector_usage) for op, product in products]
+    for op, buffer, usage in usages:
+        if usage not in ("use", "lastuse"):
+            continue
+        if not any(
+            (filled, other_usage) == (buffer, "fill") and flow.may_follow(op, other)
+            for other, filled, other_usage in usages
+        ):
+            raise CollectorError(
+                op,
+                f"expected .collector::{buffer}::fill before .collector::{buffer}::{usage}, found none; fill the "
+                "buffer with the first product",
+            )

@@ -1,0 +1,441 @@
+"""Where the instructions of a kernel touch shared, global and tensor memory, thread by thread."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import chain
+from math import gcd, inf
+
+from xdsl.ir import Operation
+
+from tirx.dialects.ptx.effects import (
+    AccessKind,
+)
+from tirx.layout.arrays import NDArray, np
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.checks.thread_flow import ActiveThreads
+from tirx.passes.checks.thread_values import Numbers, Symbol, Threads, ThreadValue
+from tirx.smem.swizzle_modes import Major, OperandFamily
+from tirx.smem.walk import read_addresses
+from tirx.smem.wgmma_descriptor import decode_descriptor
+from tirx.tcgen05 import LegalityError
+
+_GRANULE_BITS = 4
+GRANULE = 1 << _GRANULE_BITS
+"""Bytes of a row of a core matrix of an operand; most accesses are of that size."""
+
+_PAGE_COLUMNS = 8
+"""Columns of tensor memory that are looked up together."""
+
+_LEAST_DIVISOR = 4 * GRANULE
+"""Threads whose addresses are all so far from each other are looked up by what is left of them."""
+
+_FEW = 12
+"""So many accesses are compared one by one rather than looked up."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """
+    An operand of a product in shared memory: a matrix descriptor of it, with the start address counted from that of
+    its allocation, `shape` (rows, K) and major-ness, elements in slots of `bits`.
+    """
+
+    descriptor: int
+    major: Major
+    shape: tuple[int, int]
+    bits: int
+    family: OperandFamily
+
+    @property
+    def granules(self) -> frozenset[int]:
+        """
+        The 16 bytes of its allocation that it takes, by number; those of the first row alone if it has no legal layout.
+        """
+        return _granules(self)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box of a tensor in global memory: the `granules` of 16 bytes, counted from its start, that are in it."""
+
+    granules: frozenset[int]
+
+
+@lru_cache(maxsize=256)
+def _granules(operand: Operand) -> frozenset[int]:
+    try:
+        descriptor = decode_descriptor(operand.descriptor, operand.family)
+        bits = read_addresses(descriptor, operand.major, operand.shape, operand.bits)
+    except LegalityError:
+        return frozenset((operand.descriptor & 0x3FFF,))
+    return frozenset(np.unique(bits // (8 * GRANULE)).tolist())
+
+
+@dataclass(eq=False)
+class Footprint:
+    """
+    `rows` x `columns` from where each thread says, `address` plus `offset`: bytes of shared or global memory (one row),
+    or lanes and columns of tensor memory, in `all_warps` the same lanes of every 32. These are touched for certain,
+    others may be.
+    """
+
+    origin: tuple[Symbol, ...]
+    address: ThreadValue
+    offset: int
+    rows: int
+    columns: int
+    is_tensor: bool = False
+    all_warps: bool = False
+    operand: Operand | Box | None = None
+    """An operand or a box from there on: more rows like the one that `columns` tells, at addresses of their own."""
+
+    @staticmethod
+    def of_bytes(address: ThreadValue, size: int, offset: int = 0) -> Footprint:
+        """`size` bytes."""
+        return Footprint(address.symbols, address, offset, 1, size)
+
+    @cached_property
+    def row(self) -> Numbers:
+        """The first lane of tensor memory of each thread."""
+        return self.address.numbers + self.offset >> 16
+
+    @cached_property
+    def column(self) -> Numbers:
+        """The first column of tensor memory of each thread, or the first byte."""
+        numbers = self.address.numbers + self.offset
+        return numbers & 0xFFFF if self.is_tensor else numbers
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for the same memory."""
+        shape = self.rows, self.columns, self.is_tensor, self.all_warps, self.operand
+        return self.origin, self.address.first + self.offset, self.address.distances, shape
+
+    @cached_property
+    def pages(self) -> frozenset[int]:
+        """
+        Where to look for footprints of the same origin that it may meet: two that meet have one in common. Granules of
+        shared and global memory, runs of columns of tensor memory.
+        """
+        if not self.is_tensor:
+            return self._granules
+        low, high = self.bounds
+        return frozenset(range(low // _PAGE_COLUMNS, (high - 1) // _PAGE_COLUMNS + 1))
+
+    def pages_of_grid(self, divisor: int, extent: int) -> frozenset[int]:
+        """
+        As `pages`, for footprints of less than `extent` bytes whose addresses all differ by multiples of `divisor` from
+        thread to thread: granules of the address modulo `divisor`, a multiple of 16, each in runs of `extent` bytes.
+        """
+        low, high = self.bounds
+        runs = range(low // extent, (high - 1) // extent + 1)
+        first = low % divisor
+        granules = {at % divisor >> _GRANULE_BITS for at in range(first, first + self.columns, GRANULE)}
+        granules.add((first + self.columns - 1) % divisor >> _GRANULE_BITS)
+        return frozenset(run * divisor + granule for run in runs for granule in granules)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The first column that some thread touches, and the first behind the last."""
+        if self.operand is not None or self.is_tensor:
+            return self._other_bounds
+        low, high = self.address.bounds
+        return low + self.offset, high + self.offset + self.columns
+
+    @cached_property
+    def _other_bounds(self) -> tuple[int, int]:
+        """Those of operands, and in tensor memory."""
+        if self.operand is not None:
+            return min(self._granules) * GRANULE, (max(self._granules) + 1) * GRANULE
+        return int(self.column.min()), int(self.column.max()) + self.columns
+
+    @property
+    def extent(self) -> int:
+        """Columns from the first that some thread touches to the last."""
+        low, high = self.bounds
+        return high - low
+
+    @cached_property
+    def _granules(self) -> frozenset[int]:
+        """The units of 16 bytes that it touches."""
+        if self.operand is not None:
+            return self.operand.granules
+        if self.address.number is not None:
+            low, high = self.bounds
+            return frozenset(range(low >> _GRANULE_BITS, (high - 1 >> _GRANULE_BITS) + 1))
+        first, last = self.column >> _GRANULE_BITS, (self.column + (self.columns - 1)) >> _GRANULE_BITS
+        found = frozenset(first.tolist())
+        while (first < last).any():
+            first = np.minimum(first + 1, last)
+            found = found.union(first.tolist())
+        return found
+
+    @cached_property
+    def _sorted_granules(self) -> NDArray[np.int64]:
+        return np.sort(np.fromiter(self._granules, np.int64))
+
+    def meets(self, own: Threads, other: Footprint, others: Threads) -> Threads | None:
+        """
+        [t, u]: thread t of `own` touches here what thread u of `others` touches in `other`. None if no two do.
+        """
+        if self.origin != other.origin or self.is_tensor != other.is_tensor:
+            return None
+        if not self.is_tensor and self._granules.isdisjoint(other._granules):
+            return None
+        first, second = np.flatnonzero(own)[:, None], np.flatnonzero(others)[None, :]
+        if self.operand is not None or other.operand is not None:
+            met = self._in(other, first) & other._in(self, second)
+        else:
+            met = _near(self.column[first], self.columns, other.column[second], other.columns)
+        if self.is_tensor:
+            rows, other_rows = self.row[first], other.row[second]
+            if self.all_warps or other.all_warps:
+                rows, other_rows = rows % WARP_SIZE, other_rows % WARP_SIZE
+            met &= _near(rows, self.rows, other_rows, other.rows)
+        if not met.any():
+            return None
+        if met.shape == (len(own), len(others)):
+            return met
+        found = np.zeros((len(own), len(others)), np.bool_)
+        found[first, second] = met
+        return found
+
+    def _in(self, other: Footprint, threads: NDArray[np.intp]) -> Threads:
+        """Which threads touch a granule that `other` touches."""
+        if self.operand is not None:
+            return np.ones(threads.shape, np.bool_)  # all of them the same
+        touched, column = other._sorted_granules, self.column[threads]
+        first, last = column >> _GRANULE_BITS, (column + (self.columns - 1)) >> _GRANULE_BITS
+        return np.searchsorted(touched, first) < np.searchsorted(touched, last, "right")
+
+
+def _near(a: Numbers, size_a: int, b: Numbers, size_b: int) -> Threads:
+    apart = a - b
+    return (apart < size_b) & (apart > -size_a)
+
+
+@dataclass(eq=False)
+class Access:
+    """
+    What instructions do to memory, in all threads that come to them: those that do the same share one. Addresses that
+    are not known are left out.
+    """
+
+    op: Operation
+    """The first of the instructions."""
+    kind: AccessKind
+    active: ActiveThreads
+    reads: tuple[Footprint, ...]
+    writes: tuple[Footprint, ...]
+    barrier: tuple[tuple[Symbol, ...], int] | None = None
+    """The address of the mbarrier that it initialises or completes on, where that is known and one for all threads."""
+    warp_wide: bool = False
+    shape: tuple[int | None, int | None] | None = None
+
+    @property
+    def threads(self) -> Threads:
+        """Those that may execute it."""
+        return self.active.threads
+
+    @property
+    def footprints(self) -> tuple[Footprint, ...]:
+        """All that it touches."""
+        return self.reads + self.writes
+
+    @cached_property
+    def in_tensor_memory(self) -> tuple[tuple[Footprint, ...], tuple[Footprint, ...]]:
+        """What it reads and writes in tensor memory."""
+        return tuple(f for f in self.reads if f.is_tensor), tuple(f for f in self.writes if f.is_tensor)
+
+    @cached_property
+    def elsewhere(self) -> tuple[tuple[Footprint, ...], tuple[Footprint, ...]]:
+        """What it reads and writes in shared and global memory."""
+        return tuple(f for f in self.reads if not f.is_tensor), tuple(f for f in self.writes if not f.is_tensor)
+
+
+class _Memory:
+    """Accesses to memory of one origin by the pages that they touch. Memory that nobody asks for is not looked at."""
+
+    def __init__(self):
+        self._groups: dict[frozenset[int], list[Access]] = {}
+        """Pages -> the accesses that touch just these."""
+        self._known: dict[int, tuple[frozenset[int], ...]] = {}
+        """Page -> the pages of each group that touches it."""
+        self._alone: set[frozenset[int]] = set()
+        """The pages of groups of which no other group touches any."""
+        self.new: list[tuple[Access, Footprint]] = []
+
+    def near(self, footprint: Footprint, pages_of: Callable[[Footprint], frozenset[int]]) -> Iterable[Access]:
+        """All accesses that touch a page that `footprint` touches."""
+        for access, one in self.new:
+            own = pages_of(one)
+            if (group := self._groups.get(own)) is None:
+                group = self._groups[own] = []
+                self._add(own)
+            group.append(access)
+        self.new.clear()
+        pages = pages_of(footprint)
+        if pages in self._alone:
+            return self._groups[pages]
+        met = set[frozenset[int]]().union(*map(self._known.__getitem__, pages & self._known.keys()))
+        return chain.from_iterable(self._groups[one] for one in met)
+
+    def _add(self, pages: frozenset[int]) -> None:
+        shared = pages & self._known.keys()
+        for page in shared:
+            self._alone.difference_update(self._known[page])
+            self._known[page] += (pages,)
+        if not shared:
+            self._alone.add(pages)
+        self._known.update(dict.fromkeys(pages - shared, (pages,)))
+
+
+class _Origin:
+    """The accesses to memory of one origin."""
+
+    def __init__(self):
+        self._footprints: list[Footprint] = []
+        self._reading, self._writing = _Memory(), _Memory()
+        self._pages: dict[Footprint, frozenset[int]] = {}
+
+    def add(self, access: Access, footprint: Footprint, *, write: bool) -> None:
+        """Makes `near` find `access`. The first to ask what is near asks when all addresses are known."""
+        self._footprints.append(footprint)
+        (self._writing if write else self._reading).new.append((access, footprint))
+
+    def near(self, footprint: Footprint, *, write: bool) -> Iterable[Access]:
+        """All accesses that touch memory of `footprint`, one of the two a write, and some that do not."""
+        found = self._writing.near(footprint, self._pages_of)
+        return chain(found, self._reading.near(footprint, self._pages_of)) if write else found
+
+    def _pages_of(self, footprint: Footprint) -> frozenset[int]:
+        if footprint not in self._pages:
+            grid = self._grid
+            self._pages[footprint] = footprint.pages if grid is None else footprint.pages_of_grid(*grid)
+        return self._pages[footprint]
+
+    @cached_property
+    def _grid(self) -> tuple[int, int] | None:
+        """Threads that are far from each other: `divisor` and `extent` of `Footprint.pages_of_grid`."""
+        if any(one.is_tensor or one.operand is not None for one in self._footprints):
+            return None
+        divisor = gcd(*(address.divisor for address in {one.address for one in self._footprints}))
+        if divisor < _LEAST_DIVISOR or divisor % GRANULE:
+            return None  # granules would not stay the same modulo the divisor
+        return divisor, max(one.extent for one in self._footprints)
+
+
+class AccessTable:
+    """The accesses of an entry: instructions that do the same share one; and which of them meet."""
+
+    def __init__(self):
+        self._interned: dict[object, Access] = {}
+        self._earlier: dict[Access, Access] = {}
+        self._completed: dict[Access, Access] = {}
+        self._origins: defaultdict[tuple[Symbol, ...], _Origin] = defaultdict(_Origin)
+        self._near: dict[Access, set[Access]] = {}
+        self._met: dict[tuple[Access, Access, bool], Threads | None] = {}
+        self._order: dict[Access, int] = {}
+        self._gaps: dict[tuple[ThreadValue, ActiveThreads], float] = {}
+
+    def add(self, access: Access) -> Access:
+        """
+        Returns the access that stands for all that do the same. One whose threads may get in each other's way stands
+        for itself: whether it comes again in a loop or is another instruction makes a difference.
+        """
+        key: tuple[object, ...] = (access.op,)
+        if not access.kind.is_in_order or not access.writes or self._is_apart(access):
+            footprints = tuple(f.key for f in access.reads), tuple(f.key for f in access.writes)
+            key = type(access.op), access.kind, access.active, footprints, access.barrier, access.shape
+        known = self._interned.setdefault(key, access)
+        if known is access:
+            self._register(access)
+            if access.kind is AccessKind.BULK_WRITE:
+                self._completed[access] = replace(access, kind=AccessKind.GLOBAL)
+                self._register(self._completed[access])
+        return known
+
+    def completed(self, access: Access) -> Access:
+        """The write of its thread that a bulk store is once the thread has waited for its end."""
+        return self._completed[access]
+
+    def earlier(self, access: Access) -> Access:
+        """The access that stands for what instructions did before they do it again."""
+        if access not in self._earlier:
+            self._earlier[access] = replace(access)
+            self._register(self._earlier[access])
+        return self._earlier[access]
+
+    def _register(self, access: Access) -> None:
+        self._order[access] = len(self._order)
+        for write, footprints in ((False, access.reads), (True, access.writes)):
+            for footprint in footprints:
+                self._origins[footprint.origin].add(access, footprint, write=write)
+
+    def _around(self, access: Access) -> Iterator[Access]:
+        """Accesses that may meet `access`, one of the two a write; some come more than once."""
+        for write, footprints in ((False, access.reads), (True, access.writes)):
+            for footprint in footprints:
+                yield from self._origins[footprint.origin].near(footprint, write=write)
+
+    def is_alone(self, access: Access) -> bool:
+        """Returns True if no other access of the entry meets it, one of the two a write."""
+        return all(other is access for other in self._around(access))
+
+    def near(self, access: Access, pending: Collection[Access]) -> list[Access]:
+        """Those of `pending` that may meet `access`, one of the two a write, in the order of their addition."""
+        near = pending
+        if len(pending) > _FEW:
+            if access not in self._near:
+                self._near[access] = set(self._around(access))
+            near = self._near[access]
+        return sorted((other for other in near if other in pending), key=self._order.__getitem__)
+
+    def gap(self, address: ThreadValue, active: ActiveThreads) -> float:
+        """The smallest distance between the addresses of two threads."""
+        key = address, active
+        if key not in self._gaps:
+            self._gaps[key] = _smallest_gap(address.numbers[active.threads])
+        return self._gaps[key]
+
+    def _is_apart(self, access: Access) -> bool:
+        """Returns True if no two threads write the same bytes, which they touch in this access only."""
+        (footprint,) = access.writes
+        return not access.reads and self.gap(footprint.address, access.active) >= footprint.columns
+
+    def met(self, before: Access, after: Access, *, tensor: bool) -> Threads | None:
+        """
+        [t, u]: thread t touches in `before` what thread u touches in `after`, one of the two a write; in tensor memory,
+        or in the others. None if no two do.
+        """
+        key = before, after, tensor
+        if key not in self._met:
+            reads, writes = before.in_tensor_memory if tensor else before.elsewhere
+            later_reads, later_writes = after.in_tensor_memory if tensor else after.elsewhere
+            met = meet(writes, before.threads, later_reads + later_writes, after.threads)
+            if met is None:
+                met = meet(reads, before.threads, later_writes, after.threads)
+            self._met[key] = met
+        return self._met[key]
+
+
+def _smallest_gap(numbers: Numbers) -> float:
+    """The smallest distance between two numbers."""
+    distances = np.diff(numbers)
+    if (distances < 0).any():
+        distances = np.diff(np.sort(numbers))
+    return int(distances.min()) if len(distances) else inf
+
+
+def meet(before: tuple[Footprint, ...], own: Threads, after: tuple[Footprint, ...], others: Threads) -> Threads | None:
+    """[t, u]: thread t of `own` touches some of `before` where thread u of `others` touches some of `after`."""
+    found: Threads | None = None
+    for one in before:
+        for other in after:
+            if (met := one.meets(own, other, others)) is not None:
+                found = met if found is None else found | met
+    return found

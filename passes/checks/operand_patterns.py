@@ -1,0 +1,185 @@
+"""Operands in shared memory that a matrix descriptor reads with another swizzle than they were written with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Operation
+
+from tirx.copy.tma import SWIZZLES_OF_LAYOUTS
+from tirx.diagnostics import nearest_location, warn
+from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
+from tirx.dialects.ptx.effects import AccessKind, Bytes, SharedMatrix
+from tirx.dialects.ptx.memory import ParamAddressOp, StOp
+from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
+from tirx.dialects.tirx import TensorMapAttr
+from tirx.layout.arrays import np
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.checks.counters import Counters
+from tirx.passes.checks.synchronization import OrderingAnalysis
+from tirx.passes.checks.thread_flow import ActiveThreads
+from tirx.passes.checks.thread_values import Numbers, Symbol, ThreadValue
+from tirx.smem.swizzle_modes import SWIZZLE_MODES, OperandFamily
+from tirx.smem.wgmma_descriptor import decode_descriptor
+from tirx.tcgen05 import LegalityError
+
+_PATTERN_BYTES = max(mode.period_bytes for mode in SWIZZLE_MODES.values())
+
+_START_FIELD = 0x3FFF
+"""Bits 0-13 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA, "Shared memory descriptor")."""
+
+_LANE_BITS = [1 << bit for bit in range(WARP_SIZE.bit_length() - 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Operand:
+    """An operand of a product: the bytes of an allocation that it may begin at, and the swizzle it is read with."""
+
+    op: Operation
+    allocation: SharedAllocOp
+    starts: Numbers
+    swizzle: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Write:
+    """
+    What fills shared memory: `size` bytes from each of `starts` of an allocation on. `swizzles`: those that a matrix
+    descriptor reads it back with, as far as it tells.
+    """
+
+    op: Operation
+    allocation: SharedAllocOp
+    starts: Numbers
+    size: int
+    swizzles: frozenset[str]
+
+    def fills(self, starts: Numbers) -> np.bool_:
+        """Returns True if an operand that begins at one of `starts` begins in what it fills."""
+        apart = starts[:, None] - self.starts
+        return ((apart >= 0) & (apart < self.size)).any()
+
+
+def warn_of_patterns(analysis: OrderingAnalysis, counters: Counters) -> None:
+    """
+    Warns of operands that bulk tensor copies or stores of threads wrote in the pattern of another swizzle.
+
+    A warning, as data may lie swizzled in global memory. What writes the first bytes of an operand decides. An operand
+    is let through if anything writes them that fits, or that tells no pattern, or whose address is not known.
+    """
+    operands = list(_operands(analysis, counters))
+    if not operands or (copies := _copies(analysis, counters)) is None:
+        return
+    writes = [*copies, *_stores(analysis)]
+    warned = set[tuple[Operation, str]]()
+    for operand in operands:
+        own = [one for one in writes if one.allocation is operand.allocation and one.fills(operand.starts)]
+        possible = frozenset[str](SWIZZLE_MODES).intersection(*(one.swizzles for one in own))
+        if not own or not possible or operand.swizzle in frozenset[str]().union(*(one.swizzles for one in own)):
+            continue
+        first = own[0].op
+        if (first, operand.swizzle) not in warned:
+            warned.add((first, operand.swizzle))
+            warn(operand.op, _message(operand, first, possible), "operand-pattern")
+
+
+def _message(operand: _Operand, write: Operation, possible: frozenset[str]) -> str:
+    names = " or ".join(name for name in SWIZZLE_MODES if name in possible)
+    location = nearest_location(write)
+    where = f" in line {location.line.data}" if isinstance(location, FileLineColLoc) else ""
+    return (
+        f"the operand at byte {int(operand.starts[0])} of '{operand.allocation.symbol.data}' is read with swizzle "
+        f"{operand.swizzle}, but '{write.name}'{where} writes it with swizzle {names}; use one swizzle for both"
+    )
+
+
+def _operands(analysis: OrderingAnalysis, counters: Counters) -> Iterator[_Operand]:
+    for op, access in analysis.stated.items():
+        for region in access.reads:
+            if not isinstance(region, SharedMatrix) or (taken := counters.taken(region.descriptor)) is None:
+                continue
+            if taken.allocation is None or taken.allocation.align.data % _PATTERN_BYTES:
+                continue
+            swizzle = _swizzle(int(taken.numbers[0]) & (1 << 64) - 1, region.family)
+            if swizzle is not None:
+                yield _Operand(op, taken.allocation, (taken.numbers & _START_FIELD) << 4, swizzle)
+
+
+@lru_cache(maxsize=256)
+def _swizzle(descriptor: int, family: OperandFamily) -> str | None:
+    """That of a matrix descriptor, None if it is not legal."""
+    try:
+        return decode_descriptor(descriptor, family).swizzle
+    except LegalityError:
+        return None
+
+
+def _copies(analysis: OrderingAnalysis, counters: Counters) -> list[_Write] | None:
+    """Bulk tensor copies, whose tensor maps have the swizzle. None if it is not known what some of them write."""
+    found: list[_Write] = []
+    for op in analysis.stated:
+        if not isinstance(op, CpAsyncBulkTensorLoadOp):
+            continue
+        map_, taken = op.map.owner, counters.taken(op.dst)
+        parameter = analysis.entry.param(map_.param.data) if isinstance(map_, ParamAddressOp) else None
+        if taken is None or taken.allocation is None or parameter is None:
+            return None
+        if not isinstance(parameter.source, TensorMapAttr):
+            return None
+        tensor = parameter.source.data
+        swizzles = frozenset(mode for mode, name in SWIZZLES_OF_LAYOUTS.items() if name == tensor.swizzle)
+        found.append(_Write(op, taken.allocation, taken.numbers, tensor.box_bytes, swizzles))
+    return found
+
+
+def _stores(analysis: OrderingAnalysis) -> list[_Write]:
+    """Stores of threads, and their asynchronous copies; none of them if an address is not known."""
+    found: list[_Write] = []
+    known: dict[tuple[ThreadValue, ActiveThreads], tuple[Numbers, frozenset[str]]] = {}
+    """Addresses and the threads that store there -> their numbers, and the swizzles before which these are regular."""
+    for op, access in analysis.stated.items():
+        if access.kind not in (AccessKind.GENERIC, AccessKind.COPY) or not access.writes or _is_fill(op):
+            continue
+        (region,) = access.writes
+        value = analysis.flow.values.get(region.address) if isinstance(region, Bytes) else None
+        if value is None or not isinstance(region, Bytes) or op.parent is None:
+            return []
+        active = analysis.flow.active[op.parent]
+        if not active.mask:
+            continue
+        match value.symbols:
+            case (Symbol("shared", SharedAllocOp() as allocation),):
+                if (value, active) not in known:
+                    numbers = value.numbers[active.threads]
+                    swizzles = _regular(numbers) if active.exact else frozenset[str](SWIZZLE_MODES)
+                    known[value, active] = numbers, swizzles
+                numbers, swizzles = known[value, active]
+                found.append(_Write(op, allocation, numbers + region.offset, region.size, swizzles))
+            case _:
+                return []
+    return found
+
+
+def _is_fill(op: Operation) -> bool:
+    """Returns True if constants are stored, which no swizzle moves as long as all threads store them."""
+    return isinstance(op, StOp) and all(isinstance(value.owner, ConstantOp) for value in op.data)
+
+
+def _regular(addresses: Numbers) -> frozenset[str]:
+    """
+    Returns the swizzles before which stores are regular: each bit of the lane adds a number, the same in all warps.
+
+    All of them if warps are not whole; none if the addresses follow no pattern.
+    """
+    if len(addresses) % WARP_SIZE:
+        return frozenset[str](SWIZZLE_MODES)
+    warps = addresses.reshape(-1, WARP_SIZE)
+    return frozenset[str](name for name, mode in SWIZZLE_MODES.items() if _is_linear(mode.on_bits.inverse(warps * 8)))
+
+
+def _is_linear(places: Numbers) -> bool:
+    steps = places[0, _LANE_BITS] - places[0, 0]
+    return bool(np.array_equal(places, places[:, :1] + ((np.arange(WARP_SIZE)[:, None] & _LANE_BITS) != 0) @ steps))

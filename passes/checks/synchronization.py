@@ -1,0 +1,558 @@
+"""Memory accesses of a kernel that are not complete, not visible or not ordered, at every point of its control flow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tirx.dialects.ptx.base import PTXInstruction
+from tirx.dialects.ptx.core import CondBraOp
+from tirx.dialects.ptx.effects import (
+    NO_EFFECTS,
+    AccessKind,
+    BlockBarrier,
+    ClusterArrive,
+    ClusterWait,
+    CommitGroup,
+    CopyArrive,
+    Effects,
+    MbarrierArrive,
+    MbarrierInvalidate,
+    MbarrierTransaction,
+    MbarrierWait,
+    MemoryAccess,
+    ProxyFence,
+    Synchronization,
+    TensorCommit,
+    TensorFence,
+    WaitAll,
+    WaitGroup,
+    WarpBarrier,
+)
+from tirx.dialects.ptx.mbarrier import MbarrierInitOp
+from tirx.dialects.ptx.tcgen05 import Tcgen05DeallocOp
+from tirx.passes.checks.access_reader import AccessReader
+from tirx.passes.checks.memory_accesses import Access, AccessTable
+from tirx.passes.checks.orderings import (
+    CLUSTER,
+    JUST_COMPLETE,
+    JUST_FENCED,
+    JUST_HEARD,
+    NOTHING,
+    OF_WARPS,
+    OF_WHOLE_WARPS,
+    Arrived,
+    Barrier,
+    Committed,
+    Ordering,
+    OrderingState,
+    State,
+    Younger,
+    is_awaited,
+    is_elsewhere,
+)
+from tirx.passes.checks.thread_flow import ActiveThreads, Edge, ThreadFlow, Worklist
+from tirx.passes.ir.control_flow import ControlFlow
+from tirx.rules import SynchronizationError
+
+MOST_PENDING = 1_500_000
+"""Accesses that blocks wait for order behind, of all blocks: some two seconds and 150 MB."""
+
+
+def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingState) -> bool:
+    """Returns True if nothing that follows can be wrong any more."""
+    match kind:
+        case AccessKind.GLOBAL:
+            return Ordering.SYNCED in ordering and (Ordering.FENCED in ordering or not analysis.has_boxes)
+        case AccessKind.GENERIC | AccessKind.INIT:
+            return Ordering.SYNCED in ordering and (Ordering.FENCED in ordering or not analysis.has_proxies)
+        case AccessKind.COPY:
+            fenced = Ordering.FENCED in ordering or not analysis.has_proxies
+            return Ordering.COMPLETE in ordering and Ordering.SYNCED in ordering and fenced
+        case AccessKind.TENSOR_CORE | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
+            return Ordering.COMPLETE in ordering and Ordering.AFTER in ordering and Ordering.SYNCED in ordering
+        case AccessKind.BULK_LOAD | AccessKind.BULK_STORE | AccessKind.BULK_WRITE | AccessKind.WARPGROUP:
+            return Ordering.COMPLETE in ordering
+
+
+def _gained(kind: AccessKind, ordering: OrderingState, relaxed: bool = False) -> frozenset[Ordering]:
+    """What those who meet the threads of an access learn of it."""
+    match kind:
+        case AccessKind.INIT if Ordering.FENCED in ordering:
+            # fence.mbarrier_init releases, so that a relaxed arrival is enough.
+            return frozenset((Ordering.MET, Ordering.SYNCED))
+        case AccessKind.GENERIC | AccessKind.GLOBAL | AccessKind.INIT:
+            return frozenset() if relaxed else frozenset((Ordering.MET, Ordering.SYNCED))
+        case AccessKind.TENSOR_CORE | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
+            gained = {Ordering.MET}
+            complete = Ordering.COMPLETE in ordering
+            if complete:
+                gained.add(Ordering.SYNCED)
+            if Ordering.BEFORE in ordering and (complete or kind is AccessKind.TENSOR_CORE):
+                gained.add(Ordering.SENT)
+            return frozenset(gained)
+        case AccessKind.COPY if Ordering.COMPLETE in ordering:
+            return frozenset((Ordering.MET, Ordering.SYNCED))
+        case (
+            AccessKind.COPY
+            | AccessKind.BULK_LOAD
+            | AccessKind.BULK_STORE
+            | AccessKind.BULK_WRITE
+            | AccessKind.WARPGROUP
+        ):
+            return frozenset((Ordering.MET,))
+
+
+Check: TypeAlias = Callable[[Operation, "Sequence[Access]", "Synchronization | None", ActiveThreads, State], None]
+"""Called with every instruction, its accesses, its synchronisation, who executes it, and the state before it."""
+
+
+class OrderingAnalysis:
+    """The dataflow over an entry: forward, to a fixed point."""
+
+    def __init__(self, control: ControlFlow):
+        self.entry = control.entry
+        self.flow = ThreadFlow(control)
+        self.accesses = AccessTable()
+        self.stated: dict[Operation, MemoryAccess] = {}
+        """What instructions state of the memory that they access."""
+        self.synchronizations: dict[Operation, Synchronization] = {}
+        """What instructions synchronise."""
+        self.latest: dict[Access, Operation] = {}
+        """The last instruction that `visit` came to with each access."""
+        self.has_proxies = False
+        """True if anything gets at shared memory through the async proxy."""
+        self.mbarriers: dict[Operation, SSAValue] = {}
+        """Instructions that use an mbarrier, or start what does -> its address."""
+        self.announced: list[Barrier] = []
+        """Mbarriers that bytes of asynchronous copies are announced on."""
+        self.most_pending = Counter[AccessKind]()
+        """The largest number of groups that a wait leaves pending, of each kind of accesses."""
+        self.phases: dict[Barrier, int] = {}
+        """Mbarriers whose address is known -> arrivals that complete a phase."""
+        reader, ops = AccessReader(self.entry, self.flow.values), self.flow.control.ops
+        for block in self.flow.blocks:
+            active = self.flow.active[block]
+            for op in ops[block]:
+                if isinstance(op, PTXInstruction) and (effects := op.effects()) is not NO_EFFECTS:
+                    self._read(op, effects, reader, active)
+        self._accesses = reader.accesses(self.accesses)
+        self.has_boxes = reader.has_boxes
+        stepping = self._accesses.keys() | self.synchronizations.keys()
+        self._stepping = [[op for op in ops[block] if op in stepping] for block in self.flow.blocks]
+        """The instructions of each block that do anything to the state."""
+        self._others = set[Operation](self.flow.control.of_type(Tcgen05DeallocOp))
+        """Instructions that are checked although their accesses are not known, or count as none."""
+        self._others |= self.mbarriers.keys()
+        self._waits = {
+            (self.barrier(found.barrier), self.flow.active[block])
+            for block, ops in zip(self.flow.blocks, self._stepping, strict=True)
+            for op in ops
+            if isinstance(found := self.synchronizations.get(op), MbarrierWait)
+        }
+        self._waited_by_others: dict[ActiveThreads, frozenset[Barrier]] = {}
+        self._bypassing: dict[Edge, bool] = {}
+        self._joined: list[list[Block]] = [[] for _ in self.flow.blocks]
+        """The branches whose paths come together first at each block."""
+        for block in self.flow.blocks:
+            if isinstance(block.last_op, CondBraOp):
+                join = self.flow.control.post_dominators.immediate(block)
+                if join is not None:
+                    self._joined[control.position[join]].append(block)
+        self._states = self._solve()
+
+    def _read(self, op: Operation, effects: Effects, reader: AccessReader, active: ActiveThreads) -> None:
+        """Notes what an instruction states."""
+        if (synchronization := effects.synchronization) is not None:
+            self.synchronizations[op] = synchronization
+            self.has_proxies |= isinstance(synchronization, TensorCommit)
+            match synchronization:
+                case MbarrierArrive(address) | MbarrierTransaction(address):
+                    self.mbarriers[op] = address
+                    if synchronization.announces:
+                        self.announced.append(self.barrier(address))
+                case WaitGroup(kind, pending):
+                    self.most_pending[kind] = max(pending, self.most_pending[kind])
+                case MbarrierWait(address) | TensorCommit(address) | CopyArrive(address):
+                    self.mbarriers[op] = address
+                case _:
+                    pass
+        if effects.access is not None:
+            self.stated[op] = effects.access
+            if effects.access.barrier is not None and not effects.access.kind.is_in_order:
+                self.mbarriers[op] = effects.access.barrier
+            self.has_proxies |= not effects.access.kind.is_generic
+            reader.note(op, effects.access, active, synchronizes=synchronization is not None)
+        if effects.outside is not None:
+            reader.note(op, effects.outside, active, synchronizes=False)
+        if isinstance(op, MbarrierInitOp):
+            self.phases[self.barrier(op.barrier)] = op.count.value.data
+
+    @property
+    def asynchronous(self) -> list[Operation]:
+        """The instructions that write registers later."""
+        kinds = AccessKind.TENSOR_LOAD, AccessKind.WARPGROUP
+        return [op for op, accesses in self._accesses.items() if any(access.kind in kinds for access in accesses)]
+
+    def is_of(self, op: Operation, kind: AccessKind) -> bool:
+        """Returns True if `op` accesses memory in this way."""
+        return any(access.kind is kind for access in self._accesses.get(op, ()))
+
+    def uses_async_proxy(self, op: Operation) -> bool:
+        """Returns True if `op` starts something asynchronous that arrives at its mbarrier."""
+        return op in self._accesses or isinstance(self.synchronizations.get(op), TensorCommit)
+
+    def barrier(self, address: SSAValue) -> Barrier:
+        """The mbarrier at an address."""
+        value = self.flow.values.get(address)
+        if value is None or value.number is None:
+            return Barrier(None)
+        return Barrier(value.symbols, value.number)
+
+    def waited_by_others(self, active: ActiveThreads) -> frozenset[Barrier]:
+        """The mbarriers that threads other than `active` wait for, somewhere."""
+        if active not in self._waited_by_others:
+            self._waited_by_others[active] = frozenset(
+                barrier
+                for barrier, others in self._waits
+                if others.unknown or active.unknown or others.mask & ~active.mask
+            )
+        return self._waited_by_others[active]
+
+    def visit(self, check: Check) -> None:
+        """Calls `check` for every instruction that can be reached."""
+        for at, block in enumerate(self.flow.blocks):
+            state = self._states[at].behind(self._joined[at])
+            active = self.flow.active[block]
+            for op in self.flow.control.ops[block]:
+                accesses, synchronization = self._accesses.get(op, ()), self.synchronizations.get(op)
+                if not accesses and synchronization is None and not state.loading and op not in self._others:
+                    continue  # neither on memory nor on registers that come later
+                check(op, accesses, synchronization, active, state)
+                self._step(op, active, state)
+                self.latest.update(dict.fromkeys(accesses, op))
+
+    def _solve(self) -> Mapping[int, State]:
+        """The state at the start of each block, by its position."""
+        states, held = {0: State()}, 0
+        waiting = Worklist()
+        waiting.add(0)
+        while (at := waiting.pop()) is not None:
+            block = self.flow.blocks[at]
+            active, state = self.flow.active[block], states[at]
+            if self._joined[at] or self._stepping[at]:
+                state = state.behind(self._joined[at])
+            for op in self._stepping[at]:
+                self._step(op, active, state)
+            for edge in self.flow.edges[block]:
+                arriving = state
+                if edge.decision is not None:
+                    arriving = state.along(block, edge.decision, active, self.flow.along(edge, active))
+                    if self._bypasses_synchronization(block, edge):
+                        arriving = State(loading=state.loading, waited=state.waited)
+                if edge.position not in states:
+                    states[edge.position] = arriving.copy()
+                    if (held := held + len(arriving.pending)) > MOST_PENDING:
+                        raise SynchronizationError(
+                            self.entry,
+                            f"expected at most {MOST_PENDING} pairs of a block and an access to memory that is not "
+                            f"ordered before it, found more in {len(self.flow.blocks)} blocks; use smaller tiles or "
+                            "more threads",
+                        )
+                elif not states[edge.position].join(arriving):
+                    continue
+                waiting.add(edge.position)
+        return states
+
+    def _bypasses_synchronization(self, block: Block, edge: Edge) -> bool:
+        """
+        Returns True if all threads miss instructions that synchronise, for a reason that is not known: there may be
+        nothing to wait for, as in the first turn of a loop.
+        """
+        if edge not in self._bypassing:
+            self._bypassing[edge] = any(
+                op in self.synchronizations
+                for other in self.flow.bypassed(block, edge)
+                for op in self._stepping[self.flow.control.position[other]]
+            )
+        return self._bypassing[edge]
+
+    def _step(self, op: Operation, active: ActiveThreads, state: State) -> None:
+        """What an instruction does to the state."""
+        if (synchronization := self.synchronizations.get(op)) is not None:
+            transfer = _TRANSFER.get(type(synchronization))
+            if transfer is not None:
+                transfer(self, synchronization, active, state)
+        for access in self._accesses.get(op, ()):
+            if access.kind.completes_at_mbarrier:
+                _forget_waits(state, active)
+            if access.kind in (AccessKind.TENSOR_LOAD, AccessKind.WARPGROUP):
+                state.loading[op] = 0
+            # What is pending of the same access is ordered no less than this, but for a phase that is waited for.
+            before = state.pending.pop(access, NOTHING)
+            if is_awaited(before):
+                state.pending[self.accesses.earlier(access)] = before
+            state.pending[access] = self._from_the_start(access)
+
+    def _from_the_start(self, access: Access) -> OrderingState:
+        if access.kind is AccessKind.BULK_LOAD:
+            barrier = Barrier(None) if access.barrier is None else Barrier(*access.barrier)
+            return frozenset((Committed(barrier),))
+        return OF_WARPS if access.warp_wide else NOTHING
+
+
+# What synchronising instructions do to what is pending
+
+
+_Transfer: TypeAlias = Callable[["OrderingAnalysis", Any, ActiveThreads, State], None]
+
+
+def _advance(
+    analysis: OrderingAnalysis,
+    state: State,
+    gained: Callable[[Access, OrderingState], frozenset[Ordering] | OrderingState],
+    kinds: tuple[AccessKind, ...] = (),
+) -> None:
+    """Adds to the ordering of what is pending, of some kinds or of all, and drops what is settled.
+
+    `gained` sees no more of an access than its kind and its threads.
+    """
+    known: dict[tuple[AccessKind, ActiveThreads, OrderingState], OrderingState | None] = {}
+    for access, ordering in tuple(state.pending.items()):
+        if kinds and access.kind not in kinds:
+            continue
+        key = access.kind, access.active, ordering
+        if key not in known:
+            after = ordering | gained(access, ordering)
+            known[key] = None if after != ordering and _settled(analysis, access.kind, after) else after
+        after = known[key]
+        if after is None:
+            del state.pending[access]
+        elif after is not ordering:
+            state.pending[access] = after
+
+
+_KNOWN_COMPLETE = frozenset((Ordering.COMPLETE, Ordering.SENT, Ordering.MET, Ordering.SYNCED))
+
+
+def _completed(ordering: OrderingState, waited: frozenset[Barrier]) -> frozenset[Ordering]:
+    """What those know of an access who know that `waited` have completed their phases."""
+    committed = [one.barrier for one in ordering if isinstance(one, Committed)]
+    return _KNOWN_COMPLETE if any(one.may_be(other) for one in committed for other in waited) else frozenset()
+
+
+def _meet(
+    analysis: OrderingAnalysis,
+    active: ActiveThreads,
+    state: State,
+    gained: Callable[[Access, OrderingState], frozenset[Ordering]],
+) -> None:
+    """
+    Threads meet: each learns what the others know, and that includes completions that others waited for. Those that
+    come to the barrier elsewhere may have waited for anything.
+    """
+    everyone = active.is_everyone
+    waited = frozenset(barrier for barrier, _ in state.waited)
+    if not everyone:
+        waited |= analysis.waited_by_others(active)
+    heard = frozenset[Ordering]() if everyone else JUST_HEARD
+
+    def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
+        known = _completed(ordering, waited) | heard
+        if Ordering.COMPLETE_THERE in ordering and active.exact and not access.active.mask & ~active.mask:
+            known |= JUST_COMPLETE
+        return known | gained(access, ordering | known)
+
+    _advance(analysis, state, learned)
+    if everyone:
+        state.waited = frozenset()
+
+
+def _block_barrier(analysis: OrderingAnalysis, op: BlockBarrier, active: ActiveThreads, state: State) -> None:
+    _meet(analysis, active, state, lambda access, ordering: _gained(access.kind, ordering))
+
+
+def _cluster_wait(analysis: OrderingAnalysis, op: ClusterWait, active: ActiveThreads, state: State) -> None:
+    _meet(analysis, active, state, lambda access, ordering: _arrivals(ordering, CLUSTER) | JUST_HEARD)
+
+
+def _warp_barrier(analysis: OrderingAnalysis, op: WarpBarrier, active: ActiveThreads, state: State) -> None:
+    """The lanes of each warp meet: all learn which mbarriers one has waited for."""
+    warps = active.warps
+    known = frozenset(barrier for barrier, _ in state.waited if all((barrier, warp) in state.waited for warp in warps))
+
+    def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
+        found = _completed(ordering, known).union(*(_arrivals(ordering, barrier) for barrier in known))
+        if known:
+            found |= JUST_HEARD
+        return found | {Ordering.WARP_SYNCED} if access.kind.is_in_order else found
+
+    _advance(analysis, state, learned)
+
+
+def _arrivals(ordering: OrderingState, barrier: Barrier) -> frozenset[Ordering]:
+    found = [one.gained for one in ordering if isinstance(one, Arrived) and one.barrier.may_be(barrier)]
+    return frozenset[Ordering]().union(*found)
+
+
+def _arrive(analysis: OrderingAnalysis, state: State, active: ActiveThreads, barrier: Barrier, relaxed: bool) -> None:
+    """Who waits at `barrier` learns of what the arriving threads did: not of what others did, whom they never met."""
+
+    def arrived(access: Access, ordering: OrderingState) -> OrderingState:
+        # A lane arrives for its warp, if that has met since.
+        of_warps = Ordering.WARP_SYNCED in ordering or access.kind in OF_WHOLE_WARPS
+        arriving = active.mask_of_warps if of_warps else active.mask
+        if Ordering.MET not in ordering and access.active.mask & ~arriving:
+            return NOTHING
+        return frozenset((Arrived(barrier, _gained(access.kind, ordering, relaxed)),))
+
+    _advance(analysis, state, arrived)
+
+
+def _cluster_arrive(analysis: OrderingAnalysis, op: ClusterArrive, active: ActiveThreads, state: State) -> None:
+    _arrive(analysis, state, active, CLUSTER, op.relaxed)
+
+
+def _mbarrier_arrive(analysis: OrderingAnalysis, op: MbarrierArrive, active: ActiveThreads, state: State) -> None:
+    _arrive(analysis, state, active, analysis.barrier(op.barrier), op.relaxed)
+
+
+def _tensor_commit(analysis: OrderingAnalysis, op: TensorCommit, active: ActiveThreads, state: State) -> None:
+    """A commit tracks what its own thread has issued, implies fence::before_thread_sync, and arrives (PTX ISA,
+    "tcgen05.commit")."""
+    barrier = analysis.barrier(op.barrier)
+    committed: OrderingState = frozenset((Ordering.BEFORE, Committed(barrier)))
+
+    def gained(access: Access, ordering: OrderingState) -> OrderingState:
+        return NOTHING if is_elsewhere(access.active, active) else committed
+
+    _advance(analysis, state, gained, (AccessKind.TENSOR_CORE,))
+    _arrive(analysis, state, active, barrier, False)
+
+
+def _copy_arrive(analysis: OrderingAnalysis, op: CopyArrive, active: ActiveThreads, state: State) -> None:
+    """The arrival follows the thread's copies so far, and says nothing of what else it did."""
+    committed: OrderingState = frozenset((Committed(analysis.barrier(op.barrier)),))
+
+    def gained(access: Access, ordering: OrderingState) -> OrderingState:
+        return NOTHING if is_elsewhere(access.active, active) else committed
+
+    _advance(analysis, state, gained, (AccessKind.COPY,))
+    _forget_waits(state, active)
+
+
+def _forget_waits(state: State, active: ActiveThreads) -> None:
+    """
+    What threads have waited for before they start something cannot be that. Barriers that only others have waited for
+    stay: roles stand behind each other in the program, and run at the same time.
+    """
+    warps = active.warps
+    own = {barrier for barrier, warp in state.waited if warp in warps}
+    state.waited = frozenset(one for one in state.waited if one[0] not in own)
+
+
+def _mbarrier_wait(analysis: OrderingAnalysis, op: MbarrierWait, active: ActiveThreads, state: State) -> None:
+    barrier = analysis.barrier(op.barrier)
+
+    # Whoever completes this phase may know of other mbarriers, and so of what they track.
+    waited = analysis.waited_by_others(active) | {barrier}
+
+    def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
+        return _arrivals(ordering, barrier) | _completed(ordering, waited) | JUST_HEARD
+
+    _advance(analysis, state, learned)
+    state.waited |= {(barrier, warp) for warp in active.warps}
+
+
+def _mbarrier_inval(analysis: OrderingAnalysis, op: MbarrierInvalidate, active: ActiveThreads, state: State) -> None:
+    barrier = analysis.barrier(op.barrier)
+    for access in tuple(state.pending):
+        if access.kind is AccessKind.INIT and access.barrier and Barrier(*access.barrier).may_be(barrier):
+            del state.pending[access]
+
+
+def _always(ordering: Ordering) -> Callable[[Access, OrderingState], frozenset[Ordering]]:
+    found = frozenset((ordering,))
+    return lambda access, before: found
+
+
+def _proxy_fence(analysis: OrderingAnalysis, op: ProxyFence, active: ActiveThreads, state: State) -> None:
+    def fenced(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
+        # The fence orders what its thread knows to be done.
+        pending = access.kind is AccessKind.COPY and Ordering.COMPLETE not in ordering
+        return frozenset() if pending else frozenset((Ordering.FENCED,))
+
+    _advance(analysis, state, fenced, op.kinds)
+
+
+def _commit_group(analysis: OrderingAnalysis, op: CommitGroup, active: ActiveThreads, state: State) -> None:
+    """Counts groups as far as waits tell them apart: all that are behind more than these are alike."""
+    most = analysis.most_pending[op.kind]
+
+    def committed(access: Access, ordering: OrderingState) -> OrderingState:
+        if Ordering.GROUPED not in ordering:
+            return frozenset((Ordering.GROUPED,))
+        younger = 1 + sum(isinstance(one, Younger) for one in ordering)
+        return frozenset((Younger(younger),)) if younger <= most else NOTHING
+
+    _advance(analysis, state, committed, op.kinds)
+    for loading, groups in state.loading.items():
+        if groups <= most and analysis.is_of(loading, op.kind):
+            state.loading[loading] = groups + 1
+
+
+def _wait_group(analysis: OrderingAnalysis, op: WaitGroup, active: ActiveThreads, state: State) -> None:
+    """All but the last groups are complete: those with as many behind them on every path."""
+    last = Ordering.GROUPED if op.pending == 0 else Younger(op.pending)
+
+    def waited(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
+        return JUST_COMPLETE if last in ordering else frozenset()
+
+    written = [
+        access
+        for access, ordering in state.pending.items()
+        if access.kind is AccessKind.BULK_WRITE and access.kind in op.kinds and last in ordering
+    ]
+    _advance(analysis, state, waited, op.kinds)
+    state.pending.update((analysis.accesses.completed(access), JUST_FENCED) for access in written)
+    done = [one for one, groups in state.loading.items() if groups > op.pending and analysis.is_of(one, op.kind)]
+    for loaded in done:
+        del state.loading[loaded]
+
+
+def _wait_all(analysis: OrderingAnalysis, op: WaitAll, active: ActiveThreads, state: State) -> None:
+    _advance(analysis, state, _always(Ordering.COMPLETE), (op.kind,))
+    for loaded in [one for one in state.loading if analysis.is_of(one, op.kind)]:
+        del state.loading[loaded]
+
+
+def _tensor_fence(analysis: OrderingAnalysis, op: TensorFence, active: ActiveThreads, state: State) -> None:
+    def ordered(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
+        return frozenset((Ordering.AFTER,)) if Ordering.SENT in ordering else frozenset()
+
+    if op.after:
+        _advance(analysis, state, ordered)
+    else:
+        _advance(analysis, state, _always(Ordering.BEFORE), (AccessKind.TENSOR_CORE, *OF_WHOLE_WARPS))
+
+
+_TRANSFER: Mapping[type[Synchronization], _Transfer] = {
+    BlockBarrier: _block_barrier,
+    WarpBarrier: _warp_barrier,
+    ClusterArrive: _cluster_arrive,
+    ClusterWait: _cluster_wait,
+    MbarrierArrive: _mbarrier_arrive,
+    MbarrierWait: _mbarrier_wait,
+    MbarrierInvalidate: _mbarrier_inval,
+    ProxyFence: _proxy_fence,
+    CommitGroup: _commit_group,
+    WaitGroup: _wait_group,
+    TensorCommit: _tensor_commit,
+    CopyArrive: _copy_arrive,
+    WaitAll: _wait_all,
+    TensorFence: _tensor_fence,
+}
+"""What each synchronisation does to what is pending. The bytes of an mbarrier order nothing."""

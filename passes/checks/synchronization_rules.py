@@ -1,0 +1,470 @@
+"""Which accesses of a kernel must be complete, visible or ordered before which others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Block, Operation, SSAValue
+
+from tirx.diagnostics import LocatedError, nearest_location
+from tirx.dialects.ptx.base import PTXInstruction
+from tirx.dialects.ptx.core import CondBraOp, EntryOp
+from tirx.dialects.ptx.effects import (
+    COMPLETIONS,
+    AccessKind,
+    Synchronization,
+    TensorCommit,
+)
+from tirx.dialects.ptx.mbarrier import MbarrierInitOp
+from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05DeallocOp
+from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
+from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
+from tirx.layout.arrays import np
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.checks.counters import Counters, Taken
+from tirx.passes.checks.mbarrier_phases import check_phases
+from tirx.passes.checks.memory_accesses import Access, Footprint, meet
+from tirx.passes.checks.operand_patterns import warn_of_patterns
+from tirx.passes.checks.orderings import Barrier, Committed, Ordering, OrderingState, State
+from tirx.passes.checks.synchronization import OrderingAnalysis
+from tirx.passes.checks.thread_flow import ActiveThreads, Decision, Edge, ThreadFlow
+from tirx.passes.checks.thread_values import ThreadValue, mask_of
+from tirx.passes.checks.warpgroup_fences import check_fences
+from tirx.passes.ir.control_flow import ControlFlow
+from tirx.passes.ir.in_place import passed_values, shared_registers
+from tirx.rules import AllocationError, SynchronizationError
+
+_ORDER = 'PTX ISA, "tcgen05 Memory Consistency Model"'
+_PROXY = 'PTX ISA, "Async Proxy"'
+
+
+_OpT = TypeVar("_OpT", bound=Operation)
+
+
+def check_synchronization(entry: EntryOp) -> None:
+    """
+    Raises LocatedError, with the fix, at the first access that a fence, wait, commit or barrier is missing before.
+
+    What is wrong only perhaps is let through: addresses that depend on loads, on loop counters or on
+    different allocations' addresses, threads chosen by loaded values, blocks of more than one dimension.
+    """
+    if not entry.body.blocks or entry.body.blocks[0].first_op is None:
+        return
+    shared = shared_registers(entry)
+    control = ControlFlow(entry)
+    check_fences(control, shared)
+    analysis = OrderingAnalysis(control)
+    checker = _Checker(analysis, shared)
+    _check_deallocations(analysis.flow)
+    checker.check_announced()
+    analysis.visit(checker.check)
+    counters = Counters()
+    checker.check_initialised(counters)
+    check_phases(analysis, counters)
+    warn_of_patterns(analysis, counters)
+
+
+def _places(taken: Taken) -> list[tuple[object, int]]:
+    """Bytes of allocations. All dynamic shared memory begins at the same address."""
+    allocation = taken.allocation
+    key = "dynamic" if allocation is not None and allocation.dynamic is not None else allocation
+    return [(key, number) for number in taken.numbers.tolist()]
+
+
+class _Checker:
+    def __init__(self, analysis: OrderingAnalysis, shared: Mapping[SSAValue, SSAValue]):
+        self._analysis = analysis
+        self._shared = shared
+        self._writers: dict[SSAValue, list[Operation]] = {}
+        """Register -> the instructions that write it asynchronously."""
+        self._products: dict[SSAValue, list[Operation]] = {}
+        """Register -> the products of warpgroups that read A from it or write it."""
+        for op in analysis.asynchronous:
+            for result in op.results:
+                self._writers.setdefault(self._register(result), []).append(op)
+            if isinstance(op, WgmmaMmaAsyncOp):
+                for value in (*op.d, *(() if op.a_is_descriptor else op.a)):
+                    self._products.setdefault(self._register(value), []).append(op)
+
+    def _register(self, value: SSAValue) -> SSAValue:
+        return self._shared.get(value, value)
+
+    def check(
+        self,
+        op: Operation,
+        accesses: Sequence[Access],
+        synchronization: Synchronization | None,
+        active: ActiveThreads,
+        state: State,
+    ) -> None:
+        """Raises LocatedError if something pending is in the way of `op`."""
+        if state.loading:
+            self._check_registers(op, state)
+        if not state.pending:
+            return
+        for access in accesses:
+            for before in self._analysis.accesses.near(access, state.pending.keys()):
+                ordering = state.pending[before]
+                if access.kind.is_tcgen05 and before.kind.is_tcgen05:
+                    self._check_tensor(before, ordering, op, access)
+                self._check_shared(before, ordering, op, access)
+        if (mbarrier := self._analysis.mbarriers.get(op)) is not None:
+            self._check_mbarrier(op, mbarrier, active, state)
+        if isinstance(synchronization, TensorCommit):
+            self._check_phase(op, self._analysis.barrier(synchronization.barrier), state)
+        if isinstance(op, Tcgen05DeallocOp):
+            self._check_dealloc(op, active, state)
+
+    def _missing(self, what: str, before: Access, op: Operation, use: str, fix: str, source: str) -> LocatedError:
+        earlier = self._analysis.latest.get(before, before.op)
+        return _missing(what, earlier, op, use, fix, source)
+
+    def _incomplete(self, before: Access, op: Operation, use: str) -> LocatedError:
+        completion = COMPLETIONS[before.kind]
+        source = _ORDER if before.kind.is_tcgen05 else _PROXY
+        return self._missing(completion.by, before, op, use, completion.fix, source)
+
+    def check_initialised(self, counters: Counters) -> None:
+        """What is used as an mbarrier is initialised somewhere, the slots of rings one by one."""
+        initialised = set[tuple[object, int]]()
+        for op in self._analysis.flow.control.of_type(MbarrierInitOp):
+            if (taken := counters.taken(op.barrier)) is None:
+                return
+            initialised.update(_places(taken))
+        for op, address in self._analysis.mbarriers.items():
+            taken = counters.taken(address)
+            if taken is None or taken.allocation is None:
+                continue
+            missing = next((place for place in _places(taken) if place not in initialised), None)
+            if missing is not None:
+                raise SynchronizationError(
+                    op,
+                    f"expected mbarrier.init of the mbarrier at byte {missing[1]} of '{taken.allocation.symbol.data}', "
+                    "found none; put ptx.mbarrier.init at the start of the kernel, and ptx.bar.sync 0 behind it "
+                    '(PTX ISA, "mbarrier.init")',
+                )
+
+    def check_announced(self) -> None:
+        """A wait for a bulk copy waits for its bytes only if they are announced."""
+        entry = self._analysis.entry
+        if entry.cluster_size > 1:
+            return
+        announced = self._analysis.announced
+        for op in self._analysis.flow.control.of_type(CpAsyncBulkTensorLoadOp):
+            if entry.cluster is None and op.space.data != "shared::cta":
+                continue  # a launch may make clusters, whose other blocks announce
+            if not any(self._analysis.barrier(op.barrier).may_be(one) for one in announced):
+                raise SynchronizationError(
+                    op,
+                    "expected mbarrier.expect_tx of the bytes of this copy on its mbarrier, found none: its phase may "
+                    "complete before the bytes arrive; put ptx.mbarrier.arrive.expect_tx before it "
+                    '(PTX ISA, "Tracking asynchronous operations by the mbarrier object")',
+                )
+
+    def _check_registers(self, op: Operation, state: State) -> None:
+        """
+        A use before the wait would get the value (PTX ISA 9.7.16.6.4.5, of true register dependencies), but would
+        order no access to memory; here the wait is always asked for. The products of wgmma may add to what products
+        before them have not finished (PTX ISA, "wgmma.mma_async").
+        """
+        if isinstance(op, PTXInstruction):
+            in_place = {op.operands[index] for _, index in op.in_place()}
+            # What products write after each other they write in order.
+            written: list[SSAValue] = [] if isinstance(op, WgmmaMmaAsyncOp) else list(op.results)
+        else:
+            passed = passed_values(op)
+            in_place = {value for argument, value in passed if self._register(argument) is self._register(value)}
+            written = [argument for argument, value in passed if self._register(argument) is not self._register(value)]
+        for value in written:
+            users = self._products.get(self._register(value), ())
+            if (product := next((one for one in users if one in state.loading), None)) is not None:
+                completion = COMPLETIONS[AccessKind.WARPGROUP]
+                use = "the next value in its registers"
+                raise _missing(completion.by, product, op, use, completion.fix, 'PTX ISA, "wgmma.wait_group"')
+        for operand in op.operands:
+            writers = self._writers.get(self._register(operand), ())
+            writer = next((one for one in writers if one in state.loading), None)
+            if writer is not None and operand not in in_place:
+                warpgroup = self._analysis.is_of(writer, AccessKind.WARPGROUP)
+                completion = COMPLETIONS[AccessKind.WARPGROUP if warpgroup else AccessKind.TENSOR_LOAD]
+                use = "the use of its registers"
+                source = 'PTX ISA, "wgmma.wait_group"' if warpgroup else _ORDER
+                raise _missing(completion.by, writer, op, use, completion.fix, source)
+
+    def _check_dealloc(self, op: Tcgen05DeallocOp, active: ActiveThreads, state: State) -> None:
+        base = self._analysis.flow.values.get(op.taddr)
+        if base is None or base.is_known:
+            return
+        use = "the deallocation of its tensor memory"
+        for before, ordering in state.pending.items():
+            if not any(f.is_tensor and f.origin == base.symbols for f in before.footprints):
+                continue
+            if Ordering.COMPLETE not in ordering:
+                raise self._incomplete(before, op, use)
+            if Ordering.SYNCED not in ordering and _is_of_another_warp(before.active, active):
+                raise self._missing("a barrier", before, op, use, "put ptx.bar.sync 0 before it, for all warps", _ORDER)
+
+    def _check_mbarrier(self, op: Operation, address: SSAValue, active: ActiveThreads, state: State) -> None:
+        """An mbarrier is used behind its initialisation: by instructions, and by what they start."""
+        initialised = [item for item in state.pending.items() if item[0].kind is AccessKind.INIT]
+        value = self._analysis.flow.values.get(address)
+        if value is None or not initialised:
+            return
+        used = Footprint.of_bytes(value, 1)
+        for before, ordering in initialised:
+            if before.writes[0].meets(before.threads, used, active.threads) is None:
+                continue
+            if self._analysis.uses_async_proxy(op) and Ordering.FENCED not in ordering:
+                raise self._missing(
+                    "fence.mbarrier_init",
+                    before,
+                    op,
+                    "the use of the mbarrier by the async proxy",
+                    "put ptx.fence.mbarrier_init behind the initialisation",
+                    'PTX ISA, "membar/fence: .mbarrier_init"',
+                )
+            strangers = active.mask & ~before.active.mask
+            if Ordering.WARP_SYNCED in ordering:
+                strangers &= ~before.active.mask_of_warps
+            if Ordering.SYNCED not in ordering and before.active.exact and strangers:
+                raise self._missing(
+                    "a barrier",
+                    before,
+                    op,
+                    "the use of the mbarrier by other threads",
+                    "put ptx.bar.sync 0 behind the initialisation",
+                    'PTX ISA, "mbarrier.init"',
+                )
+
+    def _check_phase(self, op: Operation, barrier: Barrier, state: State) -> None:
+        """A wait tells phases apart by their parity only, so that there may be one more to wait for, not two."""
+        if barrier.origin is None or self._analysis.phases.get(barrier) != 1:
+            return
+        for before, ordering in state.pending.items():
+            if Committed(barrier) in ordering and Ordering.COMPLETE not in ordering and Ordering.HEARD not in ordering:
+                raise self._missing(
+                    "a wait on the mbarrier of its commit",
+                    before,
+                    op,
+                    "the next commit to that mbarrier",
+                    "put ptx.mbarrier.wait_parity before this",
+                    'PTX ISA, "Phase of the mbarrier object"',
+                )
+
+    def _check_tensor(self, before: Access, ordering: OrderingState, op: Operation, now: Access) -> None:
+        """Tensor memory: an asynchronous access behind another to the same cells, one of them a write."""
+        if Ordering.COMPLETE in ordering and Ordering.AFTER in ordering:
+            return
+        use = "the access to the same tensor memory"
+        met = self._analysis.accesses.met(before, now, tensor=True)
+        if met is None:
+            return
+        complete = Ordering.COMPLETE in ordering
+        match before.kind, now.kind:
+            case AccessKind.TENSOR_CORE, AccessKind.TENSOR_CORE:
+                if not complete and not _is_pipelined(before, now):
+                    raise self._incomplete(before, op, use)
+                other = before.active.exact and now.active.exact and not before.active.mask & now.active.mask
+            case (AccessKind.TENSOR_STORE, AccessKind.TENSOR_STORE) | (AccessKind.TENSOR_LOAD, AccessKind.TENSOR_LOAD):
+                return  # of one warp, since no other reaches these lanes
+            case (AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE, AccessKind.TENSOR_CORE):
+                if not complete:
+                    raise self._incomplete(before, op, use)
+                touching = replace(before.active, mask=before.active.mask & mask_of(np.asarray(met.any(axis=1))))
+                other = _is_of_another_warp(touching, now.active)
+            case (AccessKind.TENSOR_CORE, _):
+                if not complete:
+                    raise self._incomplete(before, op, use)
+                other = True
+            case _:
+                if not complete:
+                    raise self._incomplete(before, op, use)
+                return
+        if other and Ordering.AFTER not in ordering:
+            if Ordering.SENT in ordering:
+                raise self._missing(
+                    "tcgen05.fence::after_thread_sync",
+                    before,
+                    op,
+                    use,
+                    "put ptx.tcgen05.fence.after_thread_sync behind the barrier or wait before it",
+                    _ORDER,
+                )
+            if Ordering.BEFORE in ordering:
+                raise self._missing(
+                    "a barrier",
+                    before,
+                    op,
+                    f"{use} by another thread",
+                    "put ptx.bar.sync 0 before it, behind ptx.tcgen05.fence.before_thread_sync",
+                    _ORDER,
+                )
+            raise self._missing(
+                "tcgen05.fence::before_thread_sync",
+                before,
+                op,
+                f"{use} by another thread",
+                "put ptx.tcgen05.fence.before_thread_sync before the barrier between them",
+                _ORDER,
+            )
+
+    def _check_shared(self, before: Access, ordering: OrderingState, op: Operation, now: Access) -> None:
+        """Shared and global memory: an access behind another to the same bytes, one of them a write."""
+        if AccessKind.INIT in (before.kind, now.kind):
+            return
+        # A complete cp.async is a write of its thread.
+        in_order = before.kind.is_in_order or (before.kind is AccessKind.COPY and Ordering.COMPLETE in ordering)
+        if not in_order:
+            own = Ordering.COMPLETE_THERE in ordering and not now.active.mask & ~before.active.mask
+            if Ordering.COMPLETE in ordering or (own and before.kind is AccessKind.BULK_WRITE):
+                return
+            if before.kind is now.kind and (before.kind is not AccessKind.BULK_WRITE or (before.reads and now.reads)):
+                return  # reductions combine each element by itself
+        elif Ordering.SYNCED in ordering and (now.kind.is_generic or Ordering.FENCED in ordering):
+            return
+        met = self._analysis.accesses.met(before, now, tensor=False)
+        if met is None:
+            return
+        if not in_order:
+            where = _memory_of(before, now)
+            loads = now.kind is AccessKind.BULK_LOAD and where == "global"
+            what = "write" if now.writes and not loads else "read"
+            raise self._incomplete(before, op, f"this {what} of the same {where} memory")
+        if now.kind.is_generic:
+            if before is now:
+                return
+            met = met & ~np.eye(len(met), dtype=np.bool_)
+        elif before.writes and _goes_past(before, now) and Ordering.FENCED not in ordering:
+            raise self._missing(
+                "fence.proxy.async",
+                before,
+                op,
+                f"this {'read' if now.reads else 'write'} through the async proxy",
+                f'put ptx.fence.proxy.async "{_FENCES[_memory_of(before, now)]}" behind the write, before the barrier',
+                _PROXY,
+            )
+        elif now.kind is not AccessKind.WARPGROUP:
+            # One of those that issue it, or all of them: whoever wrote may be the one.
+            met = met & ~now.threads[:, None]
+        if Ordering.WARP_SYNCED in ordering or now.kind is AccessKind.WARPGROUP:  # which each warp executes for itself
+            warps = np.arange(len(now.threads)) // WARP_SIZE
+            met = met & (warps[:, None] != warps[None, :])
+        if Ordering.SYNCED not in ordering and before.active.exact and now.active.exact and met.any():
+            where = _memory_of(before, now)
+            writer, reader = (int(x) for x in np.argwhere(met)[0])
+            raise self._missing(
+                "a barrier",
+                before,
+                op,
+                f"this access to the same {where} memory by another thread ({reader} behind {writer})",
+                "put ptx.bar.sync 0 before it",
+                'PTX ISA, "Memory Consistency Model"',
+            )
+
+
+_FENCES = {"shared": "shared::cta", "global": "global"}
+"""Memory -> the space of the proxy fence that orders it."""
+
+
+def _memory_of(before: Access, now: Access) -> str:
+    """The memory that both accesses touch; bulk copies touch two."""
+    return "global" if {before.kind, now.kind} & {AccessKind.GLOBAL, AccessKind.BULK_WRITE} else "shared"
+
+
+def _goes_past(before: Access, now: Access) -> bool:
+    """Returns True if an access through the async proxy may miss what a thread wrote: a read, or a store to global."""
+    if _memory_of(before, now) == "global":
+        return now.kind in (AccessKind.BULK_LOAD, AccessKind.BULK_WRITE)
+    return bool(now.reads) and now.kind is not AccessKind.BULK_LOAD
+
+
+def _missing(what: str, before: Operation, op: Operation, use: str, fix: str, source: str) -> LocatedError:
+    location = nearest_location(before)
+    if isinstance(location, FileLineColLoc) and location != nearest_location(op):
+        source = f"'{before.name}' in line {location.line.data}; {source}"
+    return SynchronizationError(op, f"expected {what} between '{before.name}' and {use}, found none; {fix} ({source})")
+
+
+def _is_of_another_warp(before: ActiveThreads, now: ActiveThreads) -> bool:
+    """Returns True if some warp for certain did what only others go on from."""
+    return before.exact and now.exact and before.mask & ~now.mask_of_warps != 0
+
+
+def _is_pipelined(before: Access, now: Access) -> bool:
+    """Returns True if the tensor core does two instructions of one thread in order (PTX ISA 9.7.16.6.2)."""
+    # mma before shift is in the list. mma before cp is not, but CUTLASS overwrites scale factors without a wait.
+    if before.shape is None or now.shape is None:
+        return True
+    if meet(before.writes, before.threads, now.reads, now.threads) is not None:
+        return False
+    return before.shape == now.shape or None in before.shape + now.shape
+
+
+def _check_deallocations(flow: ThreadFlow) -> None:
+    """All tensor memory is given back on every path to the end (PTX ISA, "tcgen05.alloc, tcgen05.dealloc").
+
+    Where threads take different paths, one of them is enough. That some path gives it back is for the printer to check.
+    """
+    deallocations = _reached(flow, Tcgen05DeallocOp)
+    if not deallocations:
+        return
+    for block, alloc in _reached(flow, Tcgen05AllocOp):
+        frees = [(other, op) for other, op in deallocations if _may_free(op, alloc, flow)]
+        if any(other is block and alloc.is_before_in_block(op) for other, op in frees):
+            continue
+        paths = _Paths(flow, flow.active[block].decisions)
+        if not paths.come_to(block, paths.always_reached({other for other, _ in frees})):
+            raise AllocationError(
+                alloc,
+                "expected a tcgen05.dealloc of what is allocated on every path to the end of the kernel, found a path "
+                "without; the columns would stay taken on the multiprocessor",
+            )
+
+
+def _reached(flow: ThreadFlow, kind: type[_OpT]) -> list[tuple[Block, _OpT]]:
+    """The operations of a class that the start of the kernel leads to, in the order of its blocks."""
+    found = [(op.parent, op) for op in flow.control.of_type(kind)]
+    reached = [(block, op) for block, op in found if block is not None and block in flow.control.position]
+    return sorted(reached, key=lambda one: flow.control.position[one[0]])
+
+
+def _may_free(op: Tcgen05DeallocOp, alloc: Tcgen05AllocOp, flow: ThreadFlow) -> bool:
+    match flow.values.get(op.taddr):
+        case ThreadValue(symbols=(symbol,)) if symbol.kind == "tensor":
+            return symbol.key is alloc.dst.owner
+        case _:
+            return True
+
+
+class _Paths:
+    """The paths through a kernel after some decisions have been taken."""
+
+    def __init__(self, flow: ThreadFlow, decisions: frozenset[Decision]):
+        self._flow = flow
+        self._decisions = decisions
+
+    def always_reached(self, targets: set[Block]) -> dict[Block, bool]:
+        """For every block, whether all paths from its start come to one of `targets`, or some thread's path does."""
+        reached = dict.fromkeys(self._flow.blocks, True)
+        changed = True
+        while changed:
+            changed = False
+            for block in reversed(self._flow.blocks):
+                found = block in targets or self.come_to(block, reached)
+                if found != reached[block]:
+                    reached[block], changed = found, True
+        return reached
+
+    def come_to(self, block: Block, reached: dict[Block, bool]) -> bool:
+        """Returns True if all paths from the end of a block go on to blocks that are `reached`."""
+        following = [reached[edge.successor] for edge in self._flow.edges[block] if not self._is_excluded(edge)]
+        branch = block.last_op
+        if isinstance(branch, CondBraOp) and self._flow.is_split(branch.condition):
+            return any(following)
+        return bool(following) and all(following)
+
+    def _is_excluded(self, edge: Edge) -> bool:
+        return edge.decision is not None and (edge.decision[0], not edge.decision[1]) in self._decisions

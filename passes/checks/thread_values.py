@@ -1,0 +1,592 @@
+"""The integers that each thread of a block holds in its registers, as far as known before the kernel runs."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1, i64
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+
+from tirx.dialects.ptx.arith import (
+    AddOp,
+    AndOp,
+    Comparison,
+    DivOp,
+    MadLoOp,
+    MulLoOp,
+    MulWideOp,
+    NotOp,
+    OrOp,
+    RemOp,
+    SelpOp,
+    SetpOp,
+    ShlOp,
+    ShrOp,
+    SubOp,
+    XorOp,
+)
+from tirx.dialects.ptx.base import PTXInstruction, PureInstruction, width
+from tirx.dialects.ptx.conversion import CvtOp
+from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, ReadSpecialOp, SharedAllocOp, SpecialRegister
+from tirx.dialects.ptx.effects import Issue
+from tirx.dialects.ptx.launch_control import QueryCancelOp
+from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
+from tirx.dialects.ptx.sync import ElectSyncOp
+from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp
+from tirx.layout.arrays import BoolArray, IntArray, np
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.ir.control_flow import ControlFlow, successors
+
+Numbers = IntArray
+Threads = BoolArray
+NumbersT = TypeVar("NumbersT", int, Numbers, "int | Numbers")
+
+_LEAST_THREADS = {Issue.THREAD: 1, Issue.WARPGROUP: 4 * WARP_SIZE}
+"""Threads of the smallest block that can execute an instruction; a warp for the others."""
+
+_MOST_SYMBOLS = 16
+"""Unknown numbers that are added up; a longer sum is an unknown number itself."""
+
+_DESCRIPTOR_ADDRESS = 0x3FFF
+"""Bits 0-13 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA 9.7.16.4.1)."""
+
+
+def mask_of(threads: Threads) -> int:
+    """A set of threads as an integer: bit i for thread i."""
+    return int.from_bytes(np.packbits(threads, bitorder="little").tobytes(), "little")
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """
+    A number that is the same in all threads of a block at all times, and not known: the address of an allocation in
+    `shared` or `tensor` memory (`key` is the operation that declares it or its slot), a descriptor's 16-byte units of a
+    shared address, or any other `value`.
+    """
+
+    kind: Literal["shared", "tensor", "descriptor", "value"]
+    key: object
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclass(eq=False)
+class ThreadValue:
+    """
+    `symbols` all added up, plus a number of each of `count` threads, signed, of the bits of the type: `given` is that
+    of all threads, or those of each.
+    """
+
+    symbols: tuple[Symbol, ...]
+    given: int | Numbers
+    count: int
+
+    @property
+    def is_known(self) -> bool:
+        """Returns True if nothing but numbers is in it."""
+        return not self.symbols
+
+    @property
+    def number(self) -> int | None:
+        """The number of all threads, None if they differ."""
+        return self.given if isinstance(self.given, int) else self._common
+
+    @cached_property
+    def _common(self) -> int | None:
+        return self.first if (self.numbers == self.first).all() else None
+
+    @property
+    def is_uniform(self) -> bool:
+        """Returns True if all threads have the same."""
+        return self.number is not None
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The number of each thread."""
+        return np.full(self.count, self.given, np.int64) if isinstance(self.given, int) else self.given
+
+    @property
+    def first(self) -> int:
+        """The number of thread 0."""
+        return self.given if isinstance(self.given, int) else int(self.given[0])
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The smallest and the largest number."""
+        return (self.given, self.given) if isinstance(self.given, int) else self._bounds
+
+    @cached_property
+    def _bounds(self) -> tuple[int, int]:
+        return int(self.numbers.min()), int(self.numbers.max())
+
+    @cached_property
+    def distances(self) -> bytes:
+        """How far the number of each thread is from that of thread 0, as bytes; none if they are the same."""
+        return b"" if self.number is not None else (self.numbers - self.first).tobytes()
+
+    @cached_property
+    def divisor(self) -> int:
+        """The greatest number that divides all distances; 0 if all threads have the same number."""
+        return 0 if self.number is not None else int(np.gcd.reduce(self.numbers - self.first))
+
+    def equals(self, other: ThreadValue) -> bool:
+        """Returns True if both are the same in every thread."""
+        if self is other:
+            return True
+        if self.symbols != other.symbols or self.first != other.first or self.number != other.number:
+            return False
+        return self.number is not None or np.array_equal(self.numbers, other.numbers)
+
+    def descriptor_start(self) -> ThreadValue | None:
+        """The shared address that a matrix descriptor starts at; None if that is not known."""
+        match self.symbols:
+            case ():
+                symbols = ()
+            case (Symbol("descriptor", key),):
+                symbols = (Symbol("shared", key),)
+            case _:
+                return None
+        return ThreadValue(symbols, (self.given & _DESCRIPTOR_ADDRESS) << 4, self.count)
+
+
+_INTEGERS = (1, 32, 64)
+
+
+def is_integer(type_: Attribute) -> bool:
+    """Returns True for the integers whose values are followed."""
+    if type(type_) is not IntegerType or type_.width.data not in _INTEGERS:
+        return False
+    return type_.signedness.data is Signedness.SIGNLESS
+
+
+def wrapped(numbers: NumbersT, bits: int) -> NumbersT:
+    """The signed reading of the bits that a register of so many keeps."""
+    if bits == 1:
+        return numbers & 1
+    if isinstance(numbers, int):
+        half = 1 << bits - 1
+        return (numbers + half & (1 << bits) - 1) - half
+    return numbers.astype(np.int32).astype(np.int64) if bits == 32 else numbers
+
+
+class ThreadValues:
+    """
+    The integers of an entry in each thread of its block of `count` threads; thread i has `%tid.x` i.
+
+    Without `.reqntid` a block may have any size: there are as few threads as its instructions need.
+    """
+
+    def __init__(self, flow: ControlFlow):
+        entry, blocks = flow.entry, flow.blocks
+        self._flow = flow
+        extents = [n.data for n in entry.reqntid or ()]
+        if not extents:
+            issues = {op.issue for op in entry.walk() if isinstance(op, PTXInstruction)}
+            extents = [max((_LEAST_THREADS.get(issue, WARP_SIZE) for issue in issues), default=1)]
+        self.count = extents[0] if all(n == 1 for n in extents[1:]) else 0
+        """0 for a block of more than one dimension, of which nothing is known."""
+        self._values: dict[SSAValue, ThreadValue] = {}
+        self._held: dict[SSAValue, tuple[int, bool] | None] = {}
+        slots = Counter(op.dst for op in flow.of_type(Tcgen05AllocOp))
+        self.slots = {slot for slot, allocations in slots.items() if allocations == 1}
+        """Where one allocation of tensor memory, and no other, stores its address."""
+        self.ids = np.arange(self.count, dtype=np.int64)
+        unknown: list[AndOp] = []
+        if self.count:
+            for block in blocks:
+                if block.args:
+                    self._block_arguments(block)
+                for op in flow.ops[block]:
+                    results = op.results
+                    if len(results) == 1 and is_integer((result := results[0]).type):
+                        self._define(op, result)
+                        if type(op) is AndOp and result.type == i1 and result not in self._values:
+                            unknown.append(op)
+        self._varying: dict[SSAValue, bool] = {}
+        self._choosing: dict[Block, list[SSAValue]] = {}
+        for op in unknown:
+            self._bound(op, op.result)
+
+    def get(self, value: SSAValue) -> ThreadValue | None:
+        """Returns the number of each thread, None if it is not known."""
+        return self._values.get(value)
+
+    def holds(self, condition: SSAValue) -> tuple[int, bool] | None:
+        """
+        Returns a mask of the threads in which a predicate holds, and True if it holds in all of them, False if in some
+        of them. None if it may hold in any thread.
+        """
+        if condition not in self._held:
+            value, held = self.get(condition), None
+            if value is not None and value.is_known:
+                everyone = (1 << self.count) - 1
+                uniform = value.number
+                held = mask_of(value.numbers != 0) if uniform is None else everyone if uniform else 0
+            self._held[condition] = None if held is None else (held, True)
+        return self._held[condition]
+
+    def is_varying(self, value: SSAValue) -> bool:
+        """Returns True if two threads of the block may disagree on `value`, by what it is computed from."""
+        if value not in self._varying:
+            self._find_varying(value)
+        return self._varying[value]
+
+    def _find_varying(self, value: SSAValue) -> None:
+        """Follows what differs between threads from where it comes from to `value`, and to what that depends on."""
+        dependents: dict[SSAValue, list[SSAValue]] = {value: []}
+        waiting, differing = [value], list[SSAValue]()
+        while waiting:
+            one = waiting.pop()
+            if one in self._varying:
+                differing += [one] * self._varying[one]
+                continue
+            self._varying[one] = False
+            if (known := self._values.get(one)) is not None and known.is_uniform:
+                continue
+            if self._is_varying_source(one):
+                differing.append(one)
+                continue
+            for source in self._sources_of(one):
+                if source not in dependents:
+                    dependents[source] = []
+                    waiting.append(source)
+                dependents[source].append(one)
+        while differing:
+            one = differing.pop()
+            self._varying[one] = True
+            for dependent in dependents[one]:
+                if not self._varying[dependent]:
+                    self._varying[dependent] = True
+                    differing.append(dependent)
+
+    def _is_varying_source(self, value: SSAValue) -> bool:
+        if isinstance(owner := value.owner, Operation):
+            return owner.parent in self._flow.position and not _is_uniform_source(owner)
+        return owner is self._flow.blocks[0]
+
+    def _sources_of(self, value: SSAValue) -> Sequence[SSAValue]:
+        """The values that `value` is computed from, or chosen by."""
+        if isinstance(owner := value.owner, Operation):
+            # All threads read the same answers, whatever is known of where they are.
+            return () if isinstance(owner, QueryCancelOp) else owner.operands
+        if owner not in self._choosing:
+            self._choosing[owner] = _choosing(owner, self._flow) if owner in self._flow.position else []
+        assert isinstance(value, BlockArgument)
+        return [*incoming(owner, value), *self._choosing[owner]]
+
+    def _block_arguments(self, block: Block) -> None:
+        for argument in block.args:
+            sources = [self.get(value) for value in incoming(block, argument)]
+            first = sources[0] if sources else None
+            if first is not None and all(source is not None and first.equals(source) for source in sources):
+                self._values[argument] = first
+
+    def _define(self, op: Operation, result: SSAValue) -> None:
+        source = _SOURCES.get(type(op))
+        value = None if source is None else source(op, self)
+        if type(op) is AndOp and self._is_zero(op):
+            value = ThreadValue((), 0, self.count)
+        if value is None:
+            operands: list[ThreadValue] = []
+            for operand in op.operands:
+                if (known := self._values.get(operand)) is None:
+                    return
+                operands.append(known)
+            if not operands:
+                return
+            value = self._computed(op, operands)
+            if value is None:
+                if not _is_uniform_source(op) or not all(operand.is_uniform for operand in operands):
+                    return
+                value = _symbol(self, "value", result)
+        given = wrapped(value.given, width(result.type))
+        self._values[result] = value if given is value.given else ThreadValue(value.symbols, given, self.count)
+
+    def _is_zero(self, op: AndOp) -> bool:
+        """Returns True if one operand is known to be 0 in all threads, so that the other does not matter."""
+        operands = (self._values.get(op.lhs), self._values.get(op.rhs))
+        return any(one is not None and one.is_known and one.number == 0 for one in operands)
+
+    def _bound(self, op: AndOp, result: SSAValue) -> None:
+        """The `and` of two predicates holds in no more threads than the one that differs between them."""
+        for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            if (held := self.holds(one)) is not None and not self.is_varying(other):
+                self._held[result] = held[0], False
+
+    def _computed(self, op: Operation, operands: list[ThreadValue]) -> ThreadValue | None:
+        if any(operand.symbols for operand in operands):
+            return self._of_symbols(op, operands)
+        found = arithmetic(op, [operand.given for operand in operands])
+        return None if found is None else ThreadValue((), found, self.count)
+
+    def _of_symbols(self, op: Operation, operands: list[ThreadValue]) -> ThreadValue | None:
+        """Sums, and what makes a matrix descriptor of an address."""
+        match op, operands:
+            case AddOp(), [a, b]:
+                if len(a.symbols) + len(b.symbols) > _MOST_SYMBOLS:
+                    return None
+                return ThreadValue(_sum(a.symbols, b.symbols), a.given + b.given, self.count)
+            case SubOp(), [a, b] if b.is_known:
+                return ThreadValue(a.symbols, a.given - b.given, self.count)
+            case CvtOp(), [a]:
+                return a
+            case ShrOp(), [ThreadValue(symbols=(Symbol("shared", SharedAllocOp() as alloc),)) as a, b]:
+                if alloc.align.data % 16 or b.symbols or b.number != 4 or _any(a.given % 16 != 0):
+                    return None
+                return ThreadValue((Symbol("descriptor", alloc),), a.given >> 4, self.count)
+            case AndOp(), [a, b] if b.is_known:
+                # Shared memory has less than 2^18 bytes: no bit of an address, or of its 16-byte units, is lost.
+                address_bits = {"shared": 18, "descriptor": 14}.get(a.symbols[0].kind) if len(a.symbols) == 1 else None
+                if address_bits is None or _any(~b.given & (1 << address_bits) - 1 != 0):
+                    return None
+                return a
+            case OrOp(), [ThreadValue(symbols=(Symbol("descriptor"),)) as a, b] if b.is_known:
+                if _any(b.given & _DESCRIPTOR_ADDRESS != 0):
+                    return None
+                return ThreadValue(a.symbols, a.given + b.given, self.count)
+            case _:
+                return None
+
+
+def _symbol(values: ThreadValues, kind: Literal["shared", "tensor", "value"], key: object) -> ThreadValue:
+    return ThreadValue((Symbol(kind, key),), 0, values.count)
+
+
+def _constant(op: ConstantOp, values: ThreadValues) -> ThreadValue | None:
+    return ThreadValue((), op.value.value.data, values.count) if isinstance(op.value, IntegerAttr) else None
+
+
+def _elected(op: ElectSyncOp, values: ThreadValues) -> ThreadValue:
+    # Some lane of each warp, always the same: any choice shows who is another thread.
+    return ThreadValue((), np.asarray(values.ids % WARP_SIZE == 0, np.int64), values.count)
+
+
+def _loaded(op: LdOp, values: ThreadValues) -> ThreadValue | None:
+    if op.space.data is Space.SHARED and op.address in values.slots and not op.offset.value.data:
+        return _symbol(values, "tensor", op.address.owner)
+    return None
+
+
+def _special(op: ReadSpecialOp, values: ThreadValues) -> ThreadValue:
+    match name := op.register.data.value:
+        case "tid.x":
+            return ThreadValue((), values.ids, values.count)
+        case "laneid":
+            return ThreadValue((), values.ids % WARP_SIZE, values.count)
+        case "tid.y" | "tid.z":
+            return ThreadValue((), 0, values.count)
+        case _:
+            return _symbol(values, "value", name)
+
+
+_SOURCES: Mapping[type[Operation], Callable[[Any, ThreadValues], ThreadValue | None]] = {
+    ConstantOp: _constant,
+    ReadSpecialOp: _special,
+    SharedAllocOp: lambda op, values: _symbol(values, "shared", op),
+    LdParamOp: lambda op, values: _symbol(values, "value", op.param.data),
+    CvtaToGlobalOp: lambda op, values: values.get(op.operand),
+    ElectSyncOp: _elected,
+    LdOp: _loaded,
+}
+"""Operations whose results are not computed from numbers -> their values."""
+
+
+def arithmetic(op: Operation, numbers: Sequence[int | Numbers]) -> int | Numbers | None:
+    """
+    Computes an operation on integers, number by number, before they are `wrapped`. None if it does not say what.
+
+    Operands are one integer each for all numbers, or as many integers as the others.
+    """
+    if (function := _FUNCTIONS.get(type(op))) is not None:
+        return function(*numbers)
+    rule = _RULES.get(type(op))
+    return None if rule is None else rule(op, *numbers)
+
+
+def arithmetic_on_each(op: Operation, operands: Sequence[Sequence[int]]) -> list[int] | None:
+    """As `arithmetic`, on all first integers, on all second ones, and so on; `wrapped`."""
+    function, rule, bits = _FUNCTIONS.get(type(op)), _RULES.get(type(op)), width(op.results[0].type)
+    if function is None and rule is None:
+        return None
+    numbers: list[int] = []
+    for each in zip(*operands, strict=True):
+        found = function(*each) if function is not None else None if rule is None else rule(op, *each)
+        if not isinstance(found, int):
+            return None
+        numbers.append(wrapped(found, bits))
+    return numbers
+
+
+def _any(found: bool | Threads) -> bool:
+    return found if isinstance(found, bool) else bool(found.any())
+
+
+def _and(a: NumbersT, b: NumbersT) -> NumbersT:
+    return a & b
+
+
+def _or(a: NumbersT, b: NumbersT) -> NumbersT:
+    return a | b
+
+
+def _xor(a: NumbersT, b: NumbersT) -> NumbersT:
+    return a ^ b
+
+
+def _not(op: NotOp, a: NumbersT) -> NumbersT:
+    return 1 - a if op.result.type == i1 else ~a
+
+
+def _cvt(op: CvtOp, a: NumbersT) -> NumbersT:
+    return _unsigned(a, op.operand) if op.unsigned is not None and op.result.type == i64 else a
+
+
+def _mul_wide(op: MulWideOp, a: NumbersT, b: NumbersT) -> NumbersT:
+    return a * b if op.unsigned is None else _unsigned(a, op.lhs) * _unsigned(b, op.rhs)
+
+
+def _setp(op: SetpOp, a: NumbersT, b: NumbersT) -> int | Numbers | None:
+    if (compare := _COMPARE.get(op.comparison.data)) is None:
+        return None
+    if op.unsigned is not None:
+        a, b = _unsigned(a, op.lhs), _unsigned(b, op.rhs)
+        if _any(a < 0) or _any(b < 0):
+            return None
+    found = compare(a, b)
+    return int(found) if isinstance(found, bool) else found.astype(np.int64)
+
+
+def _selp(op: SelpOp, condition: int | Numbers, a: int | Numbers, b: int | Numbers) -> int | Numbers:
+    if isinstance(condition, int):
+        return a if condition else b
+    return np.where(condition != 0, a, b)
+
+
+def _shl(op: ShlOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
+    return a << b if _is_shift(op, b) else None
+
+
+def _shr(op: ShrOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
+    if op.unsigned is not None and _any((a := _unsigned(a, op.value)) < 0):
+        return None
+    return a >> b if _is_shift(op, b) else None
+
+
+def _is_shift(op: ShlOp | ShrOp, amount: int | Numbers) -> bool:
+    return not _any(amount < 0) and not _any(amount >= width(op.result.type))
+
+
+def _div(op: DivOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
+    # Truncation towards zero; of numbers that are not negative.
+    return None if _any(a < 0) or _any(b <= 0) else a // b
+
+
+def _rem(op: RemOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
+    return None if _any(a < 0) or _any(b <= 0) else a % b
+
+
+def _mad_lo(op: MadLoOp, a: NumbersT, b: NumbersT, c: NumbersT) -> NumbersT:
+    return a * b + c
+
+
+_FUNCTIONS: Mapping[type[Operation], Callable[..., int | Numbers]] = {
+    AddOp: operator.add,
+    SubOp: operator.sub,
+    MulLoOp: operator.mul,
+    AndOp: _and,
+    OrOp: _or,
+    XorOp: _xor,
+}
+_RULES: Mapping[type[Operation], Callable[..., int | Numbers | None]] = {
+    MadLoOp: _mad_lo,
+    NotOp: _not,
+    CvtOp: _cvt,
+    MulWideOp: _mul_wide,
+    SetpOp: _setp,
+    SelpOp: _selp,
+    ShlOp: _shl,
+    ShrOp: _shr,
+    DivOp: _div,
+    RemOp: _rem,
+}
+
+_COMPARE: Mapping[Comparison, Callable[[Any, Any], bool | Threads]] = {
+    Comparison.EQ: operator.eq,
+    Comparison.NE: operator.ne,
+    Comparison.LT: operator.lt,
+    Comparison.LE: operator.le,
+    Comparison.GT: operator.gt,
+    Comparison.GE: operator.ge,
+}
+
+
+def _sum(a: tuple[Symbol, ...], b: tuple[Symbol, ...]) -> tuple[Symbol, ...]:
+    return tuple(sorted((*a, *b), key=lambda s: (s.kind, id(s.key)))) if a and b else a or b
+
+
+def _unsigned(numbers: NumbersT, value: SSAValue) -> NumbersT:
+    """The unsigned reading; negative numbers stay where it has more than 63 bits."""
+    return numbers & 0xFFFFFFFF if width(value.type) == 32 else numbers
+
+
+_OF_THREADS = (SpecialRegister.TID_X, SpecialRegister.TID_Y, SpecialRegister.TID_Z, SpecialRegister.LANEID)
+
+
+def _is_uniform_source(op: Operation) -> bool:
+    """Returns True if the results of `op` are the same in all threads whose operands are."""
+    if type(op) is ReadSpecialOp:
+        return op.register.data not in _OF_THREADS
+    return isinstance(op, PureInstruction)
+
+
+def incoming(block: Block, argument: BlockArgument) -> list[SSAValue]:
+    """The values that branches pass for an argument of a block."""
+    found: list[SSAValue] = []
+    for use in block.uses:
+        match use.operation:
+            case BraOp() as branch:
+                found.append(branch.arguments[argument.index])
+            case CondBraOp() as branch:
+                arguments = branch.then_arguments if use.index == 0 else branch.else_arguments
+                found.append(arguments[argument.index])
+            case _:
+                pass
+    return found
+
+
+def _choosing(block: Block, flow: ControlFlow) -> list[SSAValue]:
+    """
+    The predicates that choose by which edge a thread comes to `block`.
+
+    These are the conditions of branches behind the immediate dominator of `block` that lead to two of its edges; no
+    branch leads to an edge that enters a loop and to one that goes on with it.
+    """
+    edges = [(other, i) for other in flow.predecessors(block) for i, to in enumerate(successors(other)) if to is block]
+    back = [edge for edge in edges if flow.dominators.dominates(block, edge[0])]
+    forward = [edge for edge in edges if edge not in back]
+    found: dict[SSAValue, None] = {}
+    for group in (forward, back):
+        if len(group) < 2:
+            continue
+        stop = block if group is back else flow.dominators.immediate(block)
+        leading: dict[Block, set[tuple[Block, int]]] = {}
+        for edge in group:
+            pending, seen = [edge[0]], set[Block]()
+            while pending:
+                other = pending.pop()
+                if other in seen:
+                    continue
+                seen.add(other)
+                leading.setdefault(other, set()).add(edge)
+                if other is not stop:
+                    pending += [before for before in flow.predecessors(other) if other is not block]
+        for other, ways in leading.items():
+            if len(ways) > 1 and isinstance(branch := other.last_op, CondBraOp):
+                found[branch.condition] = None
+    return list(found)

@@ -1,0 +1,1 @@
+"""Passes that choose and lower copies, and the helpers that emit loads, stores and tensor maps."""

@@ -1,0 +1,229 @@
+"""The order of bulk copies with other accesses to the same global memory: waits for stores, and proxy fences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from xdsl.dialects import memref, scf
+from xdsl.ir import Block, Operation, SSAValue
+
+from tirx.diagnostics import remark
+from tirx.dialects.nesting import walk
+from tirx.dialects.ptx.sync import FenceProxyAsyncOp
+from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
+from tirx.dialects.tirx import (
+    BarrierOp,
+    KernelOp,
+    LeaderOp,
+    RolesOp,
+    SlotOp,
+    TmaLoadOp,
+    TmaStoreOp,
+    base_allocation,
+)
+from tirx.dialects.tirx.threads import WarpgroupOp
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.purity import is_pure
+from tirx.passes.match.aliasing import may_share
+from tirx.passes.match.global_accesses import GlobalAccess, accesses_of
+from tirx.values import dataclass
+
+
+@dataclass(frozen=True)
+class _Pending:
+    """
+    An access that later ones may have to be ordered behind: of threads, with no proxy fence since, or a bulk store.
+
+    Since then the next iteration of `loops` has begun. Of a bulk store, `by` is the predicate of the thread that
+    started it, which has made a group of it (`committed`), and has waited for its end (`complete`).
+    """
+
+    access: GlobalAccess
+    loops: frozenset[Operation] = frozenset()
+    by: SSAValue | None = None
+    committed: bool = False
+    complete: bool = False
+
+
+_State = frozenset[_Pending]
+_NOTHING: _State = frozenset()
+
+
+def _conflicts(before: _Pending, now: GlobalAccess) -> bool:
+    """Returns True if `now` may touch what a pending access touches, so that one has to wait for the other."""
+    first = before.access
+    if not (first.writes or now.writes) or (not first.bulk and (not now.bulk or now.fenced)):
+        return False
+    if first.bulk and now.bulk and first.reduces and now.reduces:
+        return False  # each element is combined by itself, in any order
+    return may_share(first.tile, now.tile, before.loops)
+
+
+def order_bulk_copies(kernel: KernelOp) -> None:
+    """
+    Orders bulk copies with what the same threads do to the same global memory, where elements may be shared.
+
+    Behind a bulk store stands, before the next access, a wait for its end and a barrier. Between accesses of threads
+    and a bulk copy stand a proxy fence and a barrier. What roles hand each other goes through rings.
+    """
+    copied = {base_allocation(op.global_tile) for op in walk(kernel) if isinstance(op, TmaStoreOp | TmaLoadOp)}
+    if copied:
+        _Ordering(copied).block(kernel.body.block, _NOTHING, None, insert=True)
+
+
+class _Ordering:
+    """The pending accesses at each place of a kernel, in the order in which its threads come there."""
+
+    def __init__(self, copied: set[SSAValue]):
+        """`copied` are the arguments that bulk copies touch which nobody waits for at once."""
+        self._copied = copied
+        self._inside: dict[Operation, tuple[GlobalAccess, ...]] = {}
+        self._behind: dict[tuple[Operation, _State, SSAValue | None], tuple[_State, _State]] = {}
+
+    def block(self, block: Block, pending: _State, leader: SSAValue | None, *, insert: bool = False) -> _State:
+        """
+        Returns what is pending at the end of a block from what is at its start.
+
+        `leader` is the predicate of the one thread that comes here, None where all threads do.
+        """
+        for op in tuple(block.ops):
+            match op:
+                case BarrierOp():
+                    pending = frozenset(one for one in pending if not one.complete)
+                case CpAsyncBulkCommitGroupOp():
+                    pending = frozenset(
+                        replace(one, committed=True) if one.access.bulk and one.by is leader else one for one in pending
+                    )
+                case CpAsyncBulkWaitGroupOp() if op.read is None and op.pending.value.data == 0:
+                    pending = _completed(pending, leader)
+                case RolesOp():
+                    pending = self._meet(op, self._all(op), pending, leader, insert)
+                    # Bulk stores of a role are complete at its end, where all threads meet.
+                    ends = [self.block(role.body.block, _NOTHING, leader, insert=insert) for role in op.roles]
+                    pending |= frozenset(one for end in ends for one in end if not one.access.bulk)
+                case scf.IfOp() if leader is None and _is_elected(op):
+                    # Only one thread comes in: all others can meet it in front of the branch.
+                    others = frozenset(one for one in pending if one.by is not op.cond)
+                    pending = (pending - others) | self._meet(op, self._all(op), others, None, insert)
+                    pending = self.block(op.true_region.block, pending, op.cond, insert=insert)
+                case _ if op.regions and not is_pure(op):
+                    pending = self._nested(op, pending, leader, insert)
+                case _ if accesses := self._of(op):
+                    pending = self._meet(op, accesses, pending, leader, insert)
+                    pending |= {
+                        _Pending(one, by=leader if one.bulk else None)
+                        for one in accesses
+                        if not one.fenced and (one.writes or not one.bulk)
+                    }
+                case _:
+                    pass
+        return pending
+
+    def _nested(self, op: Operation, pending: _State, leader: SSAValue | None, insert: bool) -> _State:
+        """What is pending behind an operation with regions, which may run any of them, or none."""
+        if not isinstance(op, scf.IfOp):
+            # In front of a loop once, rather than in each iteration; of a part of the threads all can meet there only.
+            pending = self._meet(op, self._all(op), pending, leader, insert)
+        start, end = self._around(op, pending, leader)
+        if insert:
+            for region in op.regions:
+                for block in region.blocks:
+                    self.block(block, start, leader, insert=True)
+        return end
+
+    def _around(self, op: Operation, pending: _State, leader: SSAValue | None) -> tuple[_State, _State]:
+        """What is pending at the start of the regions of an operation, and behind it."""
+        key = op, pending, leader
+        if key not in self._behind:
+            start, end = pending, self._once(op, pending, leader)
+            while not isinstance(op, scf.IfOp | WarpgroupOp):
+                again = start | {replace(one, loops=one.loops | {op}) for one in end - pending}
+                if again == start:
+                    break
+                start, end = again, self._once(op, again, leader)
+            self._behind[key] = start, end
+        return self._behind[key]
+
+    def _once(self, op: Operation, pending: _State, leader: SSAValue | None) -> _State:
+        blocks = (block for region in op.regions for block in region.blocks)
+        return pending.union(*(self.block(block, pending, leader) for block in blocks))
+
+    def _of(self, op: Operation) -> tuple[GlobalAccess, ...]:
+        """The accesses of an operation without regions that matter here."""
+        return tuple(access for access in accesses_of(op) if base_allocation(access.tile) in self._copied)
+
+    def _all(self, op: Operation) -> tuple[GlobalAccess, ...]:
+        """The accesses of all operations in the regions of `op`."""
+        if op not in self._inside:
+            self._inside[op] = tuple({access: None for inner in walk(op) for access in self._of(inner)})
+        return self._inside[op]
+
+    @staticmethod
+    def _meet(
+        op: Operation, accesses: Iterable[GlobalAccess], pending: _State, leader: SSAValue | None, insert: bool
+    ) -> _State:
+        """Returns what is pending in front of `op`, behind the wait, the fence and the barrier that it needs."""
+        found = [one for one in pending for access in accesses if _conflicts(one, access)]
+        if not found:
+            return pending
+        stores = [one for one in found if one.access.bulk]
+        wait, fence = any(not one.complete for one in stores), len(stores) < len(found)
+        if insert:
+            emit = Emitter.before(op)
+            if wait and not all(one.committed for one in stores):
+                emit(CpAsyncBulkCommitGroupOp())
+            if wait:
+                emit(CpAsyncBulkWaitGroupOp(0))
+            if not (fence and not wait and leader is None and _widen_fence(op)):
+                if fence:
+                    emit(FenceProxyAsyncOp("global"))
+                if leader is None:
+                    emit(BarrierOp())
+            for one in stores:
+                name = base_allocation(one.access.tile).name_hint or "memory"
+                remark(op, f"waits for the bulk store to %{name} before it: '{op.name}' may touch the same elements")
+        if leader is not None:
+            return _completed(pending, leader) if wait else pending - set(found)
+        return frozenset(
+            one
+            for one in pending
+            if not (one.complete or (wait and one.access.bulk) or (fence and not one.access.bulk))
+        )
+
+
+def _completed(pending: _State, leader: SSAValue | None) -> _State:
+    """What is pending behind a wait for all groups of the threads that come there."""
+    return frozenset(
+        replace(one, complete=True) if one.committed and (leader is None or one.by is leader) else one
+        for one in pending
+    )
+
+
+_PLAIN = (SlotOp, memref.LoadOp, memref.StoreOp)
+"""Operations between a barrier and a bulk copy that only compute where it is."""
+
+
+def _is_elected(op: scf.IfOp) -> bool:
+    """Returns True for a branch that one thread takes."""
+    return isinstance(op.cond.owner, LeaderOp) and not op.false_region.blocks
+
+
+def _widen_fence(op: Operation) -> bool:
+    """Lets the proxy fence and the barrier right in front of `op` order global memory, too; False without them."""
+    found: list[Operation] = []
+    before = op.prev_op
+    while before is not None and len(found) < 2:
+        if isinstance(before, BarrierOp | FenceProxyAsyncOp):
+            found.append(before)
+        elif not (is_pure(before) or isinstance(before, SlotOp | memref.LoadOp | memref.StoreOp)) or accesses_of(
+            before
+        ):
+            return False
+        before = before.prev_op
+    match found:
+        case [BarrierOp(), FenceProxyAsyncOp() as fence]:
+            fence.space = None
+            return True
+        case _:
+            return False

@@ -1,0 +1,530 @@
+"""Loads and stores of register tiles as PTX instructions of every thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerType, i16, i32, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.copy.access import THREAD_VARIABLE, Access, AccessPlan, Owners, plan_accesses
+from tirx.copy.cp_async import CpAsyncPlan
+from tirx.copy.matrix import MatrixPlan
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.conversion import PackOp, UnpackOp
+from tirx.dialects.ptx.cp_async import CP_ASYNC_BYTES, CpAsyncOp
+from tirx.dialects.ptx.matrix import LdMatrixOp, StMatrixOp
+from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
+from tirx.dialects.ptx.reductions import Red
+from tirx.dialects.ptx.sync import BarWarpSyncOp
+from tirx.dialects.tirx import CpAsyncTileOp, MemorySpace, TileType
+from tirx.hw.features import has_features
+from tirx.hw.targets import Target
+from tirx.layout import LayoutError, TileLayout
+from tirx.layout.arrays import np
+from tirx.layout.axis import WARP_SIZE
+from tirx.layout.ownership import held_elements
+from tirx.passes.copies.clipping import Clip, all_of
+from tirx.passes.copies.global_reductions import GlobalReduction
+from tirx.passes.ir.emitter import Emitter, bit_pattern
+from tirx.passes.ir.index_emission import IndexEmission
+from tirx.passes.ir.register_values import REGISTER_BITS, RegisterFormat, register_format, zero_register
+from tirx.passes.match.bulk_copies import plan_thread_copies
+from tirx.passes.match.product import ILLEGAL
+from tirx.passes.match.run_time_strides import STRIDE_BYTES
+from tirx.rules import PackedElementsError, RegisterLayoutError, StageError
+from tirx.symbolic.index_expr import IndexExpr
+from tirx.values import dataclass
+
+
+@dataclass(frozen=True)
+class MemoryTile:
+    """
+    A tile in global or shared memory: its type, the address of its base (i64 or i32) and that base's alignment (bytes).
+
+    `strides`: number in the layout that stands for a run-time stride -> that stride (i64, bytes), the largest number
+    first; the alignment is that with strides that are multiples of `STRIDE_BYTES`, as `are_multiples` says they are.
+    """
+
+    type: TileType
+    base: SSAValue
+    alignment: int
+    strides: tuple[tuple[int, SSAValue], ...] = ()
+    are_multiples: bool = True
+
+    def by_element(self) -> MemoryTile:
+        """The same tile, of which nothing but its elements is aligned."""
+        return replace(self, alignment=self.type.dtype.storage_bits // 8)
+
+    @property
+    def space(self) -> str:
+        return "global" if self.type.memory is MemorySpace.GLOBAL else "shared"
+
+
+class _Addresses:
+    """The addresses of accesses to one tile; equal expressions are computed once, where `emit` is."""
+
+    def __init__(self, emit: Emitter, memory: MemoryTile, tid: SSAValue):
+        self.emit = emit
+        self.memory = memory
+        self.bits = memory.type.dtype.storage_bits
+        self.tid = tid
+        self._addresses: dict[IndexExpr, SSAValue] = {}
+        self._emission: dict[Attribute, IndexEmission] = {}
+
+    def place(self, access: Access) -> tuple[SSAValue, int]:
+        """Returns the address of an access as a value and a constant number of bytes behind it."""
+        if self.memory.strides:
+            return self._strided(access.offset), 0
+        distance, rest = divmod(access.const * self.bits, 8)
+        if rest:
+            # Half a byte on, so the thread's part is another half; only together do they make whole bytes.
+            return self._address(access.offset), 0
+        return self._address(access.base), distance
+
+    def _strided(self, expr: IndexExpr) -> SSAValue:
+        """The byte address of an element of a tile with run-time strides, whose coordinates are digits of `expr`."""
+        if expr in self._addresses:
+            return self._addresses[expr]
+        type_ = i32 if expr.known.greatest < 2**31 else i64
+        value, rest = self.memory.base, expr
+        for number, stride in self.memory.strides:
+            distance = self.emit.mul(self._wide(rest // number, type_), stride)
+            value, rest = self.emit.add(value, distance), rest % number
+        self._addresses[expr] = self.emit.add(value, self._wide(rest * (self.bits // 8), type_))
+        return self._addresses[expr]
+
+    def _wide(self, expr: IndexExpr, type_: IntegerType) -> SSAValue:
+        value = self._emitted(expr, type_)
+        return value if type_ == i64 else self.emit.extend(value, i64)
+
+    def _emitted(self, expr: IndexExpr, type_: IntegerType) -> SSAValue:
+        """The value of an expression of the thread."""
+        if type_ not in self._emission:
+            tid = self.tid if type_ == i32 else self.emit.extend(self.tid, i64)
+            self._emission[type_] = IndexEmission(self.emit, {THREAD_VARIABLE: tid}, type_)
+        return self._emission[type_](expr)
+
+    def _address(self, expr: IndexExpr) -> SSAValue:
+        """The byte address of the element `expr` elements after the base of the tile."""
+        if expr not in self._addresses:
+            # Every access starts on a whole byte (see `plan_accesses`), so the division is exact.
+            offset = expr * self.bits // 8
+            wide = self.memory.base.type == i64
+            # 32-bit arithmetic is cheaper, and exact for offsets that fit: every part of a sum is 0 or more.
+            type_ = i32 if not wide or (offset.known.least >= 0 and offset.known.greatest < 2**31) else i64
+            value = self._emitted(offset, type_)
+            if wide and type_ == i32:
+                value = self.emit.extend(value, i64)
+            self._addresses[expr] = self.emit.add(self.memory.base, value)
+        return self._addresses[expr]
+
+
+def _on_owners(
+    emit: Emitter, tid: SSAValue, owners: Owners, types: Sequence[Attribute], held: Block, other: Block | None
+) -> Sequence[SSAValue]:
+    """Runs `held` on the threads that hold a part of the tile and `other` on the others."""
+    warp, lane = emit.div(tid, WARP_SIZE), emit.mod(tid, WARP_SIZE)
+    warps, lanes = (
+        emit(arith.ShRUIOp(emit(arith.ConstantOp(bit_pattern(mask, 32))).result, index)).result
+        for mask, index in ((owners.warps, warp), (owners.lanes, lane))
+    )
+    bit = emit.bit_and(emit.bit_and(warps, lanes), 1)
+    condition = emit.compare(bit, emit.constant(0, i32), "ne")
+    if owners.below is not None:
+        below = emit.compare(tid, emit.constant(owners.below, i32), "ult")
+        condition = emit.bit_and(condition, below)
+    branch = emit(scf.IfOp(condition, types, Region(held), Region([] if other is None else other)))
+    # Instructions of whole warps may follow.
+    emit(BarWarpSyncOp())
+    return branch.results
+
+
+class TileAccess:
+    """
+    Moves one register tile from or to memory: `threads` threads with the linear index `tid` (i32).
+
+    With `once`, threads that hold only copies of what another one holds take no part (see `plan_accesses`). With `clip`
+    accesses beyond the bounds are left out; what is loaded there is zero.
+    """
+
+    def __init__(
+        self,
+        emit: Emitter,
+        memory: MemoryTile,
+        register: TileType,
+        threads: int,
+        tid: SSAValue,
+        *,
+        once: bool,
+        clip: Clip | None = None,
+    ):
+        self.emit = emit
+        self.memory = memory
+        self.register = register
+        self.format: RegisterFormat = register_format(register)
+        self.bits = register.dtype.storage_bits
+        self.tid = tid
+        self.clip = clip
+        self.plan = self._plan(register, threads, once)
+        self.addresses = _Addresses(emit, memory, tid)
+        self.bounds = None if clip is None else clip.emission(emit, tid)
+
+    def _plan(self, register: TileType, threads: int, once: bool) -> AccessPlan:
+        layout, memory = register.layout, self.memory.type.layout
+        if not isinstance(layout, TileLayout) or memory is None:
+            raise StageError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
+        aligned = self.memory.alignment
+        if self.clip is not None:
+            if self.clip.plan.run * self.bits % 8:
+                raise PackedElementsError(
+                    self.emit.location, f"expected a clipped view of whole bytes in every row, found {self.bits} bits"
+                )
+            aligned = min(aligned, self.clip.plan.run * self.bits // 8)
+        try:
+            plan = plan_accesses(
+                layout, memory, register.dims, self.bits, threads, aligned, self.memory.alignment, once=once
+            )
+        except LayoutError as e:
+            raise LocatedError(self.emit.location, str(e)) from e
+        return plan
+
+    def _registers_of(self, access: Access) -> tuple[int, int]:
+        """Returns the first register of an access and how many whole registers it fills, 0 for a part of one."""
+        return access.register // self.format.packed, access.count // self.format.packed
+
+    def load(self) -> Sequence[SSAValue]:
+        """Emits the loads; returns the registers of the tile. Registers without an element are zero."""
+        if self.plan.owners is None:
+            return self._load()
+        types = [self.format.type] * self.format.count
+        with self._branch() as held:
+            self.emit(scf.YieldOp(*self._load()))
+        with self._branch() as other:
+            self.emit(scf.YieldOp(*(zero_register(self.emit, t) for t in types)))
+        return _on_owners(self.emit, self.tid, self.plan.owners, types, held, other)
+
+    def store(self, registers: Sequence[SSAValue]) -> None:
+        """Emits the stores of the registers of the tile."""
+        if self.plan.owners is None:
+            self._store(registers)
+            return
+        with self._branch() as held:
+            self._store(registers)
+            self.emit(scf.YieldOp())
+        _on_owners(self.emit, self.tid, self.plan.owners, [], held, None)
+
+    def reduce(self, registers: Sequence[SSAValue], operation: Red, target: Target) -> None:
+        """
+        Combines the registers of the tile with what global memory has.
+
+        Raises LocatedError where several threads hold an element, and would all add it.
+        """
+        if not self._is_once():
+            raise RegisterLayoutError(
+                self.emit.location,
+                f"expected a layout that lets one thread reduce each element to global memory, found "
+                f"{self.register.layout}",
+            )
+        store = GlobalReduction(operation, self.register.element_type, has_features(("red.vector",), target))
+        if self.plan.owners is None:
+            self._reduce(store, registers)
+            return
+        with self._branch() as held:
+            self._reduce(store, registers)
+            self.emit(scf.YieldOp())
+        _on_owners(self.emit, self.tid, self.plan.owners, [], held, None)
+
+    def _is_once(self) -> bool:
+        """Whether the threads that take part hold every element once."""
+        layout, threads = self.register.layout, self.plan.threads
+        assert isinstance(layout, TileLayout)  # there is a plan
+        held = held_elements(layout, self.register.dims, threads)
+        if self.plan.owners is not None:
+            held = held[self.plan.owners.holds(np.arange(threads, dtype=np.int64))]
+        return int((held >= 0).sum()) == self.register.num_elements
+
+    def _reduce(self, store: GlobalReduction, registers: Sequence[SSAValue]) -> None:
+        for access in self.plan.accesses:
+            self._reduce_access(store, registers, access)
+
+    def _reduce_access(self, store: GlobalReduction, registers: Sequence[SSAValue], access: Access) -> None:
+        first, count = self._registers_of(access)
+        address, distance = self.addresses.place(access)
+
+        def make(emit: Emitter) -> Sequence[SSAValue]:
+            if count:
+                store.emit(emit, address, distance, registers[first : first + count])
+            else:
+                store.emit_half(emit, address, distance, registers[first], self._bit_of(access) // 16)
+            return ()
+
+        self._within(access, (), make)
+
+    @contextmanager
+    def _branch(self) -> Generator[Block]:
+        """Emits into a new block inside of the `with`."""
+        outside, block = self.emit, Block()
+        self._emit_at(Emitter(InsertPoint.at_end(block), outside.location))
+        yield block
+        self._emit_at(outside)
+
+    def _emit_at(self, emit: Emitter) -> None:
+        self.emit = self.addresses.emit = emit
+        if self.bounds is not None:
+            self.bounds.emit = emit
+
+    def _within(
+        self, access: Access, types: Sequence[Attribute], make: Callable[[Emitter], Sequence[SSAValue]]
+    ) -> Sequence[SSAValue]:
+        """Emits an access, in a branch where it may be beyond the bounds; what it gives is zero there."""
+        if self.clip is None:
+            return make(self.emit)
+        assert self.bounds is not None
+        exists = self.clip.contains(self.bounds, self.plan.flat(access))
+        held, other = Block(), Block()
+        inside, outside = (Emitter(InsertPoint.at_end(block), self.emit.location) for block in (held, other))
+        inside(scf.YieldOp(*make(inside)))
+        outside(scf.YieldOp(*(zero_register(outside, type_) for type_ in types)))
+        return self.emit(scf.IfOp(exists, types, Region(held), Region(other) if types else Region())).results
+
+    def _load(self) -> Sequence[SSAValue]:
+        registers: list[SSAValue | None] = [None] * self.format.count
+        # Parts of a register, by register: where they start (bits), and their value (i16 or, for a byte, i32).
+        parts: dict[int, list[tuple[int, SSAValue]]] = {}
+        for access in self.plan.accesses:
+            first, count = self._registers_of(access)
+            address, constant = self.addresses.place(access)
+            if count:
+                types = [self.format.type] * count
+                registers[first : first + count] = self._read(access, address, types, constant)
+                continue
+            if access.count * self.bits == 8:
+                load = LdU8Op(self.memory.space, address, constant)
+                part = self._within(access, [i32], lambda emit, load=load: [emit(load).result])[0]
+            else:
+                part = self._read(access, address, [i16], constant)[0]
+            parts.setdefault(first, []).append((self._bit_of(access), part))
+        for register, found in parts.items():
+            registers[register] = self._joined(found)
+        return [zero_register(self.emit, self.format.type) if r is None else r for r in registers]
+
+    def _read(self, access: Access, address: SSAValue, types: Sequence[Attribute], constant: int) -> Sequence[SSAValue]:
+        load = LdOp(self.memory.space, address, types, constant)
+        return self._within(access, types, lambda emit: emit(load).res)
+
+    def _write(self, access: Access, store: StOp | StU8Op) -> None:
+        def make(emit: Emitter) -> Sequence[SSAValue]:
+            emit(store)
+            return ()
+
+        self._within(access, (), make)
+
+    def _joined(self, parts: Sequence[tuple[int, SSAValue]]) -> SSAValue:
+        """Joins the parts of one register, given by their first bits; bits without a part are zero."""
+        if all(part.type == i16 for _, part in parts):
+            halves = dict(parts)
+            low, high = (halves.get(start) or zero_register(self.emit, i16) for start in (0, 16))
+            return self.emit(PackOp(low, high)).result
+        whole: SSAValue | None = None
+        for start, part in parts:
+            wide = self.emit.extend(part, i32) if part.type == i16 else part
+            placed = self.emit.mul(wide, 1 << start)
+            whole = placed if whole is None else self.emit.bit_or(whole, placed)
+        return zero_register(self.emit, i32) if whole is None else whole
+
+    def _store(self, registers: Sequence[SSAValue]) -> None:
+        halves: dict[int, tuple[SSAValue, SSAValue]] = {}
+        for access in self.plan.accesses:
+            first, count = self._registers_of(access)
+            if access.count * self.bits == 8:
+                byte = self.emit.div(registers[first], 1 << self._bit_of(access))
+                address, constant = self.addresses.place(access)
+                self._write(access, StU8Op(self.memory.space, address, byte, constant))
+                continue
+            data = registers[first : first + count]
+            if not count:
+                if first not in halves:
+                    unpacked = self.emit(UnpackOp(registers[first], i16))
+                    halves[first] = unpacked.low, unpacked.high
+                data = [halves[first][self._bit_of(access) // 16]]
+            address, constant = self.addresses.place(access)
+            self._write(access, StOp(self.memory.space, address, data, constant))
+
+    def _bit_of(self, access: Access) -> int:
+        """Returns the bit of its register at which an access starts."""
+        return access.register * self.bits % REGISTER_BITS
+
+
+class ClippedAccess:
+    """
+    Moves one register tile from or to a part of a memref, of which some elements may not exist, or whose rows may not
+    be aligned for vectors.
+
+    Where `whole` (i1) holds, which is the same in all threads, accesses are those of other tiles; None is never.
+    `access` makes the accesses, those for other places with True.
+    """
+
+    def __init__(self, emit: Emitter, access: Callable[[Emitter, bool], TileAccess], whole: SSAValue | None):
+        self.emit = emit
+        self.access = access
+        self.whole = whole
+
+    def load(self) -> Sequence[SSAValue]:
+        """Emits the loads; returns the registers of the tile. Registers without an element are zero."""
+        return self._branch(lambda access: access.load())
+
+    def store(self, registers: Sequence[SSAValue]) -> None:
+        """Emits the stores of the registers of the tile."""
+
+        def move(access: TileAccess) -> Sequence[SSAValue]:
+            access.store(registers)
+            return ()
+
+        self._branch(move)
+
+    def reduce(self, registers: Sequence[SSAValue], operation: Red, target: Target) -> None:
+        """Combines the registers of the tile with what global memory has."""
+
+        def move(access: TileAccess) -> Sequence[SSAValue]:
+            access.reduce(registers, operation, target)
+            return ()
+
+        self._branch(move)
+
+    def _branch(self, move: Callable[[TileAccess], Sequence[SSAValue]]) -> Sequence[SSAValue]:
+        """Moves the tile without a look at the bounds if they hold for all of it, access by access otherwise."""
+        if self.whole is None:
+            return self._move(self.emit, True, move)
+        branches = [Block(), Block()]
+        types: Sequence[Attribute] = ()
+        for block, careful in zip(branches, (False, True), strict=True):
+            inside = Emitter(InsertPoint.at_end(block), self.emit.location)
+            registers = self._move(inside, careful, move)
+            types = [register.type for register in registers]
+            inside(scf.YieldOp(*registers))
+        return self.emit(scf.IfOp(self.whole, types, Region(branches[0]), Region(branches[1]))).results
+
+    def _move(
+        self, emit: Emitter, careful: bool, move: Callable[[TileAccess], Sequence[SSAValue]]
+    ) -> Sequence[SSAValue]:
+        registers = move(self.access(emit, careful))
+        if careful:
+            # Instructions of whole warps may follow.
+            emit(BarWarpSyncOp())
+        return registers
+
+
+def is_whole(emit: Emitter, clip: Clip | None, tile: MemoryTile) -> SSAValue | None:
+    """Whether all of a tile exists and its rows are aligned for vectors (i1); None where it never is."""
+    if clip is not None and clip.plan.never_whole:
+        return None
+    conditions = [] if clip is None else [clip.contains_tile(emit)]
+    for _, stride in () if tile.are_multiples else tile.strides:
+        rest = emit.bit_and(stride, STRIDE_BYTES - 1)
+        conditions.append(emit.compare(rest, emit.constant(0, i64), "eq"))
+    return all_of(emit, conditions)
+
+
+class MatrixAccess:
+    """Moves one register tile from or to shared memory by `ldmatrix` and `stmatrix`: see `plan_matrices`."""
+
+    def __init__(self, emit: Emitter, memory: MemoryTile, plan: MatrixPlan, tid: SSAValue):
+        self.emit = emit
+        self.plan = plan
+        self.addresses = _Addresses(emit, memory, tid)
+
+    def load(self, register: Attribute) -> Sequence[SSAValue]:
+        """Emits the loads; returns the registers of the tile, which are of this type."""
+        registers: list[SSAValue] = []
+        for row in self.plan.rows:
+            load = LdMatrixOp(self._row(row), "m8n8", self.plan.count, trans=self.plan.transposed)
+            registers += self.emit(load).res
+        if register == i32:
+            return registers
+        return [self.emit(arith.BitcastOp(value, register)).result for value in registers]
+
+    def store(self, registers: Sequence[SSAValue]) -> None:
+        """Emits the stores of the registers of the tile."""
+        count = self.plan.count
+        words = [r if r.type == i32 else self.emit(arith.BitcastOp(r, i32)).result for r in registers]
+        for i, row in enumerate(self.plan.rows):
+            data = words[i * count : (i + 1) * count]
+            self.emit(StMatrixOp(self._row(row), data, "m8n8", trans=self.plan.transposed))
+
+    def _row(self, row: Access) -> SSAValue:
+        """The address of the row that a lane gives, as one value."""
+        address, distance = self.addresses.place(row)
+        return self.emit.add(address, distance)
+
+
+def emit_cp_async(
+    emit: Emitter,
+    op: CpAsyncTileOp,
+    source: MemoryTile,
+    destination: MemoryTile,
+    threads: int,
+    tid: SSAValue,
+    clip: Clip | None = None,
+) -> None:
+    """
+    Starts the copies of each of `threads` threads, of linear index `tid` (i32), by `cp.async`.
+
+    With `clip` the bytes that do not exist are zeros: fewer are read than are written (PTX ISA, "cp.async": src-size).
+    """
+    try:
+        plan = plan_thread_copies(op.source, destination.type, threads)
+    except ILLEGAL as e:
+        raise LocatedError(op, str(e)) from e
+    if clip is None or clip.plan.never_whole:
+        _start_copies(emit, source, destination, plan, tid, clip)
+        return
+    branches = [Block(), Block()]
+    for block, bounds in zip(branches, (None, clip), strict=True):
+        inside = Emitter(InsertPoint.at_end(block), emit.location)
+        _start_copies(inside, source, destination, plan, tid, bounds)
+        inside(scf.YieldOp())
+    emit(scf.IfOp(clip.contains_tile(emit), [], Region(branches[0]), Region(branches[1])))
+
+
+def _start_copies(
+    emit: Emitter, source: MemoryTile, destination: MemoryTile, plan: CpAsyncPlan, tid: SSAValue, clip: Clip | None
+) -> None:
+    block = Block()
+    inside = emit if plan.owners is None else Emitter(InsertPoint.at_end(block), emit.location)
+    ends = _Addresses(inside, source, tid), _Addresses(inside, destination, tid)
+    bounds = None if clip is None else clip.emission(inside, tid)
+    for read, written in plan.pairs:
+        (src, source_offset), (dst, offset) = ends[0].place(read), ends[1].place(written)
+        size = plan.bytes(read)
+        cache = "cg" if size in CP_ASYNC_BYTES["cg"] else "ca"
+        count = None
+        if clip is not None:
+            assert bounds is not None
+            count = _bytes_within(clip, bounds, plan, read)
+        inside(CpAsyncOp(dst, src, size, cache=cache, source_bytes=count, offset=offset, source_offset=source_offset))
+    if plan.owners is not None:
+        inside(scf.YieldOp())
+        _on_owners(emit, tid, plan.owners, [], block, None)
+
+
+def _bytes_within(clip: Clip, bounds: IndexEmission, plan: CpAsyncPlan, read: Access) -> SSAValue:
+    """The bytes (i32) of a copy that exist: those up to the innermost bound, if the other bounds hold."""
+    emit, flat, size = bounds.emit, plan.source.flat(read), plan.bytes(read)
+    zero = emit.constant(0, i32)
+    count = emit.constant(size, i32)
+    if (bound := clip.innermost) is not None:
+        at, none = clip.position(bounds, bound, flat), emit.constant(0, bound.type)
+        left = emit(arith.SubiOp(bound.size, at)).result
+        # As many elements as are left; a copy that begins below 0 ends there too.
+        some = emit(arith.MinSIOp(emit(arith.MaxSIOp(left, none)).result, emit.constant(read.count, bound.type))).result
+        begins = emit.compare(at, none, "sge")
+        some = emit.select(begins, some, none)
+        if bound.type == i64:
+            some = emit(arith.TruncIOp(some, i32)).result
+        count = emit.div(emit.mul(some, plan.source.element_bits), 8)
+    return emit.select(clip.contains(bounds, flat, inner=False), count, zero)

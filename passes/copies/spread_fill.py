@@ -1,0 +1,148 @@
+"""Fills by `cp.async` whose copies start between the steps of a product, some behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AsyncCopyOp,
+    AtOp,
+    Engine,
+    ForOp,
+    ReleaseOp,
+    SubviewOp,
+    TileType,
+    YieldOp,
+    thread_set,
+)
+from tirx.layout import LayoutError
+from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.purity import is_pure
+from tirx.passes.match.bulk_copies import plan_thread_copies
+from tirx.passes.match.product import ILLEGAL
+
+
+@dataclass(frozen=True)
+class SpreadFill:
+    """
+    The one fill of a loop, by `cp.async`, cut into `count` pieces of as many rows each.
+
+    All copies at once would keep the loads of fragments waiting, as both go through the same unit. The first piece
+    stays in the part of the fill; the others belong to a part one round later, and the last one releases the slot.
+    """
+
+    part: AtOp
+    acquire: AcquireOp
+    copies: tuple[AsyncCopyOp, ...]
+    release: ReleaseOp
+    count: int
+
+    @staticmethod
+    def of(loop: ForOp, use: int, count: int) -> SpreadFill | None:
+        """
+        The fill of a loop whose slots are acquired for use at offset `use`; None where it cannot be cut into `count`.
+
+        A slot has to be complete before the round that acquires it, so the release may move by a round where at least
+        one more is between.
+        """
+        fills = [part for part in loop.parts if any(isinstance(op, AsyncCopyOp) for op in part.body.walk())]
+        if len(fills) != 1 or count < 2 or fills[0].values or use < fills[0].offset + 2:
+            return None
+        part = fills[0]
+        others = [op for op in part.body.block.ops if not is_pure(op) and not isinstance(op, YieldOp)]
+        match others:
+            case [AcquireOp() as acquire, *copies, ReleaseOp() as release]:
+                found = tuple(op for op in copies if isinstance(op, AsyncCopyOp))
+                if len(found) < len(copies) or not found or release.ring is not acquire.ring:
+                    return None
+                fill = SpreadFill(part, acquire, found, release, count)
+                return fill if all(map(fill._can_be_cut, found)) else None
+            case _:
+                return None
+
+    def _can_be_cut(self, copy: AsyncCopyOp) -> bool:
+        """Returns True if the pieces of a copy take as many instructions as the whole, of all threads."""
+        threads = thread_set(copy).count
+        if copy.engine.data is not Engine.CP_ASYNC or TileType.of(copy.source).dims[0] % self.count:
+            return False
+        block = Block()
+        emit = Emitter(InsertPoint.at_end(block), copy.location)
+        try:
+            whole = plan_thread_copies(copy.source, TileType.of(copy.destination), threads)
+            plans = [
+                plan_thread_copies(source, TileType.of(destination), threads)
+                for source, destination in (self._ends(copy, i, {}, emit) for i in range(self.count))
+            ]
+        except (*ILLEGAL, LayoutError):
+            return False
+        finally:
+            for op in reversed(tuple(block.ops)):
+                erase(op)
+        pieces = sum(len(plan.source.accesses) for plan in plans)
+        return pieces == len(whole.source.accesses) and all(plan.owners is None for plan in plans)
+
+    def _ends(
+        self, copy: AsyncCopyOp, index: int, known: Mapping[SSAValue, SSAValue], emit: Emitter
+    ) -> tuple[SSAValue, SSAValue]:
+        """Both ends of a piece of a copy."""
+        rows, *others = TileType.of(copy.source).dims
+        size = rows // self.count
+        source, destination = (
+            emit(SubviewOp.of(known.get(end, end), (index * size, *(0 for _ in others)), (size, *others))).result
+            for end in (copy.source, copy.destination)
+        )
+        return source, destination
+
+    def cut(self) -> list[AtOp]:
+        """Replaces the part by one with the first piece, and returns parts with the others, which are in no loop."""
+        block = self.part.body.block
+        last = block.last_op
+        assert last is not None
+        pieces = [self._later(index) for index in range(1, self.count)]
+        before = Emitter(InsertPoint.before(last), self.part.location)
+        for copy in self.copies:
+            self._piece(copy, 0, {}, before)
+        for op in (*self.copies, self.release, last):
+            erase(op)
+        before = Emitter(InsertPoint.at_end(block), self.part.location)
+        before(YieldOp(*self.acquire.tiles))
+        new = AtOp(self.part.offset, self.part.detach_region(self.part.body))
+        new.location = self.part.location
+        Emitter.before(self.part)(new)
+        erase(self.part)
+        for tile, value in zip(self.acquire.tiles, new.values, strict=True):
+            value.name_hint = tile.name_hint
+            for use in tuple(tile.uses):
+                if use.operation.parent is not block:
+                    use.operation.operands[use.index] = value
+        return pieces
+
+    def _piece(self, copy: AsyncCopyOp, index: int, known: Mapping[SSAValue, SSAValue], emit: Emitter) -> None:
+        emit = Emitter(emit.point, copy.location)
+        emit(AsyncCopyOp(*self._ends(copy, index, known, emit), Engine.CP_ASYNC))
+
+    def _later(self, index: int) -> AtOp:
+        """The part with a piece; scalars and views are computed again, for the iteration of the round before."""
+        block = Block()
+        emit = Emitter(InsertPoint.at_end(block), self.part.location)
+        known: dict[SSAValue, SSAValue] = {}
+        for op in self.part.body.block.ops:
+            if is_pure(op):
+                new = op.clone(known)
+                new.location = op.location
+                block.add_op(new)
+        for copy in self.copies:
+            self._piece(copy, index, known, emit)
+        if index == self.count - 1:
+            emit(self.release.clone())
+        for op in reversed(tuple(block.ops)):
+            if is_pure(op) and not any(result.uses for result in op.results):
+                erase(op)
+        part = AtOp(self.part.offset + 1, Region(block))
+        part.location = self.part.location
+        return part

@@ -1,0 +1,210 @@
+"""Bulk tensor copies as PTX instructions, and the parameters of an entry that hold their tensor maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import gcd, prod
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.formula import Call
+from tirx.dialects.ptx.memory import ParamAddressOp
+from tirx.dialects.ptx.parameters import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_BYTES, EntryParam
+from tirx.dialects.ptx.sync import TrapOp
+from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp, CpAsyncBulkTensorStoreOp, PrefetchTensormapOp
+from tirx.dialects.tirx import (
+    AllocOp,
+    KernelOp,
+    MemoryPlan,
+    TensorMap,
+    TensorMapAttr,
+    TileType,
+    TmaLoadOp,
+    TmaStoreOp,
+    ViewOp,
+    base_allocation,
+)
+from tirx.hw.targets import Target
+from tirx.passes.ir.emitter import Emitter, constant_value
+from tirx.passes.ir.index_analysis import NARROW_LIMIT, index_limits
+from tirx.passes.ir.launch_values import product_of
+from tirx.passes.ir.views import unproved_starts
+from tirx.passes.match.bulk_copies import TmaCopy, check_reduction, plan_tma
+from tirx.passes.match.computed_parts import located
+from tirx.passes.match.narrow_places import index_sizes, require_small
+from tirx.passes.match.product import ILLEGAL
+from tirx.rules import RingLoweringError
+
+SHARED_CTA_SINCE = (8, 6)
+"""The PTX version from which a load names the block's own shared memory (PTX ISA, "cp.async.bulk.tensor")."""
+
+
+def _word(emit: Emitter, kernel: KernelOp, view: ViewOp, dimension: int, run: int) -> SSAValue:
+    """
+    An index of a view as an i32.
+
+    One of a clipped view that may not fit, times `run`, is the nearest one that does: there, too, the tile is beyond
+    the memref, whose size is at most `NARROW_LIMIT / run`. Tiles of other views lie within the memref.
+    """
+    index, limit = view.indices[dimension], NARROW_LIMIT // run
+    if (value := constant_value(index)) is not None:
+        return emit.constant(max(-limit, min(value, limit)), i32)
+    limits = index_limits(index)
+    if view.clipped is not None and not -limit <= limits.least <= limits.greatest <= limit:
+        if run == 1 and (sizes := index_sizes(view, dimension)) is not None:
+            require_small(kernel, sizes)
+        else:
+            index = _clamped(emit, index, limit)
+    return emit.cast(index, i32)
+
+
+def _clamped(emit: Emitter, index: SSAValue, limit: int) -> SSAValue:
+    """The nearest index from `-limit` to `limit`, computed where `index` is, and not in loops behind it."""
+    owner = index.owner
+    point = InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
+    there = Emitter(point, emit.location)
+    least, most = (there.constant(n, IndexType()) for n in (-limit, limit))
+    return there(arith.MaxSIOp(there(arith.MinSIOp(index, most)).result, least)).result
+
+
+def _in_units(emit: Emitter, coordinate: SSAValue, elements: int, *, signed: bool) -> SSAValue:
+    """A coordinate (i32) that counts units of the tensor map, which are so many elements each: a power of two."""
+    if elements == 1 or not signed:
+        return emit.div(coordinate, elements)
+    return emit(arith.ShRSIOp(coordinate, emit.constant(elements.bit_length() - 1, i32))).result
+
+
+class TensorMapParameters:
+    """
+    The bulk tensor copies of one kernel, and its tensor maps: each is a parameter of the entry.
+
+    Addresses of tensor maps are computed at `start`; `name` gives a new name of a parameter from a hint and a default.
+    """
+
+    def __init__(self, kernel: KernelOp, start: Emitter, name: Callable[[str | None, str], str]):
+        self._kernel = kernel
+        self._memory = MemoryPlan() if kernel.memory is None else kernel.memory.data
+        self._target = None if kernel.target is None else Target.parse(kernel.target.data)
+        self._start = start
+        self._name = name
+        self._addresses: dict[TensorMap, SSAValue] = {}
+        self.parameters: list[EntryParam] = []
+
+    def prefetch(self, thread: SSAValue) -> None:
+        """The thread of index 0 (i32) brings all tensor maps into the cache at the start of the entry."""
+        if not self._addresses:
+            return
+        block = Block()
+        inside = Emitter(InsertPoint.at_end(block), self._start.location)
+        for address in self._addresses.values():
+            inside(PrefetchTensormapOp(address))
+        inside(scf.YieldOp())
+        first = self._start.compare(thread, self._start.constant(0, i32), "eq")
+        self._start(scf.IfOp(first, [], Region(block), Region()))
+
+    def load(self, emit: Emitter, op: TmaLoadOp, base: SSAValue) -> None:
+        """Starts to load all boxes of a tile to the shared address `base` (i32) and on."""
+        copy = self._plan(op)
+        # Addresses of the block's own shared memory are addresses of its cluster's, too.
+        is_known = self._target is not None and self._target.min_ptx >= SHARED_CTA_SINCE
+        alone = is_known and op.multicast is None and op.cta_group is None
+        for tensor_map, address, coordinates in self._boxes(emit, copy, base):
+            emit(
+                CpAsyncBulkTensorLoadOp(
+                    address,
+                    tensor_map,
+                    coordinates,
+                    op.barrier,
+                    space="shared::cta" if alone else "shared::cluster",
+                    multicast=op.multicast,
+                    cta_group=None if op.cta_group is None else op.cta_group.value.data,
+                )
+            )
+
+    def store(self, emit: Emitter, op: TmaStoreOp, base: SSAValue) -> None:
+        """Starts to store all boxes of a tile from the shared address `base` (i32) and on."""
+        combine = None if op.reduce is None else op.reduce.data
+        copy = self._plan(op)
+        self._check_reduction(op, copy)
+        self._trap_before_memref(emit, op, copy)
+        for tensor_map, address, coordinates in self._boxes(emit, copy, base):
+            emit(CpAsyncBulkTensorStoreOp(tensor_map, coordinates, address, reduce=combine))
+
+    def _trap_before_memref(self, emit: Emitter, op: TmaStoreOp, copy: TmaCopy) -> None:
+        """
+        Traps where a clipped tile begins before the memref: the top-left corner of a box that is stored may not be
+        negative (CUDA C++ Programming Guide, "Using TMA to transfer multi-dimensional arrays").
+        """
+        starts: list[SSAValue] = []
+        for d in unproved_starts(op.global_tile):
+            starts.append(emit.add(_word(emit, self._kernel, copy.origin.view, d, 1), copy.origin.first(d)))
+        if starts:
+            # The sign of their union is that of the least.
+            signs, *others = starts
+            for start in others:
+                signs = emit.bit_or(signs, start)
+            emit(TrapOp(emit.compare(signs, emit.constant(0, i32), "slt")))
+
+    @staticmethod
+    def _check_reduction(op: TmaStoreOp, copy: TmaCopy) -> None:
+        if op.reduce is None:
+            return
+        try:
+            check_reduction(op.reduce.data, copy.boxes.unit.type, TileType.of(op.source).dtype.name)
+        except ILLEGAL as e:
+            raise LocatedError(op, str(e)) from e
+
+    def _plan(self, op: TmaLoadOp | TmaStoreOp) -> TmaCopy:
+        """The boxes of a copy, to or from a tile that is aligned for them."""
+        try:
+            copy = plan_tma(op.global_tile, TileType.of(op.shared_tile), self._target)
+        except ILLEGAL as e:
+            raise LocatedError(op, str(e)) from e
+        alloc, aligned = base_allocation(op.shared_tile).owner, copy.boxes.alignment
+        if isinstance(alloc, AllocOp) and alloc.start is not None:
+            steps = [offset.divisor for offset in located(Emitter.before(op), op.shared_tile)]
+            found = gcd(alloc.start, self._memory.alignment, *steps)
+            if found % aligned:
+                raise RingLoweringError(op, f"expected a shared tile that is aligned to {aligned} bytes, found {found}")
+        return copy
+
+    def _boxes(
+        self, emit: Emitter, copy: TmaCopy, base: SSAValue
+    ) -> Iterator[tuple[SSAValue, SSAValue, list[SSAValue]]]:
+        """Of each box the address of the tensor map, its shared address, and its coordinates (i32), innermost first."""
+        view, unit = copy.origin.view, copy.boxes.unit
+        tensor_map = self._address(copy.tensor_map, view.source.name_hint)
+        leading = len(view.indices) - len(copy.origin.start)
+        sizes = view.source_type.get_shape()
+        starts: list[SSAValue] = []
+        for outer, *others in copy.groups:
+            # A view has all of the other dimensions.
+            run = prod(sizes[d] for d in others)
+            if sizes[outer] == DYNAMIC_INDEX:
+                number = copy.tensor_map.argument
+                require_small(self._kernel, (product_of(Call("size", (number, outer)), run),))
+            index = emit.add(_word(emit, self._kernel, view, outer, run), copy.origin.first(outer))
+            starts.append(emit.mul(index, run))
+        may_be_negative = copy.groups[0][0] in unproved_starts(view.result)
+        for box in copy.boxes.boxes:
+            offsets = (*box.start, *(0 for _ in range(leading)))
+            coordinates = [emit.add(start, offset) for start, offset in zip(starts, offsets, strict=True)]
+            yield (
+                tensor_map,
+                emit.add(base, box.address),
+                [_in_units(emit, coordinates[0], unit.elements, signed=may_be_negative), *coordinates[1:]],
+            )
+
+    def _address(self, tensor_map: TensorMap, argument: str | None) -> SSAValue:
+        """The generic address of a tensor map (i64)."""
+        if tensor_map not in self._addresses:
+            name = self._name("tensor_map" if argument is None else f"{argument}_map", "tensor_map")
+            source = TensorMapAttr(tensor_map)
+            parameter = EntryParam(name, "b8", align=TENSOR_MAP_ALIGNMENT, count=TENSOR_MAP_BYTES, source=source)
+            self.parameters.append(parameter)
+            self._addresses[tensor_map] = self._start(ParamAddressOp(name)).result
+        return self._addresses[tensor_map]

@@ -1,0 +1,193 @@
+"""`tirx-expand-async-copies`: a copy by an asynchronous engine is started, and waited for at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncWaitGroupOp
+from tirx.dialects.ptx.mbarrier import MbarrierArriveExpectTxOp, MbarrierInitOp, MbarrierWaitParityOp
+from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceMbarrierInitOp, FenceProxyAsyncOp
+from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
+from tirx.dialects.tirx import (
+    AddressOp,
+    AllocOp,
+    BarrierOp,
+    CopyOp,
+    CpAsyncTileOp,
+    Engine,
+    KernelOp,
+    LeaderOp,
+    MemorySpace,
+    OnThreads,
+    RoleOp,
+    TileType,
+    TmaLoadOp,
+    TmaStoreOp,
+    base_allocation,
+    kernels,
+    thread_owner,
+)
+from tirx.dialects.tirx.threads import WarpgroupOp
+from tirx.layout import TileLayout
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.match.bulk_copies import ASYNC_SINCE, plan_tma
+from tirx.passes.match.global_accesses import accesses_of
+from tirx.passes.match.memory_by_lifetime import MBARRIER_BYTES
+from tirx.passes.match.product import ILLEGAL, target_of
+from tirx.rules import StageError, WrittenChoiceError
+
+
+def _fence_space(kernel: KernelOp, array: SSAValue, *, is_store: bool) -> str | None:
+    """The memory that a proxy fence before a bulk copy has to order; None for all, if threads access `array`, too."""
+    for op in kernel.walk():
+        for access in accesses_of(op):
+            if not access.bulk and (is_store or access.writes) and base_allocation(access.tile) is array:
+                return None
+    return "shared::cta"
+
+
+def _by_leader(emit: Emitter, leader: SSAValue, ops: Sequence[Operation]) -> None:
+    """One thread executes some operations."""
+    block = Block()
+    inside = Emitter(InsertPoint.at_end(block), emit.location)
+    for op in ops:
+        inside(op)
+    inside(scf.YieldOp())
+    emit(scf.IfOp(leader, [], Region(block), Region()))
+
+
+class _Expansion:
+    """Expands the asynchronous copies that the same threads do together: all of a kernel, or those of a role."""
+
+    def __init__(self, copies: Sequence[CopyOp], start: Emitter, leader: SSAValue | None, mbarrier: SSAValue | None):
+        """
+        Emits at `start` the parity of the phase that the next load completes, and elects the thread that starts copies.
+
+        `leader` is that thread, if it is elected; `mbarrier` the address (i32) of the one that completes bulk loads, if
+        there are any.
+        """
+        self._copies = copies
+        self._mbarrier = mbarrier
+        if leader is None and any(_engine(copy) is not Engine.CP_ASYNC for copy in copies):
+            leader = start(LeaderOp()).result
+        self._leader = leader
+        self._parity = None
+        if mbarrier is not None:
+            self._parity = start(memref.AllocaOp.get(i32, shape=[])).results[0]
+            start(memref.StoreOp.get(start.constant(0, i32), self._parity, []))
+
+    def run(self, kernel: KernelOp) -> None:
+        """Expands them."""
+        for copy in self._copies:
+            emit = Emitter.before(copy)
+            stores = _engine(copy) not in (Engine.TMA, Engine.CP_ASYNC)
+            ends = copy.source_type.memory, copy.destination_type.memory
+            wanted = MemorySpace.GLOBAL, MemorySpace.SHARED
+            if ends != (wanted[::-1] if stores else wanted):
+                raise WrittenChoiceError(
+                    copy,
+                    f"expected engine {_engine(copy)} on a copy from {wanted[stores].place} to "
+                    f"{wanted[not stores].place}, found one from {ends[0].place} to {ends[1].place}",
+                )
+            match _engine(copy):
+                case Engine.TMA:
+                    self._load(emit, copy, kernel)
+                case Engine.CP_ASYNC:
+                    emit(CpAsyncTileOp(copy.source, copy.destination))
+                    emit(CpAsyncCommitGroupOp())
+                    emit(CpAsyncWaitGroupOp(0))
+                case _:
+                    self._store(emit, copy, kernel)
+            copy.detach()
+            copy.erase()
+
+    def _load(self, emit: Emitter, copy: CopyOp, kernel: KernelOp) -> None:
+        assert self._mbarrier is not None and self._parity is not None and self._leader is not None
+        try:
+            boxes = plan_tma(copy.source, copy.destination_type, target_of(copy)).boxes
+        except ILLEGAL as e:
+            raise LocatedError(copy, str(e)) from e
+        # All threads are done with the tile, and what they did to both memories precedes the asynchronous copy.
+        emit(FenceProxyAsyncOp(_fence_space(kernel, base_allocation(copy.source), is_store=False)))
+        emit(BarrierOp())
+        expect = MbarrierArriveExpectTxOp(self._mbarrier, boxes.num_bytes)
+        _by_leader(emit, self._leader, [expect, TmaLoadOp(copy.source, copy.destination, self._mbarrier)])
+        parity = emit(memref.LoadOp.get(self._parity, [])).results[0]
+        emit(MbarrierWaitParityOp(self._mbarrier, parity))
+        # Instructions of whole warps may follow.
+        emit(BarWarpSyncOp())
+        emit(memref.StoreOp.get(emit(arith.XOrIOp(parity, emit.constant(1, i32))).result, self._parity, []))
+
+    def _store(self, emit: Emitter, copy: CopyOp, kernel: KernelOp) -> None:
+        assert self._leader is not None
+        emit(FenceProxyAsyncOp(_fence_space(kernel, base_allocation(copy.destination), is_store=True)))
+        emit(BarrierOp())
+        store = TmaStoreOp(copy.source, copy.destination, None if copy.reduce is None else copy.reduce.data)
+        _by_leader(emit, self._leader, [store, CpAsyncBulkCommitGroupOp(), CpAsyncBulkWaitGroupOp(0)])
+        emit(BarrierOp())
+
+
+def _engine(copy: CopyOp) -> Engine | None:
+    return None if copy.engine is None else copy.engine.data
+
+
+def _expand(kernel: KernelOp, copies: Sequence[CopyOp]) -> None:
+    start = Emitter.before(next(op for op in kernel.body.block.ops if not isinstance(op, AllocOp)))
+    by_owner: dict[OnThreads | None, list[CopyOp]] = {}
+    for copy in copies:
+        by_owner.setdefault(thread_owner(copy), []).append(copy)
+    loading = [owner for owner, own in by_owner.items() if any(_engine(copy) is Engine.TMA for copy in own)]
+    leader = None
+    if loading or any(_engine(copy) is not Engine.CP_ASYNC for copy in by_owner.get(kernel, ())):
+        leader = start(LeaderOp()).result
+    mbarriers = _mbarriers(kernel, len(loading), start, leader) if leader is not None and loading else []
+    found: list[_Expansion] = []
+    for owner, own in by_owner.items():
+        mbarrier = mbarriers[loading.index(owner)] if owner in loading else None
+        if isinstance(owner, RoleOp | WarpgroupOp):
+            inside = Emitter(InsertPoint.at_start(owner.body.block), owner.location)
+            found.append(_Expansion(own, inside, None, mbarrier))
+        else:
+            found.append(_Expansion(own, start, leader, mbarrier))
+    for expansion in found:
+        expansion.run(kernel)
+
+
+def _mbarriers(kernel: KernelOp, count: int, emit: Emitter, leader: SSAValue) -> list[SSAValue]:
+    """The addresses (i32) of mbarriers that bulk loads complete: one for all threads, or for each role that loads."""
+    if kernel.memory is None:
+        raise StageError(kernel, "expected a memory plan; tirx-allocate-memory chooses it")
+    words = 2 * count
+    type_ = TileType.get((words,), i32, MemorySpace.SHARED, TileLayout.row_major((words,)))
+    first = emit(AddressOp(emit(AllocOp(type_, kernel.memory.data.copies)).result)).result
+    found = [emit.add(first, MBARRIER_BYTES * i) for i in range(count)]
+    _by_leader(emit, leader, [*(MbarrierInitOp(each, 1) for each in found), FenceMbarrierInitOp()])
+    emit(BarrierOp())
+    return found
+
+
+class TirxExpandAsyncCopiesPass(ModulePass):
+    """
+    Expands copies with the engines `tma`, `cp_async`, `tma_store` and `tma_reduce` that wait for their end.
+
+    All threads of the kernel do them, or all of a role. One thread starts a bulk tensor copy, behind a proxy fence and
+    a barrier of all of them; loads complete on an mbarrier that they wait at, stores in a group that this thread waits
+    for before a barrier. Every thread starts its share of a copy by `cp.async` and waits for it; barriers around it are
+    those of `tirx-insert-barriers`.
+    """
+
+    name = "tirx-expand-async-copies"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            copies = [copy for copy in kernel.walk() if isinstance(copy, CopyOp) and _engine(copy) in ASYNC_SINCE]
+            if copies:
+                _expand(kernel, copies)

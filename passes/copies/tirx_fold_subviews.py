@@ -1,0 +1,70 @@
+"""`tirx-fold-subviews`: parts at computed coordinates become views where they are parts of global memory."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import MemorySpace, SubviewOp, TileType, ViewOp, kernels
+from tirx.layout import LayoutError
+from tirx.passes.ir.emitter import Emitter, constant_value
+from tirx.passes.ir.views import Origin
+from tirx.rules import ViewBoundsError, ViewShapeError
+
+
+class TirxFoldSubviewsPass(ModulePass):
+    """
+    Computed coordinates of `tirx.subview` that are constants become constant ones.
+
+    A part of a view of global memory at computed coordinates becomes the view that starts there. What is left are parts
+    of tiles in shared and tensor memory, whose addresses are computed.
+    """
+
+    name = "tirx-fold-subviews"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            for part in list(kernel.walk()):
+                if isinstance(part, SubviewOp) and part.indices:
+                    _fold(part)
+
+
+def _fold(part: SubviewOp) -> None:
+    emit, source = Emitter.before(part), TileType.of(part.source)
+    offsets = [n if isinstance(n, int) or (known := constant_value(n)) is None else known for n in part.mixed_offsets]
+    for d, (offset, extent, size) in enumerate(zip(offsets, part.result.type.dims, source.dims, strict=True)):
+        if isinstance(offset, int) and not 0 <= offset <= size - extent:
+            raise ViewBoundsError(
+                part, f"expected an offset from 0 to {size - extent} in dimension {d} of the part, found {offset}"
+            )
+    if source.memory is MemorySpace.GLOBAL:
+        new = emit(_view(part, offsets)).result
+    elif all(offset is before for offset, before in zip(offsets, part.mixed_offsets, strict=True)):
+        return
+    else:
+        start = [n if isinstance(n, int) else 0 for n in offsets]
+        try:
+            type_ = SubviewOp.type_of(source, start, part.result.type.dims)
+        except LayoutError as e:
+            raise LocatedError(part, str(e)) from e
+        new = emit(SubviewOp(part.source, offsets, type_)).result
+    new.name_hint = part.result.name_hint
+    part.result.replace_all_uses_with(new)
+    part.detach()
+    part.erase()
+
+
+def _view(part: SubviewOp, offsets: list[int | SSAValue]) -> ViewOp:
+    origin = Origin.of(part.source)
+    if origin is None:
+        raise ViewShapeError(part, "expected a part of a view at computed offsets, found one of a reshaped tile")
+    emit, view = Emitter.before(part), origin.view
+    leading = len(view.indices) - len(offsets)
+    indices = list(view.indices)
+    for d, (start, offset) in enumerate(zip(origin.start, offsets, strict=True)):
+        indices[leading + d] = emit.add(emit.add(indices[leading + d], start), offset)
+    type_ = TileType.get(part.result.type.dims, part.result.type.element_type, MemorySpace.GLOBAL)
+    return ViewOp(view.source, indices, type_, clipped=view.clipped is not None)

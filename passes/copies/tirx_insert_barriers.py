@@ -1,0 +1,325 @@
+"""`tirx-insert-barriers`: a barrier wherever threads of a block would race on memory that they share."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.context import Context
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+
+from tirx.dialects.nesting import operations, walk
+from tirx.dialects.ptx.sync import FenceProxyAsyncOp
+from tirx.dialects.tirx import (
+    AllocOp,
+    AsyncMmaOp,
+    BarrierOp,
+    CopyOp,
+    CpAsyncTileOp,
+    Engine,
+    FillOp,
+    KernelOp,
+    MemorySpace,
+    MmaOp,
+    RolesOp,
+    SlotOp,
+    TileType,
+    ViewOp,
+    base_allocation,
+    foreign_effects,
+    is_foreign,
+    kernels,
+    transfer,
+)
+from tirx.dialects.tirx.threads import WARPGROUP_THREADS, WarpgroupOp
+from tirx.passes.copies.bulk_order import order_bulk_copies
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.scheduled import require_lowered
+from tirx.passes.ir.tile_loops import is_tile_loop, parts_of_tiles
+from tirx.passes.match.memory_by_lifetime import shared_bytes
+from tirx.values import dataclass
+
+_Place = SSAValue | int
+"""A memref, an allocation that has no place yet, or a run of bytes of shared memory, by number."""
+
+_OF_THE_BLOCK = (Engine.TCGEN05_CP, Engine.TMA, Engine.TMA_STORE, Engine.TMA_REDUCE)
+"""Engines whose copies one thread starts for the block: they come with barriers of their own."""
+
+_TENSOR_MEMORY = -1
+"""The place of all tensor tiles: those that are not in use at the same time share columns."""
+
+
+@dataclass(frozen=True)
+class _Accesses:
+    """
+    The places that some thread reads and writes.
+
+    `by_proxy`: those of them that are read through the async proxy, by wgmma. `unfenced`: places in shared memory that
+    threads have written, which no proxy fence has made visible there since.
+    """
+
+    reads: frozenset[_Place] = frozenset()
+    writes: frozenset[_Place] = frozenset()
+    by_proxy: frozenset[_Place] = frozenset()
+    unfenced: frozenset[_Place] = frozenset()
+
+    def __or__(self, other: _Accesses) -> _Accesses:
+        return _Accesses(
+            self.reads | other.reads,
+            self.writes | other.writes,
+            self.by_proxy | other.by_proxy,
+            self.unfenced | other.unfenced,
+        )
+
+    def then(self, other: _Accesses) -> _Accesses:
+        """What is pending behind these accesses and `other`."""
+        return _Accesses(self.reads | other.reads, self.writes | other.writes, unfenced=self.unfenced | other.unfenced)
+
+    def without(self, *places: _Place) -> _Accesses:
+        """The accesses to all other places."""
+        return _Accesses(
+            self.reads.difference(places), self.writes.difference(places), unfenced=self.unfenced.difference(places)
+        )
+
+    def needs_fence(self, pending: _Accesses) -> bool:
+        """Returns True if something is read here through the async proxy that `pending` has written past it."""
+        return not self.by_proxy.isdisjoint(pending.unfenced)
+
+    def races(self, pending: _Accesses) -> bool:
+        """Returns True if a place is written here that `pending` reads or writes, or read that it writes."""
+        return not (
+            self.reads.isdisjoint(pending.writes)
+            and self.writes.isdisjoint(pending.writes)
+            and self.writes.isdisjoint(pending.reads)
+        )
+
+
+_NOTHING = _Accesses()
+
+
+def _runs_of_bytes(kernel: KernelOp) -> dict[SSAValue, frozenset[_Place]]:
+    """The runs of bytes that each shared tile covers: tiles that share bytes have a run in common."""
+    ends = {
+        op.result: (op.start, op.start + shared_bytes(op.result.type))
+        for op in kernel.walk()
+        if isinstance(op, AllocOp) and op.start is not None and op.result.type.memory is MemorySpace.SHARED
+    }
+    cuts = sorted({end for both in ends.values() for end in both})
+    return {
+        tile: frozenset(range(bisect_left(cuts, start), bisect_left(cuts, end))) for tile, (start, end) in ends.items()
+    }
+
+
+def _is_barrier(op: Operation) -> bool:
+    """
+    Returns True if `op` synchronises the whole block: a tcgen05 product does before it starts, and waits for its end.
+    So does a copy of scale factors, or the product that it goes with, and a copy by the tensor memory accelerator.
+    """
+    match op:
+        case BarrierOp():
+            return True
+        case MmaOp():
+            return op.on_tensor_memory
+        case CopyOp():
+            return op.engine is not None and op.engine.data in _OF_THE_BLOCK
+        case _:
+            return False
+
+
+class _BarrierInsertion:
+    """Inserts barriers into the blocks of one kernel.
+
+    What is pending behind an operation with regions depends only on what is pending before it, and is computed once
+    for each such state: nested loops take no longer than loops in a row.
+    """
+
+    def __init__(self, kernel: KernelOp):
+        self._runs = _runs_of_bytes(kernel)
+        # In a block of one warpgroup, one warp reaches each lane of tensor memory; in larger ones several do. Which
+        # threads of an operation of another dialect do is not known.
+        self._warps_share_lanes = kernel.num_threads > WARPGROUP_THREADS or any(
+            isinstance(type_ := operand.type, TileType) and type_.memory is MemorySpace.TENSOR
+            for op in kernel.walk()
+            if is_foreign(op)
+            for operand in op.operands
+        )
+        self._behind: dict[tuple[Operation, _Accesses], tuple[_Accesses, _Accesses]] = {}
+        self._accesses: dict[Operation, _Accesses | None] = {}
+
+    def block(self, block: Block, pending: _Accesses, *, insert: bool = False) -> _Accesses:
+        """Returns the accesses since the last barrier at the end of `block`, from those at its start."""
+        for op in tuple(operations(block)):
+            if op.name.startswith("arith."):
+                continue
+            if isinstance(op, WarpgroupOp):
+                # Threads of other warpgroups pass by: all can meet only in front of it.
+                pending = self._meet(op, self._inside(op), pending, insert)
+            if isinstance(op, RolesOp):
+                # Roles run at the same time, and share nothing but rings; all threads meet at their end.
+                inside = self._inside(op)
+                pending = self._meet(op, inside, pending, insert)
+                for role in op.roles if insert else ():
+                    self.block(role.body.block, _Accesses(unfenced=pending.unfenced), insert=True)
+                pending = _Accesses(unfenced=pending.unfenced | inside.unfenced)
+                continue
+            if op.regions:
+                around = self._tile_accesses(op)
+                pending = self._meet(op, around, pending, insert).then(around)
+                start, end = self._regions(op, pending)
+                if insert:
+                    for region in op.regions:
+                        for inner in region.blocks:
+                            self.block(inner, start, insert=True)
+                pending = end.then(around)
+                continue
+            if isinstance(op, SlotOp):
+                # Another use of the ring: its barriers and fences order it behind the accesses to the one before.
+                pending = pending.without(op.result)
+            if isinstance(op, FenceProxyAsyncOp):
+                pending = replace(pending, unfenced=frozenset())
+            accesses = self._of(op)
+            if accesses is None:
+                # Products on tensor memory and scale copies see to the async proxy as well.
+                pending = _Accesses(unfenced=pending.unfenced) if isinstance(op, BarrierOp) else _NOTHING
+            elif accesses is not _NOTHING:
+                pending = self._meet(op, accesses, pending, insert).then(accesses)
+        return pending
+
+    @staticmethod
+    def _meet(op: Operation, accesses: _Accesses, pending: _Accesses, insert: bool) -> _Accesses:
+        """Returns what is pending in front of `op`, behind the fence and the barrier that its accesses need."""
+        fence = accesses.needs_fence(pending)
+        if not fence and not accesses.races(pending):
+            return pending
+        if insert:
+            emit = Emitter.before(op)
+            if fence:
+                emit(FenceProxyAsyncOp("shared::cta"))
+            emit(BarrierOp())
+        return _Accesses(unfenced=frozenset() if fence else pending.unfenced)
+
+    def _places(self, *tiles: SSAValue) -> frozenset[_Place]:
+        """The places of those of `tiles` that lie in memory that threads share."""
+        found: set[_Place] = set()
+        for tile in tiles:
+            if not isinstance(type_ := tile.type, TileType):
+                found.add(tile)
+                continue
+            match type_.memory:
+                case MemorySpace.SHARED | MemorySpace.GLOBAL:
+                    root = base_allocation(tile)
+                    found |= self._runs.get(root, {root})
+                case MemorySpace.TENSOR if isinstance(root := base_allocation(tile), OpResult) and isinstance(
+                    root.op, SlotOp
+                ):
+                    found.add(root)
+                case MemorySpace.TENSOR if self._warps_share_lanes:
+                    found.add(_TENSOR_MEMORY)
+                case _:
+                    pass
+        return frozenset(found)
+
+    def _tile_accesses(self, op: Operation) -> _Accesses:
+        """What one tile operation reads and writes in the memory that threads share."""
+        match op:
+            case FillOp():
+                return self._moves((), (op.tile,))
+            case memref.LoadOp():
+                return self._moves((op.memref,), ())
+            case CpAsyncTileOp():
+                # The ring orders what happens to its slot.
+                return self._moves((op.source,), ())
+            case MmaOp() | AsyncMmaOp():
+                reads = self._places(op.a, op.b)
+                return _Accesses(reads, by_proxy=reads) if reads else _NOTHING
+            case _ if is_foreign(op):
+                effects = foreign_effects(op)
+                return self._moves(effects.reads, effects.writes)
+            case _:
+                ends = transfer(op)
+                return _NOTHING if ends is None else self._moves(ends[:1], ends[1:])
+
+    def _moves(self, sources: Sequence[SSAValue], destinations: Sequence[SSAValue]) -> _Accesses:
+        """The accesses of threads that read some tiles and write others."""
+        shared = (
+            tile
+            for tile in destinations
+            if isinstance(type_ := tile.type, TileType) and type_.memory is MemorySpace.SHARED
+        )
+        return _Accesses(self._places(*sources), self._places(*destinations), unfenced=self._places(*shared))
+
+    def _of(self, op: Operation) -> _Accesses | None:
+        """The accesses of an operation without regions, None if it is a barrier."""
+        if op in self._accesses:
+            return self._accesses[op]
+        found = self._accesses[op] = None if _is_barrier(op) else self._tile_accesses(op)
+        return found
+
+    def _inside(self, op: Operation) -> _Accesses:
+        """All accesses in the regions of `op`."""
+        found = _NOTHING
+        for inner in walk(op):
+            if (accesses := self._of(inner)) is not None and accesses is not _NOTHING:
+                found |= accesses
+        return found
+
+    def _regions(self, op: Operation, pending: _Accesses) -> tuple[_Accesses, _Accesses]:
+        """What is pending at the start of the regions of `op` and behind it; it may run any of them, or none."""
+        key = op, pending
+        if key not in self._behind:
+            start, end = pending, self._once(op, pending)
+            apart = self._written_apart(op)
+            # What a loop has pending at its end meets what it does at its start. More at the start may move its
+            # barriers and so leave more at the end: until nothing is new.
+            while not isinstance(op, scf.IfOp | WarpgroupOp) and (joined := start | end.without(*apart)) != start:
+                start, end = joined, self._once(op, joined)
+            self._behind[key] = start, end
+        return self._behind[key]
+
+    def _written_apart(self, op: Operation) -> set[SSAValue]:
+        """The memrefs that a tile loop does not read, and writes only by views, of other elements in each iteration."""
+        if not is_tile_loop(op):
+            return set()
+        accesses = self._inside(op)
+        views = [inner for inner in op.walk() if isinstance(inner, ViewOp) and inner.source in accesses.writes]
+        whole = {at for inner in op.walk() if is_foreign(inner) for at in foreign_effects(inner).writes}
+        return parts_of_tiles(op, views) - accesses.reads - whole
+
+    def _once(self, op: Operation, pending: _Accesses) -> _Accesses:
+        end = pending
+        for region in op.regions:
+            for block in region.blocks:
+                end |= self.block(block, pending)
+        return end
+
+
+class TirxInsertBarriersPass(ModulePass):
+    """
+    Tile operations are sequential; threads are not. Inserts `tirx.barrier` between two operations that touch the
+    same allocation or memref, one of them writing, when no barrier stands between them on some path.
+
+    A product of wgmma reads shared memory through the async proxy: behind threads that have written what it reads
+    stands `fence.proxy.async` in front of the barrier, which every product on tensor memory brings with it.
+
+    Iterations of a tile loop that write other parts of a memref need none between them.
+
+    Something that may read or overwrite what a bulk store of a ring writes waits for the end of the store. Between
+    accesses of threads and bulk copies of the same elements stands a proxy fence. Parts of one memref are compared by
+    their indices, and in a loop with those of other iterations.
+
+    Operations of other dialects read and write the tiles and memrefs that they are given, unless they say what they do
+    (`TileOpInterface`). Memrefs are taken not to overlap (see `tirx.kernel`). Tensor memory counts where several warps
+    reach one lane.
+    """
+
+    name = "tirx-insert-barriers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            require_lowered(kernel)
+            order_bulk_copies(kernel)
+            _BarrierInsertion(kernel).block(kernel.body.block, _NOTHING, insert=True)

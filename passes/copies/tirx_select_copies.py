@@ -1,0 +1,124 @@
+"""`tirx-select-copies`: the engine of every copy, decided once and stored on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import remark
+from tirx.dialects.tirx import (
+    AsyncCopyOp,
+    CopyOp,
+    Engine,
+    EngineAttr,
+    KernelOp,
+    LoadOp,
+    MemorySpace,
+    StoreOp,
+    base_allocation,
+    kernels,
+)
+from tirx.passes.copies.global_reductions import threads_combine
+from tirx.passes.ir.views import clipped_view, unproved_starts
+from tirx.passes.match.bulk_copies import CHOSEN, async_engine
+from tirx.passes.match.copy_engines import beyond_threads, check_written, match_engine, match_transfer
+from tirx.passes.match.pipelining import is_fill
+
+
+def _explain(copy: AsyncCopyOp) -> None:
+    """Says why a copy by threads is not one by the tensor memory accelerator, or that it could be."""
+    if copy.engine.data is not Engine.CP_ASYNC:
+        return
+    choice = async_engine(copy)
+    remark(copy, choice.reason if choice.engine is Engine.CP_ASYNC else f"{choice.engine} could do this copy")
+
+
+def _explain_clipped(copy: CopyOp) -> None:
+    """Says why threads, and no tensor map, look at the bounds of a clipped view that shared memory is copied with."""
+    memories = {copy.source_type.memory, copy.destination_type.memory}
+    clipped = any(clipped_view(tile) is not None for tile in (copy.source, copy.destination))
+    if clipped and memories == {MemorySpace.GLOBAL, MemorySpace.SHARED}:
+        choice = async_engine(copy)
+        if choice.engine not in (Engine.TMA, Engine.TMA_STORE):
+            remark(copy, f"threads look at the bounds of this copy; {choice.reason}")
+
+
+def _mark_start(copy: CopyOp | AsyncCopyOp) -> None:
+    """Stores on the view of a bulk store that it begins inside the memref, or says that the kernel finds out."""
+    if copy.engine is None or copy.engine.data not in (Engine.TMA_STORE, Engine.TMA_REDUCE):
+        return
+    if (view := clipped_view(copy.destination)) is None or view.begins_inside is not None:
+        return
+    if not (unproved := unproved_starts(copy.destination)):
+        view.begins_inside = UnitAttr()
+        return
+    where = " and ".join(map(str, unproved))
+    remark(
+        copy,
+        f"this bulk store traps if its tile begins before the memref in dimension {where}: 'clipped begins_inside' on "
+        "the view says that it never does",
+    )
+
+
+def _combine_by_threads(kernel: KernelOp, chosen: Sequence[CopyOp]) -> None:
+    """
+    Gives bulk reductions among `chosen` to threads where other threads combine elements of the same memref.
+
+    Each is atomic towards its own kind: `red` is in the generic proxy, a bulk reduction in the async proxy (PTX ISA,
+    "Proxies"), and blocks have no order between them.
+    """
+    reductions = [op for op in kernel.walk() if isinstance(op, CopyOp | StoreOp) and op.reduce is not None]
+    by_threads = {base_allocation(op.destination) for op in reductions if op.engine != EngineAttr(Engine.TMA_REDUCE)}
+    for copy in chosen:
+        if copy.engine != EngineAttr(Engine.TMA_REDUCE) or base_allocation(copy.destination) not in by_threads:
+            continue
+        if copy.reduce is not None and beyond_threads(copy.destination) is None:
+            if threads_combine(copy.reduce.data, copy.destination_type.element_type):
+                copy.engine = EngineAttr(Engine.LD_ST)
+                remark(copy, "threads combine these elements, as they do others of the same memref")
+
+
+class TirxSelectCopiesPass(ModulePass):
+    """
+    Stores on every copy between memories the engine that moves its elements: `tcgen05_cp` for scale factors of a
+    product, `tcgen05_ld` and `tcgen05_st` for tensor memory, `ld_st` for all others. Loads and stores of fragments in
+    shared memory get `ldmatrix` and `stmatrix` where target and layouts have them.
+
+    Later passes read the engine. One that is written stays where it can do the copy, and is an error elsewhere: `tma`,
+    `cp_async` and `tma_store` between global and shared memory need a target and layouts that allow them. Views that
+    are clipped, or whose strides the launch gives, have `tma` and `tma_store` where that is legal. Clipped views that
+    bulk stores write get `begins_inside` where their indices show it. Reductions from shared memory have `tma_reduce`,
+    but `ld_st` where threads combine other elements of the memref. Remarks say why a copy does not have the fastest
+    engine of its target.
+    """
+
+    name = "tirx-select-copies"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            chosen: list[CopyOp] = []
+            for move in kernel.walk():
+                if isinstance(move, CopyOp):
+                    if move.engine is None:
+                        chosen.append(move)
+                        _explain_clipped(move)
+                    engine = match_engine(move)
+                elif isinstance(move, LoadOp | StoreOp):
+                    engine = match_transfer(move)
+                elif isinstance(move, AsyncCopyOp):
+                    check_written(move, move.engine.data)
+                    _explain(move)
+                    _mark_start(move)
+                    continue
+                else:
+                    continue
+                if isinstance(move, CopyOp) and move.engine is None and engine is Engine.LD_ST and is_fill(move):
+                    move.attributes[CHOSEN] = UnitAttr()
+                if engine is not None:
+                    move.engine = EngineAttr(engine)
+                if isinstance(move, CopyOp):
+                    _mark_start(move)
+            _combine_by_threads(kernel, chosen)

@@ -1,0 +1,207 @@
+"""Which values share a register, because an instruction overwrites one with another, and which cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from math import inf
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tirx.dialects.ptx.base import PTXInstruction
+from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp
+from tirx.passes.ir.control_flow import ControlFlow
+from tirx.values import dataclass
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """
+    `result` of `op` takes the register of its operand `index`. `problem`: what that operand is, where it cannot; None
+    where it can.
+    """
+
+    op: PTXInstruction
+    result: SSAValue
+    index: int
+    problem: str | None
+
+    @property
+    def operand(self) -> SSAValue:
+        return self.op.operands[self.index]
+
+
+def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
+    """All results of an entry that take the register of an operand (`PTXInstruction.in_place`), in order."""
+    reached: dict[tuple[Block | None, Block | None], set[Block]] = {}
+    for op in entry.walk():
+        if not _may_overwrite(type(op)) or not isinstance(op, PTXInstruction):
+            continue
+        for result, index in op.in_place():
+            operand = op.operands[index]
+            origin = operand.owner if isinstance(operand.owner, Block) else operand.owner.parent
+            behind = reached.get((op.parent, origin))
+            if behind is None:
+                behind = reached[op.parent, origin] = _behind(op.parent, origin)
+            yield InPlace(op, result, index, _problem(op, operand, behind))
+
+
+@lru_cache(maxsize=1024)
+def _may_overwrite(kind: type[Operation]) -> bool:
+    """Returns True if results of operations of a class may take the register of an operand."""
+    return issubclass(kind, PTXInstruction) and kind.in_place is not PTXInstruction.in_place
+
+
+def passed_values(branch: Operation) -> list[tuple[SSAValue, SSAValue]]:
+    """The arguments of the blocks that a branch leads to, each with the value that it gets."""
+    match branch:
+        case BraOp():
+            ways = [(branch.dest, branch.arguments)]
+        case CondBraOp():
+            ways = [(branch.then_dest, branch.then_arguments), (branch.else_dest, branch.else_arguments)]
+        case _:
+            ways = []
+    return [pair for dest, values in ways for pair in zip(dest.args, values, strict=True)]
+
+
+def _problem(op: Operation, operand: SSAValue, behind: set[Block]) -> str | None:
+    if isinstance(operand.owner, ConstantOp):
+        return "a constant"
+    if op.parent in behind:
+        return "one from outside of a loop"
+    if any(_is_later(use.operation, op, behind) for use in operand.uses):
+        return "one that is used again"
+    if sum(use.operation is op for use in operand.uses) > 1:
+        return "one that it uses twice"
+    return None
+
+
+def _behind(block: Block | None, origin: Block | None) -> set[Block]:
+    """The blocks that paths from the end of `block` come to without passing through `origin`."""
+    pending = [block]
+    reached: set[Block] = set()
+    while pending:
+        last = None if (current := pending.pop()) is None else current.last_op
+        fresh = [b for b in (() if last is None else last.successors) if b is not origin and b not in reached]
+        reached.update(fresh)
+        pending += fresh
+    return reached
+
+
+def _is_later(user: Operation, op: Operation, behind: set[Block]) -> bool:
+    """Returns True if `user` may be executed after `op`, which the blocks `behind` follow."""
+    return user.parent in behind or (user is not op and user.parent is op.parent and op.is_before_in_block(user))
+
+
+def shared_registers(entry: EntryOp, in_place: Iterable[InPlace] | None = None) -> dict[SSAValue, SSAValue]:
+    """
+    Values that have the register of another value, each with one value of that register that is not among them.
+
+    `in_place` are the `in_place_operands` of the entry, where they are known already. Results have the register of the
+    operand that they overwrite. So have the block arguments that pass such values on, as far as no two of them are
+    needed at the same time: registers of products that are pending cannot be copied.
+    """
+    found = [one for one in (in_place_operands(entry) if in_place is None else in_place) if one.problem is None]
+    return _Registers(entry, found).roots() if found else {}
+
+
+class _Registers:
+    """Classes of values that share a register, joined while their live ranges do not overlap."""
+
+    def __init__(self, entry: EntryOp, in_place: Sequence[InPlace]):
+        self._control = ControlFlow(entry)
+        self._parents: dict[SSAValue, SSAValue] = {}
+        self._positions: dict[Operation, int] = {}
+        for block in entry.body.blocks:
+            self._positions.update((op, i) for i, op in enumerate(block.ops))
+        self._ranges: dict[SSAValue, _Ranges] = {}
+        for one in in_place:
+            self._join(self._root(one.operand), self._root(one.result))
+        self._pass_on(entry)
+
+    def roots(self) -> dict[SSAValue, SSAValue]:
+        """Every value of a class but one, with that one."""
+        return {value: root for value in tuple(self._parents) if (root := self._root(value)) is not value}
+
+    def _root(self, value: SSAValue) -> SSAValue:
+        while (parent := self._parents.get(value, value)) is not value:
+            value = parent
+        return value
+
+    def _join(self, root: SSAValue, other: SSAValue) -> None:
+        ranges = self._ranges_of(root)
+        for block, found in self._ranges_of(other).items():
+            ranges.setdefault(block, []).extend(found)
+        self._parents[root] = root
+        self._parents[other] = root
+
+    def _pass_on(self, entry: EntryOp) -> None:
+        passed = [
+            pair
+            for block in entry.body.blocks
+            if block.last_op is not None
+            for pair in passed_values(block.last_op)
+            if not isinstance(pair[1].owner, ConstantOp)
+        ]
+        changed = True
+        while changed:
+            changed = False
+            for argument, value in passed:
+                root, other = self._root(argument), self._root(value)
+                # Only what some product overwrites.
+                if root is other or (root not in self._parents and other not in self._parents):
+                    continue
+                if not _overlap(self._ranges_of(root), self._ranges_of(other)):
+                    self._join(root, other)
+                    changed = True
+
+    def _ranges_of(self, value: SSAValue) -> _Ranges:
+        if value not in self._ranges:
+            self._ranges[value] = self._live_ranges(value)
+        return self._ranges[value]
+
+    def _live_ranges(self, value: SSAValue) -> _Ranges:
+        """Where a value is needed: runs of positions in each block, from its definition to its last use."""
+        origin = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        start = _START if isinstance(value.owner, Block) else self._positions[value.owner]
+        ranges: _Ranges = {}
+        if origin is not None:
+            ranges[origin] = [(start, start + 0.5)]  # it is written, even if nobody reads it
+        entered: set[Block] = set()
+
+        def enter(block: Block, last: float) -> None:
+            ranges.setdefault(block, []).append((_START, last))
+            pending = [block]
+            while pending:
+                for before in self._control.predecessors(pending.pop()):
+                    first = start if before is origin else _START
+                    ranges.setdefault(before, []).append((first, inf))
+                    if before is not origin and before not in entered:
+                        entered.add(before)
+                        pending.append(before)
+
+        for use in value.uses:
+            block, position = use.operation.parent, self._positions[use.operation]
+            if block is None:
+                continue
+            if block is origin and position > start:
+                ranges[block].append((start, position))
+            else:
+                enter(block, position)
+        return ranges
+
+
+_START = -1
+"""The position in front of the first operation of a block."""
+
+_Ranges = dict[Block, list[tuple[float, float]]]
+"""Runs of positions in a block."""
+
+
+def _overlap(a: _Ranges, b: _Ranges) -> bool:
+    """Returns True if a position is strictly inside of both: a value may end where another one begins."""
+    for block, runs in a.items():
+        for other in b.get(block, ()):
+            if any(run[0] < other[1] and other[0] < run[1] for run in runs):
+                return True
+    return False

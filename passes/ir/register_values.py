@@ -1,0 +1,110 @@
+"""Register tiles as the PTX registers of one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, UnrealizedConversionCastOp, f32, f64, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tirx.diagnostics import operation_name
+from tirx.dialects.ptx.core import ConstantOp
+from tirx.dialects.tirx import PendingType, TileType
+from tirx.layout import TileLayout
+from tirx.passes.ir.emitter import Emitter
+from tirx.rules import NoFormError
+from tirx.values import dataclass
+
+REGISTER_BITS = 32
+
+NARROW_FLOATS = {
+    "f8E4M3FN": ("float8_e4m3fn", 8),
+    "f8E5M2": ("float8_e5m2", 8),
+    "f8E8M0FNU": ("float8_e8m0fnu", 8),
+    "f6E2M3FN": ("float6_e2m3fn", 8),
+    "f6E3M2FN": ("float6_e3m2fn", 8),
+    "f4E2M1FN": ("float4_e2m1fn", 4),
+}
+"""Floating-point types of which no element has a register of its own: the name in ml_dtypes, and bits."""
+
+
+@dataclass(frozen=True)
+class RegisterFormat:
+    """
+    How a thread holds its slots of a register tile: `count` registers of `type`, `packed` slots in each.
+
+    Types narrower than 32 bits are packed, the first slot in the low bits.
+    """
+
+    type: Attribute
+    count: int
+    packed: int
+
+    @property
+    def slots(self) -> int:
+        return self.count * self.packed
+
+
+@lru_cache(256)
+def is_narrow_float(type_: Attribute) -> bool:
+    """Returns True for a floating-point type of which no element has a register of its own: several share one."""
+    return str(type_) in NARROW_FLOATS
+
+
+def no_register(user: Operation, type_: Attribute) -> NoFormError:
+    """The error of an operation that uses a value which no register holds, and is no fill."""
+    hint = "; a number of this type may only fill a tile, by 'tirx.splat'" if is_narrow_float(type_) else ""
+    return NoFormError(user, f"'{operation_name(user)}': no PTX register holds {type_}{hint}")
+
+
+@lru_cache(maxsize=1024)
+def register_format(tile: TileType) -> RegisterFormat:
+    """The registers of a tile with a layout. ValueError for a tile that is not in registers."""
+    layout = tile.layout
+    if not isinstance(layout, TileLayout):
+        raise AssertionError(f"expected a register tile with a tile layout, found {tile}")
+    slots = layout.footprint().get("m", (0,))[-1] + 1
+    bits = tile.dtype.storage_bits
+    packed = max(1, REGISTER_BITS // bits)
+    match tile.element_type:
+        case Float32Type():
+            type_: Attribute = f32
+        case Float64Type():
+            type_ = f64
+        case _:
+            type_ = i32 if bits <= REGISTER_BITS else i64
+    return RegisterFormat(type_, -(-slots // packed), packed)
+
+
+def held_tile(type_: Attribute) -> TileType | None:
+    """The type of the tile that a value of this type holds in registers, pending or not; None for other values."""
+    match type_:
+        case TileType():
+            return type_
+        case PendingType():
+            return type_.tile_type
+        case _:
+            return None
+
+
+def registers_of(emit: Emitter, tile: SSAValue) -> Sequence[SSAValue]:
+    """The registers that hold a tile value; taken from the cast that made it, if one did."""
+    cast = tile.owner
+    if isinstance(cast, UnrealizedConversionCastOp) and cast.inputs:
+        if not any(isinstance(each.type, TileType) for each in cast.inputs):
+            return cast.inputs
+    format_ = register_format(TileType.of(tile))
+    return emit(UnrealizedConversionCastOp.create(operands=[tile], result_types=[format_.type] * format_.count)).results
+
+
+def tile_of(emit: Emitter, registers: Sequence[SSAValue], type_: TileType) -> SSAValue:
+    """The tile value that these registers hold."""
+    return emit(UnrealizedConversionCastOp.create(operands=registers, result_types=[type_])).results[0]
+
+
+def zero_register(emit: Emitter, type_: Attribute) -> SSAValue:
+    """A register of this type with all bits 0."""
+    if isinstance(type_, Float32Type | Float64Type):
+        return emit(ConstantOp(FloatAttr(0.0, type_))).result
+    return emit(ConstantOp.integer(0, type_)).result

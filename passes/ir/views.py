@@ -1,0 +1,199 @@
+"""Tiles of global memory as parts of kernel arguments: where they begin, how they are aligned, what of them exists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Block, SSAValue
+
+from tirx.dialects.tirx import KernelOp, MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, WordsOp
+from tirx.hw.errors import ClippedViewError
+from tirx.passes.ir.index_analysis import index_limits, index_range
+from tirx.tcgen05.stored_operand import UNIT
+from tirx.values import dataclass
+
+POINTER_ALIGNMENT = 16
+"""Bytes to which kernel arguments in global memory are aligned: the widest vector access."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A tile of global memory as a part of a memref: its view, and where it begins in the tile of the view."""
+
+    view: ViewOp
+    start: tuple[int, ...]
+
+    @staticmethod
+    def of(tile: SSAValue) -> Origin | None:
+        """The origin of a view or of a part of one; None for other shapes of it."""
+        start = [0] * len(TileType.of(tile).dims)
+        while isinstance(part := tile.owner, SubviewOp | WordsOp):
+            if isinstance(part, SubviewOp):
+                start = [a + b for a, b in zip(start, part.start, strict=True)]
+            else:
+                *outer, run, _ = start
+                start = [*outer, run * UNIT]
+            tile = part.source
+        return Origin(tile.owner, tuple(start)) if isinstance(tile.owner, ViewOp) else None
+
+    def first(self, dimension: int) -> int:
+        """How far behind the index of the view the tile begins, along a dimension of the memref."""
+        leading = len(self.view.indices) - len(self.start)
+        return 0 if dimension < leading else self.start[dimension - leading]
+
+
+def clipped_view(tile: SSAValue) -> ViewOp | None:
+    """The clipped view that a tile is, or is a part of; None for other tiles."""
+    while isinstance(part := tile.owner, SubviewOp | ReshapeOp | WordsOp):
+        tile = part.source
+    view = tile.owner
+    return view if isinstance(view, ViewOp) and view.clipped is not None else None
+
+
+def view_alignment(view: ViewOp) -> int:
+    """Bytes to which the address of a view is aligned, at most `POINTER_ALIGNMENT`; 0 where it may split a byte."""
+    type_ = view.source_type
+    bits = view.result.type.dtype.bits
+    alignment = POINTER_ALIGNMENT * 8
+    for index, stride in zip(view.indices, type_.get_strides() or (), strict=True):
+        # Run-time strides are multiples of as many bytes where this matters: their views have no vectors elsewhere.
+        alignment = gcd(alignment, index_range(index).divisor * bits * (stride or 0))
+    return alignment // 8 if alignment % 8 == 0 else 0
+
+
+def argument_number(value: SSAValue) -> int | None:
+    """The position of a memref among the arguments of its kernel."""
+    owner = value.owner
+    if not isinstance(owner, Block) or not isinstance(owner.parent_op(), KernelOp):
+        return None
+    return owner.args.index(value)  # pyright: ignore[reportArgumentType]
+
+
+@dataclass(frozen=True)
+class OpenBound:
+    """
+    A dimension of a memref along which a tile may reach beyond it: the tile begins at `index` + `first`.
+
+    `of_memref` is its number in the memref, `of_tile` that in the tile, None for one that the tile does not have;
+    `extent` are the elements of the tile along it.
+    """
+
+    of_memref: int
+    of_tile: int | None
+    extent: int
+    index: SSAValue
+    first: int
+
+
+@dataclass(frozen=True)
+class ClipPlan:
+    """
+    The bounds of a clipped tile of `dims` elements that are not known to hold.
+
+    `inner` is the dimension of the tile whose elements are neighbours, None where there is none. Accesses of `run`
+    neighbouring elements, aligned to as many, lie within the bounds or outside of them; those of `row_run` may end
+    beyond the innermost bound. Both are powers of two. `never_whole`: some of the tile is beyond the bounds for sure.
+    """
+
+    argument: int
+    dims: tuple[int, ...]
+    bounds: tuple[OpenBound, ...]
+    inner: int | None
+    run: int
+    row_run: int
+    never_whole: bool
+
+
+def plan_clip(tile: SSAValue) -> ClipPlan | None:
+    """
+    The bounds of a tile of global memory, None where all of it exists.
+
+    Raises LegalityError for a tile that is not a clipped view of an argument or a part of one.
+    """
+    if (view := clipped_view(tile)) is None:
+        return None
+    origin, number, dims = Origin.of(tile), argument_number(view.source), TileType.of(tile).dims
+    if of_words := origin is not None and len(dims) > len(origin.start):
+        dims = (*dims[:-2], dims[-2] * UNIT)
+    if origin is None or number is None:
+        raise ClippedViewError(
+            "expected a clipped view of a kernel argument or a part of one, found another shape of it"
+        )
+    sizes, strides = view.source_type.get_shape(), view.source_type.get_strides() or ()
+    leading = len(sizes) - len(dims)
+    bounds = tuple(_open_bounds(origin, sizes, dims))
+    never_whole = any(_is_beyond(bound, sizes[bound.of_memref]) for bound in bounds)
+    if of_words:
+        if any(bound.of_tile == len(dims) - 1 for bound in bounds):
+            raise ClippedViewError("expected a clipped view of 6-bit elements whose rows are all in the memref")
+        # Words have one dimension more, behind those that have bounds.
+        return ClipPlan(number, TileType.of(tile).dims, bounds, None, 1, 1, never_whole) if bounds else None
+    inner = next((d for d in reversed(range(len(dims))) if strides[leading + d] == 1), None)
+    if inner is None:
+        return ClipPlan(number, dims, bounds, None, 1, 1, never_whole) if bounds else None
+    # Addresses that are multiples of this are so along the innermost dimension, and accesses stay in a row.
+    row_run = gcd(dims[inner], *(strides[leading + d] or 0 for d, n in enumerate(dims) if d != inner and n > 1))
+    run = row_run
+    for bound in bounds:
+        if bound.of_tile == inner:
+            row_run = gcd(row_run, index_range(bound.index).divisor)
+            size = sizes[bound.of_memref]
+            run = gcd(row_run, 1 if size == DYNAMIC_INDEX else size)
+    return ClipPlan(number, dims, bounds, inner, run & -run, row_run & -row_run, never_whole) if bounds else None
+
+
+def _is_beyond(bound: OpenBound, size: int) -> bool:
+    low = index_range(bound.index).low
+    return size != DYNAMIC_INDEX and max(0, bound.first if low is None else low + bound.first) + bound.extent > size
+
+
+def _open_bounds(origin: Origin, sizes: Sequence[int], dims: tuple[int, ...]) -> list[OpenBound]:
+    found: list[OpenBound] = []
+    leading = len(sizes) - len(dims)
+    for d, (index, size) in enumerate(zip(origin.view.indices, sizes, strict=True)):
+        extent, first = 1 if d < leading else dims[d - leading], origin.first(d)
+        fact = index_range(index)
+        begins = fact.low is not None and fact.low + first >= 0
+        ends = size != DYNAMIC_INDEX and fact.high is not None and fact.high + first + extent <= size
+        if not (begins and ends):
+            found.append(OpenBound(d, None if d < leading else d - leading, extent, index, first))
+    return found
+
+
+def unproved_starts(tile: SSAValue) -> tuple[int, ...]:
+    """The dimensions of the memref in which a clipped tile is not known to begin at 0 or later; () for other tiles."""
+    view, origin = clipped_view(tile), Origin.of(tile)
+    if view is None or view.begins_inside is not None or origin is None:
+        return ()
+    return tuple(
+        d
+        for d, index in enumerate(view.indices)
+        if (low := index_limits(index).low) is None or low + origin.first(d) < 0
+    )
+
+
+def surely_negative_start(tile: SSAValue) -> tuple[int, int] | None:
+    """A dimension of the memref, and the index before 0 at which constants let a clipped tile begin in it."""
+    view, origin = clipped_view(tile), Origin.of(tile)
+    if view is None or view.begins_inside is not None or origin is None:
+        return None
+    for d, index in enumerate(view.indices):
+        if (low := index_range(index).low) is not None and low + origin.first(d) < 0:
+            return d, low + origin.first(d)
+    return None
+
+
+def access_bytes(tile: SSAValue) -> int:
+    """
+    The bytes of the widest accesses that threads can make to a tile that exists: less than 16 where it is a view that
+    begins anywhere, or surely ends beyond its memref. A power of two, at least the size of an element.
+    """
+    if TileType.of(tile).memory is not MemorySpace.GLOBAL or (origin := Origin.of(tile)) is None:
+        return POINTER_ALIGNMENT
+    bits = TileType.of(tile).dtype.storage_bits
+    found = view_alignment(origin.view) or POINTER_ALIGNMENT
+    if (clip := plan_clip(tile)) is not None and clip.never_whole:
+        found = min(found, clip.run * bits // 8)
+    return max(found, 1)

@@ -1,0 +1,161 @@
+"""The parameters of an entry: the arguments of its kernel, and numbers that a launch computes from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    UnrealizedConversionCastOp,
+    f32,
+    f64,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
+
+from tirx.dialects.formula import Call, Formula, FormulaAttr
+from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
+from tirx.dialects.ptx.parameters import EntryParam
+from tirx.dialects.requirements import Requirement, add_requirement
+from tirx.dialects.tirx import KernelOp
+from tirx.layout.dtypes import element_type
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.views import POINTER_ALIGNMENT
+from tirx.rules import KernelArgumentError
+from tirx.values import dataclass
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """How a scalar argument is passed: the PTX type of the parameter and that of the register it is loaded into."""
+
+    ptx_type: str
+    register: Attribute
+
+
+def _parameter(type_: Attribute) -> _Parameter | None:
+    match type_:
+        case MemRefType() | IndexType():
+            return _Parameter("u64", i64)
+        case IntegerType(width=width) if type_ in (i32, i64):
+            return _Parameter(f"u{width.data}", type_)
+        case Float32Type() | Float64Type():
+            return _Parameter(str(type_), type_)
+        case _:
+            return None
+
+
+class Parameters:
+    """
+    The parameters of the entry of one kernel, which are loaded at `start`.
+
+    `name` gives a new name from a hint and a default. `pointers` are the global addresses (i64) of the memref arguments
+    are used.
+    """
+
+    def __init__(self, kernel: KernelOp, start: Emitter, name: Callable[[str | None, str], str]):
+        self._kernel = kernel
+        self._start = start
+        self._name = name
+        self._values: dict[Call, SSAValue] = {}
+        self._computed: list[EntryParam] = []
+        self.pointers: dict[SSAValue, SSAValue] = {}
+        self._arguments = [self._declare(argument, i) for i, argument in enumerate(kernel.body.block.args)]
+        for argument, parameter in zip(kernel.body.block.args, self._arguments, strict=True):
+            self._load(argument, parameter)
+
+    def load(self, op: memref.LoadOp, emit: Emitter) -> SSAValue:
+        """Every thread loads the same element of an argument."""
+        type_, found = op.memref.type, op.results[0].type
+        strides = type_.get_strides() if isa(type_, MemRefType) else None
+        known = [stride for stride in strides or () if stride is not None]
+        if strides is None or len(known) < len(strides) or found not in (i32, i64, f32, f64):
+            raise KernelArgumentError(
+                op, f"expected i32, i64, f32 or f64 in a memref with static strides to load, found {type_}"
+            )
+        address, size = self.pointers[op.memref], 8 if found in (i64, f64) else 4
+        for index, stride in zip(op.indices, known, strict=True):
+            offset = emit.cast(index, i64)
+            address = emit.add(address, emit.mul(offset, stride * size))
+        return emit.value(LdOp(Space.GLOBAL, address, [found]))
+
+    @property
+    def declared(self) -> list[EntryParam]:
+        """The parameters so far, in order."""
+        return [*self._arguments, *self._computed]
+
+    def size(self, argument: int, dimension: int, integer: IntegerType) -> SSAValue:
+        """The size of a memref argument along a dimension, as an i64 or, where it is known to fit, an i32."""
+        memref = self._kernel.body.block.args[argument]
+        type_ = memref.type
+        if isa(type_, MemRefType) and (known := type_.get_shape()[dimension]) != DYNAMIC_INDEX:
+            if known >> 63:
+                raise KernelArgumentError(self._kernel, f"expected memrefs of fewer than 2^63 elements, found {type_}")
+            return self._start.constant(known, integer)
+        hint = f"{memref.name_hint or f'arg{argument}'}_size{dimension}"
+        return self._start.cast(self.launch_value(Call("size", (argument, dimension)), hint), integer)
+
+    def stride(self, memref: SSAValue, dimension: int) -> SSAValue:
+        """The run-time stride (i64, bytes) of a memref argument along a dimension."""
+        formula = self._stride_bytes(memref, dimension)
+        hint = f"{memref.name_hint or 'argument'}_stride{dimension}"
+        return self._start.cast(self.launch_value(formula, hint), i64)
+
+    def require_vectors(self, memref: SSAValue, dimension: int, divisor: int, purpose: str) -> None:
+        """Lets launches check that a run-time stride is a multiple of `divisor` bytes, as `purpose` needs it."""
+        name = memref.name_hint or f"argument {self._kernel.body.block.args.index(memref)}"  # pyright: ignore[reportArgumentType]
+        message = (
+            f"expected a stride of a multiple of {divisor} bytes along dimension {dimension} of '{name}' for {purpose}"
+        )
+        add_requirement(
+            self._kernel, Requirement(self._stride_bytes(memref, dimension), "multiple_of", divisor, message)
+        )
+
+    def _stride_bytes(self, memref: SSAValue, dimension: int) -> Call:
+        number, type_ = self._kernel.body.block.args.index(memref), memref.type  # pyright: ignore[reportArgumentType]
+        assert isa(type_, MemRefType)
+        return Call("mul", (Call("stride", (number, dimension)), element_type(str(type_.element_type)).bits // 8))
+
+    def launch_value(self, formula: Formula, hint: str | None = None) -> SSAValue:
+        """The value (index) of a formula, which the launch computes."""
+        if isinstance(formula, int):
+            return self._start.constant(formula, IndexType())
+        if formula not in self._values:
+            name = self._name(hint, "launch")
+            self._computed.append(EntryParam(name, "u64", source=FormulaAttr(formula)))
+            value = self._start(LdParamOp(name, i64)).result
+            self._values[formula] = self._start(UnrealizedConversionCastOp.get([value], [IndexType()])).results[0]
+        return self._values[formula]
+
+    def _declare(self, argument: SSAValue, index: int) -> EntryParam:
+        parameter = _parameter(argument.type)
+        if parameter is None:
+            raise KernelArgumentError(
+                self._kernel,
+                f"expected kernel arguments of type memref, index, i32, i64, f32 or f64, found {argument.type}",
+            )
+        name = self._name(argument.name_hint, f"arg{index}")
+        type_: Attribute = argument.type
+        if isinstance(argument.type, MemRefType):
+            return EntryParam(name, parameter.ptx_type, True, POINTER_ALIGNMENT, source=type_)
+        return EntryParam(name, parameter.ptx_type, source=type_)
+
+    def _load(self, argument: SSAValue, declared: EntryParam) -> None:
+        parameter = _parameter(argument.type)
+        if parameter is None or argument.first_use is None:
+            return
+        value = self._start(LdParamOp(declared.name, parameter.register)).result
+        if isinstance(argument.type, MemRefType):
+            self.pointers[argument] = self._start(CvtaToGlobalOp(value)).result
+            return
+        if isinstance(argument.type, IndexType):
+            value = self._start(UnrealizedConversionCastOp.get([value], [argument.type])).results[0]
+        argument.replace_all_uses_with(value)

@@ -1,0 +1,132 @@
+"""Roles as branches of warps, with the registers that each of them asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntAttr, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.dialects.ptx.core import EntryOp
+from tirx.dialects.ptx.launch_control import QueryCancelOp
+from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
+from tirx.dialects.ptx.sync import (
+    BarrierClusterArriveOp,
+    BarrierClusterWaitOp,
+    BarSyncOp,
+    BarWarpSyncOp,
+    RegisterChange,
+    SetMaxNRegOp,
+)
+from tirx.dialects.tirx import KernelOp, RoleOp, RolesOp, ThreadSet
+from tirx.dialects.tirx.roles import REGISTER_BOUNDS
+from tirx.hw.targets import Target
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.rings.register_pressure import registers_alive
+from tirx.passes.rings.start_values import entry_bound
+from tirx.rules import RegisterSumError, RingLoweringError
+
+_MMA = (MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op)
+
+_SPARE = 32
+"""Registers of a thread beside those that are alive at one place before ptxas orders the instructions."""
+
+
+def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> tuple[()]:
+    """Lets all of some threads of a kernel wait for each other. LocatedError at `op` where they cannot meet."""
+    if threads.barrier is None:
+        raise RingLoweringError(op, "expected no barrier where a part of the threads that could meet runs the region")
+    if threads.barrier:
+        emit(BarSyncOp(threads.barrier, threads.count))
+    elif kernel.of_pairs:
+        # Both blocks, since one may read from global memory what the other wrote. Both instructions are `.aligned`, and
+        # one lane may have taken a branch before them, which nothing promises to end together (PTX ISA, 3.1.1).
+        emit(BarWarpSyncOp())
+        emit(BarrierClusterArriveOp(aligned=True))
+        emit(BarrierClusterWaitOp(aligned=True))
+    else:
+        emit(BarSyncOp())
+    return ()
+
+
+def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tuple[RoleOp, Block, SSAValue]]:
+    """
+    Moves the body of every role into a branch that its warps take, and yields it for what is still to be done inside.
+
+    With each role comes its block and, for a thread of it, the index within the role (i32); `thread` is that within the
+    block. A role with `registers(n)` starts with `setmaxnreg`: what some roles give back is what others get, so that
+    the sum is that of the entry (PTX ISA, "setmaxnreg"). Raises LocatedError where it is not.
+    """
+    entry = entry_registers(op).data
+    _check_sum(op, entry)
+    branches: list[tuple[SSAValue, RoleOp]] = []
+    for role in op.roles:
+        threads = role.thread_set
+        block = role.body.block
+        start = InsertPoint.at_end(block) if block.first_op is None else InsertPoint.before(block.first_op)
+        inside = Emitter(start, role.location)
+        count = entry if role.registers is None else role.registers.value.data
+        if count > entry:
+            inside(SetMaxNRegOp(RegisterChange.INC, count))
+        if count < entry:
+            inside(SetMaxNRegOp(RegisterChange.DEC, count))
+        runs = _runs(emit, thread, threads.first, threads.count)
+        yield role, block, inside.add(thread, -threads.first)
+        Emitter(InsertPoint.at_end(block), role.location)(scf.YieldOp())
+        branches.append((runs, role))
+    for runs, role in branches:
+        emit(scf.IfOp(runs, [], role.detach_region(role.body), Region()))
+
+
+def _runs(emit: Emitter, thread: SSAValue, first: int, count: int) -> SSAValue:
+    """Emits a predicate that holds in threads that are one of `count` from `first` on."""
+    distance = emit.add(thread, -first)
+    return emit.compare(distance, emit.constant(count, i32), "ult")
+
+
+def entry_registers(op: RolesOp) -> IntAttr:
+    """
+    The most registers that each thread can have at the entry; where roles ask for some, a multiple of 8.
+
+    `ptxas` ignores `setmaxnreg` in an entry without `.maxnreg`, whose registers it chooses itself. Then it also spills
+    to let more blocks run on an SM, of which rings leave room for one.
+    """
+    bound = entry_bound(sum(role.num_warps for role in op.roles))
+    if all(role.registers is None for role in op.roles):
+        return IntAttr(bound)
+    step = REGISTER_BOUNDS[2]
+    return IntAttr(bound // step * step)
+
+
+def bound_registers(entry: EntryOp, threads: int, given: IntAttr | None, shared: int) -> None:
+    """
+    Keeps ptxas from spilling registers to let one block more of so many threads, with `shared` bytes, run on an SM.
+
+    Roles have `given` a bound. Kernels that take over tiles of other blocks get the most that each thread can have,
+    those that multiply by `mma.sync`, whose fragments and sums take most registers, as many as the blocks leave that
+    fit into the shared memory of an SM and have the registers that are alive at one place and some more.
+    """
+    ops, warps = tuple(entry.walk()), -(-threads // WARP_SIZE)
+    entry.maxnreg = given
+    if given is None and any(isinstance(op, QueryCancelOp) for op in ops):
+        entry.maxnreg = IntAttr(entry_bound(warps))
+    elif given is None and any(isinstance(op, _MMA) for op in ops):
+        needed = _SPARE + max(registers_alive(op) for op in ops if isinstance(op, EntryOp | scf.ForOp))
+        limit = Target.parse(entry.target.data).blocks_of_sm(shared)
+        bounds = [bound for blocks in range(1, limit + 1) if (bound := entry_bound(blocks * warps)) >= needed]
+        entry.maxnreg = IntAttr(min(bounds, default=entry_bound(warps)))
+
+
+def _check_sum(op: RolesOp, entry: int) -> None:
+    given = [(role.thread_set.count, role.registers.value.data) for role in op.roles if role.registers is not None]
+    used = sum(threads * registers for threads, registers in given)
+    available = entry * sum(threads for threads, _ in given)
+    if used > available:
+        raise RegisterSumError(
+            op,
+            f"expected at most {available} registers in all roles together, {entry} of each thread at the entry, "
+            f"found {used}",
+        )

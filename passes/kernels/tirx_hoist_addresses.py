@@ -1,0 +1,205 @@
+"""`tirx-hoist-addresses`: what addresses in a loop have in common in all iterations is computed in front of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tirx.dialects.ptx.arith import AddOp, AndOp, MadLoOp, MulLoOp, MulWideOp, OrOp, ShlOp, ShrOp, SubOp, XorOp
+from tirx.dialects.ptx.base import is_float
+from tirx.dialects.ptx.conversion import CvtOp
+from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp, entries
+from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.rings.register_pressure import registers_alive, registers_of_thread, width
+
+_ARITHMETIC = frozenset((AddOp, AndOp, CvtOp, MadLoOp, MulLoOp, MulWideOp, OrOp, ShlOp, ShrOp, SubOp, XorOp))
+
+_SAVED = 4
+"""Instructions of an iteration that a register of 32 bits, which lives through the whole loop, has to save."""
+
+_SPARE = 8
+"""Registers of a thread that stay free in a loop; ptxas needs some for what it computes itself."""
+
+
+class TirxHoistAddressesPass(ModulePass):
+    """
+    Loop-invariant code motion of integer arithmetic, where it saves several instructions an iteration for a register.
+
+    Constant terms of sums are added first: `(tile + slot) + lane` becomes `slot + (tile + lane)`. ptxas leaves such
+    arithmetic in loops whose products need most registers. Loops that need all registers stay as they are.
+    """
+
+    name = "tirx-hoist-addresses"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for entry in entries(op):
+            _Nest().hoist_from(entry)
+
+
+class _Nest:
+    """
+    The loops of an entry, those inside before those around: what is in front of one may move on.
+
+    What changes in a loop changes in those around it, so that each loop looks at its own operations and at what its
+    inner loops have left of what is the same in all their iterations.
+    """
+
+    def __init__(self):
+        self._depths: dict[Block | None, int] = {}
+        self._known: dict[Block | None, dict[Hashable, Operation]] = {}
+        """Block -> the operations that have been put into it."""
+        self._left: dict[scf.ForOp, list[Operation]] = {}
+
+    def hoist_from(self, op: Operation, depth: int = 0) -> None:
+        """Hoists what the loops inside of an operation compute, whose blocks are so deep."""
+        for region in op.regions:
+            for block in region.blocks:
+                self._depths[block] = depth
+                for inner in tuple(block.ops):
+                    if inner.regions:
+                        self.hoist_from(inner, depth + 1)
+                        if isinstance(inner, scf.ForOp):
+                            self._hoist(inner)
+
+    def _ops(self, op: Operation) -> Iterator[Operation]:
+        """The operations inside of `op`, of inner loops only those that are the same in all their iterations."""
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.ops:
+                    yield inner
+                    if inner.regions:
+                        yield from self._left[inner] if isinstance(inner, scf.ForOp) else self._ops(inner)
+
+    def _hoist(self, loop: scf.ForOp) -> None:
+        """Hoists what one loop computes."""
+        known = self._known.setdefault(loop.parent, {})
+        ops = [op for op in self._ops(loop) if _is_integer_arithmetic(op)]
+        same = _Invariants(loop, self._depths)
+        same.find(ops)
+        free: int | None = None
+        for value, op in tuple(same.found.items()):
+            users = {use.operation for use in value.uses}
+            if len(users) == 1 and all(_is_among(user, same.found) for user in users):
+                continue  # what is computed of it is what to keep
+            needed = list(dict.fromkeys(same.needed(op)))
+            if sum(not isinstance(each, ConstantOp) for each in needed) < _SAVED * width(value):
+                continue
+            if free is None:
+                free = registers_of_thread(loop) - registers_alive(loop) - _SPARE
+            if free < width(value):
+                break
+            free -= width(value)
+            new = _copied(needed, Emitter.before(loop), known)
+            for use in tuple(value.uses):
+                if loop.is_ancestor(use.operation):
+                    use.operation.operands[use.index] = new[value]
+            del same.found[value]
+        same.erase_unused(ops)
+        self._left[loop] = [op for op in same.found.values() if op.parent is not None]
+
+
+class _Invariants:
+    """Integers that are the same in all iterations of a loop."""
+
+    def __init__(self, loop: scf.ForOp, depths: Mapping[Block | None, int]):
+        self._depth, self._depths = depths[loop.parent], depths
+        self.found: dict[SSAValue, Operation] = {}
+        """The operations in the loop that compute them, in order, but for constants."""
+        self._made: list[Operation] = []
+
+    def find(self, ops: Iterable[Operation]) -> None:
+        """Those of `ops`, which come in order."""
+        for op in ops:
+            if isinstance(op, ConstantOp):
+                continue
+            if isinstance(op, AddOp) and (constant := self._constant_terms(op)) is not None:
+                self.found[constant.result] = constant
+                self._made.append(constant)
+            if not any(map(self._is_changing, op.operands)):
+                self.found[op.results[0]] = op
+
+    def _is_changing(self, value: SSAValue) -> bool:
+        return value not in self.found and type(value.owner) is not ConstantOp and self._is_inside(value)
+
+    def _is_inside(self, value: SSAValue) -> bool:
+        """Returns True if the loop defines a value that it uses."""
+        block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        return self._depths[block] > self._depth
+
+    def needed(self, op: Operation) -> Iterator[Operation]:
+        """The operations in the loop that compute a value, operands first."""
+        for operand in op.operands:
+            inner = self.found.get(operand)
+            if inner is not None:
+                yield from self.needed(inner)
+            elif isinstance(operand.owner, ConstantOp) and self._is_inside(operand):
+                yield operand.owner
+        yield op
+
+    def erase_unused(self, ops: Iterable[Operation]) -> None:
+        """Erases what nothing uses of `ops` in the loop, and of what they are computed from."""
+        pending = [*ops, *self._made]
+        while pending:
+            op = pending.pop()
+            if op.parent is None or op.results[0].first_use is not None:
+                continue
+            for operand in op.operands:
+                if isinstance(operand.owner, Operation) and self._is_inside(operand):
+                    pending += [operand.owner] * _is_integer_arithmetic(operand.owner)
+            erase(op)
+
+    def _constant_terms(self, add: AddOp) -> AddOp | None:
+        """Turns `(x + a) + b` into `x + (a + b)`, where x changes from iteration to iteration; returns `a + b`."""
+        if (parts := self._split(add)) is None:
+            return None
+        first, second = parts
+        if not isinstance(inner := first.owner, AddOp) or (parts := self._split(inner)) is None:
+            return None
+        changing, term = parts
+        constant = Emitter.before(add)(AddOp(term, second))
+        add.operands = [changing, constant.result]
+        return constant
+
+    def _split(self, add: AddOp) -> tuple[SSAValue, SSAValue] | None:
+        """The term of a sum that changes, and the one that is the same in all iterations but not known to ptxas."""
+        changing = [value for value in add.operands if self._is_changing(value)]
+        others = [value for value in add.operands if value not in changing and not _is_known(value)]
+        return (changing[0], others[0]) if len(changing) == len(others) == 1 else None
+
+
+def _is_integer_arithmetic(op: Operation) -> bool:
+    if type(op) is not ConstantOp and type(op) not in _ARITHMETIC:
+        return False
+    return not any(is_float(value.type) for value in (*op.operands, *op.results))
+
+
+def _is_known(value: SSAValue) -> bool:
+    """Returns True for numbers and places in shared memory, which are part of instructions."""
+    match value.owner:
+        case ConstantOp() | SharedAllocOp():
+            return True
+        case AddOp() as add:
+            return all(map(_is_known, add.operands))
+        case _:
+            return False
+
+
+def _is_among(op: Operation, found: dict[SSAValue, Operation]) -> bool:
+    return bool(op.results) and op.results[0] in found
+
+
+def _copied(ops: list[Operation], emit: Emitter, known: dict[Hashable, Operation]) -> dict[SSAValue, SSAValue]:
+    """Values -> their copies in front of a loop. What is there already is not computed again."""
+    new: dict[SSAValue, SSAValue] = {}
+    for op in ops:
+        operands = [new.get(operand, operand) for operand in op.operands]
+        key = type(op), tuple(operands), frozenset(op.properties.items()), op.results[0].type
+        if (copy := known.get(key)) is None:
+            copy = known[key] = emit(op.clone(new))
+        new[op.results[0]] = copy.results[0]
+    return new

@@ -1,0 +1,1 @@
+"""Passes that choose layouts, places and registers for tiles."""

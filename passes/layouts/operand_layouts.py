@@ -1,0 +1,271 @@
+"""The choice of one shared-memory layout for a tile that products and copies use, whole or in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from tirx.copy.cost import CopyCost, CopyEnd, copy_cost, least_cost
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import (
+    AllocOp,
+    AsyncMmaOp,
+    CopyOp,
+    MemorySpace,
+    MmaOp,
+    ReshapeOp,
+    SubviewOp,
+    TileType,
+    base_allocation,
+    has_run_time_strides,
+    views_in_use,
+)
+from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
+from tirx.passes.ir.views import Origin
+from tirx.passes.match import wgmma_product
+from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.run_time_strides import placed
+from tirx.passes.match.tcgen05_product import product_shape
+from tirx.rules import LayoutChoiceError
+from tirx.smem.canonical import operand_slices
+from tirx.smem.operand_tile import OperandTile
+from tirx.smem.pick import operand_candidates
+from tirx.smem.swizzle_modes import MAJORS, TCGEN05_OPERANDS, WGMMA_OPERANDS, Major, OperandFamily
+from tirx.tcgen05 import LegalityError, check_transposed_b
+from tirx.tcgen05.stored_operand import is_padded, nibbles_of_slots, stored_slices
+from tirx.values import dataclass
+
+Layout = TileLayout | ComposeLayout
+
+OPERANDS = ("A", "B")
+
+PERIOD_BYTES = 1024
+"""Every stage of a tile of rank 3 or more starts where the patterns of all swizzles do."""
+
+
+def view_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
+    """Returns the layout that a view of an allocation has if the allocation gets `layout`.
+
+    Raises LayoutError when it has no such slice.
+    """
+    if part is root:
+        return layout
+    match part.owner:
+        case SubviewOp() as op:
+            source = view_layout(op.source, root, layout)
+            ends = zip(op.start, op.result.type.dims, strict=True)
+            return source.slice(TileType.of(op.source).dims, tuple((start, start + size) for start, size in ends))
+        case ReshapeOp() as op:
+            return view_layout(op.source, root, layout)
+        case _:
+            raise AssertionError(part.type)  # views in use are parts
+
+
+@dataclass(frozen=True)
+class _Use:
+    """
+    The product that reads a tile, or a part of it, as its operand 0 (A) or 1 (B), `k` elements along K at a time.
+
+    `family`: of the descriptor. `padded`: 4-bit elements with padding between them, see `is_padded`. `absolute_lbo`:
+    see `operand_slices`. `parts`: warpgroups that share out the rows of the operand.
+    """
+
+    mma: MmaOp | AsyncMmaOp
+    index: int
+    k: int
+    family: OperandFamily = TCGEN05_OPERANDS
+    padded: bool = False
+    absolute_lbo: bool = False
+    parts: int = 1
+
+    @property
+    def tile(self) -> SSAValue:
+        return self.mma.operands[self.index]
+
+    def problem(self, root: SSAValue, layout: Layout) -> str | None:
+        """Why the product cannot read the tile with this layout, None if it can."""
+        type_ = TileType.of(self.tile)
+        mn, k = type_.dims
+        try:
+            mine = view_layout(self.tile, root, layout)
+            if self.family is WGMMA_OPERANDS:
+                rows = mn // self.parts
+                for first in range(0, mn, rows):
+                    part = mine if self.parts == 1 else mine.slice((mn, k), ((first, first + rows), (0, k)))
+                    operand_slices(part, (rows, k), type_.dtype, self.k, family=self.family)
+                return None
+            parts = stored_slices(
+                mine, (mn, k), type_.dtype, self.k, padded=self.padded, absolute_lbo=self.absolute_lbo
+            )
+            if self.index == 1 and parts[0].canonical.major == "MN":
+                group = 1 if self.mma.pair is None else 2
+                check_transposed_b(type_.dtype, mn * group, group)
+        except (LegalityError, LayoutError) as e:
+            return str(e)
+        return None
+
+
+@dataclass(frozen=True)
+class OperandChoice:
+    """A layout and the reasons for it: `cost` of all copies to and from the tile, `least` the lower bound of it."""
+
+    tile: OperandTile
+    layout: Layout
+    cost: CopyCost
+    least: CopyCost
+
+    @property
+    def reason(self) -> str:
+        """The reasons in words, with the cost terms by name."""
+        tile = self.tile
+        name = f"{tile.major}-major operand, swizzle {tile.swizzle}"
+        rest = f"{tile.padding_bytes} bytes of padding, {tile.blocks} block{'s' if tile.blocks > 1 else ''}"
+        if self.least == CopyCost():
+            return f"{name}: no copies to suit, {rest}"
+        bound = "the least possible" if self.cost == self.least else f"at least {self.least.cycles:g}"
+        return f"{name}: copies take {self.cost}, {bound}; {rest}"
+
+
+def operand_roots(mmas: Sequence[MmaOp | AsyncMmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]]:
+    """Yields each allocation without a layout of which products read a view from shared memory, with these uses.
+
+    Raises LegalityError, with the product at fault in a LocatedError, when there is no such instruction.
+    """
+    uses: dict[SSAValue, list[_Use]] = {}
+    for mma in mmas:
+        for index in range(len(OPERANDS)):
+            type_ = TileType.of(tile := mma.operands[index])
+            if type_.layout is None and type_.memory is not MemorySpace.REGISTER:
+                try:
+                    uses.setdefault(base_allocation(tile), []).append(_use(mma, index))
+                except ILLEGAL as e:
+                    raise LocatedError(mma, str(e)) from e
+    yield from uses.items()
+
+
+def _use(mma: MmaOp | AsyncMmaOp, index: int) -> _Use:
+    product = Product.of(mma)
+    if not mma.on_tensor_memory:
+        k = wgmma_product.operand_k(product, index)
+        return _Use(mma, index, k, WGMMA_OPERANDS, parts=wgmma_product.operand_parts(product, index))
+    shape = product_shape(product)
+    padded = is_padded(shape.kind, TileType.of(mma.operands[index]).dtype)
+    return _Use(mma, index, shape.operand_k(index), padded=padded, absolute_lbo=shape.k96)
+
+
+def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) -> OperandChoice:
+    """The cheapest layout that every product can read, see `COST_TERMS`.
+
+    Raises LocatedError at a product that cannot read what the others can.
+    """
+    alloc = root.owner
+    if not isinstance(alloc, AllocOp):
+        raise LayoutChoiceError(
+            uses[0].mma, f"expected a layout on the tile type {root.type}, which is not an allocation"
+        )
+    type_ = alloc.result.type
+    if len(type_.dims) < 2:
+        raise LayoutChoiceError(alloc, f"expected an operand of rank 2 or more, or a layout on it, found {type_}")
+    mn, k = type_.dims[-2:]
+    try:
+        candidates = _candidates((mn, k), type_, uses)
+    except LegalityError as e:
+        raise LocatedError(uses[0].mma, str(e)) from e
+    copies = list(placed_copies(alloc))
+    if (major := _run_time_major(alloc)) is not None:
+        candidates = sorted(candidates, key=lambda tile: tile.major != major)
+    best: OperandChoice | None = None
+    misfits: list[tuple[int, OperandTile, _Use, str]] = []  # how many uses do not fit, and the first of them
+    for tile in candidates:
+        layout = _in_stages(tile.layout, type_)
+        problems = [(use, problem) for use in uses if (problem := use.problem(root, layout)) is not None]
+        if problems:
+            misfits.append((len(problems), tile, *problems[0]))
+            continue
+        choice = OperandChoice(tile, layout, *copies_cost(root, layout, copies, threads))
+        if best is None or choice.cost.cycles < best.cost.cycles:
+            best = choice
+        if best.cost == best.least:
+            break  # and what comes later is not preferred
+    if best is not None:
+        return best
+    count, tile, use, problem = min(misfits, key=lambda misfit: misfit[0])
+    raise LayoutChoiceError(
+        use.mma,
+        f"expected one layout of {type_} for all {len(uses)} operands that are read from it, found none: {tile.major}-"
+        f"major with swizzle {tile.swizzle} suits {len(uses) - count} of them, but not {OPERANDS[use.index]} of this "
+        f"product: {problem}",
+    )
+
+
+def _run_time_major(alloc: AllocOp) -> Major | None:
+    """The dimension of neighbours, where the tile is filled from memrefs whose other strides a launch gives."""
+    for op, part in views_in_use(alloc.result):
+        if not isinstance(op, CopyOp) or op.destination is not part or (origin := Origin.of(op.source)) is None:
+            continue
+        strides = origin.view.source_type.get_strides()
+        if has_run_time_strides(origin.view.source_type) and strides is not None and 1 in strides[-2:]:
+            return MAJORS[strides[::-1].index(1)]
+    return None
+
+
+def _candidates(shape: tuple[int, int], type_: TileType, uses: Sequence[_Use]) -> Sequence[OperandTile]:
+    """The layouts to choose from, in elements of the tile."""
+    if not uses[0].padded:
+        k_bytes = max(use.k for use in uses) * type_.dtype.storage_bits // 8
+        return operand_candidates(shape, type_.dtype, k_bytes=k_bytes, family=uses[0].family)
+    tiles = operand_candidates(shape, type_.dtype, container_bits=8)
+    return [replace(tile, layout=nibbles_of_slots(tile.layout)) for tile in tiles]
+
+
+def _in_stages(layout: Layout, type_: TileType) -> Layout:
+    """Repeats the layout of an operand for the leading dimensions (stages) of a tile of rank 3 or more."""
+    if len(type_.dims) == 2:
+        return layout
+    tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    period = PERIOD_BYTES * 8 // type_.dtype.storage_bits
+    span = -(-tile.span() // period) * period
+    outer = type_.dims[:-2]
+    stages = [Iter(extent, prod(outer[i + 1 :]) * span, "m") for i, extent in enumerate(outer)]
+    tile = TileLayout((*stages, *tile.shard))
+    return ComposeLayout(layout.swizzle, tile) if isinstance(layout, ComposeLayout) else tile
+
+
+@dataclass(frozen=True)
+class PlacedCopy:
+    """A copy between a view of a tile, `part`, and another tile that has a layout."""
+
+    op: CopyOp
+    part: SSAValue
+    other: CopyEnd
+
+
+def placed_copies(alloc: AllocOp) -> Iterator[PlacedCopy]:
+    """Yields the copies whose cost depends on the layout of a tile: to and from placed global or shared tiles."""
+    for op, part in views_in_use(alloc.result):
+        if not isinstance(op, CopyOp):
+            continue
+        other = placed(op.source if op.destination is part else op.destination)
+        if other.layout is not None and other.memory in (MemorySpace.GLOBAL, MemorySpace.SHARED):
+            end = CopyEnd(other.layout, "global" if other.memory is MemorySpace.GLOBAL else "shared")
+            yield PlacedCopy(op, part, end)
+
+
+def copies_cost(
+    root: SSAValue, layout: Layout, copies: Sequence[PlacedCopy], threads: int
+) -> tuple[CopyCost, CopyCost]:
+    """The cost of copies if an allocation gets this layout, and a lower bound. LocatedError for an impossible one."""
+    cost, least = CopyCost(), CopyCost()
+    for copy in copies:
+        type_ = TileType.of(copy.part)
+        try:
+            mine = CopyEnd(view_layout(copy.part, root, layout), "shared")
+            ends = (copy.other, mine) if copy.op.destination is copy.part else (mine, copy.other)
+            cost += copy_cost(type_.dims, ends, type_.dtype.storage_bits, threads)
+        except LayoutError as e:
+            raise LocatedError(copy.op, str(e)) from e
+        least += least_cost(type_.dims, ends, type_.dtype.storage_bits)
+    return cost, least

@@ -1,0 +1,149 @@
+"""`tirx-materialize-descriptors`: symbolic descriptors become the constants that the hardware reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, i32, i64
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.nesting import walk
+from tirx.dialects.ptx.core import ReadSpecialOp
+from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
+from tirx.dialects.tirx import AddressOp
+from tirx.dialects.tirx.kernel import thread_owner
+from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
+from tirx.layout import LayoutError
+from tirx.passes.ir.emitter import Emitter, bit_pattern, erase
+from tirx.rules import OperandStepError
+from tirx.tcgen05 import LegalityError, SmemDescriptor
+from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR
+from tirx.wgmma.kinds import WARPGROUP_THREADS
+
+_ADDRESS_UNIT = 16
+"""The start address field counts 16-byte units (PTX ISA, "Shared Memory Descriptor", matrix-descriptor-encode)."""
+
+_START_FIELD = 0x3FFF
+
+_LBO_SHIFT = 16
+"""The first bit of the leading dimension byte offset."""
+
+
+_Bases = dict[tuple[Block, SSAValue, int], SSAValue]
+"""Descriptors of whole tiles that a block has computed: block, tile, constant fields."""
+
+
+def _smem_descriptor(op: SmemDescriptorOp, block: Block, bases: _Bases) -> SSAValue:
+    """The descriptor of a slice: the constant fields, the tile's address, and a plain add for the slice."""
+    try:
+        part = op.slices()[op.step.value.data]
+        layout = part.canonical
+        template = SmemDescriptor(
+            start=0, lbo=layout.lbo, sbo=layout.sbo, swizzle=layout.swizzle, lbo_absolute=layout.lbo_absolute
+        ).encode()
+    except (LegalityError, LayoutError) as e:
+        raise LocatedError(op, str(e)) from e
+    return _at(Emitter.before(op), op.tile, template, part.offset_bytes, block, bases)
+
+
+def _at(emit: Emitter, tile: SSAValue, template: int, offset_bytes: int, block: Block, bases: _Bases) -> SSAValue:
+    """The descriptor with these constant fields that starts so many bytes after the base of a tile; its LBO counts from
+    there, too, in absolute mode."""
+    key = block, tile, template
+    if key not in bases:
+        address = emit.bit_and(emit.div(emit(AddressOp(tile)).result, _ADDRESS_UNIT), _START_FIELD)
+        start = emit.extend(address, i64)
+        constant = emit(arith.ConstantOp(bit_pattern(template, 64))).result
+        if SmemDescriptor.decode(template).lbo_absolute:
+            bases[key] = emit.add(emit.mul(start, 1 + (1 << _LBO_SHIFT)), constant)
+        else:
+            bases[key] = emit.bit_or(start, constant)
+    # Shared memory ends below 256 KiB, so the sum never leaves the 14 bits of the field.
+    return emit.add(bases[key], offset_bytes // _ADDRESS_UNIT)
+
+
+def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
+    """The descriptor of a warpgroup's part: the constant fields, the tile's address, and the offset of the warpgroup.
+
+    Raises LocatedError where no descriptor reads a part, or the parts are not equally far apart.
+    """
+    try:
+        parts = op.descriptors()
+    except (LegalityError, LayoutError) as e:
+        raise LocatedError(op, str(e)) from e
+    starts = [part.start // _ADDRESS_UNIT for part in parts]
+    template = replace(parts[0], start=0).encode()
+    grid = _grid(starts)
+    if grid is None or template != replace(parts[-1], start=0).encode():
+        raise OperandStepError(
+            op,
+            "expected warpgroups that are equally far apart in the tile, found descriptors that start at bytes "
+            + ", ".join(str(part.start) for part in parts),
+        )
+    emit = Emitter.before(op)
+    address = emit.bit_and(emit.div(emit(AddressOp(op.tile)).result, _ADDRESS_UNIT), _START_FIELD)
+    start = emit.extend(address, i64)
+    base = emit.bit_or(start, emit(arith.ConstantOp(bit_pattern(template, 64))).result)
+    if len(parts) > 1:
+        owner = thread_owner(op)
+        first = 0 if owner is None else owner.thread_set.first // WARPGROUP_THREADS
+        first += 0 if op.warpgroup is None else op.warpgroup.value.data
+        thread = emit(ReadSpecialOp("tid.x")).result
+        warpgroup = emit.add(emit.div(thread, WARPGROUP_THREADS), -first)
+        inner, across, along = grid
+        for part, distance in ((emit.div, across), (emit.mod, along)):
+            if distance:
+                number = emit.extend(part(warpgroup, inner), i64)
+                base = emit.add(base, emit.mul(number, distance))
+    return emit.add(base, starts[0])
+
+
+def _grid(starts: Sequence[int]) -> tuple[int, int, int] | None:
+    """
+    The grid of warpgroups that reads a tile from these places: how many along its inner dimension, and how far apart
+    they are along the outer and the inner one. None where there is no such grid.
+    """
+    count = len(starts)
+    for inner in (each for each in range(1, count + 1) if count % each == 0):
+        across = starts[inner] - starts[0] if inner < count else 0
+        along = starts[1] - starts[0] if inner > 1 else 0
+        if all(place == starts[0] + i // inner * across + i % inner * along for i, place in enumerate(starts)):
+            return inner, across, along
+    return None
+
+
+class TirxMaterializeDescriptorsPass(ModulePass):
+    """
+    Derives the bits of every shared-memory, instruction and zero-column mask descriptor from layouts and types.
+
+    What is left of a shared-memory descriptor at run time is the address of its tile.
+    """
+
+    name = "tirx-materialize-descriptors"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        bases: _Bases = {}
+        for symbolic in list(walk(op)):
+            match symbolic:
+                case SmemDescriptorOp() if (block := symbolic.parent) is not None:
+                    value = _smem_descriptor(symbolic, block, bases)
+                case CpDescriptorOp() if (block := symbolic.parent) is not None:
+                    emit, template = Emitter.before(symbolic), BLOCK_DESCRIPTOR.encode()
+                    value = _at(emit, symbolic.tile, template, symbolic.offset.value.data, block, bases)
+                case WgmmaDescriptorOp():
+                    value = _wgmma_descriptor(symbolic)
+                case InstructionDescriptorOp():
+                    constant = bit_pattern(symbolic.descriptor.data.encode(), i32.width.data)
+                    value = Emitter.before(symbolic)(arith.ConstantOp(constant)).result
+                case ZeroColumnMaskOp():
+                    constant = bit_pattern(symbolic.mask.data.encode(), i64.width.data)
+                    value = Emitter.before(symbolic)(arith.ConstantOp(constant)).result
+                case _:
+                    continue
+            symbolic.results[0].replace_all_uses_with(value)
+            erase(symbolic)

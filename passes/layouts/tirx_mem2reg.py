@@ -1,0 +1,561 @@
+"""`tirx-mem2reg`: register tiles and scalar variables become SSA values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import field
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    Signedness,
+    UnrealizedConversionCastOp,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.hints import isa
+
+from tirx.diagnostics import for_each, operation_name
+from tirx.dialects.formula import Call
+from tirx.dialects.nesting import operations
+from tirx.dialects.tirx import (
+    AllocOp,
+    ConvertOp,
+    CopyOp,
+    FillOp,
+    GridAxis,
+    GridDimOp,
+    KernelOp,
+    LaunchValueOp,
+    LoadOp,
+    MapOp,
+    MemorySpace,
+    MmaOp,
+    ReshapeOp,
+    SplatOp,
+    StoreOp,
+    SubviewOp,
+    TileType,
+    YieldOp,
+    ZeroOp,
+    foreign_effects,
+    is_foreign,
+    kernels,
+)
+from tirx.dialects.tirx.interface import is_register_tile
+from tirx.passes.ir.emitter import Emitter, constant_value, erase
+from tirx.passes.ir.register_classes import same_layout
+from tirx.passes.match.copy_engines import match_engine
+from tirx.passes.match.families import MMA_SYNC, family_of
+from tirx.passes.match.mma_product import has_widening_form
+from tirx.passes.match.product import Product
+from tirx.rules import ForeignOperationError, KernelArgumentError, RegisterValueError, StageError, UnwrittenError
+from tirx.values import dataclass
+
+_Values = dict[SSAValue, SSAValue]
+"""The current value of every variable that has one."""
+
+
+def _declares_variable(op: Operation) -> bool:
+    match op:
+        case AllocOp():
+            return op.result.type.memory is MemorySpace.REGISTER
+        case memref.AllocaOp():
+            return op.memref.type.get_num_dims() == 0
+        case _:
+            return False
+
+
+def _written(op: Operation) -> Sequence[SSAValue]:
+    """Returns the variables, or tiles in memory, that `op` overwrites or updates in place."""
+    if type(op) not in _WRITERS:
+        return ()
+    match op:
+        case memref.StoreOp():
+            return (op.memref,)
+        case CopyOp():
+            return (op.destination,)
+        case FillOp():
+            return (op.tile,)
+        case MapOp():
+            return op.outs
+        case MmaOp() if op.result is None:
+            return (op.accumulator,)
+        case _:
+            return ()
+
+
+_WRITERS = frozenset((memref.StoreOp, CopyOp, FillOp, MapOp, MmaOp))
+
+
+def _check_tiles(op: Operation) -> None:
+    """Raises LocatedError if control flow other than loops and branches passes on tiles, or any but register tiles."""
+    if is_foreign(op):
+        _check_foreign(op)
+    if not op.name.startswith(("scf.", "arith.")) or type(op) in (scf.YieldOp, scf.ConditionOp):
+        return
+    values = (*op._operands, *op.results)  # pyright: ignore[reportPrivateUsage]
+    tiles = [type_ for value in values if type(type_ := value.type) is TileType]
+    if not tiles:
+        return
+    if not isinstance(op, scf.ForOp | scf.WhileOp | scf.IfOp | arith.SelectOp):
+        raise RegisterValueError(
+            op, f"expected tiles to go through scf.for, scf.while, scf.if and arith.select only, found {op.name}"
+        )
+    for type_ in tiles:
+        if type_.memory is not MemorySpace.REGISTER:
+            raise RegisterValueError(op, f"expected {op.name} on register tiles, which are values, found {type_}")
+
+
+def _check_foreign(op: Operation) -> None:
+    """Raises LocatedError if an operation of another dialect may write register tiles, or makes tiles in memory."""
+    name = operation_name(op)
+    for value in foreign_effects(op).writes:
+        if is_register_tile(value):
+            raise ForeignOperationError(
+                op,
+                f"expected '{name}' not to write {value.type}: register tiles are values; let it return a new one "
+                "and be Pure, give it a TileOpInterface, or lower it before tirx-mem2reg",
+            )
+    for result in op.results:
+        if isinstance(type_ := result.type, TileType) and type_.memory is not MemorySpace.REGISTER:
+            raise ForeignOperationError(
+                op,
+                f"expected tiles in memory of tirx.alloc, tirx.view and views of these, found {type_} of '{name}'; "
+                "give it the tile as an operand",
+            )
+
+
+@dataclass
+class _Effects:
+    """
+    What a region, with all regions inside it, does with variables.
+
+    `reads` counts the reads of each variable. `first_reads` has a reader for each variable that may be read before the
+    region writes it. `written` are the variables written on some path, in order; `surely_written` those on every path.
+    """
+
+    reads: Counter[SSAValue] = field(default_factory=Counter[SSAValue])
+    first_reads: dict[SSAValue, Operation] = field(default_factory=dict[SSAValue, Operation])
+    written: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
+    surely_written: set[SSAValue] = field(default_factory=set[SSAValue])
+
+    def read(self, variable: SSAValue, reader: Operation) -> None:
+        self.reads.update((variable,))
+        if variable not in self.surely_written:
+            self.first_reads.setdefault(variable, reader)
+
+    def write(self, variable: SSAValue) -> None:
+        self.written[variable] = None
+        self.surely_written.add(variable)
+
+    def then(self, branches: Sequence[_Effects], one_runs: bool) -> None:
+        """Adds an operation that may run each of these regions, exactly one of them if `one_runs`."""
+        for branch in branches:
+            for variable, reader in branch.first_reads.items():
+                if variable not in self.surely_written:
+                    self.first_reads.setdefault(variable, reader)
+        for branch in branches:
+            self.reads.update(branch.reads)
+            self.written.update(branch.written)
+        if one_runs:
+            self.surely_written |= set[SSAValue].intersection(*(branch.surely_written for branch in branches))
+
+
+_ON_VARIABLES = frozenset((memref.LoadOp, memref.StoreOp, CopyOp, SubviewOp, ReshapeOp, FillOp, MmaOp))
+"""Operations that do more with a variable than to use its value."""
+
+_CELLS = (MemRefType, TileType)
+"""Types of variables."""
+
+
+class _Promoter:
+    """Promotes the variables of one kernel: loops carry them, branches merge them."""
+
+    def __init__(self, kernel: KernelOp):
+        self.kernel = kernel
+        self.declarations: list[Operation] = []
+        for op in kernel.walk():
+            if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.ACCUMULATOR:
+                raise StageError(op, "expected accumulators with a memory; tirx-resolve-accumulators chooses it")
+            if _declares_variable(op):
+                self.declarations.append(op)
+        self.variables = {op.results[0] for op in self.declarations}
+        self.effects: dict[Operation, _Effects] = {}  # of operations with regions
+        self.total = self._effects_of(kernel.body)
+
+    def run(self) -> None:
+        self._block(self.kernel.body.block, {})
+        for op in self.declarations:
+            erase(op)
+
+    def _effects_of(self, region: Region) -> _Effects:
+        found = _Effects()
+        for block in region.blocks:
+            for op in operations(block):
+                _check_tiles(op)
+                written = _written(op)
+                read = op.ins if isinstance(op, MapOp) else op._operands  # pyright: ignore[reportPrivateUsage]
+                updates = isinstance(op, MmaOp | MapOp)
+                for operand in read:
+                    if self._is_variable(operand) and (updates or operand not in written):
+                        found.read(operand, op)
+                if op.regions:
+                    branches = [self._effects_of(inner) for inner in op.regions]
+                    own = self.effects[op] = _Effects()
+                    if isinstance(op, scf.WhileOp):
+                        own.then(branches[:1], one_runs=True)
+                        own.then(branches[1:], one_runs=False)
+                    else:
+                        both = isinstance(op, scf.IfOp) and bool(op.false_region.blocks)
+                        own.then(branches, one_runs=both)
+                    found.then([own], one_runs=True)
+                for variable in written:
+                    if variable in self.variables:
+                        found.write(variable)
+        return found
+
+    def _carried(self, op: Operation) -> list[SSAValue]:
+        """Returns the variables that `op` writes and that are read behind it, or inside in the next round of a loop."""
+        effects, total = self.effects[op], self.total.reads
+        return [
+            variable
+            for variable in effects.written
+            if variable in effects.first_reads or total[variable] > effects.reads[variable]
+        ]
+
+    def _current(self, values: _Values, tile: SSAValue, reader: Operation) -> SSAValue:
+        if tile not in self.variables:
+            return tile
+        if tile not in values:
+            raise UnwrittenError(reader, "expected a register tile that was written before, found one without contents")
+        return values[tile]
+
+    def _block(self, block: Block, values: _Values) -> None:
+        for op in tuple(operations(block)):
+            match op:
+                case _ if not op.regions:
+                    self._operation(op, values)
+                case scf.ForOp():
+                    self._for(op, values)
+                case scf.WhileOp():
+                    self._while(op, values)
+                case scf.IfOp():
+                    self._if(op, values)
+                case MapOp():
+                    self._map(op, values)
+                case _:
+                    if self._carried(op):  # roles may keep tiles of their own in registers
+                        raise RegisterValueError(
+                            op,
+                            f"expected scf.for, scf.while or scf.if around what is kept in registers, found {op.name}",
+                        )
+                    self._read_operands(op, values)
+                    for region in op.regions:
+                        for inner in region.blocks:
+                            self._block(inner, dict(values))
+
+    def _operation(self, op: Operation, values: _Values) -> None:
+        match op:
+            case _ if type(op) not in _ON_VARIABLES:
+                self._read_operands(op, values)
+                return
+            case memref.LoadOp() if op.memref in self.variables:
+                op.res.replace_all_uses_with(self._current(values, op.memref, op))
+            case memref.StoreOp() if op.memref in self.variables:
+                values[op.memref] = self._current(values, op.value, op)
+            case CopyOp() if is_register_tile(op.source) or is_register_tile(op.destination):
+                self._copy(op, values)
+            case SubviewOp() | ReshapeOp() if is_register_tile(op.source):
+                raise RegisterValueError(
+                    op, "expected whole register tiles, found a part of one; allocate the parts instead"
+                )
+            case FillOp() if is_register_tile(op.tile):
+                self._require_variable(op, op.tile)
+                values[op.tile] = Emitter.before(op)(SplatOp(op.value, op.tile_type)).result
+            case MmaOp() if op.result is None and is_register_tile(op.accumulator):
+                self._require_variable(op, op.accumulator)
+                accumulator = op.accumulator
+                self._read_operands(op, values)
+                product = op.with_operands(op.a, op.b, op.accumulator, op.accumulate, op.accumulator.type)
+                values[accumulator] = Emitter.before(op)(product).results[0]
+            case _:
+                self._read_operands(op, values)
+                return
+        erase(op)
+
+    def _is_variable(self, value: SSAValue) -> bool:
+        return type(value.type) in _CELLS and value in self.variables
+
+    def _read_operands(self, op: Operation, values: _Values) -> None:
+        for i, operand in enumerate(op._operands):  # pyright: ignore[reportPrivateUsage]
+            if self._is_variable(operand):
+                op.operands[i] = self._current(values, operand, op)
+
+    def _require_variable(self, op: Operation, tile: SSAValue) -> None:
+        if tile not in self.variables:
+            raise RegisterValueError(
+                op, f"expected 'tirx.alloc' to write to in registers, found a value, which never changes: {tile.type}"
+            )
+
+    def _copy(self, op: CopyOp, values: _Values) -> None:
+        if op.engine is not None:
+            match_engine(op)  # a written one has to be right, although not all loads and stores have it
+        emit = Emitter.before(op)
+        source, destination = op.source, op.destination
+        of_tensor = MemorySpace.TENSOR in (op.source_type.memory, op.destination_type.memory)
+        engine = op.engine.data if op.engine is not None and not of_tensor else None
+        if not is_register_tile(destination):
+            emit(StoreOp(self._current(values, source, op), destination, engine, op.reduce))
+            return
+        self._require_variable(op, destination)
+        if is_register_tile(source):
+            value = self._current(values, source, op)
+            values[destination] = _retyped(emit, value, op.destination_type)
+        else:
+            values[destination] = emit(LoadOp(source, op.destination_type, engine)).result
+
+    def _map(self, op: MapOp, values: _Values) -> None:
+        """Makes values of what a map reads and writes. Its body cannot write, and scalars that it reads have values."""
+        for block in op.body.blocks:
+            self._block(block, dict(values))
+        ins = [self._current(values, tile, op) for tile in op.ins]
+        for tile in op.outs:
+            self._require_variable(op, tile)
+        outs = list(op.outs)
+        made = Emitter.before(op)(MapOp(ins, op.detach_region(op.body), [out.type for out in outs] or op.res.types))
+        made.attributes.update(op.attributes)
+        for old, new in zip(op.res, made.res, strict=False):
+            new.name_hint = old.name_hint
+            old.replace_all_uses_with(new)
+        values.update(zip(outs, made.res, strict=False))
+        erase(op)
+
+    def _for(self, op: scf.ForOp, values: _Values) -> None:
+        self._read_operands(op, values)
+        carried = self._carried(op)
+        inside = dict(values)
+        if not carried:
+            self._block(op.body.block, inside)
+            return
+        emit = Emitter.before(op)
+        inits = self._inits(op, carried, values, emit)
+        block = op.body.block
+        for variable, init in zip(carried, inits, strict=True):
+            inside[variable] = block.insert_arg(init.type, len(block.args))
+        self._block(block, inside)
+        _extend_end(block, [inside[v] for v in carried])
+        body = op.detach_region(op.body)
+        loop = emit(scf.ForOp(op.lb, op.ub, op.step, [*op.iter_args, *inits], body))
+        _finish(op, loop, carried, values)
+
+    def _inits(self, op: Operation, carried: Sequence[SSAValue], values: _Values, emit: Emitter) -> list[SSAValue]:
+        """Returns the values of carried variables at the start of a loop, zeros for those that it writes first."""
+        first_reads = self.effects[op].first_reads
+        inits: list[SSAValue] = []
+        for variable in carried:
+            if variable in first_reads:
+                inits.append(self._current(values, variable, first_reads[variable]))
+            else:
+                inits.append(values[variable] if variable in values else _zero(emit, _contents(variable)))
+        return inits
+
+    def _while(self, op: scf.WhileOp, values: _Values) -> None:
+        """Both regions get the carried variables; the first passes them on to the second and to what follows."""
+        self._read_operands(op, values)
+        carried = self._carried(op)
+        emit = Emitter.before(op)
+        inits = self._inits(op, carried, values, emit)
+        inside = dict(values)
+        for region in op.regions:
+            block = region.block
+            for variable, init in zip(carried, inits, strict=True):
+                inside[variable] = block.insert_arg(init.type, len(block.args))
+            self._block(block, inside)
+            _extend_end(block, [inside[v] for v in carried])
+        types = [*op.result_types, *(init.type for init in inits)]
+        regions = [op.detach_region(region) for region in (op.before_region, op.after_region)]
+        loop = emit(scf.WhileOp([*op.arguments, *inits], types, regions[0], regions[1]))
+        _finish(op, loop, carried, values)
+
+    def _if(self, op: scf.IfOp, values: _Values) -> None:
+        carried = self._carried(op)
+        regions = [op.true_region, op.false_region]
+        branches: list[_Values] = []
+        for region in regions:
+            branches.append(branch := dict(values))
+            for block in region.blocks:
+                self._block(block, branch)
+        if not carried:
+            return
+        emit = Emitter.before(op)
+        missing = [v for v in carried if any(v not in branch for branch in branches)]
+        zeros = {v: _zero(emit, _contents(v)) for v in missing}
+        for region, branch in zip(regions, branches, strict=True):
+            if not region.blocks:
+                region.add_block(Block([scf.YieldOp()]))
+            _extend_end(region.block, [branch.get(v) or zeros[v] for v in carried])
+        types = [*op.result_types, *map(_contents, carried)]
+        merged = emit(scf.IfOp(op.cond, types, op.detach_region(regions[0]), op.detach_region(regions[1])))
+        _finish(op, merged, carried, values)
+
+
+def _finish(old: Operation, new: Operation, carried: Sequence[SSAValue], values: _Values) -> None:
+    """Replaces `old` by `new`, whose results behind those of `old` are the carried variables."""
+    new.attributes.update(old.attributes)
+    own = len(old.results)
+    for result, replacement in zip(old.results, new.results[:own], strict=True):
+        replacement.name_hint = result.name_hint
+        result.replace_all_uses_with(replacement)
+    values.update(zip(carried, new.results[own:], strict=True))
+    erase(old)
+
+
+def _contents(variable: SSAValue) -> Attribute:
+    """Returns the type of the values of a variable."""
+    match variable.owner:
+        case memref.AllocaOp() as op:
+            return op.memref.type.element_type
+        case _:
+            return variable.type
+
+
+def _zero(emit: Emitter, type_: Attribute) -> SSAValue:
+    match type_:
+        case TileType():
+            return emit(ZeroOp(type_)).result
+        case IntegerType(signedness=sign) if sign.data is Signedness.SIGNLESS:
+            return emit(arith.ConstantOp(IntegerAttr(0, type_))).result
+        case IndexType():
+            return emit(arith.ConstantOp(IntegerAttr(0, type_))).result
+        case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
+            return emit(arith.ConstantOp(FloatAttr(0.0, type_))).result
+        case _:
+            raise RegisterValueError(
+                emit.location, f"expected a scalar of a type that arith has constants of, found {type_}"
+            )
+
+
+def _retyped(emit: Emitter, value: SSAValue, type_: TileType) -> SSAValue:
+    """A register tile as a value of another type, whose layout may give threads other elements or be open."""
+    source, destination = TileType.of(value).layout, type_.layout
+    if value.type == type_ and source is not None:
+        return value
+    if source is not None and destination is not None and same_layout(source, destination):
+        return emit(UnrealizedConversionCastOp.get([value], [type_])).results[0]
+    return emit(ConvertOp(value, type_)).result
+
+
+def _extend_end(block: Block, values: Sequence[SSAValue]) -> None:
+    """Lets a block of a loop or branch pass on more values."""
+    if isinstance(last := block.last_op, scf.YieldOp | scf.ConditionOp):
+        last.operands = [*last.operands, *values]
+
+
+class TirxMem2regPass(ModulePass):
+    """
+    Register tiles (`tirx.alloc` in `register`) and scalars (`memref.alloca() : memref<i32>`) become SSA values that
+    loops carry and branches merge.
+
+    Copies to and from them become `tirx.load` and `tirx.store`, fills `tirx.splat`, products `tirx.mma` with a result.
+    What a loop or a branch may leave unwritten is zero. Layouts are not needed: `tirx-pick-layouts` picks them later.
+    Sizes of arguments (`memref.dim`) and extents of the grid (`tirx.grid_dim`) become numbers that the launch computes,
+    or constants.
+    """
+
+    name = "tirx-mem2reg"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for_each(kernels(op), _promote)
+
+
+def _promote(kernel: KernelOp) -> None:
+    for op in [op for op in kernel.walk() if type(op) in (memref.DimOp, GridDimOp, MmaOp)]:
+        match op:
+            case memref.DimOp():
+                _promote_size(kernel, op)
+            case GridDimOp():
+                _promote_extent(kernel, op)
+            case MmaOp() if op.is_widening:
+                _widen(op)
+            case _:
+                pass
+    _Promoter(kernel).run()
+
+
+def _widen(mma: MmaOp) -> None:
+    """
+    Converts an accumulator of f16 to f32, which is exact, in front of a product whose result is f32.
+
+    Where an instruction takes it in f16, the product stays; the accumulator may then get fragments of its own.
+    """
+    assert mma.result is not None
+    product = Product.of(mma)
+    if family_of(product) is MMA_SYNC and has_widening_form(product):
+        if not product.is_placed:
+            mma.operands[2] = Emitter.before(mma)(ConvertOp(mma.accumulator, mma.accumulator_type)).result
+        return
+    emit, accumulator, type_ = Emitter.before(mma), TileType.of(mma.accumulator), TileType.of(mma.result)
+    block = Block(arg_types=[accumulator.element_type])
+    inside = Emitter(InsertPoint.at_end(block), mma.location)
+    inside(YieldOp(inside.value(arith.ExtFOp(block.args[0], type_.element_type))))
+    wide = TileType.get(accumulator.dims, type_.element_type, MemorySpace.REGISTER, accumulator.layout)
+    start: SSAValue = emit(MapOp([mma.accumulator], Region(block), [wide])).res[0]
+    if wide != type_:
+        start = emit(ConvertOp(start, type_)).result
+    product = emit(mma.clone())
+    product.operands[2] = start
+    assert product.result is not None
+    mma.result.replace_all_uses_with(product.result)
+    mma.detach()
+    mma.erase()
+
+
+def _promote_extent(kernel: KernelOp, dim: GridDimOp) -> None:
+    """Replaces an extent of the grid by the number or the formula that the kernel gives; no grid has none."""
+    if (grid := kernel.grid_formulas) is None:
+        return
+    formula = grid[tuple(GridAxis).index(dim.axis.data)]
+    emit = Emitter.before(dim)
+    if isinstance(formula, int):
+        value = emit.constant(formula, IndexType())
+    else:
+        value = emit(LaunchValueOp(formula)).result
+    _replace(dim, value)
+
+
+def _replace(old: GridDimOp | memref.DimOp, value: SSAValue) -> None:
+    value.name_hint = old.result.name_hint
+    old.result.replace_all_uses_with(value)
+    erase(old)
+
+
+def _promote_size(kernel: KernelOp, dim: memref.DimOp) -> None:
+    """Replaces the size of an argument; raises LocatedError for one that no launch knows."""
+    arguments = kernel.body.block.args
+    index = constant_value(dim.index)
+    if dim.source not in arguments or index is None:
+        raise KernelArgumentError(dim, "expected a memref argument of the kernel and a constant index, found another")
+    type_ = dim.source.type
+    if not isa(type_, MemRefType) or not 0 <= index < type_.get_num_dims():
+        raise KernelArgumentError(dim, f"expected a dimension of {type_}, found {index}")
+    emit = Emitter.before(dim)
+    size = type_.get_shape()[index]
+    if size != DYNAMIC_INDEX:
+        value = emit.constant(size, IndexType())
+    else:
+        value = emit(LaunchValueOp(Call("size", (arguments.index(dim.source), index)))).result
+    _replace(dim, value)

@@ -1,0 +1,456 @@
+"""`tirx-pick-layouts`: a layout for every tile that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.copy.distribute import Memory, copy_distribution
+from tirx.copy.exchange import plan_reduction
+from tirx.diagnostics import LocatedError, for_each, remark
+from tirx.dialects.tirx import (
+    AllocOp,
+    AsyncMmaOp,
+    ConvertOp,
+    CopyOp,
+    KernelOp,
+    MemorySpace,
+    MmaOp,
+    MmaSyncPlan,
+    PendingType,
+    PlanAttr,
+    TileOpInterface,
+    TileType,
+    ViewOp,
+    base_allocation,
+    has_run_time_strides,
+    kernels,
+    layout_attr,
+    strided_layout,
+    thread_set,
+    views_in_use,
+)
+from tirx.dialects.tirx.interface import is_register_tile
+from tirx.dialects.tirx.roles import MAX_REGISTERS
+from tirx.dialects.tirx.syntax import shape_text
+from tirx.dialects.tirx.views import PACKED_BITS
+from tirx.hw.targets import Target
+from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.layout.axis import WARP_SIZE
+from tirx.layout.reduction import row_layout
+from tirx.mma import ROW_ORDERS, WIDENING, FragmentError, choose_variant, pick_fragments
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.placement import place
+from tirx.passes.ir.register_classes import (
+    RegisterClass,
+    register_classes,
+    same_layout,
+)
+from tirx.passes.ir.register_values import REGISTER_BITS
+from tirx.passes.layouts.operand_layouts import choose_operand_layout, operand_roots
+from tirx.passes.layouts.register_layouts import LayoutFlow, check_registers, insert_conversions
+from tirx.passes.layouts.staged_layouts import (
+    choose_staged_layout,
+    contiguous_dimension,
+    fragment_loads,
+    operand_major,
+)
+from tirx.passes.layouts.tensor_layouts import choose_tensor_layout, plain_tensor_layout, tensor_roots
+from tirx.passes.match.families import MMA_SYNC, family_of, is_of_warpgroups
+from tirx.passes.match.mma_product import fastest_variants
+from tirx.passes.match.packed_runs import run_distribution
+from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.tcgen05_product import product_shape
+from tirx.passes.match.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
+from tirx.passes.match.tensor_tiles import common_fragment
+from tirx.passes.match.wgmma_product import check, register_layouts
+from tirx.rules import (
+    ForeignOperationError,
+    KernelArgumentError,
+    LayoutChoiceError,
+    RegisterLayoutError,
+    StageError,
+    TileTypeError,
+    WholeWarpsError,
+)
+from tirx.tcgen05 import LegalityError
+
+FEW = 8
+"""Elements for each thread below which vectors of wider elements may be single ones."""
+
+_HALF_BYTE = 4
+"""Bits of elements of which two fill a byte."""
+
+_MOST_SLOTS = 4
+"""Slots of all threads for each element of a tile above which it does not fit its threads."""
+
+
+def _checked(mma: MmaOp | AsyncMmaOp) -> None:
+    """Raises LocatedError at a product that wgmma does not do with any layouts."""
+    try:
+        check(Product.of(mma))
+    except ILLEGAL as e:
+        raise LocatedError(mma, str(e)) from e
+
+
+def _has_few_pairs(type_: TileType, threads: int) -> bool:
+    """Returns True for elements of which two fill a byte, and few of them for each thread."""
+    return type_.dtype.bits == _HALF_BYTE and type_.num_elements < FEW * threads
+
+
+def _is_wasteful(held: int, slots: int, elements: int) -> bool:
+    """Returns True if a thread holds more registers than it has, and all threads several slots for each element."""
+    return held > MAX_REGISTERS and slots > _MOST_SLOTS * elements
+
+
+class _Picker:
+    """Picks for one kernel: first what the hardware dictates, then what is left."""
+
+    def __init__(self, kernel: KernelOp):
+        self.kernel = kernel
+        self.registers = register_classes(kernel)
+        self.flow = LayoutFlow(kernel, self.registers)
+        self.fragments: set[RegisterClass] = set()  # those that got the fragments of a product
+
+    def run(self) -> None:
+        for argument in self.kernel.body.block.args:
+            if isinstance(argument.type, TileType):
+                raise KernelArgumentError(
+                    self.kernel, f"expected memrefs and numbers as arguments of a kernel, found {argument.type}"
+                )
+        ops = list(self.kernel.walk())
+        for op in ops:
+            if isinstance(op, ViewOp):
+                self._view(op)
+        mmas = [op for op in ops if isinstance(op, MmaOp | AsyncMmaOp)]
+        products = [mma for mma in mmas if isinstance(mma, MmaOp) and mma.on_tensor_memory]
+        warpgroup_products = [mma for mma in mmas if is_of_warpgroups(mma)]
+        for mma in warpgroup_products:
+            _checked(mma)
+        for root, uses in list(tensor_roots(products)):
+            what = f"data path of a {shape_text(TileType.of(root))} {uses[0].operand}"
+            self._picked(root, choose_tensor_layout(root, uses), what)
+        for mma in products:
+            self._scales(mma)
+        for root, uses in list(operand_roots([*products, *warpgroup_products])):
+            choice = choose_operand_layout(root, uses, thread_set(uses[0].mma).count)
+            self._picked(root, choice.layout, choice.reason)
+        for registers in self.registers:
+            self._written(registers)
+        for mma in warpgroup_products:
+            self._wgmma(mma)
+        warp_level = [mma for mma in mmas if isinstance(mma, MmaOp) and family_of(Product.of(mma)) is MMA_SYNC]
+        for mma in warp_level:
+            self._mma_sync(mma)
+        for op in ops:
+            if isinstance(op, TileOpInterface):
+                self._wanted(op)
+        for registers in self.registers:
+            memories = {TileType.of(tile).memory for tile in registers.memory}
+            if not memories or MemorySpace.TENSOR in memories or registers.type.layout is not None:
+                continue
+            if registers.type.dtype.bits == PACKED_BITS:
+                self._runs(registers)
+            elif _has_few_pairs(registers.type, self.kernel.num_threads):
+                self._registers(registers)  # in pairs, which the layouts of wider tiles may split
+        operands = dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b))
+        for op in ops:
+            if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
+                self._staged_or_plain(op, operands)
+        flow = self.flow
+        for registers in self.registers:
+            # Tensor memory moves to and from few layouts only.
+            if registers.type.layout is None and any(
+                TileType.of(tile).memory is MemorySpace.TENSOR for tile in registers.memory
+            ):
+                self._registers(registers)
+        self._spread(flow)
+        followers = flow.followers()
+        for registers in sorted(self.registers, key=lambda found: found in followers):
+            if registers.type.layout is None:
+                self._registers(registers)
+                self._spread(flow)
+        insert_conversions(self.kernel)
+
+    def _spread(self, flow: LayoutFlow) -> None:
+        for registers, layout, why in flow.spread():
+            self._pick_registers(registers, layout, why)
+
+    def _view(self, op: ViewOp) -> None:
+        if op.result.type.layout is None and not has_run_time_strides(op.source_type):
+            layout = strided_layout(op.source_type, op.result.type.dims)
+            assert isinstance(layout, TileLayout), layout  # the verifier of views looks for it
+            place(op.result, layout)
+
+    def _picked(self, tile: SSAValue, layout: TileLayout | ComposeLayout, why: str) -> None:
+        if not isinstance(tile.owner, AllocOp):
+            raise LayoutChoiceError(
+                self.kernel, f"expected a layout on the tile type {tile.type}, which is not an allocation"
+            )
+        place(tile, layout)
+        remark(tile.owner, f"picked {layout_attr(layout)}: {why}")
+
+    def _wanted(self, op: TileOpInterface) -> None:
+        """Gives the tiles of an operation of another dialect the layouts that it asks for."""
+        assert isinstance(op, Operation)
+        name = self.kernel.target
+        target = None if name is None else Target.parse(name.data)
+        wanted = op.wanted_layouts(target)
+        # By place: a value that gets a layout is another value then, and so are others of its class.
+        indices = [(i, wanted[value]) for i, value in enumerate((*op.operands, *op.results)) if value in wanted]
+        for index, layout in indices:
+            tile = (*op.operands, *op.results)[index]
+            try:
+                TileType.of(tile).with_layout(layout)
+            except VerifyException as error:
+                raise ForeignOperationError(op, f"'{op.name}': {error}") from error
+            reason = f"what '{op.name}' asks for"
+            if not is_register_tile(tile):
+                if TileType.of(tile).layout is None:
+                    self._picked(tile, layout, reason)
+            elif (registers := self.registers.of(tile)).type.layout is None:
+                self._pick_registers(registers, layout, reason)
+            elif not any(tile is result for result in op.results) and not same_layout(registers.type.layout, layout):
+                converted = Emitter.before(op)(ConvertOp(tile, TileType.of(tile).with_layout(layout))).result
+                op.operands = [converted if operand is tile else operand for operand in op.operands]
+                self.registers.add(converted)
+
+    def _scales(self, mma: MmaOp) -> None:
+        """Places scale factors in tensor memory as products read them, in shared memory as `tcgen05.cp` does."""
+        for index in range(len(mma.scales)):
+            root = base_allocation(mma.scales[index])
+            try:
+                scaling = product_shape(Product.of(mma)).scaling
+                halves = 1 if scaling is None else scaling.halves_of(index)
+                if scaling is not None and TileType.of(root).layout is None:
+                    layout = scale_tmem_layout(TileType.of(root).dims, halves)
+                    what = f"{('SFA', 'SFB')[index]} of kind {scaling.vector.kind}, {scaling.vector.name}"
+                    self._picked(root, layout, what)
+            except ILLEGAL as e:
+                raise LocatedError(mma, str(e)) from e
+            for op, part in list(views_in_use(base_allocation(mma.scales[index]))):
+                if not isinstance(op, CopyOp) or op.destination is not part or op.source_type.layout is not None:
+                    continue
+                source = base_allocation(op.source)
+                if TileType.of(source).memory is not MemorySpace.SHARED:
+                    continue
+                try:
+                    layout = scale_smem_layout(TileType.of(source).dims, halves)
+                except (LegalityError, LayoutError) as e:
+                    raise LocatedError(op, str(e)) from e
+                block = "x".join(map(str, block_shape(TileType.of(source).dims, halves)))
+                self._picked(source, layout, f"blocks of {block} scale factors for tcgen05.cp")
+
+    def _pick_registers(self, registers: RegisterClass, layout: TileLayout | ComposeLayout, why: str) -> None:
+        try:
+            self.registers.retype(registers, lambda type_: type_.with_layout(layout))
+        except TileTypeError as e:  # more elements in a thread than a tile may have
+            raise LayoutChoiceError(registers.first_op, str(e)) from e
+        remark(registers.first_op, f"picked {layout_attr(layout)}: {why}")
+
+    def _written(self, registers: RegisterClass) -> None:
+        """Gives values without a layout the one that is written on others of their class."""
+        placed = [value for value in registers.values if PendingType.tile_of(value).layout is not None]
+        layouts = [layout for value in placed if (layout := PendingType.tile_of(value).layout) is not None]
+        for value, other in zip(placed[1:], layouts[1:], strict=True):
+            if not same_layout(layouts[0], other):
+                raise LayoutChoiceError(
+                    value.owner if isinstance(value.owner, Operation) else registers.first_op,
+                    f"expected register tiles of one layout, found {layouts[0]} and {other}; "
+                    "copy through shared memory to change who holds what",
+                )
+        if layouts and len(placed) < len(registers.values):
+            self.registers.retype(
+                registers, lambda type_: type_ if type_.layout is not None else type_.with_layout(layouts[0])
+            )
+
+    def _wgmma(self, mma: MmaOp | AsyncMmaOp) -> None:
+        """Gives register operands without a layout the fragments of wgmma; what is written is checked later."""
+        tiles = [(mma.accumulator, "accumulator"), (mma.a, "A"), (mma.metadata, "metadata")]
+        in_registers = [
+            self.registers.of(tile)
+            if tile is not None and PendingType.tile_of(tile).memory is MemorySpace.REGISTER
+            else None
+            for tile, _ in tiles
+        ]
+        if all(registers is None or registers.type.layout is not None for registers in in_registers):
+            return
+        try:
+            layouts = register_layouts(Product.of(mma))
+        except ILLEGAL as e:
+            raise LocatedError(mma, str(e)) from e
+        for registers, (_, name), layout in zip(in_registers, tiles, layouts, strict=True):
+            if registers is not None and layout is not None and registers.type.layout is None:
+                self._pick_registers(registers, layout, f"{name} of wgmma over {thread_set(mma).count} threads")
+
+    def _mma_sync(self, mma: MmaOp) -> None:
+        sums = mma.accumulator if mma.result is None else mma.result
+        tiles = mma.a, mma.b, sums
+        for name, tile in zip(("A", "B"), tiles, strict=False):
+            if not is_register_tile(tile):
+                raise StageError(
+                    mma,
+                    f"expected {name} in registers for mma.sync, found it in {TileType.of(tile).memory.place}; "
+                    "tirx-load-operands loads it (wgmma on sm_90a reads it there)",
+                )
+        classes = [self.registers.of(tile) for tile in tiles]
+        placed = [found for found in classes if found.type.layout is not None]
+        if len(placed) == len(tiles) and (not mma.is_widening or mma.accumulator_type.layout is not None):
+            return
+        if not self.fragments.issuperset(placed):
+            raise LayoutChoiceError(
+                mma,
+                "expected layouts on all of A, B and the accumulator or on none: the fragments depend on each other",
+            )
+        from tirx.passes.layouts.fragment_choice import (  # for such products only
+            cheapest_fragments,
+            fragments_as_placed,
+        )
+
+        *batch, m, n = mma.accumulator_type.dims
+        k = mma.a_type.dims[-1]
+        threads = thread_set(mma).count
+        warps, rest = divmod(threads, WARP_SIZE)
+        if rest:
+            raise WholeWarpsError(mma, f"expected whole warps for mma.sync, found {threads} threads")
+        majors = operand_major(classes[0]), operand_major(classes[1])
+        types = mma.a_type.dtype.name, TileType.of(sums).dtype.name
+        try:
+            variant = choose_variant(m, n, k, fastest_variants(Product.of(mma)), *majors)
+            sizes, whole_rows = (m, n, k), self.flow.has_rows(self.registers.of(sums))
+            grid = warps, tuple(batch), *majors
+            pick = partial(pick_fragments, *sizes, *types, *grid, (variant,), whole_rows=whole_rows)
+            # Odd extents may leave all of an operand to every warp. Costs of so many registers take long to find.
+            for tile, layout in zip(tiles, pick((ROW_ORDERS[0], ROW_ORDERS[0]), True), strict=True):
+                bits = layout.span("m") * TileType.of(tile).dtype.storage_bits
+                check_registers(mma, bits * threads, threads)
+            layouts = fragments_as_placed(classes, pick) if placed else cheapest_fragments(classes, pick)
+        except (FragmentError, LayoutError) as e:
+            raise LocatedError(mma, str(e)) from e
+        mma.plan = PlanAttr(MmaSyncPlan((variant.name,)))
+        for index, (found, layout) in enumerate(zip(classes, layouts, strict=True)):
+            if (picked := found.type.layout) is None:
+                self._pick_registers(
+                    found, layout, f"fragments of mma.sync over {warps} warp{'s' if warps > 1 else ''}"
+                )
+                self.fragments.add(found)
+            elif not picked.equivalent(layout):
+                problem = (
+                    f"expected A and B in two tiles, because {warps} warps hold different fragments of them"
+                    if classes[0] is classes[1]
+                    else f"expected {('A', 'B', 'the accumulator')[index]} in the fragments of one product only, or "
+                    "layouts on all tiles: another product asks for other fragments"
+                )
+                raise LayoutChoiceError(mma, f"{problem}: {picked} and {layout}")
+        if mma.is_widening:
+            # The fragments of A and B are those of the result: the accumulator gets those that go with them.
+            narrow = "f16", "f16", *grid, (WIDENING[variant.name],)
+            half = partial(pick_fragments, *sizes, *narrow, whole_rows=whole_rows)
+            start = self.registers.of(mma.accumulator)
+            layout = fragments_as_placed([*classes[:2], start], half).c
+            self._pick_registers(start, layout, "fragments of C in f16, of a product whose result is f32")
+
+    def _staged_or_plain(self, alloc: AllocOp, operands: Iterable[RegisterClass]) -> None:
+        type_ = alloc.result.type
+        loads = [
+            load
+            for registers in operands
+            if isinstance(layout := registers.type.layout, TileLayout)
+            for load in fragment_loads(registers, layout)
+            if base_allocation(load.part) is alloc.result
+        ]
+        if loads:
+            choice = choose_staged_layout(alloc.result, loads)
+            self._picked(alloc.result, choice.tile.layout, choice.reason)
+            return
+        if type_.memory is MemorySpace.TENSOR:
+            self._picked(alloc.result, self._plain_tensor_layout(alloc), "rows on lanes")
+            return
+        self._picked(alloc.result, TileLayout.row_major(type_.dims), "row-major")
+
+    @staticmethod
+    def _plain_tensor_layout(alloc: AllocOp) -> TileLayout:
+        """The layout of a tensor tile that no product reads or writes: that of one that it is copied from or to."""
+        type_ = alloc.result.type
+        for op, tile in views_in_use(alloc.result):
+            if isinstance(op, CopyOp) and tile is alloc.result:
+                other = TileType.of(op.destination if op.source is tile else op.source)
+                if other.memory is MemorySpace.TENSOR and isinstance(other.layout, TileLayout):
+                    return other.layout
+        try:
+            return plain_tensor_layout(type_.dims)
+        except LegalityError as e:
+            raise LocatedError(alloc, str(e)) from e
+
+    def _runs(self, registers: RegisterClass) -> None:
+        """Lets a register tile of 6-bit elements go to memory and back in whole words."""
+        threads = thread_set(registers.first_op).count
+        try:
+            layout = run_distribution(registers.type.dims, threads)
+        except (LayoutError, LegalityError) as e:
+            raise LocatedError(registers.first_op, str(e)) from e
+        self._pick_registers(registers, layout, f"runs of 6-bit elements over {threads} threads")
+
+    def _registers(self, registers: RegisterClass) -> None:
+        type_ = registers.type
+        threads = thread_set(registers.first_op).count
+        placed = [end for end in map(TileType.of, registers.memory) if end.layout is not None]
+        tensors = [end for end in placed if end.memory is MemorySpace.TENSOR]
+        memories: list[tuple[Memory, TileLayout | ComposeLayout]] = [
+            ("global" if end.memory is MemorySpace.GLOBAL else "shared", end.layout)
+            for end in placed
+            if end.layout is not None
+        ] or [("global", TileLayout.row_major(type_.dims))]
+        (first, source), (last, destination) = memories[0], memories[-1]
+        try:
+            if tensors:
+                self._pick_registers(registers, common_fragment(tensors), "what tcgen05.ld and st move")
+                return
+            bits = type_.dtype.storage_bits
+            layout, why = (
+                copy_distribution(type_.dims, source, destination, bits, threads, first, last),
+                f"vectors over {threads} threads",
+            )
+            combined = self.flow.combined(registers)
+            if any(plan_reduction(layout, type_.dims, dims, threads) is None for dims in combined):
+                tile = registers.memory[0] if registers.memory else None
+                contiguous = None if tile is None else contiguous_dimension(tile)
+                fastest = len(type_.dims) - 1 if contiguous is None else contiguous
+                if threads % WARP_SIZE == 0:
+                    dims = {d for each in combined for d in each}
+                    layout, why = row_layout(type_.dims, dims, fastest, bits, threads), "what is combined within warps"
+        except (LayoutError, LegalityError) as e:
+            raise LocatedError(registers.first_op, str(e)) from e
+        slots = layout.span("m")
+        held = slots * bits // REGISTER_BITS
+        if _is_wasteful(held, slots * threads, type_.num_elements):
+            raise RegisterLayoutError(
+                registers.first_op,
+                f"expected a register tile that {threads} threads can share out, found a {shape_text(type_)} tile of "
+                f"which a thread has to hold {held} registers; extents with more divisors in common with the threads "
+                "help",
+            )
+        self._pick_registers(registers, layout, why)
+
+
+class TirxPickLayoutsPass(ModulePass):
+    """
+    Chooses a layout for every tile that has none; layouts that are written stay as they are.
+
+    Global tiles take the strides of their memref, operands in tensor memory the data path of their shape, operands in
+    shared memory the cheapest canonical layout that all their products read, register operands the fragments of
+    `mma.sync`, shared tiles that those are loaded from the swizzle with the fewest wavefronts, all other tiles vectors
+    over consecutive threads. Each choice is reported as a remark, with the terms
+    of its cost.
+    """
+
+    name = "tirx-pick-layouts"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for_each(kernels(op), lambda kernel: _Picker(kernel).run())

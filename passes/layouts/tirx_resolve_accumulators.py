@@ -1,0 +1,205 @@
+"""`tirx-resolve-accumulators`: accumulators become tiles in tensor memory or in registers, as the target multiplies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.traits import IsTerminator
+
+from tirx.diagnostics import LocatedError, remark
+from tirx.dialects.nesting import ancestors
+from tirx.dialects.tirx import (
+    AllocOp,
+    BroadcastOp,
+    ConvertOp,
+    CopyOp,
+    LoadOp,
+    MapOp,
+    MemorySpace,
+    MmaOp,
+    ReduceOp,
+    ReshapeOp,
+    RolesOp,
+    StoreOp,
+    SubviewOp,
+    TileType,
+    kernels,
+    thread_set,
+    views_in_use,
+)
+from tirx.dialects.tirx.product import K96_INSTRUCTION
+from tirx.dialects.tirx.threads import WARPGROUP_THREADS
+from tirx.hw.errors import TensorProductError
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.layouts.row_blocks import block_of, has_two_blocks, split_rows
+from tirx.passes.match.families import WGMMA, family_of
+from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.tcgen05_product import product_shape
+from tirx.rules import InvalidOperation, RegisterValueError, TileTypeError
+
+
+def is_accumulator(value: SSAValue) -> bool:
+    """Returns True for a tile whose memory is still to be chosen."""
+    return isinstance(type_ := value.type, TileType) and type_.memory is MemorySpace.ACCUMULATOR
+
+
+def _why_not_tensor_memory(mma: MmaOp) -> str | None:
+    """Why tcgen05 of the kernel's target does not do a product into tensor memory; None where it does."""
+    try:
+        _check_tensor_memory(mma)
+    except (*ILLEGAL, TileTypeError) as e:  # of elements that tensor memory does not hold
+        return str(e)
+    return None
+
+
+def _check_tensor_memory(mma: MmaOp) -> None:
+    product = Product.of(mma)
+    if product.target is None:
+        raise TensorProductError("expected a target, found none")
+    if product.instruction not in (None, K96_INSTRUCTION):
+        raise TensorProductError(f'expected no instruction of mma.sync, found "{product.instruction}"')
+    product_shape(_on_tensor_memory(product))
+    for name, type_, memories in (
+        ("A", mma.a_type, (MemorySpace.SHARED, MemorySpace.TENSOR)),
+        ("B", mma.b_type, (MemorySpace.SHARED,)),
+    ):
+        if type_.memory not in memories:
+            raise TensorProductError(
+                f"expected {name} in {' or '.join(memory.place for memory in memories)} for tcgen05, found it in "
+                f"{type_.memory.place}"
+            )
+    if (threads := thread_set(mma).count) % WARPGROUP_THREADS:
+        raise TensorProductError(f"expected whole warpgroups of {WARPGROUP_THREADS} threads, found {threads} threads")
+
+
+def _on_tensor_memory(product: Product) -> Product:
+    """The product as tcgen05 does it, or that of the first rows where two instructions do it."""
+    product = block_of(product) if has_two_blocks(product) else product
+    return replace(product, accumulator=product.accumulator.in_memory(MemorySpace.TENSOR))
+
+
+def _place(tile: SSAValue, memory: MemorySpace) -> None:
+    """Puts a tile and all views of it into a memory."""
+    value = Rewriter.replace_value_with_new_type(tile, TileType.of(tile).in_memory(memory))
+    for op in [use.operation for use in value.uses]:
+        if isinstance(op, SubviewOp | ReshapeOp):
+            _place(op.result, memory)
+
+
+def _registers(tile: SSAValue) -> TileType:
+    return TileType.of(tile).in_memory(MemorySpace.REGISTER)
+
+
+def _read_into_registers(op: Operation, operands: Sequence[SSAValue]) -> None:
+    """Loads the tiles that `op` reads from tensor memory, in front of it."""
+    for tile in dict.fromkeys(operands):
+        loaded = Emitter.before(op)(LoadOp(tile, _registers(tile))).result
+        loaded.name_hint = tile.name_hint
+        for i, operand in enumerate(op.operands):
+            if operand is tile:
+                op.operands[i] = loaded
+
+
+def _written_from_registers(op: MapOp, tile: SSAValue) -> None:
+    """Lets a map write a tile of registers, which is copied to tensor memory."""
+    written = Emitter.before(op)(AllocOp(_registers(tile))).result
+    for i, operand in enumerate(op.operands):
+        if operand is tile and i >= len(op.ins):
+            op.operands[i] = written
+    Emitter.after(op)(CopyOp(written, tile))
+
+
+def _in_tensor_memory(op: Operation, tile: SSAValue) -> None:
+    """Moves a tile in tensor memory to registers and back where `op` computes with it."""
+    match op:
+        case MapOp():
+            if tile in op.outs:
+                _written_from_registers(op, tile)
+            if tile in op.ins:
+                _read_into_registers(op, [tile])
+        case ReduceOp() | BroadcastOp() | ConvertOp():
+            _read_into_registers(op, [tile])
+        case _:
+            pass
+
+
+def _in_registers(op: Operation, tile: SSAValue) -> None:
+    """Replaces loads and stores of a tile that is itself in registers."""
+    match op:
+        case LoadOp():
+            made = Emitter.before(op)(ConvertOp(tile, op.result.type))
+            op.result.replace_all_uses_with(made.result)
+        case StoreOp() if op.destination is tile:
+            Emitter.before(op)(CopyOp(op.value, tile))
+        case _:
+            return
+    op.detach()
+    op.erase()
+
+
+def _resolve(alloc: AllocOp) -> None:
+    """Chooses the memory of an accumulator, and moves it where operations need it in registers."""
+    for op, tile in views_in_use(alloc.result):
+        if op.name.startswith(("scf.", "arith.")):
+            around = next(ancestors(op)) if op.has_trait(IsTerminator) else op
+            raise RegisterValueError(
+                around, f"expected {around.name} on register tiles, which are values, found {tile.type}"
+            )
+    products = [op for op, tile in views_in_use(alloc.result) if isinstance(op, MmaOp) and op.accumulator is tile]
+    whys = [why for mma in products if (why := _why_not_tensor_memory(mma)) is not None]
+    why = "no product adds to it" if not products else whys[0] if whys else None
+    families = dict.fromkeys(_family(mma, why) for mma in products)
+    _place(alloc.result, MemorySpace.TENSOR if why is None else MemorySpace.REGISTER)
+    for around in dict.fromkeys(parent for op, _ in views_in_use(alloc.result) for parent in ancestors(op)):
+        if isinstance(around, RolesOp):
+            try:
+                around.verify_()  # tiles in registers do not cross roles
+            except InvalidOperation as e:
+                raise LocatedError(alloc, f"{e} (not in tensor memory: {why})") from e
+    for mma in products:
+        try:
+            mma.verify_()  # clauses that accumulators in registers do not have
+        except InvalidOperation as e:
+            raise LocatedError(mma, f"{e} (not in tensor memory: {why})") from e
+    move = _in_tensor_memory if why is None else _in_registers
+    for op, tile in dict.fromkeys(views_in_use(alloc.result)):
+        move(op, tile)
+    by = "".join(f", for {family}" for family in families)
+    place = alloc.result.type.memory.place
+    remark(alloc, f"accumulator in {place}{by}" + ("" if why is None else f", not in tensor memory: {why}"))
+
+
+def _family(mma: MmaOp, why_not_tensor_memory: str | None) -> str:
+    """The name of the instructions that do a product, in tensor memory or, where there is a reason, in registers."""
+    product = Product.of(mma)
+    if why_not_tensor_memory is None:
+        return f"tcgen05.mma of kind {product_shape(_on_tensor_memory(product)).kind}"
+    in_registers = replace(product, accumulator=product.accumulator.in_memory(MemorySpace.REGISTER))
+    return "wgmma" if family_of(in_registers) is WGMMA else "mma.sync"
+
+
+class TirxResolveAccumulatorsPass(ModulePass):
+    """
+    Chooses the memory of every accumulator: tensor memory where tcgen05 does all its products on the kernel's target,
+    registers otherwise, for wgmma or mma.sync.
+
+    In registers an accumulator is computed with where it is; from tensor memory it is loaded where an operation needs
+    it in registers, and stored again where one writes it. Each choice is reported as a remark, with the reason.
+    Products with 256 rows in tensor memory become two of 128 rows; those of a pair of blocks are one product.
+    """
+
+    name = "tirx-resolve-accumulators"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            for alloc in [inner for inner in kernel.walk() if isinstance(inner, AllocOp)]:
+                if is_accumulator(alloc.result):
+                    _resolve(alloc)
+            for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp)]:
+                split_rows(mma)

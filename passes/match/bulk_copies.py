@@ -1,0 +1,335 @@
+"""Copies between global and shared memory as tensor maps, boxes and `cp.async` see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import SSAValue
+
+from tirx.copy.cp_async import CpAsyncPlan, plan_cp_async
+from tirx.copy.tma import (
+    ATOM_32B_SINCE,
+    REDUCTIONS,
+    ROW_UNIT,
+    STRIDE_LIMIT,
+    BoxPlan,
+    GlobalTensor,
+    TmaError,
+    TmaReason,
+    plan_boxes,
+)
+from tirx.dialects.formula import Call, Formula
+from tirx.dialects.tirx import (
+    AsyncCopyOp,
+    CopyOp,
+    Engine,
+    KernelOp,
+    MemorySpace,
+    TensorMap,
+    TileType,
+    thread_owner,
+    thread_set,
+)
+from tirx.hw.errors import MissingLayoutError, ThreadCopyError
+from tirx.hw.targets import Target
+from tirx.passes.ir.emitter import constant_value
+from tirx.passes.ir.index_analysis import NARROW_LIMIT, index_range
+from tirx.passes.ir.views import (
+    Origin,
+    argument_number,
+    plan_clip,
+    surely_negative_start,
+    unproved_starts,
+    view_alignment,
+)
+from tirx.passes.match.narrow_places import MOST_ELEMENTS_FURTHER
+from tirx.passes.match.product import ILLEGAL, target_of
+from tirx.passes.match.run_time_strides import placed, run_time_strides, why_beyond_threads
+from tirx.values import dataclass
+
+
+def _times(formula: Formula, factor: int) -> Formula:
+    if isinstance(formula, int):
+        return formula * factor
+    return formula if factor == 1 else Call("mul", (formula, factor))
+
+
+@dataclass(frozen=True)
+class TmaCopy:
+    """
+    A copy of a tile by the tensor memory accelerator: its origin in global memory, the boxes and the tensor map.
+
+    `groups` are the dimensions of the memref in the order of the map, innermost first: each is one, or several that
+    are one run of elements, the outermost first. `run_time_strides` are the dimensions of the memref whose strides are
+    known at the launch only; they must be multiples of 16 bytes.
+    """
+
+    origin: Origin
+    boxes: BoxPlan
+    tensor_map: TensorMap
+    groups: tuple[tuple[int, ...], ...]
+    run_time_strides: tuple[int, ...]
+
+
+def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> TmaCopy:
+    """
+    The boxes and the tensor map of a copy between a tile of global memory and one of type `shared`, either way.
+
+    Raises TmaError where there are none.
+    """
+    origin = Origin.of(global_tile)
+    if origin is None or (number := argument_number(origin.view.source)) is None:
+        raise TmaError(
+            TmaReason.VIEW, "expected a view of a kernel argument or a part of one for a bulk tensor copy, found none"
+        )
+    if shared.layout is None:
+        raise TmaError(TmaReason.BOX, f"expected a layout on {shared}; tirx-pick-layouts chooses one")
+    memref = origin.view.source_type
+    strides = memref.get_strides()
+    assert strides is not None, memref
+    leading = len(strides) - len(shared.dims)
+    shape = memref.get_shape()
+    sizes = tuple(None if n == DYNAMIC_INDEX else n for n in shape)
+    whole = [  # of the dimensions that the tile has; nobody asks for the others
+        d >= leading and constant_value(index) == 0 and size == shared.dims[d - leading]
+        for d, (index, size) in enumerate(zip(origin.view.indices, sizes, strict=True))
+    ]
+    tensor = GlobalTensor(sizes, tuple(strides), len(shared.dims), shared.dtype.name, tuple(whole))
+    inner = tuple(d - leading for d in tensor.inner())
+    boxes = plan_boxes(shared.layout, shared.dims, shared.dtype.name, inner)
+    if boxes.swizzle == "128B_atom_32B" and target is not None and target.cc < ATOM_32B_SINCE:
+        raise TmaError(
+            TmaReason.TARGET,
+            f"expected sm_{ATOM_32B_SINCE} or later for swizzles of 32-byte atoms in tensor maps, found {target}",
+        )
+    groups = (
+        *(tuple(leading + d for d in group) for group in boxes.groups),
+        *((d,) for d in reversed(range(leading))),
+    )
+    _check_coordinates(origin, groups, sizes, shared.dims)
+    unit = boxes.unit
+    if view_alignment(origin.view) == 0 or origin.start[inner[-1]] % unit.elements:
+        raise TmaError(TmaReason.VIEW, "expected a view that starts on a whole byte for a tensor map, found none")
+
+    def size(group: tuple[int, ...]) -> Formula:
+        outer = sizes[group[0]]
+        run = prod(shape[d] for d in group[1:])  # of several dimensions all but the outermost are static
+        known = _times(Call("size", (number, group[0])) if outer is None else outer, run)
+        if group is not groups[0] or unit.elements == 1:
+            return known
+        if isinstance(known, int) and known % unit.elements:
+            raise TmaError(
+                TmaReason.ELEMENT,
+                f"expected rows of an even number of {shared.dtype.name} elements for a tensor map, found {known}",
+            )
+        return known // unit.elements if isinstance(known, int) else Call("ceildiv", (known, unit.elements))
+
+    def stride(dimension: int) -> Formula:
+        static = strides[dimension]
+        if static is not None:
+            # A dimension of one element may have a stride that tensor maps do not have; it is never used.
+            found = -(-static * shared.dtype.bits // (8 * ROW_UNIT)) * ROW_UNIT
+            if found >= STRIDE_LIMIT:
+                raise TmaError(
+                    TmaReason.STRIDE,
+                    f"expected strides below {STRIDE_LIMIT} bytes for a tensor map, found {found} in dimension "
+                    f"{dimension}",
+                )
+            return found
+        elements: Formula = Call("stride", (number, dimension))
+        return _times(elements, unit.bytes) if unit.elements == 1 else Call("ceildiv", (elements, unit.elements))
+
+    tensor_map = TensorMap(
+        argument=number,
+        type=unit.type,
+        dims=tuple(size(group) for group in groups),
+        strides=tuple(stride(d) for (d,) in groups[1:]),
+        box=(*boxes.box, *(1 for _ in range(leading))),
+        swizzle=boxes.swizzle,
+    )
+    return TmaCopy(origin, boxes, tensor_map, groups, tensor.run_time_strides())
+
+
+def _check_coordinates(
+    origin: Origin, groups: Sequence[Sequence[int]], sizes: Sequence[int | None], dims: Sequence[int]
+) -> None:
+    """
+    Raises TmaError for a tile that the coordinates of tensor maps, which are signed integers of 32 bits, do not reach.
+
+    Sizes and places that only the launch knows are checked there, or by the kernel.
+    """
+    leading = len(sizes) - len(dims)
+    for outer, *others in groups:
+        run = prod(sizes[d] or 1 for d in others)
+        size, low = sizes[outer], index_range(origin.view.indices[outer]).low
+        extent = 1 if outer < leading else dims[outer - leading]
+        if size is not None and size * run > NARROW_LIMIT:
+            raise TmaError(
+                TmaReason.VIEW,
+                f"expected at most {NARROW_LIMIT} elements along dimension {outer} of the memref for a tensor map, "
+                f"found {size * run}",
+            )
+        if low is not None and low > NARROW_LIMIT // run:
+            raise TmaError(
+                TmaReason.VIEW, f"expected an index of at most {NARROW_LIMIT // run} for a tensor map, found {low}"
+            )
+        if (origin.first(outer) + extent) * run > MOST_ELEMENTS_FURTHER:
+            raise TmaError(
+                TmaReason.VIEW,
+                f"expected a part within the first {MOST_ELEMENTS_FURTHER // run} elements of a view for a tensor map, "
+                f"found one that ends at {origin.first(outer) + extent}",
+            )
+
+
+def plan_thread_copies(global_tile: SSAValue, shared: TileType, threads: int) -> CpAsyncPlan:
+    """The `cp.async` of every thread of `threads`. Raises LegalityError or LayoutError where there are none."""
+    if (problem := why_beyond_threads(global_tile)) is not None:
+        raise ThreadCopyError(problem)
+    outside = placed(global_tile)
+    if outside.layout is None or shared.layout is None:
+        raise MissingLayoutError(f"expected layouts on {outside} and {shared}; tirx-pick-layouts chooses them")
+    if outside.dtype.bits != outside.dtype.storage_bits:
+        raise ThreadCopyError(
+            f"expected elements that global and shared memory hold alike for cp.async, found {outside.dtype.name}, "
+            "which shared memory pads"
+        )
+    origin = Origin.of(global_tile)
+    if origin is None or (alignment := view_alignment(origin.view)) == 0:
+        raise ThreadCopyError("expected a view that starts on a whole byte for cp.async, found none")
+    bits = shared.dtype.storage_bits
+    if (clip := plan_clip(global_tile)) is not None:
+        alignment = max(1, min(alignment, clip.row_run * bits // 8))
+    return plan_cp_async(outside.layout, shared.layout, shared.dims, bits, threads, alignment)
+
+
+ASYNC_SINCE: Mapping[Engine, int] = {
+    Engine.TMA: 90,
+    Engine.TMA_MULTICAST: 90,
+    Engine.TMA_STORE: 90,
+    Engine.TMA_REDUCE: 90,
+    Engine.CP_ASYNC: 80,
+}
+"""Engine -> the compute capability (times ten) that it begins with (PTX ISA, "cp.async.bulk.tensor", "cp.async")."""
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """
+    The engine of a copy between global and shared memory, and why none of the faster ones: (engine, reason) pairs.
+
+    `run_time_strides`: the dimensions of the memref whose strides must be multiples of 16 bytes for the engine.
+    """
+
+    engine: Engine
+    refused: tuple[tuple[Engine, str], ...] = ()
+    run_time_strides: tuple[int, ...] = ()
+
+    @property
+    def is_asynchronous(self) -> bool:
+        """Returns True if the copy can join a ring."""
+        return self.engine is not Engine.LD_ST
+
+    @property
+    def reason(self) -> str:
+        """Why it is not a faster engine, in one sentence; empty for the fastest."""
+        return "; ".join(f"no {engine}: {why}" for engine, why in self.refused)
+
+
+def async_engine(copy: CopyOp | AsyncCopyOp) -> EngineChoice:
+    """
+    Chooses the engine of a copy from global to shared memory or back, by target and legality, the fastest first.
+
+    Copies between other memories are `ld_st` with a reason. Tiles need their layouts.
+    """
+    source, destination = TileType.of(copy.source), TileType.of(copy.destination)
+    match source.memory, destination.memory:
+        case MemorySpace.GLOBAL, MemorySpace.SHARED:
+            engines = (Engine.TMA, Engine.CP_ASYNC)
+        case MemorySpace.SHARED, MemorySpace.GLOBAL:
+            engines = (Engine.TMA_STORE,)
+        case _:
+            why = f"expected a copy between global and shared memory, found {source.memory} to {destination.memory}"
+            return EngineChoice(Engine.LD_ST, ((Engine.TMA, why),))
+    refused: list[tuple[Engine, str]] = []
+    for engine in engines:
+        try:
+            chosen = EngineChoice(engine, tuple(refused), check_engine(copy, engine))
+            if engine is Engine.TMA_STORE:
+                _check_starts(copy.destination)
+            return chosen
+        except ILLEGAL as e:
+            refused.append((engine, str(e)))
+    return EngineChoice(Engine.LD_ST, tuple(refused))
+
+
+CHOSEN = "tirx.chosen_engine"
+"""The attribute of a copy whose threads wait for it, by an engine that nobody wrote: rings may be filled by others."""
+
+
+def ring_engine(copy: CopyOp) -> EngineChoice:
+    """The engine that fills a slot of a ring in place of a copy: the one that is written, else the fastest."""
+    if copy.engine is None or CHOSEN in copy.attributes:
+        return async_engine(copy)
+    written = copy.engine.data
+    return EngineChoice(written, ((Engine.TMA, f"engine {written} is written on the copy"),))
+
+
+def _check_starts(tile: SSAValue) -> None:
+    """
+    Raises TmaError unless a tile is known to begin inside the memref.
+
+    Threads drop what is before it. A bulk store would trap there, which no program asks for that does not write it.
+    """
+    if unproved := unproved_starts(tile):
+        where = " and ".join(map(str, unproved))
+        raise TmaError(
+            TmaReason.VIEW,
+            f"expected a tile that begins inside the memref, which its indices do not show in dimension {where}: "
+            "'clipped begins_inside' on the view says so",
+        )
+
+
+def check_engine(copy: CopyOp | AsyncCopyOp, engine: Engine) -> tuple[int, ...]:
+    """
+    Checks that an asynchronous engine can do a copy between global and shared memory.
+
+    Returns the dimensions of the memref whose strides have to be multiples of 16 bytes at the launch. Raises one of
+    `ILLEGAL` with the reason why it cannot.
+    """
+    target = target_of(copy)
+    if target is not None and target.cc < (since := ASYNC_SINCE[engine]):
+        raise TmaError(TmaReason.TARGET, f"expected sm_{since} or later, found {target}")
+    loads = TileType.of(copy.source).memory is MemorySpace.GLOBAL
+    outside, inside = (copy.source, copy.destination) if loads else (copy.destination, copy.source)
+    if engine is Engine.CP_ASYNC:
+        plan_thread_copies(outside, TileType.of(inside), thread_set(copy).count)
+        return tuple(run_time_strides(outside))
+    if isinstance(copy, CopyOp) and not isinstance(thread_owner(copy), KernelOp | None):
+        raise TmaError(
+            TmaReason.THREADS,
+            "expected a copy by all threads of the kernel, which meet before it; a role starts bulk tensor copies by "
+            "tirx.async_copy",
+        )
+    planned = plan_tma(outside, TileType.of(inside), target)
+    if not loads and (start := surely_negative_start(outside)) is not None:
+        raise TmaError(
+            TmaReason.VIEW,
+            f"expected a tile that begins inside the memref for a bulk store, found index {start[1]} in dimension "
+            f"{start[0]}",
+        )
+    if engine is Engine.TMA_REDUCE:
+        given = copy.reduce if isinstance(copy, CopyOp) else None
+        reduce = "add" if given is None else given.data
+        check_reduction(reduce, planned.boxes.unit.type, TileType.of(inside).dtype.name)
+    return planned.run_time_strides
+
+
+def check_reduction(reduce: str, unit: str, element: str) -> None:
+    """Raises TmaError unless bulk tensor copies reduce elements of this type, which tensor maps call `unit`."""
+    if unit not in REDUCTIONS[reduce]:
+        raise TmaError(
+            TmaReason.ELEMENT,
+            f"expected elements of {', '.join(REDUCTIONS[reduce])} for {reduce} in a bulk tensor copy, found {element}",
+        )

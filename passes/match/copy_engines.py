@@ -1,0 +1,240 @@
+"""The choice of the engine of a copy: the instructions that move its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+from xdsl.ir import SSAValue
+
+from tirx.copy.matrix import MatrixPlan, plan_matrices
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import (
+    AsyncCopyOp,
+    CopyOp,
+    Engine,
+    LoadOp,
+    MemorySpace,
+    MmaOp,
+    StoreOp,
+    TileType,
+    base_allocation,
+    thread_set,
+    views_in_use,
+)
+from tirx.dialects.tirx.views import PACKED_BITS
+from tirx.hw.errors import MissingLayoutError, ScaleFactorError, ThreadCopyError
+from tirx.hw.features import FEATURES, required_version
+from tirx.layout import LayoutError, TileLayout
+from tirx.passes.ir.views import clipped_view
+from tirx.passes.match.bulk_copies import ASYNC_SINCE, async_engine, check_engine
+from tirx.passes.match.product import ILLEGAL, target_of
+from tirx.passes.match.run_time_strides import run_time_strides, why_beyond_threads
+from tirx.rules import RegisterLayoutError, WrittenChoiceError
+from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
+from tirx.values import dataclass
+
+_scale_copies = lru_cache(maxsize=256)(scale_copies)
+
+_TENSOR_ENGINES: Mapping[tuple[bool, bool], Engine] = MappingProxyType(
+    {
+        (False, False): Engine.LD_ST,
+        (True, False): Engine.TCGEN05_LD,
+        (False, True): Engine.TCGEN05_ST,
+        (True, True): Engine.TCGEN05_LD,
+    }
+)
+"""Whether source and destination are in tensor memory -> the engine. The other end, where it is not registers, is
+reached by `ld_st` or `tcgen05_st` once `tirx-expand-copies` has taken the copy through registers."""
+
+
+@dataclass(frozen=True)
+class _MatrixEngine:
+    """Moves tiles between shared memory and registers, on targets that have the instruction."""
+
+    engine: Engine
+    feature: str
+    repeats: bool
+    """Returns True if several warps may move the same elements."""
+
+
+_MATRIX_ENGINES: Mapping[type[LoadOp | StoreOp], _MatrixEngine] = MappingProxyType(
+    {
+        LoadOp: _MatrixEngine(Engine.LDMATRIX, "ldmatrix", repeats=True),
+        StoreOp: _MatrixEngine(Engine.STMATRIX, "stmatrix", repeats=False),
+    }
+)
+
+
+def match_engine(copy: CopyOp) -> Engine | None:
+    """
+    Chooses the engine of a copy; None for one between registers, which moves nothing. One to or from registers keeps a
+    written engine of `match_transfer`, which looks at the layouts once they are there.
+
+    Raises LocatedError, saying what is legal, for a copy that no instructions do, and for a written engine that is not
+    the one that does it.
+    """
+    try:
+        found = _engine(copy)
+    except ILLEGAL as e:
+        raise LocatedError(copy, str(e)) from e
+    if copy.engine is not None and copy.engine.data is not found:
+        if copy.engine.data in _written_engines(copy):
+            check_written(copy, copy.engine.data)
+            return copy.engine.data
+        what = f"a copy from {copy.source_type.memory.place} to {copy.destination_type.memory.place}"
+        expected = "no engine" if found is None else f"engine {found}"
+        raise WrittenChoiceError(copy, f"expected {expected} on {what}, found {copy.engine.data}")
+    return found
+
+
+def _written_engines(copy: CopyOp) -> tuple[Engine, ...]:
+    """The engines that a copy can have besides the one that `match_engine` chooses."""
+    match copy.source_type.memory, copy.destination_type.memory:
+        case MemorySpace.SHARED, MemorySpace.REGISTER:
+            return (Engine.LDMATRIX,)
+        case MemorySpace.REGISTER, MemorySpace.SHARED:
+            return (Engine.STMATRIX,)
+        case MemorySpace.GLOBAL, MemorySpace.SHARED:
+            return Engine.TMA, Engine.CP_ASYNC, Engine.LD_ST
+        case MemorySpace.SHARED, MemorySpace.GLOBAL if copy.reduce is not None:
+            return (Engine.LD_ST,)
+        case MemorySpace.SHARED, MemorySpace.GLOBAL:
+            return Engine.TMA_STORE, Engine.LD_ST
+        case _:
+            return ()
+
+
+def check_written(copy: CopyOp | AsyncCopyOp, engine: Engine) -> None:
+    """Raises LocatedError where a written engine between global and shared memory cannot do a copy, and why."""
+    if engine not in ASYNC_SINCE:
+        for tile in (copy.source, copy.destination):
+            if (problem := beyond_threads(tile)) is not None:
+                raise WrittenChoiceError(copy, problem)
+        return
+    try:
+        check_engine(copy, engine)
+    except ILLEGAL as e:
+        raise WrittenChoiceError(copy, f"expected a copy that engine {engine} can do: {e}") from e
+
+
+def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
+    """
+    Chooses the engine of a load or store of registers: matrix instructions for fragments that rows of 16 bytes in
+    shared memory hold, on targets that have them. None for tiles in other memories, which have one engine each.
+
+    Raises LocatedError for a written matrix engine that the target or the layouts do not allow.
+    """
+    row = _MATRIX_ENGINES[type(op)]
+    memory, registers = _ends(op)
+    if (problem := beyond_threads(op.source if isinstance(op, LoadOp) else op.destination)) is not None:
+        raise RegisterLayoutError(op, problem)
+    if registers.dtype.bits == PACKED_BITS:  # words are moved, not elements
+        if op.engine is not None and op.engine.data is not Engine.LD_ST:
+            raise WrittenChoiceError(
+                op, f"expected {Engine.LD_ST} for {PACKED_BITS}-bit elements, found {op.engine.data}"
+            )
+        return Engine.LD_ST if memory.memory is MemorySpace.SHARED else None
+    if memory.memory is not MemorySpace.SHARED or memory.layout is None or registers.layout is None:
+        return None if op.engine is None else op.engine.data
+    if op.engine is not None and op.engine.data is Engine.LD_ST:
+        return Engine.LD_ST
+    target = target_of(op)
+    supported = target is None or FEATURES[row.feature].version(target) is not None
+    if supported and planned_matrices(op) is not None:
+        return row.engine
+    if op.engine is None:
+        return Engine.LD_ST
+    try:
+        if target is not None:
+            required_version(row.feature, target)
+    except ILLEGAL as e:
+        raise LocatedError(op, str(e)) from e
+    raise RegisterLayoutError(
+        op,
+        f"expected rows of 16 bytes of shared memory in the fragments of {row.feature} (four neighbouring lanes hold 4 "
+        f"bytes each, or for .trans eight rows of 16-bit elements are columns), found {registers.layout} in registers "
+        f"and {memory.layout} in shared memory",
+    )
+
+
+def planned_matrices(op: LoadOp | StoreOp) -> MatrixPlan | None:
+    """The matrix instructions of a load or store between shared memory and registers; None where there are none."""
+    memory, registers = _ends(op)
+    layout = registers.layout
+    if not isinstance(layout, TileLayout) or memory.layout is None or layout.offsets.get("m"):
+        return None
+    if not _MATRIX_ENGINES[type(op)].repeats and any(it.axis == "warpid" for it in layout.replica):
+        return None
+    try:
+        return plan_matrices(layout, memory.layout, registers.dims, registers.dtype.storage_bits, thread_set(op).count)
+    except LayoutError:
+        return None  # the load itself says what is wrong with the layouts
+
+
+def _ends(op: LoadOp | StoreOp) -> tuple[TileType, TileType]:
+    """The types of the tile in memory and of that in registers."""
+    if isinstance(op, LoadOp):
+        return TileType.of(op.source), op.result.type
+    return TileType.of(op.destination), TileType.of(op.value)
+
+
+def _engine(copy: CopyOp) -> Engine | None:
+    if is_scale_copy(copy):
+        planned_scale_copies(copy)
+        return Engine.TCGEN05_CP
+    if copy.reduce is not None and copy.source_type.memory is not MemorySpace.TENSOR:
+        check_engine(copy, Engine.TMA_REDUCE)
+        return Engine.TMA_REDUCE
+    for tile in (copy.source, copy.destination):
+        problem = beyond_threads(tile)
+        if problem is not None or run_time_strides(tile) or clipped_view(tile) is not None:
+            choice = async_engine(copy)
+            if choice.engine in (Engine.TMA, Engine.TMA_STORE):
+                return choice.engine
+            if problem is not None:
+                raise ThreadCopyError(f"{problem} ({choice.reason})")
+    return engine_between(copy.source_type.memory, copy.destination_type.memory)
+
+
+def beyond_threads(tile: SSAValue) -> str | None:
+    """Why loads and stores of threads do not move a tile of global memory, though tensor maps may; None if they do."""
+    return why_beyond_threads(tile) if TileType.of(tile).memory is MemorySpace.GLOBAL else None
+
+
+def engine_between(source: MemorySpace, destination: MemorySpace) -> Engine | None:
+    """The engine between two memories, but for scale factors; None between registers."""
+    if source is MemorySpace.REGISTER and destination is MemorySpace.REGISTER:
+        return None
+    return _TENSOR_ENGINES[source is MemorySpace.TENSOR, destination is MemorySpace.TENSOR]
+
+
+def is_scale_copy(copy: CopyOp) -> bool:
+    """Returns True if a copy is to a tile of scale factors."""
+    return holds_scales(copy.destination)
+
+
+def holds_scales(tile: SSAValue) -> bool:
+    """Returns True if a product reads scale factors from the allocation of the tile."""
+    return TileType.of(tile).memory is MemorySpace.TENSOR and any(
+        isinstance(op, MmaOp) and part in op.scales for op, part in views_in_use(base_allocation(tile))
+    )
+
+
+def planned_scale_copies(copy: CopyOp | AsyncCopyOp) -> tuple[ScaleCopy, ...]:
+    """The `tcgen05.cp` of a copy of scale factors. Raises LegalityError for one that tcgen05.cp cannot do."""
+    source, destination = TileType.of(copy.source), TileType.of(copy.destination)
+    check_scale_source(source)
+    if (from_layout := source.layout) is None or not isinstance(to_layout := destination.layout, TileLayout):
+        raise MissingLayoutError("expected layouts on both tiles; tirx-pick-layouts chooses them")
+    return _scale_copies(from_layout, to_layout, source.dims)
+
+
+def check_scale_source(source: TileType) -> None:
+    """Raises LegalityError unless scale factors come from a tile that tcgen05.cp reads."""
+    if source.memory is not MemorySpace.SHARED:
+        raise ScaleFactorError(
+            "expected scale factors from a shared tile, which tcgen05.cp copies to all four partitions of lanes, "
+            f"found one in {source.memory.place}"
+        )

@@ -1,0 +1,62 @@
+"""The families of tensor-core instructions, each behind one function from a product to its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import AsyncMmaOp, MemorySpace, MmaOp, PlanAttr, ProductPlan
+from tirx.passes.match import mma_product, tcgen05_product, wgmma_product
+from tirx.passes.match.product import ILLEGAL, Product
+from tirx.rules import WrittenChoiceError
+from tirx.values import dataclass
+
+
+@dataclass(frozen=True)
+class Family:
+    """
+    A family of instructions. `multiplies`: whether it is the one for a product, by memories, types and target; `match`:
+    the plan of a product whose tiles have layouts, or one of `ILLEGAL`, saying what is legal.
+    """
+
+    multiplies: Callable[[Product], bool]
+    match: Callable[[Product], ProductPlan]
+
+
+TCGEN05 = Family(lambda product: product.accumulator.memory is MemorySpace.TENSOR, tcgen05_product.match)
+WGMMA = Family(wgmma_product.is_done_by_wgmma, wgmma_product.match)
+MMA_SYNC = Family(lambda _: True, mma_product.match)
+
+FAMILIES: tuple[Family, ...] = (TCGEN05, WGMMA, MMA_SYNC)
+"""The families in the order in which they are asked."""
+
+
+def family_of(product: Product) -> Family:
+    """The first family that is the one for a product, whether its tiles have layouts or not."""
+    return next(family for family in FAMILIES if family.multiplies(product))
+
+
+def is_of_warpgroups(mma: MmaOp | AsyncMmaOp) -> bool:
+    """Whether wgmma is the family of an operation: of every asynchronous product into registers, too."""
+    if isinstance(mma, AsyncMmaOp) and not mma.on_tensor_memory:
+        return True
+    return family_of(Product.of(mma)) is WGMMA
+
+
+def match(mma: MmaOp | AsyncMmaOp) -> ProductPlan:
+    """
+    Chooses the instructions for a product whose tiles all have layouts.
+
+    Raises LocatedError, saying what is legal, when the hardware does not do this product, and for a written plan that
+    is not one of those that it can do it by.
+    """
+    product = Product.of(mma)
+    try:
+        plan = (WGMMA if is_of_warpgroups(mma) else family_of(product)).match(product)
+    except ILLEGAL as e:
+        raise LocatedError(mma, str(e)) from e
+    if product.plan is not None and product.plan != plan:
+        raise WrittenChoiceError(
+            mma, f"expected the plan {PlanAttr(plan).body()}, found {PlanAttr(product.plan).body()}"
+        )
+    return plan

@@ -1,0 +1,315 @@
+"""
+Which tiles of a loop can become slots of a ring.
+
+The test is made for each tile, not for the loop: a tile that every iteration fills from global memory before anything
+reads it carries nothing from one iteration to the next, whatever other tiles do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from tirx.dialects.nesting import walk
+from tirx.dialects.tirx import (
+    AllocOp,
+    AsyncCopyOp,
+    AtOp,
+    CopyOp,
+    FillOp,
+    GlobalWaitOp,
+    LoadOp,
+    MemorySpace,
+    MmaOp,
+    ReshapeOp,
+    StoreOp,
+    SubviewOp,
+    TileType,
+    WordsOp,
+    base_allocation,
+    foreign_effects,
+    is_foreign,
+)
+from tirx.layout.arrays import np
+from tirx.passes.ir.purity import is_pure
+from tirx.passes.ir.scheduled import SCHEDULED
+from tirx.values import dataclass
+
+
+class NotPipelined(Exception):
+    """Why a tile or a loop stays as it is, and at which operation."""
+
+    def __init__(self, where: Operation, reason: str):
+        super().__init__(reason)
+        self.where = where
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Access:
+    """
+    An operation of the loop that reads or writes `tile`, a view of an allocation.
+
+    `top` is the operation of the loop's body that is it or has it inside.
+    """
+
+    op: Operation
+    top: Operation
+    tile: SSAValue
+    writes: bool
+
+
+@dataclass(frozen=True)
+class StagedTile:
+    """A tile that every iteration fills from another memory before it reads it."""
+
+    alloc: AllocOp
+    fills: tuple[CopyOp, ...]
+    reads: tuple[Access, ...]
+
+    @property
+    def name(self) -> str:
+        """The tile in a message."""
+        return tile_name(self.alloc)
+
+
+def tile_name(alloc: AllocOp) -> str:
+    """The tile of an allocation in a message."""
+    hint = alloc.result.name_hint
+    return f"%{hint}" if hint else "a tile"
+
+
+def copies_to_shared(loop: scf.ForOp) -> list[CopyOp]:
+    """The copies from global to shared memory in a loop, not those of the loops inside of it."""
+    return [op for op in _own_operations(loop.body.block) if isinstance(op, CopyOp) and is_fill(op)]
+
+
+def is_fill(op: CopyOp) -> bool:
+    """True for a copy from global to shared memory."""
+    return op.source_type.memory is MemorySpace.GLOBAL and op.destination_type.memory is MemorySpace.SHARED
+
+
+def _own_operations(block: Block) -> Iterator[Operation]:
+    for op in block.ops:
+        yield op
+        if not isinstance(op, scf.ForOp | scf.WhileOp):
+            for region in op.regions:
+                for inner in region.blocks:
+                    yield from _own_operations(inner)
+
+
+def top_of(op: Operation, loop: Operation) -> Operation | None:
+    """The operation of the loop's body that is `op` or has it inside; None for one outside of the loop."""
+    around: Operation | None = op
+    while around is not None and around.parent_op() is not loop:
+        around = around.parent_op()
+    return around
+
+
+def accesses(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
+    """
+    The operations that use a tile or a view of it, each with the value that it uses. They stay as they are meanwhile:
+    a tile of many loops has many uses, and most who ask have enough of the first.
+    """
+    for use in tile.uses:
+        match use.operation:
+            case SubviewOp() | ReshapeOp() | WordsOp() as view:
+                yield from accesses(view.result)
+            case op:
+                yield op, tile
+
+
+def writes_to(op: Operation, tile: SSAValue) -> bool:
+    """True if an operation may write a tile that it uses. Unknown operations write what they are given."""
+    match op:
+        case CopyOp() | AsyncCopyOp():
+            return op.destination is tile
+        case LoadOp():
+            return False
+        case StoreOp():
+            return op.destination is tile
+        case FillOp():
+            return True
+        case MmaOp():
+            return op.result is None and op.accumulator is tile
+        case _:
+            return tile in foreign_effects(op).writes
+
+
+_HARDWARE = ("ptx.", "tcgen05.", "wgmma.", "tirx.address", "tirx.barrier", "tirx.leader")
+"""How names of operations begin that say themselves which threads do what, and when."""
+
+_VALUES = ("wgmma.uninitialized",)
+"""Operations of these dialects that do nothing."""
+
+
+def hardware_operation(kernel: Operation) -> Operation | None:
+    """The first operation of a kernel that was written in the hardware's terms; its threads and waits are not known."""
+    for op in kernel.walk():
+        if op.name.startswith(_HARDWARE) and op.name not in _VALUES:
+            return op
+    return None
+
+
+def check_loop(loop: scf.ForOp) -> None:
+    """Raises NotPipelined if an iteration cannot begin before the one in front of it has ended, whatever the tile."""
+    for op in walk(loop):
+        if isinstance(op, SCHEDULED):
+            what = "waits for another block" if isinstance(op, GlobalWaitOp) else "has a schedule already"
+            raise NotPipelined(op, f"the loop stays sequential: '{op.name}' in it {what}")
+
+
+def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:
+    """The tile as one that each iteration of `loop` fills and then reads. Raises NotPipelined if it is not."""
+    name = tile_name(alloc)
+    found: list[Access] = []
+    for op, tile in accesses(alloc.result):
+        if (top := top_of(op, loop)) is None:
+            raise NotPipelined(op, f"{name} keeps one buffer: '{op.name}' uses it outside of the loop")
+        if not isinstance(op, CopyOp | FillOp | LoadOp | MmaOp | StoreOp):
+            raise NotPipelined(op, f"{name} keeps one buffer: what '{op.name}' does with it is not known")
+        found.append(Access(op, top, tile, writes_to(op, tile)))
+    order = {op: i for i, op in enumerate(loop.body.block.ops)}
+    found.sort(key=lambda access: order[access.top])
+    fills: list[CopyOp] = []
+    for access in found:
+        if not access.writes:
+            continue
+        if not isinstance(access.op, CopyOp) or access.tile is not access.op.destination:
+            raise NotPipelined(
+                access.op, f"{name} keeps one buffer: '{access.op.name}' writes it, which is no copy to it"
+            )
+        if access.top is not access.op:
+            raise NotPipelined(
+                access.op, f"{name} keeps one buffer: '{access.op.name}' fills it inside of '{access.top.name}'"
+            )
+        fills.append(access.op)
+    reads = [access for access in found if not access.writes]
+    if not fills or not reads:
+        raise NotPipelined(alloc, f"{name} keeps one buffer: the loop does not both fill and read it")
+    first = min(order[access.top] for access in reads)
+    for fill in fills:
+        if order[fill] > first:
+            raise NotPipelined(
+                fill, f"{name} keeps one buffer: '{fill.name}' writes it behind '{reads[0].op.name}', which reads it"
+            )
+    if (again := _overwriting(alloc, fills)) is not None:
+        raise NotPipelined(again, f"{name} keeps one buffer: '{again.name}' writes elements that another copy fills")
+    if not covers(alloc, [fill.destination for fill in fills], [read.tile for read in reads]):
+        raise NotPipelined(
+            reads[0].op, f"{name} keeps one buffer: '{reads[0].op.name}' reads more than is copied to it"
+        )
+    for fill in fills:
+        check_source(loop, fill)
+    return StagedTile(alloc, tuple(fills), tuple(reads))
+
+
+def _overwriting(alloc: AllocOp, fills: Sequence[CopyOp]) -> CopyOp | None:
+    """The first copy that may write what one before it writes: in a slot, copies are not in order."""
+    written = np.zeros(alloc.result.type.dims, np.bool_)
+    for number, fill in enumerate(fills):
+        box = box_of(fill.destination, alloc.result)
+        if number and (box is None or written[box].any()):
+            return fill
+        written[() if box is None else box] = True
+    return None
+
+
+def covers(alloc: AllocOp, writes: Iterable[SSAValue], reads: Iterable[SSAValue]) -> bool:
+    """True if views of an allocation that are written have all elements of those that are read."""
+    written = np.zeros(alloc.result.type.dims, np.bool_)
+    for tile in writes:
+        if (box := box_of(tile, alloc.result)) is not None:
+            written[box] = True
+    if written.all():
+        return True
+    for tile in reads:
+        box = box_of(tile, alloc.result)
+        if box is None or not written[box].all():
+            return False
+    return True
+
+
+def box_of(tile: SSAValue, base: SSAValue) -> tuple[slice, ...] | None:
+    """The elements of `base` that a view of it has, () for all; None if they are no known box of its dimensions."""
+    starts: list[int] = []
+    extents = TileType.of(tile).dims
+    whole = False
+    while tile is not base:
+        match tile.owner:
+            case SubviewOp() as op if not whole and not op.indices:
+                starts = [a + b for a, b in zip(starts or [0] * len(extents), op.start, strict=True)]
+                tile = op.source
+            case ReshapeOp() as op if not starts:
+                # A reshape of all elements has all elements; of a part of them, any.
+                whole, tile = True, op.source
+                if TileType.of(op.result).num_elements != TileType.of(base).num_elements:
+                    return None
+            case AtOp() as op if isinstance(tile, OpResult) and (last := op.body.block.last_op) is not None:
+                tile = last.operands[tile.index]
+            case _:
+                return None
+    if whole:
+        return ()
+    return tuple(slice(s, s + n) for s, n in zip(starts or [0] * len(extents), extents, strict=True))
+
+
+def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:
+    """
+    The pure operations inside of `loop` that compute a value, operands first.
+
+    Raises NotPipelined if the value depends on anything but the counter of the loop and values from outside of it.
+    """
+    found: dict[Operation, None] = {}
+
+    def visit(value: SSAValue, user: Operation) -> None:
+        if isinstance(value, BlockArgument):
+            if value.block.parent_op() is loop and value.index > 0:
+                raise NotPipelined(user, f"'{user.name}' needs a value that the loop carries")
+            return  # no other one of the loop: what has regions is refused below
+        if not isinstance(value, OpResult) or top_of(op := value.op, loop) is None or op in found:
+            return
+        if not is_pure(op) or op.regions:
+            raise NotPipelined(
+                op, f"'{user.name}' needs the result of '{op.name}', which is no function of the iteration"
+            )
+        for operand in op.operands:
+            visit(operand, op)
+        found[op] = None
+
+    if isinstance(value, OpResult):
+        visit(value, value.op)
+    return list(found)
+
+
+def check_source(loop: scf.ForOp, fill: CopyOp) -> None:
+    """Raises NotPipelined unless a later iteration's source is known, and stays the same, in an earlier iteration."""
+    for tile in (fill.source, fill.destination):
+        try:
+            slice_of(tile, loop)
+        except NotPipelined as e:
+            raise NotPipelined(e.where, f"'{fill.name}' cannot run ahead: {e.reason}") from e
+    source = base_allocation(fill.source)
+    for op in walk(loop):
+        if (found := written_memref(op, source)) is not None:
+            raise NotPipelined(op, f"'{fill.name}' cannot run ahead: '{op.name}' may write {found}, which it reads")
+
+
+def written_memref(op: Operation, source: SSAValue) -> str | None:
+    """The name of `source`, an argument in global memory, if an operation may write it; arguments do not overlap."""
+    if (op.regions and not is_foreign(op)) or is_pure(op):
+        return None
+    for operand in op.operands:
+        if isinstance(operand.type, TileType):
+            if operand.type.memory is not MemorySpace.GLOBAL or not writes_to(op, operand):
+                continue
+        elif not isinstance(operand.type, MemRefType) or op.name == "memref.load":
+            continue
+        elif is_foreign(op) and operand not in foreign_effects(op).writes:
+            continue
+        if base_allocation(operand) is source:
+            return f"%{source.name_hint}" if source.name_hint else "the memory"
+    return None

@@ -1,0 +1,89 @@
+"""
+Strides that are known at the launch only, as threads see them.
+
+In layouts each has a number of its own in its place, `2**20` times that of the one further in: offsets of a tile in
+other dimensions stay below, so that an offset is a number whose digits are coordinates along these dimensions. What is
+a vector with these numbers is one with all strides that are multiples of 16 bytes.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import NoneAttr
+from xdsl.ir import SSAValue
+
+from tirx.dialects.tirx import MemorySpace, TileType
+from tirx.layout import ComposeLayout, Iter, TileLayout
+from tirx.passes.ir.views import Origin
+
+STAND_IN_BITS = 20
+MOST_STRIDES = 2
+"""So many digits fit into 64 bits."""
+
+STRIDE_BYTES = 16
+"""What run-time strides are multiples of where threads move vectors."""
+
+
+def run_time_strides(tile: SSAValue) -> dict[int, int]:
+    """Dimension of the memref of a view, or of a part of one, with a run-time stride -> the number in its place."""
+    origin = Origin.of(tile) if TileType.of(tile).memory is MemorySpace.GLOBAL else None
+    strides = () if origin is None else origin.view.source_type.get_strides() or ()
+    unknown = [dimension for dimension in reversed(range(len(strides))) if strides[dimension] is None]
+    return {dimension: 1 << STAND_IN_BITS * (i + 1) for i, dimension in enumerate(unknown)}
+
+
+def are_multiples(tile: SSAValue) -> bool:
+    """Returns True if sizes show that all run-time strides of a tile are multiples of `STRIDE_BYTES`."""
+    if not run_time_strides(tile):
+        return True
+    origin = Origin.of(tile)
+    assert origin is not None
+    memref, bits = origin.view.source_type, TileType.of(tile).dtype.bits
+    if not isinstance(memref.layout, NoneAttr):
+        return False
+    # Row-major: all of them are multiples of the outermost stride that is known.
+    elements = next(stride for stride in memref.get_strides() or () if stride is not None)
+    return elements * bits % (8 * STRIDE_BYTES) == 0
+
+
+def why_beyond_threads(tile: SSAValue) -> str | None:
+    """Why threads do not find the elements of a tile of global memory with run-time strides; None where they do."""
+    if not (found := run_time_strides(tile)):
+        return None
+    type_, origin = TileType.of(tile), Origin.of(tile)
+    assert origin is not None
+    memref = origin.view.source_type
+    if type_.dtype.bits % 8:
+        return f"expected elements of 8 bits or more behind run-time strides, found {memref}"
+    if len(found) > MOST_STRIDES:
+        return f"expected at most {MOST_STRIDES} run-time strides, found {memref}"
+    static = [(n, s) for n, s in zip(_tile_dims(tile), memref.get_strides() or (), strict=True) if s is not None]
+    if any(s < 0 for _, s in static) or sum((n - 1) * s for n, s in static) >= 1 << STAND_IN_BITS:
+        return f"expected static strides of 0 or more that stay below {1 << STAND_IN_BITS} elements, found {memref}"
+    return None
+
+
+def _tile_dims(tile: SSAValue) -> tuple[int, ...]:
+    """The extents of the tile that a view is, or is a part of, for all dimensions of the memref."""
+    origin = Origin.of(tile)
+    assert origin is not None
+    dims = origin.view.result.type.dims
+    return (1,) * (origin.view.source_type.get_num_dims() - len(dims)) + dims
+
+
+def memory_layout(tile: SSAValue) -> TileLayout | ComposeLayout | None:
+    """The layout of a tile in memory, with numbers in place of run-time strides; None for one without."""
+    type_ = TileType.of(tile)
+    if type_.layout is not None or not (found := run_time_strides(tile)) or why_beyond_threads(tile) is not None:
+        return type_.layout
+    origin = Origin.of(tile)
+    assert origin is not None
+    known = origin.view.source_type.get_strides() or ()
+    strides = [found.get(d, s or 0) for d, s in enumerate(known)][len(known) - len(type_.dims) :]
+    offset = sum(start * stride for start, stride in zip(origin.start, strides, strict=True))
+    return TileLayout([Iter(n, s, "m") for n, s in zip(type_.dims, strides, strict=True)]).with_offset(m=offset)
+
+
+def placed(tile: SSAValue) -> TileType:
+    """The type of a tile with `memory_layout`."""
+    type_, layout = TileType.of(tile), memory_layout(tile)
+    return type_ if layout is None else type_.with_layout(layout)

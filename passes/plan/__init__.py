@@ -1,1 +1,0 @@
-"""Decisions: which layout, which instruction, which address. Plans are data; `emit` turns them into operations."""

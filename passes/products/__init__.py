@@ -1,0 +1,1 @@
+"""Passes that make, choose and lower products."""

@@ -1,0 +1,513 @@
+"""`convert-tirx-to-tcgen05`: tensor memory, its products and its transfers, with all their synchronisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import ModuleOp, i1, i16, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import is_side_effect_free
+
+from tirx.diagnostics import LocatedError, remark
+from tirx.dialects import tcgen05
+from tirx.dialects.ptx.core import ReadSpecialOp
+from tirx.dialects.ptx.mbarrier import MbarrierInitOp, MbarrierWaitParityOp
+from tirx.dialects.ptx.memory import LdOp
+from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceMbarrierInitOp, FenceProxyAsyncOp
+from tirx.dialects.tcgen05 import FencePosition, WaitFor, same_registers
+from tirx.dialects.tirx import (
+    AddressOp,
+    AllocOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    BarrierOp,
+    CopyOp,
+    Engine,
+    EngineAttr,
+    KernelOp,
+    LeaderOp,
+    LoadOp,
+    MemoryPlan,
+    MemorySpace,
+    MmaOp,
+    ReturnOp,
+    RoleOp,
+    SlotOp,
+    StoreOp,
+    SubviewOp,
+    Tcgen05Plan,
+    ThreadSet,
+    TileType,
+    base_allocation,
+    kernels,
+    thread_owner,
+    thread_set,
+    transfer,
+)
+from tirx.dialects.tirx.threads import WARPGROUP_THREADS
+from tirx.layout import LayoutError, TileLayout
+from tirx.layout.arrays import np
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.match.copy_engines import planned_scale_copies
+from tirx.passes.match.families import match
+from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.tcgen05_product import Instructions, ProductShape, check_threads, instructions
+from tirx.passes.match.tcgen05_scales import BlockScaling
+from tirx.passes.match.tensor_tiles import TensorTile
+from tirx.rules import MemoryRoomError, RegisterLayoutError, RingLoweringError, StageError
+from tirx.tcgen05 import LegalityError, portable
+from tirx.tcgen05.check_memory import Alloc, check_memory
+from tirx.tcgen05.stored_operand import is_padded
+
+ALL_WARPS = 0b1111
+"""The warps of a warpgroup, which together reach all lanes."""
+
+
+ALL_CTAS = 0b11
+"""The blocks of a pair."""
+
+
+class _KernelLowering:
+    """Lowers the tensor-memory operations of one kernel in place."""
+
+    def __init__(self, kernel: KernelOp):
+        self.kernel = kernel
+        self.tensors: list[AllocOp] = []
+        self.products: list[MmaOp] = []
+        self.asynchronous: list[AsyncMmaOp | AsyncCopyOp] = []
+        self.transfers: list[CopyOp | LoadOp | StoreOp] = []
+        for op in kernel.walk():
+            match op:
+                case AllocOp() if op.result.type.memory is MemorySpace.TENSOR:
+                    self.tensors.append(op)
+                case MmaOp() if op.on_tensor_memory:
+                    self.products.append(op)
+                case AsyncMmaOp() if op.on_tensor_memory:
+                    self.asynchronous.append(op)
+                case AsyncCopyOp():
+                    self.asynchronous.append(op)
+                case CopyOp() | LoadOp() | StoreOp():
+                    self.transfers.append(op)
+                case _:
+                    pass
+        self.phase: SSAValue
+        self.mbarrier: SSAValue
+        self.issuer: SSAValue
+        self.group = 2 if kernel.of_pairs else 1
+
+    def run(self) -> None:
+        try:
+            check_threads(self.kernel)
+        except LegalityError as e:
+            raise LocatedError(self.kernel, str(e)) from e
+        for alloc in self.tensors:
+            if alloc.result.type.layout is None:
+                raise StageError(alloc, f"expected a layout on {alloc.result.type}; tirx-pick-layouts chooses one")
+            if alloc.start is None:
+                raise StageError(alloc, "expected a place in tensor memory; tirx-allocate-memory chooses it")
+        if self.kernel.memory is None:
+            raise StageError(self.kernel, "expected a memory plan; tirx-allocate-memory chooses it")
+        plan = self.kernel.memory.data
+        name = None if self.kernel.target is None else self.kernel.target.data
+        try:
+            check_memory(Alloc(plan.columns, self.group, name))
+        except LegalityError as e:
+            raise LocatedError(self.tensors[0], str(e)) from e
+        for alloc in self.tensors:
+            assert alloc.start is not None  # as above
+            if (end := alloc.start + alloc.result.type.span_columns) > plan.columns:
+                raise MemoryRoomError(
+                    alloc,
+                    f"expected a tile within the {plan.columns} columns of tensor memory that the kernel has, found "
+                    f"columns {alloc.start} to {end - 1}",
+                )
+        if thread_set(self.kernel).count > WARPGROUP_THREADS:
+            self._fence_barriers()
+        base, is_first_warp = self._prologue(plan)
+        with_product = {product: _copies_before(product) for product in self.products}
+        issued_with_product = {copy for before in with_product.values() for copy in before}
+        for product, before in with_product.items():
+            self._product(product, before)
+        for work in self.asynchronous:
+            self._start(work)
+        for op in self.transfers:
+            in_tensor_memory = any(TileType.of(end).memory is MemorySpace.TENSOR for end in transfer(op) or ())
+            if op in issued_with_product or not in_tensor_memory:
+                continue
+            try:
+                self._transfer(op)
+            except (LegalityError, LayoutError) as e:
+                raise LocatedError(op, str(e)) from e
+        self._epilogue(base, is_first_warp, plan.columns)
+
+    def _prologue(self, plan: MemoryPlan) -> tuple[SSAValue, SSAValue]:
+        # The allocations go; what stands after them stays.
+        first = next((op for op in self.kernel.body.block.ops if op not in self.tensors), None)
+        assert first is not None  # the end of the kernel
+        emit = Emitter(InsertPoint.before(first), self.kernel.location)
+        warp = emit.div(emit(ReadSpecialOp("tid.x")).result, WARP_SIZE)
+        is_first_warp = emit.compare(warp, emit.constant(0, i32), "eq")
+        slot = self._word(emit, plan.slot, 1)
+        leader: SSAValue | None = None
+        if waiting := self._waiting():
+            self.mbarrier = self._word(emit, plan.mbarrier, 2)
+            leader = emit(LeaderOp()).result
+            self.issuer = self._issuer(emit, leader)
+        else:
+            # One lane may have prefetched tensor maps; all come to the allocation together, as they do for a leader.
+            emit(BarWarpSyncOp())
+        allocation = [tcgen05.AllocOp(slot, plan.columns, self.group), tcgen05.RelinquishAllocPermitOp(self.group)]
+        self._if(emit, is_first_warp, allocation)
+        if leader is not None:
+            self._if(emit, leader, [MbarrierInitOp(self.mbarrier, 1), FenceMbarrierInitOp()])
+        self._barrier(emit)
+        base = emit(LdOp("shared", slot, [i32])).results[0]
+        if waiting:
+            role = self._role_with_waits(waiting)
+            waits = emit
+            if role is not None:
+                waits = Emitter(InsertPoint.at_start(role.body.block), role.location)
+                self.issuer = self._issuer(waits, waits(LeaderOp()).result)
+            self.phase = waits(memref.AllocaOp.get(i32, shape=[])).results[0]
+            waits(memref.StoreOp.get(waits.constant(0, i32), self.phase, []))
+        for alloc in self.tensors:
+            self._slots(alloc, base)
+            emit_tile = Emitter(emit.point, alloc.location)
+            assert alloc.start is not None  # by `run`
+            tile = emit_tile(tcgen05.TileOp(base, alloc.start, alloc.result.type)).result
+            alloc.result.replace_all_uses_with(tile)
+            erase(alloc)
+        return base, is_first_warp
+
+    def _waiting(self) -> list[MmaOp | CopyOp]:
+        """The products and copies of scale factors that all threads wait for. Rings wait for others."""
+        copies = [op for op in self.transfers if isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TCGEN05_CP)]
+        return [*self.products, *copies]
+
+    def _role_with_waits(self, waiting: Sequence[MmaOp | CopyOp]) -> RoleOp | None:
+        """The role with the products that all threads wait for; None for a kernel without roles."""
+        owners = set(map(thread_owner, waiting))
+        if len(owners) > 1:
+            raise RingLoweringError(
+                self.kernel,
+                f"expected products that all threads wait for in one role, found them in {len(owners)}; tirx.async_mma "
+                "starts products that rings wait for",
+            )
+        (owner,) = owners
+        return owner if isinstance(owner, RoleOp) else None
+
+    def _issuer(self, emit: Emitter, leader: SSAValue) -> SSAValue:
+        """The condition of the thread that issues: of a pair one issues for both."""
+        if not self.kernel.of_pairs:
+            return leader
+        rank = emit(ReadSpecialOp("cluster_ctarank")).result
+        in_first = emit.compare(rank, emit.constant(0, i32), "eq")
+        return emit.bit_and(leader, in_first)
+
+    @staticmethod
+    def _slots(alloc: AllocOp, base: SSAValue) -> None:
+        """Slots of a ring are tiles whose first column is known at run time."""
+        for slot in [use.operation for use in alloc.result.uses]:
+            if isinstance(slot, SlotOp):
+                emit = Emitter.before(slot)
+                column = emit.add(base, emit.mul(slot.index, slot.stride))
+                assert alloc.start is not None  # by `run`
+                tile = emit(tcgen05.TileOp(column, alloc.start, slot.result.type)).result
+                slot.result.replace_all_uses_with(tile)
+                erase(slot)
+
+    @staticmethod
+    def _word(emit: Emitter, start: int, words: int) -> SSAValue:
+        """The address of so many 32-bit words at a place in shared memory."""
+        type_ = TileType.get((words,), i32, MemorySpace.SHARED, TileLayout.row_major((words,)))
+        return emit(AddressOp(emit(AllocOp(type_, start)).result)).result
+
+    @staticmethod
+    def _if(emit: Emitter, condition: SSAValue, ops: Sequence[Operation]) -> None:
+        block = Block()
+        inside = Emitter(InsertPoint.at_end(block), emit.location)
+        for op in ops:
+            inside(op)
+        inside(scf.YieldOp())
+        emit(scf.IfOp(condition, [], Region(block), Region()))
+
+    @staticmethod
+    def _barrier(emit: Emitter) -> None:
+        """A barrier, of both blocks of a pair, that also orders the asynchronous tcgen05 work of one thread with that
+        of the others."""
+        emit(tcgen05.FenceOp(FencePosition.BEFORE))
+        emit(BarrierOp())
+        emit(tcgen05.FenceOp(FencePosition.AFTER))
+
+    def _fence_barriers(self) -> None:
+        """Barriers also order the transfers of warps that reach the same lanes."""
+        for op in list(self.kernel.walk()):
+            if isinstance(op, BarrierOp):
+                Emitter.before(op)(tcgen05.FenceOp(FencePosition.BEFORE))
+                Emitter.after(op)(tcgen05.FenceOp(FencePosition.AFTER))
+
+    def _product(self, mma: MmaOp, copies: Sequence[CopyOp]) -> None:
+        """Issues a product together with the copies of scale factors directly before it."""
+        product = self._planned(mma)
+        emit = Emitter.before(mma)
+        self._publish(emit)
+        issued = [op for copy in copies for op in self._scale_copy(copy, emit)]
+        issued += self._instructions(emit, mma, product)
+        self._issue(emit, issued)
+        for op in (*copies, mma):
+            erase(op)
+
+    @staticmethod
+    def _planned(mma: MmaOp | AsyncMmaOp) -> Instructions:
+        """
+        The instructions of a product; remarks on shapes that not all sources have.
+
+        Raises LocatedError for a product without a plan, or with one that is not its own.
+        """
+        if mma.plan is None or not isinstance(mma.plan.data, Tcgen05Plan):
+            raise StageError(mma, "expected a plan of tcgen05; tirx-select-instructions chooses it")
+        match(mma)
+        product = instructions(Product.of(mma), mma.plan.data)
+        shape = product.shape
+        variant = shape.kind, shape.m, shape.n, shape.cta_group, shape.weight_stationary, shape.sparse
+        if shape.k96 and shape.cta_group == 1:
+            remark(mma, "K = 96 is in the PTX ISA's table for a pair of blocks only; CUTLASS has it for one, too")
+        elif not portable(*variant, k96=shape.k96):
+            remark(
+                mma,
+                f"M = {shape.m} with N = {shape.n} is in the PTX ISA's table, but other sources ask for larger steps "
+                "of N",
+            )
+        return product
+
+    def _start(self, op: AsyncMmaOp | AsyncCopyOp) -> None:
+        """Starts asynchronous work in the thread that comes to it; rings order it with everything else."""
+        emit = Emitter.before(op)
+        if isinstance(op, AsyncCopyOp):
+            issued = self._scale_copy(op, emit)
+        else:
+            issued = self._instructions(emit, op, self._planned(op))
+        for instruction in issued:
+            emit(instruction)
+        erase(op)
+
+    def _publish(self, emit: Emitter) -> None:
+        """
+        Every thread's stores to shared memory become visible to the tensor core, which reads through the async proxy;
+        then all threads meet.
+        """
+        emit(FenceProxyAsyncOp("shared::cta"))
+        self._barrier(emit)
+
+    def _issue(self, emit: Emitter, issued: Sequence[Operation]) -> None:
+        """One thread issues asynchronous operations; all threads wait for their end, each at the mbarrier of its own
+        block."""
+        both = emit.constant(ALL_CTAS, i16) if self.kernel.of_pairs else None
+        commit = tcgen05.CommitOp(self.mbarrier, multicast=both, cta_group=self.group)
+        self._if(emit, self.issuer, [*issued, commit])
+        phase = emit(memref.LoadOp.get(self.phase, [])).results[0]
+        emit(MbarrierWaitParityOp(self.mbarrier, phase))
+        emit(memref.StoreOp.get(emit.xor(phase, 1), self.phase, []))
+        # The waiting loop may let the lanes of a warp go on apart from each other.
+        emit(BarWarpSyncOp())
+        emit(tcgen05.FenceOp(FencePosition.AFTER))
+
+    @staticmethod
+    def _scale_columns(emit: Emitter, tile: SSAValue, scaling: BlockScaling, step: int) -> SSAValue:
+        """The view of a tile of scale factors with the columns that one instruction reads."""
+        return _columns_of(emit, tile, *scaling.part(step))
+
+    def _scale_copy(self, copy: CopyOp | AsyncCopyOp, emit: Emitter) -> Sequence[Operation]:
+        """The instructions of a copy of scale factors, in both blocks of a pair; their descriptors are emitted."""
+        issued: list[Operation] = []
+        try:
+            parts = planned_scale_copies(copy)
+        except ILLEGAL as e:
+            raise LocatedError(copy, str(e)) from e
+        for part in parts:
+            descriptor = emit(tcgen05.CpDescriptorOp(copy.source, part.offset_bytes)).result
+            whole = TileType.of(copy.destination).dims == part.extent
+            tile = copy.destination if whole else emit(SubviewOp.of(copy.destination, part.origin, part.extent)).result
+            shape, multicast = part.shape.name, part.shape.multicast
+            issued.append(tcgen05.CpOp(shape, descriptor, tile, multicast=multicast, cta_group=self.group))
+        return issued
+
+    def _instructions(self, emit: Emitter, mma: MmaOp | AsyncMmaOp, product: Instructions) -> list[Operation]:
+        """The instructions of a product, not inserted yet; their operands are emitted."""
+        shape = product.shape
+        distinct = dict.fromkeys(product.descriptors)
+        descriptors = {fields: emit(tcgen05.InstructionDescriptorOp(fields)).result for fields in distinct}
+        mask = None if shape.mask is None else emit(tcgen05.ZeroColumnMaskOp(shape.mask)).result
+        always = emit.constant(1, i1)
+        issued: list[Operation] = []
+        for step, fields in enumerate(product.descriptors):
+            enable = mma.accumulate if step == 0 and mma.accumulate is not None else always
+            k = shape.operand_k(0)
+            if mma.a_type.memory is MemorySpace.TENSOR:
+                a = _columns_of(emit, mma.a, step * k, k)
+            else:
+                a = self._descriptor(emit, mma.a, step, k, shape)
+            b = self._descriptor(emit, mma.b, step, shape.operand_k(1), shape)
+            metadata = None
+            if mma.metadata is not None:
+                metadata = _columns_of(emit, mma.metadata, *product.metadata_part(step))
+            operands = shape.kind, mma.accumulator, a, b, descriptors[fields], enable
+            if shape.scaling is not None:
+                scales = [self._scale_columns(emit, tile, shape.scaling, step) for tile in mma.scales]
+                vector = shape.scaling.vector.name
+                issued.append(
+                    tcgen05.MmaBlockScaleOp(
+                        *operands, *scales, scale_vector=vector, sparse_metadata=metadata, cta_group=self.group
+                    )
+                )
+            elif shape.weight_stationary:
+                issued.append(tcgen05.MmaWsOp(*operands, mask, sparse_metadata=metadata))
+            else:
+                issued.append(tcgen05.MmaOp(*operands, sparse_metadata=metadata, cta_group=self.group))
+        return issued
+
+    @staticmethod
+    def _descriptor(emit: Emitter, tile: SSAValue, step: int, k: int, shape: ProductShape) -> SSAValue:
+        padded = is_padded(shape.kind, TileType.of(tile).dtype)
+        return emit(tcgen05.SmemDescriptorOp(tile, step, k, padded=padded, absolute_lbo=shape.k96)).result
+
+    def _transfer(self, op: LoadOp | StoreOp | CopyOp) -> None:
+        threads = thread_set(op)
+        if threads.first % WARPGROUP_THREADS:
+            raise RegisterLayoutError(
+                op,
+                f"expected threads from a multiple of {WARPGROUP_THREADS} on, since warp w reaches lanes "
+                f"32 * (w mod 4) to 32 * (w mod 4) + 31 of tensor memory, found those from thread {threads.first} on",
+            )
+        emit = Emitter.before(op)
+        match op:
+            case LoadOp():
+                source = TileType.of(op.source)
+                shape = self._shape(op, source, op.result.type)
+                pack = TensorTile.of(source).own_columns
+                value = emit(tcgen05.LdOp(shape, op.source, op.result.type, pack=pack)).result
+                emit(tcgen05.WaitOp(WaitFor.LD))
+                op.result.replace_all_uses_with(value)
+            case StoreOp():
+                destination = TileType.of(op.destination)
+                shape = self._shape(op, destination, TileType.of(op.value))
+                unpack = TensorTile.of(destination).own_columns
+                store = [
+                    tcgen05.StOp(shape, op.value, op.destination, unpack=unpack),
+                    tcgen05.WaitOp(WaitFor.ST),
+                ]
+                warps = self._storing_warps(op, shape)
+                if warps == ALL_WARPS and threads.count == WARPGROUP_THREADS:
+                    for instruction in store:
+                        emit(instruction)
+                else:
+                    self._if(emit, self._is_one_of(emit, warps, threads), store)
+            case CopyOp() if op.engine == EngineAttr(Engine.TCGEN05_CP):
+                # No product follows that it could be issued with.
+                self._publish(emit)
+                self._issue(emit, self._scale_copy(op, emit))
+            case CopyOp():
+                raise StageError(
+                    op,
+                    f"expected one side of a copy with tensor memory in registers, found {op.source_type.memory} to "
+                    f"{op.destination_type.memory}; tirx-expand-copies goes through registers",
+                )
+        erase(op)
+
+    @staticmethod
+    def _storing_warps(store: StoreOp, shape: str) -> int:
+        """
+        Returns a mask of the warps that store a view of a tensor tile. A warp writes all its lanes: warps without
+        elements of the view must not store.
+        """
+        part = TensorTile.of(TileType.of(store.destination))
+        wanted = part.cells()
+        others = part.written(shape) & TensorTile.of(TileType.of(base_allocation(store.destination))).cells() & ~wanted
+        if not others.any():
+            return ALL_WARPS
+        active = np.any(wanted, axis=(1, 2, 3))
+        spoilt = np.argwhere(others & active[:, None, None, None])
+        if len(spoilt):
+            warp, lane, column, _ = (int(x) for x in spoilt[0])
+            raise RegisterLayoutError(
+                store,
+                f"expected a part of a tensor tile in whole warps of 32 lanes (16 where every warp holds 16) and in "
+                f"neighbouring columns, as tcgen05.st writes them; it would overwrite lane {32 * warp + lane}, column "
+                f"{column}, of the rest of the tile",
+            )
+        return sum(1 << int(warp) for warp in np.flatnonzero(active))
+
+    @staticmethod
+    def _is_one_of(emit: Emitter, warps: int, threads: ThreadSet) -> SSAValue:
+        """Emits a predicate: this thread's warp, counted from the first of `threads`, is one of the bits `warps`."""
+        warp = emit.div(emit.add(emit(ReadSpecialOp("tid.x")).result, -threads.first), WARP_SIZE)
+        bit = emit.bit_and(emit(arith.ShRUIOp(emit.constant(warps, i32), warp)).result, 1)
+        return emit.compare(bit, emit.constant(0, i32), "ne")
+
+    @staticmethod
+    def _shape(op: Operation, tensor: TileType, register: TileType) -> str:
+        """The data movement shape that takes the tensor tile to exactly this register layout."""
+        tile = TensorTile.of(tensor)
+        if not isinstance(register.layout, TileLayout):
+            raise StageError(op, f"expected a layout on {register}; tirx-pick-layouts chooses one")
+        for shape, fragment in tile.fragments():
+            if same_registers(fragment, register.layout):
+                return shape
+        expected = tile.fragment()
+        raise RegisterLayoutError(
+            op,
+            f"expected a register layout that tcgen05.ld and st can move, such as {expected}, found {register.layout}",
+        )
+
+    def _epilogue(self, base: SSAValue, is_first_warp: SSAValue, columns: int) -> None:
+        last = self.kernel.body.block.last_op
+        assert isinstance(last, ReturnOp)
+        emit = Emitter.before(last)
+        self._barrier(emit)
+        self._if(emit, is_first_warp, [tcgen05.DeallocOp(base, columns, self.group)])
+
+
+def _copies_before(mma: MmaOp) -> list[CopyOp]:
+    """
+    The copies of scale factors directly before a product, in program order: nothing between them and the product does
+    anything, so that the thread which issues it may issue them with it, and their end is waited for with its own.
+    """
+    found: list[CopyOp] = []
+    op = mma.prev_op
+    while op is not None:
+        if isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TCGEN05_CP):
+            found.append(op)
+        elif not is_side_effect_free(op):
+            break
+        op = op.prev_op
+    return found[::-1]
+
+
+def _columns_of(emit: Emitter, tile: SSAValue, first: int, count: int) -> SSAValue:
+    """The elements `first` to `first + count - 1` of every row of a tensor tile of rank 2."""
+    rows, elements = TileType.of(tile).dims
+    return tile if count == elements else emit(SubviewOp.of(tile, (0, first), (rows, count))).result
+
+
+class ConvertTirxToTcgen05Pass(ModulePass):
+    """
+    Lowers tiles in tensor memory and the products on them.
+
+    All tensor tiles of a kernel are in one allocation, which its first warp makes at the start and gives back at the
+    end; tiles that are not in use at the same time share columns. A product is issued by one thread once all threads
+    have come to it and their stores are visible to the tensor core; all threads wait for its end. Copies between tensor
+    memory and registers become `tcgen05.ld` and `tcgen05.st` with their waits.
+    """
+
+    name = "convert-tirx-to-tcgen05"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            lowering = _KernelLowering(kernel)
+            if lowering.tensors:
+                lowering.run()

@@ -1,0 +1,118 @@
+"""`convert-wgmma-to-ptx`: warpgroup products become instructions on descriptors and registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnrealizedConversionCastOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from tirx.dialects import wgmma
+from tirx.dialects.nesting import walk
+from tirx.dialects.ptx.conversion import UndefinedOp
+from tirx.dialects.ptx.wgmma import WgmmaCommitGroupOp, WgmmaFenceOp, WgmmaMmaAsyncOp, WgmmaWaitGroupOp
+from tirx.dialects.tirx import PendingType, TileType
+from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.register_values import register_format, registers_of, tile_of
+from tirx.passes.ir.rule_tables import Rules
+from tirx.rules import RegisterLayoutError, StageError
+
+_RULES = Rules()
+
+
+def _registers(emit: Emitter, value: SSAValue) -> Sequence[SSAValue]:
+    """The registers of a tile, pending or not."""
+    if not isinstance(value.type, PendingType):
+        return registers_of(emit, value)
+    if isinstance(cast := value.owner, UnrealizedConversionCastOp) and cast.inputs:
+        return cast.inputs
+    format_ = register_format(value.type.tile_type)
+    return emit(UnrealizedConversionCastOp.get([value], [format_.type] * format_.count)).results
+
+
+def _part(emit: Emitter, tile: SSAValue, first: IntegerAttr | None, count: int) -> Sequence[SSAValue]:
+    """`count` registers of a tile from element `first` on axis m on."""
+    packed = register_format(TileType.of(tile)).packed
+    start = 0 if first is None else first.value.data // packed
+    registers = registers_of(emit, tile)[start : start + count]
+    if start < 0 or len(registers) < count:
+        raise RegisterLayoutError(
+            emit.location, f"expected {count} registers from element {start * packed} on in {tile.type}, found fewer"
+        )
+    return registers
+
+
+@_RULES.of(wgmma.UninitializedOp)
+def _uninitialized(op: wgmma.UninitializedOp, emit: Emitter) -> Sequence[SSAValue]:
+    format_ = register_format(TileType.of(op.tile))
+    registers = [emit(UndefinedOp(format_.type)).result for _ in range(format_.count)]
+    return [tile_of(emit, registers, TileType.of(op.tile))]
+
+
+@_RULES.of(wgmma.MmaAsyncOp)
+def _mma(op: wgmma.MmaAsyncOp, emit: Emitter) -> Sequence[SSAValue]:
+    form = op.form
+    format_ = register_format(op.accumulator_type)
+    registers = list(_registers(emit, op.accumulator))
+    start = op.at.value.data // format_.packed
+    part = slice(start, start + form.d_registers)
+    product = emit(
+        WgmmaMmaAsyncOp(
+            form,
+            _part(emit, op.a, op.a_at, form.a_registers) if isinstance(op.a.type, TileType) else [op.a],
+            op.b,
+            [] if op.overwrite is not None else registers[part],
+            format_.type,
+            scale_d=op.scale_d,
+            metadata=None if op.metadata is None else _part(emit, op.metadata, op.metadata_at, 1)[0],
+            selector=None if op.selector is None else op.selector.value.data,
+            transpose_a=op.transpose_a is not None,
+            transpose_b=op.transpose_b is not None,
+        )
+    )
+    registers[part] = product.d
+    return emit(UnrealizedConversionCastOp.get(registers, [op.result.type])).results
+
+
+@_RULES.of(wgmma.FenceOp)
+def _fence(op: wgmma.FenceOp, emit: Emitter) -> Sequence[SSAValue]:
+    emit(WgmmaFenceOp())
+    return ()
+
+
+@_RULES.of(wgmma.CommitGroupOp)
+def _commit(op: wgmma.CommitGroupOp, emit: Emitter) -> Sequence[SSAValue]:
+    emit(WgmmaCommitGroupOp())
+    return ()
+
+
+@_RULES.of(wgmma.WaitGroupOp)
+def _wait(op: wgmma.WaitGroupOp, emit: Emitter) -> Sequence[SSAValue]:
+    values = [_registers(emit, value) for value in op.values]
+    emit(WgmmaWaitGroupOp(op.pending.value.data))
+    return [tile_of(emit, registers, TileType.of(tile)) for registers, tile in zip(values, op.tiles, strict=True)]
+
+
+class ConvertWgmmaToPtxPass(ModulePass):
+    """
+    Lowers the `wgmma` dialect to the instructions of the `ptx` dialect.
+
+    Register tiles, pending ones too, become the registers of each thread, through casts that `convert-tirx-to-ptx`
+    resolves. Descriptors must have been materialized.
+    """
+
+    name = "convert-wgmma-to-ptx"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in list(walk(op)):
+            if isinstance(inner, wgmma.SmemDescriptorOp):
+                message = f"expected materialized descriptors, found {inner.name}"
+                raise StageError(inner, f"{message}; run tirx-materialize-descriptors first")
+            if (rule := _RULES.get(type(inner))) is None:
+                continue
+            results = rule(inner, Emitter.before(inner))
+            for old, new in zip(inner.results, results, strict=True):
+                old.replace_all_uses_with(new)
+            erase(inner)

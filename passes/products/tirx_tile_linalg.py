@@ -1,0 +1,553 @@
+"""`tirx-tile-linalg`: functions of structured operations become kernels on tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tirx.diagnostics import LocatedError, for_each
+from tirx.dialects.formula import Call, Formula
+from tirx.dialects.tirx import (
+    AllocOp,
+    BlockIdOp,
+    Combination,
+    CopyOp,
+    FillOp,
+    GridAxis,
+    KernelOp,
+    LaunchValueOp,
+    MapOp,
+    MemorySpace,
+    MmaOp,
+    ReduceOp,
+    ReturnOp,
+    TileType,
+    ViewOp,
+    YieldOp,
+    kernels,
+)
+from tirx.dialects.tirx.kernel import grid_problem
+from tirx.dialects.tirx.maps import scalar_type
+from tirx.dialects.tirx.ops import memory_problem
+from tirx.hw.targets import Target, TargetError
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.products.structured import (
+    Form,
+    Structured,
+    contracted,
+    is_structured,
+    memref_type,
+    reduced,
+    structured,
+)
+from tirx.rules import InvalidOperation, LinalgError, TilingError
+
+_MOST_SIZES = 3
+
+
+@dataclass(frozen=True)
+class TirxTileLinalgPass(ModulePass):
+    """
+    A function that holds operations of `linalg` (`linalg.generic` and named ones) or `memref.copy` on its arguments
+    becomes a kernel of that name: `tirx-tile-linalg{tile=128,256,64 threads=256 target=sm_90a}`.
+
+    All operations of a function have the same parallel dimensions, at most three. `tile` cuts the last two (the last
+    one of reductions) into the tiles of the blocks; the size behind them cuts the reduction. Dimensions in front of
+    these count a batch: a block works on one element of it. Contractions (`D += A B`, each operand in either order,
+    converted by `arith.extf` where types differ) become products, elementwise operations maps, reductions by addf,
+    maxnumf and minnumf loops. What one operation writes at a place the next may read at the same place: it stays in
+    registers, and a `memref.alloc` that only lives within the function is nowhere else. Operands whose dimensions
+    come in another order become arguments with strides, vectors that have one of two dimensions rows
+    (`memref<1x64xf32>`) or columns. Other functions stay.
+    """
+
+    name = "tirx-tile-linalg"
+
+    tile: tuple[int, ...] = (128, 128, 64)
+    threads: int = 256
+    target: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        inside = set(kernels(op))
+        found = [each for each in op.walk() if isinstance(each, func.FuncOp) and each not in inside]
+        made = [each for each in found if any(is_structured(inner) for inner in each.body.walk())]
+        names = {each.sym_name.data for each in made}
+        for call in op.walk():
+            if isinstance(call, func.CallOp) and (name := call.callee.string_value()) in names:
+                raise LinalgError(call, f"expected no calls of @{name}, which becomes a kernel; launch it")
+        for_each(made, self._tile)
+
+    def _tile(self, function: func.FuncOp) -> None:
+        self._check(function)
+        try:
+            _Tiling(function, self).run()
+        except InvalidOperation as error:  # of a tile that is too large
+            raise LocatedError(function, str(error)) from error
+
+    def _check(self, function: func.FuncOp) -> None:
+        """Raises LocatedError for options that no kernel can have."""
+        if any(extent < 1 for extent in self.tile):
+            raise TilingError(function, f"expected positive tile sizes, found {','.join(map(str, self.tile))}")
+        if len(self.tile) > _MOST_SIZES:
+            sizes = ",".join(map(str, self.tile))
+            raise TilingError(
+                function, f"expected at most {_MOST_SIZES} tile sizes, of two dimensions and a reduction, found {sizes}"
+            )
+        if not 1 <= self.threads <= 1024:
+            raise TilingError(function, f"expected 1 to 1024 threads, found {self.threads}")
+        if self.target is not None:
+            try:
+                Target.parse(self.target)
+            except TargetError as error:
+                raise LocatedError(function, str(error)) from error
+
+
+def _factors(step: Structured) -> tuple[int, int] | None:
+    """The inputs of a product of matrices, rows times rows: by the parallel dimension before the last, and the last."""
+    match step.parallel, step.reduction:
+        case (*batch, m, n), (k,) if contracted(step) is not None:
+            inside = [set(dims).difference(batch) for dims in step.dims[:2]]
+            return next((order for order in ((0, 1), (1, 0)) if [inside[i] for i in order] == [{m, k}, {n, k}]), None)
+        case _:
+            return None
+
+
+def _ceildiv(size: Formula, extent: int) -> Formula:
+    return -(-size // extent) if isinstance(size, int) else Call("ceildiv", (size, extent))
+
+
+def _require_computable(op: Operation) -> None:
+    """Raises LinalgError for an operation on elements that a `tirx.map` does not compute with as they are."""
+    for type_ in (*op.operand_types, *op.result_types):
+        _require_type(op, type_)
+
+
+def _require_type(op: Operation, type_: Attribute) -> None:
+    if scalar_type(type_) != type_:
+        raise LinalgError(op, f"expected arithmetic on floats and on integers without a sign, found {type_}")
+
+
+def _needs_nothing(op: Operation) -> bool:
+    """Returns True for operations beside structured ones that have no part in what blocks do."""
+    match op:
+        case func.ReturnOp():
+            return not op.operands
+        case memref.DimOp():
+            return all(isinstance(use.operation, memref.AllocOp) for use in op.result.uses)
+        case _:
+            return isinstance(op, arith.ConstantOp | memref.AllocOp | memref.DeallocOp)
+
+
+def _reads(step: Structured, number: int) -> bool:
+    """Returns True if the operation needs the values that operand `number` has before it."""
+    if number < len(step.inputs):
+        return True
+    return step.body is not None and step.body.args[number].first_use is not None
+
+
+def _used(step: Structured, count: int) -> list[int]:
+    """The memrefs among the first `count` operands whose elements the body uses."""
+    assert step.body is not None
+    used = enumerate(step.body.args[:count])
+    return [i for i, each in used if each.first_use is not None and isinstance(step.operands[i].type, MemRefType)]
+
+
+@dataclass(frozen=True)
+class _Held:
+    """The elements of an argument that the block has written: a tile, in registers or an accumulator, or a number."""
+
+    tile: SSAValue | None = None
+    number: SSAValue | None = None
+
+
+@dataclass
+class _Tiling:
+    """Tiles one function."""
+
+    function: func.FuncOp
+    options: TirxTileLinalgPass
+    held: dict[SSAValue, _Held] = field(default_factory=dict[SSAValue, _Held])
+    starts: list[SSAValue] = field(default_factory=list[SSAValue])
+    """Where the tiles of the block start along the parallel dimensions."""
+
+    def run(self) -> None:
+        steps = [structured(op) for op in self._operations()]
+        parallel = len(steps[0].parallel)
+        reduces = any(step.reduction and _factors(step) is None for step in steps)
+        self.rank = min(parallel, 1 if reduces and not any(map(_factors, steps)) else 2)
+        self.batch = parallel - self.rank
+        self._check(steps)
+        tile = self.options.tile
+        self.extents = tile[: self.rank]
+        self.has_reduction = any(step.reduction for step in steps)
+        if len(tile) < self.rank + self.has_reduction:
+            raise TilingError(
+                self.function,
+                f"expected {self.rank + self.has_reduction} tile sizes, {self.rank} of the last parallel dimensions"
+                f"{' and that of the reduction' if self.has_reduction else ''}, found {len(tile)}",
+            )
+        self.forms = self._forms(steps)
+        kernel = self._kernel(steps)
+        block = kernel.body.block
+        self.arguments: Mapping[SSAValue, SSAValue] = dict(zip(self.function.body.block.args, block.args, strict=True))
+        self.emit = Emitter(InsertPoint.at_end(block), self.function.location)
+        for op in self.function.body.block.ops:
+            if isinstance(op, arith.ConstantOp):
+                constant = self.emit(op.clone())
+                constant.result.name_hint = op.result.name_hint
+                self.arguments = {**self.arguments, op.result: constant.result}
+        axes = (GridAxis.Z, GridAxis.Y, GridAxis.X)[-parallel:]
+        ids = [self.emit(BlockIdOp(axis)).result for axis in axes]
+        steps_of = [self.emit.constant(extent, IndexType()) for extent in self.extents]
+        tiled = zip(ids[self.batch :], steps_of, strict=True)
+        self.starts = [*ids[: self.batch], *(self.emit.mul(i, by) for i, by in tiled)]
+        for step in steps:
+            self.emit = Emitter(InsertPoint.at_end(block), step.op.location)
+            self._step(step)
+        self._store(steps)
+        self.emit(ReturnOp())
+        Rewriter.insert_op(kernel, InsertPoint.before(self.function))
+        self.function.detach()
+        self.function.erase()
+
+    def _operations(self) -> list[Operation]:
+        blocks = self.function.body.blocks
+        if len(blocks) != 1:
+            raise LinalgError(self.function, f"expected a function of one block, found {len(blocks)}")
+        found: list[Operation] = []
+        for op in self.function.body.block.ops:
+            if is_structured(op):
+                found.append(op)
+            elif not _needs_nothing(op):
+                raise LinalgError(
+                    op,
+                    "expected operations of linalg, memref.copy, constants and memref.alloc in a function that becomes "
+                    f"a kernel, found '{op.name}'{' with operands' if op.name == 'func.return' else ''}",
+                )
+        return found
+
+    def _check(self, steps: Sequence[Structured]) -> None:
+        """Raises LocatedError for operations that blocks cannot do one after the other, each on its own tile."""
+        written = {output: step.op for step in steps for output in step.outputs}
+        known = set[SSAValue](self.function.body.block.args)
+        for step in steps:
+            count, first = len(step.parallel), len(steps[0].parallel)
+            if count not in (1, 2, 3) or count != first:
+                wanted = "one to three" if count == first else str(first)
+                like = "" if count == first else ", as the first operation of the function has"
+                raise LinalgError(step.op, f"expected {wanted} parallel dimensions{like}, found {count}")
+            if len(step.reduction) > 1:
+                raise LinalgError(step.op, f"expected at most one reduction dimension, found {len(step.reduction)}")
+            for number, (operand, dims) in enumerate(zip(step.operands, step.dims, strict=True)):
+                if not isinstance(operand.type, MemRefType):
+                    continue
+                if 0 in memref_type(operand).get_shape():
+                    raise LinalgError(step.op, f"expected extents of 1 or more, found {memref_type(operand)}")
+                if operand not in known and _reads(step, number):
+                    raise LinalgError(
+                        step.op, "expected a memref.alloc that is written before it is read, found one without values"
+                    )
+                if number >= len(step.inputs) and dims != step.parallel:
+                    raise LinalgError(
+                        step.op, f"expected outputs indexed by the parallel dimensions in order, found {dims}"
+                    )
+                if operand in written and dims != step.parallel:
+                    raise LinalgError(
+                        step.op,
+                        f"expected what this function writes to be read where it is written, found it read by {dims}; "
+                        "blocks do not wait for each other: make two functions of it",
+                    )
+            known.update(step.outputs)
+
+    def _forms(self, steps: Sequence[Structured]) -> dict[SSAValue, Form]:
+        """How the kernel has each argument."""
+        found: dict[SSAValue, Form] = {}
+        tile_rank = 2 if self.has_reduction else self.rank
+        for step in steps:
+            for operand, dims in zip(step.operands, step.dims, strict=True):
+                if not isinstance(operand.type, MemRefType) or not isinstance(operand, BlockArgument):
+                    continue
+                order = self._order(step, dims)
+                inside = self._inside(step, dims)
+                units: tuple[int, ...] = ()
+                if len(inside) < tile_rank:
+                    before = len(order) - len(inside)
+                    is_column = inside == (step.parallel[self.batch],)
+                    units = (before + 1,) if is_column else (before,) * (tile_rank - len(inside))
+                form = Form(tuple(dims.index(d) for d in order), units)
+                if (problem := memory_problem(memref_type(operand))) is not None:
+                    raise LinalgError(step.op, problem)
+                if found.setdefault(operand, form) != form:
+                    ways = f"as {found[operand]} and as {form}"
+                    raise LinalgError(step.op, f"expected an argument to be indexed in one way, found it {ways}")
+        return found
+
+    @staticmethod
+    def _order(step: Structured, dims: Sequence[int]) -> tuple[int, ...]:
+        """The dimensions in the order of tiles: parallel ones, then that of the reduction."""
+        return tuple(d for d in (*step.parallel, *step.reduction) if d in dims)
+
+    def _inside(self, step: Structured, dims: Sequence[int]) -> tuple[int, ...]:
+        """The dimensions that a tile has, in order: those that count no batch."""
+        return tuple(d for d in self._order(step, dims) if d not in step.parallel[: self.batch])
+
+    def _kernel(self, steps: Sequence[Structured]) -> KernelOp:
+        types: list[Attribute] = []
+        for argument in self.function.body.block.args:
+            form = self.forms.get(argument)
+            types.append(argument.type if form is None else form.type_of(memref_type(argument)))
+        out = next((each for step in steps for each in step.outputs if isinstance(each, BlockArgument)), None)
+        if out is None:
+            raise LinalgError(self.function, "expected a function that writes one of its arguments, found none")
+        sizes = [self._size(out, out.index, d) for d in range(self.batch + self.rank)]
+        tiles = zip(sizes[self.batch :], self.extents, strict=True)
+        blocks = [*sizes[: self.batch], *(_ceildiv(size, extent) for size, extent in tiles)]
+        name, options, grid = self.function.sym_name.data, self.options, tuple(reversed(blocks))
+        if (problem := grid_problem(grid)) is not None:
+            raise TilingError(self.function, problem)
+        kernel = KernelOp(name, types, options.threads, target=options.target, grid=grid)
+        kernel.location = self.function.location
+        kernel.attributes.update(self.function.attributes)
+        for old, new in zip(self.function.body.block.args, kernel.body.block.args, strict=True):
+            new.name_hint = old.name_hint
+        return kernel
+
+    @staticmethod
+    def _size(value: SSAValue, position: int, dimension: int) -> Formula:
+        size = memref_type(value).get_shape()[dimension]
+        return Call("size", (position, dimension)) if size == DYNAMIC_INDEX else size
+
+    # Tiles.
+
+    def _shape(self, step: Structured, dims: Sequence[int]) -> tuple[int, ...]:
+        """The extents of a tile that has these dimensions, without those that count a batch."""
+        order = (*step.parallel[self.batch :], *step.reduction)
+        return tuple(self.options.tile[order.index(d)] for d in self._inside(step, dims))
+
+    def _view(self, step: Structured, operand: SSAValue, dims: Sequence[int], at: SSAValue | None = None) -> SSAValue:
+        """The part of an argument that the block, in an iteration of the reduction, works on."""
+        value, form = self.arguments[operand], self.forms[operand]
+        order, inside = self._order(step, dims), self._shape(step, dims)
+        places = [self.starts[step.parallel.index(d)] if d in step.parallel else at for d in order]
+        extents = form.inserted((*(1,) * (len(order) - len(inside)), *inside), 1)
+        shape = extents[len(order) - len(inside) :]
+        if form.units:
+            places = form.inserted(places, self.emit.constant(0, IndexType()))
+        clipped = any(
+            size == DYNAMIC_INDEX or size % extent
+            for size, extent in zip(memref_type(value).get_shape(), extents, strict=True)
+        )
+        type_ = TileType.get(shape, memref_type(value).element_type, MemorySpace.GLOBAL)
+        view = ViewOp(value, [place for place in places if place is not None], type_, clipped=clipped)
+        return self.emit(view).result
+
+    def _full_shape(self, step: Structured, dims: Sequence[int], loops: Sequence[int]) -> tuple[int, ...]:
+        """The extents of a tile with an extent of 1 for each dimension of `loops` that it lacks."""
+        shape = dict(zip(self._inside(step, dims), self._shape(step, dims), strict=True))
+        return tuple(shape.get(d, 1) for d in loops)
+
+    def _alloc(self, shape: Sequence[int], element: Attribute, memory: MemorySpace) -> SSAValue:
+        return self.emit(AllocOp(TileType.get(shape, element, memory))).result
+
+    def _in_registers(self, tile: SSAValue) -> SSAValue:
+        type_ = TileType.of(tile)
+        if type_.memory is MemorySpace.REGISTER:
+            return tile
+        held = self._alloc(type_.dims, type_.element_type, MemorySpace.REGISTER)
+        self.emit(CopyOp(tile, held))
+        return held
+
+    def _read(
+        self, step: Structured, operand: SSAValue, dims: Sequence[int], loops: Sequence[int], at: SSAValue | None = None
+    ) -> SSAValue:
+        """The elements of an argument in registers, with a dimension for each of `loops`."""
+        shape = self._full_shape(step, dims, loops)
+        held = self.held.get(operand)
+        if held is not None and held.tile is not None:
+            tile = self._in_registers(held.tile)
+            self.held[operand] = _Held(tile)
+            return tile
+        if held is not None and held.number is not None:
+            tile = self._alloc(shape, memref_type(operand).element_type, MemorySpace.REGISTER)
+            self.emit(FillOp(tile, held.number))
+            return tile
+        return self._in_registers(self._view(step, operand, dims, at))
+
+    # Steps.
+
+    def _step(self, step: Structured) -> None:
+        if step.is_fill:
+            number = self.arguments.get(step.inputs[0], step.inputs[0])
+            self.held[step.outputs[0]] = _Held(number=number)
+        elif not step.reduction:
+            self._elementwise(step)
+        elif (factors := _factors(step)) is not None and self.rank == 2:
+            self._contraction(step, factors)
+        elif (found := reduced(step)) is not None and self.rank == 1:
+            self._reduction(step, *found)
+        else:
+            raise LinalgError(
+                step.op,
+                "expected a product of two inputs, indexed by either parallel dimension of a tile and that of the "
+                "reduction, that is added to the output, or a reduction by addf, maxnumf or minnumf, found another",
+            )
+
+    def _loop(self, step: Structured) -> tuple[scf.ForOp, SSAValue]:
+        """A loop over the tiles of the reduction; the builder goes into it."""
+        (d,) = step.reduction
+        size: Formula | None = None
+        for operand, dims in zip(step.operands, step.dims, strict=True):
+            if size is None and d in dims:
+                index = list(self.arguments).index(operand)
+                form = self.forms[operand]
+                position = form.inserted(self._order(step, dims), -1).index(d)
+                size = self._size(self.arguments[operand], index, position)
+        assert size is not None
+        high = self.emit.constant(size, IndexType()) if isinstance(size, int) else self.emit(LaunchValueOp(size)).result
+        low, by = (self.emit.constant(n, IndexType()) for n in (0, self.options.tile[self.rank]))
+        body = Block(arg_types=[IndexType()])
+        loop = self.emit(scf.ForOp(low, high, by, [], Region(body)))
+        self.emit = Emitter(InsertPoint.at_end(body), step.op.location)
+        return loop, body.args[0]
+
+    def _leave(self, loop: scf.ForOp) -> None:
+        self.emit(scf.YieldOp())
+        block = loop.parent
+        assert block is not None
+        self.emit = Emitter(InsertPoint.at_end(block), loop.location)
+
+    def _contraction(self, step: Structured, factors: Sequence[int]) -> None:
+        operands = [(step.inputs[i], step.dims[i]) for i in factors]
+        shared: list[SSAValue] = []
+        for operand, dims in operands:
+            shared.append(self._alloc(self._shape(step, dims), memref_type(operand).element_type, MemorySpace.SHARED))
+        out = step.outputs[0]
+        accumulator = self._alloc(self.extents, memref_type(out).element_type, MemorySpace.ACCUMULATOR)
+        held = self.held.get(out, _Held())
+        if held.number is not None:
+            self.emit(FillOp(accumulator, held.number))
+        else:
+            self.emit(CopyOp(held.tile or self._view(step, out, step.parallel), accumulator))
+        loop, at = self._loop(step)
+        views = [self._view(step, operand, dims, at) for operand, dims in operands]
+        for view, tile in zip(views, shared, strict=True):
+            self.emit(CopyOp(view, tile))
+        self.emit(MmaOp(shared[0], shared[1], accumulator))
+        self._leave(loop)
+        self.held[out] = _Held(accumulator)
+
+    def _elementwise(self, step: Structured) -> None:
+        loops = step.parallel[self.batch :]
+        if self.rank == 1 and self.has_reduction:
+            loops = (*loops, -1)  # a column, as reductions make them
+        if step.body is None:
+            self.held[step.outputs[0]] = _Held(self._read(step, step.inputs[0], step.parallel, loops))
+            return
+        used = _used(step, len(step.operands))
+        # Loads in front of what waits for a product.
+        order = sorted(used, key=lambda i: step.operands[i] in self.held)
+        read = {i: self._read(step, step.operands[i], step.dims[i], loops) for i in order}
+        tiles = [read[i] for i in used]
+        results = self._map(step, used, tiles, step.yielded, self._full_shape(step, step.parallel, loops))
+        for output, result in zip(step.outputs, results, strict=True):
+            self.held[output] = _Held(result)
+
+    def _reduction(self, step: Structured, how: Combination, value: SSAValue) -> None:
+        loops = (*step.parallel[self.batch :], *step.reduction)
+        (d,) = step.reduction
+        out = step.outputs[0]
+        for operand, dims in zip(step.inputs, step.dims, strict=False):
+            if d not in dims:
+                continue
+            type_, part = memref_type(operand), self.options.tile[1]
+            size = type_.get_shape()[dims.index(d)]
+            if size == DYNAMIC_INDEX or size % part:
+                raise TilingError(step.op, f"expected a multiple of {part} elements to reduce, found {type_}")
+        assert step.body is not None
+        column = (*self.extents, 1)
+        total = self._alloc(column, memref_type(out).element_type, MemorySpace.REGISTER)
+        self.emit(CopyOp(self._read(step, out, step.parallel, loops), total))
+        loop, at = self._loop(step)
+        used = _used(step, len(step.inputs))
+        tiles = [self._read(step, step.operands[i], step.dims[i], loops, at) for i in used]
+        shape = (*self.extents, self.options.tile[1])
+        (values,) = self._map(step, used, tiles, [value], shape)
+        type_ = TileType.get(column, memref_type(out).element_type, MemorySpace.REGISTER)
+        combine = step.yielded[0].owner
+        assert isinstance(combine, Operation)
+        _require_computable(combine)
+        part = self.emit(ReduceOp(values, [1], how, type_)).result
+        block = Block(arg_types=[scalar_type(memref_type(out).element_type)] * 2)
+        both = combine.clone()
+        both.operands = block.args
+        block.add_ops([both, YieldOp(both.results[0])])
+        self.emit(CopyOp(self.emit(MapOp([total, part], Region(block), [type_])).res[0], total))
+        self._leave(loop)
+        self.held[out] = _Held(total)
+
+    def _map(
+        self,
+        step: Structured,
+        used: Sequence[int],
+        tiles: Sequence[SSAValue],
+        yielded: Sequence[SSAValue],
+        shape: tuple[int, ...],
+    ) -> list[SSAValue]:
+        """A map of what a body computes for some of its arguments."""
+        assert step.body is not None
+        block = Block(arg_types=[scalar_type(TileType.of(tile).element_type) for tile in tiles])
+        values: dict[SSAValue, SSAValue] = dict(self.arguments)
+        for operand, argument in zip(step.operands, step.body.args, strict=True):
+            values[argument] = self.arguments.get(operand, operand)
+        values.update(zip((step.body.args[i] for i in used), block.args, strict=True))
+        needed = self._needed(yielded)
+        for op in step.body.ops:
+            if op not in needed:
+                continue
+            if op.regions or not op.name.startswith(("arith.", "math.")):
+                raise LinalgError(
+                    op, f"expected arith and math in the body of a structured operation, found '{op.name}'"
+                )
+            _require_computable(op)
+            clone = op.clone(values)
+            clone.location = op.location
+            block.add_op(clone)
+        results = [values.get(each, each) for each in yielded]
+        for value in results:
+            _require_type(step.op, value.type)
+        block.add_op(YieldOp(*results))
+        types = [TileType.get(shape, memref_type(output).element_type, MemorySpace.REGISTER) for output in step.outputs]
+        return list(self.emit(MapOp(tiles, Region(block), types)).res)
+
+    @staticmethod
+    def _needed(values: Sequence[SSAValue]) -> set[Operation]:
+        found: set[Operation] = set()
+        waiting = [each.owner for each in values]
+        while waiting:
+            op = waiting.pop()
+            if isinstance(op, Operation) and op not in found:
+                found.add(op)
+                waiting += [operand.owner for operand in op.operands]
+        return found
+
+    def _store(self, steps: Sequence[Structured]) -> None:
+        """Writes what the block has computed, in the order of the first writes."""
+        last = {output: step for step in steps for output in step.outputs}
+        for output, held in list(self.held.items()):
+            if not isinstance(output, BlockArgument):
+                continue
+            step = last[output]
+            self.emit = Emitter(self.emit.point, step.op.location)
+            view = self._view(step, output, step.parallel)
+            if held.number is not None:
+                self.emit(FillOp(view, held.number))
+                continue
+            assert held.tile is not None
+            self.emit(CopyOp(held.tile, view))

@@ -1,0 +1,174 @@
+"""Code for the asynchronous copies of one role: how they start, join groups and are waited for."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i16
+from xdsl.ir import Operation, SSAValue
+
+from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncMbarrierArriveOp, CpAsyncWaitGroupOp
+from tirx.dialects.ptx.sync import FenceProxyAsyncOp
+from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AtOp,
+    AwaitOp,
+    CpAsyncTileOp,
+    Engine,
+    Queue,
+    ReleaseOp,
+    RingOp,
+    TmaLoadOp,
+    TmaStoreOp,
+)
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.scheduled import is_cp_async
+from tirx.passes.rings.proof.meetings import Meetings
+from tirx.passes.rings.proof.parties import issuer
+from tirx.passes.rings.proof.slots import executions_since, slot_tile
+from tirx.passes.rings.ring_code import of_block
+from tirx.passes.rings.ring_plan import Passing, To
+from tirx.passes.rings.role_code import RoleCode
+from tirx.rules import RingLoweringError
+
+
+class CopyCode:
+    """The asynchronous copies of one role."""
+
+    def __init__(self, code: RoleCode):
+        self.code = code
+        self.meetings = Meetings(code.owner)
+        copies = [op for op in code.owner.walk() if isinstance(op, AsyncCopyOp)]
+        self.stores = any(op.queue is Queue.STORE for op in copies)
+        self.waits_itself = code.plan.awaits(code.owner, Queue.CP_ASYNC)
+        filled = {
+            slot.ring
+            for op in copies
+            if op.engine.data is Engine.CP_ASYNC and (slot := slot_tile(op.destination)) is not None
+        }
+        self.fills_for_async_proxy = any(
+            access.slot.ring in filled and not is_cp_async(access.op)
+            for accesses in code.plan.extraction.accesses.values()
+            for access in accesses
+            if isinstance(access.op, AsyncCopyOp | AsyncMmaOp)
+        )
+
+    def copy(self, op: AsyncCopyOp, emit: Emitter) -> None:
+        """Starts a copy."""
+        code = self.code
+        source, destination = code.value(op.source), code.value(op.destination)
+        match op.engine.data:
+            case Engine.TMA:
+                mbarrier, group = self._fill_mbarrier(op, emit)
+                load = TmaLoadOp(source, destination, mbarrier, cta_group=group)
+                code.elected(emit, lambda inside: _start(inside, load))
+            case Engine.TMA_MULTICAST:
+                mbarrier, group = self._fill_mbarrier(op, emit)
+                everybody = emit.constant((1 << code.plan.num_blocks) - 1, i16)
+                load = TmaLoadOp(source, destination, mbarrier, everybody, group)
+                code.elected(emit, lambda inside: _start(inside, load))
+            case Engine.TMA_STORE:
+                code.elected(emit, lambda inside: _start(inside, TmaStoreOp(source, destination)))
+            case Engine.TMA_REDUCE:
+                code.elected(emit, lambda inside: _start(inside, TmaStoreOp(source, destination, "add")))
+            case Engine.CP_ASYNC:
+                code.close(emit)
+                emit(CpAsyncTileOp(source, destination))
+            case Engine.TCGEN05_CP:
+                copy = AsyncCopyOp(source, destination, Engine.TCGEN05_CP)
+                code.elected(emit, lambda inside: _start(inside, copy), issuer(op))
+            case other:
+                raise AssertionError(other)  # the verifier knows the engines of asynchronous copies
+
+    def _fill_mbarrier(self, op: AsyncCopyOp, emit: Emitter) -> tuple[SSAValue, int | None]:
+        """
+        The mbarrier that counts the bytes of a copy to a slot: the one behind the station that fills it.
+
+        Where it is that of the first block of a pair, the copy needs cta_group 2, which comes with it.
+        """
+        code = self.code
+        slot = slot_tile(op.destination)
+        if slot is None:
+            raise RingLoweringError(
+                op, "expected a slot of a ring as the destination of a copy by TMA, found another tile"
+            )
+        station = code.plan.rings[slot.ring].station(slot.acquire.station.data)
+        if station.side(code.owner).passing is not Passing.BYTES or executions_since(slot.acquire, op) != 0:
+            raise RingLoweringError(
+                op, "expected a copy by TMA to a slot acquired in the same round and released after(tma), found another"
+            )
+        mbarrier = code.storage.mbarrier(emit, station, code.slot_of[slot.acquire])
+        return (of_block(emit, mbarrier, 0), 2) if station.to is To.FIRST else (mbarrier, None)
+
+    def commit(self, op: ReleaseOp, emit: Emitter) -> None:
+        """Makes a group of the copies so far, where threads wait for groups."""
+        if op.after is None:
+            return
+        match op.after.data:
+            case Queue.STORE:
+                self.code.elected(emit, lambda inside: _start(inside, CpAsyncBulkCommitGroupOp()))
+            case Queue.CP_ASYNC:
+                self.code.close(emit)
+                emit(CpAsyncCommitGroupOp())
+            case _:
+                pass
+
+    def counts_rounds(self, part: AtOp) -> bool:
+        """True if a part of a loop commits a group in every round, perhaps an empty one."""
+        return any(
+            isinstance(op, ReleaseOp) and op.after is not None and op.after.data is Queue.CP_ASYNC
+            for op in part.body.walk()
+        )
+
+    def skip(self, part: AtOp, emit: Emitter) -> None:
+        """Commits the empty groups of a part of a loop that does not run in this round."""
+        for op in part.body.block.ops:
+            if isinstance(op, ReleaseOp) and op.after is not None and op.after.data is Queue.CP_ASYNC:
+                self.code.close(emit)
+                emit(CpAsyncCommitGroupOp())
+
+    def wait_for_fill(self, op: AcquireOp, emit: Emitter) -> None:
+        """Waits for the copies by cp.async that have filled a slot, where no mbarrier says that they have come."""
+        names = RingOp.of(op.ring).station_names
+        before = names[names.index(op.station.data) - 1]
+        fills = any(
+            isinstance(release, ReleaseOp)
+            and release.ring is op.ring
+            and release.station.data == before
+            and release.after is not None
+            and release.after.data is Queue.CP_ASYNC
+            for release in self.code.owner.walk()
+        )
+        if fills and not self.waits_itself:
+            self.code.close(emit)
+            emit(CpAsyncWaitGroupOp(self.meetings.groups_behind(op)))
+
+    def wait(self, op: AwaitOp, emit: Emitter) -> None:
+        """Waits for groups; copies that the async proxy reads are fenced by the threads that made them."""
+        assert op.pending is not None
+        pending = op.pending.value.data
+        match op.awaited_queue:
+            case Queue.STORE:
+                self.code.elected(emit, lambda inside: _start(inside, CpAsyncBulkWaitGroupOp(pending, read=True)))
+            case Queue.CP_ASYNC:
+                self.code.close(emit)
+                emit(CpAsyncWaitGroupOp(pending))
+                if self.fills_for_async_proxy:
+                    emit(FenceProxyAsyncOp("shared::cta"))
+            case other:
+                raise AssertionError(other)  # the verifier knows the queues that threads wait for
+
+    def drain(self, emit: Emitter) -> None:
+        """Waits at the end of a role for its bulk stores, which read shared memory and write global memory."""
+        if self.stores:
+            self.code.elected(emit, lambda inside: _start(inside, CpAsyncBulkWaitGroupOp(0)))
+
+    def arrive_by_hardware(self, mbarrier: SSAValue, emit: Emitter) -> None:
+        """Every thread lets the hardware arrive when its copies so far are complete."""
+        self.code.close(emit)
+        emit(CpAsyncMbarrierArriveOp(mbarrier, noinc=True))
+
+
+def _start(emit: Emitter, op: Operation) -> None:
+    emit(op)

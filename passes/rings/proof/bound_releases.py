@@ -1,0 +1,270 @@
+"""
+Releases that wait for groups of asynchronous work: which of them happen at an await.
+
+A release `after` a queue whose groups threads wait for (wgmma, bulk stores, groups of cp.async) is bound to the newest
+group of its role and happens at the await that covers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from xdsl.ir import Block, Operation
+
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AsyncMmaOp,
+    AtOp,
+    AwaitOp,
+    ForOp,
+    Queue,
+    ReleaseOp,
+    RingOp,
+    TilesOp,
+)
+from tirx.passes.ir.purity import is_terminator
+from tirx.passes.rings.proof.errors import AwaitError
+from tirx.passes.rings.proof.model import Rotation
+from tirx.passes.rings.proof.slots import executions_since, pending_product
+
+Place = tuple[RingOp, str]
+"""A station of a ring."""
+
+_LIMIT = 64
+"""Rounds of a loop that are looked at before the number of open releases must repeat."""
+
+
+@dataclass(frozen=True)
+class Passes:
+    """
+    What an await does for one station: releases go on while more than `keep` are open.
+
+    There are at least `least` and at most `most` open ones when it is reached.
+    """
+
+    keep: int
+    least: int
+    most: int
+
+    @property
+    def certain(self) -> int:
+        """Releases that happen at every execution."""
+        return max(0, self.least - self.keep)
+
+    @property
+    def possible(self) -> int:
+        """Releases that happen at some execution."""
+        return max(0, self.most - self.keep)
+
+
+_Open = dict[Place, tuple[int, int]]
+"""The least and the greatest number of releases that are open."""
+
+
+@dataclass
+class BoundReleases:
+    """The releases of one role (`body`) at some `places` that are bound to groups of one queue."""
+
+    body: Block
+    queue: Queue
+    places: frozenset[Place]
+    at: dict[AwaitOp, dict[Place, Passes]] = field(default_factory=dict[AwaitOp, "dict[Place, Passes]"])
+
+    def __post_init__(self) -> None:
+        self._keep: dict[AwaitOp, Mapping[Place, int]] = {}
+        # With one release for every group, the newest groups are those of the newest releases, whatever ran between.
+        groups = [op for op in _inside(self.body) if self._is_group(op)]
+        releases = [op for op in _inside(self.body) if self._is_release(op)]
+        self._in_step = len(groups) == len(releases) == 1 and groups[0].parent is releases[0].parent
+        if self.places:
+            self._block(self.body, dict.fromkeys(self.places, (0, 0)))
+
+    # Operations
+
+    def _is_release(self, op: Operation) -> bool:
+        return isinstance(op, ReleaseOp) and op.after is not None and op.after.data is self.queue
+
+    def _is_bound(self, op: Operation) -> bool:
+        """True for a release at one of the places."""
+        return self._is_release(op) and _place(op) in self.places
+
+    def _is_group(self, op: Operation) -> bool:
+        """Stores and groups of cp.async are committed at the release, products one by one."""
+        if self.queue is Queue.WGMMA:
+            return isinstance(op, AsyncMmaOp) and op.queue is self.queue
+        return self._is_release(op)
+
+    def _is_await(self, op: Operation) -> TypeGuard[AwaitOp]:
+        return isinstance(op, AwaitOp) and op.awaited_queue is self.queue
+
+    def _matters(self, op: Operation) -> bool:
+        return any(self._is_release(x) or self._is_group(x) or self._is_await(x) for x in op.walk())
+
+    # How many are open
+
+    def _block(self, block: Block, opened: _Open) -> _Open:
+        """The open releases behind a block, from those before it."""
+        for op in block.ops:
+            if op.regions and self._matters(op):
+                opened = self._regions(op, opened)
+            elif self._is_bound(op):
+                least, most = opened[_place(op)]
+                opened = {**opened, _place(op): (least + 1, most + 1)}
+            elif self._is_await(op):
+                opened = self._await(op, opened)
+        return opened
+
+    def _await(self, op: AwaitOp, opened: _Open) -> _Open:
+        keep = self._kept(op)
+        found = self.at.setdefault(op, {})
+        after: _Open = {}
+        for place, (least, most) in opened.items():
+            known = found.get(place, Passes(keep.get(place, 0), least, most))
+            found[place] = Passes(keep.get(place, 0), min(least, known.least), max(most, known.most))
+            after[place] = (min(least, keep.get(place, 0)), min(most, keep.get(place, 0)))
+        return after
+
+    def _regions(self, op: Operation, opened: _Open) -> _Open:
+        blocks = [block for region in op.regions for block in region.blocks]
+        if isinstance(op, ForOp | TilesOp) or op.name == "scf.for":
+            is_open = any(most for _, most in opened.values())
+            if is_open and not self._in_step and any(self._is_group(x) for x in op.walk()):
+                raise AwaitError(
+                    f"expected all groups of {self.queue} to be awaited before a loop with further ones, found "
+                    f"releases that are still open",
+                    op,
+                )
+            for _ in range(_LIMIT):
+                joined = opened
+                for round_ in _rounds(op):
+                    behind = opened
+                    for block in round_:
+                        behind = self._block(block, behind)
+                    joined = _joined(joined, behind)
+                if joined == opened:
+                    return opened
+                opened = joined
+            raise AwaitError(f"expected an await of {self.queue} in a loop with releases after it, found none", op)
+        if any(most for _, most in opened.values()):
+            raise AwaitError(f"expected all groups of {self.queue} to be awaited before a branch with further ones", op)
+        behind = opened
+        for block in blocks:
+            behind = _joined(behind, self._block(block, opened))
+        if any(most for _, most in behind.values()):
+            raise AwaitError(f"expected all groups of {self.queue} of a branch to be awaited in it", op)
+        return behind
+
+    # Which stay open
+
+    def _kept(self, op: AwaitOp) -> Mapping[Place, int]:
+        """How many releases of each station may be bound to groups that the await leaves pending."""
+        if op not in self._keep:
+            self._keep[op] = dict(self._count_kept(op))
+        return self._keep[op]
+
+    def _count_kept(self, op: AwaitOp) -> Mapping[Place, int]:
+        kept: dict[Place, int] = {}
+        until: AsyncMmaOp | None = None
+        executions = 0
+        pending = 0 if op.pending is None else op.pending.value.data
+        if op.value is not None:
+            until, iterations = pending_product(op.value)
+            lag = executions_since(until, op, iterations)
+            executions = lag.rounds if isinstance(lag, Rotation) else lag
+        elif not pending:
+            return kept
+        held: dict[Place, int] = {}
+        for before in self._backwards(op):
+            if before.regions and self._matters(before) and not isinstance(before, AtOp):
+                raise AwaitError(
+                    f"expected the groups that stay pending in the same loop as the await, found '{before.name}' "
+                    f"between them",
+                    op,
+                )
+            if self._is_bound(before):
+                held[_place(before)] = held.get(_place(before), 0) + 1
+            if not self._is_group(before):
+                continue
+            if until is not None:
+                if before is until:
+                    if executions == 0:
+                        return kept
+                    executions -= 1
+            elif pending == 0:
+                return kept
+            else:
+                pending -= 1
+            for place, count in held.items():
+                kept[place] = kept.get(place, 0) + count
+            held = {}
+            if until is None and pending == 0:
+                return kept
+        return kept
+
+    def _backwards(self, op: Operation) -> Iterator[Operation]:
+        """
+        What has run before an operation, the last first: within the loop around it, round by round.
+
+        An await behind a loop goes on in the last round of that loop.
+        """
+        around = op
+        while (around := _previous_or_parent(around)) is not None:
+            if isinstance(around, ForOp | TilesOp) or around.name == "scf.for":
+                if around.is_ancestor(op):
+                    for _ in range(_LIMIT):
+                        yield from _reversed_round(around.regions[0].block)
+                    return
+                if self._matters(around):
+                    yield from _reversed_round(around.regions[0].block)
+                    return
+            elif not around.is_ancestor(op):
+                yield from _reversed(around)
+
+
+def _rounds(op: Operation) -> Iterator[Sequence[Block]]:
+    """The blocks that run in a round of a loop: those of parts with a run of offsets, as iterations begin and end."""
+    if not isinstance(op, ForOp) or not op.parts:
+        yield [block for region in op.regions for block in region.blocks]
+        return
+    offsets = sorted({part.offset for part in op.parts})
+    for first in range(len(offsets)):
+        for last in range(first, len(offsets)):
+            yield [part.body.block for part in op.parts if offsets[first] <= part.offset <= offsets[last]]
+
+
+def _previous_or_parent(op: Operation) -> Operation | None:
+    return op.prev_op if op.prev_op is not None else op.parent_op()
+
+
+def _reversed(op: Operation) -> Iterator[Operation]:
+    """An operation, or those of a part of a loop, the last first."""
+    if isinstance(op, AtOp):
+        yield from _reversed_round(op.body.block)
+    else:
+        yield op
+
+
+def _reversed_round(block: Block) -> Iterator[Operation]:
+    for op in reversed(list(block.ops)):
+        if not is_terminator(op):
+            yield from _reversed(op)
+
+
+def _inside(block: Block) -> Iterator[Operation]:
+    for op in block.ops:
+        yield from op.walk()
+
+
+def _place(op: Operation) -> Place:
+    if not isinstance(op, ReleaseOp | AcquireOp):
+        raise AssertionError(f"expected an operation of a ring, found '{op.name}'")
+    return RingOp.of(op.ring), op.station.data
+
+
+def _joined(a: _Open, b: _Open) -> _Open:
+    return {place: (min(a[place][0], b[place][0]), max(a[place][1], b[place][1])) for place in a}
+
+
+__all__ = ["BoundReleases", "Passes", "Place"]

@@ -1,0 +1,618 @@
+"""Reads the rings of a kernel and the programs of its parties from the IR."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+
+from tirx.dialects.nesting import enclosing
+from tirx.dialects.ptx.launch_control import ANSWER_BYTES
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AsyncNextOp,
+    AtOp,
+    AwaitOp,
+    CopyOp,
+    Engine,
+    FillOp,
+    ForOp,
+    KernelOp,
+    LoadOp,
+    MmaOp,
+    Queue,
+    ReleaseOp,
+    RingOp,
+    RolesOp,
+    StoreOp,
+    TilesOp,
+    TileType,
+)
+from tirx.passes.ir.emitter import constant_value
+from tirx.passes.ir.purity import is_pure, is_terminator
+from tirx.passes.ir.scheduled import is_cp_async, is_scheduling
+from tirx.passes.rings.proof.answers import check_answers
+from tirx.passes.rings.proof.errors import PartyError, SlotUseError, UndecidedError
+from tirx.passes.rings.proof.model import (
+    Access,
+    Acquire,
+    Await,
+    AwaitIssue,
+    BeforeLast,
+    Body,
+    Completion,
+    Condition,
+    Fence,
+    FromRound,
+    If,
+    Issue,
+    Kernel,
+    Loop,
+    Mode,
+    Release,
+    Ring,
+    Statement,
+    Use,
+    WorkQueue,
+)
+from tirx.passes.rings.proof.parties import (
+    Members,
+    Owner,
+    Party,
+    answers_of,
+    cluster_blocks,
+    duplicated,
+    is_multicast,
+    issuer,
+    owners,
+    parties_of,
+    station_index,
+    stations_of,
+)
+from tirx.passes.rings.proof.scalars import ScalarNames
+from tirx.passes.rings.proof.slots import SlotTile, enclosing_loop, executions_since, pending_product, slot_tile
+
+_QUEUES = {
+    Queue.TMA: WorkQueue("tma", Completion.BYTES),
+    Queue.STORE: WorkQueue("store", Completion.THREAD, commits_at_release=True),
+    Queue.TCGEN05: WorkQueue("tcgen05", Completion.HARDWARE),
+    Queue.WGMMA: WorkQueue("wgmma", Completion.THREAD),
+}
+
+
+@dataclass(frozen=True)
+class TileAccess:
+    """An access to a tile of a slot, by an operation of a role."""
+
+    slot: SlotTile
+    mode: Mode
+    op: Operation
+    is_conditional: bool = False
+
+    @property
+    def station(self) -> str:
+        return self.slot.acquire.station.data
+
+
+_NO_ACCESSES = (AcquireOp, ReleaseOp, AtOp)
+
+
+def tile_accesses(op: Operation) -> Iterator[TileAccess]:
+    """What an operation itself does with tiles of slots, reads first."""
+    if not op.operands or type(op) in _NO_ACCESSES or is_pure(op) or is_terminator(op):
+        return
+    slots = [(value, slot) for value in op.operands if (slot := slot_tile(value)) is not None]
+    for mode in (Mode.READ, Mode.WRITE):
+        for value, slot in slots:
+            if mode in _modes(op, value):
+                yield TileAccess(slot, mode, op)
+
+
+def _modes(op: Operation, value: SSAValue) -> tuple[Mode, ...]:
+    """Returns True if an operation reads or writes an operand. Unknown operations do both."""
+    match op:
+        case CopyOp() | AsyncCopyOp():
+            return tuple(m for m, v in ((Mode.READ, op.source), (Mode.WRITE, op.destination)) if v is value)
+        case AsyncMmaOp() | MmaOp():
+            return (Mode.WRITE,) if value is op.accumulator else (Mode.READ,)
+        case FillOp() | StoreOp():
+            return (Mode.WRITE,)
+        case LoadOp():
+            return (Mode.READ,)
+        case _:
+            if op.has_trait(MemoryReadEffect, value_if_unregistered=False) and not op.has_trait(MemoryWriteEffect):
+                return (Mode.READ,)
+            return (Mode.READ, Mode.WRITE)
+
+
+@dataclass
+class Extraction:
+    """A kernel as programs of parties. `kernel` is None for one without rings, roles and asynchronous work."""
+
+    source: KernelOp
+    names: dict[RingOp, str] = field(default_factory=dict[RingOp, str])
+    parties: dict[str, Party] = field(default_factory=dict[str, Party])
+    """The parties by their labels."""
+    accesses: dict[Owner, list[TileAccess]] = field(default_factory=dict[Owner, list[TileAccess]])
+    ranks: dict[str, int] = field(default_factory=dict[str, int])
+    scalar: ScalarNames = field(default_factory=ScalarNames)
+    loop_names: dict[Operation, str] = field(default_factory=dict[Operation, str])
+
+    def run(self) -> Kernel | None:
+        """The kernel. Raises RingError for one that has no such programs."""
+        if not is_scheduling(self.source):
+            return None
+        self._require_roles_only()
+        for op in self.source.walk():
+            match op:
+                case RingOp():
+                    self.names[op] = self._name_of(op)
+                case ForOp() | TilesOp():
+                    self.loop_names[op] = op.loop.data
+                    self.ranks.setdefault(op.loop.data, len(self.ranks))
+                case scf.ForOp() if is_scheduling(op):
+                    self.loop_names[op] = name = self.scalar.name_loop(op)
+                    self.ranks.setdefault(name, len(self.ranks))
+                case scf.WhileOp() if is_scheduling(op):
+                    self.loop_names[op] = name = f"scf.while {len(self.ranks)}"
+                    self.ranks[name] = len(self.ranks)
+                case _:
+                    pass
+        roles = owners(self.source)
+        check_answers(self.source, self.names, roles)
+        self.accesses = {role: list(_accesses_in(role)) for role in roles}
+        for ring in self.names:
+            self._require_contents(ring)
+        blocks = cluster_blocks(self.source)
+        parties = [party for role in roles for party in parties_of(role, blocks)]
+        for party in parties:
+            if self.parties.setdefault(party.label, party) is not party:
+                raise PartyError(f"expected another name of a role, found a second party {party.label}", party.owner)
+        places = {role: stations_of(role) for role in roles}
+        rings = {
+            name: found
+            for ring, block in duplicated(list(self.names), blocks)
+            if (found := self._ring(ring, block, parties, places)) is not None
+            for name in (found.name,)
+        }
+        programs = {label: _Program(self, party, places[party.owner]).build() for label, party in self.parties.items()}
+        return Kernel(rings, programs)
+
+    def _require_roles_only(self) -> None:
+        """Where there are roles, nothing else works with rings."""
+        block = self.source.body.block
+        roles = [op for op in block.ops if isinstance(op, RolesOp)]
+        for op in block.ops if roles else ():
+            if not isinstance(op, RingOp | RolesOp) and is_scheduling(op):
+                raise PartyError(f"expected '{op.name}' inside of a role, found it beside 'tirx.roles'", op)
+        if len(roles) > 1:
+            raise PartyError("expected one 'tirx.roles' in a kernel, found a second one", roles[1])
+
+    def _name_of(self, ring: RingOp) -> str:
+        """A name that no other ring has: that of the SSA value, with a number as printers add it, or a number."""
+        hint, taken = ring.result.name_hint, set(self.names.values())
+        if not hint:
+            return f"ring {len(taken)}"
+        return next(name for n in count() if (name := f"%{hint}_{n}" if n else f"%{hint}") not in taken)
+
+    def ring_name(self, ring: RingOp, block: int | None) -> str:
+        """The name of a ring, with its block if every block has one of its own."""
+        return self.names[ring] if block is None or ring.across is not None else f"{self.names[ring]}@{block}"
+
+    def _ring(
+        self,
+        ring: RingOp,
+        block: int | None,
+        parties: list[Party],
+        places: dict[Owner, dict[tuple[RingOp, str], Members]],
+    ) -> Ring | None:
+        """A ring with its parties; None if nobody in the block uses it."""
+        stations: list[list[str]] = [[] for _ in ring.station_names]
+        shares: list[int] = []
+        for party in parties:
+            if block is not None and party.block != block:
+                continue
+            for (used, station), members in places[party.owner].items():
+                if used is not ring or not party.is_among(members):
+                    continue
+                index = station_index(ring, station, party)
+                stations[index].append(party.label)
+                if index == 0:
+                    shares.append(self._share(ring, party))
+        if not any(stations):
+            return None
+        for name, found in zip(ring.station_names, stations, strict=True):
+            if not found:
+                raise PartyError(
+                    f"expected a role that works at station {name} of {self.names[ring]}, found none", ring
+                )
+        return Ring(
+            self.ring_name(ring, block),
+            ring.num_slots,
+            tuple(map(tuple, stations)),
+            bytes=sum(shares),
+            shares=tuple(shares),
+            multicast=is_multicast(ring),
+            station_names=ring.station_names,
+            origin=ring,
+        )
+
+    def _share(self, ring: RingOp, party: Party) -> int:
+        """The bytes by TMA with which a party fills a slot: those of every tile that it copies anything to."""
+        if not party.is_elected:
+            return 0
+        if ring.result.type.is_tile_id:
+            return ANSWER_BYTES
+        tiles = {
+            access.slot.tile: access.slot.num_bytes
+            for access in self.accesses[party.owner]
+            if access.slot.ring is ring
+            and access.mode is Mode.WRITE
+            and isinstance(access.op, AsyncCopyOp)
+            and access.op.queue is Queue.TMA
+        }
+        return sum(tiles.values())
+
+    def _require_contents(self, ring: RingOp) -> None:
+        """Every tile that is read is written at the same or an earlier station, without conditions at the first."""
+        order = {name: i for i, name in enumerate(ring.station_names)}
+        found = [a for accesses in self.accesses.values() for a in accesses if a.slot.ring is ring]
+        for tile in range(len(ring.result.type.contents)):
+            mine = [access for access in found if access.slot.tile == tile]
+            writes = [order.get(a.station, 0) for a in mine if a.mode is Mode.WRITE]
+            for access in mine:
+                if access.mode is Mode.READ and min(writes, default=len(order)) > order.get(access.station, 0):
+                    raise SlotUseError(
+                        f"expected tile {tile} of {self.names[ring]} to be written before it is read, "
+                        f"found no write at an earlier station",
+                        access.op,
+                    )
+            if ring.carries is None:
+                self._require_unconditional_fill(ring, [a for a in mine if order.get(a.station, 0) == 0])
+
+    def _require_unconditional_fill(self, ring: RingOp, accesses: list[TileAccess]) -> None:
+        writes = [access for access in accesses if access.mode is Mode.WRITE]
+        if writes and all(access.is_conditional for access in writes):
+            raise SlotUseError(
+                f"expected every use of {self.names[ring]} to be filled, found a fill under a condition", writes[0].op
+            )
+
+
+def _accesses_in(op: Operation, is_conditional: bool = False) -> Iterator[TileAccess]:
+    """The accesses of an operation and of those inside of it, in order."""
+    for access in tile_accesses(op):
+        yield TileAccess(access.slot, access.mode, access.op, is_conditional)
+    skipped = is_conditional or _may_be_skipped(op)
+    later: list[TileAccess] = []
+    for region in op.regions:
+        found = [access for block in region.blocks for inner in block.ops for access in _accesses_in(inner, skipped)]
+        # Of two branches one runs: what the other one writes is not yet there when this one reads.
+        reads = next((i for i, access in enumerate(found) if access.mode is Mode.WRITE), len(found))
+        yield from found[:reads]
+        later += found[reads:]
+    yield from later
+
+
+def _may_be_skipped(op: Operation) -> bool:
+    """True for an operation that is no part of the schedule and whose body may run not at all."""
+    if not op.regions or is_scheduling(op) or isinstance(op, AtOp | KernelOp):
+        return False
+    if isinstance(op, scf.ForOp):
+        lower, upper = constant_value(op.lb), constant_value(op.ub)
+        return lower is None or upper is None or lower >= upper
+    return True
+
+
+@dataclass
+class _Program:
+    """The program of one party."""
+
+    extraction: Extraction
+    party: Party
+    places: dict[tuple[RingOp, str], Members]
+
+    def build(self) -> Body:
+        """The statements of the party's role, in order."""
+        return self._block(self.party.owner.body.block)
+
+    def _block(self, block: Block) -> Body:
+        out: list[Statement] = []
+        for op in block.ops:
+            out += self._op(op)
+        return tuple(out)
+
+    def _op(self, op: Operation) -> list[Statement]:
+        match op:
+            case RingOp() | RolesOp():
+                return []
+            case AcquireOp():
+                return self._acquire(op)
+            case ReleaseOp():
+                return self._release(op)
+            case AsyncNextOp():
+                return self._next(op)
+            case AsyncCopyOp() | AsyncMmaOp():
+                return self._work(op)
+            case AwaitOp():
+                return self._await(op)
+            case ForOp():
+                return [self._for(op)]
+            case TilesOp():
+                return [self._tiles(op)]
+            case scf.ForOp() if is_scheduling(op):
+                name, trips = self.extraction.loop_names[op], self.extraction.scalar.bounds(op)
+                return [Loop(name, trips, 0, self._block(op.body.block), self.extraction.ranks[name], op)]
+            case scf.WhileOp() if is_scheduling(op):
+                return [self._while(op)]
+            case scf.IfOp() if is_scheduling(op):
+                return self._if(op)
+            case _ if is_scheduling(op) and op.regions:
+                raise UndecidedError(f"cannot decide: operations of a ring inside of '{op.name}'", op)
+            case _:
+                return [Use(self._access(access), access.op) for access in _accesses_in(op)]
+
+    # Rings
+
+    def _takes_part(self, ring: RingOp, station: str) -> bool:
+        return self.party.is_among(self.places[(ring, station)])
+
+    def _at(self, ring: RingOp, station: str) -> tuple[str, int]:
+        return self.extraction.ring_name(ring, self.party.block), station_index(ring, station, self.party)
+
+    def _acquire(self, op: AcquireOp) -> list[Statement]:
+        ring, station = RingOp.of(op.ring), op.station.data
+        if not self._takes_part(ring, station):
+            return []
+        name, index = self._at(ring, station)
+        return [Acquire(name, index, op, op), *self._filled_before_loops(op), *self._scalar_access(ring, index, op)]
+
+    def _scalar_access(self, ring: RingOp, index: int, op: Operation) -> list[Statement]:
+        """Integers are written by threads when the first station passes them on, and read when they are acquired."""
+        type_ = ring.result.type
+        if not type_.holds_scalars and not (type_.is_tile_id and index > 0):
+            return []
+        mode = Mode.WRITE if index == 0 else Mode.READ
+        name = self.extraction.ring_name(ring, self.party.block)
+        return [Use(Access(name, index, mode), op)]
+
+    def _release(self, op: ReleaseOp) -> list[Statement]:
+        ring, station = RingOp.of(op.ring), op.station.data
+        if not self._takes_part(ring, station):
+            return []
+        name, index = self._at(ring, station)
+        after = None if op.after is None else self._queue(op.after.data)
+        touched = (
+            ring.result.type.holds_scalars
+            or ring.result.type.is_tile_id
+            or any(
+                access.slot.ring is ring and access.station == station and not _is_asynchronous(access.op)
+                for access in self.extraction.accesses[self.party.owner]
+            )
+        )
+        # The lowering fences before the arrival wherever the kinds of accesses need it.
+        fence: list[Statement] = [Fence(op)] if touched else []
+        return [*fence, Release(name, index, after, op)]
+
+    def _queue(self, queue: Queue) -> WorkQueue:
+        if queue is not Queue.CP_ASYNC:
+            return _QUEUES[queue]
+        # Hardware arrives for copies that threads read. Copies that the asynchronous proxy reads need a proxy fence of
+        # the copying threads, which therefore wait for their groups themselves.
+        filled = {
+            access.slot.ring
+            for access in self.extraction.accesses[self.party.owner]
+            if isinstance(access.op, AsyncCopyOp) and access.op.engine.data is Engine.CP_ASYNC
+        }
+        waits = any(
+            access.slot.ring in filled and _is_asynchronous(access.op) and not is_cp_async(access.op)
+            for accesses in self.extraction.accesses.values()
+            for access in accesses
+        )
+        return WorkQueue("cp_async", Completion.THREAD if waits else Completion.HARDWARE, True, True)
+
+    def _access(self, found: TileAccess) -> Access:
+        ring = found.slot.ring
+        name, index = self._at(ring, found.station)
+        mode = found.mode
+        if mode is Mode.READ and ring.carries is not None and index == 0:
+            mode = Mode.UPDATE
+        return Access(
+            name, index, mode, executions_since(found.slot.acquire, found.op), found.slot.acquire, _box_bytes(found)
+        )
+
+    # Asynchronous work
+
+    def _work(self, op: AsyncCopyOp | AsyncMmaOp) -> list[Statement]:
+        if not self.party.is_among(issuer(op)):
+            return []
+        accesses = [self._access(access) for access in tile_accesses(op)]
+        if isinstance(op, AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None:
+            if slot.ring.carries is not None and _first_station(slot):
+                accesses.insert(0, self._access(TileAccess(slot, Mode.READ, op)))
+        fence: list[Statement] = [Fence(op)] if self._threads_touched(op) else []
+        return [*fence, Issue(self._queue(op.queue), tuple(accesses), op, op)]
+
+    def _threads_touched(self, op: Operation) -> bool:
+        """True if threads of the role touch a slot that an asynchronous operation works on: it comes behind a fence."""
+        slots = {access.slot.acquire for access in tile_accesses(op)}
+        return any(
+            access.slot.acquire in slots and not _is_asynchronous(access.op)
+            for access in self.extraction.accesses[self.party.owner]
+        )
+
+    def _next(self, op: AsyncNextOp) -> list[Statement]:
+        if not self.party.is_among(issuer(op)):
+            return []
+        ring = RingOp.of(op.ring)
+        name, index = self._at(ring, ring.station_names[0])
+        return [Issue(self._queue(op.queue), (Access(name, index, Mode.WRITE, bytes=ANSWER_BYTES),), op, op)]
+
+    def _await(self, op: AwaitOp) -> list[Statement]:
+        queue = self._queue(op.awaited_queue)
+        if op.value is None:
+            return [Await(queue, 0 if op.pending is None else op.pending.value.data, op)]
+        product, iterations = pending_product(op.value)
+        return [AwaitIssue(queue, product, executions_since(product, op, iterations), op)]
+
+    # Regions
+
+    def _for(self, op: ForOp) -> Loop:
+        skew, name = op.rounds_ahead, op.loop.data
+        trips = self._trips(op)
+        if not op.parts:
+            return Loop(name, trips, 0, self._block(op.body.block), self.extraction.ranks[name], op)
+        body: list[Statement] = []
+        for part in op.parts:
+            inner = self._block(part.body.block)
+            if inner and skew - part.offset:
+                inner = (If(BeforeLast(skew - part.offset), inner, part),)
+            if inner and part.offset:
+                inner = (If(FromRound(part.offset), inner, part),)
+            body += inner
+        return Loop(name, trips, skew, tuple(body), self.extraction.ranks[name], op)
+
+    def _trips(self, op: ForOp) -> Hashable:
+        if op.trips is not None:
+            return self.extraction.scalar(op.trips)
+        return None if op.constant_trips is None else ("constant", op.constant_trips.value.data)
+
+    def _tiles(self, op: TilesOp) -> Loop:
+        name = op.loop.data
+        body = self._block(op.body.block)
+        if (answers := answers_of(op)) is not None and self._takes_part(*answers):
+            place, index = self._at(*answers)
+            answer = Access(place, index, Mode.READ)
+            body += (Acquire(place, index, None, op), Use(answer, op), Fence(op), Release(place, index, None, op))
+        source = None if op.source is None else self.extraction.scalar(op.source)
+        trips = (op.order.data, op.group, source, tuple(map(self.extraction.scalar, op.extents)))
+        return Loop(name, trips, 0, body, self.extraction.ranks[name], op)
+
+    def _while(self, op: scf.WhileOp) -> Loop:
+        """A loop of which nothing is known but that no other role has it."""
+        if self._block(op.before_region.block):
+            raise UndecidedError("cannot decide: operations of a ring in the condition of 'scf.while'", op)
+        name = self.extraction.loop_names[op]
+        return Loop(name, op, 0, self._block(op.after_region.block), self.extraction.ranks[name], op)
+
+    def _if(self, op: scf.IfOp) -> list[Statement]:
+        condition = self.extraction.scalar(op.cond)
+        branches = ((True, op.true_region), (False, op.false_region))
+        bodies = [(value, self._block(region.block)) for value, region in branches if region.blocks]
+        return [If(Condition(condition, value), body, op) for value, body in bodies if body]
+
+    # Loops that may have no iterations
+
+    def _filled_before_loops(self, op: AcquireOp) -> list[Statement]:
+        """
+        A write that counts where all writes of a slot stand in loops that may have no iterations.
+
+        Then the slot is handed on as it came, which is right if a loop always has iterations, if an earlier station has
+        written it, or if every reader takes another value where there are none.
+        """
+        accesses = self.extraction.accesses[self.party.owner]
+        writes = [a for a in accesses if a.slot.acquire is op and a.mode is Mode.WRITE]
+        loops = [loop_inside(access.op, op) for access in writes]
+        if not writes or any(loop is None for loop in loops):
+            return []
+        loop = loops[0]
+        slot = writes[0].slot
+        if not isinstance(loop, ForOp) or not (
+            _always_runs(loop) or self._written_earlier(slot) or self._readers_select(slot, loop)
+        ):
+            return []
+        name, index = self._at(RingOp.of(op.ring), op.station.data)
+        written = Access(name, index, Mode.WRITE, 0, op)
+        for statement in self._op(writes[0].op):
+            if isinstance(statement, Issue):
+                return [Issue(statement.queue, (written,), None, statement.origin)]
+            if isinstance(statement, Use):
+                return [Use(written, statement.origin)]
+        return []
+
+    def _written_earlier(self, slot: SlotTile) -> bool:
+        """True if an earlier station writes the tile, without conditions."""
+        order = slot.ring.station_names
+        station = slot.acquire.station.data
+        earlier = order[: order.index(station)] if station in order else ()
+        return any(
+            access.slot.ring is slot.ring
+            and access.slot.tile == slot.tile
+            and access.mode is Mode.WRITE
+            and not access.is_conditional
+            and access.station in earlier
+            for accesses in self.extraction.accesses.values()
+            for access in accesses
+        )
+
+    def _readers_select(self, slot: SlotTile, loop: ForOp) -> bool:
+        """True if what is read of the slot is replaced, or nothing is read, where the loop has no iterations."""
+        trips = None if loop.trips is None else self.extraction.scalar(loop.trips)
+        readers = [
+            access.op
+            for accesses in self.extraction.accesses.values()
+            for access in accesses
+            if access.slot.ring is slot.ring and access.slot.tile == slot.tile and access.mode is Mode.READ
+        ]
+        return all(
+            self._is_left_out(reader, trips)
+            or (reader.results and all(self._is_replaced(value, trips) for value in reader.results))
+            for reader in readers
+        )
+
+    def _is_left_out(self, reader: Operation, trips: Hashable) -> bool:
+        """True for an operation in a branch that is not taken where the number of iterations is 0."""
+        branch = reader.parent_op()
+        test = self.extraction.scalar.zero_test(branch.cond) if isinstance(branch, scf.IfOp) else None
+        if test is None or not isinstance(branch, scf.IfOp) or test[0] != trips:
+            return False
+        return reader.parent_region() is (branch.false_region if test[1] else branch.true_region)
+
+    def _is_replaced(self, value: OpResult, trips: Hashable) -> bool:
+        """True if a value is only used by selects that take another one where the number of iterations is 0."""
+        for use in value.uses:
+            if use.operation.name != "arith.select":
+                return False
+            test = self.extraction.scalar.zero_test(use.operation.operands[0])
+            if test is None or test[0] != trips or use.index != (2 if test[1] else 1):
+                return False
+        return True
+
+
+def loop_inside(op: Operation, acquire: AcquireOp) -> Operation | None:
+    """The outermost loop around `op` that is not around `acquire`, or None."""
+    outer = enclosing_loop(acquire)
+    found: Operation | None = None
+    around = enclosing_loop(op)
+    while around is not None and around is not outer:
+        found = around
+        around = enclosing_loop(around)
+    return found
+
+
+def _always_runs(loop: ForOp) -> bool:
+    return loop.constant_trips is not None and loop.constant_trips.value.data > 0
+
+
+def _is_asynchronous(op: Operation) -> bool:
+    return isinstance(op, AsyncCopyOp | AsyncMmaOp | AsyncNextOp)
+
+
+def _first_station(slot: SlotTile) -> bool:
+    return slot.ring.station_names[0] == slot.acquire.station.data
+
+
+def _box_bytes(access: TileAccess) -> int:
+    """The bytes that come into the own block by a copy by TMA and, with multicast, by the same copy of the others."""
+    op = access.op
+    if access.mode is not Mode.WRITE or not isinstance(op, AsyncCopyOp) or op.queue is not Queue.TMA:
+        return 0
+    size = TileType.of(op.destination).num_bytes
+    kernel = enclosing(op, KernelOp)
+    assert kernel is not None
+    return size * kernel.cluster_size if op.engine.data is Engine.TMA_MULTICAST else size

@@ -1,0 +1,244 @@
+"""
+Reads the barriers of lowered rings back: arrivals and bytes of a phase against what the mbarriers expect.
+
+Nothing here knows the plan of the lowering. The mbarriers of a station lie behind each other, and the constant part of
+an address says which station it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+
+from tirx.dialects.ptx.core import ReadSpecialOp
+from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
+from tirx.dialects.ptx.launch_control import ANSWER_BYTES, TryCancelOp
+from tirx.dialects.ptx.mbarrier import MbarrierArriveExpectTxOp, MbarrierArriveOp, MbarrierInitOp
+from tirx.dialects.ptx.memory import MapaOp
+from tirx.dialects.tcgen05 import CommitOp
+from tirx.dialects.tirx import AddressOp, AllocOp, KernelOp, LeaderOp, TileType, TmaLoadOp, thread_owner, thread_set
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.ir.emitter import constant_value
+from tirx.passes.ir.scheduled import BARRIERS
+from tirx.passes.rings.proof.errors import ArrivalError, UndecidedError
+
+
+@dataclass(frozen=True)
+class _Address:
+    """
+    An mbarrier: what its address starts from, the constant part in bytes, and the rank of a remote one. Each `party`
+    threads in a row have one of their own, None if all threads have the same.
+    """
+
+    base: SSAValue
+    offset: int
+    rank: int | None = None
+    party: int | None = None
+
+
+@dataclass(frozen=True)
+class _Arrival:
+    """An operation that arrives: how many threads of a block execute it, and in how many blocks of a cluster."""
+
+    op: Operation
+    at: _Address
+    threads: int
+    blocks: int
+
+
+_Arrives = MbarrierArriveOp | MbarrierArriveExpectTxOp | CpAsyncMbarrierArriveOp | CommitOp
+_ARRIVES = MbarrierArriveOp, MbarrierArriveExpectTxOp, CpAsyncMbarrierArriveOp, CommitOp
+
+
+def _of_rings(op: MbarrierInitOp | _Arrives) -> bool:
+    """True if an operation is on an mbarrier of a ring. Others are not looked at."""
+    address = op.mbarrier if isinstance(op, CommitOp) else op.barrier
+    pending = [address]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, OpResult) and isinstance(value.op, AddressOp):
+            return isinstance(alloc := value.op.tile.owner, AllocOp) and BARRIERS in alloc.attributes
+        if isinstance(value, OpResult) and isinstance(value.op, arith.AddiOp | MapaOp):
+            pending += value.op.operands
+    return False
+
+
+def check_barriers(kernel: KernelOp) -> None:
+    """
+    Raises RingError at an mbarrier that expects other arrivals than all roles make for a use, or at an announcement of
+    other bytes than the copies behind it bring.
+    """
+    found = [op for op in kernel.walk() if isinstance(op, (MbarrierInitOp, *_ARRIVES)) and _of_rings(op)]
+    inits = {_address(op.barrier): op for op in found if isinstance(op, MbarrierInitOp)}
+    arrivals = [_arrival(kernel, op) for op in found if isinstance(op, _ARRIVES)]
+    stations: dict[tuple[SSAValue, int], list[_Arrival]] = {}
+    for arrival in arrivals:
+        stations.setdefault((arrival.at.base, arrival.at.offset), []).append(arrival)
+    counts = {place: _arrivals_of_a_use(own) for place, own in stations.items()}
+    for at, init in inits.items():
+        starts = [offset for base, offset in counts if base is at.base and offset <= at.offset]
+        if starts and (expected := init.count.value.data) != (count := counts[at.base, max(starts)]):
+            raise ArrivalError(f"expected an mbarrier for {count} arrivals, found one for {expected}", init)
+    for op in found:
+        if isinstance(op, MbarrierArriveExpectTxOp):
+            _check_bytes(kernel, op)
+
+
+def _address(value: SSAValue) -> _Address:
+    """What an address of an mbarrier is made of; the index of a slot is left out."""
+    constants: list[int] = []
+    rank = party = None
+    while isinstance(value, OpResult):
+        match value.op:
+            case MapaOp() as op:
+                rank, value = constant_value(op.rank), op.address
+            case arith.AddiOp() as op if (constant := constant_value(op.rhs)) is not None:
+                constants.append(constant)
+                value = op.lhs
+            case arith.AddiOp() as op:
+                value, party = op.lhs, _threads_of_party(op.rhs) or party
+            case AddressOp():
+                break
+            case op:
+                raise UndecidedError(f"cannot decide: which mbarrier an address is, that '{op.name}' computes", op)
+    return _Address(value, sum(constants), rank, party)
+
+
+def _threads_of_party(index: SSAValue) -> int | None:
+    """The threads in a row for which an index is the same, where it depends on the number of a thread."""
+    if not isinstance(index, OpResult):
+        return None
+    divisor = constant_value(index.op.operands[1]) if len(index.op.operands) == 2 else None
+    if divisor is not None and _is_thread(index.op.operands[0]):
+        match index.op:
+            case arith.DivUIOp():
+                return divisor
+            case arith.ShRUIOp():
+                return 1 << divisor
+            case _:
+                pass
+    return next((found for operand in index.op.operands if (found := _threads_of_party(operand)) is not None), None)
+
+
+def _is_thread(value: SSAValue) -> bool:
+    """True for the number of a thread, in the block or in a role."""
+    if isinstance(value.owner, arith.AddiOp) and constant_value(value.owner.rhs) is not None:
+        value = value.owner.lhs
+    return isinstance(value.owner, ReadSpecialOp) and value.owner.register.data.value == "tid.x"
+
+
+def _arrival(kernel: KernelOp, op: _Arrives) -> _Arrival:
+    everyone, blocks = thread_set(op).count, kernel.cluster_size
+    threads = everyone
+    for condition in _conditions(op):
+        match condition.op:
+            case LeaderOp():
+                threads = 1
+            case arith.CmpiOp() as test if _is_lane(test.lhs):
+                threads = min(threads, everyone // WARP_SIZE)
+            case arith.CmpiOp() as test if _is_rank(test.lhs):
+                blocks = 1
+            case _:
+                pass  # what all threads of a role decide alike
+    at = _address(op.mbarrier if isinstance(op, CommitOp) else op.barrier)
+    if at.party is not None and threads > 1:
+        threads = threads * min(at.party, everyone) // everyone
+    return _Arrival(op, at, threads, blocks)
+
+
+def _conditions(op: Operation) -> Iterator[OpResult]:
+    """The conditions under which an operation runs, taken apart where all of several have to hold."""
+    inside, around = op, op.parent_op()
+    while around is not None:
+        if isinstance(around, scf.IfOp) and inside.parent is around.true_region.block:
+            yield from _parts(around.cond)
+        inside, around = around, around.parent_op()
+
+
+def _parts(value: SSAValue) -> Iterator[OpResult]:
+    if isinstance(value, OpResult) and isinstance(value.op, arith.AndIOp):
+        yield from _parts(value.op.lhs)
+        yield from _parts(value.op.rhs)
+    elif isinstance(value, OpResult):
+        yield value
+
+
+def _is_lane(value: SSAValue) -> bool:
+    return isinstance(value.owner, arith.AndIOp) and constant_value(value.owner.rhs) == WARP_SIZE - 1
+
+
+def _is_rank(value: SSAValue) -> bool:
+    return isinstance(value.owner, ReadSpecialOp) and value.owner.register.data.value == "cluster_ctarank"
+
+
+def _arrivals_of_a_use(arrivals: list[_Arrival]) -> int:
+    """
+    The arrivals of all roles at one mbarrier for a use. A role arrives once for each use, wherever in its code; remote
+    arrivals at one rank come from every block.
+    """
+    total = 0
+    for owner in dict.fromkeys(thread_owner(arrival.op) for arrival in arrivals):
+        counts: dict[int, Operation] = {}
+        for arrival in arrivals:
+            if thread_owner(arrival.op) is owner:
+                reached = arrival.blocks if arrival.at.rank is not None else 1
+                counts.setdefault(arrival.threads * reached, arrival.op)
+        match list(counts.items()):
+            case [(first, before), (second, op), *_]:
+                raise ArrivalError(
+                    "expected the same number of arrivals wherever a role passes a slot on, "
+                    f"found {first} and {second}",
+                    op,
+                    [("the first of them", before)],
+                )
+            case _:
+                total += sum(counts)
+    return total
+
+
+def _check_bytes(kernel: KernelOp, announced: MbarrierArriveExpectTxOp) -> None:
+    """The copies behind an announcement, in the same round, bring its bytes."""
+    at, around, blocks = _address(announced.barrier), announced.parent_op(), kernel.cluster_size
+    found = _behind(announced, at, blocks)
+    if not found and around is not None and any(map(_is_first_block, _conditions(announced))):
+        # What is announced in the first block only comes from both blocks of a pair.
+        found = _behind(around, at, blocks, blocks)
+    if found != (expected := announced.bytes.value.data):
+        raise ArrivalError(f"expected {found} bytes of the copies behind it, found {expected} announced", announced)
+
+
+def _is_first_block(condition: OpResult) -> bool:
+    return isinstance(condition.op, arith.CmpiOp) and _is_rank(condition.op.lhs)
+
+
+def _behind(place: Operation, at: _Address, blocks: int, sources: int = 1) -> int:
+    """The bytes that come to one mbarrier by what follows an operation in its block, which `sources` blocks run."""
+    found = 0
+    while (following := place.next_op) is not None:
+        place = following
+        found += _loaded(place, at, blocks, sources)
+    return found
+
+
+def _loaded(op: Operation, at: _Address, blocks: int, sources: int) -> int:
+    """The bytes that come to one mbarrier by an operation in so many blocks; branches bring the same."""
+    if isinstance(op, TmaLoadOp | TryCancelOp):
+        where = _address(op.barrier)
+        if (where.base, where.offset) != (at.base, at.offset):
+            return 0
+        if isinstance(op, TryCancelOp):
+            return ANSWER_BYTES * sources
+        return TileType.of(op.destination).num_bytes * sources * (1 if op.multicast is None else blocks)
+    if isinstance(op, scf.IfOp) and any(map(_is_first_block, _parts(op.cond))):
+        sources = 1
+    totals = {_in_block(block, at, blocks, sources) for region in op.regions for block in region.blocks}
+    if len(totals) > 1:
+        raise ArrivalError(f"expected the same bytes in all branches, found {', '.join(map(str, sorted(totals)))}", op)
+    return sum(totals)
+
+
+def _in_block(block: Block, at: _Address, blocks: int, sources: int) -> int:
+    return sum(_loaded(op, at, blocks, sources) for op in block.ops)

@@ -1,0 +1,150 @@
+"""Two copies into the same bytes of one use of a slot: nothing orders them, so that either may be the last."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import combinations
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AsyncCopyOp,
+    AtOp,
+    Engine,
+    ForOp,
+    ReshapeOp,
+    SubviewOp,
+    TileType,
+)
+from tirx.passes.match.pipelining import box_of
+from tirx.passes.rings.proof.errors import SlotUseError
+from tirx.passes.rings.proof.extraction import Extraction, loop_inside
+from tirx.passes.rings.proof.model import Mode
+from tirx.passes.rings.proof.parties import SELF, Owner
+from tirx.passes.rings.proof.slots import SlotTile, yielded
+from tirx.values import dataclass
+
+_UNORDERED = (Engine.CP_ASYNC, Engine.TMA, Engine.TMA_MULTICAST)
+"""Engines whose copies come in any order. Those to tensor memory, `tcgen05.cp`, come in the order of their thread."""
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A copy into a slot: who issues it, and under which conditions."""
+
+    op: AsyncCopyOp
+    slot: SlotTile
+    owner: Owner
+    conditions: frozenset[tuple[Hashable, bool]]
+
+    def may_meet(self, other: _Copy) -> bool:
+        """True if both may fill one use: one acquire gave the slot to both, or two roles have it at the same time."""
+        mine, others = self.slot, other.slot
+        if (mine.ring, mine.tile) != (others.ring, others.tile):
+            return False
+        if mine.acquire is not others.acquire:
+            station = mine.acquire.station.data
+            if self.owner is other.owner or station != others.acquire.station.data or station == SELF:
+                return False
+        return not any((name, not value) in other.conditions for name, value in self.conditions)
+
+
+def check_copies(extraction: Extraction) -> None:
+    """
+    Raises RingError for two copies by TMA or cp.async that certainly write the same bytes of one use of a slot.
+
+    Threads wait for their groups, and mbarriers for their bytes, behind the release of the slot only (PTX ISA,
+    "cp.async.commit_group" and "Tracking asynchronous operations by mbarrier"). Parts at computed coordinates are not
+    compared.
+    """
+    copies = list(_copies(extraction))
+    for copy in copies:
+        loop = loop_inside(copy.op, copy.slot.acquire)
+        if loop is not None and _has_more_rounds(loop) and _overlap(copy.op, copy.op):
+            raise _race(extraction, copy, "the loop that repeats it", loop)
+    for first, second in combinations(copies, 2):
+        if first.may_meet(second) and _overlap(first.op, second.op):
+            raise _race(extraction, second, "the other copy", first.op)
+
+
+def _copies(extraction: Extraction) -> Iterator[_Copy]:
+    for owner, accesses in extraction.accesses.items():
+        for access in accesses:
+            op = access.op
+            if access.mode is Mode.WRITE and isinstance(op, AsyncCopyOp) and op.engine.data in _UNORDERED:
+                yield _Copy(op, access.slot, owner, frozenset(_conditions(extraction, op)))
+
+
+def _conditions(extraction: Extraction, op: Operation) -> Iterable[tuple[Hashable, bool]]:
+    """The conditions that hold where `op` is executed."""
+    region = op.parent_region()
+    while region is not None and (around := region.parent) is not None:
+        if isinstance(around, scf.IfOp):
+            yield extraction.scalar(around.cond), region is around.true_region
+        region = around.parent_region()
+
+
+def _has_more_rounds(loop: Operation) -> bool:
+    """True for a loop that may have two iterations or more."""
+    return not isinstance(loop, ForOp) or loop.constant_trips is None or loop.constant_trips.value.data > 1
+
+
+def _race(extraction: Extraction, copy: _Copy, what: str, where: Operation) -> SlotUseError:
+    return SlotUseError(
+        f"expected one copy to each byte of a slot of {extraction.names[copy.slot.ring]}, found a second one, "
+        f"which may come before the first",
+        copy.op,
+        [(what, where)],
+    )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What a copy writes: a box of a view of the slot's bytes, () for all of it."""
+
+    view: OpResult
+    box: tuple[slice, ...]
+
+    @staticmethod
+    def of(tile: SSAValue) -> _Part | None:
+        """The part that a tile is; None where that is not known."""
+        view = _view(tile)
+        box = None if view is None else box_of(tile, view)
+        return None if view is None or box is None else _Part(view, box)
+
+    @property
+    def num_bytes(self) -> int:
+        """The bytes of the view, from the first one of the slot's tile, if all of them are written; else 0."""
+        type_ = TileType.of(self.view)
+        whole = all(part.stop - part.start == extent for part, extent in zip(self.box, type_.dims, strict=False))
+        return type_.num_bytes if whole else 0
+
+    def meets(self, other: _Part) -> bool:
+        """True if two parts of one tile of a slot certainly share bytes."""
+        if self.view.index == other.view.index:
+            return all(a.start < b.stop and b.start < a.stop for a, b in zip(self.box, other.box, strict=False))
+        sizes = TileType.of(self.view).num_bytes, TileType.of(other.view).num_bytes
+        return self.num_bytes >= sizes[1] or other.num_bytes >= sizes[0]
+
+
+def _overlap(first: AsyncCopyOp, second: AsyncCopyOp) -> bool:
+    """True if two copies to one tile of a slot certainly write the same bytes."""
+    one, other = _Part.of(first.destination), _Part.of(second.destination)
+    return one is not None and other is not None and one.meets(other)
+
+
+def _view(tile: SSAValue) -> OpResult | None:
+    """The view of the slot's bytes that a tile is a part of; None where that is not followed."""
+    while isinstance(tile, OpResult):
+        match tile.op:
+            case AcquireOp():
+                return tile
+            case SubviewOp() | ReshapeOp() as part:
+                tile = part.source
+            case AtOp() as part:
+                tile = yielded(part)[tile.index]
+            case _:
+                return None
+    return None

@@ -1,0 +1,268 @@
+"""Who takes part in a ring: the parties of every role, and at which stations they work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+
+from xdsl.ir import Operation
+
+from tirx.dialects.nesting import enclosing
+from tirx.dialects.tirx import (
+    AcquireOp,
+    Across,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AsyncNextOp,
+    AtOp,
+    AwaitOp,
+    Engine,
+    ForOp,
+    KernelOp,
+    MemorySpace,
+    MmaOp,
+    MmaSyncOp,
+    ReleaseOp,
+    RingOp,
+    RoleOp,
+    RolesOp,
+    TilesOp,
+    Unit,
+)
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.ir.purity import is_pure, is_terminator
+from tirx.passes.rings.proof.errors import PartyError
+from tirx.passes.rings.proof.slots import slot_tile
+from tirx.values import dataclass
+
+WARPGROUP = 4
+"""Warps of a warpgroup."""
+
+SELF = "self"
+"""The station of a party of that name."""
+
+Owner = RoleOp | KernelOp
+"""A role, or the kernel itself where there are no roles."""
+
+
+class Members(Enum):
+    """Which parties of a role work at a station."""
+
+    __hash__ = object.__hash__  # that of Enum is not built in
+
+    ALL = "all"
+    ELECTED = "elected"
+    """Only the party with the thread that issues TMA, tcgen05 and bulk stores: the first one."""
+    FIRST = "elected in the first block"
+    """Only that party of the first block of a cluster or pair, which issues for all of its blocks."""
+
+
+@dataclass(frozen=True)
+class Party:
+    """A set of threads that moves together. `block` counts the blocks of a cluster; None if only one is looked at."""
+
+    owner: Owner
+    name: str
+    index: int
+    block: int | None
+
+    @property
+    def is_elected(self) -> bool:
+        return self.index == 0
+
+    def is_among(self, members: Members) -> bool:
+        """True if the party works where these members of its role do."""
+        match members:
+            case Members.ALL:
+                return True
+            case Members.ELECTED:
+                return self.is_elected
+            case Members.FIRST:
+                return self.is_elected and not self.block
+
+    @property
+    def label(self) -> str:
+        """The party with its block: `math.wg0@1`."""
+        base = self.owner.sym_name.data
+        whole = f"{base}.{self.name}" if self.name else base
+        return whole if self.block is None else f"{whole}@{self.block}"
+
+
+def is_issued_by_one_thread(op: Operation) -> bool:
+    """True for asynchronous work that one elected thread starts for all."""
+    match op:
+        case AsyncCopyOp():
+            return op.engine.data is not Engine.CP_ASYNC
+        case AsyncMmaOp():
+            return op.on_tensor_memory
+        case AsyncNextOp():
+            return True
+        case _:
+            return False
+
+
+def issuer(op: Operation) -> Members:
+    """
+    Who starts asynchronous work: for products of pairs, their scale factors and requests for the tiles of a cluster the
+    elected thread of the first block, else that of each block, or all threads.
+    """
+    match op:
+        case AsyncMmaOp() if op.pair is not None:
+            return Members.FIRST
+        case AsyncNextOp() if RingOp.of(op.ring).across is not None:
+            return Members.FIRST
+        case AsyncCopyOp() if op.engine.data is Engine.TCGEN05_CP and _is_in_pair(op):
+            return Members.FIRST
+        case _:
+            return Members.ELECTED if is_issued_by_one_thread(op) else Members.ALL
+
+
+def _is_in_pair(op: Operation) -> bool:
+    """True for an operation of a kernel whose products are those of pairs of blocks."""
+    kernel = enclosing(op, KernelOp)
+    assert kernel is not None
+    return any(isinstance(each, AsyncMmaOp) and each.pair is not None for each in kernel.walk())
+
+
+def owners(kernel: KernelOp) -> tuple[Owner, ...]:
+    """The roles of a kernel, or the kernel if it has none."""
+    for op in kernel.body.block.ops:
+        if isinstance(op, RolesOp):
+            return op.roles
+    return (kernel,)
+
+
+def stations_of(owner: Owner) -> dict[tuple[RingOp, str], Members]:
+    """
+    The stations of rings at which a role acquires and releases, and which of its parties do.
+
+    Answers of cluster launch control are read by all threads of a role that has work for them.
+    """
+    touched: dict[tuple[RingOp, str], set[Members]] = {}
+    answers: list[tuple[RingOp, str]] = []
+    for op in owner.walk():
+        match op:
+            case AcquireOp() | ReleaseOp():
+                touched.setdefault((RingOp.of(op.ring), op.station.data), set())
+            case AsyncNextOp():
+                ring = RingOp.of(op.ring)
+                touched.setdefault((ring, ring.station_names[0]), set()).add(issuer(op))
+            case TilesOp() if (answer := answers_of(op)) is not None:
+                answers.append(answer)
+            case _ if is_terminator(op) or is_pure(op):
+                pass
+            case _:
+                for operand in op.operands:
+                    if (slot := slot_tile(operand)) is not None:
+                        place = (slot.ring, slot.acquire.station.data)
+                        touched.setdefault(place, set()).add(issuer(op))
+    found = {place: _all_of(issuers) for place, issuers in touched.items()}
+    if answers:
+        single = is_of_one_thread(owner, found)
+        found |= dict.fromkeys(answers, _all_of(set(found.values())) if single else Members.ALL)
+    return found
+
+
+def _all_of(issuers: set[Members]) -> Members:
+    """Who works at a station where these do."""
+    if not issuers or Members.ALL in issuers:
+        return Members.ALL
+    return Members.ELECTED if Members.ELECTED in issuers else Members.FIRST
+
+
+def answers_of(op: TilesOp) -> tuple[RingOp, str] | None:
+    """The ring of answers that a tile loop reads, and the station at which it does; None for another order."""
+    return None if op.source is None or op.station is None else (RingOp.of(op.source), op.station.data)
+
+
+def is_of_one_thread(owner: Owner, places: Mapping[tuple[RingOp, str], Members]) -> bool:
+    """True for a role at these stations that consists of one elected thread, which issues all of its work."""
+    if not isinstance(owner, RoleOp) or Members.ALL in places.values():
+        return False
+    return all(
+        isinstance(op, AcquireOp | ReleaseOp | AwaitOp | ForOp | TilesOp | AtOp | RoleOp)
+        or is_issued_by_one_thread(op)
+        or is_pure(op)
+        or is_terminator(op)
+        or bool(op.regions)
+        for op in owner.walk()
+    )
+
+
+def parties_of(owner: Owner, blocks: tuple[int | None, ...]) -> list[Party]:
+    """The parties of a role in each block of the cluster in which it runs."""
+    prefix, count = _units(owner)
+    names = [f"{prefix}{i}" for i in range(count)] if count > 1 else [""]
+    where = blocks[:1] if runs_in_first_block_only(owner) else blocks
+    return [Party(owner, name, i, block) for block in where for i, name in enumerate(names)]
+
+
+def _units(owner: Owner) -> tuple[str, int]:
+    """The short name of the unit of a role, and how many parties of it are looked at."""
+    warps = owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP_SIZE
+    unit = owner.unit.data if isinstance(owner, RoleOp) and owner.unit is not None else _derived_unit(owner)
+    if unit is Unit.WARPGROUP:
+        return "wg", max(1, warps // WARPGROUP)
+    if unit is Unit.WARP:
+        # All warps but the first, which has the elected thread, do the same: two stand for all, unless each of them
+        # has a station of its own.
+        alone = any(isinstance(op, AcquireOp) and op.station.data == SELF for op in owner.walk())
+        return "w", warps if alone else min(warps, 2)
+    return "", 1
+
+
+def _derived_unit(owner: Owner) -> Unit:
+    """What moves together: a warpgroup for wgmma, a warp for mma.sync, else all threads of the role."""
+    for op in owner.walk():
+        match op:
+            case AsyncMmaOp() if not op.on_tensor_memory:
+                return Unit.WARPGROUP
+            case MmaSyncOp():
+                return Unit.WARP
+            case MmaOp() if op.accumulator_type.memory is MemorySpace.REGISTER:
+                return Unit.WARP
+            case _:
+                pass
+    return Unit.THREAD
+
+
+def runs_in_first_block_only(owner: Owner) -> bool:
+    """
+    True for a role of one thread that works for all blocks of a cluster or pair: it issues products of pairs, or asks
+    for tiles, and does nothing else but to read which tile comes next.
+    """
+    places = stations_of(owner)
+    return set(places.values()) == {Members.FIRST} and is_of_one_thread(owner, places)
+
+
+def cluster_blocks(kernel: KernelOp) -> tuple[int | None, ...]:
+    """The blocks to look at: those of the cluster if they share a ring or the first works for all, else one of them."""
+    if any(isinstance(op, RingOp) and op.across is not None for op in kernel.body.block.ops):
+        return tuple(range(kernel.cluster_size))
+    if kernel.cluster is None or not any(issuer(op) is Members.FIRST for op in kernel.walk()):
+        return (None,)
+    return tuple(range(kernel.cluster_size))
+
+
+def is_multicast(ring: RingOp) -> bool:
+    """True if a fill of the ring writes the slots of every block of the cluster."""
+    return ring.across is not None and ring.across.data is Across.CLUSTER and not ring.result.type.is_tile_id
+
+
+def station_index(ring: RingOp, station: str, party: Party) -> int:
+    """The station by its number; `self` is the one with the name of the party."""
+    name = party.name if station == SELF else station
+    if name not in ring.station_names:
+        raise PartyError(
+            f"expected stations that are named after the parties of @{party.owner.sym_name.data}, "
+            f"found {', '.join(ring.station_names)} and the party {name or party.label}",
+            ring,
+        )
+    return ring.station_names.index(name)
+
+
+def duplicated(rings: list[RingOp], blocks: tuple[int | None, ...]) -> Iterator[tuple[RingOp, int | None]]:
+    """Every ring with the block that has it: None for a ring that all blocks share."""
+    for ring in rings:
+        for block in (None,) if ring.across is not None else blocks:
+            yield ring, block

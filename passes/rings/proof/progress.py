@@ -1,0 +1,415 @@
+"""
+The check of rings: no deadlock, no slot overwritten or read stale, for all numbers of iterations and conditions.
+
+The programs are fed loop by loop, in lockstep: round i of a loop appends one iteration of every role that has the loop
+to what that role still has to do; then every role goes as far as it gets. A loop is run until the states behind a round
+have been seen before. Rounds that are far from both ends do the same to equal states, so what follows covers every
+larger number of iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import product
+
+from tirx.passes.rings.proof.errors import EndlessError, PartyError, RingError, UndecidedError
+from tirx.passes.rings.proof.model import (
+    Access,
+    AwaitIssue,
+    BeforeLast,
+    Body,
+    Condition,
+    FromRound,
+    If,
+    Issue,
+    Kernel,
+    Loop,
+    Rotation,
+    Statement,
+    Step,
+    Use,
+    accesses,
+    walk,
+)
+from tirx.passes.rings.proof.replay import ROUND_LIMIT, State
+from tirx.passes.rings.proof.structure import activity, check_structure
+
+States = dict[Hashable, State]
+"""States by what decides how the replay goes on."""
+
+TRAIL = 4
+"""Loops whose numbers of iterations an error names, the last ones."""
+
+FEW = 7
+"""Runs with 0, 1, ... iterations of every loop that look for a plain error."""
+
+MANY = 10**9
+"""Stands for a number of iterations that is far from its end."""
+
+
+def check(kernel: Kernel) -> None:
+    """
+    Raises RingError, or returns: every party ends, all accesses are in order, for all numbers of iterations.
+
+    What it cannot decide is an error as well, with a message that says so.
+    """
+    happens = activity(kernel)
+    check_structure(kernel, happens)
+    start = State(kernel, happens)
+    try:
+        _run(_Progress(), start)
+    except EndlessError:
+        # The error of a run with few iterations says what goes wrong.
+        for trips in range(FEW):
+            _run(_FixedTrips(trips), start.copy())
+        raise
+
+
+def _run(progress: _Progress, start: State) -> None:
+    """Replays the kernel from the start and checks every end."""
+    whole = {role: Loop("kernel", 1, 0, body) for role, body in start.kernel.roles.items()}
+    for state in progress.round(whole, {start.key(): start}, 0, 1).values():
+        with _with_trail(state.trail):
+            state.check_end()
+
+
+def smallest_slots(kernel: Kernel) -> dict[str, int]:
+    """
+    The least number of slots of every ring of an accepted kernel that is accepted as well, the others as they are.
+
+    More slots only weaken the waits at the first station, so every larger number is accepted too.
+    """
+
+    def is_accepted(name: str, slots: int) -> bool:
+        rings = {**kernel.rings, name: replace(kernel.rings[name], slots=slots)}
+        try:
+            check(Kernel(rings, kernel.roles))
+        except RingError:
+            return False
+        return True
+
+    return {
+        name: next((slots for slots in range(1, ring.slots) if is_accepted(name, slots)), ring.slots)
+        for name, ring in kernel.rings.items()
+    }
+
+
+def _iterations(n: int) -> str:
+    return f"{n} iteration{'' if n == 1 else 's'}"
+
+
+@contextmanager
+def _with_trail(trail: tuple[str, ...]) -> Generator[None]:
+    """Adds the numbers of iterations that lead to an error to its message."""
+    try:
+        yield
+    except RingError as error:
+        if not trail:
+            raise
+        raise type(error)(f"{error.message}, when {', '.join(trail)}", error.origin, error.others) from None
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """What roles do between two loops."""
+
+    bodies: dict[str, Body]
+
+
+@dataclass(frozen=True)
+class _Loops:
+    """A loop of the program, and what each role does in it."""
+
+    name: str
+    loops: dict[str, Loop]
+
+
+def _aligned(bodies: Mapping[str, Body]) -> list[_Segment | _Loops]:
+    """Brings the loops of all roles into an order that every role agrees with."""
+    loops: dict[str, list[Loop]] = {}
+    between: dict[str, list[Body]] = {}
+    for role, body in bodies.items():
+        loops[role], between[role] = _split(role, body)
+    chains = {role: [loop.name for loop in found] for role, found in loops.items()}
+    left = dict(chains)
+    ranks = {loop.name: (loop.rank, loop.name) for found in loops.values() for loop in found}
+    order: list[str] = []
+    while any(left.values()):
+        ready = [names[0] for names in left.values() if names and not any(names[0] in n[1:] for n in left.values())]
+        if not ready:
+            names = ", ".join(f"@{name}" for name in dict.fromkeys(n for names in left.values() for n in names))
+            first = next(loop for found in loops.values() for loop in found)
+            raise UndecidedError(
+                f"cannot decide: the loops {names} stand in different order in different roles", first.origin
+            )
+        order.append(min(ready, key=ranks.__getitem__))
+        left = {role: names[1:] if names[:1] == order[-1:] else names for role, names in left.items()}
+    items: list[_Segment | _Loops] = [_Segment({role: parts[0] for role, parts in between.items()})]
+    for name in order:
+        members = {
+            role: (i, loop) for role, found in loops.items() for i, loop in enumerate(found) if loop.name == name
+        }
+        _require_same_trips(name, {role: loop for role, (_, loop) in members.items()})
+        items.append(_Loops(name, {role: loop for role, (_, loop) in members.items()}))
+        items.append(_Segment({role: between[role][i + 1] for role, (i, _) in members.items()}))
+    return items
+
+
+def _split(role: str, body: Body) -> tuple[list[Loop], list[Body]]:
+    """
+    The loops of a body that do something, and what stands before, between and behind them.
+
+    A condition around loops is a loop itself, which has one iteration or none.
+    """
+    loops: list[Loop] = []
+    between: list[list[Statement]] = [[]]
+    for statement in body:
+        inner = _first_loop(statement.body) if isinstance(statement, If) else None
+        if isinstance(statement, If) and inner is not None:
+            if not isinstance(statement.guard, Condition):
+                raise UndecidedError(
+                    f"{role}: cannot decide: a loop @{inner.name} in a part of a loop with a skew", inner.origin
+                )
+            name = f"{inner.name} under a condition"
+            statement = Loop(name, statement.guard, 0, statement.body, inner.rank, statement.origin)
+        if not isinstance(statement, Loop):
+            between[-1].append(statement)
+        elif statement.body:
+            loops.append(statement)
+            between.append([])
+    for i, loop in enumerate(loops):
+        if any(loop.name == other.name for other in loops[:i]):
+            raise UndecidedError(f"{role}: cannot decide: loop @{loop.name} twice in a row", loop.origin)
+    return loops, [tuple(part) for part in between]
+
+
+def _first_loop(body: Body) -> Loop | None:
+    return next((statement for statement in walk(body) if isinstance(statement, Loop)), None)
+
+
+def _require_same_trips(name: str, loops: Mapping[str, Loop]) -> None:
+    (first, loop), *others = loops.items()
+    for role, other in others:
+        if other.trips != loop.trips:
+            raise PartyError(
+                f"the numbers of iterations of @{name} may differ between {first} and {role}",
+                other.origin,
+                [(f"the loop of {first}", loop.origin)],
+            )
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """What each role executes between two loops of a round: one entry for all values of the conditions together."""
+
+    choices: tuple[dict[str, tuple[Step, ...]], ...]
+
+
+class _Progress:
+    """Feeds the programs to the replay."""
+
+    def __init__(self) -> None:
+        self.rounds: list[str] = []
+        self._prepared: dict[Hashable, list[_Steps | _Loops]] = {}
+        self._done: dict[Hashable, States] = {}
+        self._bounds: dict[Hashable, tuple[list[Loop], int]] = {}
+
+    def round(self, loops: Mapping[str, Loop], states: States, i: int, n: int) -> States:
+        """The states behind round i of a loop of n iterations, for the roles that still have a round."""
+        rounds = {role: n + loop.extra for role, loop in loops.items() if i < n + loop.extra}
+        if not rounds:
+            return states
+        kind = self._kind(loops, rounds, i, n)
+        if kind not in self._prepared:
+            bodies = {role: _in_round(loops[role], i, n) for role in rounds}
+            self._prepared[kind] = [
+                _prepared(item.bodies, i, rounds) if isinstance(item, _Segment) else item for item in _aligned(bodies)
+            ]
+        # Equal states go on in the same way; their trails, which are for messages, may differ.
+        key = kind, frozenset(states)
+        if key not in self._done:
+            for item in self._prepared[kind]:
+                states = self._segment(item, states) if isinstance(item, _Steps) else self._loop(item, states)
+            self._done[key] = states
+        return self._done[key]
+
+    def _kind(self, loops: Mapping[str, Loop], rounds: Mapping[str, int], i: int, n: int) -> Hashable:
+        """Equal for rounds in which the roles do the same: as far from the ends as no guard and no lag looks."""
+        running = [loops[role] for role in rounds]
+        names = tuple((role, id(loop)) for role, loop in zip(rounds, running, strict=True))
+        if names not in self._bounds:
+            self._bounds[names] = running, _bound(running)  # the loops too: their identities are in the key
+        far = self._bounds[names][1]
+        return names, min(i, far), min(n - i, far), tuple(min(total - i, far) for total in rounds.values())
+
+    def _segment(self, item: _Steps, states: States) -> States:
+        """The states behind statements without loops, for all values of their conditions."""
+        out: States = {}
+        for state in states.values():
+            for steps in item.choices:
+                new = state.copy()
+                for role, found in steps.items():
+                    new.waiting[role] += found
+                with _with_trail((*state.trail, *self.rounds)):
+                    new.run()
+                out[new.key()] = new
+        if len(out) > 2 * ROUND_LIMIT:
+            raise UndecidedError("cannot decide: too many conditions or too many ways to get here")
+        return out
+
+    def _loop(self, item: _Loops, states: States) -> States:
+        """The union of the states behind a loop over all numbers of iterations, of which a condition has 0 and 1."""
+        if any(isinstance(loop.trips, Condition) for loop in item.loops.values()):
+            return {**states, **self.round(item.loops, states, 0, 1)}
+        extras = [loop.extra for loop in item.loops.values()]
+        guards = [
+            statement.guard.round if isinstance(statement.guard, FromRound) else statement.guard.rounds
+            for loop in item.loops.values()
+            for statement in walk(loop.body)
+            if isinstance(statement, If) and not isinstance(statement.guard, Condition)
+        ]
+        cap = max(guards, default=0) + max(0, -min(extras)) + 1  # rounds this far from both ends look alike
+        out: States = {}
+        prefix = states  # behind `first` rounds that are all far from the end
+        seen: list[frozenset[Hashable]] = []
+        for first in range(ROUND_LIMIT):
+            few = [(n, states, 0) for n in range(cap)] if first == 0 else []
+            for n, last, begin in [*few, (first + cap, prefix, first)]:
+                for i in range(begin, n + max(extras)):
+                    last = self._named_round(item, last, i, n)
+                for key, state in last.items():
+                    if key not in out:
+                        out[key] = state.copy()
+                        out[key].trail = (*state.trail, f"@{item.name} has {_iterations(n)}")[-TRAIL:]
+            if first >= cap:
+                if (keys := frozenset(prefix)) in seen:
+                    return out
+                seen.append(keys)
+            prefix = self._named_round(item, prefix, first, MANY)
+        raise EndlessError(
+            f"cannot decide: loop @{item.name} comes back to no state that was seen before: what is put into a ring "
+            f"and taken out of it differs, or ever more work is pending",
+            next(iter(item.loops.values())).origin,
+        )
+
+    def _named_round(self, item: _Loops, states: States, i: int, n: int) -> States:
+        self.rounds.append(f"in round {i} of @{item.name}")
+        states = self.round(item.loops, states, i, n)
+        self.rounds.pop()
+        return states
+
+
+class _FixedTrips(_Progress):
+    """Feeds the programs with the same number of iterations for every loop."""
+
+    def __init__(self, trips: int):
+        super().__init__()
+        self.trips = trips
+
+    def _loop(self, item: _Loops, states: States) -> States:
+        if any(isinstance(loop.trips, Condition) for loop in item.loops.values()):
+            return super()._loop(item, states)
+        for i in range(max(0, self.trips + max(loop.extra for loop in item.loops.values()))):
+            states = self._named_round(item, states, i, self.trips)
+        for state in states.values():
+            state.trail = (f"every loop has {_iterations(self.trips)}",)
+        return states
+
+
+def _bound(loops: Iterable[Loop]) -> int:
+    """A distance from both ends of loops that is greater than what any guard or lag in them looks at."""
+    found = 0
+    for statement in walk(loops):
+        if isinstance(statement, If) and not isinstance(statement.guard, Condition):
+            guard = statement.guard
+            found = max(found, guard.round if isinstance(guard, FromRound) else guard.rounds)
+        for lag in _lags_of(statement):
+            if isinstance(lag, Rotation):
+                found = max(found, abs(lag.rounds) + abs(lag.left))
+    return found + 2
+
+
+def _prepared(bodies: Mapping[str, Body], i: int, rounds: Mapping[str, int]) -> _Steps:
+    """What bodies without loops execute in round i of each role's `rounds`, for all values of their conditions."""
+    names = {
+        statement.guard.name: None
+        for body in bodies.values()
+        for statement in walk(body)
+        if isinstance(statement, If) and isinstance(statement.guard, Condition)
+    }
+    values = (dict(zip(names, chosen, strict=True)) for chosen in product((False, True), repeat=len(names)))
+    return _Steps(
+        tuple(
+            {role: tuple(_steps(body, i, rounds.get(role, 1), known)) for role, body in bodies.items()}
+            for known in values
+        )
+    )
+
+
+def _steps(body: Body, i: int, rounds: int, known: Mapping[Hashable, bool]) -> Iterator[Step]:
+    """What a body without loops executes in round i of `rounds`."""
+    for statement in body:
+        match statement:
+            case If(guard=guard):
+                match guard:
+                    case Condition():
+                        taken = known[guard.name] == guard.value
+                    case FromRound():
+                        taken = i >= guard.round
+                    case BeforeLast():
+                        taken = i + guard.rounds < rounds
+                if taken:
+                    yield from _steps(statement.body, i, rounds, known)
+            case Loop():
+                raise AssertionError(f"expected no loop between loops, found @{statement.name}")
+            case _:
+                yield statement
+
+
+def _in_round(loop: Loop, i: int, n: int) -> Body:
+    """The body of a loop in round i of n iterations, with the lags that depend on the round."""
+
+    def lag(found: int | Rotation) -> int | Rotation:
+        if not isinstance(found, Rotation) or found.loop != loop.name:
+            return found
+        return min(found.rounds, n - 1 - i + found.left)
+
+    return _with_lags(loop.body, loop.name, lag)
+
+
+def _with_lags(body: Body, loop: str, lag: Callable[[int | Rotation], int | Rotation]) -> Body:
+    if not _rotates(body, loop):
+        return body
+    return tuple(_with_lag(statement, loop, lag) for statement in body)
+
+
+def _with_lag(statement: Statement, loop: str, lag: Callable[[int | Rotation], int | Rotation]) -> Statement:
+    def changed(access: Access) -> Access:
+        return replace(access, lag=lag(access.lag))
+
+    match statement:
+        case Use():
+            return replace(statement, access=changed(statement.access))
+        case Issue():
+            return replace(statement, accesses=tuple(map(changed, statement.accesses)))
+        case AwaitIssue():
+            return replace(statement, lag=lag(statement.lag))
+        case If() | Loop():
+            return replace(statement, body=_with_lags(statement.body, loop, lag))
+        case _:
+            return statement
+
+
+def _rotates(body: Body, loop: str) -> bool:
+    """True if a lag in the body depends on the round of the loop."""
+    return any(
+        isinstance(lag, Rotation) and lag.loop == loop for statement in walk(body) for lag in _lags_of(statement)
+    )
+
+
+def _lags_of(statement: Statement) -> tuple[int | Rotation, ...]:
+    if isinstance(statement, AwaitIssue):
+        return (statement.lag,)
+    return tuple(access.lag for access in accesses(statement))

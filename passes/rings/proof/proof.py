@@ -1,0 +1,42 @@
+"""What `tirx-check-rings` proves of one kernel, with an error at the operation that breaks it."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from tirx.diagnostics import LocatedError, Note, nearest_location, remark, wants_remarks
+from tirx.dialects.tirx import KernelOp, RingOp
+from tirx.passes.ir.scheduled import has_barriers
+from tirx.passes.rings.proof.errors import RingError
+from tirx.passes.rings.proof.extraction import Extraction
+from tirx.passes.rings.proof.lowered import check_barriers
+from tirx.passes.rings.proof.overwriting import check_copies
+from tirx.passes.rings.proof.progress import check, smallest_slots
+
+
+def prove(kernel: KernelOp) -> None:
+    """Raises LocatedError if the rings of a kernel, or its barriers once they are lowered, are or may be wrong."""
+    try:
+        _prove(kernel)
+    except RingError as error:
+        origin = error.origin if isinstance(error.origin, Operation) else kernel
+        notes = [Note(text, nearest_location(op)) for text, op in error.others if isinstance(op, Operation)]
+        raise LocatedError(origin, error.message, notes) from error
+
+
+def _prove(kernel: KernelOp) -> None:
+    if has_barriers(kernel):
+        check_barriers(kernel)
+        return
+    extraction = Extraction(kernel)
+    extracted = extraction.run()
+    if extracted is None:
+        return
+    check_copies(extraction)
+    check(extracted)
+    if not wants_remarks():
+        return
+    least = smallest_slots(extracted)
+    for name, ring in extracted.rings.items():
+        if isinstance(ring.origin, RingOp):
+            remark(ring.origin, f"{name} is right with {least[name]} or more slots, found {ring.slots}")

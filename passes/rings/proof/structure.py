@@ -1,0 +1,162 @@
+"""Rules of rings that do not depend on the order of events: who takes part, arrival counts, who reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Flag, auto
+
+from tirx.passes.rings.proof.errors import ArrivalError, PartyError, UndecidedError
+from tirx.passes.rings.proof.model import (
+    Access,
+    Acquire,
+    Condition,
+    If,
+    Issue,
+    Kernel,
+    Loop,
+    Mode,
+    Release,
+    Restart,
+    Ring,
+    Statement,
+    Use,
+    accesses,
+    walk,
+)
+
+
+class Happens(Flag):
+    """What happens with the slots of a ring at a station."""
+
+    NOTHING = 0
+    THREAD_READ = auto()
+    THREAD_WRITE = auto()
+    ASYNC_READ = auto()
+    ASYNC_WRITE = auto()
+    GENERIC_ASYNC_READ = auto()
+    GENERIC_ASYNC_WRITE = auto()
+    CARRY = auto()
+
+
+WRITES = Happens.THREAD_WRITE | Happens.ASYNC_WRITE | Happens.GENERIC_ASYNC_WRITE
+READS = Happens.THREAD_READ | Happens.ASYNC_READ | Happens.GENERIC_ASYNC_READ
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What happens at every station of every ring, by all parties."""
+
+    at: Mapping[tuple[str, int], Happens]
+
+    def of(self, ring: Ring) -> Happens:
+        """What happens at any station of a ring."""
+        found = Happens.NOTHING
+        for station in range(len(ring.stations)):
+            found |= self.at[(ring.name, station)]
+        return found
+
+    def writes(self, ring: str, station: int) -> bool:
+        """True if a party writes slots at the station."""
+        return bool(self.at[(ring, station)] & WRITES)
+
+    def carries(self, ring: Ring) -> bool:
+        """True if the first station reads what the use before left."""
+        return Happens.CARRY in self.of(ring)
+
+    def needs_fence(self, ring: Ring, station: int) -> bool:
+        """
+        True if threads have to fence before they pass a slot on.
+
+        A write by threads needs a proxy fence before any access through the asynchronous proxy, a read by threads
+        before such a write (PTX ISA, "Proxies"; a missing one gave wrong numbers on an H200).
+        """
+        here, anywhere = self.at[(ring.name, station)], self.of(ring)
+        if Happens.THREAD_WRITE in here:
+            return bool(anywhere & (Happens.ASYNC_READ | Happens.ASYNC_WRITE))
+        return Happens.THREAD_READ in here and Happens.ASYNC_WRITE in anywhere
+
+
+def _happens(statement: Use | Issue, access: Access) -> Happens:
+    if isinstance(statement, Use):
+        read, write = Happens.THREAD_READ, Happens.THREAD_WRITE
+    elif statement.queue.generic_proxy:
+        read, write = Happens.GENERIC_ASYNC_READ, Happens.GENERIC_ASYNC_WRITE
+    else:
+        read, write = Happens.ASYNC_READ, Happens.ASYNC_WRITE
+    match access.mode:
+        case Mode.READ:
+            return read
+        case Mode.WRITE:
+            return write
+        case Mode.CARRY | Mode.UPDATE:
+            return read | Happens.CARRY
+
+
+def activity(kernel: Kernel) -> Activity:
+    """What happens at the stations. Raises RingError for a party that touches a ring where it has no part."""
+    at = {(r.name, s): Happens.NOTHING for r in kernel.rings.values() for s in range(len(r.stations))}
+    for role, body in kernel.roles.items():
+        for statement in walk(body):
+            match statement:
+                case Restart():
+                    raise UndecidedError(f"{role}: a counter is set back", statement.origin)
+                case Acquire() | Release():
+                    _require_party(kernel, role, statement.ring, statement.station, statement)
+                case Use() | Issue():
+                    for access in accesses(statement):
+                        _require_party(kernel, role, access.ring, access.station, statement)
+                        at[(access.ring, access.station)] |= _happens(statement, access)
+                case _:
+                    pass
+    return Activity(at)
+
+
+def _require_party(kernel: Kernel, role: str, ring: str, station: int, statement: Statement) -> None:
+    if role not in kernel.rings[ring].stations[station]:
+        origin = None if isinstance(statement, If | Loop) else statement.origin
+        raise PartyError(f"{role} works at {kernel.rings[ring].place(station)}, where it is not a party", origin)
+
+
+def check_structure(kernel: Kernel, happens: Activity) -> None:
+    """Raises RingError for a ring that is wrong in every order of events."""
+    for ring in kernel.rings.values():
+        for station, parties in enumerate(ring.stations):
+            here = happens.at[(ring.name, station)]
+            arrivals = ring.arrivals(station)
+            if ring.counts is not None and ring.counts[station] != arrivals:
+                raise ArrivalError(
+                    f"expected a barrier for {arrivals} arrivals behind {ring.place(station)}, "
+                    f"found one for {ring.counts[station]}",
+                    ring.origin,
+                )
+            if len(parties) > 1 and here & WRITES and here & (READS | Happens.CARRY):
+                raise PartyError(
+                    f"several parties ({', '.join(parties)}) read and write at {ring.place(station)}, so that one may "
+                    f"overwrite what another still reads",
+                    ring.origin,
+                )
+        anywhere = happens.of(ring)
+        if Happens.CARRY in anywhere and not anywhere & WRITES:
+            raise PartyError(f"{ring.name} carries a value that nobody writes", ring.origin)
+        if ring.multicast and not ring.signal_all:
+            raise PartyError(f"{ring.name}: writers in another block are not told of the release", ring.origin)
+    for role, body in kernel.roles.items():
+        _check_conditions(role, body, skewed=False)
+
+
+def _check_conditions(role: str, body: tuple[Statement, ...], skewed: bool) -> None:
+    """Conditions are known by the round, so parts of one iteration in several rounds cannot share one."""
+    for statement in body:
+        match statement:
+            case Loop():
+                _check_conditions(role, statement.body, skewed or statement.extra != 0)
+            case If(guard=Condition()) if skewed:
+                raise UndecidedError(
+                    f"{role}: cannot decide: a condition around operations of a ring in a loop with a skew",
+                    statement.origin,
+                )
+            case If():
+                _check_conditions(role, statement.body, skewed)
+            case _:
+                pass

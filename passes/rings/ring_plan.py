@@ -1,0 +1,537 @@
+"""
+How the rings of a kernel are lowered: their storage, their barriers, and who arrives how at which.
+
+All counts of the lowering come from here. Parties and bytes are those of the check (`passes/rings/proof`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from itertools import count
+
+from xdsl.dialects.builtin import IndexType, i1, i8, i16, i32, i64
+from xdsl.ir import Operation
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.launch_control import ANSWER_BYTES
+from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
+from tirx.dialects.tirx import (
+    Across,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AsyncNextOp,
+    AwaitOp,
+    KernelOp,
+    MemorySpace,
+    Queue,
+    ReleaseOp,
+    RingOp,
+    RoleOp,
+    TilesOp,
+    TileType,
+    slot_storage,
+)
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.match.memory_by_lifetime import COLUMN_STEP, MBARRIER_BYTES, shared_alignment, shared_bytes
+from tirx.passes.rings.proof.bound_releases import BoundReleases, Passes, Place
+from tirx.passes.rings.proof.errors import RingError
+from tirx.passes.rings.proof.extraction import Extraction
+from tirx.passes.rings.proof.model import Kernel, Ring
+from tirx.passes.rings.proof.parties import (
+    SELF,
+    Members,
+    Owner,
+    answers_of,
+    is_of_one_thread,
+    owners,
+    stations_of,
+)
+from tirx.passes.rings.proof.slots import slot_tile
+from tirx.passes.rings.proof.structure import Activity, activity
+from tirx.rules import RingLoweringError
+
+
+class Passing(Enum):
+    """How the threads of a role pass a slot on (the rows of the table of lowerings)."""
+
+    BYTES = "tma"
+    """One thread announces the bytes of all copies before it starts them; they arrive by hardware."""
+    THREADS = "threads"
+    """One lane of every warp arrives."""
+    NOINC = "cp.async, by hardware"
+    """Every copying thread lets the hardware arrive when its copies are complete."""
+    GROUPS = "at the await"
+    """One lane of every warp arrives behind the wait for the group that works on the slot."""
+    COMMIT = "tcgen05"
+    """One thread lets the tensor core arrive when its work so far is complete."""
+    BARRIER = "barrier"
+    """Nobody arrives: all threads of the role meet at the acquire that follows."""
+    ORDER = "in order"
+    """Nobody arrives or waits: one thread issues all work on the ring, which the tensor core does in order."""
+
+
+INTEGER_BYTES = 8
+"""Bytes of shared memory for each integer of a slot."""
+
+INTEGERS = (IndexType(), i1, i8, i16, i32, i64)
+"""Types of integers in the slots of rings."""
+
+UNCOUNTED = (Passing.BARRIER, Passing.ORDER)
+"""Ways to pass a slot on without an mbarrier."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The tile of a slot: its views, all in shared or all in tensor memory."""
+
+    views: tuple[TileType, ...]
+
+    @property
+    def in_tensor_memory(self) -> bool:
+        return self.views[0].memory is MemorySpace.TENSOR
+
+    @property
+    def stride(self) -> int:
+        """Bytes from a slot to the next, whole alignments of the views; columns in tensor memory."""
+        alignment = max(map(_alignment, self.views))
+        return -(-max(map(_size, self.views)) // alignment) * alignment
+
+    def storage(self, slots: int) -> TileType:
+        """
+        The tile that holds `slots` slots, declared by the view with the strictest alignment, of these the largest.
+
+        If another view is larger, there is one slot more: the last one's view ends in it. Raises TileTypeError for
+        columns beyond those of tensor memory.
+        """
+        strictest = max(self.views, key=lambda view: (_alignment(view), _size(view)))
+        is_largest = _size(strictest) == max(map(_size, self.views))
+        return slot_storage(strictest, slots if is_largest else slots + 1, self.stride)
+
+
+def _size(view: TileType) -> int:
+    """Bytes of a view; columns in tensor memory."""
+    return view.span_columns if view.memory is MemorySpace.TENSOR else shared_bytes(view)
+
+
+def _alignment(view: TileType) -> int:
+    """What the start of a view is a multiple of, in the units of `_size`."""
+    return COLUMN_STEP.get(view.dtype.bits, 1) if view.memory is MemorySpace.TENSOR else shared_alignment(view)
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one role does at a station of a ring."""
+
+    owner: Owner
+    members: Members
+    passing: Passing
+    bytes: int
+    """Bytes by TMA that fill a slot of the own block."""
+    parties: int = 1
+    """Parties of the role that share its warps, one of which works here; 1 where all of them do."""
+
+    @property
+    def in_first_block_only(self) -> bool:
+        """True if only the first block of a cluster or pair works here."""
+        return self.members is Members.FIRST
+
+    @property
+    def warps(self) -> int:
+        owner = self.owner
+        warps = owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP_SIZE
+        return warps // self.parties
+
+    @property
+    def arrivals(self) -> int:
+        """Arrivals at a barrier for one use."""
+        match self.passing:
+            case Passing.BYTES | Passing.COMMIT:
+                return 1
+            case Passing.NOINC:
+                return self.warps * WARP_SIZE
+            case Passing.THREADS | Passing.GROUPS:
+                return self.warps if self.members is Members.ALL else 1
+            case Passing.BARRIER | Passing.ORDER:
+                return 0
+
+
+class To(Enum):
+    """The blocks of a cluster whose barriers an arrival goes to."""
+
+    OWN = "its own block"
+    FIRST = "the first block, which alone waits"
+    ALL = "all blocks"
+
+
+@dataclass(frozen=True)
+class Station:
+    """A station of a ring, with the barriers behind it: `first` counts mbarriers of the kernel, None without."""
+
+    index: int
+    sides: tuple[Side, ...]
+    needs_fence: bool
+    first: int | None
+    sources: int = 1
+    """Blocks of the cluster whose threads arrive at a barrier."""
+    to: To = To.OWN
+    """The blocks whose barriers an arrival goes to."""
+
+    @property
+    def arrivals(self) -> int:
+        """Arrivals that complete a phase. Bytes of several blocks are announced by one of them."""
+        return sum(
+            side.arrivals * (1 if side.passing is Passing.BYTES or side.in_first_block_only else self.sources)
+            for side in self.sides
+        )
+
+    def side(self, owner: Owner) -> Side:
+        """What a role does here."""
+        return next(side for side in self.sides if side.owner is owner)
+
+
+@dataclass(frozen=True)
+class RingPlan:
+    """A ring: the tiles of its slots and its stations."""
+
+    op: RingOp
+    name: str
+    """That of the SSA value, or a number; no other ring of the kernel has it."""
+    tiles: tuple[Tile, ...]
+    stations: tuple[Station, ...]
+
+    @property
+    def in_tensor_memory(self) -> bool:
+        """True if a tile of the slots is in tensor memory."""
+        return any(tile.in_tensor_memory for tile in self.tiles)
+
+    @property
+    def slots(self) -> int:
+        return self.op.num_slots
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes of a slot in shared memory that holds no tiles: an answer, or integers; 0 for other slots."""
+        type_ = self.op.result.type
+        return ANSWER_BYTES if type_.is_tile_id else INTEGER_BYTES * len(type_.views) * type_.holds_scalars
+
+    def names(self) -> RingPlace:
+        """The ring with places that are still to be chosen."""
+        type_ = self.op.result.type
+        labels = ["|".join(view.label.data or f"tile{i}" for view in tile) for i, tile in enumerate(type_.contents)]
+        if self.word_bytes:
+            name = "answer" if type_.is_tile_id else "integers"
+            tiles = (SlotTile(name, "shared", -1, self.word_bytes),)
+        else:
+            tiles = tuple(
+                SlotTile(label, "tensor" if tile.in_tensor_memory else "shared", -1, tile.stride)
+                for label, tile in zip(labels, self.tiles, strict=True)
+            )
+        barriers = (-1 if station.first is None else MBARRIER_BYTES * station.first for station in self.stations)
+        return RingPlace(self.name, self.slots, tuple(self.op.station_names), tuple(barriers), tiles)
+
+    def station(self, name: str) -> Station:
+        names = zip(self.stations, self.op.station_names, strict=True)
+        return next(station for station, own in names if name in (own, SELF))
+
+    def before(self, station: Station) -> Station:
+        """The station whose barrier an acquire waits on."""
+        return self.stations[station.index - 1]
+
+
+@dataclass
+class RingsPlan:
+    """The rings of a kernel that has any, or roles, or loops of the scheduled level."""
+
+    kernel: KernelOp
+    extraction: Extraction = field(init=False)
+    model: Kernel = field(init=False)
+    happens: Activity = field(init=False)
+    owners: tuple[Owner, ...] = field(init=False)
+    rings: dict[RingOp, RingPlan] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.extraction = Extraction(self.kernel)
+        model = self.extraction.run()
+        if model is None:
+            raise AssertionError(f"expected a kernel of the scheduled level, found @{self.kernel.sym_name.data}")
+        self.model = model
+        self.happens = activity(model)
+        self.owners = owners(self.kernel)
+        if (threads := self.kernel.num_threads) % WARP_SIZE:
+            problem = f"expected whole warps of {WARP_SIZE} threads for rings, found {threads} threads"
+            raise RingLoweringError(self.kernel, problem)
+        self.rings = {}
+        first = 0
+        for ring in self.extraction.names:
+            plan = self._ring(ring, first)
+            first += sum(plan.slots for station in plan.stations if station.first is not None)
+            self.rings[ring] = plan
+        self.num_barriers = first
+
+    def names(self) -> Schedule:
+        """The roles and rings by name. Places are those before `tirx-allocate-memory`."""
+        roles = [
+            RoleWarps(owner.sym_name.data, owner.thread_set.first // WARP_SIZE, owner.num_warps)
+            for owner in self.owners
+            if isinstance(owner, RoleOp)
+        ]
+        return Schedule(tuple(roles), tuple(plan.names() for plan in self.rings.values()))
+
+    @property
+    def num_blocks(self) -> int:
+        """Blocks in a cluster."""
+        return 1 if self.kernel.cluster is None else self.kernel.cluster.value.data
+
+    @property
+    def spans_blocks(self) -> bool:
+        """True if blocks write the shared memory or arrive at the barriers of others."""
+        return any(ring.across is not None for ring in self.rings)
+
+    @cached_property
+    def places(self) -> Mapping[Owner, Mapping[tuple[RingOp, str], Members]]:
+        """The stations at which every role works, and with which of its threads."""
+        return {owner: stations_of(owner) for owner in self.owners}
+
+    def is_single(self, owner: Owner) -> bool:
+        """True for a role that consists of one elected thread: all of it is issued by that thread."""
+        return is_of_one_thread(owner, self.places[owner])
+
+    def touched_by_threads(self, owner: Owner, op: Operation) -> bool:
+        """True if threads of the role access a slot, while it is held, that the asynchronous `op` works on."""
+        acquires = {access.slot.acquire for access in self.extraction.accesses[owner] if access.op is op}
+        return any(
+            access.slot.acquire in acquires and not isinstance(access.op, AsyncCopyOp | AsyncMmaOp)
+            for access in self.extraction.accesses[owner]
+        )
+
+    def bound_releases(self, owner: Owner) -> dict[AwaitOp, list[tuple[Place, Passes]]]:
+        """
+        The releases of a role that each await passes on, where the role waits for groups itself.
+
+        Raises LocatedError for releases that no await passes on, or an unknown number of them.
+        """
+        places: dict[Queue, set[Place]] = {}
+        for op in owner.walk():
+            if isinstance(op, ReleaseOp) and op.after is not None:
+                ring, name = RingOp.of(op.ring), op.station.data
+                if self.rings[ring].station(name).side(owner).passing is Passing.GROUPS:
+                    places.setdefault(op.after.data, set()).add((ring, name))
+        found: dict[AwaitOp, list[tuple[Place, Passes]]] = {}
+        for queue, bound in places.items():
+            try:
+                at = BoundReleases(owner.body.block, queue, frozenset(bound)).at
+            except RingError as error:
+                origin = error.origin if isinstance(error.origin, Operation) else owner
+                raise LocatedError(origin, error.message) from error
+            for op, passes in at.items():
+                found.setdefault(op, []).extend(passes.items())
+        return found
+
+    # Rings
+
+    def _ring(self, ring: RingOp, first: int) -> RingPlan:
+        type_ = ring.result.type
+        if type_.holds_scalars:
+            _check_integers(ring)
+        tiles: list[Tile] = []
+        for contents in () if type_.is_tile_id or type_.holds_scalars else type_.contents:
+            views = tuple(view.type for view in contents if isinstance(view.type, TileType))
+            for view in views:
+                if view.layout is None:
+                    raise RingLoweringError(ring, f"expected a layout on the slots of a ring, found {view}")
+            tiles.append(Tile(views))
+        passings = self._passings(ring)
+        names = ring.station_names
+        used = [any(passing not in UNCOUNTED for passing in passings[name].values()) for name in names]
+        stations: list[Station] = []
+        model = self._model_of(ring)
+        for index, name in enumerate(names):
+            own = len(names) if self._is_of_parties(ring) else 1
+            sides = tuple(
+                Side(
+                    owner,
+                    Members.ALL if own > 1 else self.places[owner][(ring, name)],
+                    passing,
+                    self._bytes(ring, model, owner, index),
+                    own,
+                )
+                for owner, passing in passings[name].items()
+            )
+            # Threads reach tensor memory through no proxy.
+            fence = self.happens.needs_fence(model, index) and not any(tile.in_tensor_memory for tile in tiles)
+            first_barrier = first if used[index] else None
+            stations.append(Station(index, sides, fence, first_barrier, *self._blocks(ring, index, passings)))
+            first += ring.num_slots if used[index] else 0
+        taken = {plan.name for plan in self.rings.values()}
+        hint = ring.result.name_hint or f"ring{len(taken)}"
+        name = next(each for n in count() if (each := f"{hint}_{n}" if n else hint) not in taken)
+        return RingPlan(ring, name, tuple(tiles), tuple(stations))
+
+    def _blocks(self, ring: RingOp, index: int, passings: Mapping[str, Mapping[Owner, Passing]]) -> tuple[int, To]:
+        """How many blocks arrive at the barriers behind a station, and at whose."""
+        names = ring.station_names
+        match None if ring.across is None else ring.across.data:
+            case Across.CLUSTER if ring.result.type.is_tile_id:
+                # The first block asks for all, and waits until all have read the answer that was in the slot.
+                return (1, To.ALL) if index == 0 else (self.num_blocks, To.FIRST)
+            case Across.CLUSTER if index == len(names) - 1:
+                # A fill that reaches the slots of all blocks waits until the readers of all blocks are done.
+                return self.num_blocks, To.ALL
+            case Across.PAIR:
+                from_first, to_first = (
+                    all(self.places[owner][(ring, name)] is Members.FIRST for owner in passings[name])
+                    for name in (names[i % len(names)] for i in (index, index + 1))
+                )
+                if from_first == to_first:
+                    return 1, To.OWN
+                return (1, To.ALL) if from_first else (self.num_blocks, To.FIRST)
+            case _:
+                return 1, To.OWN
+
+    def _model_of(self, ring: RingOp) -> Ring:
+        for found in self.model.rings.values():
+            if found.origin is ring:
+                return found
+        raise RingLoweringError(ring, "expected a ring that is used, found none of its users")
+
+    def _bytes(self, ring: RingOp, model: Ring, owner: Owner, station: int) -> int:
+        """
+        The bytes by TMA that a barrier expects of a role for a use: those that come into its block or, for a pair, into
+        both blocks. One of the parties of a role, the elected one, sends them all.
+        """
+        if station or not model.bytes:
+            return 0
+        pair = ring.across is not None and ring.across.data is Across.PAIR
+        labels = {
+            label
+            for label in model.stations[0]
+            if (party := self.extraction.parties[label]).owner is owner and (pair or not party.block)
+        }
+        return sum(map(model.share, labels))
+
+    def _passings(self, ring: RingOp) -> Mapping[str, Mapping[Owner, Passing]]:
+        """For every station: the roles that work there, and how each passes slots on."""
+        if self._is_of_parties(ring):
+            return {name: dict.fromkeys(self._turning(ring), Passing.THREADS) for name in ring.station_names}
+        queues: dict[str, dict[Owner, Queue | None]] = {name: {} for name in ring.station_names}
+        for owner in self.owners:
+            for name in ring.station_names:
+                if (ring, name) in self.places[owner]:
+                    queues[name][owner] = self._queue(ring, name, owner)
+        if (alone := self._within_role(ring, queues)) is not None:
+            return {name: dict.fromkeys(found, alone) for name, found in queues.items()}
+        return {
+            name: {owner: self._passing(owner, queue) for owner, queue in found.items()}
+            for name, found in queues.items()
+        }
+
+    def _is_of_parties(self, ring: RingOp) -> bool:
+        """True for a baton whose stations are the parties of a role."""
+        return any((ring, SELF) in places for places in self.places.values())
+
+    def _turning(self, ring: RingOp) -> list[Owner]:
+        """The role whose parties pass on a baton. Raises LocatedError for several roles or other stations."""
+        found = [owner for owner in self.owners if any(place[0] is ring for place in self.places[owner])]
+        if len(found) != 1 or any(place[0] is ring and place[1] != SELF for place in self.places[found[0]]):
+            raise RingLoweringError(
+                ring, f"expected a ring with at({SELF}) to be used by one role, and only so, found other uses"
+            )
+        return found
+
+    @staticmethod
+    def _queue(ring: RingOp, station: str, owner: Owner) -> Queue | None:
+        """The queue behind whose work a role releases slots at a station."""
+        found: dict[Queue | None, Operation] = {}
+        for op in owner.walk():
+            if isinstance(op, ReleaseOp) and op.ring is ring.result and op.station.data == station:
+                found.setdefault(None if op.after is None else op.after.data, op)
+            elif isinstance(op, TilesOp) and answers_of(op) == (ring, station):
+                found.setdefault(None, op)
+        if len(found) != 1:
+            op = next(iter(found.values()), ring)
+            raise RingLoweringError(
+                op,
+                f"expected releases of one kind at a station of a ring, found {len(found)} kinds at({station}) in "
+                f"@{owner.sym_name.data}",
+            )
+        queue, release = next(iter(found.items()))
+        tiles = ring.result.type.contents
+        if queue is not None and tiles and not any(_works_at(op, queue, ring, station) for op in owner.walk()):
+            raise RingLoweringError(
+                release, f"expected work of {queue} on the slot in front of after({queue}), found none"
+            )
+        return queue
+
+    def _within_role(self, ring: RingOp, queues: Mapping[str, Mapping[Owner, Queue | None]]) -> Passing | None:
+        """
+        How a ring is passed on whose stations are all those of one role, without mbarriers; None if it needs them.
+
+        Bulk stores that empty the slots, and cp.async of all threads that fills them, are waited for by groups, and the
+        threads meet at barriers. Where all work is that of tcgen05 by one thread, its order is enough.
+        """
+        roles = {owner for found in queues.values() for owner in found}
+        if len(roles) != 1:
+            return None
+        (owner,) = roles
+        after = {queue for found in queues.values() for queue in found.values()}
+        if after == {Queue.TCGEN05}:
+            return Passing.ORDER
+        members = {self.places[owner][(ring, name)] for name in queues}
+        stored = Queue.STORE in after and Queue.TMA not in after
+        if stored or (Queue.CP_ASYNC in after and members == {Members.ALL}):
+            return Passing.BARRIER
+        return None
+
+    def _passing(self, owner: Owner, queue: Queue | None) -> Passing:
+        match queue:
+            case None:
+                return Passing.THREADS
+            case Queue.TMA:
+                return Passing.BYTES
+            case Queue.TCGEN05:
+                return Passing.COMMIT
+            case Queue.CP_ASYNC if not self.awaits(owner, Queue.CP_ASYNC):
+                return Passing.NOINC
+            case _:
+                return Passing.GROUPS
+
+    @staticmethod
+    def awaits(owner: Owner, queue: Queue) -> bool:
+        """True if the role waits for groups of this queue itself."""
+        return any(isinstance(op, AwaitOp) and op.awaited_queue is queue for op in owner.walk())
+
+
+def _check_integers(ring: RingOp) -> None:
+    """Raises LocatedError for integers that no register holds, or that other blocks would have to read."""
+    for view in ring.result.type.views:
+        if view.type not in INTEGERS:
+            known = ", ".join(map(str, INTEGERS))
+            raise RingLoweringError(ring, f"expected integers of {known}, found {view.type}")
+    if ring.across is not None:
+        problem = f"expected integers for the roles of one block, found across({ring.across.data})"
+        raise RingLoweringError(ring, problem)
+
+
+def _works_at(op: Operation, queue: Queue, ring: RingOp, station: str) -> bool:
+    """True if an operation starts work of a queue on a slot of a ring that is held at a station."""
+    if isinstance(op, AsyncNextOp):
+        return op.queue is queue and op.ring is ring.result
+    if not isinstance(op, AsyncCopyOp | AsyncMmaOp) or op.queue is not queue:
+        return False
+    slots = [slot for operand in op.operands if (slot := slot_tile(operand)) is not None]
+    return any(slot.ring is ring and slot.acquire.station.data == station for slot in slots)
+
+
+def plan_rings(kernel: KernelOp) -> RingsPlan:
+    """The plan of all rings of a kernel. Raises LocatedError for rings that cannot be lowered."""
+    try:
+        return RingsPlan(kernel)
+    except RingError as error:
+        origin = error.origin if isinstance(error.origin, Operation) else kernel
+        raise RingLoweringError(origin, error.message) from error
+
+
+__all__ = ["Members", "Passing", "RingPlan", "RingsPlan", "Side", "Station", "Tile", "plan_rings"]

@@ -1,0 +1,212 @@
+"""Splits the body of a kernel: the copy of the loops that one role runs, and what is left without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+
+from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
+from tirx.passes.ir.emitter import erase
+from tirx.passes.ir.purity import is_pure, is_terminator
+
+_Known = dict[SSAValue, SSAValue]
+_Keep = Callable[[Operation], bool]
+
+
+class NotSeparable(Exception):
+    """Why a kernel cannot be split into roles, and at which operation."""
+
+    def __init__(self, where: Operation, reason: str):
+        super().__init__(reason)
+        self.where = where
+        self.reason = reason
+
+
+def _has(op: Operation, keep: _Keep) -> bool:
+    return any(keep(inner) for inner in op.walk())
+
+
+def copied_part(ops: Sequence[Operation], keep: _Keep) -> Block:
+    """
+    A copy of some operations: those for which `keep` is true, the loops and conditions around them, and pure scalars.
+
+    Loops keep their symbols and lose what they carry; one whose parts all run in the same round loses its skew. Raises
+    NotSeparable for an operation that needs a value that only other operations can give.
+    """
+    block = Block()
+    inside = {inner for op in ops for inner in op.walk()}
+    _Copier(inside, keep).copy(ops, block, {})
+    return block
+
+
+class _Copier:
+    def __init__(self, inside: set[Operation], keep: _Keep):
+        self.inside = inside
+        self.keep = keep
+
+    def copy(self, ops: Sequence[Operation], block: Block, known: _Known) -> None:
+        for op in ops:
+            if self.keep(op):
+                self._operands(op, block, known)
+                self._add(op, block, known)
+            elif op.regions and _has(op, self.keep):
+                self._region(op, block, known)
+
+    def _add(self, op: Operation, block: Block, known: _Known) -> None:
+        clone = op.clone(known)
+        clone.location = op.location
+        block.add_op(clone)
+
+    def _operands(self, op: Operation, block: Block, known: _Known) -> None:
+        for operand in op.operands:
+            self._value(operand, op, block, known)
+
+    def _value(self, value: SSAValue, user: Operation, block: Block, known: _Known) -> None:
+        """Makes a value known in the block, by a copy of the pure operations that compute it."""
+        if value in known:
+            return
+        if not isinstance(value, OpResult):
+            around = value.owner.parent_op() if isinstance(value.owner, Block) else None
+            if around in self.inside:
+                raise NotSeparable(user, f"'{user.name}' needs a value that '{_name(around)}' carries")
+            return
+        op = value.op
+        if op not in self.inside:
+            return
+        if not is_pure(op) or op.regions:
+            raise NotSeparable(op, f"'{user.name}' in another role needs the result of '{op.name}'")
+        for operand in op.operands:
+            self._value(operand, op, block, known)
+        self._add(op, block, known)
+
+    def _region(self, op: Operation, block: Block, known: _Known) -> None:
+        match op:
+            case ForOp():
+                self._for(op, block, known)
+            case TilesOp() | scf.ForOp() | scf.IfOp():
+                self._operands_of_region(op, block, known)
+                regions = [self._copied_region(region, op, known) for region in op.regions]
+                clone = self._around(op, regions, known)
+                clone.location = op.location
+                block.add_op(clone)
+            case _:
+                raise NotSeparable(op, f"'{op.name}' is around operations of several roles")
+
+    def _operands_of_region(self, op: Operation, block: Block, known: _Known) -> None:
+        operands = (op.lb, op.ub, op.step) if isinstance(op, scf.ForOp) else op.operands
+        for operand in operands:
+            self._value(operand, op, block, known)
+
+    def _around(self, op: TilesOp | scf.ForOp | scf.IfOp, regions: list[Region], known: _Known) -> Operation:
+        if isinstance(op, scf.ForOp):
+            low, high, step = (known.get(value, value) for value in (op.lb, op.ub, op.step))
+            return scf.ForOp(low, high, step, [], regions[0])
+        return type(op).create(
+            operands=[known.get(value, value) for value in op.operands],
+            properties=op.properties,
+            attributes=op.attributes,
+            regions=regions,
+        )
+
+    def _copied_region(self, region: Region, op: Operation, known: _Known) -> Region:
+        if not region.blocks:
+            return Region()
+        carried = 1 if isinstance(op, scf.ForOp) else len(region.block.args)
+        block = self._inner(region.block, carried, known)
+        if isinstance(op, scf.ForOp | scf.IfOp):
+            block.add_op(scf.YieldOp())
+        return Region(block)
+
+    def _inner(self, source: Block, args: int, known: _Known) -> Block:
+        block = Block(arg_types=[arg.type for arg in source.args[:args]])
+        scope = dict(known)
+        for old, new in zip(source.args, block.args, strict=False):
+            new.name_hint = old.name_hint
+            scope[old] = new
+        self.copy(list(source.ops), block, scope)
+        return block
+
+    def _for(self, op: ForOp, block: Block, known: _Known) -> None:
+        if op.trips is not None:
+            self._value(op.trips, op, block, known)
+        trips = _trips(op, known)
+        parts = [part for part in op.parts if _has(part, self.keep)]
+        body = Block(arg_types=[op.index.type])
+        body.args[0].name_hint = op.index.name_hint
+        scope = {**known, op.index: body.args[0]}
+        stages = {part.offset for part in parts}
+        if len(stages) <= 1:
+            for source in [part.body.block for part in parts] or [op.body.block]:
+                self.copy(list(source.ops), body, scope)
+        for part in parts if len(stages) > 1 else ():
+            inner = Block()
+            self.copy(list(part.body.block.ops), inner, dict(scope))
+            body.add_op(AtOp(part.offset - min(stages), Region(inner)))
+        skew = max(stages) - min(stages) if stages else 0
+        loop = ForOp(op.loop.data, trips, Region(body), (), skew)
+        loop.attributes.update(op.attributes)
+        loop.location = op.location
+        block.add_op(loop)
+
+
+def _trips(op: ForOp, known: _Known) -> SSAValue | int:
+    if op.trips is not None:
+        return known.get(op.trips, op.trips)
+    assert op.constant_trips is not None
+    return op.constant_trips.value.data
+
+
+def _name(op: Operation | None) -> str:
+    return "a block" if op is None else op.name
+
+
+def remove_part(block: Block, gone: _Keep) -> None:
+    """
+    Erases the operations for which `gone` is true, and the loops and pure operations that are then without effect.
+
+    A loop whose parts all run in the same round loses its skew.
+    """
+    for op in reversed(tuple(block.ops)):
+        if gone(op) and not any(result.uses for result in op.results):
+            erase(op)
+            continue
+        for region in op.regions:
+            for inner in region.blocks:
+                remove_part(inner, gone)
+        if isinstance(op, ForOp):
+            _merge_parts(op)
+        if is_terminator(op) or any(result.uses for result in op.results):
+            continue
+        if is_pure(op) or (isinstance(op, ForOp | TilesOp | scf.ForOp | scf.IfOp) and _is_empty(op)):
+            erase(op)
+    assert not any(map(gone, block.ops)), "a value that another role needs"
+
+
+def _is_empty(op: Operation) -> bool:
+    return all(is_terminator(inner) for region in op.regions for block in region.blocks for inner in block.ops)
+
+
+def _merge_parts(loop: ForOp) -> None:
+    """Drops parts without operations, and the skew if the others all run in the same round."""
+    for part in loop.parts:
+        if _is_empty(part) and not part.values:
+            erase(part)
+    parts = loop.parts
+    if not parts:
+        loop.skew = None
+        return
+    if len({part.offset for part in parts}) > 1:
+        return
+    for part in parts:
+        last = part.body.block.last_op
+        assert isinstance(last, YieldOp)
+        for result, value in zip(part.values, last.values, strict=True):
+            result.replace_all_uses_with(value)
+        erase(last)
+        for op in tuple(part.body.block.ops):
+            op.detach()
+            loop.body.block.insert_op_before(op, part)
+        erase(part)
+    loop.skew = None

@@ -1,0 +1,81 @@
+"""Kernels of the scheduled level as barriers, plain loops and sets of warps."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.dialects.ptx.core import ReadSpecialOp
+from tirx.dialects.ptx.sync import BarWarpSyncOp
+from tirx.dialects.tirx import KernelOp, LeaderOp, ReturnOp, RingOp, RolesOp
+from tirx.hw.targets import Target
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.rings.proof.parties import runs_in_first_block_only
+from tirx.passes.rings.ring_code import RingStorage, branch
+from tirx.passes.rings.ring_plan import RingsPlan, plan_rings
+from tirx.passes.rings.scheduled_role import Schedule
+from tirx.rules import NoTargetError
+
+
+def lower_kernel(kernel: KernelOp) -> None:
+    """Replaces the rings and loops of a kernel. Raises LocatedError for one without a target, or that has no plan."""
+    if kernel.target is None:
+        raise NoTargetError(kernel, 'expected a target, such as target("sm_90a"), on the kernel or on the command line')
+    plan = plan_rings(kernel)
+    names = plan.names()
+    old = kernel.body.block
+    new = Block(arg_types=old.arg_types)
+    values: dict[SSAValue, SSAValue] = {}
+    for argument, copy in zip(old.args, new.args, strict=True):
+        copy.name_hint = argument.name_hint
+        values[argument] = copy
+    emit = Emitter(InsertPoint.at_end(new), kernel.location)
+    storage = RingStorage(plan, Target.parse(kernel.target.data))
+    storage.declare(emit)
+    thread = emit(ReadSpecialOp("tid.x")).result
+    storage.initialise(emit, emit.compare(thread, emit.constant(0, i32), "eq"))
+    code = None if any(isinstance(op, RolesOp) for op in old.ops) else Schedule(plan, storage, kernel, values, emit)
+    for op in old.ops:
+        match op:
+            case ReturnOp() if code is not None:
+                code.finish(emit)
+                code.operation(op, emit)
+            case RolesOp():
+                _roles(op, plan, storage, values, emit)
+            case RingOp():
+                pass
+            case _ if code is None:
+                new_op = emit(op.clone(values))
+                new_op.location = op.location
+            case _:
+                code.operation(op, emit)
+    body = kernel.detach_region(kernel.body)
+    kernel.add_region(Region(new))
+    names.store(kernel)
+    body.drop_all_references()
+
+
+def _roles(op: RolesOp, plan: RingsPlan, storage: RingStorage, values: dict[SSAValue, SSAValue], emit: Emitter) -> None:
+    """Every role keeps its warps and registers, and gets code of its own."""
+    block = Block()
+    for role in op.roles:
+        inner = Block()
+        inside = around = Emitter(InsertPoint.at_end(inner), role.location)
+        if plan.is_single(role):
+            inside = branch(around, around(LeaderOp()).result)
+        if runs_in_first_block_only(role):
+            rank = inside(ReadSpecialOp("cluster_ctarank")).result
+            inside = branch(inside, inside.compare(rank, inside.constant(0, i32), "eq"))
+        code = Schedule(plan, storage, role, dict(values), inside)
+        code.block(role.body.block, inside)
+        code.finish(inside)
+        if inside is not around:
+            # The other lanes wait for the elected one, so that whole warps come to the barrier at the end.
+            around(BarWarpSyncOp())
+        new = role.clone_without_regions()
+        new.location = role.location
+        new.body.add_block(inner)
+        block.add_op(new)
+    lowered = emit(RolesOp(Region(block), lowered=True))
+    lowered.location = op.location

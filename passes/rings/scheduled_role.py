@@ -1,0 +1,528 @@
+"""Code of one role of the scheduled level, or of a kernel without roles: what `tirx-lower-rings` makes of each op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType, i16, i32, i64
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tirx.dialects.ptx.core import ReadSpecialOp
+from tirx.dialects.ptx.launch_control import QueryCancelOp, TryCancelOp
+from tirx.dialects.ptx.memory import LdOp, Space
+from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceProxyAsyncOp
+from tirx.dialects.tcgen05 import CommitOp, FenceOp, FencePosition
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AsyncNextOp,
+    AtOp,
+    AwaitOp,
+    BarrierOp,
+    CopyOp,
+    Engine,
+    FillOp,
+    ForOp,
+    GlobalPostOp,
+    GlobalWaitOp,
+    KernelOp,
+    LeaderOp,
+    LoadOp,
+    MapOp,
+    MemorySpace,
+    MmaOp,
+    Queue,
+    ReleaseOp,
+    RingOp,
+    RoleOp,
+    StoreOp,
+    TilesOp,
+    TileType,
+    YieldOp,
+)
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.purity import is_pure
+from tirx.passes.rings.asynchronous_copies import CopyCode
+from tirx.passes.rings.proof.bound_releases import Passes, Place
+from tirx.passes.rings.proof.parties import SELF, Members, Owner, answers_of, is_issued_by_one_thread, issuer
+from tirx.passes.rings.proof.slots import yielded
+from tirx.passes.rings.ring_code import (
+    Counter,
+    RingStorage,
+    Turns,
+    Variable,
+    arrive,
+    branch,
+    expect_bytes,
+    read_integers,
+    write_integers,
+)
+from tirx.passes.rings.ring_plan import UNCOUNTED, Passing, RingsPlan, Side, Station, To
+from tirx.passes.rings.role_code import RoleCode
+from tirx.passes.rings.skewed_loop import SkewedLoop
+from tirx.passes.rings.tile_order import launched_tiles, persistent_tiles
+from tirx.rules import StageError
+
+
+def _is_of_one_thread(op: Operation) -> bool:
+    """
+    True for a wait for bulk stores, which the thread that started them makes (there may be none), and for a release
+    with integers, which one thread writes.
+    """
+    return (isinstance(op, AwaitOp) and op.awaited_queue is Queue.STORE) or (
+        isinstance(op, ReleaseOp) and bool(op.values)
+    )
+
+
+class Schedule(RoleCode):
+    """Emits the code of one role."""
+
+    def __init__(
+        self, plan: RingsPlan, storage: RingStorage, owner: Owner, values: dict[SSAValue, SSAValue], emit: Emitter
+    ):
+        super().__init__(plan, storage, owner, values)
+        self.copies = CopyCode(self)
+        self.bound = plan.bound_releases(owner)
+        self._entry(emit)
+
+    # Entry
+
+    def _entry(self, emit: Emitter) -> None:
+        places = self.plan.places[self.owner]
+        thread = emit(ReadSpecialOp("tid.x")).result
+        lane = emit.mod(thread, WARP_SIZE)
+        self.first_lane = emit.compare(lane, emit.constant(0, i32), "eq")
+        if not self.is_single and (
+            any(members is not Members.ALL for members in places.values())
+            or any(is_issued_by_one_thread(op) or _is_of_one_thread(op) for op in self.owner.walk())
+        ):
+            self.leader = emit(LeaderOp()).result
+        self.acquired: dict[Place, Counter] = {}
+        self.passed: dict[Place, Counter] = {}
+        self.open: dict[Place, Variable] = {}
+        self.turns: dict[RingOp, Turns] = {}
+        self.together: set[Block] = set()
+        """The blocks under construction at whose ends the lanes of a warp are together, until one lane arrives."""
+        for place in places:
+            ring, name = place
+            plan = self.plan.rings[ring]
+            if name == SELF:
+                side = plan.station(name).side(self.owner)
+                before_role = self.owner.thread_set.first
+                own = emit.add(thread, -before_role) if before_role else thread
+                self.turns[ring] = Turns.declare(emit, own, side.warps * WARP_SIZE, side.parties, plan.slots)
+                continue
+            station = plan.station(name)
+            waits = plan.before(station).first is not None
+            parity = int(station.index == 0) if waits else None
+            self.acquired[place] = Counter.declare(emit, plan.slots, parity)
+            side = station.side(self.owner)
+            if side.passing is Passing.BYTES or side.passing in UNCOUNTED or ring.result.type.is_tile_id:
+                continue
+            if side.passing is Passing.GROUPS or not self._released_where_acquired(place):
+                self.passed[place] = Counter.declare(emit, plan.slots, None)
+            if side.passing is Passing.GROUPS:
+                self.open[place] = Variable.declare(emit, 0)
+
+    def _released_where_acquired(self, place: Place) -> bool:
+        """True if the only release at a station stands in the block of the only acquire, behind it."""
+        ops = [
+            op
+            for op in self.owner.walk()
+            if isinstance(op, AcquireOp | ReleaseOp) and (RingOp.of(op.ring), op.station.data) == place
+        ]
+        match ops:
+            case [AcquireOp() as acquire, ReleaseOp() as release]:
+                return acquire.parent is release.parent
+            case _:
+                return False
+
+    def _side(self, place: Place) -> tuple[Station, Side]:
+        ring, name = place
+        station = self.plan.rings[ring].station(name)
+        return station, station.side(self.owner)
+
+    # Blocks
+
+    def skip(self, part: AtOp, emit: Emitter) -> None:
+        self.copies.skip(part, emit)
+
+    def counts_rounds(self, part: AtOp) -> bool:
+        return self.copies.counts_rounds(part)
+
+    def block(self, block: Block, emit: Emitter) -> None:
+        for op in block.ops:
+            self.operation(op, emit)
+        self.close(emit)
+
+    def operation(self, op: Operation, emit: Emitter) -> None:
+        """Emits one operation."""
+        emit = Emitter(emit.point, op.location)
+        match op:
+            case RingOp():
+                pass
+            case YieldOp() if isinstance(op.parent_op(), AtOp | ForOp | TilesOp | RoleOp):
+                pass
+            case AcquireOp():
+                self._acquire(op, emit)
+            case ReleaseOp():
+                self._release(op, emit)
+            case AsyncCopyOp():
+                self._publish(op, emit)
+                self.copies.copy(op, emit)
+            case AsyncMmaOp():
+                self._publish(op, emit)
+                self._product(op, emit)
+            case AwaitOp():
+                self._await(op, emit)
+            case ForOp():
+                self._for(op, emit)
+            case TilesOp():
+                self._tiles(op, emit)
+            case AsyncNextOp():
+                self._next(op, emit)
+            case GlobalWaitOp() | GlobalPostOp() | RoleOp():
+                raise StageError(op, f"expected an operation that is lowered, found '{op.name}'")
+            case _:
+                self._other(op, emit)
+
+    def _other(self, op: Operation, emit: Emitter) -> None:
+        """Everything else stays; what is inside of it may be scheduled."""
+        if not _only_computes(op):
+            self.close(emit)
+        if _wants_whole_warps(op):
+            self._bring_together(emit)
+        if isinstance(op, MapOp):  # a body on scalars
+            new = emit(op.clone(self.values))
+            self.values.update(zip(op.results, new.results, strict=True))
+            return
+        new = emit(op.clone_without_regions(self.values))
+        self.values.update(zip(op.results, new.results, strict=True))
+        for region, into in zip(op.regions, new.regions, strict=True):
+            for block in region.blocks:
+                inside = Block(arg_types=block.arg_types)
+                for argument, copy in zip(block.args, inside.args, strict=True):
+                    copy.name_hint = argument.name_hint
+                    self.values[argument] = copy
+                into.add_block(inside)
+                self.block(block, Emitter(InsertPoint.at_end(inside), op.location))
+
+    # Rings
+
+    def _acquire(self, op: AcquireOp, emit: Emitter) -> None:
+        ring = RingOp.of(op.ring)
+        if ring in self.turns:
+            self._take_turn(ring, emit)
+            return
+        place = ring, op.station.data
+        station, side = self._side(place)
+        counter, before = self.acquired[place], self.plan.rings[ring].before(station)
+        slot = counter.slot.get(emit)
+        self.slot_of[op] = slot
+        if side.passing is Passing.ORDER:
+            pass
+        elif before.first is None:
+            self.copies.wait_for_fill(op, emit)
+            if not self.copies.meetings.is_covered(op):
+                self.barrier(emit)
+                self.together.add(emit.point.block)
+        else:
+            self._wait_for_slot(place, slot, emit)
+        if side.passing is Passing.BYTES:
+            full = self.storage.mbarrier(emit, station, slot)
+            self.elected(emit, lambda inside: self._expect(inside, station, full, side.bytes), side.members)
+        if ring.result.type.holds_scalars and op.tiles:
+            address = self.storage.address(emit, ring, slot)
+            self.values.update(zip(op.tiles, read_integers(emit, address, op.tiles.types), strict=True))
+        else:
+            for index, tile in enumerate(op.tiles):
+                self.values[tile] = self.storage.slot(emit, ring, index, slot, tile.name_hint)
+        counter.advance(emit)
+
+    def _wait_for_slot(self, place: Place, slot: SSAValue, emit: Emitter) -> None:
+        """Waits at the mbarrier behind the station before; all lanes of the waiting warps come together."""
+        ring, _ = place
+        station, side = self._side(place)
+        counter = self.acquired[place]
+        if counter.parity is None:
+            return
+        parity = counter.parity.get(emit)
+        mbarrier = self.storage.mbarrier(emit, self.plan.rings[ring].before(station), slot)
+        if side.members is not Members.ALL:
+            self.elected(emit, lambda inside: self._wait(inside, ring, side, mbarrier, parity), side.members)
+            return
+        self.close(emit)
+        self._wait(emit, ring, side, mbarrier, parity)
+        # The waiting loop may let the lanes of a warp go on apart from each other.
+        emit(BarWarpSyncOp())
+        self.together.add(emit.point.block)
+
+    def _wait(self, emit: Emitter, ring: RingOp, side: Side, mbarrier: SSAValue, parity: SSAValue) -> None:
+        """
+        Waits for a slot. tcgen05 orders what comes behind with work of other threads by a fence of its own, for the
+        operands of products as well: what threads wrote to the accumulator came before.
+        """
+        self.storage.wait(emit, mbarrier, parity)
+        if self.plan.rings[ring].in_tensor_memory or side.passing is Passing.COMMIT:
+            emit(FenceOp(FencePosition.AFTER))
+
+    def _expect(self, emit: Emitter, station: Station, mbarrier: SSAValue, count: int) -> None:
+        """
+        Announces the bytes of a use; those of both blocks of a pair in the first one, where they are waited for, and
+        answers that come to all blocks in each of them.
+        """
+        if station.to is To.FIRST:
+            rank = emit(ReadSpecialOp("cluster_ctarank")).result
+            emit = branch(emit, emit.compare(rank, emit.constant(0, i32), "eq"))
+        expect_bytes(emit, mbarrier, count, self._ranks(station) if station.to is To.ALL else ())
+
+    def _take_turn(self, ring: RingOp, emit: Emitter) -> None:
+        turns = self.turns[ring]
+        assert turns.counter.parity is not None
+        first = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], emit.constant(0, i32))
+        self.close(emit)
+        self.storage.wait(
+            emit, turns.behind(emit, first, turns.counter.slot.get(emit), 1), turns.counter.parity.get(emit)
+        )
+        emit(BarWarpSyncOp())
+
+    def _end_turn(self, ring: RingOp, emit: Emitter) -> None:
+        turns = self.turns[ring]
+        first = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], emit.constant(0, i32))
+        mbarrier = turns.behind(emit, first, turns.counter.slot.get(emit), 0)
+        turns.counter.advance(emit)
+        self.close(emit)
+        emit(BarWarpSyncOp())
+        arrive(branch(emit, self.first_lane), mbarrier)
+
+    def _release(self, op: ReleaseOp, emit: Emitter) -> None:
+        ring = RingOp.of(op.ring)
+        if ring in self.turns:
+            self._end_turn(ring, emit)
+            return
+        place = ring, op.station.data
+        station, side = self._side(place)
+        if op.values:
+            passed = self.passed.get(place)
+            slot = self._slot_held(place) if passed is None else passed.slot.get(emit)
+            address, values = self.storage.address(emit, ring, slot), [self.value(value) for value in op.values]
+            self.elected(emit, lambda inside: write_integers(inside, address, values))
+        match side.passing:
+            case Passing.BYTES | Passing.ORDER:
+                pass
+            case Passing.THREADS:
+                mbarrier = self._passing_mbarrier(op, place, station, emit)
+                self.close(emit)
+                if self.plan.rings[ring].in_tensor_memory:
+                    emit(FenceOp(FencePosition.BEFORE))
+                self._arrive(emit, station, side, mbarrier)
+            case Passing.GROUPS:
+                self.copies.commit(op, emit)
+                opened = self.open[place]
+                opened.set(emit, emit.add(opened.get(emit), 1))
+            case Passing.NOINC:
+                mbarrier = self._passing_mbarrier(op, place, station, emit)
+                self.copies.arrive_by_hardware(mbarrier, emit)
+            case Passing.BARRIER:
+                self.copies.commit(op, emit)
+                if op.after is None and station.needs_fence:
+                    self.close(emit)
+                    emit(FenceProxyAsyncOp("shared::cta"))
+            case Passing.COMMIT:
+                mbarrier = self._passing_mbarrier(op, place, station, emit)
+                everybody = emit.constant((1 << self.plan.num_blocks) - 1, i16) if station.to is To.ALL else None
+                group = 2 if self.plan.kernel.of_pairs else 1
+                commit = CommitOp(mbarrier, multicast=everybody, cta_group=group)
+                self.elected(emit, lambda inside: _emit(inside, commit), side.members)
+
+    def _passing_mbarrier(self, op: ReleaseOp, place: Place, station: Station, emit: Emitter) -> SSAValue:
+        """The mbarrier that a release arrives at; the counter of passed uses goes on."""
+        if (passed := self.passed.get(place)) is not None:
+            mbarrier = self.storage.mbarrier(emit, station, passed.slot.get(emit))
+            passed.advance(emit)
+            return mbarrier
+        return self.storage.mbarrier(emit, station, self._slot_held(place))
+
+    def _slot_held(self, place: Place) -> SSAValue:
+        """The index of the slot that the only acquire at a station gave."""
+        acquire = next(acquire for acquire in self.slot_of if (RingOp.of(acquire.ring), acquire.station.data) == place)
+        return self.slot_of[acquire]
+
+    def _arrive(
+        self, emit: Emitter, station: Station, side: Side, mbarrier: SSAValue, condition: SSAValue | None = None
+    ) -> None:
+        """Where `condition` holds, one lane of every warp arrives once all lanes are done, or the elected thread."""
+        fences = side.passing is Passing.THREADS and station.needs_fence
+        if side.members is not Members.ALL:
+
+            def by_one_thread(inside: Emitter) -> None:
+                if fences:
+                    inside(FenceProxyAsyncOp("shared::cta"))
+                arrive(inside if condition is None else branch(inside, condition), mbarrier, self._ranks(station))
+
+            self.elected(emit, by_one_thread, side.members)
+            return
+        self.close(emit)
+        if fences:
+            emit(FenceProxyAsyncOp("shared::cta"))
+        if side.passing is Passing.THREADS:
+            emit(BarWarpSyncOp())
+        both = self.first_lane if condition is None else emit.bit_and(condition, self.first_lane)
+        arrive(branch(emit, both), mbarrier, self._ranks(station))
+        self.together.clear()
+
+    def _ranks(self, station: Station) -> Sequence[int]:
+        """The blocks of the cluster at whose barriers a release arrives; none for the own one."""
+        match station.to:
+            case To.OWN:
+                return ()
+            case To.FIRST:
+                return (0,)
+            case To.ALL:
+                return range(self.plan.num_blocks)
+
+    def _await(self, op: AwaitOp, emit: Emitter) -> None:
+        queue = op.awaited_queue
+        self.close(emit)
+        if queue is Queue.WGMMA:
+            self._bring_together(emit)
+            self._other(op, emit)
+        else:
+            self.copies.wait(op, emit)
+        for place, passes in self.bound.get(op, ()):
+            for index in range(passes.possible):
+                self._pass_on(op, place, passes, index < passes.certain, emit)
+
+    def _pass_on(self, op: AwaitOp, place: Place, passes: Passes, is_certain: bool, emit: Emitter) -> None:
+        """Passes the oldest use on whose release waits for a group, if more are open than stay pending."""
+        station, side = self._side(place)
+        opened, passed = self.open[place], self.passed[place]
+        count = opened.get(emit)
+        mbarrier = self.storage.mbarrier(emit, station, passed.slot.get(emit))
+        if op.awaited_queue is Queue.CP_ASYNC:
+            emit(BarWarpSyncOp())
+        goes = None if is_certain else emit.compare(count, emit.constant(passes.keep, i32), "sgt")
+        one = emit.constant(1, i32) if goes is None else emit.extend(goes, i32)
+        opened.set(emit, emit(arith.SubiOp(count, one)).result)
+        passed.advance(emit, goes)
+        self._arrive(emit, station, side, mbarrier, goes)
+
+    # Asynchronous work
+
+    def _publish(self, op: Operation, emit: Emitter) -> None:
+        """Threads that have written a slot which asynchronous work is about fence, and all threads meet."""
+        if self.plan.touched_by_threads(self.owner, op):
+            self.close(emit)
+            emit(FenceProxyAsyncOp("shared::cta"))
+            self.barrier(emit)
+
+    # Cluster launch control
+
+    def _next(self, op: AsyncNextOp, emit: Emitter) -> None:
+        """Asks for the next tile, in the first block for all of them; the mbarriers expect the answer already."""
+        ring = RingOp.of(op.ring)
+        place = ring, ring.station_names[0]
+        slot = self._slot_held(place)
+        at = self.storage.address(emit, ring, slot)
+        mbarrier = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], slot)
+        request = TryCancelOp(at, mbarrier, multicast=ring.across is not None)
+        self.elected(emit, lambda inside: _emit(inside, request), issuer(op))
+
+    def _answer(self, op: TilesOp, emit: Emitter) -> QueryCancelOp:
+        """Waits for the answer to a request, reads it and gives its slot back."""
+        place = answers_of(op)
+        assert place is not None
+        ring, _ = place
+        station, side = self._side(place)
+        counter = self.acquired[place]
+        slot = counter.slot.get(emit)
+        self._wait_for_slot(place, slot, emit)
+        low, high = emit(LdOp(Space.SHARED, self.storage.address(emit, ring, slot), [i64, i64])).res
+        found = emit(QueryCancelOp(low, high))
+        counter.advance(emit)
+        self._arrive(emit, station, side, self.storage.mbarrier(emit, station, slot))
+        return found
+
+    def _bring_together(self, emit: Emitter) -> None:
+        """Before an instruction that wants all lanes of a warp at once: one that arrived may be behind the others."""
+        if emit.point.block not in self.together:
+            emit(BarWarpSyncOp())
+            self.together.add(emit.point.block)
+
+    def _product(self, op: AsyncMmaOp, emit: Emitter) -> None:
+        if op.on_tensor_memory:
+            self.elected(emit, lambda inside: _emit(inside, op.clone(self.values)), issuer(op))
+        else:
+            self._bring_together(emit)
+            self._other(op, emit)
+
+    # Loops
+
+    def _for(self, op: ForOp, emit: Emitter) -> None:
+        self.close(emit)
+        if op.rounds_ahead:
+            SkewedLoop(self, op).emit(emit)
+            return
+        inits = [self.started(emit, init, arg.type) for init, arg in zip(op.inits, op.carried, strict=True)]
+        lower, upper = emit.constant(0, IndexType()), self.trips(op, emit)
+
+        def body(inside: Emitter, index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self.values[op.index] = index
+            self.values.update(zip(op.carried, carried, strict=True))
+            for inner in op.body.block.ops:
+                if isinstance(inner, AtOp):
+                    self.block(inner.body.block, inside)
+                    self.values.update(zip(inner.values, map(self.value, yielded(inner)), strict=True))
+                else:
+                    self.operation(inner, inside)
+            self.close(inside)
+            return [self.value(value) for value in yielded(op)]
+
+        finals = self.rounds(emit, lower, upper, inits, body, op.index.name_hint)
+        self.values.update(zip(op.finals, finals, strict=True))
+
+    def _tiles(self, op: TilesOp, emit: Emitter) -> None:
+        self.close(emit)
+
+        def body(inside: Emitter, coordinates: Sequence[SSAValue]) -> None:
+            self.values.update(zip(op.body.block.args, coordinates, strict=True))
+            self.block(op.body.block, inside)
+
+        if answers_of(op) is not None:
+            launched_tiles(op, emit, lambda inside: self._answer(op, inside), body)
+        else:
+            table = None if op.source is None else self.value(op.source)
+            persistent_tiles(op, [self.value(extent) for extent in op.extents], table, emit, body)
+
+    def finish(self, emit: Emitter) -> None:
+        """Emits what a role does at its end: no block leaves while others, or bulk stores, use its shared memory."""
+        self.copies.drain(emit)
+        self.close(emit)
+        if self.plan.spans_blocks and isinstance(self.owner, KernelOp):
+            emit(BarrierOp())
+
+
+def _emit(emit: Emitter, op: Operation) -> None:
+    emit(op)
+
+
+def _only_computes(op: Operation) -> bool:
+    return is_pure(op) or isinstance(op, memref.LoadOp | memref.StoreOp | memref.AllocaOp)
+
+
+def _wants_whole_warps(op: Operation) -> bool:
+    """True for matrix instructions on registers and tcgen05.ld and st, which all lanes of a warp execute together."""
+    match op:
+        case LoadOp() | StoreOp() if op.engine is not None and op.engine.data in (Engine.LDMATRIX, Engine.STMATRIX):
+            return True
+        case LoadOp() | StoreOp() | CopyOp() | FillOp():
+            tiles = [value.type for value in op.operands if isinstance(value.type, TileType)]
+            return any(tile.memory is MemorySpace.TENSOR for tile in tiles)
+        case MmaOp():
+            return not op.on_tensor_memory
+        case _:
+            return False

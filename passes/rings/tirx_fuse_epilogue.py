@@ -1,0 +1,151 @@
+"""`tirx-fuse-epilogue`: register tiles go to global memory through swizzled shared memory, by bulk stores."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from tirx.copy.tma import MAX_BOX, ROW_UNIT
+from tirx.diagnostics import remark
+from tirx.dialects.nesting import ancestors
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    Engine,
+    KernelOp,
+    MemorySpace,
+    MmaOp,
+    StoreOp,
+    TileType,
+    base_allocation,
+    kernels,
+)
+from tirx.dialects.tirx.product import ProductOp
+from tirx.hw.targets import Target
+from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
+from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.match.bulk_copies import ASYNC_SINCE, async_engine
+from tirx.passes.match.memory_by_lifetime import aligned_bytes
+from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
+from tirx.passes.rings.start_values import BARRIER_BYTES, fewest_slots, start_values
+from tirx.rules import ScheduleOptionError
+from tirx.values import dataclass
+
+AUTO, DIRECT = "auto", "direct"
+
+EPILOGUE = "tirx.epilogue"
+"""The attribute of a kernel that says how its register tiles are stored: `auto` or `direct`."""
+
+_ROWS: tuple[tuple[int, SwizzleMode], ...] = ((128, "128B"), (64, "64B"), (32, "32B"))
+"""Bytes of a row of a box, widest first, and the swizzle that spreads such rows over the banks."""
+
+
+@dataclass(frozen=True)
+class TirxFuseEpiloguePass(ModulePass):
+    """
+    A register tile that threads would store to global memory goes to a shared tile, and from there by `tma_store`.
+
+    Threads then write whole swizzled rows (`stmatrix`), and one thread starts a store of full lines. For kernels that
+    stage tiles in a loop, on targets with bulk tensor stores, where shared memory has room beside three slots of each
+    staged tile, and not for products of f64. `epilogue` is `auto`, or `direct` to keep stores as they are;
+    `attributes {tirx.epilogue = "direct"}` says it for one kernel. Remarks tell why a store stays as it is.
+    """
+
+    name = "tirx-fuse-epilogue"
+
+    epilogue: str | int = AUTO
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            attribute = kernel.attributes.pop(EPILOGUE, StringAttr(str(self.epilogue)))
+            word = attribute.data if isinstance(attribute, StringAttr) else str(attribute)
+            if word not in (AUTO, DIRECT):
+                raise ScheduleOptionError(kernel, f"expected an epilogue of {AUTO} or {DIRECT}, found {word}")
+            if word == AUTO:
+                _fuse(kernel)
+
+
+def _fuse(kernel: KernelOp) -> None:
+    if kernel.target is None or kernel.of_pairs:
+        return
+    target = Target.parse(kernel.target.data)
+    loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp) and copies_to_shared(op)]
+    schedule = start_values(op for op in kernel.walk() if isinstance(op, ProductOp))
+    if hardware_operation(kernel) is not None:
+        return
+    if not loops or target.cc < ASYNC_SINCE[Engine.TMA_STORE] or not schedule.stages_stores:
+        return
+    products = Counter(around for op in kernel.walk() if isinstance(op, MmaOp) for around in ancestors(op))
+    fewest = {loop: fewest_slots(products[loop]) for loop in loops}
+    staged = {base_allocation(copy.destination): fewest[loop] for loop in loops for copy in copies_to_shared(loop)}
+    left = target.shared_limit - BARRIER_BYTES
+    for op in kernel.walk():
+        if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.SHARED:
+            left -= aligned_bytes(op.result.type) * staged.get(op.result, 1)
+    for store in [op for op in kernel.walk() if isinstance(op, StoreOp)]:
+        if TileType.of(store.destination).memory is not MemorySpace.GLOBAL:
+            continue
+        if store.engine is not None:
+            remark(store, f"stored directly: engine {store.engine.data} is written")
+            continue
+        combines = "it combines its elements with those that are there"
+        found = _staged_type(TileType.of(store.value)) if store.reduce is None else combines
+        if isinstance(found, str):
+            remark(store, f"stored directly: {found}")
+        elif (size := aligned_bytes(found)) > left:
+            remark(
+                store,
+                f"stored directly: {size} bytes have no room beside {max(staged.values())} slots, {max(left, 0)} are "
+                "left",
+            )
+        elif _through_shared(kernel, store, found):
+            left -= size
+
+
+def _staged_type(value: TileType) -> TileType | str:
+    """
+    The shared tile that takes a register tile on its way: boxes of rows that one swizzle pattern holds, side by side.
+
+    The accelerator takes the rows of a box one by one: several boxes with the narrowest rows would be slower than one
+    box of whole rows without a swizzle. A reason instead for a tile that has neither.
+    """
+    if len(value.dims) != 2:
+        return f"a tile of {len(value.dims)} dimensions"
+    rows, columns = value.dims
+    bits = value.dtype.storage_bits
+    if value.dtype.bits != bits or rows % 8:
+        return f"{rows} rows of {columns} elements of {value.dtype.bits} bits"
+    for width, mode in _ROWS:
+        elements = width * 8 // bits
+        if columns % elements == 0 and (columns == elements or width > _ROWS[-1][0]):
+            boxes = TileLayout(
+                (Iter(rows, elements, "m"), Iter(columns // elements, rows * elements, "m"), Iter(elements, 1, "m"))
+            )
+            layout = ComposeLayout(SwizzleLayout.for_dtype(value.dtype.name, mode), boxes)
+            return TileType.get(value.dims, value.element_type, MemorySpace.SHARED, layout)
+    if columns <= MAX_BOX and columns * bits % (8 * ROW_UNIT) == 0:
+        return TileType.get(value.dims, value.element_type, MemorySpace.SHARED, TileLayout.row_major(value.dims))
+    return f"rows of {columns} elements of {bits} bits"
+
+
+def _through_shared(kernel: KernelOp, store: StoreOp, type_: TileType) -> bool:
+    """Puts the shared tile in between; False, with a remark, if the accelerator cannot store it."""
+    first = kernel.body.block.first_op
+    assert first is not None
+    alloc = Emitter(InsertPoint.before(first), store.location)(AllocOp(type_))
+    alloc.result.name_hint = "out"
+    copy = Emitter.after(store)(CopyOp(alloc.result, store.destination, Engine.TMA_STORE))
+    choice = async_engine(copy)
+    if choice.engine is not Engine.TMA_STORE:
+        remark(store, f"stored directly: {choice.reason}")
+        erase(copy)
+        erase(alloc)
+        return False
+    store.operands[1] = alloc.result
+    remark(store, f"stored through {aligned_bytes(type_)} bytes of shared memory, by {Engine.TMA_STORE}")
+    return True

@@ -1,0 +1,509 @@
+"""`tirx-pipeline-loops`: loops that copy global tiles to shared memory fill rings ahead of what reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain, count
+from typing import TYPE_CHECKING
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import remark
+from tirx.dialects.tirx import (
+    AcquireOp,
+    Across,
+    AllocOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AtOp,
+    AwaitOp,
+    Engine,
+    ForOp,
+    KernelOp,
+    MmaOp,
+    PendingType,
+    Queue,
+    ReleaseOp,
+    RingOp,
+    RingType,
+    TilesOp,
+    YieldOp,
+    kernels,
+)
+from tirx.hw.targets import Target
+from tirx.passes.ir.emitter import Emitter, constant_value
+from tirx.passes.ir.purity import is_pure
+from tirx.passes.ir.trip_count import trip_count
+from tirx.passes.match.pipelining import accesses, slice_of, tile_name
+from tirx.passes.rings.attempt import attempt
+from tirx.passes.rings.delayed_parts import delayed_parts, early_parts
+from tirx.passes.rings.start_values import STAGES
+from tirx.passes.rings.store_rings import ring_stores, staged_stores
+from tirx.rules import NoTargetError, ScheduleOptionError
+from tirx.values import dataclass
+
+if TYPE_CHECKING:
+    from tirx.passes.rings.loop_plan import AccumulatorPlan, HeldTile, LoopPlan, MetadataPlan, RingPlan
+    from tirx.passes.rings.tensor_exchanges import ExchangedTile
+
+AUTO = "auto"
+FILL, USE = "fill", "use"
+"""Stations of a ring that hardware fills from global memory."""
+COPY = "cp"
+"""The first station of a ring of scale factors in tensor memory."""
+METADATA_SLOTS = 2
+"""Slots of a ring of metadata: four columns for 128 elements of K of f16."""
+INIT, SUM, READ = "init", "sum", "read"
+"""Stations of a ring of accumulators in tensor memory; the first one only where threads fill them."""
+
+
+@dataclass(frozen=True)
+class TirxPipelineLoopsPass(ModulePass):
+    """
+    An `scf.for` that copies global tiles to shared memory and reads them becomes a `tirx.for` that fills rings ahead.
+
+    The test is made for each tile: every iteration fills it before it reads it, nothing else touches it, and the
+    source is known iterations ahead and not written meanwhile. Products that read rings by hardware stay pending
+    where nothing else needs their sum. Those whose sums only the next iteration needs run a round later than others,
+    and those on tensor memory whose sums threads read a round earlier; what threads and products hand each other
+    there are rings. A tile that is loaded before the loop becomes a ring of its own, as does a shared tile of a tile
+    loop that a bulk store empties. `stages` is the number of slots, `auto` for what shared memory has room for (3 to
+    6); `tirx.stages = 4` on a loop says it for that loop, and 1 keeps it as it is. Remarks name every choice and, for
+    what stays as it is, what is in the way. Rings that `tirx-check-rings` could not prove right are taken back.
+    """
+
+    name = "tirx-pipeline-loops"
+
+    stages: int | str = AUTO
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.stages != AUTO and (not isinstance(self.stages, int) or self.stages < 1):
+            raise ScheduleOptionError(op, f"expected stages to be {AUTO} or 1 or more, found {self.stages}")
+        for kernel in kernels(op):
+            if kernel.target is None:
+                raise NoTargetError(kernel, 'expected a target, such as target("sm_90a"), on the kernel')
+            target = Target.parse(kernel.target.data)
+            if any(isinstance(inner, scf.ForOp) for inner in kernel.walk()):
+                from tirx.passes.rings.loop_plan import plan_loops  # imports what only kernels with loops need
+
+                plans = plan_loops(kernel, target, self.stages if isinstance(self.stages, int) else None)
+                if plans:
+                    asked = any(STAGES in plan.loop.attributes for plan in plans)
+                    attempt(kernel, "keeps its loops", partial(_pipeline, kernel, plans), asked)
+            if stored := staged_stores(kernel):
+                attempt(kernel, "waits for its bulk stores", partial(ring_stores, kernel, stored))
+
+
+def _pipeline(kernel: KernelOp, plans: Sequence[LoopPlan]) -> None:
+    for plan in plans:
+        _Pipeline(kernel, plan).rewrite()
+        remark(kernel, f"start values: {plan.schedule}")
+
+
+class _Pipeline:
+    """Rewrites one loop."""
+
+    def __init__(self, kernel: KernelOp, plan: LoopPlan):
+        self.kernel = kernel
+        self.plan = plan
+        self.loop = plan.loop
+        self.location = plan.loop.location
+        self.rings: dict[RingPlan, RingOp] = {}
+        self.held: list[RingOp] = []
+        self.started: dict[MmaOp, AsyncMmaOp] = {}
+
+    def rewrite(self) -> None:
+        plan, loop = self.plan, self.loop
+        for ring in plan.rings:
+            self.rings[ring] = self._ring([tile.alloc for tile in ring.tiles], plan.slots, (FILL, USE))
+        self._remark()
+        for tile in plan.held:
+            self._hold(tile)
+        for accumulator in plan.accumulators:
+            self._accumulator(accumulator)
+        emit = Emitter.before(loop)
+        trips = trip_count(emit, loop)
+        yielded = loop.body.block.last_op
+        assert isinstance(yielded, scf.YieldOp)
+        types = [self._carried_type(argument) for argument in loop.body.block.args[1:]]
+        body = Block(arg_types=[IndexType(), *types])
+        for new, old in zip(body.args, loop.body.block.args, strict=True):
+            new.name_hint = old.name_hint
+        fill = self._fill_part(body)
+        for old, new in zip(loop.body.block.args[1:], body.args[1:], strict=True):
+            old.replace_all_uses_with(new)
+        waits, use = self._use_parts(body)
+        end = None
+        parts = [(plan.skew, use)]
+        if plan.delayed:
+            parts, end = delayed_parts(use, body.args[1:], plan.skew)
+        elif plan.early:
+            parts, end = early_parts(use, [self.started[op] for op in plan.early], plan.skew)
+        for stage, block in ((plan.skew, waits), (0, fill), *parts):
+            if block is not None:
+                self._part(body, stage, block)
+        if end is None:
+            end = YieldOp(*(() if body.last_op is None else body.last_op.results))
+        Emitter(InsertPoint.at_end(body), self.location)(end)
+        pipelined = ForOp(self._symbol(), trips, Region(body), loop.iter_args, plan.skew + plan.rounds_apart)
+        pipelined.attributes.update({name: value for name, value in loop.attributes.items() if name != STAGES})
+        emit(pipelined)
+        self._replace_results(pipelined)
+        loop.detach()
+        loop.erase()
+        staged = [tile.alloc for ring in plan.rings for tile in ring.tiles]
+        scales = () if plan.scales is None else plan.scales.allocs
+        held = [tile.alloc for tile in plan.held]
+        tensors = (each.alloc for each in (*plan.accumulators, *plan.metadata, *plan.exchanged))
+        for alloc in (*staged, *held, *scales, *tensors):
+            alloc.detach()
+            alloc.erase()
+
+    def _part(self, body: Block, stage: int, block: Block) -> None:
+        """Adds a part; what it computes for other parts becomes its results."""
+        part = AtOp(stage, Region(block))
+        part.location = self.location
+        body.add_op(part)
+        assert block.last_op is not None
+        for inside, result in zip(block.last_op.operands, part.values, strict=True):
+            result.name_hint = inside.name_hint
+            for use in tuple(inside.uses):
+                if not block.is_ancestor(use.operation) and inside.owner.parent is block:
+                    use.operation.operands[use.index] = result
+
+    # Rings
+
+    def _ring(self, allocs: Sequence[AllocOp], slots: int, stations: Sequence[str], carries: bool = False) -> RingOp:
+        """A ring in the place of allocations, at the top of the kernel; in front of the loop if they are in it."""
+        block = self.kernel.body.block
+        top = block.find_ancestor_op_in_block(allocs[0]) or block.find_ancestor_op_in_block(self.loop)
+        assert top is not None
+        emit = Emitter(InsertPoint.before(top), self.location)
+        labels = [alloc.result.name_hint or "" for alloc in allocs]
+        labels = [label if label.isidentifier() and labels.count(label) == 1 else "" for label in labels]
+        contents = [[(label, alloc.result.type)] for label, alloc in zip(labels, allocs, strict=True)]
+        across = Across.PAIR if self.plan.of_pairs else None
+        ring = emit(RingOp(slots, stations, RingType.get(*contents), across, carries))
+        ring.result.name_hint = "_".join(filter(None, labels)) or None
+        return ring
+
+    def _hold(self, tile: HeldTile) -> None:
+        """The tile is the slot of a ring: filled before the loop, held by the readers until behind it."""
+        ring = self._ring([tile.alloc], 1, (FILL, USE))
+        first, last = tile.fills[0], tile.fills[-1]
+        slot = self._acquire(Emitter.before(first), ring, FILL)
+        for fill in tile.fills:
+            emit = Emitter.before(fill)
+            destination = _view_of(fill.destination, {tile.alloc.result: slot}, emit)
+            copy = emit(AsyncCopyOp(fill.source, destination, Engine.TMA))
+            copy.location = fill.location
+            if fill is last:
+                emit(ReleaseOp(ring.result, FILL, Queue.TMA))
+            fill.detach()
+            fill.erase()
+        read = self._acquire(Emitter.before(self.loop), ring, USE)
+        _rebase(tile.alloc.result, lambda _: read)
+        self.held.append(ring)
+
+    def _accumulator(self, plan: AccumulatorPlan) -> None:
+        """The accumulator is the slot of a ring: filled by threads where it has to be, summed up, read in turns."""
+        reads = (READ, *(f"{READ}_{i}" for i in range(1, len(plan.readers))))
+        ring = self._ring([plan.alloc], 1, (*((INIT,) if plan.fills else ()), SUM, *reads))
+        filled = None
+        if plan.fills:
+            filled = self._acquire(Emitter.before(plan.fills[0]), ring, INIT)
+            Emitter.after(plan.fills[-1])(ReleaseOp(ring.result, INIT))
+        written = self._acquire(Emitter.before(self.loop), ring, SUM)
+        Emitter.after(self.loop)(ReleaseOp(ring.result, SUM, Queue.TCGEN05))
+        behind: dict[Operation, SSAValue] = {}
+        for station, readers in zip(reads, plan.readers, strict=True):
+            read = self._acquire(Emitter.before(readers[0]), ring, station)
+            Emitter.after(readers[-1])(ReleaseOp(ring.result, station))
+            behind.update((inner, read) for reader in readers for inner in reader.walk())
+
+        def tile(op: Operation) -> SSAValue:
+            if filled is not None and op in plan.fills:
+                return filled
+            return behind.get(op, written)
+
+        _rebase(plan.alloc.result, tile)
+
+    def _acquire(self, emit: Emitter, ring: RingOp, station: str) -> SSAValue:
+        tile = emit(AcquireOp(ring.result, station)).tiles[0]
+        tile.name_hint = ring.result.name_hint
+        return tile
+
+    # The loop
+
+    def _index(self, emit: Emitter, iteration: SSAValue) -> SSAValue:
+        """The counter of the sequential loop in an iteration."""
+        step, low = constant_value(self.loop.step), constant_value(self.loop.lb)
+        index = iteration if step == 1 else emit.mul(iteration, self.loop.step)
+        index = index if low == 0 else emit.add(index, self.loop.lb)
+        if index is not iteration:
+            index.name_hint = self.loop.body.block.args[0].name_hint
+        return index
+
+    def _symbol(self) -> str:
+        used = {op.loop.data for op in self.kernel.walk() if isinstance(op, ForOp | TilesOp)}
+        hint = self.loop.body.block.args[0].name_hint or "loop"
+        return next(name for name in chain((hint,), (f"{hint}_{i}" for i in count(1))) if name not in used)
+
+    def _carried_type(self, argument: SSAValue) -> Attribute:
+        pending = any(op.accumulator is argument for op in self.plan.products) and not self.plan.delayed
+        return PendingType(argument.type) if pending else argument.type
+
+    def _fill_part(self, body: Block) -> Block:
+        """The part that copies the tiles of an iteration, with copies of the scalars that it needs."""
+        part = Block()
+        emit = Emitter(InsertPoint.at_end(part), self.location)
+        fills = [fill for ring in self.plan.rings for tile in ring.tiles for fill in tile.fills]
+        known: dict[SSAValue, SSAValue] = {self.loop.body.block.args[0]: self._index(emit, body.args[0])}
+        needed = {op for fill in fills for op in slice_of(fill.source, self.loop)}
+        for op in self.loop.body.block.ops:
+            if op in needed:
+                copy = op.clone(known)
+                copy.location = op.location
+                part.add_op(copy)
+        for plan, ring in self.rings.items():
+            tiles = emit(AcquireOp(ring.result, FILL)).tiles
+            _name(tiles, plan)
+            known |= {tile.alloc.result: slot for tile, slot in zip(plan.tiles, tiles, strict=True)}
+            for fill in (fill for tile in plan.tiles for fill in tile.fills):
+                source = known.get(fill.source, fill.source)
+                destination = _view_of(fill.destination, known, emit)
+                emit(AsyncCopyOp(source, destination, plan.engine)).location = fill.location
+            emit(ReleaseOp(ring.result, FILL, plan.fill_queue))
+        emit(YieldOp())
+        return part
+
+    def _use_parts(self, body: Block) -> tuple[Block | None, Block]:
+        """
+        The part that does the rest of an iteration, behind one that waits for the slots that `cp.async` fills.
+
+        With `cp.async` all threads fill: that they have passed this wait says that they have read the slot of the round
+        before, which the fill of the same round overwrites.
+        """
+        old = self.loop.body.block
+        part = Block()
+        index = self._index(Emitter(InsertPoint.at_end(part), self.location), body.args[0])
+        old.args[0].replace_all_uses_with(index)
+        fills = {fill for ring in self.rings for tile in ring.tiles for fill in tile.fills}
+        for op in tuple(old.ops):
+            op.detach()
+            match op:
+                case scf.YieldOp():
+                    last = YieldOp(*op.operands)
+                    part.add_op(last)
+                    op.erase()
+                case _ if op in fills:
+                    op.erase()
+                case _:
+                    part.add_op(op)
+        _erase_dead(part)
+        early = Block()
+        slots: list[SSAValue] = []
+        for plan, ring in self.rings.items():
+            emit = Emitter(InsertPoint.at_end(early), self.location)
+            if plan.engine is not Engine.CP_ASYNC:
+                roots = {tile.alloc.result for tile in plan.tiles}
+                used = {op for root in roots for op, _ in accesses(root)}
+                first = next(op for op in part.ops if not used.isdisjoint(op.walk()))
+                emit = Emitter(InsertPoint.before(first), self.location)
+            tiles = emit(AcquireOp(ring.result, USE)).tiles
+            _name(tiles, plan)
+            for slot, tile in zip(tiles, plan.tiles, strict=True):
+                _rebase(tile.alloc.result, lambda _, slot=slot: slot)
+            Emitter(InsertPoint.after(plan.last), self.location)(ReleaseOp(ring.result, USE, plan.after))
+            slots += tiles if plan.engine is Engine.CP_ASYNC else []
+        self._asynchronous_products(part)
+        if not early.ops:
+            return None, part
+        Emitter(InsertPoint.at_end(early), self.location)(YieldOp(*slots))
+        return early, part
+
+    def _asynchronous_products(self, part: Block) -> None:
+        plan = self.plan
+        if plan.scales is not None:
+            self._scale_ring(part)
+        for metadata in plan.metadata:
+            self._metadata_ring(metadata)
+        for tile in plan.exchanged:
+            self._exchange_ring(tile)
+        behind: Operation | None = None
+        for product in plan.products:
+            emit = Emitter.before(product)
+            types = [] if product.result is None else [PendingType(product.result.type)]
+            started = emit(
+                AsyncMmaOp.create(
+                    operands=product.operands,
+                    result_types=types,
+                    properties=product.properties,
+                    attributes=product.attributes,
+                )
+            )
+            for old, new in zip(product.results, started.results, strict=True):
+                new.name_hint = old.name_hint
+                old.replace_all_uses_with(new)
+            product.detach()
+            product.erase()
+            self.started[product] = behind = started
+        if plan.delayed or not isinstance(behind, AsyncMmaOp) or behind.queue is not Queue.WGMMA:
+            return
+        while isinstance(behind.next_op, ReleaseOp):
+            behind = behind.next_op
+        pending = plan.pending * len(plan.products)
+        Emitter.after(behind)(AwaitOp(queue=Queue.WGMMA, pending=pending))
+
+    def _metadata_ring(self, plan: MetadataPlan) -> None:
+        """Threads store the metadata of an iteration while products read that of the one before."""
+        ring = self._ring([plan.alloc], METADATA_SLOTS, (FILL, USE))
+        stored = self._acquire(Emitter.before(plan.copies[0]), ring, FILL)
+        emit = Emitter.after(plan.copies[-1])
+        emit(ReleaseOp(ring.result, FILL))
+        read = self._acquire(emit, ring, USE)
+        Emitter.after(plan.last)(ReleaseOp(ring.result, USE, Queue.TCGEN05))
+        _rebase(plan.alloc.result, lambda op: stored if op in plan.copies else read)
+
+    def _exchange_ring(self, tile: ExchangedTile) -> None:
+        """Threads and products take turns at a tile; one that is carried passes the products untouched at both ends."""
+        from tirx.passes.rings.tensor_exchanges import Exchange  # imported with the plan
+
+        stations = tile.exchange.value
+        by_threads, by_products = reversed(stations) if tile.exchange is Exchange.SUMS else stations
+        ring = self._ring([tile.alloc], tile.slots, stations, tile.exchange is Exchange.CARRIED)
+        slots: dict[Operation, SSAValue] = {}
+
+        def turn(ops: Sequence[Operation], station: str, queue: Queue | None = None) -> None:
+            slot = self._acquire(Emitter.before(ops[0]), ring, station)
+            slots.update((inner, slot) for op in ops for inner in op.walk())
+            Emitter.after(ops[-1])(ReleaseOp(ring.result, station, queue))
+
+        turn(tile.threads, by_threads)
+        turn(tile.products, by_products, Queue.TCGEN05)
+        for ops in (tile.before, tile.behind):
+            if ops:
+                turn(ops, by_threads)
+                emit = Emitter.after(ops[-1].next_op or ops[-1])
+                self._acquire(emit, ring, by_products)
+                emit(ReleaseOp(ring.result, by_products, Queue.TCGEN05))
+        _rebase(tile.alloc.result, slots.__getitem__)
+
+    def _scale_ring(self, part: Block) -> None:
+        """Scale factors go to a slot in tensor memory, in the order of the queue of the products that read them."""
+        scales = self.plan.scales
+        assert scales is not None
+        ring = self._ring(scales.allocs, 1, (COPY, USE))
+        copies = [op for op in part.ops if op in scales.copies]
+        given = Emitter.before(copies[0])(AcquireOp(ring.result, COPY)).tiles
+        roots: list[SSAValue] = [alloc.result for alloc in scales.allocs]
+        known: dict[SSAValue, SSAValue] = dict(zip(roots, given, strict=True))
+        last: Operation = copies[0]
+        for op in copies:
+            emit = Emitter.before(op)
+            last = emit(AsyncCopyOp(op.operands[0], _view_of(op.operands[1], known, emit), Engine.TCGEN05_CP))
+            op.detach()
+            op.erase()
+        emit = Emitter.after(last)
+        emit(ReleaseOp(ring.result, COPY, Queue.TCGEN05))
+        taken = emit(AcquireOp(ring.result, USE)).tiles
+        for alloc, tile, slot in zip(scales.allocs, given, taken, strict=True):
+            tile.name_hint = slot.name_hint = alloc.result.name_hint
+            _rebase(alloc.result, lambda _, slot=slot: slot)
+        Emitter.after(self.plan.products[-1])(ReleaseOp(ring.result, USE, Queue.TCGEN05))
+
+    def _replace_results(self, pipelined: ForOp) -> None:
+        """The values behind the loop; sums that may be pending are awaited."""
+        emit = Emitter.after(pipelined)
+        for old, new in zip(self.loop.results, pipelined.finals, strict=True):
+            value: SSAValue = new
+            new.name_hint = old.name_hint
+            if isinstance(new.type, PendingType):
+                awaited = emit(AwaitOp(new)).result
+                assert awaited is not None
+                awaited.name_hint = old.name_hint
+                value = awaited
+            old.replace_all_uses_with(value)
+        on_tensor = any(op.on_tensor_memory for op in self.plan.products)
+        for ring in self.held:
+            emit(ReleaseOp(ring.result, USE, Queue.TCGEN05 if on_tensor else None))
+
+    def _remark(self) -> None:
+        plan = self.plan
+        for ring in plan.rings:
+            queue = "" if ring.after is None else f", read by {ring.after}"
+            ahead = "" if plan.rounds_apart else f" {_count(plan.skew, 'iteration')} ahead"
+            remark(
+                self.loop,
+                f"a ring of {_count(plan.slots, 'slot')} of {ring.slot_bytes} bytes for {ring.names}, filled"
+                f"{ahead} by {ring.engine}{queue}",
+            )
+        for tile in plan.held:
+            name = tile_name(tile.alloc)
+            remark(self.loop, f"a slot of {tile.slot_bytes} bytes for {name}, filled before the loop by {Engine.TMA}")
+        for tile in plan.exchanged:
+            passing = " and ".join(f"'{name}'" for name in tile.exchange.value)
+            slots = f"{_count(tile.slots, 'slot')} of {_count(tile.columns, 'column')}"
+            remark(self.loop, f"a ring of {slots} for {tile_name(tile.alloc)}, between {passing}")
+        if plan.early:
+            remark(self.loop, "products whose sums threads read run an iteration ahead of the rest")
+        if plan.delayed:
+            remark(self.loop, "products whose sums are carried run an iteration later, behind those of the next one")
+        elif plan.products and not plan.early:
+            until = "while the next ones run" if plan.pending else "until the next ones start"
+            remark(self.loop, f"its products stay pending {until}")
+        for note in plan.notes:
+            remark(self.loop, note)
+
+
+def _name(slots: Sequence[SSAValue], plan: RingPlan) -> None:
+    for slot, tile in zip(slots, plan.tiles, strict=True):
+        slot.name_hint = tile.alloc.result.name_hint
+
+
+def _view_of(tile: SSAValue, known: Mapping[SSAValue, SSAValue], emit: Emitter) -> SSAValue:
+    """The same part of the tile that stands for the allocation of `tile`, by copies of the views in between."""
+    views: list[Operation] = []
+    while tile not in known and isinstance(view := tile.owner, Operation):
+        views.append(view)
+        tile = view.operands[0]
+    found = known[tile]
+    for view in reversed(views):
+        found = emit.value(view.clone({view.operands[0]: found}))
+    return found
+
+
+def _rebase(root: SSAValue, pick: Callable[[Operation], SSAValue]) -> None:
+    """Every operation that uses an allocation, or views of it, uses the tile that `pick` gives it."""
+    for op, tile in list(accesses(root)):
+        emit = Emitter.before(op)
+        found = _view_of(tile, {root: pick(op)}, emit)
+        for i, operand in enumerate(op.operands):
+            if operand is tile:
+                op.operands[i] = found
+    _erase_views(root)
+
+
+def _erase_views(tile: SSAValue) -> None:
+    for use in tuple(tile.uses):
+        _erase_views(use.operation.results[0])
+        use.operation.detach()
+        use.operation.erase()
+
+
+def _erase_dead(block: Block) -> None:
+    """Erases pure operations whose results nothing uses."""
+    for op in reversed(tuple(block.ops)):
+        if is_pure(op) and not any(result.uses for result in op.results):
+            op.detach()
+            op.erase()
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

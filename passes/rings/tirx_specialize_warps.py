@@ -1,0 +1,359 @@
+"""`tirx-specialize-warps`: copies, products and the rest of a kernel run on warps of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from tirx.diagnostics import remark
+from tirx.dialects.definition import i32_attr
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AllocOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AsyncNextOp,
+    Engine,
+    ForOp,
+    GlobalWaitOp,
+    KernelOp,
+    MmaOp,
+    PendingType,
+    Queue,
+    ReleaseOp,
+    ReturnOp,
+    RingOp,
+    RoleOp,
+    RolesOp,
+    TilesOp,
+    TileType,
+    base_allocation,
+    kernels,
+)
+from tirx.dialects.tirx.interface import is_register_tile
+from tirx.dialects.tirx.product import ProductOp
+from tirx.dialects.tirx.roles import MAX_WARPS, WARPGROUP
+from tirx.hw.features import FEATURES
+from tirx.hw.targets import Target
+from tirx.layout.axis import WARP_SIZE
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.purity import is_pure, is_terminator
+from tirx.passes.match.memory_by_lifetime import allocated_columns, slot_columns
+from tirx.passes.match.pipelining import hardware_operation, written_memref
+from tirx.passes.rings.attempt import attempt
+from tirx.passes.rings.proof.errors import RingError
+from tirx.passes.rings.proof.slots import slot_tile
+from tirx.passes.rings.role_bodies import NotSeparable, copied_part, remove_part
+from tirx.passes.rings.start_values import WORKING_REGISTERS, Roles, entry_bound, role_registers, start_values
+from tirx.rules import ScheduleOptionError
+from tirx.tcgen05.tmem import COLUMNS
+from tirx.values import dataclass
+
+AUTO = "auto"
+
+ROLES = "tirx.roles"
+"""The attribute of a kernel that says which roles it gets."""
+
+_Station = tuple[RingOp, str]
+_Stations = frozenset[_Station]
+
+
+@dataclass(frozen=True)
+class TirxSpecializeWarpsPass(ModulePass):
+    """
+    Splits a kernel with rings into roles: `load` fills rings by TMA, `mma` starts products of tcgen05, the rest stays.
+
+    Each role is a copy of the loops with only its own operations; loops keep their symbols and scalars are computed
+    again. The warps of the kernel stay the first ones of the block, so layouts keep their meaning: `warpid` counts in a
+    role. The roles that are added come behind them. `roles` is `none`, `load`, `load-mma-epilogue` or `auto`, which
+    looks it up by the family of the products; `attributes {tirx.roles = "load"}` says it for one kernel. A remark tells
+    why a kernel stays as it is.
+    """
+
+    name = "tirx-specialize-warps"
+
+    roles: str | int = AUTO
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            word = _word(kernel, str(self.roles))
+            wanted = _wanted(kernel, word)
+            if wanted is not Roles.NONE:
+                _specialize(kernel, wanted, asked=word != AUTO)
+            kernel.attributes.pop(ROLES, None)
+
+
+def _word(kernel: KernelOp, option: str) -> str:
+    match kernel.attributes.get(ROLES):
+        case None:
+            return option
+        case StringAttr(data=data):
+            return data
+        case found:
+            return str(found)
+
+
+def _wanted(kernel: KernelOp, word: str) -> Roles:
+    """The roles that a kernel should get. Raises LocatedError for a word that names none."""
+    if word == AUTO:
+        return start_values(op for op in kernel.walk() if isinstance(op, ProductOp)).roles
+    if word not in tuple(Roles):
+        raise ScheduleOptionError(kernel, f"expected roles to be {AUTO}, {', '.join(Roles)}, found {word}")
+    return Roles(word)
+
+
+def _specialize(kernel: KernelOp, wanted: Roles, asked: bool) -> None:
+    if any(isinstance(op, RolesOp) for op in kernel.walk()) or not any(isinstance(op, RingOp) for op in kernel.walk()):
+        return
+    try:
+        if (written := hardware_operation(kernel)) is not None:
+            raise NotSeparable(written, f"'{written.name}' is in the terms of the hardware")
+        for op in kernel.walk():
+            if isinstance(op, MmaOp) and op.on_tensor_memory:
+                raise NotSeparable(op, f"threads wait for '{op.name}', which needs all of the block")
+        loads = _load_stations(kernel)
+        _check_sources(kernel, loads)
+        products = _products(kernel) if wanted is Roles.LOAD_MMA_EPILOGUE else frozenset[_Station]()
+        attempt(kernel, "keeps one role", partial(_split, kernel, loads, products, asked))
+    except (NotSeparable, RingError) as e:
+        reason, where = (e.reason, e.where) if isinstance(e, NotSeparable) else (e.message, e.origin)
+        remark(where if isinstance(where, Operation) else kernel, f"@{kernel.sym_name.data} keeps one role: {reason}")
+
+
+def _gives_part(op: Operation) -> bool:
+    """True for an operation that gives a slot, or a part of one, to those that use it."""
+    return is_pure(op) and any(slot_tile(result) is not None for result in op.results)
+
+
+def _load_stations(kernel: KernelOp) -> _Stations:
+    """The first stations of the rings that TMA fills. Raises NotSeparable if there is none."""
+    others: dict[_Station, Operation] = {}
+    filled: dict[_Station, None] = {}
+    for op in kernel.walk():
+        for operand in op.operands:
+            if isinstance(op, ReleaseOp) or _gives_part(op) or (slot := slot_tile(operand)) is None:
+                continue
+            station = slot.ring, slot.acquire.station.data
+            if station[1] != slot.ring.station_names[0]:
+                continue
+            if isinstance(op, AsyncCopyOp) and op.queue is Queue.TMA:
+                filled[station] = None
+            else:
+                others.setdefault(station, op)
+    found = frozenset(station for station in filled if station not in others)
+    if not found:
+        raise NotSeparable(next(iter(others.values()), kernel), "no ring is filled by TMA alone")
+    return found
+
+
+def _check_sources(kernel: KernelOp, loads: _Stations) -> None:
+    """Raises NotSeparable if the kernel may write what the load role reads, which may run ahead by whole tiles."""
+    sources = {
+        base_allocation(op.source): op
+        for op in kernel.walk()
+        if isinstance(op, AsyncCopyOp)
+        and (slot := slot_tile(op.destination)) is not None
+        and (slot.ring, slot.acquire.station.data) in loads
+    }
+    for op in kernel.walk():
+        if isinstance(op, GlobalWaitOp):
+            raise NotSeparable(op, f"'{op.name}' orders loads behind another block")
+        for source in sources:
+            if (name := written_memref(op, source)) is not None:
+                raise NotSeparable(op, f"'{op.name}' may write {name}, which the load role reads ahead")
+
+
+def _products(kernel: KernelOp) -> _Stations:
+    """The stations of the role of products; empty, with a remark, where it cannot be separated."""
+    try:
+        return _product_stations(kernel)
+    except NotSeparable as e:
+        remark(e.where, f"no role of products in @{kernel.sym_name.data}: {e.reason}")
+        return frozenset()
+
+
+def _product_stations(kernel: KernelOp) -> _Stations:
+    """The stations at which products of tcgen05 and the copies of their scale factors work; empty if there are none."""
+    issued = [op for op in kernel.walk() if _is_product(op)]
+    found: dict[_Station, None] = {}
+    for op in issued:
+        for operand in op.operands:
+            if not isinstance(operand.type, TileType):
+                continue
+            if (slot := slot_tile(operand)) is not None:
+                found[slot.ring, slot.acquire.station.data] = None
+            elif isinstance(base_allocation(operand).owner, AllocOp):
+                raise NotSeparable(op, f"'{op.name}' works on a tile that is in no ring")
+    if not issued:
+        raise NotSeparable(kernel, "no product of tcgen05 is asynchronous")
+    for op in kernel.walk():
+        if _is_product(op) or isinstance(op, ReleaseOp) or _gives_part(op) or is_terminator(op):
+            continue
+        for operand in op.operands:
+            slot = slot_tile(operand)
+            if slot is not None and (slot.ring, slot.acquire.station.data) in found:
+                raise NotSeparable(op, f"threads do '{op.name}' at a station of the products")
+    return frozenset(found)
+
+
+def _is_product(op: Operation) -> bool:
+    match op:
+        case AsyncMmaOp():
+            return op.on_tensor_memory
+        case AsyncCopyOp():
+            return op.engine.data is Engine.TCGEN05_CP
+        case _:
+            return False
+
+
+def _belongs(stations: _Stations, is_work: Callable[[Operation], bool]) -> Callable[[Operation], bool]:
+    """Returns True if an operation is of the role that works at these stations."""
+
+    def belongs(op: Operation) -> bool:
+        match op:
+            case AcquireOp() | ReleaseOp():
+                return (RingOp.of(op.ring), op.station.data) in stations
+            case _:
+                return is_work(op)
+
+    return belongs
+
+
+def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool) -> None:
+    """
+    Moves what the kernel does into roles. Raises NotSeparable before anything is changed.
+
+    Unless roles were `asked` for, a kernel stays whole if more warps leave its threads too few registers.
+    """
+    requests = _request_stations(kernel)
+    # Products of tcgen05 have warps of their own, and so have requests: loads wait for nothing but their slots.
+    asking = _belongs(requests, lambda op: isinstance(op, AsyncNextOp))
+    filling = _belongs(loads, lambda op: _fills(op, loads))
+
+    def loading(op: Operation) -> bool:
+        return filling(op) or (not products and asking(op))
+
+    multiplying = _belongs(products, lambda op: bool(products) and _is_product(op))
+    body = kernel.body.block
+    shared = _shared_prelude(body.ops)
+    parts = [op for op in body.ops if op not in shared and not isinstance(op, ReturnOp)]
+    warps, rest = divmod(kernel.num_threads, WARP_SIZE)
+    if rest:
+        raise NotSeparable(kernel, f"{kernel.num_threads} threads are no whole warps")
+    movable = kernel.target is None or FEATURES["setmaxnreg"].version(Target.parse(kernel.target.data)) is not None
+    moves = movable and warps % WARPGROUP == 0 and not products
+    registers = role_registers(warps // WARPGROUP) if moves else None
+    load_warps = 1 if registers is None else WARPGROUP
+    added = load_warps + ((1 + len(requests)) if products else 0)
+    if warps + added > MAX_WARPS:
+        raise NotSeparable(kernel, f"{warps} and {added} warps are more than the {MAX_WARPS} of a block")
+    sums = _carried_registers(kernel)
+    if registers is None and sums + WORKING_REGISTERS > (bound := entry_bound(warps + added)):
+        reason = (
+            f"{warps + added} warps have {bound} registers a thread, of which sums take {sums}, and no instruction of "
+            "the target moves registers between warps"
+        )
+        if not asked:
+            raise NotSeparable(kernel, reason)
+        remark(kernel, f"registers of @{kernel.sym_name.data} may be spilled: {reason}")
+    load = copied_part(parts, loading)
+    mma = copied_part(parts, multiplying) if products else None
+    sched = copied_part(parts, asking) if products and requests else None
+    location = parts[0].location
+    last = body.last_op
+    assert last is not None
+    main = Block()
+    for op in parts:
+        op.detach()
+        main.add_op(op)
+    remove_part(main, lambda op: loading(op) or multiplying(op) or asking(op))
+    name = "epilogue" if products else "math"
+    load_registers, main_registers = registers or (None, None)
+    roles = [
+        RoleOp(name, warps, Region(main), main_registers),
+        RoleOp("load", load_warps, Region(load), load_registers),
+        *([] if mma is None else [RoleOp("mma", 1, Region(mma))]),
+        *([] if sched is None else [RoleOp("sched", 1, Region(sched))]),
+    ]
+    kernel.threads = i32_attr(WARP_SIZE * (warps + added))
+    emit = Emitter(InsertPoint.before(last), location)
+    for role in roles:
+        role.location = location
+    emit(RolesOp(Region(Block(roles))))
+    if products:
+        _double_accumulators(kernel)
+    remark(kernel, f"roles of @{kernel.sym_name.data}: {', '.join(map(_share, roles))}")
+
+
+def _request_stations(kernel: KernelOp) -> _Stations:
+    """The stations at which cluster launch control is asked for tiles."""
+    rings = {RingOp.of(op.ring) for op in kernel.walk() if isinstance(op, AsyncNextOp)}
+    return frozenset((ring, ring.station_names[0]) for ring in rings)
+
+
+def _carried_registers(kernel: KernelOp) -> int:
+    """The most 32-bit registers of a thread that tiles take from one iteration of a loop to the next."""
+    loops = [op for op in kernel.walk() if isinstance(op, ForOp)]
+    return max((sum(map(_register_bytes, op.finals)) // (4 * kernel.num_threads) for op in loops), default=0)
+
+
+def _register_bytes(value: SSAValue) -> int:
+    """Bytes of a register tile, which may be pending, in all threads together; 0 for a scalar."""
+    return PendingType.tile_of(value).num_bytes if isinstance(value.type, TileType | PendingType) else 0
+
+
+def _share(role: RoleOp) -> str:
+    """The warps and registers of a role in a remark."""
+    registers = "" if role.registers is None else f" of {role.registers.value.data} registers"
+    return f"@{role.sym_name.data} with {role.num_warps} warp{'' if role.num_warps == 1 else 's'}{registers}"
+
+
+def _fills(op: Operation, loads: _Stations) -> bool:
+    if not isinstance(op, AsyncCopyOp) or (slot := slot_tile(op.destination)) is None:
+        return False
+    return (slot.ring, slot.acquire.station.data) in loads
+
+
+def _shared_prelude(ops: Iterable[Operation]) -> set[Operation]:
+    """What stays around the roles: rings, tiles, and scalars and views that every role can compute again."""
+    found: set[Operation] = set()
+    for op in ops:
+        match op:
+            case RingOp() | AllocOp():
+                found.add(op)
+            case _ if is_pure(op) and not op.regions and not any(map(is_register_tile, op.results)):
+                if all(not isinstance(v.owner, Operation) or v.owner in found for v in op.operands):
+                    found.add(op)
+            case _:
+                pass
+    return found
+
+
+def _double_accumulators(kernel: KernelOp) -> None:
+    """
+    Gives accumulators of a persistent kernel two slots where tensor memory has the columns for them.
+
+    Then the products of the next tile run while the epilogue reads those of this one.
+    """
+    rings = [op for op in kernel.walk() if isinstance(op, RingOp)]
+    persistent = any(isinstance(op, TilesOp) for op in kernel.walk())
+    columns = sum(map(allocated_columns, kernel.walk()))
+    for ring in rings if persistent else ():
+        sums = any(
+            isinstance(op, AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None and slot.ring is ring
+            for op in kernel.walk()
+        )
+        if not sums or ring.num_slots != 1 or ring.carries is not None:
+            continue
+        more = slot_columns(ring)
+        if not more or columns + more > COLUMNS:
+            remark(ring, f"one accumulator: a second one of {more} columns has no room next to {columns}")
+            continue
+        columns += more
+        ring.slots = i32_attr(2)

@@ -1,0 +1,1 @@
+"""Lowering of scalars, of maps over register tiles, and of moves between registers."""

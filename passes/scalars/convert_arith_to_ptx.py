@@ -1,0 +1,482 @@
+"""Lowers `arith` inside `ptx.entry` to instructions; `index` becomes i64 everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    UnrealizedConversionCastOp,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import LocatedError, operation_name
+from tirx.dialects import ptx
+from tirx.dialects.nesting import ancestors
+from tirx.dialects.ptx.base import register_class, width
+from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
+from tirx.hw.features import has_features
+from tirx.hw.targets import Target
+from tirx.passes.ir.emitter import Emitter, erase, replace_uses
+from tirx.passes.scalars.fast_math import may_approximate
+from tirx.passes.scalars.narrow_integers import defined_values, widen_bytes
+from tirx.rules import NoFormError
+
+
+class ConvertArithToPtxPass(ModulePass):
+    """Replaces every `arith` op inside a `ptx.entry` by instructions that compute the same bits.
+
+    Index values, arguments of blocks included, become i64, and casts between index and i64 vanish. Integers of 8 (in
+    registers of 16), 16, 32 and 64 bits, predicates (i1) and f16, bf16, f32, f64 are supported. Raises LocatedError for
+    anything else.
+    """
+
+    name = "convert-arith-to-ptx"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for entry in entries(op):
+            convert_entry(entry)
+
+
+_KNOWN_DIALECTS = ("arith.", "scf.", "ptx.")
+"""What an entry may hold at this point; the index values of other operations cannot be converted."""
+
+
+def convert_entry(entry: EntryOp) -> None:
+    """Applies the pass to one entry."""
+    ops = list(entry.walk())
+    for op in ops:
+        if not _is_known(type(op)):
+            raise NoFormError(
+                op, f"no PTX form for '{operation_name(op)}'; kernels may use tirx, arith, scf.for and scf.if"
+            )
+    if widen_bytes(ops):
+        ops = list(entry.walk())
+    for value in defined_values(ops):
+        if type(value.type) is IndexType:
+            value._type = i64  # pyright: ignore[reportPrivateUsage]
+    for op in ops:
+        if op.name.startswith("arith."):
+            _lower(op)
+        elif type(op) is UnrealizedConversionCastOp:
+            _drop_identity_cast(op)
+
+
+@cache
+def _is_known(kind: type[Operation]) -> bool:
+    return kind.name.startswith(_KNOWN_DIALECTS) or kind is UnrealizedConversionCastOp
+
+
+def _drop_identity_cast(op: UnrealizedConversionCastOp) -> None:
+    if op.operand_types != op.result_types:
+        return
+    for result, operand in zip(op.results, op.operands, strict=True):
+        result.replace_all_uses_with(operand)
+    erase(op)
+
+
+OpT = TypeVar("OpT", bound=Operation)
+Rule = Callable[[Any, Emitter], SSAValue]
+"""Emits the instructions for an op and gives the value that replaces its result."""
+
+RULES: dict[type[Operation], Rule] = {}
+"""Op -> its lowering."""
+
+
+def _rule(*ops: type[OpT]) -> Callable[[Callable[[OpT, Emitter], SSAValue]], Callable[[OpT, Emitter], SSAValue]]:
+    def register(rule: Callable[[OpT, Emitter], SSAValue]) -> Callable[[OpT, Emitter], SSAValue]:
+        RULES.update(dict.fromkeys(ops, rule))
+        return rule
+
+    return register
+
+
+def _lower(op: Operation) -> None:
+    rule = RULES.get(type(op))
+    if rule is None:
+        supported = ", ".join(sorted(t.name for t in RULES))
+        raise NoFormError(op, f"no PTX form for '{op.name}'; convert-arith-to-ptx lowers {supported}")
+    for value in (*op._operands, *op.results):  # pyright: ignore[reportPrivateUsage]
+        if register_class(value.type) is None:
+            raise NoFormError(op, f"'{op.name}': no PTX register holds {value.type}")
+    (result,) = op.results
+    replacement = rule(op, Emitter.before(op))
+    replace_uses(result, replacement)
+    erase(op)
+
+
+def _integer(emit: Emitter, value: int, type_: Attribute) -> SSAValue:
+    return emit.value(ConstantOp.integer(value, type_))
+
+
+def _unsupported(op: Operation, *types: Attribute) -> LocatedError:
+    return NoFormError(op, f"no PTX form for '{op.name}' on {' -> '.join(map(str, types))}")
+
+
+@_rule(arith.ConstantOp)
+def _constant(op: arith.ConstantOp, emit: Emitter) -> SSAValue:
+    match op.value:
+        case IntegerAttr(value=number):
+            return _integer(emit, number.data, op.result.type)
+        case FloatAttr():
+            return emit.value(ConstantOp(op.value))
+        case _:
+            raise AssertionError(op.value)  # of a type that no register holds
+
+
+_Instruction = Callable[[SSAValue, SSAValue], Operation]
+
+_BINARY: dict[type[Operation], _Instruction] = {
+    arith.AddiOp: ptx.AddOp,
+    arith.SubiOp: ptx.SubOp,
+    arith.MuliOp: ptx.MulLoOp,
+    arith.DivSIOp: ptx.DivOp,
+    arith.DivUIOp: partial(ptx.DivOp, unsigned=True),
+    arith.RemSIOp: ptx.RemOp,
+    arith.RemUIOp: partial(ptx.RemOp, unsigned=True),
+    arith.MinSIOp: ptx.MinOp,
+    arith.MinUIOp: partial(ptx.MinOp, unsigned=True),
+    arith.MaxSIOp: ptx.MaxOp,
+    arith.MaxUIOp: partial(ptx.MaxOp, unsigned=True),
+    arith.AndIOp: ptx.AndOp,
+    arith.OrIOp: ptx.OrOp,
+    arith.XOrIOp: ptx.XorOp,
+    arith.AddfOp: ptx.AddOp,
+    arith.SubfOp: ptx.SubOp,
+    arith.MulfOp: ptx.MulOp,
+    arith.MinnumfOp: ptx.MinOp,
+    arith.MaxnumfOp: ptx.MaxOp,
+}
+"""Ops that are one instruction."""
+
+_BINARY_I1: dict[type[Operation], _Instruction] = {
+    arith.AddiOp: ptx.XorOp,
+    arith.SubiOp: ptx.XorOp,
+    arith.MuliOp: ptx.AndOp,
+    arith.MinUIOp: ptx.AndOp,
+    arith.MaxUIOp: ptx.OrOp,
+    arith.MinSIOp: ptx.OrOp,
+    arith.MaxSIOp: ptx.AndOp,
+    arith.AndIOp: ptx.AndOp,
+    arith.OrIOp: ptx.OrOp,
+    arith.XOrIOp: ptx.XorOp,
+}
+"""The same on predicates; as a signed integer, true is -1."""
+
+
+_NEUTRAL: dict[type[Operation], int] = {
+    arith.AddiOp: 0,
+    arith.OrIOp: 0,
+    arith.XOrIOp: 0,
+    arith.SubiOp: 0,
+    arith.ShLIOp: 0,
+    arith.ShRSIOp: 0,
+    arith.ShRUIOp: 0,
+    arith.MuliOp: 1,
+}
+"""Operations on integers, and the second operand with which they give the first."""
+
+_COMMUTATIVE = (arith.AddiOp, arith.OrIOp, arith.XOrIOp, arith.MuliOp)
+
+
+def _constant_of(value: SSAValue) -> int | None:
+    if not isinstance(op := value.owner, ConstantOp) or not isinstance(op.value, IntegerAttr):
+        return None
+    return op.value.value.data
+
+
+def _folded(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue | None:
+    """The operand that is the result of an operation on integers, None where there is none."""
+    if lhs.type == i1:
+        return None
+    sides = ((lhs, rhs), (rhs, lhs)) if kind in _COMMUTATIVE else ((lhs, rhs),)
+    for value, other in sides:
+        constant = _constant_of(other)
+        if constant == _NEUTRAL[kind]:
+            return value
+        if constant == 0 and kind is arith.MuliOp:
+            return other
+    return None
+
+
+@_rule(*_BINARY)
+def _binary(op: Operation, emit: Emitter) -> SSAValue:
+    lhs, rhs = op.operands
+    if type(op) in _NEUTRAL and (folded := _folded(type(op), lhs, rhs)) is not None:
+        return folded
+    instruction = (_BINARY_I1 if lhs.type == i1 else _BINARY).get(type(op))
+    if instruction is None:
+        raise _unsupported(op, lhs.type)
+    if lhs.type == bf16 and type(op) in _AS_FMA and not _has(op, "bf16.arith"):
+        return emit.value(ptx.FmaOp(*_AS_FMA[type(op)](lhs, rhs, partial(_bf16, emit))))
+    if lhs.type in _MINMAX and isinstance(op, arith.MinnumfOp | arith.MaxnumfOp) and not _has(op, _MINMAX[lhs.type]):
+        return _in_f32(instruction, lhs, rhs, emit)
+    return emit.value(instruction(lhs, rhs))
+
+
+def _has(op: Operation, feature: str) -> bool:
+    """Returns True if the target of the entry around `op` has a row of `FEATURES`."""
+    entry = next((around for around in ancestors(op) if isinstance(around, EntryOp)), None)
+    return entry is None or has_features((feature,), Target.parse(entry.target.data))
+
+
+def _bf16(emit: Emitter, value: float) -> SSAValue:
+    return emit(ConstantOp(FloatAttr(value, bf16))).result
+
+
+_Constant = Callable[[float], SSAValue]
+
+_AS_FMA: dict[type[Operation], Callable[[SSAValue, SSAValue, _Constant], tuple[SSAValue, SSAValue, SSAValue]]] = {
+    arith.AddfOp: lambda a, b, constant: (a, constant(1.0), b),
+    arith.SubfOp: lambda a, b, constant: (b, constant(-1.0), a),
+    arith.MulfOp: lambda a, b, constant: (a, b, constant(-0.0)),
+}
+"""Arithmetic on bf16 as an fma with the same result, for sm_80 to sm_89, which have no other."""
+
+_MINMAX: dict[Attribute, str] = {f16: "f16.minmax", bf16: "bf16.minmax"}
+
+
+def _in_f32(instruction: _Instruction, lhs: SSAValue, rhs: SSAValue, emit: Emitter) -> SSAValue:
+    """The smaller or larger of 16-bit floats: f32 has both of them exactly."""
+    wide = instruction(emit.value(ptx.CvtOp(lhs, f32)), emit.value(ptx.CvtOp(rhs, f32)))
+    return emit.value(ptx.CvtOp(emit.value(wide), lhs.type))
+
+
+@_rule(arith.DivfOp)
+def _divf(op: arith.DivfOp, emit: Emitter) -> SSAValue:
+    type_ = op.result.type
+    if type_ == f32 and may_approximate(op):
+        return emit.value(ptx.DivFullOp(op.lhs, op.rhs))
+    if type_ not in (f16, bf16):
+        return emit.value(ptx.DivOp(op.lhs, op.rhs))
+    # f32 has more than twice the digits of f16 and bf16, so rounding twice gives the correctly rounded quotient.
+    lhs, rhs = emit.value(ptx.CvtOp(op.lhs, f32)), emit.value(ptx.CvtOp(op.rhs, f32))
+    return emit.value(ptx.CvtOp(emit.value(ptx.DivOp(lhs, rhs)), type_))
+
+
+@_rule(arith.MinimumfOp, arith.MaximumfOp)
+def _nan_minmax(op: arith.MinimumfOp | arith.MaximumfOp, emit: Emitter) -> SSAValue:
+    instruction = ptx.MinOp if isinstance(op, arith.MinimumfOp) else ptx.MaxOp
+    type_, lhs, rhs = op.result.type, op.lhs, op.rhs
+    if type_ != f64 and _has(op, "minmax.NaN"):
+        return emit.value(instruction(lhs, rhs, nan=True))
+    if type_ in (f16, bf16):
+        lhs, rhs = (emit.value(ptx.CvtOp(value, f32)) for value in (lhs, rhs))
+    # f64, and all types before sm_80, have no .NaN; a NaN operand makes the sum a NaN.
+    number = emit.value(instruction(lhs, rhs))
+    nan = emit.value(ptx.AddOp(lhs, rhs))
+    result = emit.value(ptx.SelpOp(emit.value(ptx.SetpOp(ptx.Comparison.NAN, lhs, rhs)), nan, number))
+    return result if lhs is op.lhs else emit.value(ptx.CvtOp(result, type_))
+
+
+@_rule(arith.NegfOp)
+def _negf(op: arith.NegfOp, emit: Emitter) -> SSAValue:
+    return emit.value(ptx.NegOp(op.operand))
+
+
+def _check_not_predicate(op: Operation) -> None:
+    if op.results[0].type == i1:
+        raise _unsupported(op, i1)
+
+
+@_rule(arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp)
+def _rounding_division(op: arith.FloorDivSIOp | arith.CeilDivSIOp | arith.CeilDivUIOp, emit: Emitter) -> SSAValue:
+    _check_not_predicate(op)
+    type_, unsigned = op.result.type, isinstance(op, arith.CeilDivUIOp)
+    quotient = emit.value(ptx.DivOp(op.lhs, op.rhs, unsigned=unsigned))
+    remainder = emit.value(ptx.SubOp(op.lhs, emit.value(ptx.MulLoOp(quotient, op.rhs))))
+    zero = _integer(emit, 0, type_)
+    adjust = emit.value(ptx.SetpOp(ptx.Comparison.NE, remainder, zero))
+    if not unsigned:
+        # The remainder has the dividend's sign: a different sign from the divisor's means a negative quotient.
+        floor = isinstance(op, arith.FloorDivSIOp)
+        comparison = ptx.Comparison.LT if floor else ptx.Comparison.GE
+        sign = emit.value(ptx.SetpOp(comparison, emit.value(ptx.XorOp(remainder, op.rhs)), zero))
+        adjust = emit.value(ptx.AndOp(adjust, sign))
+    step = _integer(emit, -1 if isinstance(op, arith.FloorDivSIOp) else 1, type_)
+    return emit.value(ptx.AddOp(quotient, emit.value(ptx.SelpOp(adjust, step, zero))))
+
+
+def _shift_amount(amount: SSAValue, emit: Emitter) -> SSAValue:
+    if amount.type == i32:
+        return amount
+    if isinstance(amount.owner, ConstantOp) and isinstance(amount.owner.value, IntegerAttr):
+        return _integer(emit, amount.owner.value.value.data, i32)
+    return emit.value(ptx.CvtOp(amount, i32, unsigned=True))
+
+
+@_rule(arith.ShLIOp)
+def _shli(op: arith.ShLIOp, emit: Emitter) -> SSAValue:
+    _check_not_predicate(op)
+    if (folded := _folded(arith.ShLIOp, op.lhs, op.rhs)) is not None:
+        return folded
+    return emit.value(ptx.ShlOp(op.lhs, _shift_amount(op.rhs, emit)))
+
+
+@_rule(arith.ShRSIOp, arith.ShRUIOp)
+def _shri(op: arith.ShRSIOp | arith.ShRUIOp, emit: Emitter) -> SSAValue:
+    _check_not_predicate(op)
+    if (folded := _folded(type(op), op.lhs, op.rhs)) is not None:
+        return folded
+    return emit.value(ptx.ShrOp(op.lhs, _shift_amount(op.rhs, emit), unsigned=isinstance(op, arith.ShRUIOp)))
+
+
+_CMPI: tuple[tuple[ptx.Comparison, bool], ...] = (
+    (ptx.Comparison.EQ, False),
+    (ptx.Comparison.NE, False),
+    (ptx.Comparison.LT, False),
+    (ptx.Comparison.LE, False),
+    (ptx.Comparison.GT, False),
+    (ptx.Comparison.GE, False),
+    (ptx.Comparison.LT, True),
+    (ptx.Comparison.LE, True),
+    (ptx.Comparison.GT, True),
+    (ptx.Comparison.GE, True),
+)
+"""Predicate number of `arith.cmpi` -> comparison, unsigned."""
+
+
+@_rule(arith.CmpiOp)
+def _cmpi(op: arith.CmpiOp, emit: Emitter) -> SSAValue:
+    comparison, unsigned = _CMPI[op.predicate.value.data]
+    lhs, rhs = op.lhs, op.rhs
+    if lhs.type == i1:
+        lhs, rhs = (_extend(v, i32, emit, unsigned=unsigned) for v in (lhs, rhs))
+    return emit.value(ptx.SetpOp(comparison, lhs, rhs, unsigned=unsigned))
+
+
+_CMPF: tuple[ptx.Comparison | bool, ...] = (
+    False,
+    ptx.Comparison.EQ,
+    ptx.Comparison.GT,
+    ptx.Comparison.GE,
+    ptx.Comparison.LT,
+    ptx.Comparison.LE,
+    ptx.Comparison.NE,
+    ptx.Comparison.NUM,
+    ptx.Comparison.EQU,
+    ptx.Comparison.GTU,
+    ptx.Comparison.GEU,
+    ptx.Comparison.LTU,
+    ptx.Comparison.LEU,
+    ptx.Comparison.NEU,
+    ptx.Comparison.NAN,
+    True,
+)
+"""Predicate number of `arith.cmpf` -> comparison, or the constant that it is."""
+
+
+@_rule(arith.CmpfOp)
+def _cmpf(op: arith.CmpfOp, emit: Emitter) -> SSAValue:
+    comparison = _CMPF[op.predicate.value.data]
+    if isinstance(comparison, ptx.Comparison):
+        lhs, rhs = op.lhs, op.rhs
+        if lhs.type == bf16 and not _has(op, "bf16.setp"):
+            lhs, rhs = (emit.value(ptx.CvtOp(value, f32)) for value in (lhs, rhs))
+        return emit.value(ptx.SetpOp(comparison, lhs, rhs))
+    return _integer(emit, comparison, i1)
+
+
+@_rule(arith.SelectOp)
+def _select(op: arith.SelectOp, emit: Emitter) -> SSAValue:
+    if op.result.type != i1:
+        return emit.value(ptx.SelpOp(op.cond, op.lhs, op.rhs))
+    on_true = emit.value(ptx.AndOp(op.cond, op.lhs))
+    on_false = emit.value(ptx.AndOp(emit.value(ptx.NotOp(op.cond)), op.rhs))
+    return emit.value(ptx.OrOp(on_true, on_false))
+
+
+def _extend(value: SSAValue, type_: Attribute, emit: Emitter, *, unsigned: bool) -> SSAValue:
+    if value.type == i1:
+        return emit.value(ptx.SelpOp(value, _integer(emit, 1 if unsigned else -1, type_), _integer(emit, 0, type_)))
+    return emit.value(ptx.CvtOp(value, type_, unsigned=unsigned))
+
+
+def _truncate(value: SSAValue, type_: Attribute, emit: Emitter) -> SSAValue:
+    if type_ != i1:
+        return emit.value(ptx.CvtOp(value, type_, unsigned=True))
+    bit = emit.value(ptx.AndOp(value, _integer(emit, 1, value.type)))
+    return emit.value(ptx.SetpOp(ptx.Comparison.NE, bit, _integer(emit, 0, value.type)))
+
+
+@_rule(arith.ExtSIOp, arith.ExtUIOp)
+def _exti(op: arith.ExtSIOp | arith.ExtUIOp, emit: Emitter) -> SSAValue:
+    return _extend(op.input, op.result.type, emit, unsigned=isinstance(op, arith.ExtUIOp))
+
+
+@_rule(arith.TruncIOp)
+def _trunci(op: arith.TruncIOp, emit: Emitter) -> SSAValue:
+    return _truncate(op.input, op.result.type, emit)
+
+
+@_rule(arith.IndexCastOp)
+def _index_cast(op: arith.IndexCastOp, emit: Emitter) -> SSAValue:
+    found, wanted = op.input.type, op.result.type
+    if found == wanted:
+        return op.input
+    if width(found) < width(wanted):
+        return _extend(op.input, wanted, emit, unsigned=False)
+    return _truncate(op.input, wanted, emit)
+
+
+@_rule(arith.ExtFOp)
+def _extf(op: arith.ExtFOp, emit: Emitter) -> SSAValue:
+    value = op.input
+    if value.type == bf16 and op.result.type == f64:
+        value = emit.value(ptx.CvtOp(value, f32))
+    return emit.value(ptx.CvtOp(value, op.result.type))
+
+
+@_rule(arith.TruncFOp)
+def _truncf(op: arith.TruncFOp, emit: Emitter) -> SSAValue:
+    if op.input.type == f64 and op.result.type == bf16:
+        raise _unsupported(op, f64, bf16)
+    return emit.value(ptx.CvtOp(op.input, op.result.type))
+
+
+_EXACT_BITS = 16
+"""Width of integers of which f32 has all, so that there is one rounding on the way to bf16."""
+
+
+@_rule(arith.SIToFPOp, arith.UIToFPOp)
+def _itofp(op: arith.SIToFPOp | arith.UIToFPOp, emit: Emitter) -> SSAValue:
+    unsigned, value = isinstance(op, arith.UIToFPOp), op.input
+    if op.result.type == bf16 and width(value.type) > _EXACT_BITS:
+        raise _unsupported(op, value.type, bf16)
+    if value.type == i1:
+        value = _extend(value, i32, emit, unsigned=unsigned)
+    if op.result.type == bf16:
+        return emit.value(ptx.CvtOp(emit.value(ptx.CvtOp(value, f32, unsigned=unsigned)), bf16))
+    return emit.value(ptx.CvtOp(value, op.result.type, unsigned=unsigned))
+
+
+@_rule(arith.FPToSIOp, arith.FPToUIOp)
+def _fptoi(op: arith.FPToSIOp | arith.FPToUIOp, emit: Emitter) -> SSAValue:
+    _check_not_predicate(op)
+    value = emit.value(ptx.CvtOp(op.input, f32)) if op.input.type == bf16 else op.input
+    return emit.value(ptx.CvtOp(value, op.result.type, unsigned=isinstance(op, arith.FPToUIOp)))
+
+
+@_rule(arith.BitcastOp)
+def _bitcast(op: arith.BitcastOp, emit: Emitter) -> SSAValue:
+    if width(op.input.type) != width(op.result.type):  # an index has as many bits as a pointer
+        raise _unsupported(op, op.input.type, op.result.type)
+    return emit.value(ptx.MovOp(op.input, op.result.type))
+
+
+__all__ = ["RULES", "ConvertArithToPtxPass", "convert_entry"]

@@ -1,0 +1,203 @@
+"""Lowers `scf` inside `ptx.entry` to blocks and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
+from tirx.dialects.ptx.base import register_class
+from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
+from tirx.passes.ir.emitter import erase
+from tirx.rules import NoFormError, StageError
+
+
+class ConvertScfToPtxPass(ModulePass):
+    """Replaces `scf.for`, `scf.if` and `scf.while` inside a `ptx.entry` by blocks; carried values become arguments.
+
+    Runs after `convert-arith-to-ptx`. Raises LocatedError for other `scf` ops and for values without register.
+    """
+
+    name = "convert-scf-to-ptx"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for entry in entries(op):
+            convert_entry(entry)
+
+
+def convert_entry(entry: EntryOp) -> None:
+    """Applies the pass to one entry: outer constructs first, of a block the last first, which moves few operations."""
+    pending = list(entry.body.blocks)
+    while pending:
+        block = pending.pop()
+        constructs = [op for op in block.ops if op.name.startswith("scf.")]
+        for op in constructs:
+            if type(op) not in RULES:
+                supported = ", ".join(sorted(t.name for t in RULES))
+                raise NoFormError(op, f"no PTX form for '{op.name}'; convert-scf-to-ptx lowers {supported}")
+        for op in reversed(constructs):
+            pending += RULES[type(op)](op)
+
+
+OpT = TypeVar("OpT", bound=Operation)
+Rule = Callable[[Any], Sequence[Block]]
+"""Replaces an op by blocks and returns those that were inside of it."""
+
+RULES: dict[type[Operation], Rule] = {}
+"""Op -> its lowering."""
+
+
+def _rule(op: type[OpT]) -> Callable[[Callable[[OpT], Sequence[Block]]], Callable[[OpT], Sequence[Block]]]:
+    def register(rule: Callable[[OpT], Sequence[Block]]) -> Callable[[OpT], Sequence[Block]]:
+        RULES[op] = rule
+        return rule
+
+    return register
+
+
+def _append(block: Block, op: Operation, like: Operation) -> None:
+    """Adds `op` at the end of `block`, with the location of `like`."""
+    op.location = like.location
+    block.add_op(op)
+
+
+def _written(end: Operation, op: Operation) -> Operation:
+    """Returns the operation whose location a branch gets: the terminator, or `op` where none was written."""
+    return op if end.location == UNKNOWN_LOC else end
+
+
+def _check_registers(op: Operation, types: Sequence[Attribute]) -> None:
+    for type_ in types:
+        if register_class(type_) is None:
+            raise StageError(op, f"'{op.name}': no PTX register holds {type_}; run convert-arith-to-ptx first")
+
+
+def _split(op: Operation, name: str, arg_types: Sequence[Attribute] = ()) -> tuple[Block, Block]:
+    """Cuts the block of `op` in two: what comes before `op`, and a block `name` of `op` and what follows it."""
+    before = op.parent_block()
+    if before is None or (region := before.parent) is None:
+        raise AssertionError(f"expected '{op.name}' to be in a block of a region, found a detached op")
+    # As `split_before`, which counts the blocks of the region.
+    after = Block(arg_types=arg_types)
+    moved = [op]
+    while (following := moved[-1].next_op) is not None:
+        moved.append(following)
+    for following in moved:
+        following.detach()
+    after.add_ops(moved)
+    region.insert_block_after(after, before)
+    after.name_hint = name
+    return before, after
+
+
+def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
+    """Erases `op`, whose results are `values`."""
+    for result, value in zip(op.results, values, strict=True):
+        if value.name_hint is None:
+            value.name_hint = result.name_hint
+        result.replace_all_uses_with(value)
+    erase(op)
+
+
+def _take_arguments(block: Block, values: Sequence[SSAValue]) -> None:
+    """Replaces the arguments of `block` by values that dominate it."""
+    for argument, value in zip(block.args, values, strict=True):
+        if value.name_hint is None:
+            value.name_hint = argument.name_hint
+        argument.replace_all_uses_with(value)
+    for argument in reversed(block.args):
+        block.erase_arg(argument)
+
+
+def _move_before(region: Region, target: Block, name: str) -> Block:
+    """Moves the single block of `region` to before `target` and names it."""
+    block = region.block
+    block.name_hint = name
+    region.move_blocks_before(target)
+    return block
+
+
+def _end(block: Block) -> tuple[Operation, tuple[SSAValue, ...]]:
+    """Takes the terminator off `block`; gives it and its operands."""
+    terminator = block.last_op
+    if terminator is None:
+        raise AssertionError("expected a terminator, found an empty block")
+    operands = tuple(terminator.operands)
+    terminator.detach()
+    return terminator, operands
+
+
+@_rule(scf.ForOp)
+def _for(op: scf.ForOp) -> Sequence[Block]:
+    """The header tests, the body advances; the carried values are arguments of the header, which dominates the rest."""
+    _check_registers(op, (op.lb.type, *op.result_types))
+    before, after = _split(op, "loop_end")
+    header = Block(arg_types=[arg.type for arg in op.body.block.args])
+    if (region := after.parent) is None:
+        raise AssertionError("expected 'scf.for' to be in a region, found a detached block")
+    region.insert_block_before(header, after)
+    header.name_hint = "loop"
+    body = _move_before(op.body, after, "loop_body")
+    _take_arguments(body, header.args)
+    induction, *carried = header.args
+
+    _append(before, BraOp(header, [op.lb, *op.iter_args]), op)
+    more = SetpOp(Comparison.LT, induction, op.ub)
+    _append(header, more, op)
+    _append(header, CondBraOp(more, body, after), op)
+    end, results = _end(body)
+    advance = AddOp(induction, op.step)
+    _append(body, advance, op)
+    _append(body, BraOp(header, [advance.result, *results]), _written(end, op))
+    end.erase()
+    _replace(op, carried)
+    return (body,)
+
+
+@_rule(scf.IfOp)
+def _if(op: scf.IfOp) -> Sequence[Block]:
+    """Both arms jump to the rest of the block, which takes the results as arguments."""
+    _check_registers(op, op.result_types)
+    before, after = _split(op, "end_if", op.result_types)
+    arms: list[Block] = []
+    for region, name in ((op.true_region, "then"), (op.false_region, "else")):
+        if not region.blocks:
+            arms.append(after)
+            continue
+        arm = _move_before(region, after, name)
+        end, results = _end(arm)
+        _append(arm, BraOp(after, results), _written(end, op))
+        end.erase()
+        arms.append(arm)
+    then_arm, else_arm = arms
+    _append(before, CondBraOp(op.cond, then_arm, else_arm), op)
+    _replace(op, after.args)
+    return [arm for arm in arms if arm is not after]
+
+
+@_rule(scf.WhileOp)
+def _while(op: scf.WhileOp) -> Sequence[Block]:
+    """The first region is the header; what it passes on dominates both the body and the rest."""
+    _check_registers(op, (*op.arguments.types, *op.result_types))
+    before, after = _split(op, "loop_end")
+    header = _move_before(op.before_region, after, "loop")
+    body = _move_before(op.after_region, after, "loop_body")
+    _append(before, BraOp(header, op.arguments), op)
+    condition, (more, *values) = _end(header)
+    _append(header, CondBraOp(more, body, after), condition)
+    condition.erase()
+    _take_arguments(body, values)
+    end, results = _end(body)
+    _append(body, BraOp(header, results), _written(end, op))
+    end.erase()
+    _replace(op, values)
+    return header, body
+
+
+__all__ = ["RULES", "ConvertScfToPtxPass", "convert_entry"]

@@ -1,0 +1,57 @@
+"""One scalar in every slot of a register."""
+
+from __future__ import annotations
+
+import ml_dtypes
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerType, f32, i32
+from xdsl.ir import SSAValue
+
+from tirx.dialects.ptx.base import register_class
+from tirx.dialects.ptx.conversion import PackOp
+from tirx.dialects.ptx.core import ConstantOp
+from tirx.dialects.ptx.packed import CvtPairOp, PairFormat
+from tirx.dialects.tirx import SplatOp
+from tirx.layout.arrays import np
+from tirx.passes.ir.emitter import Emitter, bit_pattern
+from tirx.passes.ir.register_values import NARROW_FLOATS, REGISTER_BITS, is_narrow_float, register_format
+from tirx.passes.scalars.map_emission import narrow_format, packed_bytes
+from tirx.rules import PackedElementsError
+
+
+def splat(emit: Emitter, op: SplatOp) -> list[SSAValue]:
+    """The registers of a tile whose elements are all one scalar. Raises LocatedError for one that nothing computes."""
+    format_ = register_format(op.result.type)
+    return [_register(emit, op, format_.packed)] * format_.count
+
+
+def _register(emit: Emitter, op: SplatOp, packed: int) -> SSAValue:
+    value = op.value
+    if is_narrow_float(value.type):
+        return _narrow(emit, op)
+    if value.type == IntegerType(8):
+        wide = emit.extend(value, i32)
+        return emit.mul(wide, 0x01010101)
+    if register_class(value.type) is None:
+        raise PackedElementsError(
+            op, f"expected a fill with a type that arith computes in registers, found {value.type}"
+        )
+    return value if packed == 1 else emit(PackOp(value, value)).result
+
+
+def _narrow(emit: Emitter, op: SplatOp) -> SSAValue:
+    """A constant as bits, or an f32 rounded to two elements, twice."""
+    value, type_ = op.value, op.value.type
+    match value.owner:
+        case arith.ConstantOp(value=FloatAttr(value=number)):
+            name, bits = NARROW_FLOATS[str(type_)]
+            code = int(np.array([number.data]).astype(getattr(ml_dtypes, name)).view(np.uint8)[0])
+            word = sum(code << at for at in range(0, REGISTER_BITS, bits))
+            return emit(ConstantOp(bit_pattern(word, REGISTER_BITS))).result
+        case arith.TruncFOp(input=source) if source.type == f32 and (format_ := narrow_format(type_)) is not None:
+            pair = emit(CvtPairOp(format_, source, source)).result
+            return packed_bytes(emit, [pair] * 4) if format_ is PairFormat.E2M1X2 else emit(PackOp(pair, pair)).result
+        case _:
+            raise PackedElementsError(
+                op, f"expected a constant or arith.truncf of an f32 to fill {type_}, found neither"
+            )

@@ -1,0 +1,99 @@
+"""`tirx-cse`: what is computed twice is computed once, and what nothing uses is not computed at all."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, Region
+from xdsl.passes import ModulePass
+from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryEffect, MemoryReadEffect, NoMemoryEffect
+
+from tirx.dialects.nesting import operations
+from tirx.dialects.ptx.core import entries
+from tirx.dialects.tirx import kernels
+from tirx.passes.ir.emitter import erase, replace_uses
+
+
+class TirxCsePass(ModulePass):
+    """
+    Common subexpression and dead code elimination in one pass over operations whose traits say that they do nothing but
+    compute (NoMemoryEffect) or read memory (MemoryReadEffect).
+
+    xDSL's `cse` and `dce` do the same, in five times the time: they ask what an operation does, and hash it, again at
+    every step. Operations with regions stay, and so does what regions of several blocks compute twice.
+    """
+
+    name = "tirx-cse"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in (*kernels(op), *entries(op)):
+            _merge_equal(kernel.body, {}, _Numbers())
+            _remove_unused(kernel.body)
+
+
+@cache
+def _reads(op: type[Operation]) -> bool | None:
+    """Returns True for operations that read memory and do nothing else, False if not even that, None for others."""
+    effects = {type(trait) for trait in op.traits if isinstance(trait, MemoryEffect)}
+    if not effects or any(not issubclass(effect, NoMemoryEffect | MemoryReadEffect) for effect in effects):
+        return None
+    if any(isinstance(trait, IsTerminator) for trait in op.traits):
+        return None
+    return not all(issubclass(effect, NoMemoryEffect) for effect in effects)
+
+
+class _Numbers:
+    """The same number for equal attributes. They are hashed in Python, all that they consist of: once each."""
+
+    def __init__(self) -> None:
+        self._of_equal: dict[Attribute, int] = {}
+        self._of_object: dict[int, tuple[Attribute, int]] = {}
+
+    def __call__(self, attribute: Attribute) -> int:
+        found = self._of_object.get(id(attribute))
+        if found is None:
+            number = self._of_equal.setdefault(attribute, len(self._of_equal))
+            found = self._of_object[id(attribute)] = attribute, number  # kept: its identity is nobody else's
+        return found[1]
+
+    def of_all(self, named: Mapping[str, Attribute]) -> Hashable:
+        return frozenset([(name, self(attribute)) for name, attribute in named.items()]) if named else None
+
+
+def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numbers) -> None:
+    """Replaces operations by equal ones of `known`, which lie around and before them, and adds the others to it."""
+    if len(region.blocks) != 1:
+        return
+    written = object()  # stands for the contents of memory
+    for op in operations(region.block):
+        if op.regions:
+            isolated = op.has_trait(IsolatedFromAbove)
+            for inner in op.regions:
+                _merge_equal(inner, {} if isolated else dict(known), number)
+        if op.regions or (reads := _reads(type(op))) is None:
+            written = object()
+            continue
+        properties = number.of_all(op.properties), number.of_all(op.attributes)
+        # By identity: values are hashed in Python.
+        operands = tuple(map(id, op._operands))  # pyright: ignore[reportPrivateUsage]
+        types = tuple([number(result.type) for result in op.results])
+        key = type(op), operands, types, properties, written if reads else None
+        earlier = known.setdefault(key, op)
+        if earlier is not op:
+            for result, other in zip(op.results, earlier.results, strict=True):
+                replace_uses(result, other)
+            erase(op)
+
+
+def _remove_unused(region: Region) -> None:
+    """Removes operations without effects whose results are not used, users before what they use."""
+    for block in reversed(region.blocks):
+        for op in reversed(block.ops):
+            if op.regions:
+                for inner in op.regions:
+                    _remove_unused(inner)
+            elif _reads(type(op)) is not None and not any(result.first_use for result in op.results):
+                erase(op)

@@ -1,0 +1,146 @@
+"""The synchronisation that tirx emits is needed: without any one instruction of it, an example is an error."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from unit.examples import PROGRAMS
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from tirx.diagnostics import LocatedError, diagnostic_handler
+from tirx.dialects.ptx import (
+    BarrierClusterArriveOp,
+    BarrierClusterWaitOp,
+    BarSyncOp,
+    EntryOp,
+    FenceMbarrierInitOp,
+    FenceProxyAsyncOp,
+    MbarrierWaitParityOp,
+    Tcgen05CommitOp,
+    Tcgen05FenceAfterThreadSyncOp,
+    Tcgen05FenceBeforeThreadSyncOp,
+    Tcgen05WaitLdOp,
+    Tcgen05WaitStOp,
+)
+from tirx.passes import lower_to_ptx_passes
+from tirx.passes.checks.synchronization_rules import check_synchronization
+from tirx.text.parsing import parse_located
+from tirx.text.verification import run_passes
+from tirx.universe import new_context
+
+SYNCHRONISATION = (
+    BarSyncOp,
+    BarrierClusterArriveOp,
+    BarrierClusterWaitOp,
+    FenceMbarrierInitOp,
+    FenceProxyAsyncOp,
+    MbarrierWaitParityOp,
+    Tcgen05CommitOp,
+    Tcgen05FenceAfterThreadSyncOp,
+    Tcgen05FenceBeforeThreadSyncOp,
+    Tcgen05WaitLdOp,
+    Tcgen05WaitStOp,
+)
+"""Not `ptx.bar.warp.sync`, by which the lanes of a warp come together again for an instruction that is `.aligned`: that
+orders no access to memory."""
+
+INIT, PROXY = "ptx.fence.mbarrier_init", "ptx.fence.proxy.async"
+BEFORE, AFTER = "ptx.tcgen05.fence.before_thread_sync", "ptx.tcgen05.fence.after_thread_sync"
+
+PRODUCT: Mapping[str, set[int]] = {
+    # The fence.proxy.async of the first product comes before the first commit, and does the same.
+    INIT: {0},
+    # Nothing asynchronous comes before the barrier behind the allocation; the tensor memory of the product has been
+    # used by the thread that issues it alone; a deallocation is not asynchronous (PTX ISA 9.7.16.6.1).
+    BEFORE: {0, 1, 2},
+    AFTER: {0, 1, 3},
+}
+"""A kernel of one product, whose accumulator is not filled."""
+
+REDUNDANT: Mapping[str, Mapping[str, set[int]]] = {
+    "pair_gemm": PRODUCT,
+    "gemm": PRODUCT,
+    "gemm_mn_major": PRODUCT,
+    "ws_zero_columns": PRODUCT,
+    # All warps store the metadata of the product; one wait is for all stores before it.
+    "sparse_gemm": {INIT: {0}, BEFORE: {0, 2}, AFTER: {0, 3}, "ptx.tcgen05.wait.st": {0, 1, 2}},
+    # All warps store A of the second product, whose B has been in shared memory since before the first.
+    "two_products": {INIT: {0}, BEFORE: {0, 1, 3}, AFTER: {0, 1, 5}, PROXY: {1}},
+    # Three products of the same operands, and of one thread: they are in a pipeline, but each is waited for.
+    "conv": {
+        INIT: {0},
+        BEFORE: {0, 1, 2, 3, 4},
+        AFTER: {0, 1, 2, 3, 4, 5, 7},
+        PROXY: {1, 2},
+        "ptx.bar.sync": {2, 3},
+    },
+    # Once a thread has waited for a product, what the product read counts as free for all.
+    "wgmma_gemm": {"ptx.bar.sync": {0}},
+    # Each thread reads from shared memory what it has put there; one wait is for all stores before it.
+    "memories": {BEFORE: {0, 1}, AFTER: {0, 1}, "ptx.bar.sync": {1}, "ptx.tcgen05.wait.st": {0, 1, 2}},
+}
+"""Kernel -> instruction -> which of them, in the order of the kernel, could be left out."""
+
+
+LOOKED_AT = (
+    "layouts",
+    "mma_m16n8k16_f16_gemm",
+    "tcgen05_2cta_gemm",
+    "tcgen05_a_in_tensor_memory",
+    "tcgen05_conv_zero_columns",
+    "tcgen05_gemm",
+    "tcgen05_gemm_mn_major",
+    "tcgen05_sparse_gemm",
+    "tcgen05_ws_zero_columns",
+    "wgmma_gemm",
+)
+"""Programs that synchronise in different ways. What rings and roles need is for `tirx-check-rings` to prove."""
+
+
+def lowered(path: Path) -> ModuleOp:
+    context = new_context()
+    module = parse_located(context, path.read_text(), path.name)
+    with diagnostic_handler(lambda _: None):
+        run_passes(context, module, lower_to_ptx_passes(options="pipeline=off").passes, verify_each=False)
+    return module
+
+
+@contextmanager
+def without(op: Operation) -> Generator[None]:
+    block, following = op.parent_block(), op.next_op
+    assert block is not None and following is not None
+    op.detach()
+    yield
+    block.insert_op_before(op, following)
+
+
+def is_accepted(entry: EntryOp) -> bool:
+    try:
+        check_synchronization(entry)
+    except LocatedError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("path", [path for path in PROGRAMS if path.stem in LOOKED_AT], ids=lambda path: path.stem)
+@pytest.mark.sample(1)
+def test_every_instruction_is_needed(path: Path) -> None:
+    for entry in [op for op in lowered(path).walk() if isinstance(op, EntryOp)]:
+        assert is_accepted(entry)
+        count, redundant = Counter[str](), defaultdict[str, set[int]](set)
+        for op in [op for op in entry.walk() if isinstance(op, SYNCHRONISATION)]:
+            with without(op):
+                if is_accepted(entry):
+                    redundant[op.name].add(count[op.name])
+            count[op.name] += 1
+        assert redundant == REDUNDANT.get(entry.sym_name.data, {})
+
+
+def test_the_table_is_of_kernels_that_exist() -> None:
+    text = "".join(path.read_text() for path in PROGRAMS)
+    assert [name for name in REDUNDANT if f"tirx.kernel @{name}(" not in text] == []

@@ -1,0 +1,77 @@
+"""Registers that products of warpgroups overwrite: which of their operands may be, and who shares one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from unit.passes.parsed import parsed
+
+from tirx.dialects.ptx.core import entries
+from tirx.passes.ir.in_place import in_place_operands, shared_registers
+
+_ENTRY = """
+ptx.entry @k(x : u64, d : u64 ptr) target("sm_90a") {
+  %x = ptx.ld.param @x : i64
+  %d = ptx.ld.param @d : i64
+  %p = ptx.constant true
+  %zero = ptx.constant 0.0 : f32
+  %i = ptx.ld global %d : i64 -> f32
+  %j = ptx.ld global %d : i64 -> f32
+  %k = ptx.ld global %d : i64 -> f32
+  %l = ptx.ld global %d : i64 -> f32
+  BODY
+  ptx.ret
+}
+"""
+
+
+def expanded(body: str) -> str:
+    """`r = mma i` is a product of four registers, of which the first is from `i`; `use r` stores one."""
+    body = re.sub(
+        r"(\w+) = mma (\w+)(?: (\w+))?",
+        lambda m: (
+            f'%{m[1]}, %{m[1]}_1, %{m[1]}_2, %{m[1]}_3 = ptx.wgmma.mma_async "f16" "f16" a(%x : i64) b(%x) '
+            f"c(%{m[2]}, %{m[3] or 'j'}, %k, %l : f32, f32, f32, f32) -> f32, f32, f32, f32"
+        ),
+        body,
+    )
+    body = re.sub(r"use (\w+)", r"ptx.st global %d, %\1 : i64, f32", body)
+    return re.sub(r"goto (\w+)", r"ptx.bra ^\1", body)
+
+
+LOOP = "goto loop(%i : f32)\n^loop(%a : f32):\n"
+AGAIN = "\nptx.cond_bra %p, ^loop({} : f32), ^end\n^end:"
+
+
+@pytest.mark.parametrize(
+    "body, problem, groups",
+    [
+        ("r = mma i", None, {"i r"}),
+        ("use i\nr = mma i", None, {"i r"}),
+        ("r = mma zero", "a constant", set[str]()),
+        ("r = mma i\nuse i", "one that is used again", set[str]()),
+        ("r = mma i\ngoto end\n^end:\nuse i", "one that is used again", set[str]()),
+        ("use i\ngoto end\n^end:\nr = mma i", None, {"i r"}),
+        ("r = mma i i", "one that it uses twice", set[str]()),
+        ("goto loop\n^loop:\nr = mma i\nptx.cond_bra %p, ^loop, ^end\n^end:", "one from outside of a loop", set[str]()),
+        (f"{LOOP}r = mma a{AGAIN.format('%r')}\nuse r", None, {"a i r"}),
+        (f"{LOOP}r = mma a\nuse r{AGAIN.format('%j')}", None, {"a i r"}),
+        (f"{LOOP}use a\nr = mma a{AGAIN.format('%r')}", None, {"a i r"}),
+        (f"{LOOP}r = mma a{AGAIN.format('%r')}\nuse i", None, {"a r"}),
+        (f"{LOOP}r = mma a{AGAIN.format('%r')}\ngoto far\n^far:\nuse i", None, {"a r"}),
+        (f"{LOOP}r = mma a\nuse a{AGAIN.format('%r')}", "one that is used again", set[str]()),
+        ("r = mma i\ns = mma r\nt = mma s", None, {"i r s t"}),
+    ],
+)
+def test_first_registers(body: str, problem: str | None, groups: set[str]):
+    """Of the first register of each product; the second, third and fourth are used by all."""
+    (entry,) = entries(parsed(_ENTRY.replace("BODY", expanded(body))))
+    found = [one for one in in_place_operands(entry) if one.index == 1]
+    assert [one.problem for one in found] == [problem] * len(found)
+    assert all(one.operand is one.op.operands[1] for one in found)
+    joined: dict[object, set[str]] = {}
+    for value, root in shared_registers(entry).items():
+        joined.setdefault(root, {root.name_hint or ""}).add(value.name_hint or "")
+    first = {frozenset(name for name in names if len(name) == 1) for names in joined.values()}
+    assert {" ".join(sorted(names)) for names in first if not names & set("jkl")} == groups

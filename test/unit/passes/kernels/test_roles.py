@@ -1,0 +1,67 @@
+"""Roles as branches: the registers that they ask for, and the parts of loops that one of them runs."""
+
+from __future__ import annotations
+
+import pytest
+from unit.passes.parsed import parsed
+from xdsl.ir import Operation
+
+from tirx.dialects.ptx.sync import SetMaxNRegOp
+from tirx.dialects.tirx import ForOp, RolesOp
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.kernels.roles import role_branches
+from tirx.passes.rings.role_bodies import copied_part
+
+
+@pytest.mark.parametrize(
+    ("registers", "changes"),
+    [
+        # 8 warps have 248 registers each at the entry, in eights.
+        ((248, 40), [None, ("dec", 40)]),
+        ((240, 248), [("dec", 240), None]),
+        ((248, 248), [None, None]),
+        ((232, 256), [("dec", 232), ("inc", 256)]),
+    ],
+)
+def test_registers_of_roles(registers: tuple[int, int], changes: list[tuple[str, int] | None]) -> None:
+    roles = "\n".join(f"tirx.role @r{i} warps(4) registers({count}) {{ }}" for i, count in enumerate(registers))
+    text = f"""tirx.kernel @k() target("sm_90a") threads(256) {{
+  %thread = arith.constant 0 : i32
+  tirx.roles {{
+    {roles}
+  }}
+  tirx.return
+}}"""
+    op = next(op for op in parsed(text).walk() if isinstance(op, RolesOp))
+    thread = op.prev_op
+    assert thread is not None
+    found: list[tuple[str, int] | None] = []
+    for role, block, _ in role_branches(op, Emitter.before(op), thread.results[0]):
+        assert role.body.block is block
+        asked = [each for each in block.ops if isinstance(each, SetMaxNRegOp)]
+        found += [(each.change.data.value, each.count.value.data) for each in asked] or [None]
+    assert found == changes
+
+
+@pytest.mark.parametrize(
+    ("kept", "offsets", "skew"),
+    [("abc", [0, 1, 4], 4), ("bc", [0, 3], 3), ("ac", [0, 4], 4), ("c", [], 0), ("b", [], 0)],
+)
+def test_offsets_count_from_the_first_part(kept: str, offsets: list[int], skew: int) -> None:
+    text = """tirx.kernel @k() target("sm_90a") threads(32) {
+  tirx.for @k %k = 0 to 9 skew(4) {
+    tirx.at(0) { "test.op"() {a} : () -> () }
+    tirx.at(1) { "test.op"() {b} : () -> () }
+    tirx.at(4) { "test.op"() {c} : () -> () }
+  }
+  tirx.return
+}"""
+    loop = next(op for op in parsed(text).walk() if isinstance(op, ForOp))
+
+    def keep(op: Operation) -> bool:
+        return any(name in op.attributes for name in kept)
+
+    (found,) = copied_part([loop], keep).ops
+    assert isinstance(found, ForOp)
+    assert ([part.offset for part in found.parts], found.rounds_ahead) == (offsets, skew)
+    assert [name for op in found.walk() for name in op.attributes if name in "abc"] == list(kept)

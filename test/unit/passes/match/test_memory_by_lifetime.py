@@ -1,0 +1,135 @@
+"""Places of tiles: blocks that are in use at the same time do not overlap, and those that are not share memory."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from unit.passes.parsed import parsed
+from xdsl.dialects.builtin import Float64Type, IntegerType, f16
+
+from tirx.dialects.tirx import KernelOp, MemoryPlan, MemorySpace, TileType
+from tirx.hw.targets import Target
+from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+from tirx.passes.match.memory_by_lifetime import (
+    Block,
+    Lifetime,
+    _in_order_of_use,  # pyright: ignore[reportPrivateUsage]
+    _place,  # pyright: ignore[reportPrivateUsage]
+    aligned_bytes,
+    allocate,
+    shared_alignment,
+)
+
+
+def _blocks(*sizes: tuple[int, int, int, int]) -> list[Block]:
+    return [Block(None, size, alignment, Lifetime(first, last)) for size, alignment, first, last in sizes]
+
+
+def _starts(blocks: list[Block]) -> list[int]:
+    return [block.start for block in blocks]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "starts"),
+    [
+        ([], []),
+        ([(7, 1, 0, 0)], [0]),
+        # In use until 3 and from 3 on; until 2 and from 3 on.
+        ([(7, 1, 0, 3), (5, 1, 3, 4)], [0, 7]),
+        ([(7, 1, 0, 2), (5, 1, 3, 4)], [0, 0]),
+        # The first place that is large enough and aligned.
+        ([(9, 1, 0, 9), (5, 4, 0, 9), (3, 1, 0, 9)], [0, 12, 9]),
+        ([(9, 1, 0, 9), (5, 4, 0, 9), (4, 1, 0, 9)], [0, 12, 17]),
+        # The largest first takes 12 instead of 14.
+        ([(2, 1, 0, 1), (4, 1, 1, 3), (8, 1, 2, 4)], [0, 8, 0]),
+    ],
+)
+def test_places(sizes: list[tuple[int, int, int, int]], starts: list[int]) -> None:
+    assert _starts(_place(_blocks(*sizes))) == starts
+
+
+def test_many_tiles_are_placed_in_the_order_of_their_uses() -> None:
+    """Of more than 64 tiles, none is placed before one that is used earlier."""
+    sizes = [(2, 1, 0, 1), (4, 1, 1, 3), (8, 1, 2, 4)]
+    late = [(1, 1, 10 + i, 10 + i) for i in range(62)]
+    assert _starts(_place(_blocks(*sizes, *late[:61])))[:3] == [0, 8, 0]
+    assert _starts(_place(_blocks(*sizes, *late)))[:3] == [0, 2, 6]
+    assert _starts(_in_order_of_use(_blocks((3, 1, 5, 6), (4, 1, 0, 2), (5, 1, 2, 5), (6, 1, 3, 3)))) == [0, 0, 4, 9]
+
+
+def test_no_two_blocks_share_memory_while_both_are_used() -> None:
+    rng = random.Random(3)
+    for count in (12, 80):
+        blocks = _blocks(
+            *(
+                (rng.randint(1, 50), rng.choice((1, 4, 16)), at := rng.randint(0, 30), at + rng.randint(0, 6))
+                for _ in range(count)
+            )
+        )
+        placed = _place(blocks)
+        assert [(b.size, b.alignment, b.lifetime) for b in placed] == [
+            (b.size, b.alignment, b.lifetime) for b in blocks
+        ]
+        assert all(block.start % block.alignment == 0 for block in placed)
+        for i, a in enumerate(placed):
+            for b in placed[:i]:
+                used = max(a.lifetime.first, b.lifetime.first) <= min(a.lifetime.last, b.lifetime.last)
+                assert not used or a.end <= b.start or b.end <= a.start
+
+
+def test_alignments() -> None:
+    """Swizzles are aligned to their period: 2^(per_element + atom_len + swizzle_len) elements, at least 1024 bytes."""
+    rows = TileLayout.row_major((64, 64))
+
+    def shared(element: IntegerType | Float64Type, swizzle: tuple[int, int, int] | None = None) -> TileType:
+        layout = ComposeLayout(SwizzleLayout(*swizzle), rows) if swizzle else rows
+        return TileType.get((64, 64), element, MemorySpace.SHARED, layout)
+
+    assert shared_alignment(TileType.get((64, 64), f16, MemorySpace.SHARED)) == 1024
+    assert shared_alignment(shared(Float64Type(), (3, 3, 3))) == 2 ** (3 + 3 + 3) * 8
+    assert shared_alignment(shared(IntegerType(16), (3, 3, 3))) == 1024
+    assert shared_alignment(shared(IntegerType(16), (1, 1, 2))) == 1024
+    plain = shared_alignment(shared(IntegerType(16)))
+    tile = TileType.get((3, 5), IntegerType(16), MemorySpace.SHARED, TileLayout.row_major((3, 5)))
+    assert aligned_bytes(tile) == -(-30 // plain) * plain
+
+
+def _allocated(body: str, target: str) -> tuple[MemoryPlan, list[int]]:
+    """The plan of a kernel, and where its tiles start."""
+    text = f"""tirx.kernel @k(%a: memref<64x64xf16>) target("{target}") threads(384) {{\n{body}\ntirx.return\n}}"""
+    (kernel,) = (op for op in parsed(text).walk() if isinstance(op, KernelOp))
+    found = allocate(kernel, Target.parse(target))
+    return found.plan, list(found.starts.values())
+
+
+def test_more_than_an_entry_declares_is_dynamic() -> None:
+    limit = Target.parse("sm_80").static_shared_limit
+    for size, is_dynamic in ((limit, False), (limit + 16, True)):
+        tile = f"%s = tirx.alloc : !tirx.tile<{size}xi8, shared, #tirx.tile_layout<S[{size}]>>"
+        assert _allocated(tile, "sm_80")[0] == MemoryPlan(size, 128, is_dynamic)
+
+
+def test_every_role_has_a_barrier_for_its_copies() -> None:
+    tile = "!tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>"
+    view = "!tirx.tile<64x64xf16, global>"
+    roles = [
+        f"""tirx.role @r{i} warps(4) {{
+          %c = arith.constant 0 : index
+          %s = tirx.alloc : {tile}
+          %g = tirx.view %a[%c, %c] : memref<64x64xf16> -> {view}
+          tirx.copy %g, %s engine tma : {view}, {tile}
+        }}"""
+        for i in range(3)
+    ]
+    plan, starts = _allocated("tirx.roles {" + "\n".join(roles) + "}", "sm_90a")
+    assert plan == MemoryPlan(3 * 8192 + 3 * 8, 128, copies=3 * 8192) and starts == [0, 8192, 16384]
+
+
+def test_columns_are_not_rounded() -> None:
+    """Two tiles of three columns each, which are in use at the same time; a barrier and the word with the address."""
+    tile, zero = (f"!tirx.tile<128x3xf32, {memory}>" for memory in (
+        "tensor, #tirx.tile_layout<S[(128, 3) : (1@TLane, 1@TCol)]>", "register"))  # fmt: skip
+    stores = "\n".join(f"tirx.store %x, {to} : {zero}, {tile}" for to in ("%s", "%t", "%s"))
+    tiles = f"%s = tirx.alloc : {tile}\n%t = tirx.alloc : {tile}\n%x = tirx.zero : {zero}\n{stores}"
+    assert _allocated(tiles, "sm_100a") == (MemoryPlan(12, 8, columns=32, slot=8), [0, 3])

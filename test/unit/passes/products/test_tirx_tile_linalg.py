@@ -1,0 +1,510 @@
+"""Functions of structured operations compute as kernels what MLIR says that they do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tirx import embed
+from tirx.diagnostics import LocatedError
+from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
+from tirx.runtime import Kernel
+
+_MAPS = """
+#mk = affine_map<(m, n, k) -> (m, k)>
+#km = affine_map<(m, n, k) -> (k, m)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+#row = affine_map<(m, n) -> (m)>
+#column = affine_map<(m, n) -> (n)>
+#mm = affine_map<(m, n) -> (m, m)>
+#nm = affine_map<(m, n) -> (n, m)>
+#no = affine_map<(m, n) -> ()>
+#x = affine_map<(m) -> (m)>
+#bmk = affine_map<(b, m, n, k) -> (b, m, k)>
+#mbk = affine_map<(b, m, n, k) -> (m, b, k)>
+#bnk = affine_map<(b, m, n, k) -> (b, n, k)>
+#bkn = affine_map<(b, m, n, k) -> (b, k, n)>
+#bmn = affine_map<(b, m, n, k) -> (b, m, n)>
+#bid = affine_map<(b, m, n) -> (b, m, n)>
+#brow = affine_map<(b, m, n) -> (b, n)>
+#each = affine_map<(b, m, n) -> (b)>
+#one = affine_map<(b, m, n) -> ()>
+#wide = affine_map<(a, b, c, k) -> (a, b, c, k)>
+#left = affine_map<(a, b, c, k) -> (a, b, c)>
+#vector = affine_map<(b, m, k) -> (b, k)>
+#matrix = affine_map<(b, m, k) -> (b, m, k)>
+#result = affine_map<(b, m, k) -> (b, m)>
+"""
+
+_PRODUCT = """
+  linalg.generic {indexing_maps = [%s, %s, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%%a, %%b : memref<%s>, memref<%s>) outs(%%d : memref<%s>) {
+  ^bb0(%%x: f16, %%y: f16, %%acc: f32):
+    %%xe = arith.extf %%x : f16 to f32
+    %%ye = arith.extf %%y : f16 to f32
+    %%p = arith.mulf %%ye, %%xe : f32
+    %%s = arith.addf %%acc, %%p : f32
+    linalg.yield %%s : f32
+  }
+"""
+
+
+def _kernel(text: str, *tile: int, threads: int = 128, target: str = "sm_80") -> Kernel:
+    module = embed.parse(_MAPS + text, "f.mlir")
+    embed.run(module, (TirxTileLinalgPass(tile, threads, target), *embed.pipeline()))
+    (binary,) = embed.extract(module).values()
+    (kernel,) = embed.program(binary).kernels.values()
+    return kernel
+
+
+def _integers(rng: np.random.Generator, *shape: int, dtype: Any = np.float16) -> Any:
+    return rng.integers(-3, 4, shape).astype(dtype)
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize(("first", "second"), [("mk", "kn"), ("km", "nk")])
+def test_operands_in_either_order_and_an_epilogue(first: str, second: str) -> None:
+    """`relu(D + A B + bias)`, sizes that tiles do not divide, operands as they lie in memory."""
+    sizes = {"m": 40, "n": 72, "k": 48}
+    shapes = ["x".join(str(sizes[d]) for d in dims) for dims in (first, second)]
+    text = f"""
+func.func @f(%a: memref<{shapes[0]}xf16>, %b: memref<{shapes[1]}xf16>, %bias: memref<72xf32>, %d: memref<40x72xf32>) {{
+  {_PRODUCT % (f"#{first}", f"#{second}", f"{shapes[0]}xf16", f"{shapes[1]}xf16", "40x72xf32")}
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {{indexing_maps = [#column, #id], iterator_types = ["parallel", "parallel"]}}
+      ins(%bias : memref<72xf32>) outs(%d : memref<40x72xf32>) {{
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %y : f32
+    %r = arith.maximumf %s, %zero : f32
+    linalg.yield %r : f32
+  }}
+  func.return
+}}"""
+    rng = np.random.default_rng(0)
+    a, b = (_integers(rng, *(sizes[d] for d in dims)) for dims in (first, second))
+    bias, d = _integers(rng, 72, dtype=np.float32), _integers(rng, 40, 72, dtype=np.float32)
+    x, y = (each.astype(np.float32) for each in (a if first == "mk" else a.T, b if second == "nk" else b.T))
+    expected = np.maximum(d + x @ y.T + bias, 0)
+    kernel = _kernel(text, 32, 32, 32)
+    arguments = [each.T if turned else each for each, turned in ((a, first == "km"), (b, second == "kn"))]
+    kernel.simulate(*arguments, bias[None], d)
+    assert np.array_equal(d, expected)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "tile", "target", "known"),
+    [
+        ("bmk", "bnk", (32, 32, 32), "sm_80", True),
+        ("mbk", "bkn", (32, 32, 32), "sm_80", False),
+        ("mbk", "bkn", (64, 64, 64), "sm_90a", False),
+        ("mbk", "bnk", (128, 64, 64), "sm_100a", True),
+    ],
+)
+@pytest.mark.sample(1)
+def test_a_batch_of_products(first: str, second: str, tile: tuple[int, int, int], target: str, known: bool) -> None:
+    """`scale * (A B + bias) + shift`, rounded to f16, where some of the operands differ from product to product."""
+    sizes = {"b": 2, "m": 40, "n": 72, "k": 48}
+
+    def type_of(dims: str, element: str) -> str:
+        return "x".join([*(str(sizes[d]) if known else "?" for d in dims), element])
+
+    a_type, b_type = type_of(first, "f16"), type_of(second, "f16")
+    bias_type, shift_type = type_of("bn", "f32"), type_of("b", "f32")
+    d_type, sums_type = type_of("bmn", "f16"), type_of("bmn", "f32")
+    extents = "" if known else "%m, %n, %k"
+    text = f"""
+func.func @f(%a: memref<{a_type}>, %b: memref<{b_type}>, %bias: memref<{bias_type}>, %scale: memref<f32>,
+             %shift: memref<{shift_type}>, %d: memref<{d_type}>) {{
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %m = memref.dim %d, %c0 : memref<{d_type}>
+  %n = memref.dim %d, %c1 : memref<{d_type}>
+  %k = memref.dim %d, %c2 : memref<{d_type}>
+  %sums = memref.alloc({extents}) : memref<{sums_type}>
+  linalg.fill ins(%zero : f32) outs(%sums : memref<{sums_type}>)
+  linalg.generic {{indexing_maps = [#{first}, #{second}, #bmn],
+                  iterator_types = ["parallel", "parallel", "parallel", "reduction"]}}
+      ins(%a, %b : memref<{a_type}>, memref<{b_type}>) outs(%sums : memref<{sums_type}>) {{
+  ^bb0(%x: f16, %y: f16, %acc: f32):
+    %xe = arith.extf %x : f16 to f32
+    %ye = arith.extf %y : f16 to f32
+    %p = arith.mulf %xe, %ye : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  }}
+  linalg.generic {{indexing_maps = [#bid, #brow, #one, #each, #bid],
+                  iterator_types = ["parallel", "parallel", "parallel"]}}
+      ins(%sums, %bias, %scale, %shift : memref<{sums_type}>, memref<{bias_type}>, memref<f32>, memref<{shift_type}>)
+      outs(%d : memref<{d_type}>) {{
+  ^bb0(%x: f32, %y: f32, %z: f32, %w: f32, %old: f16):
+    %sum = arith.addf %x, %y : f32
+    %scaled = arith.mulf %sum, %z : f32
+    %shifted = arith.addf %scaled, %w : f32
+    %half = arith.truncf %shifted : f32 to f16
+    linalg.yield %half : f16
+  }}
+  memref.dealloc %sums : memref<{sums_type}>
+  func.return
+}}"""
+    rng = np.random.default_rng(4)
+    a, b = (_integers(rng, *(sizes[d] for d in dims)) for dims in (first, second))
+    bias, shift = _integers(rng, 2, 72, dtype=np.float32), _integers(rng, 2, dtype=np.float32)
+    d = np.zeros((2, 40, 72), np.float16)
+    x = a.transpose(1, 0, 2) if first == "mbk" else a
+    y = b.transpose(0, 2, 1) if second == "bkn" else b
+    arguments = (x, y, bias[:, None], np.full((1, 1), 2, np.float32), shift[:, None, None])
+    kernel = _kernel(text, *tile, target=target)
+    kernel.simulate(*arguments, d, check="strict")
+    products = np.einsum("bmk,bnk->bmn", x.astype(np.float32), y.astype(np.float32))
+    assert np.array_equal(d, 2 * (products + bias[:, None]) + shift[:, None, None])
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
+@pytest.mark.sample(1)
+def test_a_product_of_integers(target: str) -> None:
+    text = """
+func.func @f(%a: memref<128x64xi8>, %b: memref<64x64xi8>, %d: memref<128x64xi32>) {
+  linalg.generic {indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<128x64xi8>, memref<64x64xi8>) outs(%d : memref<128x64xi32>) {
+  ^bb0(%x: i8, %y: i8, %acc: i32):
+    %xe = arith.extsi %x : i8 to i32
+    %ye = arith.extsi %y : i8 to i32
+    %p = arith.muli %xe, %ye : i32
+    %s = arith.addi %acc, %p : i32
+    linalg.yield %s : i32
+  }
+  func.return
+}"""
+    rng = np.random.default_rng(5)
+    a, b = (rng.integers(-128, 128, (size, 64), np.int8) for size in (128, 64))
+    d = rng.integers(-9, 9, (128, 64), np.int32)
+    expected = d + a.astype(np.int32) @ b.T.astype(np.int32)
+    _kernel(text, 128, 64, 64, target=target).simulate(a, b, d, check="strict")
+    assert np.array_equal(d, expected)
+
+
+def test_matmul_of_one_type() -> None:
+    text = """
+func.func @f(%a: memref<32x16xf64>, %b: memref<16x24xf64>, %d: memref<32x24xf64>) {
+  linalg.matmul ins(%a, %b : memref<32x16xf64>, memref<16x24xf64>) outs(%d : memref<32x24xf64>)
+  func.return
+}"""
+    rng = np.random.default_rng(1)
+    a, b, d = (_integers(rng, *shape, dtype=np.float64) for shape in ((32, 16), (16, 24), (32, 24)))
+    expected = d + a @ b
+    _kernel(text, 16, 24, 8, threads=32).simulate(a, b.T, d)
+    assert np.array_equal(d, expected)
+
+
+def test_elementwise_operations_of_any_size_and_copies() -> None:
+    text = """
+func.func @f(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf16>) {
+  %half = arith.constant 0.5 : f32
+  linalg.generic {indexing_maps = [#x, #x, #x], iterator_types = ["parallel"]}
+      ins(%a : memref<?xf32>) outs(%b, %c : memref<?xf32>, memref<?xf16>) {
+  ^bb0(%x: f32, %y: f32, %z: f16):
+    %s = arith.mulf %x, %half : f32
+    %t = arith.subf %s, %y : f32
+    %u = arith.truncf %x : f32 to f16
+    linalg.yield %t, %u : f32, f16
+  }
+  func.return
+}
+"""
+    rng = np.random.default_rng(2)
+    a, b, c = _integers(rng, 300, dtype=np.float32), _integers(rng, 300, dtype=np.float32), np.zeros(300, np.float16)
+    expected = a / 2 - b
+    _kernel(text, 128).simulate(a, b, c)
+    assert np.array_equal(b, expected)
+    assert np.array_equal(c, a)
+    copy = """
+func.func @g(%a: memref<40x24xf32>, %b: memref<40x24xf32>) {
+  "memref.copy"(%a, %b) : (memref<40x24xf32>, memref<40x24xf32>) -> ()
+  func.return
+}"""
+    a, b = _integers(rng, 40, 24, dtype=np.float32), np.zeros((40, 24), np.float32)
+    _kernel(copy, 32, 32).simulate(a, b)
+    assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize(("combine", "start"), [("addf", "0.0"), ("maxnumf", "-1.0e30")])
+@pytest.mark.sample(1)
+def test_reductions(combine: str, start: str) -> None:
+    """The sum or the largest of the squares of each row, and what is left of them by an elementwise operation."""
+    text = f"""
+func.func @f(%a: memref<70x128xf16>, %d: memref<70xf32>, %scale: memref<70xf32>) {{
+  %start = arith.constant {start} : f32
+  linalg.fill ins(%start : f32) outs(%d : memref<70xf32>)
+  linalg.generic {{indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}}
+      ins(%a : memref<70x128xf16>) outs(%d : memref<70xf32>) {{
+  ^bb0(%x: f16, %acc: f32):
+    %e = arith.extf %x : f16 to f32
+    %q = arith.mulf %e, %e : f32
+    %s = arith.{combine} %q, %acc : f32
+    linalg.yield %s : f32
+  }}
+  linalg.generic {{indexing_maps = [#x, #x], iterator_types = ["parallel"]}}
+      ins(%scale : memref<70xf32>) outs(%d : memref<70xf32>) {{
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.mulf %x, %y : f32
+    linalg.yield %s : f32
+  }}
+  func.return
+}}"""
+    rng = np.random.default_rng(3)
+    a, scale, d = _integers(rng, 70, 128), _integers(rng, 70, dtype=np.float32), np.zeros(70, np.float32)
+    _kernel(text, 32, 64).simulate(a, d[:, None], scale[:, None])
+    squares = a.astype(np.float32) ** 2
+    assert np.array_equal(d, scale * (squares.sum(1) if combine == "addf" else squares.max(1)))
+
+
+def test_batches_of_reductions() -> None:
+    """The largest of each row of a tensor of four dimensions, and matrices times vectors."""
+    text = """
+func.func @f(%a: memref<2x3x20x32xf32>, %d: memref<2x3x20xf32>) {
+  linalg.generic {indexing_maps = [#wide, #left], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%a : memref<2x3x20x32xf32>) outs(%d : memref<2x3x20xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.maxnumf %x, %y : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}"""
+    rng = np.random.default_rng(6)
+    a, d = _integers(rng, 2, 3, 20, 32, dtype=np.float32), np.zeros((2, 3, 20), np.float32)
+    _kernel(text, 16, 32, threads=32).simulate(a, d[..., None], check="strict")
+    assert np.array_equal(d, np.maximum(a.max(3), 0))
+    text = """
+func.func @g(%a: memref<3x20x32xf32>, %v: memref<3x32xf32>, %d: memref<3x20xf32>) {
+  linalg.generic {indexing_maps = [#matrix, #vector, #result], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %v : memref<3x20x32xf32>, memref<3x32xf32>) outs(%d : memref<3x20xf32>) {
+  ^bb0(%x: f32, %y: f32, %acc: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}"""
+    a, v, d = (_integers(rng, *shape, dtype=np.float32) for shape in ((3, 20, 32), (3, 32), (3, 20)))
+    expected = d + np.einsum("bmk,bk->bm", a, v)
+    _kernel(text, 16, 32, threads=32).simulate(a, v[:, None], d[..., None], check="strict")
+    assert np.array_equal(d, expected)
+
+
+def test_named_operations() -> None:
+    """`max(broadcast(v) + a, a^T)`, and the sum of each of its rows, with scalars and what no memref has."""
+    text = """
+func.func @f(%a: memref<40x40xf32>, %t: memref<40x40xf32>, %v: memref<40xf32>, %by: f32, %d: memref<40x40xf32>) {
+  %wide = memref.alloc() : memref<40x40xf32>
+  %turned = memref.alloc() : memref<40x40xf32>
+  linalg.broadcast ins(%v : memref<40xf32>) outs(%wide : memref<40x40xf32>) dimensions = [0]
+  linalg.add ins(%wide, %a : memref<40x40xf32>, memref<40x40xf32>) outs(%wide : memref<40x40xf32>)
+  linalg.transpose ins(%t : memref<40x40xf32>) outs(%turned : memref<40x40xf32>) permutation = [1, 0]
+  linalg.max ins(%wide, %turned : memref<40x40xf32>, memref<40x40xf32>) outs(%d : memref<40x40xf32>)
+  linalg.generic {indexing_maps = [#no, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%by : f32) outs(%d : memref<40x40xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.mulf %x, %y : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}"""
+    rng = np.random.default_rng(7)
+    a, t, v = (_integers(rng, *shape, dtype=np.float32) for shape in ((40, 40), (40, 40), (40,)))
+    d = np.zeros((40, 40), np.float32)
+    _kernel(text, 32, 32).simulate(a, t.T, v[None], 3.0, d, check="strict")
+    assert np.array_equal(d, 3 * np.maximum(v + a, t.T))
+    text = """
+func.func @g(%a: memref<40x32xf32>, %d: memref<40xf32>) {
+  linalg.reduce ins(%a : memref<40x32xf32>) outs(%d : memref<40xf32>) dimensions = [1]
+    (%x: f32, %y: f32) {
+      %s = arith.addf %x, %y : f32
+      linalg.yield %s : f32
+    }
+  func.return
+}"""
+    a, d = _integers(rng, 40, 32, dtype=np.float32), np.zeros((40, 1), np.float32)
+    _kernel(text, 32, 16).simulate(a, d, check="strict")
+    assert np.array_equal(d[:, 0], a.sum(1))
+
+
+def test_other_functions_stay() -> None:
+    text = """
+func.func @host(%n: index) -> index {
+  func.return %n : index
+}
+func.func @g(%a: memref<64xf32>, %b: memref<64xf32>) attributes {my.note = 1 : i32} {
+  "memref.copy"(%a, %b) : (memref<64xf32>, memref<64xf32>) -> ()
+  func.return
+}"""
+    module = embed.parse(text)
+    embed.run(module, [TirxTileLinalgPass((64,), 64, "sm_80")])
+    host, kernel = module.ops
+    assert (host.name, kernel.name) == ("func.func", "tirx.kernel")
+    assert "my.note" in kernel.attributes
+
+
+_COPY = '"memref.copy"(%a, %b) : (memref<64x64xf32>, memref<64x64xf32>) -> ()'
+_ARGUMENTS = "%a: memref<64x64xf32>, %b: memref<64x64xf32>, %v: memref<64xf32>, %number: f32"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            f"{_COPY}\n  %z = memref.alloca() : memref<4xf32>",
+            "expected operations of linalg, .* in a function that becomes a kernel, found 'memref.alloca'",
+        ),
+        (
+            f'{_COPY}\n  "memref.copy"(%v, %v) : (memref<64xf32>, memref<64xf32>) -> ()',
+            "expected 2 parallel dimensions, as the first operation of the function has, found 1",
+        ),
+        (
+            """%t = memref.alloc() : memref<2x2x2x2xf32>
+  linalg.fill ins(%number : f32) outs(%t : memref<2x2x2x2xf32>)""",
+            "expected one to three parallel dimensions, found 4",
+        ),
+        (
+            """linalg.generic {indexing_maps = [#nm, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<64x64xf32>) outs(%a : memref<64x64xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    linalg.yield %x : f32
+  }""",
+            "expected what this function writes to be read where it is written",
+        ),
+        (
+            """linalg.generic {indexing_maps = [#mm, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<64x64xf32>) outs(%b : memref<64x64xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    linalg.yield %x : f32
+  }""",
+            "expected indexing maps to different dimensions",
+        ),
+        (
+            """linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%a : memref<64x64xf32>) outs(%v : memref<64xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.subf %y, %x : f32
+    linalg.yield %s : f32
+  }""",
+            "expected a product of two inputs, .* or a reduction by addf, maxnumf or minnumf, found another",
+        ),
+        (
+            """linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<64x64xf32>) outs(%b : memref<64x64xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %i : index to i32
+    %k = arith.sitofp %j : i32 to f32
+    linalg.yield %k : f32
+  }""",
+            "expected arith and math in the body of a structured operation, found 'linalg.index'",
+        ),
+        (
+            """%t = memref.alloc() : memref<64x64xf32>
+  linalg.add ins(%a, %t : memref<64x64xf32>, memref<64x64xf32>) outs(%b : memref<64x64xf32>)""",
+            "expected a memref.alloc that is written before it is read",
+        ),
+        (
+            f"%t = memref.alloc() : memref<64x64xf32>\n  {_COPY.replace('%b', '%t')}",
+            "expected a function that writes one of its arguments, found none",
+        ),
+        (
+            "%z = arith.constant 0.0 : f16\n  linalg.fill ins(%z : f16) outs(%a : memref<64x64xf32>)",
+            "expected values of the type of the output, f32, found f16; convert them first",
+        ),
+        (
+            """%t = memref.alloc() : memref<64x64xf16>
+  linalg.copy ins(%a : memref<64x64xf32>) outs(%t : memref<64x64xf16>)""",
+            "expected values of the type of the output, f16, found f32; convert them first",
+        ),
+        (
+            """linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<64x64xf32>) outs(%b : memref<64x64xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %h = arith.truncf %x : f32 to f16
+    linalg.yield %h : f16
+  }""",
+            "expected values of the type of the output, f32, found f16; convert them first",
+        ),
+        (
+            '"linalg.batch_matmul"(%a, %b) : (memref<64x64xf32>, memref<64x64xf32>) -> ()',
+            "expected an operation of linalg that xDSL knows .*, found 'linalg.batch_matmul'",
+        ),
+    ],
+)
+def test_what_has_no_tiles(body: str, message: str) -> None:
+    text = f"{_MAPS}func.func @f({_ARGUMENTS}) {{\n  {body}\n  func.return\n}}"
+    module = embed.parse(text, "f.mlir", embed.context(allow_unregistered=True))
+    with pytest.raises(LocatedError, match=f"f.mlir:.*{message}"):
+        embed.run(module, [TirxTileLinalgPass((32, 32, 32), 64, "sm_80")])
+
+
+@pytest.mark.parametrize(
+    ("layout", "message"),
+    [
+        ("affine_map<(d0, d1) -> (d0 * 64 + d1)>", "expected a memref with a strided layout of its rank, found "),
+        ("strided<[1]>", "expected a memref with a strided layout of its rank, found "),
+        ("strided<[?]>", "expected a memref with a strided layout of its rank, found "),
+        ("strided<[64, 1], offset: 4>", "expected a memref that starts at its pointer, without an offset, found "),
+        ("strided<[?, 1], offset: ?>", "expected a memref that starts at its pointer, without an offset, found "),
+        ("strided<[-64, 1]>", "expected strides of 0 or more, found "),
+        ("strided<[64, 1]>, 3 : i32", "expected a memref in global memory, without a memory space, found "),
+    ],
+)
+@pytest.mark.parametrize("index", ["id", "nm"])
+def test_arguments_of_which_no_tile_is_a_view(layout: str, message: str, index: str) -> None:
+    source = f"memref<64x64xf32, {layout}>"
+    text = f"""{_MAPS}func.func @f(%a: {source}, %b: memref<64x64xf32>) {{
+  linalg.generic {{indexing_maps = [#{index}, #id], iterator_types = ["parallel", "parallel"]}}
+      ins(%a : {source}) outs(%b : memref<64x64xf32>) {{
+  ^bb0(%x: f32, %y: f32):
+    linalg.yield %x : f32
+  }}
+  func.return
+}}"""
+    with pytest.raises(LocatedError) as error:
+        embed.run(embed.parse(text, "f.mlir", embed.context()), [TirxTileLinalgPass((32, 32, 32), 64, "sm_80")])
+    assert message + source.partition(",")[0] in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("tile", "threads", "target", "message"),
+    [
+        ((32,), 64, "sm_80", "expected 2 tile sizes, 2 of the last parallel dimensions, found 1"),
+        ((0, 32, 32), 64, "sm_80", "expected positive tile sizes, found 0,32,32"),
+        ((1, 2, 3, 4), 64, "sm_80", "expected at most 3 tile sizes, of two dimensions and a reduction, found 1,2,3,4"),
+        ((1 << 40, 32, 32), 64, "sm_80", "expected at most 1048576 elements"),
+        ((32, 32, 32), 0, "sm_80", "expected 1 to 1024 threads, found 0"),
+        ((32, 32, 32), 64, "sm_1", "unknown target 'sm_1'"),
+    ],
+)
+def test_what_no_kernel_has(tile: tuple[int, ...], threads: int, target: str, message: str) -> None:
+    copy = '"memref.copy"(%a, %d) : (memref<40x24xf32>, memref<40x24xf32>) -> ()'
+    text = f"func.func @f(%a: memref<40x24xf32>, %d: memref<40x24xf32>) {{\n  {copy}\n  func.return\n}}"
+    with pytest.raises(LocatedError, match=f"f.mlir:1:.*{message}"):
+        embed.run(embed.parse(text, "f.mlir"), [TirxTileLinalgPass(tile, threads, target)])
+
+
+@pytest.mark.parametrize("threads", [0, 1, 1024, 1025])
+def test_numbers_of_threads(threads: int) -> None:
+    text = """
+func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>) {
+  "memref.copy"(%a, %b) : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  func.return
+}"""
+    module = embed.parse(text, "f.mlir")
+    passes = (TirxTileLinalgPass((8, 8), threads, "sm_80"),)
+    if 1 <= threads <= 1024:
+        embed.run(module, passes)
+        return
+    with pytest.raises(LocatedError) as error:
+        embed.run(module, passes)
+    assert error.value.message == f"expected 1 to 1024 threads, found {threads}"

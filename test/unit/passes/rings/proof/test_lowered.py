@@ -1,0 +1,201 @@
+"""Barriers of lowered rings: arrivals and bytes that are counted in the code, each as a number in an error."""
+
+from __future__ import annotations
+
+import pytest
+from unit.passes.parsed import parsed
+
+from tirx.dialects.tirx import KernelOp
+from tirx.passes.rings.proof.errors import RingError
+from tirx.passes.rings.proof.lowered import check_barriers
+
+_KERNEL = """
+!bars = !tirx.tile<4x2xi32, shared, #tirx.tile_layout<S[(4, 2) : (2, 1)]>>
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!g = !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+tirx.kernel @k(%slot: i32, %any: i1, %all: i16, %g: !g, %s: !s) target("sm_100a") CLUSTER threads(THREADS) {{
+  %words = tirx.alloc {{ring_barriers}} : !bars
+  %bars = tirx.address %words : !bars -> i32
+  %others = tirx.alloc : !bars
+  %free = tirx.address %others : !bars -> i32
+  %tid = ptx.read_special tid.x
+  %rank = ptx.read_special cluster_ctarank
+  {constants}
+  %laneid = arith.andi %tid, %31 : i32
+  %lane = arith.cmpi eq, %laneid, %0 : i32
+  %one = tirx.leader
+  %block = arith.cmpi eq, %rank, %0 : i32
+  %at8 = arith.addi %bars, %8 : i32
+  %far = ptx.mapa %bars, %0
+  BODY
+  tirx.return
+}}
+""".format(
+    constants="\n".join(f"%{i} = arith.constant {i} : i32" for i in (-128, 0, 3, 5, 7, 8, 16, 24, 31, 63, 64, 128, 512))
+)
+
+
+def said(body: str, threads: int = 256, cluster: str = "") -> str:
+    """The error about a kernel, nothing for one that is right."""
+    text = _KERNEL.replace("CLUSTER", cluster).replace("THREADS", str(threads)).replace("BODY", body)
+    (kernel,) = [op for op in parsed(text).ops if isinstance(op, KernelOp)]
+    try:
+        check_barriers(kernel)
+    except RingError as error:
+        return error.message
+    return ""
+
+
+PAIR = "cluster(2) per_cta"
+
+
+def arrive(at: str = "%bars") -> str:
+    return f"ptx.mbarrier.arrive {at}"
+
+
+def when(condition: str, *body: str, otherwise: str = "") -> str:
+    return f"scf.if {condition} {{\n" + "\n".join(body) + "\n}" + (f" else {{\n{otherwise}\n}}" if otherwise else "")
+
+
+def party(index: str, first: bool = False) -> str:
+    """Arrives at the mbarrier of a party, whose number `index` says; `first`: added before that of the slot."""
+    steps = ["%index", "%apart"][:: 1 if first else -1]
+    return f"""{index}
+      %apart = arith.muli %slot, %8 : i32
+      %index = arith.shli %party, %3 : i32
+      %there = arith.addi %bars, {steps[0]} : i32
+      %at = arith.addi %there, {steps[1]} : i32
+    """
+
+
+_BY_SHIFT = "%party = arith.shrui %tid, %7 : i32"
+_BY_QUOTIENT = "%party = arith.divui %tid, %64 : i32"
+_OF_ROLE = "%own = arith.addi %tid, %-128 : i32\n%party = arith.divui %own, %128 : i32"
+_OF_PAIR = "%pair = arith.shrui %tid, %7 : i32\n%party = arith.andi %pair, %31 : i32"
+_OF_ALL = "%party = arith.divui %tid, %512 : i32"
+_OF_SLOT = "%party = arith.shrui %slot, %7 : i32"
+_OF_SUM = "%own = arith.addi %tid, %slot : i32\n%party = arith.shrui %own, %7 : i32"
+_OF_LANE = "%party = arith.andi %tid, %7 : i32"
+_OF_WARPS = "%party = arith.shrui %tid, %5 : i32"
+
+
+@pytest.mark.parametrize(
+    "body, threads, cluster, count",
+    [
+        (arrive(), 256, "", 256),
+        (arrive(), 96, PAIR, 96),
+        (when("%one", arrive()), 256, "", 1),
+        (when("%lane", arrive()), 256, "", 8),
+        (when("%any", arrive()), 256, "", 256),
+        (when("%any", otherwise=arrive()), 256, "", 256),
+        (when("%one", when("%lane", arrive())), 256, "", 1),
+        (when("%lane", when("%one", arrive())), 256, "", 1),
+        (f"%both = arith.andi %one, %any : i1\n{when('%both', arrive())}", 256, "", 1),
+        (f"%both = arith.andi %any, %lane : i1\n{when('%both', arrive())}", 256, "", 8),
+        (f"%x = arith.andi %tid, %63 : i32\n%is = arith.cmpi eq, %x, %0 : i32\n{when('%is', arrive())}", 256, "", 256),
+        (f"%x = arith.ori %tid, %31 : i32\n%is = arith.cmpi eq, %x, %0 : i32\n{when('%is', arrive())}", 256, "", 256),
+        ("ptx.cp.async.mbarrier.arrive noinc %bars", 256, "", 256),
+        (when("%one", "tcgen05.commit %bars : i32"), 256, "", 1),
+        (when("%one", "ptx.mbarrier.arrive.expect_tx %bars, 0"), 256, "", 1),
+        (arrive("%far"), 256, PAIR, 512),
+        (arrive("%far"), 256, "", 256),
+        (when("%one", arrive("%far")), 256, PAIR, 2),
+        (when("%block", arrive("%far")), 256, PAIR, 256),
+        (f"%is = arith.cmpi eq, %tid, %0 : i32\n{when('%is', arrive('%far'))}", 256, PAIR, 512),
+        (party(_BY_SHIFT) + arrive("%at"), 256, "", 128),
+        (party(_BY_SHIFT, first=True) + arrive("%at"), 256, "", 128),
+        (party(_BY_SHIFT) + when("%lane", arrive("%at")), 256, "", 4),
+        (party(_BY_SHIFT) + when("%one", arrive("%at")), 256, "", 1),
+        (party(_OF_WARPS) + when("%lane", arrive("%at")), 64, "", 1),
+        (party(_BY_QUOTIENT) + arrive("%at"), 256, "", 64),
+        (party(_OF_ROLE) + arrive("%at"), 256, "", 128),
+        (party(_OF_PAIR) + arrive("%at"), 256, "", 128),
+        (party(_OF_ALL) + arrive("%at"), 256, "", 256),
+        (party(_OF_SLOT) + arrive("%at"), 256, "", 256),
+        (party(_OF_SUM) + arrive("%at"), 256, "", 256),
+        (party(_OF_LANE) + arrive("%at"), 256, "", 256),
+        (
+            "tirx.roles {\ntirx.role @a warps(3) {\n"
+            + when("%one", arrive())
+            + "\n}\ntirx.role @b warps(5) {\n"
+            + when("%lane", arrive())
+            + arrive("%at8")
+            + "\n}\n}",
+            256,
+            "",
+            6,
+        ),
+    ],
+)
+def test_arrivals(body: str, threads: int, cluster: str, count: int):
+    expected = f"expected an mbarrier for {count} arrivals, found one for 777"
+    assert said(f"ptx.mbarrier.init %bars, 777\n{body}", threads, cluster) == expected
+
+
+def test_arrivals_that_differ():
+    arrivals = [when("%lane", arrive()), arrive(), when("%lane", arrive()), when("%one", arrive())]
+    message = "expected the same number of arrivals wherever a role passes a slot on, found 8 and 256"
+    assert said("\n".join(arrivals)) == message
+    assert said("\n".join((arrivals[0], arrivals[2]))) == ""
+
+
+@pytest.mark.parametrize("wrong", [None, 0, 8, 16, 24])
+def test_the_station_of_an_mbarrier_begins_before_it(wrong: int | None):
+    """One thread arrives from byte 8 on and 256 at byte 24; at byte 0 nobody, and at other mbarriers nobody looks."""
+    right, lines = {0: None, 8: 1, 16: 1, 24: 256}, ["ptx.mbarrier.init %free, 3", arrive("%free")]
+    for offset, count in right.items():
+        lines.append(f"%m{offset} = arith.addi %bars, %{offset} : i32")
+        lines.append(f"ptx.mbarrier.init %m{offset}, {9 if wrong == offset else count or 5}")
+    lines += [arrive("%m24"), when("%one", arrive("%m8"))]
+    expected = None if wrong is None else right[wrong]
+    error = "" if expected is None else f"expected an mbarrier for {expected} arrivals, found one for 9"
+    assert said("\n".join(lines)) == error
+
+
+def test_addresses_that_others_compute():
+    other = '%x = "test.op"(%bars) : (i32) -> i32\n'
+    assert said(f"{other}ptx.mbarrier.init %x, 3\n{arrive('%x')}") == ""
+    assert said(f"{other}%y = arith.addi %x, %bars : i32\n{arrive('%y')}") == (
+        "cannot decide: which mbarrier an address is, that 'test.op' computes"
+    )
+
+
+def load(at: str = "%bars", multicast: str = "") -> str:
+    return f"tirx.tma_load %g, %s, {at} {multicast} : !g, !s"
+
+
+_ANNOUNCED = "ptx.mbarrier.arrive.expect_tx %bars, 7"
+_ALL = "multicast %all"
+_ASKED = "ptx.clusterlaunchcontrol.try_cancel %tid, %bars"
+_TILE = 64 * 64 * 2
+
+
+@pytest.mark.parametrize(
+    "body, cluster, count",
+    [
+        ([_ANNOUNCED, load(), load(), arrive()], "", 2 * _TILE),
+        ([load(), _ANNOUNCED, load()], PAIR, _TILE),
+        ([_ANNOUNCED, load(), load("%at8"), load("%free")], "", _TILE),
+        ([_ANNOUNCED, load(multicast=_ALL), load()], PAIR, 3 * _TILE),
+        ([_ANNOUNCED, load(multicast=_ALL)], "", _TILE),
+        ([_ANNOUNCED, _ASKED, _ASKED.replace("%bars", "%at8")], PAIR, 16),
+        ([when("%any", load()), _ANNOUNCED, when("%any", load(), load())], "", 2 * _TILE),
+        ([_ANNOUNCED, when("%any", load(), otherwise=load())], "", _TILE),
+        ([_ANNOUNCED, when("%block", load(), _ASKED)], PAIR, _TILE + 16),
+        ([when("%any", _ANNOUNCED), load()], PAIR, 0),
+        ([when("%block", _ANNOUNCED), load(), _ASKED], PAIR, 2 * _TILE + 32),
+        ([when("%block", _ANNOUNCED), load(multicast=_ALL), load()], PAIR, 6 * _TILE),
+        ([when("%block", _ANNOUNCED), when("%block", load()), when("%any", load())], PAIR, 3 * _TILE),
+        ([when("%block", _ANNOUNCED, load()), load()], PAIR, _TILE),
+    ],
+)
+def test_bytes(body: list[str], cluster: str, count: int):
+    text = "\n".join(body)
+    assert said(text, cluster=cluster) == f"expected {count} bytes of the copies behind it, found 7 announced"
+
+
+def test_bytes_that_are_right_or_differ():
+    assert said("\n".join([_ANNOUNCED.replace("7", str(_TILE)), load()])) == ""
+    assert said("\n".join([_ANNOUNCED, when("%any", load(), load(), otherwise=load())])) == (
+        f"expected the same bytes in all branches, found {_TILE}, {2 * _TILE}"
+    )

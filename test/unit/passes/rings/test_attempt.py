@@ -1,0 +1,92 @@
+"""Changes of schedules that cannot be proved are taken back, and who hears of it."""
+
+from __future__ import annotations
+
+import pytest
+from unit.passes.parsed import parsed
+
+from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, remark
+from tirx.dialects.tirx import KernelOp, ReleaseOp, kernels
+from tirx.passes.ir.emitter import erase
+from tirx.passes.rings.attempt import STRICT, attempt
+
+_KERNEL = """
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+tirx.kernel @k(%a: memref<64x64xf16>, %n: index) threads(128) attributes {kept = 1} {
+  %c0 = arith.constant 0 : index
+  %s = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!s>
+  tirx.for @j %j = 0 to %n {
+    %ga = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
+    %filled = tirx.acquire %s at(fill)
+    tirx.async_copy %ga, %filled engine(tma) : !tirx.tile<64x64xf16, global>, !s
+    tirx.release %s at(fill) after(tma)
+    %used = tirx.acquire %s at(use)
+    %v = tirx.load %used : !s -> !tirx.tile<64x64xf16, register>
+    tirx.release %s at(use)
+  }
+  tirx.return
+}
+"""
+
+
+def _kernel() -> KernelOp:
+    (kernel,) = kernels(parsed(_KERNEL))
+    return kernel
+
+
+def _drop(kernel: KernelOp, station: str) -> None:
+    kernel.attributes.pop("kept", None)
+    remark(kernel, "changed")
+    for op in [op for op in kernel.walk() if isinstance(op, ReleaseOp) and op.station.data == station]:
+        erase(op)
+
+
+@pytest.fixture(autouse=True)
+def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(STRICT, raising=False)
+
+
+def _attempted(kernel: KernelOp, station: str, asked: bool = False) -> tuple[bool, list[Diagnostic]]:
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        kept = attempt(kernel, "stays as it is", lambda: _drop(kernel, station), asked)
+    return kept, said
+
+
+def test_a_change_that_is_right_stays_with_its_remarks():
+    kernel = _kernel()
+    kept, said = _attempted(kernel, "none")
+    assert kept and not kernel.attributes
+    assert [diagnostic.message for diagnostic in said] == ["changed"]
+
+
+def test_a_change_that_is_wrong_is_taken_back():
+    kernel = _kernel()
+    before = str(kernel)
+    kept, (said,) = _attempted(kernel, "use")
+    assert not kept and str(kernel) == before
+    kernel.verify()
+    assert said.severity == "remark" and said.position == ("<test>", 5, 8)
+    assert said.message == (
+        "@k stays as it is: expected the same number of uses of %s at all stations, found 1 by k at station fill of "
+        "%s, 1 by k at station use of %s, when every loop has 1 iteration [ring-parties]"
+    )
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_who_wants_an_error_gets_one(monkeypatch: pytest.MonkeyPatch, asked: bool):
+    kernel = _kernel()
+    before = str(kernel)
+    if not asked:
+        monkeypatch.setenv(STRICT, "1")
+    with pytest.raises(LocatedError, match="expected the same number of uses") as error:
+        _attempted(kernel, "use", asked)
+    assert error.value.diagnostic.rule == "ring-parties"
+    assert str(kernel) == before
+
+
+def test_what_was_wrong_before_is_for_the_check(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(STRICT, "1")
+    kernel = _kernel()
+    _drop(kernel, "fill")
+    assert _attempted(kernel, "use") == (False, [])

@@ -1,0 +1,187 @@
+"""Slots of pipelined loops: as many as there is shared memory for, to the byte. Products that stay unfinished."""
+
+from __future__ import annotations
+
+import pytest
+from unit.passes.parsed import parsed
+from xdsl.dialects import scf
+
+from tirx.dialects.tirx import AllocOp, CopyOp, KernelOp, MmaOp
+from tirx.hw.targets import Target
+from tirx.passes.rings.loop_plan import (
+    MetadataPlan,
+    _metadata,  # pyright: ignore[reportPrivateUsage]
+    plan_loops,
+)
+from tirx.passes.rings.start_values import BARRIER_BYTES
+
+WARPS = "!tirx.tile<192x5xf32, register, #tirx.tile_layout<S[(6, 32, 5) : (1@warpid, 1@laneid, 1)]>>"
+LANES = "!tirx.tile<192x5xf32, register, #tirx.tile_layout<S[(32, 6, 5) : (1@laneid, 1@warpid, 1)]>>"
+SLOT = 64 * 64 * 2
+SWIZZLED = "#tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>"
+SHARED = f"!tirx.tile<64x64xf16, shared, {SWIZZLED}>"
+
+KERNEL = f"""
+!g = !tirx.tile<64x64xf16, global>
+!s = {SHARED}
+tirx.kernel @k(%a: memref<64x4096xf16>, %n: index) target("sm_90a") threads(192) {{
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %other = tirx.alloc : !tirx.tile<OTHERxi8, shared, #tirx.tile_layout<S[OTHER]>>
+  MORE
+  %s = tirx.alloc : !s
+  scf.for %i = %c0 to %n step %c64 {{
+    %g = tirx.view %a[%c0, %i] : memref<64x4096xf16> -> !g
+    tirx.copy %g, %s : !g, !s
+    %r = tirx.load %s : !s -> !tirx.tile<64x64xf16, register>
+  }} {{ASKED}}
+  tirx.return
+}}
+"""
+CONVERT = f"%z = tirx.zero : {WARPS}\n  %t = tirx.convert %z : {WARPS} -> {LANES}"
+RING = f"%ring = tirx.ring slots(3) stations(x, y) : !tirx.ring<t: {SHARED}>"
+
+
+@pytest.mark.parametrize(
+    ("more", "used", "asked", "room", "slots"),
+    [
+        # A loop without products has 3 slots, or 4, or stays as it is.
+        ("", 0, "", 3 * SLOT - 128, None),
+        ("", 0, "", 3 * SLOT, 3),
+        ("", 0, "", 4 * SLOT - 128, 3),
+        ("", 0, "", 4 * SLOT, 4),
+        ("", 0, "", 5 * SLOT, 4),
+        # Beside what a change of layout across warps takes, and the slots of a ring.
+        (CONVERT, 192 * 5 * 4, "", 3 * SLOT - 128, None),
+        (CONVERT, 192 * 5 * 4, "", 3 * SLOT, 3),
+        (RING, 3 * SLOT, "", 3 * SLOT - 128, None),
+        (RING, 3 * SLOT, "", 3 * SLOT, 3),
+        # As many as the loop asks for, if these are more than one.
+        ("", 0, "tirx.stages = 2", 2 * SLOT, 2),
+        ("", 0, "tirx.stages = 5", 6 * SLOT, 5),
+        ("", 0, "tirx.stages = 1", 6 * SLOT, None),
+    ],
+)
+def test_slots(more: str, used: int, asked: str, room: int, slots: int | None) -> None:
+    target = Target.parse("sm_90a")
+    other = target.shared_limit - BARRIER_BYTES - used - room
+    module = parsed(KERNEL.replace("OTHER", str(other)).replace("MORE", more).replace("ASKED", asked))
+    (kernel,) = (op for op in module.walk() if isinstance(op, KernelOp))
+    plans = plan_loops(kernel, target, None)
+    assert [plan.slots for plan in plans] == ([] if slots is None else [slots])
+    assert all((plan.pending, plan.skew) == (0, plan.slots - 1) for plan in plans)
+
+
+SUMS = f"""
+!g = !tirx.tile<64x64xf16, global>
+!s = {SHARED}
+!c = !tirx.tile<64x64xf32, register>
+tirx.kernel @k(%a: memref<64x4096xf16>, %b: memref<64xSTRIDExf16>, %n: index, %p: i1) target("sm_90a") threads(128) {{
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zeros = tirx.zero : !c
+  %sa = tirx.alloc : !s
+  %sb = tirx.alloc : !s
+  %gb = tirx.view %b[%c0, %c0] : memref<64xSTRIDExf16> -> !g
+  %behind = tirx.view %b[%c64, %c0] clipped : memref<64xSTRIDExf16> -> !g
+  BEFORE
+  %r:2 = scf.for %i = %c0 to %n step %c64 iter_args(%q = %c0, %c = %zeros) -> (index, !c) {{
+    %ga = tirx.view %a[%c0, %i] : memref<64x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    INSIDE
+    %d = tirx.mma %sa, %sb, %c : !s, !s, !c -> !c
+    BEHIND
+    scf.yield %i, SUM : index, !c
+  }}
+  tirx.return
+}}
+"""
+TOUCH = '\n  "test.op"({}) : (!g) -> ()\n  '
+FILL = "tirx.copy %gb, %sb : !g, !s"
+NEEDED = "each product is awaited: '{}' needs the sum of 'tirx.mma' in the same iteration"
+
+
+@pytest.mark.parametrize(
+    ("replaced", "products", "held", "notes"),
+    [
+        ({"INSIDE": FILL}, 1, 0, []),
+        # A product adds to the sum of another one.
+        ({"INSIDE": FILL, "BEHIND": "%e = tirx.mma %sb, %sa, %d : !s, !s, !c -> !c", "SUM": "%e"}, 2, 0, []),
+        # One slot holds what a bulk copy fills before the loop, but not what threads fill.
+        ({"BEFORE": FILL}, 1, 1, []),
+        (
+            {"BEFORE": FILL, "STRIDE": "65"},
+            0,
+            0,
+            ["each product is awaited: 'tirx.mma' reads %sb, which is in no ring"],
+        ),
+        # Nothing overwrites what the copy still reads; what stands before it may write there, and elsewhere.
+        ({"BEFORE": TOUCH.format("%gb") + FILL + TOUCH.format("%behind")}, 1, 1, []),
+        (
+            {"BEFORE": FILL + TOUCH.format("%gb")},
+            0,
+            0,
+            ["each product is awaited: 'tirx.mma' reads %sb, which is in no ring"],
+        ),
+        # Something else uses the sum, or the loop carries on another one.
+        ({"INSIDE": FILL, "BEHIND": '"test.op"(%d) : (!c) -> ()'}, 0, 0, [NEEDED.format("test.op")]),
+        (
+            {
+                "INSIDE": FILL,
+                "BEHIND": "%e = scf.if %p -> (!c) { scf.yield %d : !c } else { scf.yield %zeros : !c }",
+                "SUM": "%e",
+            },
+            0,
+            0,
+            [NEEDED.format("scf.yield")],
+        ),
+        ({"INSIDE": FILL, "SUM": "%c"}, 0, 0, [NEEDED.format("tirx.mma")]),
+    ],
+)
+def test_products(replaced: dict[str, str], products: int, held: int, notes: list[str]) -> None:
+    text = SUMS
+    for name, by in ({"STRIDE": "64", "BEFORE": "", "INSIDE": "", "BEHIND": "", "SUM": "%d"} | replaced).items():
+        text = text.replace(name, by)
+    (kernel,) = (op for op in parsed(text).walk() if isinstance(op, KernelOp))
+    (plan,) = plan_loops(kernel, Target.parse("sm_90a"), None)
+    assert (len(plan.products), len(plan.held), plan.notes) == (products, held, notes)
+    assert products == 0 or set(plan.products) == {op for op in kernel.walk() if isinstance(op, MmaOp)}
+
+
+def test_metadata_of_several_products() -> None:
+    """Each tile is stored before the first product that reads it, and free behind the last one."""
+    text = """
+!a = !tirx.tile<128x64xf16, shared>
+!b = !tirx.tile<64x128xf16, shared>
+!e = !tirx.tile<128x32xi4, tensor>
+!c = !tirx.tile<128x64xf32, tensor>
+!g = !tirx.tile<128x32xi4, global>
+tirx.kernel @k(%x: memref<128x1024xi4>, %n: index) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %e = tirx.alloc : !e
+  %f = tirx.alloc : !e
+  %c = tirx.alloc : !c
+  scf.for %i = %c0 to %n step %c32 {
+    %g = tirx.view %x[%c0, %i] : memref<128x1024xi4> -> !g
+    tirx.copy %g, %e : !g, !e
+    tirx.copy %g, %f : !g, !e
+    tirx.mma %a, %b, %c metadata(%e) : !a, !b, !c, !e
+    tirx.mma %a, %b, %c metadata(%f) : !a, !b, !c, !e
+    tirx.mma %a, %b, %c metadata(%e) : !a, !b, !c, !e
+    tirx.mma %b, %b, %c : !b, !b, !c
+  }
+  tirx.return
+}
+"""
+    module = parsed(text)
+    (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp))
+    allocs = [op for op in module.walk() if isinstance(op, AllocOp)]
+    copies = [op for op in loop.walk() if isinstance(op, CopyOp)]
+    products = [op for op in loop.walk() if isinstance(op, MmaOp)]
+    assert _metadata(loop, products) == (
+        MetadataPlan(allocs[2], (copies[0],), products[2]),
+        MetadataPlan(allocs[3], (copies[1],), products[1]),
+    )

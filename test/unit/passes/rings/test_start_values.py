@@ -1,0 +1,46 @@
+"""Registers of the threads that load and that multiply."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirx.passes.rings.start_values import entry_bound, has_registers, role_registers
+
+
+@pytest.mark.parametrize(
+    ("warpgroups", "registers"),
+    [(1, None), (2, (40, 232)), (3, (32, 160)), (4, (24, 112)), (5, (24, 88)), (6, (24, 80)), (7, None), (8, None)],
+)
+def test_registers_of_roles(warpgroups: int, registers: tuple[int, int] | None) -> None:
+    """65536 registers for all; those that multiply have more than without roles, in eights (PTX ISA, setmaxnreg)."""
+    assert role_registers(warpgroups) == registers
+    if registers is not None:
+        entry = 65536 // (128 * (warpgroups + 1)) // 8 * 8
+        load, math = registers
+        assert load + warpgroups * math <= (warpgroups + 1) * entry < load + warpgroups * (math + 8) or math == 240
+
+
+def test_registers_at_the_entry() -> None:
+    assert [entry_bound(n) for n in (1, 4, 8, 9, 12, 13, 20, 28, 29, 32)] == [
+        255,
+        255,
+        255,
+        168,
+        168,
+        128,
+        96,
+        72,
+        64,
+        64,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("threads", "each"),
+    [(128, 240), (100, 240), (129, 232), (256, 232), (257, 160), (384, 160), (512, 112), (896, 64), (1024, 56)],
+)
+def test_room_for_register_tiles(threads: int, each: int) -> None:
+    """Beside 32 registers of other values."""
+    most = (each - 32) * 32 * threads
+    assert has_registers(threads, most)
+    assert not has_registers(threads, most + 1)
