@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields
 from inspect import cleandoc
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 DOCS = Path(__file__).parent
@@ -277,8 +278,13 @@ def _first(op: type[Any]) -> str:
     return cleandoc(op.__doc__ or "").partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
 
 
-GENERATED = {"passes.md": passes_page, "operations.md": operations_page}
-"""Pages made from the code."""
+def rooms_picture() -> str:
+    """The picture of rooms and their imports."""
+    return str(run_path(str(DOCS / "rooms.py"))["picture"]())
+
+
+GENERATED = {"passes.md": passes_page, "operations.md": operations_page, "images/rooms.svg": rooms_picture}
+"""Pages and pictures made from the code."""
 
 
 def stale() -> list[str]:
