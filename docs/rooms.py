@@ -1,8 +1,8 @@
 """
 Rooms of the project, their imports, and the picture of both.
 
-A room is a folder of `tirx`, `dialects` or `passes` (which are packages of `tirx`), or a module directly in `tirx`. Every
-import statement counts: those inside functions and those under TYPE_CHECKING, too.
+A room is a folder of `tirx`, `dialects` or `passes` (which are packages of `tirx`), or a module directly in `tirx`.
+Every import statement counts: those inside functions and those under TYPE_CHECKING, too.
 """
 
 from __future__ import annotations
