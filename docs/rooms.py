@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -119,7 +120,7 @@ def folder(module: str) -> str:
 # The picture
 
 _LEVELS = (
-    ("values", "layout", "symbolic", "hw"),
+    ("version", "values", "layout", "symbolic", "hw"),
     ("smem", "copy", "mma", "wgmma", "tcgen05", "diagnostics", "rules"),
     ("dialects",),
     ("passes.ir", "passes.match"),
@@ -127,7 +128,7 @@ _LEVELS = (
     ("passes.rings.proof", "passes.rings", "passes.checks", "passes.kernels"),
     ("passes", "ptx", "text", "universe", "compiler"),
     ("sim", "explain", "runtime", "builder", "embed", "viz"),
-    ("tools", "tirx", "version"),
+    ("tools", "tirx"),
 )
 """Rows of the picture, from the foundation up; a room imports rooms of its own row or of rows below."""
 
@@ -135,7 +136,11 @@ _WIDTH, _ROW, _HEIGHT, _GAP = 1180, 92, 40, 14
 
 
 def picture() -> str:
-    """Returns an SVG of rooms (lines of source) and arrows (a stroke as wide as imports are many), foundation below."""
+    """
+    Returns an SVG of rooms, with their lines of source, and of their imports; the foundation lies below.
+
+    An arrow is as wide as imports are many, and left out where other arrows lead to the same room.
+    """
     lines: Counter[str] = Counter()
     for name, path in modules().items():
         lines[room(name)] += path.read_text(encoding="utf-8").count("\n")
@@ -147,6 +152,7 @@ def picture() -> str:
     arrows = Counter(
         (room(name), room(other)) for name, others in imports().items() for other in others if room(name) != room(other)
     )
+    reached = {name: _reached({name}, arrows) for name in places}
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {len(_LEVELS) * _ROW}" '
         'font-family="sans-serif" font-size="13">',
@@ -155,6 +161,8 @@ def picture() -> str:
         'markerUnits="userSpaceOnUse"><path d="M0,0L6,3L0,6z" fill="#7a8aa0"/></marker></defs>',
     ]
     for (upper, lower), count in sorted(arrows.items()):
+        if any(lower in reached[other] for from_, other in arrows if from_ == upper and other != lower):
+            continue
         (x, y, width), (to_x, to_y, to_width) = places[upper], places[lower]
         x, to_x = x + width / 2, to_x + to_width / 2
         start, end = (y + _HEIGHT, to_y) if y < to_y else (y + _HEIGHT, to_y + _HEIGHT)
@@ -174,6 +182,12 @@ def picture() -> str:
             f"{_thousands(lines[name])}</text>",
         ]
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _reached(starts: set[str], arrows: Iterable[tuple[str, str]]) -> set[str]:
+    """Returns the rooms that some rooms import, directly or not."""
+    found = {lower for upper, lower in arrows if upper in starts}
+    return found if found <= starts else found | _reached(starts | found, arrows)
 
 
 def _thousands(lines: int) -> str:
