@@ -155,6 +155,17 @@ class EntryOp(QuickWalk, IRDLOperation):
                 raise EntryError(f"expected parameter names to differ, found '{name}' twice")
         if (size := parameter_bytes([p.data for p in self.params])) > PARAM_LIMIT:
             raise EntryError(f"expected at most {PARAM_LIMIT} bytes of parameters, found {size}")
+        self._verify_extents()
+        if self.maxnreg is not None and not 1 <= self.maxnreg.data <= REGISTER_LIMIT:
+            raise EntryError(f"expected maxnreg from 1 to {REGISTER_LIMIT}, found {self.maxnreg.data}")
+        if (first := self.body.blocks.first) is not None and first.args:
+            raise EntryError(
+                f"expected no arguments of the first block, as ptx.ld.param reads parameters, found {len(first.args)}"
+            )
+        if len(self.body.blocks) > 1 and any(block.is_empty for block in self.body.blocks):
+            raise EntryError("expected blocks to end in a branch or ptx.ret, found one without operations")
+
+    def _verify_extents(self) -> None:
         for what, extents in (("reqntid", self.reqntid), ("cluster", self.cluster)):
             if extents is not None and not (1 <= len(extents) <= 3 and all(n.data > 0 for n in extents)):
                 found = ", ".join(str(n.data) for n in extents)
@@ -163,16 +174,8 @@ class EntryOp(QuickWalk, IRDLOperation):
             raise EntryError(f"expected at most {THREAD_LIMIT} threads in a block, found {threads}")
         if self.grid is not None and not 1 <= len(self.grid) <= 3:
             raise EntryError(f"expected a grid of one to three extents, found {len(self.grid)}")
-        if self.maxnreg is not None and not 1 <= self.maxnreg.data <= REGISTER_LIMIT:
-            raise EntryError(f"expected maxnreg from 1 to {REGISTER_LIMIT}, found {self.maxnreg.data}")
         if self.cluster_size > CLUSTER_LIMIT:
             raise EntryError(f"expected at most {CLUSTER_LIMIT} CTAs in a cluster, found {self.cluster_size}")
-        if (first := self.body.blocks.first) is not None and first.args:
-            raise EntryError(
-                f"expected no arguments of the first block, as ptx.ld.param reads parameters, found {len(first.args)}"
-            )
-        if len(self.body.blocks) > 1 and any(block.is_empty for block in self.body.blocks):
-            raise EntryError("expected blocks to end in a branch or ptx.ret, found one without operations")
 
     @classmethod
     def parse(cls, parser: Parser) -> EntryOp:

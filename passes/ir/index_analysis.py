@@ -157,6 +157,25 @@ def _sources(value: SSAValue) -> tuple[SSAValue, ...]:
     return tuple(op.operands) if kind in _BY_ALL or kind in _JOINED else ()
 
 
+def _derive_by_constant(
+    op: Operation, by_constant: Callable[[Integers, int], Integers], source: Integers, width: int
+) -> Integers:
+    second = constant_value(op.operands[1])
+    if second is None or second < 0 or (isinstance(op, _SHIFTS) and second >= width):
+        return Integers(width)
+    found = by_constant(source, second)
+    # What follows of the width alone is no limit that any value is known to reach.
+    return found if source.high is not None else Integers(width, low=found.low, divisor=found.divisor)
+
+
+def _cast(op: Operation, source: Integers, width: int) -> Integers:
+    if isinstance(op, arith.ExtUIOp) and source.least < 0:
+        return Integers(width, divisor=source.divisor & -source.divisor)
+    if source.width <= width:
+        return Integers.within(source.low, source.high, width, source.divisor)
+    return source.extend(width, signed=True)
+
+
 def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
     width = _width(value)
     if (constant := constant_value(value)) is not None:
@@ -174,21 +193,11 @@ def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
             grid = None if kernel is None else kernel.grid_dims
             return Integers.within(0, None if grid is None else grid[_GRID_DIMENSION[op.axis.data]] - 1, width)
         case Operation() as op if (by_constant := _BY_CONSTANT.get(type(op))) is not None:
-            second = constant_value(op.operands[1])
-            if second is None or second < 0 or (isinstance(op, _SHIFTS) and second >= width):
-                return Integers(width)
-            source, found = known[op.operands[0]], by_constant(known[op.operands[0]], second)
-            # What follows of the width alone is no limit that any value is known to reach.
-            return found if source.high is not None else Integers(width, low=found.low, divisor=found.divisor)
+            return _derive_by_constant(op, by_constant, known[op.operands[0]], width)
         case Operation() as op if (join := _JOINED.get(type(op))) is not None:
             return _multiples(join(*(known[each] for each in op.operands[-2:])))
         case arith.IndexCastOp() | arith.ExtSIOp() | arith.ExtUIOp() as op:
-            source = known[op.input]
-            if isinstance(op, arith.ExtUIOp) and source.least < 0:
-                return Integers(width, divisor=source.divisor & -source.divisor)
-            if source.width <= width:
-                return Integers.within(source.low, source.high, width, source.divisor)
-            return source.extend(width, signed=True)
+            return _cast(op, known[op.input], width)
         case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() as op:
             left, right = known[op.lhs], known[op.rhs]
             found = _BINARY[type(op)](left, right)

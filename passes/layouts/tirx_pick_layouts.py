@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from xdsl.context import Context
@@ -119,16 +119,34 @@ class _Picker:
         self.fragments: set[RegisterClass] = set()  # those that got the fragments of a product
 
     def run(self) -> None:
-        for argument in self.kernel.body.block.args:
-            if isinstance(argument.type, TileType):
-                raise KernelArgumentError(
-                    self.kernel, f"expected memrefs and numbers as arguments of a kernel, found {argument.type}"
-                )
+        self._refuse_tiles_as_arguments()
         ops = list(self.kernel.walk())
         for op in ops:
             if isinstance(op, ViewOp):
                 self._view(op)
         mmas = [op for op in ops if isinstance(op, MmaOp | AsyncMmaOp)]
+        self._memory_of_products(mmas)
+        warp_level = self._registers_of_products(mmas)
+        for op in ops:
+            if isinstance(op, TileOpInterface):
+                self._wanted(op)
+        self._packed_and_narrow_registers()
+        operands = dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b))
+        for op in ops:
+            if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
+                self._staged_or_plain(op, operands)
+        self._other_registers()
+        insert_conversions(self.kernel)
+
+    def _refuse_tiles_as_arguments(self) -> None:
+        for argument in self.kernel.body.block.args:
+            if isinstance(argument.type, TileType):
+                raise KernelArgumentError(
+                    self.kernel, f"expected memrefs and numbers as arguments of a kernel, found {argument.type}"
+                )
+
+    def _memory_of_products(self, mmas: Sequence[MmaOp | AsyncMmaOp]) -> None:
+        """Picks layouts of the tiles in tensor and shared memory that products of tcgen05 and wgmma read and write."""
         products = [mma for mma in mmas if isinstance(mma, MmaOp) and mma.on_tensor_memory]
         warpgroup_products = [mma for mma in mmas if is_of_warpgroups(mma)]
         for mma in warpgroup_products:
@@ -141,16 +159,25 @@ class _Picker:
         for root, uses in list(operand_roots([*products, *warpgroup_products])):
             choice = choose_operand_layout(root, uses, thread_set(uses[0].mma).count)
             self._picked(root, choice.layout, choice.reason)
+
+    def _registers_of_products(self, mmas: Sequence[MmaOp | AsyncMmaOp]) -> list[MmaOp]:
+        """
+        Picks layouts of register tiles: the written ones first, then those of products by wgmma and mma.sync.
+
+        Returns the products by mma.sync.
+        """
         for registers in self.registers:
             self._written(registers)
-        for mma in warpgroup_products:
-            self._wgmma(mma)
+        for mma in mmas:
+            if is_of_warpgroups(mma):
+                self._wgmma(mma)
         warp_level = [mma for mma in mmas if isinstance(mma, MmaOp) and family_of(Product.of(mma)) is MMA_SYNC]
         for mma in warp_level:
             self._mma_sync(mma)
-        for op in ops:
-            if isinstance(op, TileOpInterface):
-                self._wanted(op)
+        return warp_level
+
+    def _packed_and_narrow_registers(self) -> None:
+        """Picks layouts of register tiles of small elements that move to or from memory other than tensor memory."""
         for registers in self.registers:
             memories = {TileType.of(tile).memory for tile in registers.memory}
             if not memories or MemorySpace.TENSOR in memories or registers.type.layout is not None:
@@ -159,10 +186,9 @@ class _Picker:
                 self._runs(registers)
             elif _has_few_pairs(registers.type, self.kernel.num_threads):
                 self._registers(registers)  # in pairs, which the layouts of wider tiles may split
-        operands = dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b))
-        for op in ops:
-            if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
-                self._staged_or_plain(op, operands)
+
+    def _other_registers(self) -> None:
+        """Picks layouts of all other register tiles, those that tensor memory moves to and from first."""
         flow = self.flow
         for registers in self.registers:
             # Tensor memory moves to and from few layouts only.
@@ -176,7 +202,6 @@ class _Picker:
             if registers.type.layout is None:
                 self._registers(registers)
                 self._spread(flow)
-        insert_conversions(self.kernel)
 
     def _spread(self, flow: LayoutFlow) -> None:
         for registers, layout, why in flow.spread():

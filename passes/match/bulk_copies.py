@@ -18,6 +18,7 @@ from tirx.copy.tma import (
     GlobalTensor,
     TmaError,
     TmaReason,
+    Unit,
     plan_boxes,
 )
 from tirx.dialects.formula import Call, Formula
@@ -34,6 +35,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.hw.errors import MissingLayoutError, ThreadCopyError
 from tirx.hw.targets import Target
+from tirx.layout.dtypes import ElementType
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.index_analysis import NARROW_LIMIT, index_range
 from tirx.passes.ir.views import (
@@ -71,6 +73,35 @@ class TmaCopy:
     tensor_map: TensorMap
     groups: tuple[tuple[int, ...], ...]
     run_time_strides: tuple[int, ...]
+
+
+def _row_units(elements: Formula, unit: Unit, dtype: ElementType) -> Formula:
+    """Returns how many units of a tensor map a row of `elements` has. Raises TmaError for a part of one."""
+    if unit.elements == 1:
+        return elements
+    if not isinstance(elements, int):
+        return Call("ceildiv", (elements, unit.elements))
+    if elements % unit.elements:
+        raise TmaError(
+            TmaReason.ELEMENT,
+            f"expected rows of an even number of {dtype.name} elements for a tensor map, found {elements}",
+        )
+    return elements // unit.elements
+
+
+def _row_stride(static: int | None, argument: int, dimension: int, unit: Unit, dtype: ElementType) -> Formula:
+    """Returns the bytes from one row to the next; `static` counts elements. Raises TmaError if they are too many."""
+    if static is None:
+        elements: Formula = Call("stride", (argument, dimension))
+        return _times(elements, unit.bytes) if unit.elements == 1 else Call("ceildiv", (elements, unit.elements))
+    # A dimension of one element may have a stride that tensor maps do not have; it is never used.
+    found = -(-static * dtype.bits // (8 * ROW_UNIT)) * ROW_UNIT
+    if found >= STRIDE_LIMIT:
+        raise TmaError(
+            TmaReason.STRIDE,
+            f"expected strides below {STRIDE_LIMIT} bytes for a tensor map, found {found} in dimension {dimension}",
+        )
+    return found
 
 
 def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> TmaCopy:
@@ -112,40 +143,18 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
     unit = boxes.unit
     if view_alignment(origin.view) == 0 or origin.start[inner[-1]] % unit.elements:
         raise TmaError(TmaReason.VIEW, "expected a view that starts on a whole byte for a tensor map, found none")
-
-    def size(group: tuple[int, ...]) -> Formula:
-        outer = sizes[group[0]]
-        run = prod(shape[d] for d in group[1:])  # of several dimensions all but the outermost are static
-        known = _times(Call("size", (number, group[0])) if outer is None else outer, run)
-        if group is not groups[0] or unit.elements == 1:
-            return known
-        if isinstance(known, int) and known % unit.elements:
-            raise TmaError(
-                TmaReason.ELEMENT,
-                f"expected rows of an even number of {shared.dtype.name} elements for a tensor map, found {known}",
-            )
-        return known // unit.elements if isinstance(known, int) else Call("ceildiv", (known, unit.elements))
-
-    def stride(dimension: int) -> Formula:
-        static = strides[dimension]
-        if static is not None:
-            # A dimension of one element may have a stride that tensor maps do not have; it is never used.
-            found = -(-static * shared.dtype.bits // (8 * ROW_UNIT)) * ROW_UNIT
-            if found >= STRIDE_LIMIT:
-                raise TmaError(
-                    TmaReason.STRIDE,
-                    f"expected strides below {STRIDE_LIMIT} bytes for a tensor map, found {found} in dimension "
-                    f"{dimension}",
-                )
-            return found
-        elements: Formula = Call("stride", (number, dimension))
-        return _times(elements, unit.bytes) if unit.elements == 1 else Call("ceildiv", (elements, unit.elements))
-
+    lengths = [
+        # Of several dimensions all but the outermost are static.
+        _times(
+            Call("size", (number, group[0])) if (n := sizes[group[0]]) is None else n, prod(shape[d] for d in group[1:])
+        )
+        for group in groups
+    ]
     tensor_map = TensorMap(
         argument=number,
         type=unit.type,
-        dims=tuple(size(group) for group in groups),
-        strides=tuple(stride(d) for (d,) in groups[1:]),
+        dims=(_row_units(lengths[0], unit, shared.dtype), *lengths[1:]),
+        strides=tuple(_row_stride(strides[d], number, d, unit, shared.dtype) for (d,) in groups[1:]),
         box=(*boxes.box, *(1 for _ in range(leading))),
         swizzle=boxes.swizzle,
     )

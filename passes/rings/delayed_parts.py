@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -25,6 +25,20 @@ def delayed_parts(use: Block, carried: Sequence[SSAValue], skew: int) -> tuple[l
     end = use.last_op
     assert isinstance(end, YieldOp)
     end.detach()
+    scalars = [op for op in use.ops if _is_scalar(op)]
+    early, groups = _groups(use, carried, skew, end, scalars)
+    blocks = [(stage, _block(ops, scalars)) for stage, ops in groups if ops]
+    for op in reversed(scalars):
+        op.detach()
+        op.erase()
+    _end_parts(blocks, early[0])
+    return blocks, end
+
+
+def _groups(
+    use: Block, carried: Sequence[SSAValue], skew: int, end: YieldOp, scalars: Sequence[Operation]
+) -> tuple[list[AsyncMmaOp], list[tuple[int, list[Operation]]]]:
+    """Returns the early products, and of each part its offset from the first round and its operations but scalars."""
     products = [op for op in use.ops if isinstance(op, AsyncMmaOp)]
     late = [op for op in products if is_only_carried(op, end)]
     early = [op for op in products if op not in late]
@@ -34,34 +48,42 @@ def delayed_parts(use: Block, carried: Sequence[SSAValue], skew: int) -> tuple[l
     acquires = [op for op in late_starts if isinstance(op, AcquireOp)]
     late_starts.difference_update(acquires)
     starts |= _needed_for(starts, use) - late_starts
-    scalars = [op for op in use.ops if _is_scalar(op)]
     rest = [op for op in use.ops if op not in {*starts, *late_starts, *acquires, *behind, *scalars}]
-    # What late products read in registers may not be written while those of the iteration before read them.
+    behind |= _only_read_by(late, rest, use)
+    rest = [op for op in rest if op not in behind]
+
+    def in_order(chosen: Container[Operation]) -> list[Operation]:
+        return [op for op in use.ops if op in chosen and op not in scalars]
+
+    return early, [
+        (skew, in_order(starts)),
+        (skew + 1, [op for op in use.ops if op in late_starts]),
+        # Waiting for slots here keeps work on the early sums apart from what waits for the late products: ptxas moves
+        # arithmetic across a wait, but not across the loop that asks an mbarrier.
+        (skew, [*_awaits(early), *rest, *(op for op in use.ops if op in acquires)]),
+        (skew + 1, [_await(op) for op in late]),
+        (skew, in_order(behind)),
+    ]
+
+
+def _awaits(early: Sequence[AsyncMmaOp]) -> list[Operation]:
+    """Returns waits for those products whose sums no other one of them goes on with."""
+    summed = {op.accumulator for op in early}
+    return [_await(op) for op in early if op.results[0] not in summed]
+
+
+def _only_read_by(late: Sequence[AsyncMmaOp], rest: Sequence[Operation], use: Block) -> set[Operation]:
+    """
+    Returns the operations of `rest` whose results only late products read, directly or not.
+
+    What late products read in registers may not be written while those of the iteration before read them.
+    """
     delayed: set[Operation] = set(late)
     for op in reversed(rest):
         users = {use.find_ancestor_op_in_block(each.operation) for result in op.results for each in result.uses}
         if users and users <= delayed:
             delayed.add(op)
-    behind |= delayed - {*late}
-    rest = [op for op in rest if op not in behind]
-    summed = {op.accumulator for op in early}
-    awaits = [_await(op) for op in early if op.results[0] not in summed]
-    late_awaits = [_await(op) for op in late]
-    groups: list[tuple[int, list[Operation]]] = [
-        (skew, [op for op in use.ops if op in starts and op not in scalars]),
-        (skew + 1, [op for op in use.ops if op in late_starts]),
-        # Waiting for slots here keeps work on the early sums apart from what waits for the late products: ptxas moves
-        # arithmetic across a wait, but not across the loop that asks an mbarrier.
-        (skew, [*awaits, *rest, *(op for op in use.ops if op in acquires)]),
-        (skew + 1, list(late_awaits)),
-        (skew, [op for op in use.ops if op in behind and op not in scalars]),
-    ]
-    blocks = [(stage, _block(ops, scalars)) for stage, ops in groups if ops]
-    for op in reversed(scalars):
-        op.detach()
-        op.erase()
-    _end_parts(blocks, early[0])
-    return blocks, end
+    return delayed - {*late}
 
 
 def early_parts(use: Block, early: Sequence[AsyncMmaOp], skew: int) -> tuple[list[tuple[int, Block]], YieldOp]:

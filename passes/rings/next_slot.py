@@ -27,7 +27,7 @@ from tirx.dialects.tirx import (
 from tirx.passes.copies.spread_fill import SpreadFill
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure
-from tirx.passes.products.fragment_steps import StagedProduct, plan_steps
+from tirx.passes.products.fragment_steps import StagedProduct, Steps, plan_steps
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,23 @@ def _find(loop: ForOp) -> _Found | None:
     assert block is not None
     if block.parent_op() not in (loop, *loop.parts):
         return None
+    slots = _acquired(product, loop)
+    if slots is None:
+        return None
+    acquires, waits = slots
+    if waits is not None and any(acquire.parent is not waits.body.block for acquire in acquires):
+        return None  # of one operand the slot is acquired in the part with the product
+    if waits is not None and not _precedes(waits, block, acquires):
+        return None
+    releases = _releases(product, block, acquires)
+    if releases is None or _is_in(product.mma.accumulator, block):
+        return None
+    users = {user for acquire in acquires for tile in acquire.tiles for user in _readers(tile)}
+    return _Found(product, block, tuple(acquires), waits, tuple(releases), users <= {product.a, product.b})
+
+
+def _acquired(product: StagedProduct, loop: ForOp) -> tuple[list[AcquireOp], AtOp | None] | None:
+    """Returns who acquires the slots of both operands, and the part of the loop that does; None if nobody does."""
     acquires: list[AcquireOp] = []
     waits: AtOp | None = None
     for load in (product.a, product.b):
@@ -93,24 +110,22 @@ def _find(loop: ForOp) -> _Found | None:
             return None
         if source.owner not in acquires:
             acquires.append(source.owner)
-    if waits is not None and any(acquire.parent is not waits.body.block for acquire in acquires):
-        return None  # of one operand the slot is acquired in the part with the product
-    if waits is not None and not _precedes(waits, block, acquires):
-        return None
+    return acquires, waits
+
+
+def _releases(product: StagedProduct, block: Block, acquires: Sequence[AcquireOp]) -> list[ReleaseOp] | None:
+    """Returns the releases of the slots behind the product; None if one is missing or effects stand before it."""
     rings = {acquire.ring for acquire in acquires}
-    releases: list[ReleaseOp] = []
+    found: list[ReleaseOp] = []
     before = True
     for op in block.ops:
         if op is product.mma:
             before = False
         elif isinstance(op, ReleaseOp) and op.ring in rings and op.after is None and not before:
-            releases.append(op)
+            found.append(op)
         elif before and not (op in acquires or isinstance(op, LoadOp | SubviewOp | ReshapeOp) or is_pure(op)):
             return None
-    if len(releases) != len(rings) or _is_in(product.mma.accumulator, block):
-        return None
-    users = {user for acquire in acquires for tile in acquire.tiles for user in _readers(tile)}
-    return _Found(product, block, tuple(acquires), waits, tuple(releases), users <= {product.a, product.b})
+    return found if len(found) == len(rings) else None
 
 
 def _slot(tile: SSAValue) -> SSAValue:
@@ -200,6 +215,45 @@ def _part(loop: ForOp, offset: int, block: Block, values: Sequence[SSAValue]) ->
     return part
 
 
+def _middle(
+    loop: ForOp, found: _Found, late: int, steps: Steps, fragments: tuple[SSAValue, SSAValue]
+) -> tuple[list[AtOp], tuple[SSAValue, SSAValue], SSAValue]:
+    """
+    Makes parts of all steps but the last: one part, or several with copies between them.
+
+    Returns them, with the fragments of the last step and the sum of the others.
+    """
+    product = found.product
+    spread = SpreadFill.of(loop, late - 1, steps.count) if found.waits is not None and found.frees else None
+    pieces = [] if spread is None else spread.cut()
+    if pieces:
+        remark(loop, f"the copies of a slot start in {len(pieces) + 1} pieces, between the steps of the products")
+    middle: list[AtOp] = []
+    total: SSAValue = product.mma.accumulator
+    index = 1
+    while index < steps.count:
+        block = Block()
+        emit = Emitter(InsertPoint.at_end(block), loop.location)
+        sources = _view(product.a.source, {}, emit), _view(product.b.source, {}, emit)
+        end = index + 1 if pieces else steps.count
+        for step in range(index, end):
+            following = steps.load(step, emit, sources)
+            total = steps.multiply(emit, fragments, total)
+            fragments = following
+        index = end
+        if index == steps.count and found.frees:
+            _move(found.releases, block)
+        middle.append(_part(loop, late, block, [*fragments, total]))
+        fragments, total = (middle[-1].values[0], middle[-1].values[1]), middle[-1].values[2]
+        if pieces:
+            middle.append(pieces[len(middle) // 2])
+    if steps.count == 1 and found.frees:
+        block = Block()
+        _move(found.releases, block)
+        middle.append(_part(loop, late, block, []))
+    return middle, fragments, total
+
+
 def _split(loop: ForOp, found: _Found, late: int) -> None:
     """Replaces the part with the product by three; see `prefetch_next_slot`."""
     old = found.block.parent_op()
@@ -229,35 +283,7 @@ def _split(loop: ForOp, found: _Found, late: int) -> None:
             if use.operation.parent is not early:
                 use.operation.operands[use.index] = value
 
-    # All steps but the last: one part, or several with copies between them.
-    spread = SpreadFill.of(loop, late - 1, steps.count) if found.waits is not None and found.frees else None
-    pieces = [] if spread is None else spread.cut()
-    if pieces:
-        remark(loop, f"the copies of a slot start in {len(pieces) + 1} pieces, between the steps of the products")
-    middle: list[AtOp] = []
-    fragments: tuple[SSAValue, SSAValue] = ahead.values[-2], ahead.values[-1]
-    total: SSAValue = mma.accumulator
-    index = 1
-    while index < steps.count:
-        block = Block()
-        emit = Emitter(InsertPoint.at_end(block), loop.location)
-        sources = _view(product.a.source, {}, emit), _view(product.b.source, {}, emit)
-        end = index + 1 if pieces else steps.count
-        for step in range(index, end):
-            following = steps.load(step, emit, sources)
-            total = steps.multiply(emit, fragments, total)
-            fragments = following
-        index = end
-        if index == steps.count and found.frees:
-            _move(found.releases, block)
-        middle.append(_part(loop, late, block, [*fragments, total]))
-        fragments, total = (middle[-1].values[0], middle[-1].values[1]), middle[-1].values[2]
-        if pieces:
-            middle.append(pieces[len(middle) // 2])
-    if steps.count == 1 and found.frees:
-        block = Block()
-        _move(found.releases, block)
-        middle.append(_part(loop, late, block, []))
+    middle, fragments, total = _middle(loop, found, late, steps, (ahead.values[-2], ahead.values[-1]))
 
     # The last step, and what stands behind it.
     result = steps.multiply(Emitter.before(mma), fragments, total)

@@ -199,7 +199,7 @@ def _exchanged_tile(loop: scf.ForOp, products: Sequence[MmaOp], root: SSAValue) 
         raise NotPipelined(readers[0], f"'{readers[0].name}' reads {tile_name(alloc)}, which products write")
     if not threads:
         raise NotPipelined(readers[0], f"'{readers[0].name}' reads {tile_name(alloc)}, which the loop does not write")
-    outside = (*found.before, *found.behind)
+    outside = bool(found.before or found.behind)
     if readers:
         written = all(found.threads.values()) and covers(alloc, found.written, [alloc.result])
         if outside or not written or readers[0].is_before_in_block(threads[-1]):
@@ -207,6 +207,15 @@ def _exchanged_tile(loop: scf.ForOp, products: Sequence[MmaOp], root: SSAValue) 
                 readers[0], f"{tile_name(alloc)} is not written by each iteration before products read it"
             )
         return ExchangedTile(alloc, Exchange.OPERAND, threads, users)
+    return _exchanged_sums(found, alloc, threads, sums)
+
+
+def _exchanged_sums(
+    found: _Accesses, alloc: AllocOp, threads: tuple[Operation, ...], sums: Sequence[MmaOp]
+) -> ExchangedTile:
+    """Sums that `threads` of a loop read, or change in front of the products. Raises NotPipelined for others."""
+    users = tuple(sums)
+    outside = bool(found.before or found.behind)
     is_read_behind = not outside and not any(found.threads.values()) and sums[-1].is_before_in_block(threads[0])
     if is_read_behind and _overwrite(alloc, sums):
         return ExchangedTile(alloc, Exchange.SUMS, threads, users)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -80,6 +81,11 @@ def _fuse(kernel: KernelOp) -> None:
         return
     if not loops or target.cc < ASYNC_SINCE[Engine.TMA_STORE] or not schedule.stages_stores:
         return
+    _stage_stores(kernel, loops, target)
+
+
+def _stage_stores(kernel: KernelOp, loops: Sequence[scf.ForOp], target: Target) -> None:
+    """Lets stores go through shared memory while it has room beside the slots of `loops`; remarks say which do not."""
     products = Counter(around for op in kernel.walk() if isinstance(op, MmaOp) for around in ancestors(op))
     fewest = {loop: fewest_slots(products[loop]) for loop in loops}
     staged = {base_allocation(copy.destination): fewest[loop] for loop in loops for copy in copies_to_shared(loop)}

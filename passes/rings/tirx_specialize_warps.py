@@ -225,6 +225,36 @@ def _belongs(stations: _Stations, is_work: Callable[[Operation], bool]) -> Calla
     return belongs
 
 
+def _warps_of_roles(
+    kernel: KernelOp, has_products: bool, requests: int, asked: bool
+) -> tuple[tuple[int, int] | None, int, int, int]:
+    """
+    Returns the registers of loading and other threads, if they differ, and numbers of warps: all, loading, added.
+
+    Raises NotSeparable where they do not fit.
+    """
+    warps, rest = divmod(kernel.num_threads, WARP_SIZE)
+    if rest:
+        raise NotSeparable(kernel, f"{kernel.num_threads} threads are no whole warps")
+    movable = kernel.target is None or FEATURES["setmaxnreg"].version(Target.parse(kernel.target.data)) is not None
+    moves = movable and warps % WARPGROUP == 0 and not has_products
+    registers = role_registers(warps // WARPGROUP) if moves else None
+    load_warps = 1 if registers is None else WARPGROUP
+    added = load_warps + ((1 + requests) if has_products else 0)
+    if warps + added > MAX_WARPS:
+        raise NotSeparable(kernel, f"{warps} and {added} warps are more than the {MAX_WARPS} of a block")
+    sums = _carried_registers(kernel)
+    if registers is None and sums + WORKING_REGISTERS > (bound := entry_bound(warps + added)):
+        reason = (
+            f"{warps + added} warps have {bound} registers a thread, of which sums take {sums}, and no instruction of "
+            "the target moves registers between warps"
+        )
+        if not asked:
+            raise NotSeparable(kernel, reason)
+        remark(kernel, f"registers of @{kernel.sym_name.data} may be spilled: {reason}")
+    return registers, warps, load_warps, added
+
+
 def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool) -> None:
     """
     Moves what the kernel does into roles. Raises NotSeparable before anything is changed.
@@ -243,25 +273,7 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool)
     body = kernel.body.block
     shared = _shared_prelude(body.ops)
     parts = [op for op in body.ops if op not in shared and not isinstance(op, ReturnOp)]
-    warps, rest = divmod(kernel.num_threads, WARP_SIZE)
-    if rest:
-        raise NotSeparable(kernel, f"{kernel.num_threads} threads are no whole warps")
-    movable = kernel.target is None or FEATURES["setmaxnreg"].version(Target.parse(kernel.target.data)) is not None
-    moves = movable and warps % WARPGROUP == 0 and not products
-    registers = role_registers(warps // WARPGROUP) if moves else None
-    load_warps = 1 if registers is None else WARPGROUP
-    added = load_warps + ((1 + len(requests)) if products else 0)
-    if warps + added > MAX_WARPS:
-        raise NotSeparable(kernel, f"{warps} and {added} warps are more than the {MAX_WARPS} of a block")
-    sums = _carried_registers(kernel)
-    if registers is None and sums + WORKING_REGISTERS > (bound := entry_bound(warps + added)):
-        reason = (
-            f"{warps + added} warps have {bound} registers a thread, of which sums take {sums}, and no instruction of "
-            "the target moves registers between warps"
-        )
-        if not asked:
-            raise NotSeparable(kernel, reason)
-        remark(kernel, f"registers of @{kernel.sym_name.data} may be spilled: {reason}")
+    registers, warps, load_warps, added = _warps_of_roles(kernel, bool(products), len(requests), asked)
     load = copied_part(parts, loading)
     mma = copied_part(parts, multiplying) if products else None
     sched = copied_part(parts, asking) if products and requests else None

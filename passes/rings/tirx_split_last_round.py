@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import remark
@@ -88,15 +88,17 @@ class TirxSplitLastRoundPass(ModulePass):
                 _split(kernel, _splittable(kernel), self.multiprocessors)
 
 
+def _has_effects(op: Operation) -> bool:
+    return not isinstance(op, ReturnOp | AllocOp) and (bool(op.regions) or not is_pure(op))
+
+
 def _splittable(kernel: KernelOp) -> scf.ForOp:
     """The loop along K of a kernel that only adds its sums to memory. Raises LocatedError for another kernel."""
     if kernel.grid is None:
         raise ScheduleOptionError(kernel, "expected a kernel that says its grid for split=last, found one without")
-    ops = [
-        op for op in kernel.body.block.ops if not isinstance(op, ReturnOp | AllocOp) and (op.regions or not is_pure(op))
-    ]
+    ops = [op for op in kernel.body.block.ops if _has_effects(op)]
     sums = {op.accumulator for op in kernel.walk() if isinstance(op, MmaOp) and op.accumulate is None}
-    loops = [op for op in ops if isinstance(op, scf.ForOp) and not op.iter_args and _only_sums(op, sums)]
+    loops = [op for op in ops if isinstance(op, scf.ForOp) and _only_sums(op, sums)]
     fills = [op for op in ops if isinstance(op, FillOp) and op.tile in sums and _is_zero(op.value)]
     adds = [op for op in ops if isinstance(op, CopyOp) and op.source in sums and op.reduce == _ADD]
     for op in ops:
@@ -123,6 +125,8 @@ def _is_zero(value: SSAValue) -> bool:
 
 def _only_sums(loop: scf.ForOp, sums: set[SSAValue]) -> bool:
     """Returns True if all that is left of a loop behind it are the sums of its products."""
+    if loop.iter_args:
+        return False
     for op in loop.body.walk():
         read = {value for value in op.operands if value in sums}
         match op:

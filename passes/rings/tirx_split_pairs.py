@@ -167,19 +167,7 @@ class _Splitter:
             self._written_together(registers)
         products = [op for op in ops if isinstance(op, MmaOp) and op.on_tensor_memory]
         for mma in products:
-            try:
-                product_shape(Product.of(mma))  # a message about the tiles as they are written
-            except ILLEGAL as e:
-                raise LocatedError(mma, str(e)) from e
-            for name, tile in (
-                ("A", mma.a),
-                ("B", mma.b),
-                ("the accumulator", mma.accumulator),
-                ("SFA", mma.scale_a),
-                ("the metadata", mma.metadata),
-            ):
-                if tile is not None:
-                    self._distribute(mma, name, tile, _ROWS)
+            self._distribute_operands(mma)
         copies = [op for op in ops if transfer(op) is not None]
         while any(self._spread(copy) for copy in copies):
             pass  # until nothing more follows from it
@@ -203,6 +191,22 @@ class _Splitter:
         for mma in products:
             mma.pair = UnitAttr()
         self.kernel.per_cta = UnitAttr()
+
+    def _distribute_operands(self, mma: MmaOp) -> None:
+        """Gives each block its rows of the tiles of a product. Raises LocatedError for what is no product of pairs."""
+        try:
+            product_shape(Product.of(mma))  # a message about the tiles as they are written
+        except ILLEGAL as e:
+            raise LocatedError(mma, str(e)) from e
+        for name, tile in (
+            ("A", mma.a),
+            ("B", mma.b),
+            ("the accumulator", mma.accumulator),
+            ("SFA", mma.scale_a),
+            ("the metadata", mma.metadata),
+        ):
+            if tile is not None:
+                self._distribute(mma, name, tile, _ROWS)
 
     def _written(self, owner: _Owner, op: Operation, type_: TileType) -> None:
         """Notes what a written layout says."""

@@ -15,7 +15,7 @@ from typing import Literal
 
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout
-from tirx.layout.arrays import NDArray, np
+from tirx.layout.arrays import IntArray, NDArray, np
 from tirx.layout.caching import bounded_cache
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.values import dataclass
@@ -204,6 +204,18 @@ def plan_boxes(
     return _plan_boxes(layout, tuple(shape), dtype, (inner,) if isinstance(inner, int) else inner)
 
 
+def _grown(places: IntArray, row: int, grows: bool) -> tuple[list[int], list[int]]:
+    """Returns extents of the largest dense box with rows of `row` units, and its dimensions from the innermost on."""
+    dimensions = range(places.ndim)
+    extents = [row, *(1 for _ in dimensions[1:])]
+    dense, order = row, [0]
+    while grows and (grown := [d for d in dimensions if d not in order and _reach(places, d, dense) > 1]):
+        extents[grown[0]] = _reach(places, grown[0], dense)
+        dense *= extents[grown[0]]
+        order.append(grown[0])
+    return extents, order + [d for d in dimensions if d not in order]
+
+
 @bounded_cache
 def _plan_boxes(
     layout: TileLayout | ComposeLayout, shape: tuple[int, ...], dtype: str, inner: tuple[int, ...]
@@ -218,20 +230,9 @@ def _plan_boxes(
     table = tile.axis_table("m", shape).reshape(shape).transpose([d for group in groups for d in group])
     places = _in_units(table.reshape([prod(shape[d] for d in group) for group in groups]), unit, layout)
     width = SWIZZLE_WIDTHS[swizzle]
-    extents = [1] * len(groups)
-    extents[0] = _row(places, unit, width, inner, layout)
+    row = _row(places, unit, width, inner, layout)
     # With a swizzle, rows of a box are rows of the pattern.
-    dense = extents[0]
-    order = [0]
-    while True:
-        grown = [d for d in range(len(groups)) if d not in order and _reach(places, d, dense) > 1]
-        if not grown or (width and extents[0] * unit.bytes != width):
-            break
-        d = grown[0]
-        extents[d] = _reach(places, d, dense)
-        dense *= extents[d]
-        order.append(d)
-    order += [d for d in range(len(groups)) if d not in order]
+    extents, order = _grown(places, row, grows=not width or row * unit.bytes == width)
     sizes = "x".join(str(n if d else n * unit.elements) for d, n in ((d, extents[d]) for d in reversed(order)))
     period = BOX_ALIGNMENT
     if width:

@@ -99,17 +99,8 @@ def explain_matrix_descriptor(
     extent = (64, _K_BYTES * 8 // bits) if shape is None else shape
     majors = MAJORS if major is None else (major,)
     fields = tuple(_field(name, form, word) for name in form.fields)
-    problems = reserved_problems(word, form.reserved)
+    problems, candidates, known = _problems_of_bits(word, form, family)
     notes: list[tuple[str, str]] = []
-    candidates, known = _decoded(word, family), word
-    if not candidates:
-        known = _repaired(word, form)
-        bits_of = known if isinstance(known, int) else known.ones
-        if "constant" in form.fields and known_code(word, form.fields["constant"]) != CONSTANT:
-            problems.append(f"{bits_text(form.fields['constant'])}: expected {CONSTANT:#05b} on tcgen05, found another")
-        candidates = _decoded(known, family)
-        if not candidates:
-            problems.append(reason(lambda: _decode(bits_of, family)) or "no choice of its unknown bits has a meaning")
     refused: dict[Major, list[str]] = {}
     for each in majors:
         found, refused[each] = _as_major(candidates, each, element, extent, bits, family, target)
@@ -120,29 +111,50 @@ def explain_matrix_descriptor(
         problems += [problem for each in majors for problem in refused[each]]
     elif candidates:
         notes += [(f"not as {each}-major", "; ".join(refused[each])) for each in majors if refused[each]]
-    nearest = None
     value = known_value(word)
+
+    def legal(candidate: int) -> bool:
+        descriptors = _decoded(candidate, family)
+        return bool(descriptors) and any(
+            not _as_major(descriptors, each, element, extent, bits, family, target)[1]
+            and aliased_operand(candidate, each, extent, bits, family) is None
+            for each in majors
+        )
+
+    nearest = None
     if problems and value is not None:
-
-        def legal(candidate: int) -> bool:
-            descriptors = _decoded(candidate, family)
-            return bool(descriptors) and any(
-                not _as_major(descriptors, each, element, extent, bits, family, target)[1]
-                and aliased_operand(candidate, each, extent, bits, family) is None
-                for each in majors
-            )
-
         choices = _choices(value, form, element, extent, bits, majors, family)
         better = nearest_word(value, form.fields, form.reserved, choices, legal, ("swizzle", "lbo_absolute"))
         if better is not None:
             nearest = better, changes_text(form.fields, form.reserved, value, better)
+    summary = _summary(form, fields) + "".join(f"; {label} {text}" for label, text in notes)
     title = f"matrix descriptor of {family.instruction}"
-    meanings = {name: field.meaning for name, field in zip(form.fields, fields, strict=True)}
-    summary = f"start {meanings['start']}, LBO {meanings['lbo']}, SBO {meanings['sbo']}, swizzle {meanings['swizzle']}"
-    if meanings.get("lbo_absolute") != "LBO is an offset" and "lbo_absolute" in meanings:
-        summary += f", {meanings['lbo_absolute']}"
-    summary += "".join(f"; {label} {text}" for label, text in notes)
     return Explanation(title, value, 64, fields, summary, tuple(notes), tuple(problems), nearest)
+
+
+def _problems_of_bits(word: Word, form: _Format, family: OperandFamily) -> tuple[list[str], list[SmemDescriptor], Word]:
+    """Returns what is wrong with the bits, the descriptors that they may be, and the word, repaired if it was none."""
+    problems = reserved_problems(word, form.reserved)
+    candidates = _decoded(word, family)
+    if candidates:
+        return problems, candidates, word
+    known = _repaired(word, form)
+    bits_of = known if isinstance(known, int) else known.ones
+    if "constant" in form.fields and known_code(word, form.fields["constant"]) != CONSTANT:
+        problems.append(f"{bits_text(form.fields['constant'])}: expected {CONSTANT:#05b} on tcgen05, found another")
+    candidates = _decoded(known, family)
+    if not candidates:
+        problems.append(reason(lambda: _decode(bits_of, family)) or "no choice of its unknown bits has a meaning")
+    return problems, candidates, known
+
+
+def _summary(form: _Format, fields: Sequence[FieldValue]) -> str:
+    """Returns the fields that say where the elements of an operand lie, as one sentence."""
+    meanings = {name: field.meaning for name, field in zip(form.fields, fields, strict=True)}
+    text = f"start {meanings['start']}, LBO {meanings['lbo']}, SBO {meanings['sbo']}, swizzle {meanings['swizzle']}"
+    if meanings.get("lbo_absolute") != "LBO is an offset" and "lbo_absolute" in meanings:
+        text += f", {meanings['lbo_absolute']}"
+    return text
 
 
 def _repaired(word: Word, form: _Format) -> Word:

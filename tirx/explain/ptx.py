@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +122,17 @@ def explain_ptx(text: str) -> PtxReport:
 _Told = tuple[list[tuple[str, Explanation]], list[str]]
 
 
+def _collector(modifiers: Sequence[str]) -> tuple[str | None, str | None]:
+    """Returns buffer and usage of the collector, if there is one. Raises TensorProductError for other words."""
+    found = next((part for part in modifiers if part.startswith("collector::")), None)
+    if found is None:
+        return None, None
+    words = found.split("::")[1:]
+    if len(words) != 2:
+        raise TensorProductError(f"expected .collector::BUFFER::USAGE, found '.{found}'")
+    return words[0], words[1]
+
+
 class _Reader:
     """Explains the instructions of one function."""
 
@@ -158,13 +169,9 @@ class _Reader:
         scaled = "block_scale" in modifiers
         last = len(operands) > place + 2 and not isinstance(operands[-2], (Address, Vector))
         mask = self.word(instruction, len(operands) - 1, 64) if ws and last else None
-        disabled = next((operand for operand in operands if isinstance(operand, Vector)), None)
+        disabled = next((len(operand.items) for operand in operands if isinstance(operand, Vector)), None)
         scale = operands[-1] if last and not ws and not scaled else None
-        collector = next((part.split("::")[1:] for part in modifiers if part.startswith("collector::")), [None, None])
-        if len(collector) != 2:
-            raise TensorProductError(
-                f"expected .collector::BUFFER::USAGE, found '.{'::'.join(('collector', *map(str, collector)))}'"
-            )
+        buffer, usage = _collector(modifiers)
         vector = next((part for part in modifiers if part.startswith(("scale_vec::", "block16", "block32"))), None)
         a_word, b_word = self.word(instruction, 1, 64), self.word(instruction, 2, 64)
         in_tmem = isinstance(_operand(instruction, 1), Address)
@@ -179,10 +186,10 @@ class _Reader:
             descriptor=shaping_bits(idesc, kind),
             masked=mask is not None,
             mask=None if mask is None else mask.value,
-            collector_buffer=collector[0],
-            collector_usage=collector[1],
+            collector_buffer=buffer,
+            collector_usage=usage,
             ashift="ashift" in modifiers,
-            disable_output_lane=len(disabled.items) if disabled is not None else None,
+            disable_output_lane=disabled,
             scale_input_d=_constant(scale),
             target=self._target,
             ptx=self._ptx,

@@ -246,6 +246,17 @@ def operand_slices(
     return _slices(layout, _checked_shape(shape), dtype, k_instr, rows, container_bits, absolute_lbo, family)
 
 
+def _checked_rows(shape: Shape, k_instr: int, rows: tuple[int, int] | None) -> tuple[int, int]:
+    """Returns the first row and the one behind the last. Raises OperandLayoutError for steps of other sizes."""
+    mn, k = shape
+    if k_instr < 1 or k % k_instr:
+        raise OperandLayoutError(f"expected K in steps of {k_instr} elements, one per instruction, found {k}")
+    first, last = rows or (0, mn)
+    if not 0 <= first < last <= mn or first % 8 or (last != mn and last % 8):
+        raise OperandLayoutError(f"expected rows [first, last) within [0, {mn}) in steps of 8, found [{first}, {last})")
+    return first, last
+
+
 @bounded_cache
 def _slices(
     layout: OperandLayout,
@@ -258,12 +269,7 @@ def _slices(
     family: OperandFamily,
 ) -> tuple[OperandSlice, ...]:
     """See `operand_slices`."""
-    mn, k = shape
-    if k_instr < 1 or k % k_instr:
-        raise OperandLayoutError(f"expected K in steps of {k_instr} elements, one per instruction, found {k}")
-    first, last = rows or (0, mn)
-    if not 0 <= first < last <= mn or first % 8 or (last != mn and last % 8):
-        raise OperandLayoutError(f"expected rows [first, last) within [0, {mn}) in steps of 8, found [{first}, {last})")
+    first, last = _checked_rows(shape, k_instr, rows)
     operand = _operand(layout, shape, dtype, container_bits, family)
     columns = ATOM_BITS // operand.container_bits
     if k_instr % columns:

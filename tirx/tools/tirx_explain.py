@@ -136,6 +136,17 @@ def _small(text: str, most: int) -> int | None:
 
 def _encoded(what: str, texts: Sequence[str], flags: argparse.Namespace) -> int:
     """The word of fields. Raises LegalityError, or UsageError for a field that does not exist."""
+    fields = _fields(what, texts)
+    try:
+        return _word_of(what, fields, flags)
+    except TypeError as error:  # of the constructor: a field that is missing, or of another type
+        problem = str(error).partition("() ")[2]
+        problem = problem or f"expected values as --help shows them, found '{' '.join(texts)[:80]}'"
+        raise UsageError(f"{what}: {problem}") from error
+
+
+def _fields(what: str, texts: Sequence[str]) -> dict[str, Any]:
+    """Returns the values of `field=value` texts by field. Raises UsageError for a field that does not exist."""
     pairs = [text.partition("=") for text in texts]
     if bad := [text for text, (_, equals, _) in zip(texts, pairs, strict=True) if not equals]:
         raise UsageError(f"expected field=value, found '{bad[0]}'")
@@ -152,35 +163,35 @@ def _encoded(what: str, texts: Sequence[str], flags: argparse.Namespace) -> int:
             value = _value(text)
             # `none` is the name of a swizzle, but of an offset it is no offset.
             fields[name] = text.lower() if value is None and "None" not in str(known[name].annotation) else value
+    return fields
+
+
+def _word_of(what: str, fields: dict[str, Any], flags: argparse.Namespace) -> int:
+    """Returns the word of fields. Raises LegalityError, or TypeError for fields that the word does not have."""
     offsets: dict[str, Any] = {"start": 0, "lbo": None, "sbo": None, "swizzle": "none"}
     kind: dict[str, Any] = {"kind": flags.kind}
-    try:
-        match what:
-            case "smem":
-                return SmemDescriptor(**(offsets | fields)).encode()
-            case "wgmma":
-                return WgmmaDescriptor(**(offsets | fields)).encode()
-            case "idesc":
-                return InstructionDescriptor(**(kind | fields)).encode()
-            case "mask" if "columns" in fields:
-                if flags.m is None or flags.n is None:
-                    raise UsageError("columns: expected --m and --n of the instruction")
-                columns, shift = _columns(fields.pop("columns")), fields.pop("shift", 0)
-                if fields:
-                    raise UsageError(f"columns: expected no field but shift beside it, found '{next(iter(fields))}'")
-                return ZeroColumnMask.from_columns(columns, flags.m, flags.n, shift).encode()
-            case "mask":
-                return ZeroColumnMask(**fields).encode()
-            case _:
-                for name in ("dims", "strides", "box", "element_strides"):
-                    if isinstance(fields.get(name), int):
-                        fields[name] = (fields[name],)
-                address: dict[str, Any] = {"address": 0, "strides": ()}
-                return int.from_bytes(TensorMapBits(**(address | fields)).encode(), "little")
-    except TypeError as error:  # of the constructor: a field that is missing, or of another type
-        problem = str(error).partition("() ")[2]
-        problem = problem or f"expected values as --help shows them, found '{' '.join(texts)[:80]}'"
-        raise UsageError(f"{what}: {problem}") from error
+    match what:
+        case "smem":
+            return SmemDescriptor(**(offsets | fields)).encode()
+        case "wgmma":
+            return WgmmaDescriptor(**(offsets | fields)).encode()
+        case "idesc":
+            return InstructionDescriptor(**(kind | fields)).encode()
+        case "mask" if "columns" in fields:
+            if flags.m is None or flags.n is None:
+                raise UsageError("columns: expected --m and --n of the instruction")
+            columns, shift = _columns(fields.pop("columns")), fields.pop("shift", 0)
+            if fields:
+                raise UsageError(f"columns: expected no field but shift beside it, found '{next(iter(fields))}'")
+            return ZeroColumnMask.from_columns(columns, flags.m, flags.n, shift).encode()
+        case "mask":
+            return ZeroColumnMask(**fields).encode()
+        case _:
+            for name in ("dims", "strides", "box", "element_strides"):
+                if isinstance(fields.get(name), int):
+                    fields[name] = (fields[name],)
+            address: dict[str, Any] = {"address": 0, "strides": ()}
+            return int.from_bytes(TensorMapBits(**(address | fields)).encode(), "little")
 
 
 def _shape(text: str | None) -> tuple[int, int] | None:

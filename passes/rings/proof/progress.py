@@ -9,7 +9,7 @@ larger number of iterations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
@@ -126,14 +126,9 @@ class _Loops:
     loops: dict[str, Loop]
 
 
-def _aligned(bodies: Mapping[str, Body]) -> list[_Segment | _Loops]:
-    """Brings the loops of all roles into an order that every role agrees with."""
-    loops: dict[str, list[Loop]] = {}
-    between: dict[str, list[Body]] = {}
-    for role, body in bodies.items():
-        loops[role], between[role] = _split(role, body)
-    chains = {role: [loop.name for loop in found] for role, found in loops.items()}
-    left = dict(chains)
+def _common_order(loops: Mapping[str, Sequence[Loop]]) -> list[str]:
+    """Returns the names of all loops in an order that every role agrees with; `loops` are those of each role."""
+    left = {role: [loop.name for loop in found] for role, found in loops.items()}
     ranks = {loop.name: (loop.rank, loop.name) for found in loops.values() for loop in found}
     order: list[str] = []
     while any(left.values()):
@@ -146,8 +141,17 @@ def _aligned(bodies: Mapping[str, Body]) -> list[_Segment | _Loops]:
             )
         order.append(min(ready, key=ranks.__getitem__))
         left = {role: names[1:] if names[:1] == order[-1:] else names for role, names in left.items()}
+    return order
+
+
+def _aligned(bodies: Mapping[str, Body]) -> list[_Segment | _Loops]:
+    """Brings the loops of all roles into an order that every role agrees with."""
+    loops: dict[str, list[Loop]] = {}
+    between: dict[str, list[Body]] = {}
+    for role, body in bodies.items():
+        loops[role], between[role] = _split(role, body)
     items: list[_Segment | _Loops] = [_Segment({role: parts[0] for role, parts in between.items()})]
-    for name in order:
+    for name in _common_order(loops):
         members = {
             role: (i, loop) for role, found in loops.items() for i, loop in enumerate(found) if loop.name == name
         }
