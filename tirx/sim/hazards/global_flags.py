@@ -92,6 +92,11 @@ class GlobalFlags:
         # Proxy fences: threads, instant, and how many imports the cluster had.
         self._proxies: dict[int, list[tuple[Array, int, int]]] = {}
 
+    @property
+    def any(self) -> bool:
+        """Returns True if something has been released."""
+        return self._next > 1
+
     def release(
         self, cluster: int, lanes: int, monitor: Monitor, threads: Array, access: Access, before: Array, loose: Mask
     ) -> Array | None:

@@ -17,7 +17,7 @@ import numpy as np
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError, SimError
 from tirx.sim.hazards.clocks import Row
-from tirx.sim.hazards.global_access import ASYNC, ATOMIC, Access, Fence, Kind
+from tirx.sim.hazards.global_access import ASYNC, ATOMIC, Access, Fence, Kind, Scope
 from tirx.sim.hazards.global_flags import GlobalFlags
 from tirx.sim.hazards.global_pairs import IS_ATOMIC, IS_LATE, IS_LATE_READ, PairRules, Pairs, Side, Users, Verdict
 from tirx.sim.hazards.global_shadow import (
@@ -75,6 +75,7 @@ class GlobalOrder:
         self._log = ReadLog()
         self._logged = 0
         self._flags = GlobalFlags()
+        self._fenced = False  # has a thread executed a fence?
         self._rules = PairRules(self._flags)
         # Tensor maps that threads of a cluster have acquired: thread, instant and the writes that it saw.
         self._maps: dict[tuple[int, int, int], list[tuple[int, int, Array]]] = {}
@@ -154,11 +155,15 @@ class GlobalOrder:
         shadow.writes[places] = tokens
         clash = shadow.writes[places] != tokens
         shadow.writes[places] = written
-        if clash.any() and values is not None:
-            refuse_clash(segment, offsets, values)
+        later = None
+        if clash.any():
+            if values is not None:
+                refuse_clash(segment, offsets, values)
             if len(users.sides) > 1:
-                self._one_after_another(users, segment, offsets, width, access, element, values)
-                return
+                if values is not None or access.scope < Scope.GPU:
+                    self._one_after_another(users, segment, offsets, width, access, element, values)
+                    return
+                later = shadow.later_clusters(places, tokens)
         own = tokens >> THREAD_SHIFT
         suspicious = (written != 0) & (written >> THREAD_SHIFT != own)
         touched = (read != 0) & ((read >> THREAD_SHIFT != own) | shadow.several[places])
@@ -170,12 +175,19 @@ class GlobalOrder:
             if read.any():
                 late = IS_LATE_READ[kinds_of(shadow.read_hows[places])]
                 touched |= late & (read != 0)
+        if later is not None:  # behind strong writes that are in order with them, which nobody has read
+            suspicious, touched = suspicious & ~later, touched & ~later
         if suspicious.any() or touched.any():
             for side in users.sides:
                 self._check_write(
                     side, users, segment, shadow, places, units, (suspicious, touched), changed, access, element
                 )
-        self._set_earlier(shadow, places, tokens, access)
+        if later is None:
+            self._set_earlier(shadow, places, tokens, access)
+        else:
+            self._set_earlier(shadow, places[~later], tokens[~later], access)
+            shadow.writes[places[~later]], shadow.write_hows[places[~later]] = tokens[~later], made
+            self._set_earlier(shadow, places[later], tokens[later], access)
         self._set(users, shadow, places, units, tokens, changed, made)
         if clash.any() and values is not None:  # several threads wrote the value
             at = places[clash]
@@ -184,15 +196,21 @@ class GlobalOrder:
             shadow.silent.setdefault(users.sides[0].cluster, []).append(units[clash])
 
     def _one_after_another(
-        self, users: Users, segment: Segment, offsets: Array, width: int, access: Access, element: int, values: Array
-    ) -> None:
-        """Notes writes of equal values to the same bytes by CTAs side by side as if one of them came after another."""
+        self, users: Users, segment: Segment, offsets: Array, width: int, access: Access, element: int,
+        values: Array | None,
+    ) -> None:  # fmt: skip
+        """Notes writes to the same bytes by CTAs side by side, of equal values, as if one of them came after another."""
         for side in users.sides:
             own = side.own
             alone = Side(side.cluster, side.lanes, side.monitor, slice(None))
             one = Users(users.threads[own], (alone,), users.pc)
-            self.write(one, segment, offsets[own], width, access, element, values[own])
-            segment.scatter(offsets[own], values[own])
+            self.write(one, segment, offsets[own], width, access, element, None if values is None else values[own])
+            if values is not None:
+                segment.scatter(offsets[own], values[own])
+
+    def has_flags(self, access: Access) -> bool:
+        """Returns True if strong writes like `access` may release, or continue, what others acquire."""
+        return access.releases or self._fenced or self._flags.any
 
     def strong_write(
         self, users: Users, segment: Segment, offsets: Array, width: int, access: Access, element: int
@@ -205,6 +223,8 @@ class GlobalOrder:
 
     def publish(self, users: Users, segment: Segment, offsets: Array, width: int, access: Access) -> None:
         """Notes what strong writes, which `strong_write` has checked, release as flags."""
+        if not self.has_flags(access):
+            return
         shadow = self._buffer(segment).shadow
         assert shadow is not None, "it was written"
         places = shadow.places(shadow.units(offsets, width))
@@ -284,6 +304,7 @@ class GlobalOrder:
 
     def fence(self, users: Users, fence: Fence) -> None:
         """Notes a fence of threads, which acquires what relaxed reads have received."""
+        self._fenced = True
         for side in users.sides if fence.acquires else ():
             self._flags.fence(side.cluster, side.monitor, users.threads[side.own], fence.scope, fence.sc)
 

@@ -220,6 +220,14 @@ class GlobalShadow:
         self.write_hows[places] = made if changed.all() else np.where(changed, made, made | SILENT)
         return True
 
+    def later_clusters(self, places: Array, tokens: Array) -> Mask:
+        """Returns which accesses of one instruction are to granules that a cluster before theirs accesses, too."""
+        before = self.writes[places]
+        self.writes[places[::-1]] = tokens[::-1]  # of several to one granule the last assignment stays
+        first = self.writes[places]
+        self.writes[places] = before
+        return first >> CLUSTER_SHIFT != tokens >> CLUSTER_SHIFT
+
     def has_earlier(self, places: Array, access: Access) -> Mask:
         """Returns where an access has to be in order behind several strong writes."""
         if self.earlier is None or access.strong:
