@@ -31,9 +31,8 @@ _MAX_POLLED = 64
 @dataclass(frozen=True, slots=True)
 class Place:
     """
-    What CTAs that run side by side share: registers with their states and fences, groups of copies by threads, what
-    they remember of atomic accesses (`Cta.last_update`, `Cta.spinning`), and bytes of shared memory. `lanes` and `bytes`
-    are those of one CTA.
+    What CTAs that run side by side share: registers with their states and fences, groups of copies by threads,
+    `Cta.last_update` and `Cta.spinning`, and bytes of shared memory. `lanes` and `bytes` are those of one CTA.
     """
 
     registers: RegisterFile

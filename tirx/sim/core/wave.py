@@ -83,9 +83,7 @@ class WideGroup(ThreadGroup):
         bases = np.repeat(np.arange(number, number + len(parts)) * wave.bytes, wave.lanes)
         own = slice(self.first, self.last)
         copies = place.copies.part(own)
-        self.sides = Sides(
-            parts, Segment(place.shared), bases, copies, place.updates[own], place.spinning[own]
-        )
+        self.sides = Sides(parts, Segment(place.shared), bases, copies, place.updates[own], place.spinning[own])
 
     def poll(self, addresses: Array, lanes: Array) -> Outcome | None:
         sides, again = self.sides, False

@@ -52,7 +52,9 @@ def order(group: ThreadGroup, lanes: Array, space: str, addresses: Array, how: A
     for part, own in parts:
         if space != "global" or _may_be_flags(addresses[own]):
             exactly = how if launch.strict else None
-            part.cta.monitor.ordered_access(space, addresses[own], group.lanes[lanes[own]] + part.cta.first_thread, exactly)
+            part.cta.monitor.ordered_access(
+                space, addresses[own], group.lanes[lanes[own]] + part.cta.first_thread, exactly
+            )
 
 
 def _may_be_flags(addresses: Array) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,9 +41,11 @@ def load(
     program says of other threads that may write there at the same time (volatile, relaxed, acquire).
     """
     if space == "global":
-        if group.cta.launch.order is not None:
-            global_accesses.read(group, lanes, addresses, unit, count, how)
-        return group.cta.launch.global_memory.load(addresses, unit, count)
+        launch = group.cta.launch
+        places = launch.global_memory.locate(addresses, unit.itemsize * count, "load")
+        if launch.order is not None:
+            global_accesses.read(group, lanes, places, unit, count, how)
+        return launch.global_memory.load(addresses, unit, count, places)
     if space == "shared":
         return _load_shared(group, lanes, addresses, unit, count, how.strong)
     if space == "generic":
@@ -69,9 +70,10 @@ def store(group: ThreadGroup, lanes: Array, space: str, addresses: Array, values
     launch = group.cta.launch
     if space == "global":
         launch.made_progress()
+        places = launch.global_memory.locate(addresses, values.dtype.itemsize * values.shape[1], "store")
         if launch.order is not None:
-            global_accesses.write(group, lanes, addresses, values, how)
-        launch.global_memory.store(addresses, values)
+            global_accesses.write(group, lanes, places, values, how)
+        launch.global_memory.store(addresses, values, places)
     elif space == "shared":
         launch.made_progress()
         _store_shared(group, lanes, addresses, values, how.strong)
