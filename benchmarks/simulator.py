@@ -2,11 +2,16 @@
 How fast the simulator is: a product of f16 matrices by tcgen05, by wgmma and by mma.sync, and cost by the size.
 
     python benchmarks/simulator.py [--size 1024] [--baseline COMMIT] [--rounds 3] [--jobs 8]
+    python benchmarks/simulator.py --against TREE [--rounds 3] [--only NAME]
 
 Every kernel computes size x size x size with small integers, which numpy checks. Seconds are CPU time of a process that
 has imported the simulator, without and with checks; the least of `--rounds`. `--baseline` runs the simulator of another
 commit of this repository, or of a folder that holds its files, on the same PTX, in the same run, and shows the ratio.
 The next table shows how the cost of the tcgen05 kernel grows with its blocks, the last one wall time by `--jobs`.
+
+`--against` prints one table of another kind: the kernels of the examples with checks, by another checkout and by this
+one, on the same PTX and arguments. Each round runs both of them, one after the other, and the results must be the same
+bits. The ratio is the median of those of the rounds.
 """
 
 from __future__ import annotations
@@ -19,8 +24,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
+from statistics import fmean, median
 from time import perf_counter, process_time
 from typing import Any, TypeAlias
 
@@ -251,27 +258,120 @@ def _of_this_checkout(size: int, kernel: Kernel, rounds: int = 1) -> Cost:
     return Cost(*(min(each) for each in zip(*(astuple(cost) for cost in costs), strict=True)))
 
 
+_RUNS = 5  # of an example in a process; the least counts
+_EXAMPLES = (
+    *("tcgen05_gemm", "tcgen05_2cta_gemm", "tcgen05_gemm_gelu", "grouped_gemm", "wgmma_gemm", "wgmma_ring_gemm"),
+    *("wgmma_split_k_gemm", "split_k_gemm", "mma_m16n8k16_f16_gemm", "mma_m8n8k4_f16_gemm", "attention"),
+    *("flash_attention", "tcgen05_attention", "softmax", "norms", "transpose"),
+)
+
+
+def _compare(other: Path, rounds: int, only: Sequence[str] | None) -> None:
+    """Prints what examples cost with checks by another checkout and by this one."""
+    import tirx
+
+    launches = _launches()
+    print("| example, with checks | before | now | ratio |\n|---|---:|---:|---:|")
+    ratios: list[float] = []
+    for file in _EXAMPLES:
+        if only and file not in only:
+            continue
+        for name, kernel in tirx.build((ROOT / "examples" / f"{file}.mlir").read_text()).kernels.items():
+            example = launches[name]
+            x, y, z = (*example.some, 1)[:3]
+            launch = replace(kernel.launch, grid=None).to_json()
+            grid = [x * kernel.launch.cluster[0], y, z]
+            with tempfile.NamedTemporaryFile("w", suffix=".json") as task:
+                json.dump([kernel.program.ptx, launch, grid], task)
+                task.flush()
+                pairs = [[_example_by(root, task.name) for root in (other, ROOT)] for _ in range(rounds)]
+            label = file if name in file else f"{file}: {name}"
+            errors = [each for pair in pairs for each in pair if isinstance(each, str)]
+            if errors:
+                print(f"| {label} | {errors[0].strip().splitlines()[-1]} | | |")
+                continue
+            if len({each[1] for pair in pairs for each in pair}) > 1:
+                raise SystemExit(f"error: the two simulators differ in {label}")
+            before, now = ([float(pair[index][0]) for pair in pairs] for index in (0, 1))
+            ratio = median(new / old for old, new in zip(before, now, strict=True))
+            ratios.append(ratio)
+            print(f"| {label} | {min(before):.3f} s | {min(now):.3f} s | {ratio:.2f} |", flush=True)
+    print(f"| mean, most | | | {fmean(ratios):.2f}, {max(ratios):.2f} |")
+
+
+def _launches() -> dict[str, Any]:
+    """Returns how the tests launch the kernels of the examples."""
+    sys.path.insert(0, str(ROOT / "test"))
+    from unit.sim.example_launches import LAUNCHES
+
+    return LAUNCHES  # type: ignore[return-value]
+
+
+def _example_by(root: Path, task: str) -> tuple[str, str] | str:
+    """Returns the seconds and a digest of the results of an example by the simulator of a checkout, or its error."""
+    path = os.pathsep.join((str(root), *sys.path[1:]))
+    command = [sys.executable, __file__, "--measure-example", task]
+    found = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    if found.returncode:
+        return found.stderr
+    cost, digest = found.stdout.split()
+    return cost, digest
+
+
+def _measure_example(path: str) -> None:
+    """Runs an example of a file with the simulator that is imported; prints its least seconds, and a digest."""
+    from tirx.runtime.launch import Launch
+    from tirx.runtime.simulation import simulate
+
+    ptx, data, grid = json.loads(Path(path).read_text())
+    launch = Launch.from_json(data)
+    example, costs, digest = _launches()[launch.entry], list[float](), sha256()
+    for _ in range(_RUNS):
+        arguments = example.make(np.random.default_rng(0), "normal").arguments
+        start = process_time()
+        simulate(ptx, launch, arguments, grid=grid)
+        costs.append(process_time() - start)
+        for array in arguments:
+            digest.update(np.asarray(array).tobytes())
+    print(min(costs), digest.hexdigest())
+
+
+def _files_of(commit: str, directory: str) -> Path:
+    """Returns the folder of a checkout, or `directory` with the files of a commit."""
+    if Path(commit).is_dir():
+        return Path(commit).resolve()
+    archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True)
+    subprocess.run(["tar", "-x", "-C", directory], input=archive.stdout, check=True)
+    return Path(directory)
+
+
 def main() -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, default=1024, help="a multiple of 128 (default: 1024)")
     parser.add_argument("--baseline", metavar="COMMIT", help="a commit to compare with, or a folder with its files")
+    parser.add_argument(
+        "--against", metavar="TREE", help="the examples by another checkout, or commit, and by this one"
+    )
     parser.add_argument("--rounds", type=int, default=1, help="runs of each kernel (default: 1)")
     parser.add_argument("--jobs", type=int, default=1, help="the most processes of the table of wall time")
     parser.add_argument("--only", metavar="NAME", action="append", help="only this kernel")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
+    parser.add_argument("--measure-example", help=argparse.SUPPRESS)
     flags = parser.parse_args()
     if flags.measure:
         _measure(flags.measure)
         return
+    if flags.measure_example:
+        _measure_example(flags.measure_example)
+        return
+    if flags.against:
+        with tempfile.TemporaryDirectory() as directory:
+            _compare(_files_of(flags.against, directory), flags.rounds, flags.only)
+        return
     chosen = {name: each() for name, each in kernels(flags.size).items() if not flags.only or name in flags.only}
     with tempfile.TemporaryDirectory() as directory:
-        baseline = Path(directory)
-        if flags.baseline and Path(flags.baseline).is_dir():
-            baseline = Path(flags.baseline).resolve()
-        elif flags.baseline:
-            archive = subprocess.run(["git", "archive", flags.baseline], cwd=ROOT, capture_output=True, check=True)
-            subprocess.run(["tar", "-x", "-C", directory], input=archive.stdout, check=True)
+        baseline = _files_of(flags.baseline, directory) if flags.baseline else Path(directory)
         print(
             f"| {flags.size}^3, f16 | without checks | with checks | checks cost | memory |"
             + (" before | times as fast |" if flags.baseline else "")

@@ -116,7 +116,7 @@ def run(
     launch = setting.launch(program, memories, observer, report or _log)
     bind_arguments(launch, args)
     if launch.order is not None:
-        launch.order.require([launch.global_memory.place_of(each)[0] for each in prerequisite])
+        launch.order.prerequisites.require([launch.global_memory.place_of(each)[0] for each in prerequisite])
     independent = program.independent and seed is None and observer is None
     if jobs > 1 and independent and grid != cluster:
         run_in_processes(setting, launch, program, jobs, progress, report or _log)

@@ -158,7 +158,7 @@ def _required(launch: Launch) -> list[int]:
     if launch.order is None:
         return []
     segments = launch.global_memory.segments
-    return [number for number, segment in enumerate(segments) if launch.order.requires(segment)]
+    return [number for number, segment in enumerate(segments) if launch.order.prerequisites.requires(segment)]
 
 
 def _placed(memory: FlatMemory, start: int) -> tuple[tuple[_Buffer, ...], int]:
@@ -215,7 +215,7 @@ def work(folder: str, job: int) -> None:
     launch.tensor_maps.initial.update({address: bytes.fromhex(raw) for address, raw in task.tensor_maps})
     launch.take_share(*task.shares[job])
     if launch.order is not None:
-        launch.order.require([launch.global_memory.segments[number] for number in task.prerequisite])
+        launch.order.prerequisites.require([launch.global_memory.segments[number] for number in task.prerequisite])
     error: SimError | None = None
     try:
         setting.run(launch, program)

@@ -459,9 +459,9 @@ def test_clusters_are_limited():
 
 def test_prerequisites():
     machine = _Machine()
-    machine.order.require([machine.segment])
+    machine.order.prerequisites.require([machine.segment])
     other = Segment(np.zeros(64, np.uint8), "argument y")
-    assert machine.order.requires(machine.segment) and not machine.order.requires(other)
+    assert machine.order.prerequisites.requires(machine.segment) and not machine.order.prerequisites.requires(other)
     message = (
         "argument x may still be written or read by the grid before: expected griddepcontrol.wait of thread {}, or of "
         "one that it follows by a barrier"
@@ -469,7 +469,7 @@ def test_prerequisites():
     for access in (machine.read, machine.write):
         assert message_of(lambda access=access: access(0, 3)) == message.format("3 of cluster 0")
     machine.order.read(machine._users(0, [3], 1), other, np.array([0]), 4, WEAK, 4)  # pyright: ignore[reportPrivateUsage]
-    machine.order.waited(machine._users(0, [3], 1))  # pyright: ignore[reportPrivateUsage]
+    machine.order.prerequisites.waited(machine._users(0, [3], 1))  # pyright: ignore[reportPrivateUsage]
     machine.write(0, 3)
     assert message_of(lambda: machine.read(0, 40)) == message.format("40 of cluster 0")
     assert message_of(lambda: machine.read(1, 3)) == message.format("3 of cluster 1")

@@ -63,7 +63,7 @@ def test_granules_become_as_small_as_accesses():
         getattr(shadow, name)[places] = units * 10 + number
     shadow.several[places[0]] = True
     shadow.ensure("firsts")[places] = units
-    shadow.silent[7] = [np.array([4, 2])]
+    shadow.add_silent(7, np.array([4, 2]))
     for offset, width, granule in ((48, 16, 16), (72, 8, 8), (72, 12, 4), (2, 4, 2), (33, 2, 1), (64, 16, 1)):
         found = shadow.units(np.array([offset]), width)
         assert shadow.granule == granule
@@ -76,7 +76,7 @@ def test_granules_become_as_small_as_accesses():
         assert shadow.several[places].tolist() == (old >= 4).tolist()
         assert shadow.firsts is not None and shadow.firsts[places].tolist() == old.tolist()
         times = 16 // granule
-        assert shadow.silent[7][0].tolist() == [*range(4 * times, 5 * times), *range(2 * times, 3 * times)]
+        assert shadow.silent_of(7).tolist() == [*range(2 * times, 3 * times), *range(4 * times, 5 * times)]
     assert shadow.first_hows is None and shadow.records is None
 
 

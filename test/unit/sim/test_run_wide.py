@@ -101,7 +101,7 @@ def test_steps_for_all_and_for_each() -> None:
         run.add(is_wide=True)
         run.add()
         run.add(is_wide=True)
-        run.add({0: Outcome.YIELD}, is_wide=True)  # not for all at once
+        run.add({0: Outcome.RETRY}, is_wide=True)  # not for all at once
         for part in run.parts:
             part.wait = waiting(ready=True)
         assert (run.run(limit), run.launch.executed, run.ticks) == (3 * limit, 3 * limit, 3 * limit)
@@ -110,6 +110,14 @@ def test_steps_for_all_and_for_each() -> None:
     run.log.clear()
     run.wide.pc = 3
     assert run.run(1) == 3 and run.log == ["all 3", *_each(3)] and run.pcs == [4] * 3
+    run = _Run()
+    run.add({0: Outcome.YIELD}, is_wide=True)  # done, but others run first
+    run.add()
+    assert run.run() == 3 and run.log == ["all 0"] and run.pcs == [1] * 3
+    run = _Run()
+    run.add({0: Outcome.RETRY}, is_wide=True, guard=np.arange(192) % 64 == 5)
+    lanes = [lane for lane in range(40) if lane != 5]
+    assert run.run(1) == 3 and run.log[1:] == [f"{name} but {lanes}" for name in _each(0)]
     run = _Run()
     run.launch.checks = False
     run.add()
@@ -131,7 +139,7 @@ def test_ctas_that_part(is_wide: bool, outcomes: dict[int, Outcome | SimError], 
     """Each is where its own instruction has left it. One that meets undefined values executes it again."""
     run = _Run()
     run.add()
-    run.add(({0: Outcome.YIELD} if is_wide else {}) | outcomes, is_wide=is_wide)
+    run.add(({0: Outcome.RETRY} if is_wide else {}) | outcomes, is_wide=is_wide)
     run.add()
     if outcomes.get(3) is Outcome.WAIT:
         run.parts[2].wait = None
@@ -267,7 +275,7 @@ def test_deferred_work(rows: tuple[int, ...] | None, opcode: str, is_wide: bool,
 def test_deferred_work_of_ctas_that_part() -> None:
     """A step that is not for all of them at once finds it done, and so does what runs the CTAs behind."""
     run = _Run()
-    run.add({0: Outcome.YIELD, 2: Outcome.YIELD}, is_wide=True, rows=frozenset())
+    run.add({0: Outcome.RETRY, 2: Outcome.YIELD}, is_wide=True, rows=frozenset())
     run.wide.deferred = _Work(frozenset((4,)), "all", run.log)
     for part in run.parts:
         part.deferred = _Work(frozenset((4,)), str(part.cta.index[0]), run.log)

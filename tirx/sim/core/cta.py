@@ -31,14 +31,16 @@ _MAX_POLLED = 64
 @dataclass(frozen=True, slots=True)
 class Place:
     """
-    What CTAs that run side by side share: registers with their states and fences, groups of copies by threads, and
-    bytes of shared memory. `lanes` and `bytes` are those of one CTA.
+    What CTAs that run side by side share: registers with their states and fences, groups of copies by threads,
+    `Cta.last_update` and `Cta.spinning`, and bytes of shared memory. `lanes` and `bytes` are those of one CTA.
     """
 
     registers: RegisterFile
     states: Array
     fenced: Mask
     copies: CopyGroups
+    updates: Array
+    spinning: Mask
     shared: Array
     lanes: slice
     bytes: slice
@@ -51,7 +53,9 @@ def new_place(program: Resources, lanes: int, ctas: int) -> Place:
     states, fenced = np.ones((watched, count), np.uint8), np.zeros((watched, count), np.bool_)
     shared = np.zeros(ctas * size, np.uint8)
     registers = RegisterFile(program.register_counts, count)
-    return Place(registers, states, fenced, CopyGroups(count), shared, slice(0, lanes), slice(0, size))
+    updates, spinning = np.full(count, -1), np.zeros(count, np.bool_)
+    copies = CopyGroups(count)
+    return Place(registers, states, fenced, copies, updates, spinning, shared, slice(0, lanes), slice(0, size))
 
 
 class Cluster:
@@ -143,9 +147,9 @@ class Cta:
         # Watched registers that were not accessed since the last wgmma.fence.
         self.register_fenced = place.fenced[:, place.lanes]
         self.undefined_bytes: dict[int, Array] = {}  # by row: of each lane, if its register is undefined
-        self.last_update: Array = np.full(count, -1)  # where the last atomic was that changed memory, of every thread
+        self.last_update = place.updates[place.lanes]  # where the last atomic was that changed memory, of every thread
         # What groups remember, which do not live as long: by thread, and of polls by the first lane of a thread group.
-        self.spinning: Mask = np.zeros(count, np.bool_)
+        self.spinning = place.spinning[place.lanes]
         self.refused: Mask = np.zeros(count, np.bool_)
         self.polled: dict[int, tuple[int, set[tuple[int, bytes]]]] = {}
         self.diverged: dict[int, int] = {}  # warps whose lanes took different ways, and the branch
@@ -314,13 +318,15 @@ class Deferred(Protocol):
 class Sides:
     """
     Several CTAs side by side as one thread group: the groups that it consists of, their shared memory as one, where
-    that of the CTA of each lane begins, and their groups of copies.
+    that of the CTA of each lane begins, and for all lanes what `Place` has.
     """
 
     parts: Sequence[ThreadGroup]
     shared: Segment
     bases: Array
     copies: CopyGroups
+    updates: Array
+    spinning: Mask
 
     def split(self, lanes: Array) -> Iterator[tuple[ThreadGroup, slice]]:
         """Yields the parts that `lanes` (indices in the thread group, ascending) are in, and at which places."""
@@ -394,22 +400,32 @@ class ThreadGroup:
         if waiting is not None:
             waiting.finish(self)
 
-    def poll(self, addresses: Array) -> Outcome | None:
+    def poll(self, addresses: Array, lanes: Array) -> Outcome | None:
         """
-        Notes that the thread group polls `addresses`, which other threads may write, by its current instruction.
+        Notes that `lanes` poll `addresses`, which other threads may write, by the current instruction.
 
         If it has done so before, and nothing has changed anywhere, the others have to run first.
         """
+        again = self.has_polled(self.pc, addresses)
+        self.cta.spinning[self.first : self.last][self.mask] = again
+        return Outcome.YIELD if again else None
+
+    def has_polled(self, pc: int, addresses: Array) -> bool:
+        """Returns True if the instruction has polled `addresses` before, and nothing has changed since; notes it."""
         progress = self.cta.launch.progress
         instant, polled = self.cta.polled.get(self.first, (None, set[tuple[int, bytes]]()))
         if instant != progress or len(polled) > _MAX_POLLED:
             polled = set[tuple[int, bytes]]()
             self.cta.polled[self.first] = (progress, polled)
-        key = (self.pc, addresses.tobytes())
+        key = (pc, addresses.tobytes())
         again = key in polled
         polled.add(key)
-        self.cta.spinning[self.first : self.last][self.mask] = again
-        return Outcome.YIELD if again else None
+        return again
+
+    def note_changes(self, lanes: Array) -> None:
+        """Notes that atomic accesses of `lanes` have changed memory."""
+        self.cta.launch.made_progress()
+        self.cta.last_update[self.first + lanes] = self.pc
 
     def registers(self) -> int:
         """A hash of the registers of the lanes that are here."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.execute import check_converged, execute, goes_on
+from tirx.sim.core.types import Mask
 from tirx.sim.core.wait import Outcome
 from tirx.sim.core.wave import WideGroup
 from tirx.sim.errors import SimError, UndefinedError
@@ -65,14 +63,18 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
                 outcome = op.step(wide, mask)
                 if launch.notes:
                     launch.report_notes(op.line, op.text, parts[0].describe(mask[wide.of_part(0)]))
-                if outcome is not None:  # not for several CTAs at once
+                if outcome is Outcome.YIELD:
+                    apart = True
+                    for part in parts:
+                        part.pc = pc + 1
+                elif outcome is not None:  # not for several CTAs at once
                     wide.finish_deferred()
-                    apart = _execute_parts(parts, program, op, pc)
+                    apart = _execute_parts(wide, program, op, pc, mask)
                 pc += 1
             else:
                 if op.opcode.startswith(_PRODUCTS):
                     wide.finish_deferred()
-                apart = _execute_parts(parts, program, op, pc)
+                apart = _execute_parts(wide, program, op, pc, mask)
                 pc += 1
             executed += 1
     except UndefinedError:
@@ -90,23 +92,27 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
     return executed * len(parts)
 
 
-def _execute_parts(parts: Sequence[ThreadGroup], program: Program, op: Op, pc: int) -> bool:
-    """Executes an instruction in one CTA after another. Returns True if they do not all go on at the next one."""
-    apart = False
+def _execute_parts(wide: WideGroup, program: Program, op: Op, pc: int, mask: Mask) -> bool:
+    """
+    Executes an instruction for the lanes of `mask` in one CTA after another. Returns True if they do not all go on at
+    the next one.
+    """
+    parts, apart = wide.parts, False
     for index, part in enumerate(parts):
         part.pc = pc
+        own = mask[wide.of_part(index)]
         if part.deferred is not None and (op.rows is None or not op.rows.isdisjoint(part.deferred.rows)):
             part.finish_deferred()
         try:
-            outcome = execute(part, program, op, part.mask)
+            outcome = execute(part, program, op, own)
         except UndefinedError:  # `run_group` watches all registers, and goes on
             for each in parts[index:]:
                 each.pc = pc
             return True
         except SimError as error:
-            raise error.at(op.line, op.text, part.describe(part.mask)) from None
+            raise error.at(op.line, op.text, part.describe(own)) from None
         if part.cta.launch.notes:
-            part.cta.launch.report_notes(op.line, op.text, part.describe(part.mask))
+            part.cta.launch.report_notes(op.line, op.text, part.describe(own))
         if outcome is not None and not (outcome is Outcome.WAIT and goes_on(part)):
             part.finish_deferred()
             apart = True

@@ -16,6 +16,7 @@ import numpy as np
 from tirx.sim.core.cta import Cluster, Cta, Sides, ThreadGroup, new_place
 from tirx.sim.core.launch import Launch
 from tirx.sim.core.types import Array, Mask
+from tirx.sim.core.wait import Outcome
 from tirx.sim.memory.segment import Segment
 
 _LANES = 2048  # of all CTAs of a wave; a CTA has at most half of them
@@ -80,7 +81,23 @@ class WideGroup(ThreadGroup):
         self.lanes: Array = np.tile(cta.lanes, len(parts))
         self.parts = parts
         bases = np.repeat(np.arange(number, number + len(parts)) * wave.bytes, wave.lanes)
-        self.sides = Sides(parts, Segment(place.shared), bases, place.copies.part(slice(self.first, self.last)))
+        own = slice(self.first, self.last)
+        copies = place.copies.part(own)
+        self.sides = Sides(parts, Segment(place.shared), bases, copies, place.updates[own], place.spinning[own])
+
+    def poll(self, addresses: Array, lanes: Array) -> Outcome | None:
+        sides, again = self.sides, False
+        assert sides is not None
+        for part, own in sides.split(lanes):
+            polled = part.has_polled(self.pc, addresses[own])
+            part.cta.spinning[part.mask] = polled
+            again = again or polled
+        return Outcome.YIELD if again else None
+
+    def note_changes(self, lanes: Array) -> None:
+        assert self.sides is not None
+        self.cta.launch.made_progress()
+        self.sides.updates[lanes] = self.pc
 
     def of_part(self, index: int) -> slice:
         """The lanes of a part."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ from tirx.sim.hazards.monitor import Flag, Monitor
 _MOST_PENDING = 1 << 12  # relaxed reads of a cluster that a fence may still acquire
 _MOST_FENCED = 16  # those of them that have been acquired by their own threads, but not by all that are behind them
 _BUDGET = 1 << 28  # bytes of what flags release
+_MOST_IMPORTS = 1 << 17  # acquisitions of all clusters
+_MOST_PROXIES = 1 << 12  # proxy fences of a cluster
 # Rows of the clocks that flags hand on as another one: what is released is published, and its loads have returned.
 _ROWS = {Row.HANDED: Row.VISIBLE, Row.PUBLISHED: Row.VISIBLE, Row.READ: Row.VISIBLE}
 
@@ -64,9 +67,46 @@ class _Import:
     scope: Scope
     letter: bool
 
+    def is_like(self, other: _Import) -> bool:
+        """Returns True if another import differs in its instant only."""
+        if self.scope != other.scope or self.letter != other.letter or len(self.threads) != len(other.threads):
+            return False
+        return bool((self.records == other.records).all() and (self.threads == other.threads).all())
+
     def of(self, which: Mask, instant: int, scope: Scope) -> _Import:
         """Returns the acquisition, by a fence, of some records that have been read."""
         return _Import(self.threads[which], self.records[which], instant, scope, True)
+
+
+class _Imports:
+    """The acquisitions of a cluster, numbered from 1; the oldest may be forgotten."""
+
+    def __init__(self) -> None:
+        self._kept: list[_Import] = []
+        self._forgotten = 0
+
+    @property
+    def count(self) -> int:
+        """The number of the last acquisition."""
+        return self._forgotten + len(self._kept)
+
+    def add(self, found: _Import) -> bool:
+        """Adds an acquisition; returns False if the last one was the same and earlier."""
+        if self._kept and self._kept[-1].is_like(found):
+            return False
+        self._kept.append(found)
+        return True
+
+    def until(self, count: int | None) -> list[_Import]:
+        """Returns the first `count` acquisitions, or all, that are not forgotten."""
+        return self._kept if count is None else self._kept[: max(count - self._forgotten, 0)]
+
+    def forget(self) -> int:
+        """Forgets the older half. Returns how many acquisitions that are."""
+        half = len(self._kept) // 2
+        del self._kept[:half]
+        self._forgotten += half
+        return half
 
 
 @dataclass(slots=True, eq=False)
@@ -85,12 +125,18 @@ class GlobalFlags:
         self._releases: list[_Release] = []
         self._firsts: list[int] = []
         self._next = 1
-        self._imports: dict[int, list[_Import]] = {}
+        self._imports: defaultdict[int, _Imports] = defaultdict(_Imports)
+        self._imported = 0  # acquisitions that are not forgotten
         self._pending: dict[int, list[_Pending]] = {}
         self._size = 0
         self.forgotten = False  # whether some order is not known any more, as there was too much of it
         # Proxy fences: threads, instant, and how many imports the cluster had.
-        self._proxies: dict[int, list[tuple[Array, int, int]]] = {}
+        self._proxies: defaultdict[int, list[tuple[Array, int, int]]] = defaultdict(list)
+
+    @property
+    def any(self) -> bool:
+        """Returns True if something has been released."""
+        return self._next > 1
 
     def release(
         self, cluster: int, lanes: int, monitor: Monitor, threads: Array, access: Access, before: Array, loose: Mask
@@ -106,7 +152,7 @@ class GlobalFlags:
             return before
         made = _Release(
             self._next, cluster, lanes, threads.copy(), monitor.instant(), flags, access.releases,
-            len(self._imports.get(cluster, ())), before, loose, access.scope,
+            self._imports[cluster].count, before, loose, access.scope,
         )  # fmt: skip
         self._releases.append(made)
         self._firsts.append(self._next)
@@ -144,15 +190,21 @@ class GlobalFlags:
         self.forgotten = True
 
     def _add(self, cluster: int, found: _Import) -> None:
-        self._imports.setdefault(cluster, []).append(found)
+        self._imported += self._imports[cluster].add(found)
+        if self._imported > _MOST_IMPORTS:
+            self._imported -= sum(each.forget() for each in self._imports.values())
+            self.forgotten = True
 
     def proxy_fence(self, cluster: int, monitor: Monitor, threads: Array) -> None:
         """Notes a fence.proxy.async of `threads`: what they have acquired is ordered before later bulk copies."""
-        made, fences = len(self._imports.get(cluster, ())), self._proxies.get(cluster)
+        made, fences = self._imports[cluster].count, self._proxies[cluster]
         if fences and fences[-1][2] == made and np.array_equal(fences[-1][0], threads):
             return  # the fence before says as much
         if made:
-            self._proxies.setdefault(cluster, []).append((threads.copy(), monitor.instant(), made))
+            fences.append((threads.copy(), monitor.instant(), made))
+        if len(fences) > _MOST_PROXIES:
+            del fences[: _MOST_PROXIES // 2]
+            self.forgotten = True
 
     def proxied(
         self,
@@ -166,7 +218,7 @@ class GlobalFlags:
     ) -> Mask:
         """The same as `reached`, of generic accesses with a fence.proxy.async behind their acquisition."""
         found = np.zeros(len(threads), np.bool_)
-        for fencers, instant, made in reversed(self._proxies.get(cluster, ())):
+        for fencers, instant, made in reversed(self._proxies[cluster]):
             for fencer in fencers.tolist():
                 rest = np.flatnonzero(~found)
                 if not len(rest):
@@ -239,9 +291,7 @@ class GlobalFlags:
         """
         found = np.zeros(len(threads), np.bool_)
         source = _ROWS.get(Row(row), Row(row))
-        imports = self._imports.get(cluster, [])
-        for number in range(len(imports) if most is None else most, 0, -1):
-            each = imports[number - 1]
+        for each in reversed(self._imports[cluster].until(most)):
             if level is Level.LETTER and not each.letter:
                 continue
             rest = np.flatnonzero(~found)
@@ -292,9 +342,7 @@ class GlobalFlags:
                     found[own] |= known[row].of(lane, others[own]) >= instants[own]
                 if Row.VISIBLE not in known or found.all():
                     continue
-                imports = self._imports.get(release.cluster, [])
-                for index in range(release.imports):
-                    each = imports[index]
+                for each in self._imports[release.cluster].until(release.imports):
                     if level is Level.LETTER and not each.letter:
                         continue
                     has = known[Row.VISIBLE].of(lane, each.threads) >= each.instant

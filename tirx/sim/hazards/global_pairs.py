@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,7 @@ from tirx.sim.hazards.monitor import Monitor
 
 # What says that asynchronous reads are complete.
 COMPLETIONS = {Kind.BULK: Row.BULK_WRITTEN, Kind.COPY: Row.COPIED, Kind.MAP: Row.BULK_READ}
+_UNORDERED = (*ASYNC, Kind.READ_ONLY)  # accesses for which order among threads is not enough
 _LATE = (*ASYNC, Kind.DEFERRED)  # writes that are not in order in their own thread
 # By kind: whether writes, and reads, are not over when their thread goes on, or never in order.
 IS_LATE: Mask = np.isin(np.arange(16), _LATE)
@@ -35,7 +36,7 @@ IS_ASYNC: Mask = np.isin(np.arange(16), ASYNC)
 IS_LATE_READ: Mask = np.isin(np.arange(16), (*COMPLETIONS, Kind.READ_ONLY))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Side:
     """Accesses of one cluster: its number, lanes of a CTA, monitor, and which of the accesses are its own."""
 
@@ -45,7 +46,7 @@ class Side:
     own: slice
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Users:
     """Who accesses memory: a thread of its cluster for each access, and the clusters."""
 
@@ -55,13 +56,30 @@ class Users:
 
     def tokens(self) -> Array:
         """Returns the token of each access, at the present instants."""
-        found = self.threads.astype(np.int64) << THREAD_SHIFT
-        for side in self.sides:
-            instant = side.monitor.instant()
-            if instant > INSTANT_MASK:
-                raise SimError(f"expected at most {INSTANT_MASK} instructions of a cluster to check: use check=False")
+        instants = [side.monitor.instant() for side in self.sides]
+        if max(instants) > INSTANT_MASK:
+            raise SimError(f"expected at most {INSTANT_MASK} instructions of a cluster to check: use check=False")
+        found = self.threads << THREAD_SHIFT
+        for side, instant in zip(self.sides, instants, strict=True):
             found[side.own] += (side.cluster + 1 << CLUSTER_SHIFT) + instant
         return found
+
+    def of(self, which: Mask) -> Users:
+        """Returns some of the accesses."""
+        ends = np.append(0, np.cumsum(which))
+        sides: list[Side] = []
+        for side in self.sides:
+            first, end, _ = side.own.indices(len(which))
+            own = slice(int(ends[first]), int(ends[end]))
+            if own.start < own.stop:
+                sides.append(Side(side.cluster, side.lanes, side.monitor, own))
+        return Users(self.threads[which], sides, self.pc)
+
+    def by_sides(self) -> Iterator[tuple[Users, slice]]:
+        """Yields the accesses of each cluster, and which they are."""
+        for side in self.sides:
+            alone = Side(side.cluster, side.lanes, side.monitor, slice(None))
+            yield Users(self.threads[side.own], (alone,), self.pc), side.own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +116,9 @@ class PairRules:
     def after_write(self, side: Side, pairs: Pairs, access: Access, element: int, *, writes: bool) -> Verdict:
         """Returns which accesses are in order behind the writes of `pairs`."""
         kinds = kinds_of(pairs.hows)
+        if access.kind not in _UNORDERED and not IS_LATE[kinds].any() and self._is_known(side, pairs):
+            everything = np.ones(len(kinds), np.bool_)
+            return Verdict(everything, everything)
         settled = self._settled(side, pairs, access, element)
         if settled.any():
             return self._with_settled(settled, self.after_write, side, pairs, access, element, writes=writes)
@@ -148,6 +169,9 @@ class PairRules:
     def after_read(self, side: Side, pairs: Pairs, access: Access, element: int) -> Verdict:
         """Returns which writes are in order behind the reads of `pairs`."""
         kinds = kinds_of(pairs.hows)
+        if access.kind not in ASYNC and not IS_LATE_READ[kinds].any() and self._is_known(side, pairs):
+            everything = np.ones(len(kinds), np.bool_)
+            return Verdict(everything, everything)
         settled = self._settled(side, pairs, access, element)
         if settled.any():
             return self._with_settled(settled, self.after_read, side, pairs, access, element)
@@ -185,6 +209,15 @@ class PairRules:
         if weak.any():
             rule = "global weak read of an atomic"
         return Verdict(hardware | mixed | weak, letter, rule)
+
+    @staticmethod
+    def _is_known(side: Side, pairs: Pairs) -> bool:
+        """Returns True if generic accesses are all of this cluster, and in order by its own synchronisation."""
+        if (clusters_of(pairs.tokens) != side.cluster).any():
+            return False
+        others = threads_of(pairs.tokens)
+        known = side.monitor.reached(Row.VISIBLE, pairs.threads, others, pairs.tokens & INSTANT_MASK)
+        return bool((known | (others == pairs.threads)).all())
 
     def _settled(self, side: Side, pairs: Pairs, access: Access, element: int) -> Mask:
         """Returns which accesses are no race in any order: strong ones of one size, and bulk reductions."""

@@ -10,7 +10,10 @@ import numpy as np
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.hazards.global_access import Access
 
-_PAGE = 1 << 16  # bytes whose state is allocated together
+_MOST_SILENT = 64  # arrays of granules of a cluster
+_NO_UNITS: Array = np.zeros(0, np.int64)
+_PAGE_SHIFT = 16
+_PAGE = 1 << _PAGE_SHIFT  # bytes whose state is allocated together
 _LARGEST = 16  # bytes of a granule
 _BUDGET = 1 << 28  # bytes of reads that are remembered
 
@@ -131,8 +134,8 @@ class GlobalShadow:
         self.earlier: Array | None = None
         self.earlier_hows: Array | None = None
         self.records: Array | None = None
-        # Granules that clusters have written silently over writes of others, by cluster.
-        self.silent: dict[int, list[Array]] = {}
+        # Granules that clusters have written silently over writes of others, by cluster: sets, and what has come since.
+        self._silent: dict[int, list[Array]] = {}
 
     _ARRAYS = (
         "writes",
@@ -148,27 +151,30 @@ class GlobalShadow:
         "records",
     )
 
-    def units(self, offsets: Array, width: int) -> Array:
-        """Returns the granules (accesses, granules of each) of `width` bytes at `offsets`; refines them if need be."""
+    def units(self, offsets: Array, width: int, *, aligned: bool = False) -> Array:
+        """
+        Returns the granules (accesses, granules of each) of `width` bytes at `offsets`; refines them if need be.
+        `aligned`: the offsets are multiples of the width.
+        """
         if len(offsets):
-            found = int(np.bitwise_or.reduce(offsets)) | width
+            found = width if aligned else int(np.bitwise_or.reduce(offsets)) | width
             if found & (self.granule - 1):
                 self._refine(found & -found)
-        granule = self.granule
-        return offsets[:, None] // granule + np.arange(width // granule)
+        units = (offsets >> self.granule.bit_length() - 1)[:, None]
+        return units if width == self.granule else units + np.arange(width // self.granule)
 
     def places(self, units: Array) -> Array:
         """Returns the places of granules in the arrays."""
-        count = _PAGE // self.granule
-        pages, within = units // count, units % count
-        slots = self._table[pages]
-        if len(slots) and int(slots.min()) < 0:
+        shift = _PAGE_SHIFT - self.granule.bit_length() + 1
+        pages = units >> shift
+        slots = self._table.take(pages)
+        if slots.size and np.minimum.reduce(slots, axis=None) < 0:
             new = np.unique(pages[slots < 0])
             self._table[new] = np.arange(self._pages, self._pages + len(new))
             self._pages += len(new)
             self._grow()
-            slots = self._table[pages]
-        return slots * count + within
+            slots = self._table.take(pages)
+        return (slots - pages << shift) + units
 
     def touched_units(self) -> Array:
         """Returns the granules of the pages that have been accessed."""
@@ -195,8 +201,8 @@ class GlobalShadow:
             old: Array | None = getattr(self, name)
             if old is not None:
                 setattr(self, name, np.repeat(old, times))
-        for cluster, each in self.silent.items():
-            self.silent[cluster] = [(units[:, None] * times + np.arange(times)).ravel() for units in each]
+        for cluster, each in self._silent.items():
+            self._silent[cluster] = [(units[:, None] * times + np.arange(times)).ravel() for units in each]
 
     def ensure(self, name: str) -> Array:
         """Returns one of the arrays that few programs need."""
@@ -206,19 +212,50 @@ class GlobalShadow:
             setattr(self, name, found)
         return found
 
+    def add_silent(self, cluster: int, units: Array) -> None:
+        """Notes granules that a cluster has written without a change."""
+        found = self._silent.setdefault(cluster, [_NO_UNITS])
+        found.append(units)
+        if len(found) > _MOST_SILENT:
+            found[:] = [np.unique(np.concatenate(found))]
+
+    def silent_of(self, cluster: int) -> Array | None:
+        """Returns the granules that a cluster has written without a change."""
+        found = self._silent.get(cluster)
+        if found is None:
+            return None
+        found[:] = [np.unique(np.concatenate(found))]
+        return found[0]
+
+    def clashes(self, places: Array, tokens: Array) -> Mask | None:
+        """Returns which of several accesses to one granule are not the last one; None if there are none."""
+        before = self.writes.take(places)
+        self.writes[places] = tokens
+        clash = self.writes.take(places) != tokens
+        self.writes[places] = before
+        return clash if np.count_nonzero(clash) else None
+
     def write_first(self, places: Array, tokens: Array, changed: Mask, made: int) -> bool:
         """
         Notes writes to granules that nobody has accessed, each by one of `tokens`: they cannot be wrong. Returns
         False for others, of which it notes nothing.
         """
-        if self.writes.take(places).any() or (self._is_read and self.reads.take(places).any()):
+        if np.count_nonzero(self.writes.take(places)) or (self._is_read and np.count_nonzero(self.reads.take(places))):
             return False
         self.writes[places] = tokens
-        if not (self.writes.take(places) == tokens).all():
+        if np.count_nonzero(self.writes.take(places) != tokens):
             self.writes[places] = 0
             return False
         self.write_hows[places] = made if changed.all() else np.where(changed, made, made | SILENT)
         return True
+
+    def later_clusters(self, places: Array, tokens: Array) -> Mask:
+        """Returns which accesses of one instruction are to granules that a cluster before theirs accesses, too."""
+        before = self.writes[places]
+        self.writes[places[::-1]] = tokens[::-1]  # of several to one granule the last assignment stays
+        first = self.writes[places]
+        self.writes[places] = before
+        return first >> CLUSTER_SHIFT != tokens >> CLUSTER_SHIFT
 
     def has_earlier(self, places: Array, access: Access) -> Mask:
         """Returns where an access has to be in order behind several strong writes."""
@@ -226,18 +263,19 @@ class GlobalShadow:
             return np.zeros(places.shape, np.bool_)
         return self.earlier[places] != 0
 
-    def note_reads(self, reads: Reads) -> None:
-        """Notes reads byte by byte."""
+    def note_reads(self, reads: Reads, places: Array | None = None) -> None:
+        """Notes reads byte by byte; `places` are those of their granules, if they are known."""
         self._is_read = True
         units = self.units(reads.offsets, reads.width)
-        places = self.places(units).ravel()
-        tokens = np.repeat(reads.tokens, units.shape[1])
+        places = (self.places(units) if places is None else places).ravel()
+        tokens = reads.tokens if units.shape[1] == 1 else np.repeat(reads.tokens, units.shape[1])
         old = self.reads[places]
-        if len(places) == 1 and old[0] >> THREAD_SHIFT == tokens[0] >> THREAD_SHIFT and not self.several[places[0]]:
-            # A thread that reads the same again, as in a poll: its reads before say no more than this one.
-            known = self._log.get(int(self.chains[places[0]]))
-            if known is not None and self._is_again(known, reads):
-                known.tokens, known.how = tokens, reads.how
+        number = int(self.chains[places[0]]) if len(places) else 0
+        known = self._log.get(number) if number else None
+        if known is not None and self._is_again(known, reads, units.ravel()):
+            if (self.chains.take(places) == number).all():
+                # Threads that read the same again, as in a poll: their reads before say no more than these.
+                known.tokens, known.how = reads.tokens, reads.how
                 self.reads[places], self.read_hows[places] = tokens, reads.how
                 return
         reads.granule, reads.units, reads.before = self.granule, units.ravel(), self.chains[places]
@@ -249,10 +287,14 @@ class GlobalShadow:
         self.read_hows[places] = reads.how
         self.chains[places] = self._log.add(reads)
 
-    def _is_again(self, known: Reads, reads: Reads) -> bool:
-        """Returns True if `known` are of the one granule of `reads` only, and of the same kind, size and scope."""
-        same = (known.how ^ reads.how) & ((1 << _PC_SHIFT) - 1) == 0
-        return same and known.units is not None and len(known.units) == 1 and known.granule == self.granule
+    def _is_again(self, known: Reads, reads: Reads, units: Array) -> bool:
+        """Returns True if `known` are of the threads and granules of `reads`, and of the same kind, size and scope."""
+        if (known.how ^ reads.how) & ((1 << _PC_SHIFT) - 1) or known.granule != self.granule or known.units is None:
+            return False
+        if len(known.units) != len(units) or len(known.tokens) != len(reads.tokens):
+            return False
+        threads = known.tokens >> THREAD_SHIFT == reads.tokens >> THREAD_SHIFT
+        return bool(threads.all() and (known.units == units).all())
 
     def readers(self, units: Array, places: Array) -> tuple[list[tuple[Array, Array, int]], bool]:
         """

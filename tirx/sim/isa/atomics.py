@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.ordering import HINTS, access_of, order
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory import spaces
-from tirx.sim.numerics.combine import combine_function
+from tirx.sim.numerics.combine import combine_function, compare_and_swap, running_function
 from tirx.sim.program.code import Source, Step
 
 _SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared", "shared::cluster": "shared"}
@@ -66,16 +67,18 @@ def _atom(decoder: Decoder) -> Step:
     # atom.add.f32 on global memory flushes subnormal numbers; on shared memory, and the other types, it does not.
     ftz = value_type.name == "f32" and place == "global" and not keeps_subnormals
     combine = None if name == "cas" else combine_function(name, value_type, ftz)
+    running = None if name == "cas" else running_function(name, value_type, ftz)
     dtype = value_type.dtype
-    function = combine if isinstance(combine, np.ufunc) else None  # of integers
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
+        launch = group.cta.launch
+        if group.sides is not None and place == "global" and launch.order is not None and launch.order.has_flags(how):
+            return Outcome.RETRY  # in one CTA after another: what one releases, the next one may acquire
         lanes = np.flatnonzero(mask)
         at = addresses(group, mask)[lanes]
         order(group, lanes, place, at, how)
         values = np.stack([operand(group, mask)[lanes] for operand in operands], axis=1)
-        new = _update(group, mask, lanes, values, other, combine)
-        fold = None if function is None else spaces.Fold(function, values)
+        new, fold = _update(group, mask, lanes, values, other, combine, running)
         old = spaces.update(group, lanes, place, at, dtype, count, new, how, fold)
         done = slice(None) if name != "cas" else (old == values).all(axis=1)  # one that fails writes nothing
         spaces.publish(group, lanes[done], place, at[done], dtype.itemsize * count, how)
@@ -83,16 +86,26 @@ def _atom(decoder: Decoder) -> Step:
             result = np.zeros(len(mask), dtype)
             result[lanes] = old[:, index]
             put(group, mask, result)
-        return group.poll(at)
+        return group.poll(at, lanes) if returns else None
 
     return step
 
 
 def _update(
-    group: ThreadGroup, mask: Mask, lanes: Array, values: Array, other: Source | None, combine: Binary | None
-) -> spaces.Update:
+    group: ThreadGroup,
+    mask: Mask,
+    lanes: Array,
+    values: Array,
+    other: Source | None,
+    combine: Binary | None,
+    running: Callable[[Array], Array | None] | None,
+) -> tuple[spaces.Update, spaces.Fold | None]:
     if combine is not None:
-        return lambda old, which: combine(old.ravel(), values[which].ravel()).reshape(old.shape)
+        fold = None if running is None else lambda old, which: running(np.concatenate((old, values[which]), axis=1))
+        return lambda old, which: combine(old.ravel(), values[which].ravel()).reshape(old.shape), fold
     assert other is not None, "only cas has no function"
     replacement = other(group, mask)[lanes][:, None]
-    return lambda old, which: np.where(old == values[which], replacement[which], old)
+    return (
+        lambda old, which: np.where(old == values[which], replacement[which], old),
+        lambda old, which: compare_and_swap(old, values[which], replacement[which]),
+    )

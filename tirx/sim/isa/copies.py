@@ -78,7 +78,8 @@ def _copy(decoder: Decoder) -> Step:
                     lanes[index : index + 1],
                     np.repeat(addresses[index], count) + np.arange(count, dtype=np.uint64),
                 )
-                global_accesses.read(group, np.repeat(one, count), at, np.dtype(np.uint8), 1, COPY)
+                places = cta.launch.global_memory.locate(at, 1, "cp.async")
+                global_accesses.read(group, np.repeat(one, count), places, np.dtype(np.uint8), 1, COPY)
         return data
 
     def step(group: ThreadGroup, mask: Mask) -> None:
@@ -126,9 +127,10 @@ def _side_by_side(group: ThreadGroup, sides: Sides, lanes: Array, where: Array, 
 
 def _global_words(group: ThreadGroup, lanes: Array, addresses: Array, size: int) -> Array:
     launch, word = group.cta.launch, np.dtype(np.uint32)
+    places = launch.global_memory.locate(addresses, size, "load")
     if launch.order is not None:
-        global_accesses.read(group, lanes, addresses, word, size // word.itemsize, COPY)
-    return launch.global_memory.load(addresses, np.dtype(np.uint32), size // 4)
+        global_accesses.read(group, lanes, places, word, size // word.itemsize, COPY)
+    return launch.global_memory.load(addresses, word, size // word.itemsize, places)
 
 
 def _commit(group: ThreadGroup, mask: Mask) -> None:

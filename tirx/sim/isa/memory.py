@@ -98,7 +98,7 @@ def _ld(decoder: Decoder) -> Step:
             values[lanes] = loaded
         for index, put in enumerate(puts):
             put(group, mask, values[:, index])
-        return group.poll(at) if strong else None
+        return group.poll(at, lanes) if strong else None
 
     return step
 

@@ -46,8 +46,19 @@ def order(group: ThreadGroup, lanes: Array, space: str, addresses: Array, how: A
     accesses data there, no flags.
     """
     launch = group.cta.launch
-    if launch.checks and (
-        space != "global" or len(addresses) <= _MOST_FLAGS or len(np.unique(addresses)) <= _MOST_FLAGS
-    ):
-        exactly = how if launch.strict else None
-        group.cta.monitor.ordered_access(space, addresses, group.threads[lanes], exactly)
+    if not launch.checks:
+        return
+    parts = [(group, slice(None))] if group.sides is None else group.sides.split(lanes)
+    for part, own in parts:
+        if space != "global" or _may_be_flags(addresses[own]):
+            exactly = how if launch.strict else None
+            part.cta.monitor.ordered_access(
+                space, addresses[own], group.lanes[lanes[own]] + part.cta.first_thread, exactly
+            )
+
+
+def _may_be_flags(addresses: Array) -> bool:
+    """Returns True if there are few different addresses."""
+    if len(addresses) <= _MOST_FLAGS:
+        return True
+    return len(set(addresses[: 2 * _MOST_FLAGS].tolist())) <= _MOST_FLAGS and len(np.unique(addresses)) <= _MOST_FLAGS

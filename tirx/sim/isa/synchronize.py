@@ -300,7 +300,7 @@ def _hint(decoder: Decoder) -> Step:
     def wait(group: ThreadGroup, mask: Mask) -> None:
         order = group.cta.launch.order
         if order is not None:
-            order.waited(global_accesses.users_of(group, np.flatnonzero(mask)))
+            order.prerequisites.waited(global_accesses.users_of(group, np.flatnonzero(mask)))
 
     return wait
 

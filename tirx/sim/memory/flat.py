@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,6 +12,8 @@ from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 from tirx.sim.memory.segment import Segment, is_misaligned
 
+# Buffers, the indices of the accesses to each, and their offsets in it.
+Places: TypeAlias = "list[tuple[Segment, Array | slice, Array]]"
 _GAP = 1 << 16  # bytes of nothing between buffers, so that small overruns are caught
 _ALIGNMENT = 256
 
@@ -45,35 +46,26 @@ class FlatMemory:
         self._next = address_behind(self._next, len(data))
         return segment.base
 
-    def locate(self, addresses: Array, width: int, what: str) -> Iterator[tuple[Segment, Array | slice, Array]]:
+    def locate(self, addresses: Array, width: int, what: str) -> Places:
         """
-        Yields, for every buffer that `addresses` (bytes, uint64) hit: (segment, indices of its addresses, offsets).
+        Returns, for every buffer that `addresses` (bytes, uint64) hit: (segment, indices of its addresses, offsets).
 
         Raises SimError where `width` bytes at an address are not in one buffer, or the address is not a multiple of it.
         """
         if is_misaligned(addresses, width):
             bad = int(addresses[addresses % np.uint64(width) != 0][0])
             raise SimError(f"misaligned {self.space} {what}: address {bad:#x} is not a multiple of {width} bytes")
-        only = self._only(addresses, width)
-        if only is not None:
-            yield only[0], slice(None), only[1]
-            return
-        index = np.searchsorted(self._bases, addresses, "right") - 1
-        for each in np.unique(index).tolist():
-            which = index == each
-            yield self._within(each, which, addresses[which], width, what)
-
-    def _only(self, addresses: Array, width: int) -> tuple[Segment, Array] | None:
-        """The buffer that has all of `addresses`, and offsets. None if there is none, or one is misaligned."""
-        if is_misaligned(addresses, width):
-            return None
         index = bisect_right(self._starts, int(np.minimum.reduce(addresses))) - 1
-        if index < 0:
-            return None
-        segment = self.segments[index]
-        if int(np.maximum.reduce(addresses)) + width > segment.base + segment.size:
-            return None
-        return segment, (addresses - segment.offset).view(np.int64)
+        if index >= 0:
+            segment = self.segments[index]
+            if int(np.maximum.reduce(addresses)) + width <= segment.base + segment.size:
+                return [(segment, slice(None), (addresses - segment.offset).view(np.int64))]
+        places: Places = []
+        indices = np.searchsorted(self._bases, addresses, "right") - 1
+        for each in np.unique(indices).tolist():
+            which = indices == each
+            places.append(self._within(each, which, addresses[which], width, what))
+        return places
 
     def _within(
         self, index: int, which: Array | slice, addresses: Array, width: int, what: str
@@ -92,31 +84,24 @@ class FlatMemory:
             )
         return segment, which, offsets.view(np.int64)
 
-    def load(self, addresses: Array, unit: np.dtype[Any], count: int) -> Array:
-        """(lanes, count) elements of `unit`"""
+    def load(self, addresses: Array, unit: np.dtype[Any], count: int, places: Places | None = None) -> Array:
+        """(lanes, count) elements of `unit`; `places` are those of the addresses, if they are known."""
         width = unit.itemsize * count
         self.observed.moved("global", "read", len(addresses) * width)
-        only = self._only(addresses, width)
-        if only is not None:
-            return only[0].gather(only[1], unit, count)
-        result: Array | None = None
-        for segment, which, offsets in self.locate(addresses, width, "load"):
-            values = segment.gather(offsets, unit, count)
-            if result is None:
-                result = np.empty((len(addresses), count), unit)
-            result[which] = values
-        assert result is not None, "there is at least one address"
+        places = self.locate(addresses, width, "load") if places is None else places
+        if len(places) == 1:
+            return places[0][0].gather(places[0][2], unit, count)
+        result = np.empty((len(addresses), count), unit)
+        for segment, which, offsets in places:
+            result[which] = segment.gather(offsets, unit, count)
         return result
 
-    def store(self, addresses: Array, values: Array) -> None:
-        """Writes (lanes, count) elements."""
+    def store(self, addresses: Array, values: Array, places: Places | None = None) -> None:
+        """Writes (lanes, count) elements; `places` are those of the addresses, if they are known."""
         self.observed.moved("global", "written", values.nbytes)
-        width = values.dtype.itemsize * values.shape[1]
-        only = self._only(addresses, width)
-        if only is not None and not only[0].read_only:
-            only[0].scatter(only[1], values)
-            return
-        for segment, which, offsets in self.locate(addresses, width, "store"):
+        if places is None:
+            places = self.locate(addresses, values.dtype.itemsize * values.shape[1], "store")
+        for segment, which, offsets in places:
             if segment.read_only:
                 raise SimError(f"store to {segment.name}, which is read-only")
             segment.scatter(offsets, values[which])

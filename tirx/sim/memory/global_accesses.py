@@ -10,8 +10,10 @@ from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import WARP, Array
 from tirx.sim.hazards.global_access import BULK, MAP, WEAK, Access, Fence, Kind
 from tirx.sim.hazards.global_pairs import Side, Users
+from tirx.sim.memory.flat import Places
 from tirx.sim.memory.tensor_copy import Runs
 
+_ALL = slice(None)
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -21,7 +23,7 @@ def users_of(group: ThreadGroup, lanes: Array, how: Access = WEAK) -> Users:
         lanes = lanes // WARP * WARP
     if group.sides is None:
         cta = group.cta
-        side = Side(cta.cluster.number, len(cta.lanes), cta.monitor, slice(None))
+        side = Side(cta.cluster.number, len(cta.lanes), cta.monitor, _ALL)
         return Users(group.lanes[lanes] + cta.first_thread, (side,), group.pc)
     sides = [
         Side(part.cta.cluster.number, len(part.cta.lanes), part.cta.monitor, own)
@@ -30,20 +32,20 @@ def users_of(group: ThreadGroup, lanes: Array, how: Access = WEAK) -> Users:
     return Users(group.lanes[lanes], sides, group.pc)
 
 
-def read(group: ThreadGroup, lanes: Array, addresses: Array, unit: np.dtype[Any], count: int, how: Access) -> None:
-    """Each of `lanes` reads `count` elements of `unit` at its place of `addresses`."""
+def read(group: ThreadGroup, lanes: Array, places: Places, unit: np.dtype[Any], count: int, how: Access) -> None:
+    """Each of `lanes` reads `count` elements of `unit` at its place."""
     launch, width = group.cta.launch, unit.itemsize * count
     assert launch.order is not None
-    for segment, which, offsets in launch.global_memory.locate(addresses, width, "load"):
+    for segment, which, offsets in places:
         launch.order.read(users_of(group, lanes[which], how), segment, offsets, width, how, unit.itemsize)
 
 
-def write(group: ThreadGroup, lanes: Array, addresses: Array, values: Array, how: Access) -> None:
-    """Each of `lanes` writes a row of `values` to its place of `addresses`."""
+def write(group: ThreadGroup, lanes: Array, places: Places, values: Array, how: Access) -> None:
+    """Each of `lanes` writes a row of `values` to its place."""
     launch = group.cta.launch
     element, count = values.dtype.itemsize, values.shape[1]
     assert launch.order is not None
-    for segment, which, offsets in launch.global_memory.locate(addresses, element * count, "store"):
+    for segment, which, offsets in places:
         users = users_of(group, lanes[which], how)
         if how.strong:
             launch.order.strong_write(users, segment, offsets, element * count, how, element)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,9 +41,11 @@ def load(
     program says of other threads that may write there at the same time (volatile, relaxed, acquire).
     """
     if space == "global":
-        if group.cta.launch.order is not None:
-            global_accesses.read(group, lanes, addresses, unit, count, how)
-        return group.cta.launch.global_memory.load(addresses, unit, count)
+        launch = group.cta.launch
+        places = launch.global_memory.locate(addresses, unit.itemsize * count, "load")
+        if launch.order is not None:
+            global_accesses.read(group, lanes, places, unit, count, how)
+        return launch.global_memory.load(addresses, unit, count, places)
     if space == "shared":
         return _load_shared(group, lanes, addresses, unit, count, how.strong)
     if space == "generic":
@@ -69,9 +70,10 @@ def store(group: ThreadGroup, lanes: Array, space: str, addresses: Array, values
     launch = group.cta.launch
     if space == "global":
         launch.made_progress()
+        places = launch.global_memory.locate(addresses, values.dtype.itemsize * values.shape[1], "store")
         if launch.order is not None:
-            global_accesses.write(group, lanes, addresses, values, how)
-        launch.global_memory.store(addresses, values)
+            global_accesses.write(group, lanes, places, values, how)
+        launch.global_memory.store(addresses, values, places)
     elif space == "shared":
         launch.made_progress()
         _store_shared(group, lanes, addresses, values, how.strong)
@@ -218,26 +220,9 @@ def _observe_shared(group: ThreadGroup, lanes: Array, offsets: Array, width: int
 
 # Atomic updates: old values and the operands of some lanes to new values.
 Update: TypeAlias = Callable[[Array, Array], Array]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fold:
-    """Updates by an associative function of integers, with the operands of the lanes (lanes, 1)."""
-
-    function: np.ufunc
-    operands: Array
-
-    def update(self, segment: Segment, offsets: Array, unit: np.dtype[Any], which: Array, result: Array) -> None:
-        """Updates the elements at `offsets` by the lanes `which`, in their order. The old values go to `result`."""
-        order = np.argsort(offsets, kind="stable")
-        starts = np.flatnonzero(np.diff(offsets[order], prepend=-1))
-        before = segment.gather(offsets[order[starts]], unit, 1)
-        after = np.empty_like(before)
-        for index, (start, end) in enumerate(zip(starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True)):
-            own = which[order[start:end]]
-            values = self.function.accumulate(np.concatenate((before[index : index + 1], self.operands[own])))
-            result[own], after[index] = values[:-1], values[-1]
-        segment.scatter(offsets[order[starts]], after)
+# Atomic updates of the same places one after another: old values (places, 1, elements) and lanes (places, updates) to
+# the values before, between and behind them (places, 1 + updates, elements); None if that has to be found in turns.
+Fold: TypeAlias = Callable[[Array, Array], "Array | None"]
 
 
 def update(
@@ -254,14 +239,14 @@ def update(
     """
     Atomic read-modify-write, lane by lane where addresses are equal; returns the old values (lanes, count).
 
-    `new(old, which)` gives the new values of the lanes `which` (indices into `lanes`); `fold` says the same of single
-    elements by an associative function, with which lanes that share an address need no turns.
+    `new(old, which)` gives the new values of the lanes `which` (indices into `lanes`); `fold` says the same of several
+    updates of a place at once.
     """
     result = np.empty((len(addresses), count), unit)
     if space == "generic":
         for own_space, chosen, own in split_generic(addresses):
             which = np.flatnonzero(chosen)
-            part = None if fold is None else Fold(fold.function, fold.operands[which])
+            part = None if fold is None else lambda old, i, which=which, fold=fold: fold(old, which[i])
             result[chosen] = update(
                 group, lanes[chosen], own_space, own, unit, count,
                 lambda old, i, which=which: new(old, which[i]), how, part,
@@ -270,25 +255,21 @@ def update(
     if space == "global" and group.cta.launch.order is not None:
         global_accesses.update(group, lanes, addresses, unit, count, how)
     for segment, which, offsets in _segments(group, lanes, space, addresses, unit.itemsize * count):
-        if fold is not None and 2 * len(np.unique(offsets)) <= len(offsets):
-            fold.update(segment, offsets, unit, which, result)
-            changed = which[(fold.function(result[which], fold.operands[which]) != result[which]).any(axis=1)]
-            _note_changes(group, lanes[changed])
-            continue
-        for turn in _turns(offsets):
-            old = segment.gather(offsets[turn], unit, count)
-            values = np.ascontiguousarray(new(old, which[turn]))
-            segment.scatter(offsets[turn], values)
-            result[which[turn]] = old
-            _note_changes(group, lanes[which[turn][(values != old).any(axis=1)]])
+        for turn in _turns(offsets, folds=fold is not None):
+            chosen, places = which[turn], offsets[turn[:, 0]]
+            old = segment.gather(places, unit, count)[:, None]
+            values = fold(old, chosen) if fold is not None and turn.shape[1] > 1 else None
+            if values is None:
+                steps = [old[:, 0]]
+                for each in chosen.T:
+                    steps.append(np.ascontiguousarray(new(steps[-1], each)))
+                values = np.stack(steps, axis=1)
+            segment.scatter(places, values[:, -1])
+            result[chosen] = values[:, :-1]
+            changed = chosen[(values[:, 1:] != values[:, :-1]).any(axis=2)]
+            if len(changed):
+                group.note_changes(lanes[changed])
     return result
-
-
-def _note_changes(group: ThreadGroup, lanes: Array) -> None:
-    """Notes that atomic accesses of `lanes` have changed memory."""
-    if len(lanes):
-        group.cta.launch.made_progress()
-        group.cta.last_update[group.first + lanes] = group.pc
 
 
 def publish(group: ThreadGroup, lanes: Array, space: str, addresses: Array, width: int, how: Access) -> None:
@@ -320,6 +301,15 @@ def _segments(
         return [(group.cta.local, everything, local_offsets(group, lanes, addresses, width, "atomic"))]
     if space != "shared":
         raise SimError(f"expected global or shared memory for an atomic access, found .{space}")
+    if group.sides is not None:
+        places = own_offsets(group, addresses, width, "atomic access")
+
+        def updates(part: ThreadGroup, own: slice) -> None:
+            part.cta.monitor.shared_atomic(part.cta.rank, places[own], width, group.lanes[lanes[own]])
+
+        if group.cta.launch.checks:
+            group.sides.tell(lanes, updates)
+        return [(group.sides.shared, everything, places + group.sides.bases[lanes])]
     shared: list[tuple[Segment, Array, Array]] = []
     for rank, which, offsets in shared_targets(group, addresses):
         check_shared(group, rank, offsets, width, "atomic access")
@@ -330,14 +320,26 @@ def _segments(
     return shared
 
 
-def _turns(offsets: Array) -> Iterator[Array]:
-    """Indices of `offsets` in groups without equal offsets, equal ones in their order."""
-    if len(np.unique(offsets)) == len(offsets):
-        yield np.arange(len(offsets))
-        return
+def _turns(offsets: Array, *, folds: bool) -> Iterator[Array]:
+    """
+    Yields indices of `offsets` (places, updates of each): all offsets of a row are equal, those of rows are not, and
+    equal ones come in their order. `folds`: rows may be longer than one.
+    """
     order = np.argsort(offsets, kind="stable")
     ordered = offsets[order]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    position = np.arange(len(offsets)) - np.repeat(starts, np.diff(np.append(starts, len(offsets))))
-    for turn in range(int(position.max()) + 1):
-        yield order[position == turn]
+    first = np.ones(len(offsets), np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    if first.all():
+        yield np.arange(len(offsets))[:, None]
+        return
+    starts = np.flatnonzero(first)
+    counts = np.diff(starts, append=len(offsets))
+    deepest = int(counts.max())
+    if folds and (counts == deepest).all():
+        yield order.reshape(len(starts), deepest)
+    elif folds and len(starts) <= deepest:
+        yield from (each[None] for each in np.split(order, starts[1:]))
+    else:
+        position = np.arange(len(offsets)) - np.repeat(starts, counts)
+        for turn in range(deepest):
+            yield order[position == turn][:, None]

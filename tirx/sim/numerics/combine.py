@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import accumulate
+
 import numpy as np
 
 from tirx.sim.core.types import TYPES, Array, Binary, PtxType
@@ -51,3 +54,59 @@ def combine_function(name: str, value_type: PtxType, ftz: bool) -> Binary:
 
         return packed
     return _float_function(name, value_type, ftz) if value_type.is_float else _INTEGER_FUNCTIONS[name]
+
+
+def running_function(name: str, value_type: PtxType, ftz: bool) -> Callable[[Array], Array | None] | None:
+    """
+    Returns a function of an old value and operands (places, 1 + operands, elements) to the old value and the results
+    when they are combined one after another; None where the function, or its answer, has to be found one by one.
+    """
+    if name == "exch":
+        return lambda values: values
+    if name in _WRAPPING:
+        return lambda values: _one_by_one(values, _WRAPPING[name])
+    element = _PACKED.get(value_type.name, value_type)
+    if element.is_float:
+        return (lambda values: _running_sums(values, element, ftz)) if name == "add" else None
+    function = _INTEGER_FUNCTIONS[name]
+    assert isinstance(function, np.ufunc), name
+    return lambda values: function.accumulate(values, axis=1, dtype=values.dtype)
+
+
+_WRAPPING: dict[str, Callable[[int, int], int]] = {
+    "inc": lambda old, operand: 0 if old >= operand else old + 1,
+    "dec": lambda old, operand: operand if old == 0 or old > operand else old - 1,
+}
+
+
+def _one_by_one(values: Array, function: Callable[[int, int], int]) -> Array:
+    rows = [list(accumulate(row, function)) for row in values[:, :, 0].tolist()]
+    return np.array(rows, values.dtype)[:, :, None]
+
+
+def _running_sums(values: Array, element: PtxType, ftz: bool) -> Array | None:
+    """
+    Returns sums of floating-point numbers, each rounded; None if one is NaN, or to be flushed to zero.
+
+    numpy adds f16 and bf16 as f32, which has more than twice their bits: rounding twice changes nothing.
+    """
+    parts = np.ascontiguousarray(values).view(element.dtype)
+    sums = np.add.accumulate(parts, axis=1, dtype=parts.dtype)
+    if np.isnan(sums).any() or (ftz and (flush(sums) != sums).any()):
+        return None
+    return sums.view(values.dtype)
+
+
+def compare_and_swap(old: Array, compared: Array, replacement: Array) -> Array:
+    """
+    Returns old values (places, 1, 1) and the values behind each of some atom.cas of a place (places, updates, 1), one
+    after another: the replacement if the value is the one that it is compared with.
+    """
+    rows: list[list[object]] = []
+    operands = (each[:, :, 0].tolist() for each in (compared, replacement))
+    for start, own, new in zip(old[:, 0, 0].tolist(), *operands, strict=True):
+        row = [start]
+        for expected, value in zip(own, new, strict=True):
+            row.append(value if row[-1] == expected else row[-1])
+        rows.append(row)
+    return np.array(rows, old.dtype)[:, :, None]

@@ -27,8 +27,8 @@ _OTHERS = (
     *("cp.async.ca", "cp.async.cg", "cp.async.commit_group", "cp.async.wait_group", "cp.async.wait_all"),
     *("wgmma.mma_async", "wgmma.fence"),
 )
-# Instructions by which a CTA sees how far others have come. Those that CTAs side by side execute one after another, as
-# they come to them, are atomic all the same.
+# Instructions by which a CTA sees how far others have come. Updates are not among them: their sum or turns are those of
+# the CTAs one after another.
 _ORDERED = frozenset(("clusterlaunchcontrol", "griddepcontrol", "tensormap"))
 _ATOMIC = ("atom", "red")
 _CLOCKS = ("%clock", "%globaltimer")
@@ -42,6 +42,8 @@ def is_wide(decoder: Decoder, instruction: Instruction) -> bool:
         return False
     if instruction.opcode.startswith(_OTHERS):
         return True
+    if instruction.root in _ATOMIC:
+        return "async" not in modifiers and not _SPACES.isdisjoint(modifiers)
     if instruction.root in _ACCESSES:
         plain = STRONG.isdisjoint(modifiers) and not {"async", "bulk"} & set(modifiers)
         return plain and not _SPACES.isdisjoint(modifiers)
