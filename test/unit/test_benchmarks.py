@@ -133,3 +133,24 @@ def test_figures_of_the_readme() -> None:
     assert module.updated(new, data) == new
     with pytest.raises(ValueError, match="found 0"):
         module.updated("", data)
+
+
+def test_recorded_timings() -> None:
+    """The closed form is fitted to times that it makes itself, and chooses among variants of one size."""
+    timing = _module("timing_data")
+    rng = np.random.default_rng(0)
+    x = np.stack(
+        [10 ** rng.uniform(low, high, 200) for low, high in ((8, 13), (7, 11), (5, 9), (0, 2), (0, 2), (0, 0.8))], 1
+    )
+    true = np.log(timing.START) + rng.uniform(-0.3, 0.3, len(timing.START))
+    seconds = timing.closed_form(true, x, 4096)
+    found = timing.closed_form(timing.fit(x, seconds, 4096), x, 4096)
+    assert np.median(np.abs(found / seconds - 1)) < 0.01
+    rows = [
+        ({"family": "gemm f16 wgmma", "tags": {"size": [size]}}, {"hot": hot})
+        for size, times in {64: (3.0, 1.0, 1.01, 2.0), 128: (1.0, 2.0, 3.0, 4.0), 256: (1.0, 2.0)}.items()
+        for hot in times
+    ]
+    predicted = np.array([1.0, 3.0, 2.0, 4.0, 4.0, 3.0, 2.0, 1.0, 1.0, 2.0])
+    # Of two sizes with three variants and more, neither is chosen right, and one has its best among the three chosen.
+    assert timing.ranking(rows, predicted) == (2, 0.375, 0.0, 0.5)

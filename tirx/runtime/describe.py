@@ -58,7 +58,7 @@ def describe_entry(entry: EntryOp) -> Launch:
         cluster=_three([n.data for n in entry.cluster or ()]),
         dynamic_shared=0 if entry.dynamic_shared is None else entry.dynamic_shared.data,
         arguments=arguments,
-        preconditions=_preconditions(entry, arguments),
+        preconditions=_preconditions(entry, arguments, _stored_maps(entry)),
         schedule=Schedule.of(entry),
     )
 
@@ -86,11 +86,15 @@ def _argument(entry: EntryOp, param: EntryParam, access: Access) -> Argument:
             )
 
 
-def _preconditions(entry: EntryOp, arguments: Sequence[Argument]) -> tuple[Precondition, ...]:
-    """What an entry requires of its launch, and what its tensor maps do, without what follows of one before."""
+def _preconditions(entry: EntryOp, arguments: Sequence[Argument], stored: set[str]) -> tuple[Precondition, ...]:
+    """
+    What an entry requires of its launch, and what its tensor maps do, without what follows of one before.
+
+    `stored` names the tensor maps through which the entry writes.
+    """
     found = [Precondition(each.value, each.test, each.bound, each.message) for each in requirements(entry)]
     for argument in arguments:
-        for each in _of_tensor_map(argument) if isinstance(argument, TensorMapArgument) else ():
+        for each in _of_tensor_map(argument, stored) if isinstance(argument, TensorMapArgument) else ():
             if not any(_implies(other, each) for other in found):
                 found.append(each)
     return tuple(found)
@@ -105,12 +109,21 @@ def _implies(a: Precondition, b: Precondition) -> bool:
     return a.bound == b.bound
 
 
-def _of_tensor_map(tensor_map: TensorMapArgument) -> Iterator[Precondition]:
-    """What `cuTensorMapEncodeTiled` asks of sizes and strides that are not known before the launch."""
+def _of_tensor_map(tensor_map: TensorMapArgument, stored: set[str]) -> Iterator[Precondition]:
+    """
+    What `cuTensorMapEncodeTiled` asks of sizes and strides that are not known before the launch.
+
+    Arrays without elements, of which it has no map, can be loaded: their map is one of zeros. There is none that drops
+    what is stored.
+    """
     of, most = f"of tensor map '{tensor_map.name}'", STRIDE_LIMIT - ROW_UNIT
     for dimension, size in enumerate(tensor_map.shape):
         if not isinstance(size, int):
             where = f"along dimension {dimension} {of}"
+            if tensor_map.name in stored:
+                yield Precondition(
+                    size, "at_least", 1, f"expected 1 element or more {where}, which the kernel stores to"
+                )
             yield Precondition(size, "at_most", DIMENSION_LIMIT, f"expected at most {DIMENSION_LIMIT} elements {where}")
     for dimension, stride in enumerate(tensor_map.strides, 1):
         if not isinstance(stride, int):
@@ -151,6 +164,12 @@ def _accesses(entry: EntryOp) -> dict[str, Access]:
             name = op.param.data
             derived[through.get(name, name)].append(op.result)
     return {name: _access(values) for name, values in derived.items()}
+
+
+def _stored_maps(entry: EntryOp) -> set[str]:
+    """Names of the tensor maps through which the entry writes."""
+    addresses = (op for op in entry.walk() if isinstance(op, ParamAddressOp))
+    return {op.param.data for op in addresses if _access([op.result]) in ("write", "read_write")}
 
 
 def _access(roots: list[SSAValue]) -> Access:

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+ZEROS = 256
+"""Bytes of zeros that a device has for tensor maps of arrays without elements."""
+
 _LOG_BYTES = 16384
 
 
@@ -90,6 +93,7 @@ class Device:
     """Bytes of shared memory that a block may have."""
     modules: dict[str, Any] = field(default_factory=dict[str, Any])
     """Modules that are loaded, by their PTX."""
+    _zeros: int | None = None
 
     @staticmethod
     def open(driver: Driver, index: int) -> Device:
@@ -156,6 +160,16 @@ class Device:
                 allowed = attributes.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
                 driver.cuFuncSetAttribute(function, allowed, 1)
         return function
+
+    def zeros(self) -> int:
+        """The address of `ZEROS` bytes of zeros that no kernel writes, allocated with the first call."""
+        if self._zeros is None:
+            with self.current():
+                address = int(self.driver.cuMemAlloc(ZEROS))
+                self.driver.cuMemsetD8(address, 0, ZEROS)
+                self.driver.cuCtxSynchronize()  # before a kernel on any stream
+            self._zeros = address
+        return self._zeros
 
     def _load(self, ptx: str) -> Any:
         api = self.driver.api

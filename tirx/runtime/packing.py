@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from tirx.copy.tma import ROW_UNIT
 from tirx.runtime.arrays import ArrayView, check_address
 from tirx.runtime.binding import BoundLaunch, Value, scalar_bytes
 from tirx.runtime.driver import Device
@@ -28,7 +29,6 @@ _TENSOR_MAP_TYPES = {
 }
 """Element types of tensor maps -> the end of their name in CUtensorMapDataType."""
 
-_STRIDE_OF_NOTHING = 16  # bytes, the least
 _L2_PROMOTIONS = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILLS = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 
@@ -85,8 +85,9 @@ class Plan:
         api, rank = self.device.driver.api, len(argument.shape)
         shape, strides = ([self.bound.sizes.evaluate(n) for n in each] for each in (argument.shape, argument.strides))
         if 0 in shape:
-            # The driver has no map of no elements. Loops over none load nothing; whoever does faults at address 0.
-            address, shape, strides = 0, [1] * rank, [_STRIDE_OF_NOTHING] * (rank - 1)
+            # The driver has no map of no elements, which are zeros to whoever loads them; a launch that stores some is
+            # refused by its preconditions.
+            address, shape, strides = self.device.zeros(), [1] * rank, [ROW_UNIT] * (rank - 1)
         try:
             return self.device.driver.cuTensorMapEncodeTiled(
                 getattr(api.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TENSOR_MAP_TYPES[argument.element]}"),

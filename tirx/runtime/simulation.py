@@ -9,13 +9,12 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from tirx.copy.tma import ROW_UNIT
 from tirx.runtime.arrays import ArgumentError, flat_bytes, restrided, view_of_numpy
 from tirx.runtime.binding import BoundLaunch, Value, bind, broken_precondition
 from tirx.runtime.launch import ComputedArgument, Launch, PointerArgument, ScalarArgument, TensorMapArgument
 from tirx.runtime.overlap import check_overlap
 from tirx.sim import TensorMap, run
-
-_ROW = 16  # bytes, of which strides of a tensor map are multiples
 
 
 def view_arguments(launch: Launch, arguments: Sequence[Any]) -> list[Value]:
@@ -93,6 +92,6 @@ def _tensor_map(bound: BoundLaunch, array: npt.NDArray[Any], argument: TensorMap
     shape = [bound.sizes.evaluate(n) for n in reversed(argument.shape)]
     strides = [bound.sizes.evaluate(n) for n in reversed(argument.strides)]
     if 0 in shape:  # there is no map of no elements, which are zeros to whoever loads them
-        array, shape, strides = np.zeros(_ROW // array.itemsize, array.dtype), [1] * len(shape), [_ROW] * len(strides)
+        array, shape, strides = np.zeros(1, array.dtype), [1] * len(shape), [ROW_UNIT] * len(strides)
     tensor = restrided(array, shape, (*strides, array.itemsize))
     return TensorMap(tensor, argument.box, argument.swizzle, oob_fill=argument.fill, element=argument.element)

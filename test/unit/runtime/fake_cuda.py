@@ -129,6 +129,11 @@ class FakeCuda:
         self.allocated[address] = data
         return self._call("cuMemAlloc", address)
 
+    def cuMemsetD8(self, to: int, value: int, size: int) -> Any:
+        ctypes.memset(to, value, size)
+        self.log.append(("cuMemsetD8", to, value, size))
+        return self._call("cuMemsetD8")
+
     def cuMemFree(self, address: int) -> Any:
         del self.allocated[address]
         return self._call("cuMemFree")

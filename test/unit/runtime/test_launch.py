@@ -87,10 +87,10 @@ def test_an_entry_may_say_nothing() -> None:
 
 MAPS = """
 ptx.entry @copy(a : u64 ptr align 16 from memref<?x64xf16, strided<[?, 1]>>,
-                d : u64 ptr align 16 from memref<64x64xf16>,
+                d : u64 ptr align 16 from memref<?x64xf16>,
                 from : b8[128] align 64 from #tirx.tensor_map<argument = 0, type = "f16", dims = [64, size(0, 0)],
                   strides = [mul(stride(0, 0), 2)], box = [64, 64], swizzle = "128B">,
-                to : b8[128] align 64 from #tirx.tensor_map<argument = 1, type = "f16", dims = [64, 64],
+                to : b8[128] align 64 from #tirx.tensor_map<argument = 1, type = "f16", dims = [64, size(1, 0)],
                   strides = [128], box = [64, 64], swizzle = "128B">)
     target("sm_90a") grid(1) reqntid(128) {
   %from = ptx.param_address @from
@@ -110,19 +110,21 @@ def test_tensor_maps() -> None:
     stride = Call("mul", (Call("stride", (0, 0)), 2))
     assert launch.arguments == (
         PointerArgument("a", "f16", (None, 64), (None, 1), 16, "read"),
-        PointerArgument("d", "f16", (64, 64), (64, 1), 16, "write"),
+        PointerArgument("d", "f16", (None, 64), (64, 1), 16, "write"),
         TensorMapArgument("from", 0, "f16", (64, Call("size", (0, 0))), (stride,), (64, 64), "128B"),
-        TensorMapArgument("to", 1, "f16", (64, 64), (128,), (64, 64), "128B"),
+        TensorMapArgument("to", 1, "f16", (64, Call("size", (1, 0))), (128,), (64, 64), "128B"),
     )
-    of = "along dimension 1 of tensor map 'from'"
+    of, to = (f"along dimension 1 of tensor map '{name}'" for name in ("from", "to"))
     limits = {
         f"expected at most 4294967296 elements {of}": ((2**32 + 1, 64), (2**32, 64)),
         f"expected a stride of a multiple of 16 bytes {of}": ((9, 68), (9, 72)),
         f"expected a stride of at most {2**40 - 16} bytes {of}": ((9, 2**39), (9, 2**39 - 8)),
+        f"expected 1 element or more {to}, which the kernel stores to": ((0, 64), (1, 64)),
+        f"expected at most 4294967296 elements {to}": ((2**32 + 1, 64), (2**32, 64)),
     }
     assert [condition.message for condition in launch.preconditions] == list(limits)
     for condition, cases in zip(launch.preconditions, limits.values(), strict=True):
-        holds = [condition.holds(LaunchSizes([(rows, 64)], [(stride, 1)], 1)) for rows, stride in cases]
+        holds = [condition.holds(LaunchSizes([(rows, 64)] * 2, [(stride, 1)] * 2, 1)) for rows, stride in cases]
         assert holds == [False, True], condition.message
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from dataclasses import replace
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from tirx.dialects.formula import Call
 from tirx.runtime import ArgumentError, GpuError, driver, launcher, tune
 from tirx.runtime.arrays import ArrayView
 from tirx.runtime.binding import bind
-from tirx.runtime.driver import Device, Driver
+from tirx.runtime.driver import ZEROS, Device, Driver
 from tirx.runtime.launch import (
     Access,
     Argument,
@@ -101,6 +102,32 @@ def test_tensor_maps():
     kind, interleave, swizzle, promotion, fill = (f"CU_TENSOR_MAP_{name}" for name in names)
     rows = [64, 9], [272], [32, 8], [1, 1]
     assert encoded == [(kind, 2, 1 << 16, *rows, interleave, swizzle, promotion, f"{fill}UEST_ZERO_FMA")]
+
+
+def test_tensor_maps_of_nothing():
+    """They are those of one element, a zero that the device has."""
+    cuda = FakeCuda((8, 128, 128))
+    of_rows = TensorMapArgument("rows", 0, "f16", (64, Call("size", (0, 0))), (128,), (64, 8))
+    of_all = replace(of_rows, name="all", shape=(1, 64, Call("size", (0, 0))), strides=(16, 128), box=(1, 64, 8))
+    x = ArrayView(1 << 12, (0, 64), (64, 1), "float16", 2, 0)
+    argument = PointerArgument("x", "f16", (None, 64), (64, 1), 16, "read")
+    plan = _plan(cuda, _launch(argument, of_rows, of_all), x)
+    encoded: list[tuple[Any, ...]] = []
+    cuda.cuTensorMapEncodeTiled = lambda *fields: (encoded.append(fields), FakeCuda.cuTensorMapEncodeTiled(cuda))[1]
+    for _ in range(2):
+        plan.ready([x])
+    ((address, memory),) = cuda.allocated.items()
+    assert ctypes.string_at(address, ZEROS) == bytes(ZEROS) and address % 16 == 0 and len(memory) >= ZEROS
+    assert [fields[2:6] for fields in encoded] == [
+        (address, [1, 1], [16], [64, 8]), (address, [1, 1, 1], [16, 16], [1, 64, 8])
+    ] * 2  # fmt: skip
+    # Zeros are there before a kernel on any stream is, in the context that has the memory.
+    assert cuda.log == [
+        ("cuCtxPushCurrent", "primary 0"),
+        ("cuMemsetD8", address, 0, ZEROS),
+        ("cuCtxSynchronize",),
+        ("cuCtxPopCurrent",),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -235,6 +235,33 @@ def test_strides_beyond_40_bits() -> None:
     far = np.lib.stride_tricks.as_strided(np.zeros(64, np.float16), (2, 64), (2**40, 2))
     with pytest.raises(ArgumentError, match="expected a stride of at most 1099511627760 bytes along dimension 1"):
         kernel.simulate(far, np.zeros((32, 64), np.float16))
-    d = np.ones((32, 64), np.float16)
-    kernel.simulate(np.zeros((0, 64), np.float16), d)  # no elements are zeros
-    assert not d.any()
+
+
+NOTHING = """
+tirx.kernel @k(%a: memref<?x64xf16>, %d: memref<?x64xf16>) target("sm_90a") grid(2) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %i = tirx.block_id x
+  %m = arith.muli %i, %c32 : index
+  %ga = tirx.view %a[%m, %c0] clipped : memref<?x64xf16> -> !tirx.tile<32x64xf16, global>
+  %gd = tirx.view %d[%m, %c0] clipped : memref<?x64xf16> -> !tirx.tile<32x64xf16, global>
+  %s = tirx.alloc : !tirx.tile<32x64xf16, shared>
+  tirx.copy %ga, %s engine tma : !tirx.tile<32x64xf16, global>, !tirx.tile<32x64xf16, shared>
+  tirx.copy %s, %gd engine tma_store : !tirx.tile<32x64xf16, shared>, !tirx.tile<32x64xf16, global>
+  tirx.return
+}
+"""
+"""Its blocks copy 64 rows by tensor maps, however many there are."""
+
+
+def test_tensor_maps_of_nothing() -> None:
+    """An array without elements is zeros to a bulk tensor copy that loads it, and none may store there."""
+    kernel = tirx.build(NOTHING).kernels["k"]
+    nothing, rows = np.zeros((0, 64), np.float16), np.ones((48, 64), np.float16)
+    with pytest.raises(
+        ArgumentError,
+        match="^'k': expected 1 element or more along dimension 1 of tensor map 'd_map', which the kernel stores to$",
+    ):
+        kernel.simulate(rows, nothing)
+    kernel.simulate(nothing, rows)
+    assert not rows.any()
