@@ -54,8 +54,6 @@ tirx.kernel @written_maybe(%x: memref<8x4xf32>, %n: index) target("sm_80") threa
   tirx.return
 }
 
-// -----
-
 !a = !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[32 : 1@laneid]>>
 !c = !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>>
 
@@ -67,8 +65,6 @@ tirx.kernel @accumulator(%f: f64) target("sm_80") threads(32) {
   tirx.mma %a, %a, %acc : !a, !a, !c
   tirx.return
 }
-
-// -----
 
 tirx.kernel @scalar(%n: i32) target("sm_80") threads(32) {
   %s = memref.alloca() : memref<i32>
@@ -147,8 +143,6 @@ tirx.kernel @copy_to_a_value(%f: f32) target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 !a = !tirx.tile<8x4xf64, register>
 !c = !tirx.tile<8x8xf64, register>
 
@@ -175,8 +169,6 @@ tirx.kernel @select_of_shared(%n: index) target("sm_90a") threads(32) {
   tirx.return
 }
 
-// -----
-
 !t = !tirx.tile<128x64xf32, tensor>
 
 tirx.kernel @loop_of_tensor() target("sm_100a") threads(128) {
@@ -190,8 +182,6 @@ tirx.kernel @loop_of_tensor() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
 !r = !tirx.tile<8x8xf32, register>
 
 tirx.kernel @region(%f: f32) target("sm_90a") threads(32) {
@@ -203,15 +193,11 @@ tirx.kernel @region(%f: f32) target("sm_90a") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @index(%a: memref<?x8xf32>, %i: index) target("sm_90a") threads(32) {
   // expected-error@+1 {{expected a memref argument of the kernel and a constant index, found another}}
   %n = memref.dim %a, %i : memref<?x8xf32>
   tirx.return
 }
-
-// -----
 
 tirx.kernel @rank_below(%a: memref<?x8xf32>) target("sm_90a") threads(32) {
   %c = arith.constant -1 : index
@@ -220,16 +206,12 @@ tirx.kernel @rank_below(%a: memref<?x8xf32>) target("sm_90a") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @rank(%a: memref<?x8xf32>) target("sm_90a") threads(32) {
   %c2 = arith.constant 2 : index
   // expected-error@+1 {{expected a dimension of memref<?x8xf32>, found 2}}
   %n = memref.dim %a, %c2 : memref<?x8xf32>
   tirx.return
 }
-
-// -----
 
 tirx.kernel @k() threads(128) {
   // expected-error@+1 {{expected accumulators with a memory; tirx-resolve-accumulators chooses it}}

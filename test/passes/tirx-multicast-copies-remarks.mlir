@@ -199,21 +199,10 @@ tirx.kernel @rounds(%b: memref<64x4096xf16>) target("sm_90a") grid(1, 2) threads
   tirx.return
 }
 
-// -----
-
-// expected-error@+1 {{expected a cluster of auto, none, rows, columns, found squares}}
-tirx.kernel @word() target("sm_90a") threads(128) attributes {tirx.cluster = "squares"} {
-  tirx.return
-}
-
-// -----
-
 // expected-remark@+1 {{@plain has no pairs of blocks: copies to several blocks need sm_90a or another target of one chip, not sm_90}}
 tirx.kernel @plain() target("sm_90") threads(128) {
   tirx.return
 }
-
-// -----
 
 !a = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
 !b = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
@@ -262,5 +251,12 @@ tirx.kernel @branch(%a: memref<256x4096xf16>, %b: memref<?x4096xf16>, %n: index)
       }
     }
   }
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a cluster of auto, none, rows, columns, found squares}}
+tirx.kernel @word() target("sm_90a") threads(128) attributes {tirx.cluster = "squares"} {
   tirx.return
 }

@@ -214,11 +214,9 @@ func.func @f(%a: memref<16x16xtf32>, %d: memref<16x16xtf32>) {
   func.return
 }
 
-// -----
-
 #mn = affine_map<(m, n) -> (m, n)>
 #m = affine_map<(m, n) -> (m)>
-func.func @f(%a: memref<16x16xtf32>, %d: memref<16xtf32>) {
+func.func @f2(%a: memref<16x16xtf32>, %d: memref<16xtf32>) {
   linalg.generic {indexing_maps = [#mn, #m], iterator_types = ["parallel", "reduction"]}
       ins(%a : memref<16x16xtf32>) outs(%d : memref<16xtf32>) {
   ^bb0(%x: tf32, %sum: tf32):

@@ -404,24 +404,15 @@ ptx.entry @halves(d : u32, b : u64, s : u32) target("sm_100a") {
 
 // The instruction descriptor is not known, and no operand of the kind has this descriptor.
 
-ptx.entry @any_operand(d : u32, b : u64) target("sm_100a") {
+ptx.entry @k(d : u32, b : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %b = ptx.ld.param @b : i64
   %p = ptx.constant true
   %a = ptx.constant 4613445511909801984 : i64
-  // expected-error@+1 {{descriptor of A: matrix base offset: expected 0, found 3; align the tile to 1024 bytes; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  // any operand: expected-error@+1 {{descriptor of A: matrix base offset: expected 0, found 3; align the tile to 1024 bytes; give A a canonical layout of its type and major-ness [a-descriptor]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %d, %p cta_group 1 : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @swizzle_of_no_operand(d : u32, b : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %b = ptx.ld.param @b : i64
-  %p = ptx.constant true
-  %a = ptx.constant 2305913515413602304 : i64
-  // expected-error@+1 {{descriptor of A: K-major bf16: expected swizzle none, 32B, 64B, 128B, found 128B_base32B; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  ptx.tcgen05.mma f16 %d, %a, %b, %d, %p cta_group 1 : i64
+  %a2 = ptx.constant 2305913515413602304 : i64
+  // swizzle of no operand: expected-error@+1 {{descriptor of A: K-major bf16: expected swizzle none, 32B, 64B, 128B, found 128B_base32B; give A a canonical layout of its type and major-ness [a-descriptor]}}
+  ptx.tcgen05.mma f16 %d, %a2, %b, %d, %p cta_group 1 : i64
   ptx.ret
 }

@@ -316,8 +316,6 @@ ptx.entry @argument() target("sm_90a") {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @endless() target("sm_90a") {
 ^first:
   // expected-error@+1 {{expected 'ptx.bra' to branch to other blocks than the first one of a region, found a branch to it}}
