@@ -68,9 +68,6 @@ tirx.kernel @global_without_layout(%x: memref<32xf32>) target("sm_80") threads(3
   tirx.return
 }
 
-// -----
-
-#row = #tirx.tile_layout<S[32 : 1]>
 tirx.kernel @nibbles(%x: memref<32xf4E2M1FN>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %g = tirx.view %x[%c0] : memref<32xf4E2M1FN> -> !tirx.tile<32xf4E2M1FN, global, #row>
@@ -79,9 +76,6 @@ tirx.kernel @nibbles(%x: memref<32xf4E2M1FN>) target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
-#row = #tirx.tile_layout<S[32 : 1]>
 tirx.kernel @half_a_byte(%x: memref<65xf4E2M1FN>, %i: index) target("sm_80") threads(32) {
   // expected-error@+1 {{expected a view of memref<65xf4E2M1FN> that starts on a whole byte, found steps of 4 bits}}
   %g = tirx.view %x[%i] : memref<65xf4E2M1FN> -> !tirx.tile<32xf4E2M1FN, global, #row>

@@ -23,16 +23,14 @@ tirx.kernel @partial_run() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
-!g = !tirx.tile<32x32xf6E3M2FN, global, #tirx.tile_layout<S[(32, 32) : (1, 32)]>>
-!t = !tirx.tile<32x32xf6E3M2FN, shared>
+!g2 = !tirx.tile<32x32xf6E3M2FN, global, #tirx.tile_layout<S[(32, 32) : (1, 32)]>>
+!t2 = !tirx.tile<32x32xf6E3M2FN, shared>
 tirx.kernel @along_rows(%a: memref<32x32xf6E3M2FN, strided<[1, 32]>>) target("sm_100a") threads(128) {
   %c0 = arith.constant 0 : index
-  %g = tirx.view %a[%c0, %c0] : memref<32x32xf6E3M2FN, strided<[1, 32]>> -> !g
-  %t = tirx.alloc : !t
+  %g = tirx.view %a[%c0, %c0] : memref<32x32xf6E3M2FN, strided<[1, 32]>> -> !g2
+  %t = tirx.alloc : !t2
   // expected-error@+1 {{expected 6-bit elements in runs of 16 neighbours along K, found S[(32, 32) : (1, 32)]}}
-  tirx.copy %g, %t : !g, !t
+  tirx.copy %g, %t : !g2, !t2
   tirx.return
 }
 

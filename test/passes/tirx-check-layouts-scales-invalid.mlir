@@ -47,17 +47,12 @@ tirx.kernel @k(%a: !a, %d: !d, %s: !s) target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
-!a = !tirx.tile<128x128xf8E4M3FN, shared>
-!d = !tirx.tile<128x128xf32, tensor>
-!s = !tirx.tile<128x4xf8E8M0FNU, tensor>
 tirx.kernel @target() target("sm_100") threads(128) {
-  %a = tirx.alloc : !a
+  %a = tirx.alloc : !a2
   %d = tirx.alloc : !d
-  %s = tirx.alloc : !s
+  %s = tirx.alloc : !s4
   // expected-error@+1 {{'tcgen05' does not exist on sm_100; supported on sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f}}
-  tirx.mma %a, %a, %d scales(%s, %s) : !a, !a, !d, !s, !s
+  tirx.mma %a, %a, %d scales(%s, %s) : !a2, !a2, !d, !s4, !s4
   tirx.return
 }
 
@@ -101,21 +96,15 @@ tirx.kernel @sparse_codes() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
-!a = !tirx.tile<128x128xf4E2M1FN, shared>
-!b = !tirx.tile<128x256xf4E2M1FN, shared>
-!d = !tirx.tile<128x128xf32, tensor>
-!s = !tirx.tile<128x8xf8E4M3FN, tensor>
-!e = !tirx.tile<128x32xi4, tensor>
+!e2 = !tirx.tile<128x32xi4, tensor>
 tirx.kernel @sparse_target() target("sm_100f") threads(128) {
   %a = tirx.alloc : !a
   %b = tirx.alloc : !b
   %d = tirx.alloc : !d
   %s = tirx.alloc : !s
-  %e = tirx.alloc : !e
+  %e = tirx.alloc : !e2
   // expected-error@+1 {{'tcgen05.sparse_mxf4' does not exist on sm_100f; supported on sm_100a, sm_103a, sm_110a}}
-  tirx.mma %a, %b, %d scales(%s, %s) metadata(%e) : !a, !b, !d, !s, !s, !e
+  tirx.mma %a, %b, %d scales(%s, %s) metadata(%e) : !a, !b, !d, !s, !s, !e2
   tirx.return
 }
 
@@ -187,57 +176,49 @@ tirx.kernel @k96_target() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
-!a = !tirx.tile<128x128xf4E2M1FN, shared>
-!d = !tirx.tile<128x128xf32, tensor>
-!s = !tirx.tile<128x8xf8E4M3FN, tensor>
-!a2 = !tirx.tile<128x192xf16, shared>
-!a3 = !tirx.tile<128x192xf4E2M1FN, shared>
+!a2 = !tirx.tile<128x128xf4E2M1FN, shared>
+!s2 = !tirx.tile<128x8xf8E4M3FN, tensor>
+!a22 = !tirx.tile<128x192xf16, shared>
 !b = !tirx.tile<128x384xf4E2M1FN, shared>
-!s2 = !tirx.tile<128x12xf8E4M3FN, tensor>
 !e = !tirx.tile<128x48xi4, tensor>
 !a4 = !tirx.tile<128x192xf4E2M1FN, tensor>
 !b2 = !tirx.tile<64x192xf4E2M1FN, shared>
 !d2 = !tirx.tile<128x64xf32, tensor>
 tirx.kernel @k() target("sm_103a") threads(128) {
-  %a = tirx.alloc : !a
+  %a = tirx.alloc : !a2
   %d = tirx.alloc : !d
-  %s = tirx.alloc : !s
+  %s = tirx.alloc : !s2
   // k96 k: expected-error@+1 {{kind mxf4nvf4: expected K in multiples of 96, found 128; the nearest is 96}}
-  tirx.mma %a, %a, %d scales(%s, %s) instruction("k96") : !a, !a, !d, !s, !s
-  %a2 = tirx.alloc : !a2
+  tirx.mma %a, %a, %d scales(%s, %s) instruction("k96") : !a2, !a2, !d, !s2, !s2
+  %a2 = tirx.alloc : !a22
   // k96 kind: expected-error@+1 {{kind::f16: expected K = 16, found 96}}
-  tirx.mma %a2, %a2, %d instruction("k96") : !a2, !a2, !d
-  %a3 = tirx.alloc : !a3
+  tirx.mma %a2, %a2, %d instruction("k96") : !a22, !a22, !d
+  %a3 = tirx.alloc : !a
   %b = tirx.alloc : !b
-  %s2 = tirx.alloc : !s2
+  %s2 = tirx.alloc : !s
   %e = tirx.alloc : !e
   // k96 sparse: expected-error@+1 {{kind::mxf4nvf4: expected K = 128 (sparse), found 96}}
-  tirx.mma %a3, %b, %d scales(%s2, %s2) metadata(%e) instruction("k96") : !a3, !b, !d, !s2, !s2, !e
+  tirx.mma %a3, %b, %d scales(%s2, %s2) metadata(%e) instruction("k96") : !a, !b, !d, !s, !s, !e
   %a4 = tirx.alloc : !a4
   %b2 = tirx.alloc : !b2
   %d2 = tirx.alloc : !d2
   // k96 a: expected-error@+1 {{expected A in shared memory for K = 96, found it in tensor memory, for which no source has that K}}
-  tirx.mma %a4, %b2, %d2 scales(%s2, %s2) instruction("k96") : !a4, !b2, !d2, !s2, !s2
+  tirx.mma %a4, %b2, %d2 scales(%s2, %s2) instruction("k96") : !a4, !b2, !d2, !s, !s
   tirx.return
 }
 
-// -----
-
-!a = !tirx.tile<256x192xf4E2M1FN, shared>
-!b = !tirx.tile<64x192xf4E2M1FN, shared>
-!d = !tirx.tile<256x64xf32, tensor>
-!s = !tirx.tile<256x6xf8E8M0FNU, tensor>
+!a3 = !tirx.tile<256x192xf4E2M1FN, shared>
+!d3 = !tirx.tile<256x64xf32, tensor>
+!s3 = !tirx.tile<256x6xf8E8M0FNU, tensor>
 !q = !tirx.tile<128x6xf8E8M0FNU, tensor>
 tirx.kernel @k96_columns() target("sm_103a") cluster(2) threads(128) {
-  %a = tirx.alloc : !a
-  %b = tirx.alloc : !b
-  %d = tirx.alloc : !d
-  %s = tirx.alloc : !s
+  %a = tirx.alloc : !a3
+  %b = tirx.alloc : !b2
+  %d = tirx.alloc : !d3
+  %s = tirx.alloc : !s3
   %q = tirx.alloc : !q
   // expected-error@+1 {{expected SFA with scale factors along K in steps of 4, whole columns of tensor memory, found 6; the nearest above is 8}}
-  tirx.mma %a, %b, %d scales(%s, %q) instruction("k96") : !a, !b, !d, !s, !q
+  tirx.mma %a, %b, %d scales(%s, %q) instruction("k96") : !a3, !b2, !d3, !s3, !q
   tirx.return
 }
 

@@ -12,16 +12,14 @@ tirx.kernel @a_is_packed(%x: f16) target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
-#a = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)] + 1@TCol>
+#a2 = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)] + 1@TCol>
 
 tirx.kernel @a_starts_with_a_column(%x: f16) target("sm_100a") threads(128) {
-  %a = tirx.alloc : !tirx.tile<128x32xf16, tensor, #a>
+  %a = tirx.alloc : !tirx.tile<128x32xf16, tensor, #a2>
   %b = tirx.alloc : !tirx.tile<64x32xf16, shared>
   %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
   // expected-error@+1 {{expected the 128x32 A to start at a whole column, in steps of 2 elements, found a TCol offset of 1}}
-  tirx.mma %a, %b, %d : !tirx.tile<128x32xf16, tensor, #a>, !tirx.tile<64x32xf16, shared>, !tirx.tile<128x64xf32, tensor>
+  tirx.mma %a, %b, %d : !tirx.tile<128x32xf16, tensor, #a2>, !tirx.tile<64x32xf16, shared>, !tirx.tile<128x64xf32, tensor>
   tirx.return
 }
 

@@ -23,10 +23,6 @@ tirx.kernel @alone(%b: memref<64x4096xf16>, %n: index) target("sm_90a") grid(1, 
   tirx.return
 }
 
-// -----
-
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
-!g = !tirx.tile<64x64xf16, global>
 
 // Both operands depend on the row.
 
@@ -56,11 +52,6 @@ tirx.kernel @own(%a: memref<128x4096xf16>, %n: index) target("sm_90a") grid(1, 2
   tirx.return
 }
 
-// -----
-
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
 
 // Three rows of tiles: the fourth one of the last pair lies in D.
 
@@ -93,11 +84,6 @@ tirx.kernel @odd(%b: memref<64x4096xf16>, %d: memref<256x64xf16>, %n: index) tar
   tirx.return
 }
 
-// -----
-
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
 
 // It lies outside of D, where threads would write.
 
@@ -130,11 +116,6 @@ tirx.kernel @beyond(%b: memref<64x4096xf16>, %d: memref<192x64xf16>, %n: index) 
   tirx.return
 }
 
-// -----
-
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
 
 // Threads would read there.
 
@@ -167,10 +148,6 @@ tirx.kernel @behind(%b: memref<64x4096xf16>, %d: memref<192x64xf16>, %n: index) 
   tirx.return
 }
 
-// -----
-
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
-!g = !tirx.tile<64x64xf16, global>
 
 // The blocks of a pair would go through their rings in another number of rounds.
 

@@ -21,54 +21,48 @@ tirx.kernel @type(%base: i32) target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
-#a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>
-#mn = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(2, 64, 64) : (4096, 1, 64)]>>
-!a = !tirx.tile<128x64xf16, shared, #a>
-!mn = !tirx.tile<128x64xf16, shared, #mn>
-!d = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+!d2 = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
 #a2 = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
 !a2 = !tirx.tile<64x64xf16, shared, #a2>
-!d2 = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+!d22 = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
 !d3 = !tirx.tile<32x64xf32, tensor, #tirx.tile_layout<S[(32, 4, 16) : (1@TLane, 32@TLane, 1@TCol)]>>
 !m = !tirx.tile<128x8xi32, tensor, #tirx.tile_layout<S[(128, 8) : (1@TLane, 1@TCol)]>>
 tirx.kernel @k(%base: i32, %a3: i64, %i5: i32) target("sm_100a") threads(128) {
   %p = arith.constant true
   %a = tirx.alloc : !a
   %b = tirx.alloc : !mn
-  %d = tcgen05.tile %base, 0 : i32 -> !d
+  %d = tcgen05.tile %base, 0 : i32 -> !d2
   %da = tcgen05.smem_descriptor %a, 0 of 16 : !a -> i64
   %db = tcgen05.smem_descriptor %b, 0 of 16 : !mn -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
   // major: expected-error@+1 {{expected K-major B, as in the instruction descriptor, found MN-major; set b_major to that of the layout of B [b-major]}}
-  tcgen05.mma kind "f16" %d, %da, %db, %i, %p : !d
+  tcgen05.mma kind "f16" %d, %da, %db, %i, %p : !d2
   %da2 = tcgen05.smem_descriptor %a, 0 of 32 : !a -> i64
   // expected-error@+1 {{expected slices of A of 16 elements along K, found slices of 32; make one descriptor for each K of the instruction [a-k]}}
-  tcgen05.mma kind "f16" %d, %da2, %da2, %i, %p : !d
+  tcgen05.mma kind "f16" %d, %da2, %da2, %i, %p : !d2
   %a2 = tirx.alloc : !a2
-  %d2 = tcgen05.tile %base, 0 : i32 -> !d2
+  %d2 = tcgen05.tile %base, 0 : i32 -> !d22
   %da3 = tcgen05.smem_descriptor %a2, 0 of 16 : !a2 -> i64
   %i2 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
   // rows: expected-error@+1 {{expected 128 rows of A in the shared memory of each CTA (M = 128, cta_group 1), found 64; make the tile larger, or M smaller [a-rows]}}
-  tcgen05.mma kind "f16" %d2, %da3, %da3, %i2, %p : !d2
+  tcgen05.mma kind "f16" %d2, %da3, %da3, %i2, %p : !d22
   // shape: expected-error@+1 {{expected an accumulator of 128x64, as in the instruction descriptor, found !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>}}
-  tcgen05.mma kind "f16" %d, %a3, %a3, %i2, %p : !d
+  tcgen05.mma kind "f16" %d, %a3, %a3, %i2, %p : !d2
   %d3 = tcgen05.tile %base, 0 : i32 -> !d3
   %i3 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 32, n = 64> : i32
   // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 32; nearest is 64; use a shape of the ISA's table [shape]}}
   tcgen05.mma kind "f16" %d3, %a3, %a3, %i3, %p : !d3
   // kind: expected-error@+1 {{expected an instruction descriptor of kind::tf32, found one of kind::f16; the bits of a descriptor mean something else for each kind: encode it for kind::tf32 [descriptor-kind]}}
-  tcgen05.mma kind "tf32" %d, %a3, %a3, %i, %p : !d
+  tcgen05.mma kind "tf32" %d, %a3, %a3, %i, %p : !d2
   %m = tcgen05.tile %base, 128 : i32 -> !m
   // sparse: expected-error@+1 {{expected sparse = true in the instruction descriptor of tcgen05.mma.sp.cta_group::1, found false; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
-  tcgen05.mma kind "f16" %d, %a3, %a3, %i, %p sparse(%m : !m) : !d
+  tcgen05.mma kind "f16" %d, %a3, %a3, %i, %p sparse(%m : !m) : !d2
   %i4 = arith.constant -1 : i32
   // bits: expected-error@+1 {{instruction descriptor: kind::f16: expected 0 in the reserved bit 6, found 0b1; encode it with InstructionDescriptor [descriptor-bits]}}
-  tcgen05.mma kind "f16" %d, %a3, %a3, %i4, %p : !d
+  tcgen05.mma kind "f16" %d, %a3, %a3, %i4, %p : !d2
   %b2 = arith.constant 0 : i64
   // smem bits: expected-error@+1 {{descriptor of B: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [b-descriptor-bits]}}
-  tcgen05.mma kind "f16" %d, %a3, %b2, %i5, %p : !d
+  tcgen05.mma kind "f16" %d, %a3, %b2, %i5, %p : !d2
   tirx.return
 }
 
@@ -125,9 +119,6 @@ tirx.kernel @k(%base: i32, %b: i64, %i3: i32) target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
-!d = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
 tirx.kernel @target(%base: i32, %a: i64, %i: i32) target("sm_103a") threads(128) {
   %p = arith.constant true
   %d = tcgen05.tile %base, 0 : i32 -> !d
@@ -136,12 +127,10 @@ tirx.kernel @target(%base: i32, %a: i64, %i: i32) target("sm_103a") threads(128)
   tirx.return
 }
 
-// -----
-
-!d = !tirx.tile<128x8xf32, tensor, #tirx.tile_layout<S[(128, 8) : (1@TLane, 1@TCol)]>>
+!d5 = !tirx.tile<128x8xf32, tensor, #tirx.tile_layout<S[(128, 8) : (1@TLane, 1@TCol)]>>
 tirx.kernel @shift(%base: i32) target("sm_100f") threads(128) {
-  %d = tcgen05.tile %base, 0 : i32 -> !d
+  %d = tcgen05.tile %base, 0 : i32 -> !d5
   // expected-error@+1 {{'tcgen05.shift' does not exist on sm_100f; supported on sm_100a, sm_103a, sm_110a; compile for an arch-specific target (sm_100a, sm_103a, sm_110a) [shift-target]}}
-  tcgen05.shift %d : !d
+  tcgen05.shift %d : !d5
   tirx.return
 }

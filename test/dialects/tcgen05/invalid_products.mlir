@@ -120,10 +120,6 @@ func.func @f(%acc: !d, %base: i32, %b: i64, %p: i1, %at2: !d) {
   func.return
 }
 
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
 tirx.kernel @target(%a: i64, %i: i32, %base: i32) target("sm_103a") threads(128) {
   %p = arith.constant true
   %acc = tcgen05.tile %base, 0 : i32 -> !d
@@ -132,10 +128,6 @@ tirx.kernel @target(%a: i64, %i: i32, %base: i32) target("sm_103a") threads(128)
   tirx.return
 }
 
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
 tirx.kernel @shift_target(%base: i32) target("sm_100f") threads(128) {
   %acc = tcgen05.tile %base, 0 : i32 -> !d
   // expected-error@+1 {{'tcgen05.shift' does not exist on sm_100f; supported on sm_100a, sm_103a, sm_110a; compile for an arch-specific target (sm_100a, sm_103a, sm_110a) [shift-target]}}
@@ -143,12 +135,8 @@ tirx.kernel @shift_target(%base: i32) target("sm_100f") threads(128) {
   tirx.return
 }
 
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 #r = #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>
 #m = #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
 tirx.kernel @reduction_target(%base: i32) target("sm_100a") threads(128) {
   %acc = tcgen05.tile %base, 0 : i32 -> !d
   // expected-error@+1 {{'tcgen05.ld.red' does not exist on sm_100a; supported on sm_103a, sm_103f, sm_110a, sm_110f; compile for a target and PTX version that have it [ld-target]}}
@@ -156,14 +144,12 @@ tirx.kernel @reduction_target(%base: i32) target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
-#d = #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x4xf32, tensor, #d>
+#d2 = #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>
+!d2 = !tirx.tile<128x4xf32, tensor, #d2>
 func.func @copy_columns(%base: i32, %a: i64) {
-  %t = tcgen05.tile %base, 508 : i32 -> !d
+  %t = tcgen05.tile %base, 508 : i32 -> !d2
   // expected-error@+1 {{expected 8 columns from column 508 on, of 512, to be inside; allocate more columns or start further left [cp-columns]}}
-  tcgen05.cp "128x256b" %a, %t : !d
+  tcgen05.cp "128x256b" %a, %t : !d2
   func.return
 }
 

@@ -31,22 +31,17 @@ tirx.kernel @dealloc_target(%base: i32) target("sm_120a") threads(128) {
   tirx.return
 }
 
-// -----
-
-!d = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+!d2 = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
 tirx.kernel @cp_target(%a: i64, %base: i32) target("sm_90a") threads(128) {
-  %d = tcgen05.tile %base, 0 : i32 -> !d
+  %d = tcgen05.tile %base, 0 : i32 -> !d2
   // expected-error@+1 {{'tcgen05' does not exist on sm_90a; supported on sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f; compile for a target and PTX version that have it [cp-target]}}
-  tcgen05.cp "4x256b" %a, %d : !d
+  tcgen05.cp "4x256b" %a, %d : !d2
   tirx.return
 }
 
-// -----
-
-!d = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
-func.func @shift_group(%d: !d) {
+func.func @shift_group(%d: !d2) {
   // expected-error@+1 {{expected cta_group 1 or 2, found 4; use 1, or 2 for a pair of CTAs [shift-cta-group]}}
-  tcgen05.shift %d cta_group 4 : !d
+  tcgen05.shift %d cta_group 4 : !d2
   func.return
 }
 
