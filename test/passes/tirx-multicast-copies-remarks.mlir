@@ -183,7 +183,6 @@ tirx.kernel @plain() target("sm_90") threads(128) {
 
 !a = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
 !b = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
-!ga = !tirx.tile<64x64xf16, global>
 !gb = !tirx.tile<128x64xf16, global>
 
 // The rows of B come of the coordinate of the pair through a branch.
@@ -218,10 +217,10 @@ tirx.kernel @branch(%a: memref<256x4096xf16>, %b: memref<?x4096xf16>, %n: index)
         }
         tirx.for @k %k = 0 to %n {
           %kk = arith.muli %k, %c64 : index
-          %ga = tirx.view %a[%m, %kk] : memref<256x4096xf16> -> !ga
+          %ga = tirx.view %a[%m, %kk] : memref<256x4096xf16> -> !g
           %gb = tirx.view %b[%n0, %kk] : memref<?x4096xf16> -> !gb
           %sa, %sb = tirx.acquire %ab at(fill)
-          tirx.async_copy %ga, %sa engine(tma) : !ga, !a
+          tirx.async_copy %ga, %sa engine(tma) : !g, !a
           tirx.async_copy %gb, %sb engine(tma) : !gb, !b
           tirx.release %ab at(fill) after(tma)
         }

@@ -201,7 +201,7 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
 
 // Columns count from the start of an allocation.
 
-ptx.entry @past_an_allocation(a : u64) target("sm_100a") {
+ptx.entry @k(a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   ptx.tcgen05.alloc %slot columns 128 cta_group 1
@@ -210,24 +210,18 @@ ptx.entry @past_an_allocation(a : u64) target("sm_100a") {
   %d = ptx.add %base, %c64 : i32
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
-  // expected-error@+1 {{expected D inside its allocation, found 128 columns from column 64 on, of 128 allocated; allocate more columns, start further left, or make N smaller [d-columns]}}
+  // past an allocation: expected-error@+1 {{expected D inside its allocation, found 128 columns from column 64 on, of 128 allocated; allocate more columns, start further left, or make N smaller [d-columns]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @loaded_past_an_allocation() target("sm_100a") {
-  %slot = ptx.shared_alloc @slot bytes 4 align 4
-  ptx.tcgen05.alloc %slot columns 32 cta_group 1
-  %base = ptx.ld shared %slot : i32 -> i32
+  %slot2 = ptx.shared_alloc @slot bytes 4 align 4
+  ptx.tcgen05.alloc %slot2 columns 32 cta_group 1
+  %base2 = ptx.ld shared %slot2 : i32 -> i32
   %tid = ptx.read_special tid.x
   %warps = ptx.constant 96 : i32
   %c16 = ptx.constant 16 : i32
   %warp = ptx.and %tid, %warps : i32
   %lane = ptx.shl %warp, %c16 : i32
-  %t = ptx.add %base, %lane : i32
-  // expected-error@+1 {{expected 2 columns from column 31 on, of 32, to be inside; allocate more columns, start further left, or use fewer repeats [ld-columns]}}
+  %t = ptx.add %base2, %lane : i32
+  // loaded past an allocation: expected-error@+1 {{expected 2 columns from column 31 on, of 32, to be inside; allocate more columns, start further left, or use fewer repeats [ld-columns]}}
   %0, %1 = ptx.tcgen05.ld "32x32b" num 2 %t offset 31 -> i32, i32
   ptx.ret
 }

@@ -1,7 +1,7 @@
 """
 What passes refuse and leave as it is, beyond the FileCheck tests: kernels in `Inputs` with what is said of each.
 
-A part of a file begins with the flags; one without them changes the last part that has them, as the lines of a diff say.
+A part of a file begins with the flags; one without them changes the last part with flags, as the lines of a diff say.
 """
 
 from __future__ import annotations

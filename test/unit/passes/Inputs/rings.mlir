@@ -265,7 +265,7 @@ tirx.for @k %k = 0 to %n skew(1)  {
   tirx.async_copy %g10, %f10 engine(tma) : !g, !s
   tirx.release %ab at(fill) after(tma)
  %uu = tirx.acquire %ab at(use)
- %v = "test.op"(%uu) : (!s) -> !s 
+ %v = "test.op"(%uu) : (!s) -> !s
  tirx.yield %v }
   tirx.at(1) {
  "test.op"(%w) : (!s) -> ()
@@ -285,8 +285,8 @@ tirx.for @k %k = 0 to %n skew(1)  {
 +  tirx.async_copy %g8, %f8 engine(tma) : !g, !s
 @@
 - %uu = tirx.acquire %ab at(use)
-- %v = "test.op"(%uu) : (!s) -> !s 
-+ %v = "test.op"() : () -> memref<4xf32> 
+- %v = "test.op"(%uu) : (!s) -> !s
++ %v = "test.op"() : () -> memref<4xf32>
 @@
 - "test.op"(%w) : (!s) -> ()
 - tirx.release %ab at(use) }
