@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tirx.diagnostics import LocatedError, warn
+from tirx.diagnostics import Errors, LocatedError, warn
 from tirx.dialects.ptx.arith import AndOp
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
@@ -41,8 +41,11 @@ from tirx.wgmma.check import WgmmaFacts
 
 
 def check_entry(entry: EntryOp, target: Target) -> None:
-    """Raises LocatedError, with the fix, at the first instruction that breaks a rule of `tirx.tcgen05.check` (on this
-    target) or `tirx.wgmma.check`, or does not fit the others of the entry."""
+    """
+    Raises LocatedError, with the fix, at an instruction that breaks a rule of `tirx.tcgen05.check` (on this target) or
+    `tirx.wgmma.check`, with the others that do as its `others`; if there is none, at the first instruction that does
+    not fit the others of the entry.
+    """
     instructions: list[Tcgen05Op] = []
     products: list[WgmmaMmaAsyncOp] = []
     loads: list[CpAsyncBulkTensorLoadOp] = []
@@ -57,15 +60,19 @@ def check_entry(entry: EntryOp, target: Target) -> None:
             case _:
                 pass
     described = [(op, description) for op in instructions if (description := op.description) is not None]
+    errors = Errors()
     for op, description in described:
-        _located(op, lambda description=description: check_instruction(description, target.name))
-        for message in MmaInfo(description).aliases if isinstance(description, Mma) else ():
-            warn(op, message, "aliased-elements")
+        with errors.attempt():
+            _located(op, lambda description=description: check_instruction(description, target.name))
+            for message in MmaInfo(description).aliases if isinstance(description, Mma) else ():
+                warn(op, message, "aliased-elements")
     for op in products:
-        product = replace(op.description, threads=_threads(entry))
-        _located(op, lambda product=product: check_wgmma(product))
-        for message in WgmmaFacts(product).aliases:
-            warn(op, message, "aliased-elements")
+        with errors.attempt():
+            product = replace(op.description, threads=_threads(entry))
+            _located(op, lambda product=product: check_wgmma(product))
+            for message in WgmmaFacts(product).aliases:
+                warn(op, message, "aliased-elements")
+    errors.raise_all()
     flow = ControlFlow(entry)
     _check_issue(entry, flow)
     _check_cta_groups(entry, instructions, loads)

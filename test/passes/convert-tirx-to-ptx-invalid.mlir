@@ -12,14 +12,10 @@ tirx.kernel @argument(%x: f16) target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 // expected-error@+1 {{expected kernel arguments of type memref, index, i32, i64, f32 or f64, found ui32}}
 tirx.kernel @unsigned(%x: ui32) target("sm_80") threads(32) {
   tirx.return
 }
-
-// -----
 
 tirx.kernel @memref(%x: memref<8xf32>, %f: f32) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
@@ -28,16 +24,12 @@ tirx.kernel @memref(%x: memref<8xf32>, %f: f32) target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @scalar(%x: memref<8xf16>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   // expected-error@+1 {{expected i32, i64, f32 or f64 in a memref with static strides to load, found memref<8xf16>}}
   %v = memref.load %x[%c0] : memref<8xf16>
   tirx.return
 }
-
-// -----
 
 tirx.kernel @view() target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
@@ -47,23 +39,17 @@ tirx.kernel @view() target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @shared_without_layout() target("sm_80") threads(32) {
   // expected-error@+1 {{expected a shared tile with a layout at this point, found !tirx.tile<8xf32, shared>; earlier passes lower the others}}
   %s = tirx.alloc : !tirx.tile<8xf32, shared>
   tirx.return
 }
 
-// -----
-
 tirx.kernel @register_alloc() target("sm_80") threads(32) {
   // expected-error@+1 {{expected a shared tile with a layout at this point, found !tirx.tile<32xf32, register, }}
   %r = tirx.alloc : !tirx.tile<32xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
   tirx.return
 }
-
-// -----
 
 #row = #tirx.tile_layout<S[32 : 1]>
 tirx.kernel @copy(%x: memref<32xf32>) target("sm_80") threads(32) {
@@ -74,8 +60,6 @@ tirx.kernel @copy(%x: memref<32xf32>) target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @global_without_layout(%x: memref<32xf32>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %g = tirx.view %x[%c0] : memref<32xf32> -> !tirx.tile<32xf32, global>
@@ -84,9 +68,6 @@ tirx.kernel @global_without_layout(%x: memref<32xf32>) target("sm_80") threads(3
   tirx.return
 }
 
-// -----
-
-#row = #tirx.tile_layout<S[32 : 1]>
 tirx.kernel @nibbles(%x: memref<32xf4E2M1FN>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %g = tirx.view %x[%c0] : memref<32xf4E2M1FN> -> !tirx.tile<32xf4E2M1FN, global, #row>
@@ -95,16 +76,11 @@ tirx.kernel @nibbles(%x: memref<32xf4E2M1FN>) target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
-#row = #tirx.tile_layout<S[32 : 1]>
 tirx.kernel @half_a_byte(%x: memref<65xf4E2M1FN>, %i: index) target("sm_80") threads(32) {
   // expected-error@+1 {{expected a view of memref<65xf4E2M1FN> that starts on a whole byte, found steps of 4 bits}}
   %g = tirx.view %x[%i] : memref<65xf4E2M1FN> -> !tirx.tile<32xf4E2M1FN, global, #row>
   tirx.return
 }
-
-// -----
 
 tirx.kernel @splat(%x: f64) target("sm_100a") threads(32) {
   %one = arith.truncf %x : f64 to f8E4M3FN
@@ -125,8 +101,6 @@ tirx.kernel @narrow_sum(%x: f32) target("sm_100a") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @narrow_choice(%n: index) target("sm_100a") threads(32) {
   %c = arith.cmpi eq, %n, %n : index
   %one = arith.constant 1.0 : f4E2M1FN
@@ -146,8 +120,6 @@ tirx.kernel @tensor(%base: i32) target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
 #row = #tirx.tile_layout<S[32 : 1]>
 tirx.kernel @unknown_tile() target("sm_80") threads(32) {
   %s = builtin.unrealized_conversion_cast to !tirx.tile<32xf32, shared, #row>
@@ -155,8 +127,6 @@ tirx.kernel @unknown_tile() target("sm_80") threads(32) {
   %v = tirx.load %s : !tirx.tile<32xf32, shared, #row> -> !tirx.tile<32xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
   tirx.return
 }
-
-// -----
 
 #twice = #tirx.tile_layout<S[32 : 1] + R[2 : 32]>
 tirx.kernel @replicas() target("sm_80") threads(32) {
@@ -166,14 +136,10 @@ tirx.kernel @replicas() target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 // expected-error@+1 {{expected what one block of a pair does; run tirx-split-pairs first}}
 tirx.kernel @whole_pair() target("sm_100a") cluster(2) threads(32) {
   tirx.return
 }
-
-// -----
 
 tirx.kernel @barrier_of_some() target("sm_90a") threads(256) {
   tirx.warpgroup 1 {
@@ -182,8 +148,6 @@ tirx.kernel @barrier_of_some() target("sm_90a") threads(256) {
   }
   tirx.return
 }
-
-// -----
 
 #x = #tirx.tile_layout<S[(32, 2) : (1@tx, 1)]>
 tirx.kernel @narrow_to_narrow(%e: f32) target("sm_100a") threads(32) {

@@ -18,23 +18,17 @@ tirx.kernel @columns() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @wrong_place() target("sm_90a") threads(128) {
   // expected-error@+1 {{expected the tile at 0, found it at 16}}
   %a = tirx.alloc at 16 : !tirx.tile<64xf32, shared, #tirx.tile_layout<S[64 : 1]>>
   tirx.return
 }
 
-// -----
-
 // expected-error@+1 {{expected memory(shared = 256, alignment = 128), found memory(shared = 128, alignment = 128)}}
 tirx.kernel @wrong_plan() target("sm_90a") threads(128) memory(shared = 128, alignment = 128) {
   %a = tirx.alloc : !tirx.tile<64xf32, shared, #tirx.tile_layout<S[64 : 1]>>
   tirx.return
 }
-
-// -----
 
 // expected-error@+1 {{expected a target, such as target("sm_100a"), on the kernel or on the command line}}
 tirx.kernel @no_target() threads(128) {

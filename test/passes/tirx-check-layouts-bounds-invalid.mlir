@@ -9,8 +9,6 @@ tirx.kernel @indices() target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 #all = #tirx.tile_layout<S[48 : 1@tx] + 48@tx>
 #beyond = #tirx.tile_layout<S[48 : 1@tx] + 49@tx>
 tirx.kernel @threads() target("sm_80") threads(96) {
@@ -34,11 +32,9 @@ tirx.kernel @far(%a: memref<?x24xf32>) target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 !s = !tirx.tile<12x8xf32, shared, #tirx.tile_layout<S[(12, 8) : (8, 1)]>>
 !p = !tirx.tile<4x8xf32, shared, #tirx.tile_layout<S[(4, 8) : (8, 1)]>>
-tirx.kernel @parts() target("sm_80") grid(9) threads(32) {
+tirx.kernel @k() target("sm_80") grid(9) threads(32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %s = tirx.alloc : !s
@@ -47,29 +43,17 @@ tirx.kernel @parts() target("sm_80") grid(9) threads(32) {
   %first = tirx.subview %s[%one, %c0] : !s -> !p
   %last = tirx.subview %s[%8, %c0] : !s -> !p
   %9 = arith.addi %8, %c1 : index
-  // expected-error@+1 {{expected an offset from 0 to 8 in dimension 0 of the part, found 9}}
+  // parts: expected-error@+1 {{expected an offset from 0 to 8 in dimension 0 of the part, found 9}}
   %more = tirx.subview %s[%9, %c0] : !s -> !p
-  tirx.return
-}
-
-// -----
-
-!s = !tirx.tile<12x8xf32, shared, #tirx.tile_layout<S[(12, 8) : (8, 1)]>>
-!p = !tirx.tile<4x8xf32, shared, #tirx.tile_layout<S[(4, 8) : (8, 1)]>>
-tirx.kernel @part_before() target("sm_80") grid(9) threads(32) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %s = tirx.alloc : !s
-  %x = tirx.block_id x
-  %less = arith.subi %x, %c1 : index
-  // expected-error@+1 {{expected an offset from 0 to 8 in dimension 0 of the part, found -1}}
+  %less = arith.subi %8, %c1 : index
+  // part before: expected-error@+1 {{expected an offset from 0 to 8 in dimension 0 of the part, found -1}}
   %p = tirx.subview %s[%less, %c0] : !s -> !p
   tirx.return
 }
 
 // -----
 
-tirx.kernel @no_iteration(%a: memref<64x64xf16>) target("sm_80") threads(128) {
+tirx.kernel @no_iteration() target("sm_80") threads(128) {
   %c8 = arith.constant 8 : index
   %c9 = arith.constant 9 : index
   scf.for %k = %c8 to %c9 step %c8 {

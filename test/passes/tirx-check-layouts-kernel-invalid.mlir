@@ -37,15 +37,11 @@ tirx.kernel @registers() target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @large_index() target("sm_100a") threads(128) {
   // expected-error@+1 {{expected an index from -2^63 to 2^63 - 1, found 18446744073709551680}}
   %c = arith.constant 18446744073709551680 : index
   tirx.return
 }
-
-// -----
 
 tirx.kernel @largest_index(%x: memref<4xf32>) target("sm_100a") cluster(2) threads(128) {
   %largest = arith.constant 9223372036854775807 : index

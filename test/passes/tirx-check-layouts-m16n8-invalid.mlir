@@ -41,14 +41,6 @@ tirx.kernel @newer(%f: f16, %x: f32) target("sm_70") threads(32) {
   tirx.return
 }
 
-// -----
-
-#a = #tirx.tile_layout<S[(2, 8, 2, 4, 2) : (2, 4@laneid, 4, 1@laneid, 1)]>
-#b = #tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]>
-#c = #tirx.tile_layout<S[(2, 8, 4, 2) : (2, 4@laneid, 1@laneid, 1)]>
-!a = !tirx.tile<16x16xf16, register, #a>
-!b = !tirx.tile<8x16xf16, register, #b>
-!c = !tirx.tile<16x8xf32, register, #c>
 
 tirx.kernel @asked_for(%f: f16, %x: f32) target("sm_75") threads(32) {
   %a = tirx.alloc : !a

@@ -8,8 +8,6 @@ tirx.kernel @overlap() target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @too_large() target("sm_100a") threads(128) {
   // expected-error@+1 {{expected at most 232448 bytes of shared memory on sm_100a in use at a time, found no room for %s of 262144 bytes}}
   %s = tirx.alloc : !tirx.tile<256x512xf16, shared>
@@ -46,8 +44,6 @@ tirx.kernel @no_room_for_the_mbarrier() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
 // The holes of a layout count; every tile takes whole units of 16 bytes.
 tirx.kernel @too_large_with_holes() target("sm_86") threads(128) {
   // expected-error@+1 {{found no room for %s of 126992 bytes}}
@@ -55,16 +51,12 @@ tirx.kernel @too_large_with_holes() target("sm_86") threads(128) {
   tirx.return
 }
 
-// -----
-
 // And so does what lies before its offset.
 tirx.kernel @too_large_with_offset() target("sm_86") threads(128) {
   // expected-error@+1 {{found no room for %s of 131136 bytes}}
   %s = tirx.alloc : !tirx.tile<32xf16, shared, #tirx.tile_layout<S[32 : 1] + 65536>>
   tirx.return
 }
-
-// -----
 
 // And so does the alignment of swizzled tiles: 1008 bytes are free, but none of 256 that start at a multiple of 1024.
 #row = #tirx.tile_layout<S[(6273, 16) : (16, 1)]>
@@ -94,15 +86,11 @@ tirx.kernel @threads() target("sm_100a") threads(96) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @shared_cells() target("sm_100a") threads(128) {
   // expected-error@+1 {{expected a layout that gives every element its own cell, found S[(256, 64) : (1@TCol, 1@TCol)]}}
   %t = tirx.alloc : !tirx.tile<256x64xf32, tensor, #tirx.tile_layout<S[(256, 64) : (1@TCol, 1@TCol)]>>
   tirx.return
 }
-
-// -----
 
 #columns = #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>
 #rest = #tirx.tile_layout<S[(128, 224) : (1@TLane, 1@TCol)]>
@@ -119,8 +107,6 @@ tirx.kernel @too_many_columns(%x: f32) target("sm_100a") threads(128) {
   tirx.fill %t1, %x : f32, !tirx.tile<128x224xf32, tensor, #rest>
   tirx.return
 }
-
-// -----
 
 // The columns before a tile's offset are allocated too.
 !later = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)] + 256@TCol>>

@@ -13,8 +13,6 @@ tirx.kernel @load(%a: memref<128x32xf6E3M2FN>) target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
 !s = !tirx.tile<128x24xf6E3M2FN, shared, #tirx.tile_layout<S[(128, 24) : (24, 1)]>>
 !t = !tirx.tile<128x24xf6E3M2FN, shared>
 tirx.kernel @partial_run() target("sm_100a") threads(128) {
@@ -25,16 +23,14 @@ tirx.kernel @partial_run() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
-!g = !tirx.tile<32x32xf6E3M2FN, global, #tirx.tile_layout<S[(32, 32) : (1, 32)]>>
-!t = !tirx.tile<32x32xf6E3M2FN, shared>
+!g2 = !tirx.tile<32x32xf6E3M2FN, global, #tirx.tile_layout<S[(32, 32) : (1, 32)]>>
+!t2 = !tirx.tile<32x32xf6E3M2FN, shared>
 tirx.kernel @along_rows(%a: memref<32x32xf6E3M2FN, strided<[1, 32]>>) target("sm_100a") threads(128) {
   %c0 = arith.constant 0 : index
-  %g = tirx.view %a[%c0, %c0] : memref<32x32xf6E3M2FN, strided<[1, 32]>> -> !g
-  %t = tirx.alloc : !t
+  %g = tirx.view %a[%c0, %c0] : memref<32x32xf6E3M2FN, strided<[1, 32]>> -> !g2
+  %t = tirx.alloc : !t2
   // expected-error@+1 {{expected 6-bit elements in runs of 16 neighbours along K, found S[(32, 32) : (1, 32)]}}
-  tirx.copy %g, %t : !g, !t
+  tirx.copy %g, %t : !g2, !t2
   tirx.return
 }
 
@@ -48,42 +44,24 @@ tirx.kernel @along_rows(%a: memref<32x32xf6E3M2FN, strided<[1, 32]>>) target("sm
 !a = !tirx.tile<128x128xf4E2M1FN, shared, #a>
 !b = !tirx.tile<64x128xf8E4M3FN, shared, #b>
 !d = !tirx.tile<128x64xf32, tensor, #d>
-tirx.kernel @packed() target("sm_100a") threads(128) {
+#a2 = #tirx.tile_layout<S[(128, 8, 16) : (256, 32, 1)]>
+!a2 = !tirx.tile<128x128xf4E2M1FN, shared, #a2>
+!a3 = !tirx.tile<128x128xf4E2M1FN, tensor>
+!b2 = !tirx.tile<64x128xf8E4M3FN, shared>
+!d2 = !tirx.tile<128x64xf32, tensor>
+tirx.kernel @k() target("sm_100a") threads(128) {
   %a = tirx.alloc : !a
   %b = tirx.alloc : !b
   %d = tirx.alloc : !d
-  // expected-error@+1 {{operand A: expected 4-bit elements padded as this kind of tcgen05.mma reads them, 16 neighbours along K in the first 8 of every 16 bytes (16 of 32 nibbles), found S[(16, 8, 4, 32) : (256, 32, 4096, 1)]}}
+  // packed: expected-error@+1 {{operand A: expected 4-bit elements padded as this kind of tcgen05.mma reads them, 16 neighbours along K in the first 8 of every 16 bytes (16 of 32 nibbles), found S[(16, 8, 4, 32) : (256, 32, 4096, 1)]}}
   tirx.mma %a, %b, %d : !a, !b, !d
-  tirx.return
-}
-
-// -----
-
-#a = #tirx.tile_layout<S[(128, 8, 16) : (256, 32, 1)]>
-#b = #tirx.tile_layout<S[(8, 8, 8, 16) : (128, 16, 1024, 1)]>
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!a = !tirx.tile<128x128xf4E2M1FN, shared, #a>
-!b = !tirx.tile<64x128xf8E4M3FN, shared, #b>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-tirx.kernel @padded_without_a_swizzle() target("sm_100a") threads(128) {
-  %a = tirx.alloc : !a
-  %b = tirx.alloc : !b
-  %d = tirx.alloc : !d
-  // expected-error@+1 {{operand A: the layout of K elements [0, 32) is not canonical: element (1, 0) is expected at byte 144 of the tile and is at byte 128; nearest canonical layout is K-major, swizzle 128B, LBO None, SBO 1024 bytes, Swizzle<3,4,3> o ((8,16),(16,2)):((128,1024),(1,16)), of which only the swizzle is missing; write #tirx.compose_layout<#tirx.swizzle_layout<5, 3, 3>, #tirx.tile_layout<S[(128, 8, 16) : (256, 32, 1)]>>}}
-  tirx.mma %a, %b, %d : !a, !b, !d
-  tirx.return
-}
-
-// -----
-
-!a = !tirx.tile<128x128xf4E2M1FN, tensor>
-!b = !tirx.tile<64x128xf8E4M3FN, shared>
-!d = !tirx.tile<128x64xf32, tensor>
-tirx.kernel @tensor_memory() target("sm_100a") threads(128) {
-  %a = tirx.alloc : !a
-  %b = tirx.alloc : !b
-  %d = tirx.alloc : !d
-  // expected-error@+1 {{expected A of 8 bits or more in tensor memory, or in shared memory, found e2m1: in tensor memory a byte holds one narrower element of kind f8f6f4, which copies do not make yet}}
-  tirx.mma %a, %b, %d : !a, !b, !d
+  %a2 = tirx.alloc : !a2
+  // padded without a swizzle: expected-error@+1 {{operand A: the layout of K elements [0, 32) is not canonical: element (1, 0) is expected at byte 144 of the tile and is at byte 128; nearest canonical layout is K-major, swizzle 128B, LBO None, SBO 1024 bytes, Swizzle<3,4,3> o ((8,16),(16,2)):((128,1024),(1,16)), of which only the swizzle is missing; write #tirx.compose_layout<#tirx.swizzle_layout<5, 3, 3>, #tirx.tile_layout<S[(128, 8, 16) : (256, 32, 1)]>>}}
+  tirx.mma %a2, %b, %d : !a2, !b, !d
+  %a3 = tirx.alloc : !a3
+  %b2 = tirx.alloc : !b2
+  %d2 = tirx.alloc : !d2
+  // tensor memory: expected-error@+1 {{expected A of 8 bits or more in tensor memory, or in shared memory, found e2m1: in tensor memory a byte holds one narrower element of kind f8f6f4, which copies do not make yet}}
+  tirx.mma %a3, %b2, %d2 : !a3, !b2, !d2
   tirx.return
 }

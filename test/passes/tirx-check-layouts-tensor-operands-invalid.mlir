@@ -12,16 +12,14 @@ tirx.kernel @a_is_packed(%x: f16) target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
-#a = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)] + 1@TCol>
+#a2 = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)] + 1@TCol>
 
 tirx.kernel @a_starts_with_a_column(%x: f16) target("sm_100a") threads(128) {
-  %a = tirx.alloc : !tirx.tile<128x32xf16, tensor, #a>
+  %a = tirx.alloc : !tirx.tile<128x32xf16, tensor, #a2>
   %b = tirx.alloc : !tirx.tile<64x32xf16, shared>
   %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
   // expected-error@+1 {{expected the 128x32 A to start at a whole column, in steps of 2 elements, found a TCol offset of 1}}
-  tirx.mma %a, %b, %d : !tirx.tile<128x32xf16, tensor, #a>, !tirx.tile<64x32xf16, shared>, !tirx.tile<128x64xf32, tensor>
+  tirx.mma %a, %b, %d : !tirx.tile<128x32xf16, tensor, #a2>, !tirx.tile<64x32xf16, shared>, !tirx.tile<128x64xf32, tensor>
   tirx.return
 }
 
@@ -40,8 +38,6 @@ tirx.kernel @copies_of_a() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
 #d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 
 tirx.kernel @f16_accumulators_have_columns_of_their_own() target("sm_100a") threads(128) {
@@ -53,50 +49,27 @@ tirx.kernel @f16_accumulators_have_columns_of_their_own() target("sm_100a") thre
   tirx.return
 }
 
-// -----
-
-tirx.kernel @weight_stationary_n() target("sm_100a") threads(128) {
+tirx.kernel @k() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x32xf16, shared>
   %b = tirx.alloc : !tirx.tile<96x32xf16, shared>
   %d = tirx.alloc : !tirx.tile<128x96xf32, tensor>
-  // expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, found 96; nearest is 64}}
+  // weight stationary n: expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, found 96; nearest is 64}}
   tirx.mma %a, %b, %d weight_stationary : !tirx.tile<128x32xf16, shared>, !tirx.tile<96x32xf16, shared>, !tirx.tile<128x96xf32, tensor>
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @number_of_codes() target("sm_100a") threads(128) {
-  %a = tirx.alloc : !tirx.tile<128x32xf16, shared>
-  %b = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %b2 = tirx.alloc : !tirx.tile<64x64xf16, shared>
   %e = tirx.alloc : !tirx.tile<128x8xi4, tensor>
-  %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
-  // expected-error@+1 {{kind f16: expected metadata of 128x16 i4, a code of 4 bits for every 4 elements along K, found 128x8 i4}}
-  tirx.mma %a, %b, %d metadata(%e) : !tirx.tile<128x32xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x8xi4, tensor>
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @type_of_codes() target("sm_100a") threads(128) {
-  %a = tirx.alloc : !tirx.tile<128x16xtf32, shared>
-  %b = tirx.alloc : !tirx.tile<64x32xtf32, shared>
-  %e = tirx.alloc : !tirx.tile<128x16xsi8, tensor>
-  %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
-  // expected-error@+1 {{kind tf32: expected metadata of 128x16 i4, a code of 4 bits for every 2 elements along K, found 128x16 si8}}
-  tirx.mma %a, %b, %d metadata(%e) : !tirx.tile<128x16xtf32, shared>, !tirx.tile<64x32xtf32, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x16xsi8, tensor>
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @sparse_k() target("sm_100a") threads(128) {
-  %a = tirx.alloc : !tirx.tile<128x24xf16, shared>
-  %b = tirx.alloc : !tirx.tile<64x48xf16, shared>
-  %e = tirx.alloc : !tirx.tile<128x12xi4, tensor>
-  %d = tirx.alloc : !tirx.tile<128x64xf32, tensor>
-  // expected-error@+1 {{kind f16: expected K in multiples of 32, found 48; the nearest is 64}}
-  tirx.mma %a, %b, %d metadata(%e) : !tirx.tile<128x24xf16, shared>, !tirx.tile<64x48xf16, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x12xi4, tensor>
+  %d2 = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+  // number of codes: expected-error@+1 {{kind f16: expected metadata of 128x16 i4, a code of 4 bits for every 4 elements along K, found 128x8 i4}}
+  tirx.mma %a, %b2, %d2 metadata(%e) : !tirx.tile<128x32xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x8xi4, tensor>
+  %a2 = tirx.alloc : !tirx.tile<128x16xtf32, shared>
+  %b3 = tirx.alloc : !tirx.tile<64x32xtf32, shared>
+  %e2 = tirx.alloc : !tirx.tile<128x16xsi8, tensor>
+  // type of codes: expected-error@+1 {{kind tf32: expected metadata of 128x16 i4, a code of 4 bits for every 2 elements along K, found 128x16 si8}}
+  tirx.mma %a2, %b3, %d2 metadata(%e2) : !tirx.tile<128x16xtf32, shared>, !tirx.tile<64x32xtf32, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x16xsi8, tensor>
+  %a3 = tirx.alloc : !tirx.tile<128x24xf16, shared>
+  %b4 = tirx.alloc : !tirx.tile<64x48xf16, shared>
+  %e3 = tirx.alloc : !tirx.tile<128x12xi4, tensor>
+  // sparse k: expected-error@+1 {{kind f16: expected K in multiples of 32, found 48; the nearest is 64}}
+  tirx.mma %a3, %b4, %d2 metadata(%e3) : !tirx.tile<128x24xf16, shared>, !tirx.tile<64x48xf16, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x12xi4, tensor>
   tirx.return
 }
 

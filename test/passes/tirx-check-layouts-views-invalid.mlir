@@ -8,8 +8,6 @@ tirx.kernel @beyond_threads() target("sm_80") threads(64) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @other_threads() target("sm_80") threads(64) {
   // expected-error@+1 {{expected axes that count threads of a block, found bx in S[(2, 32) : (1@bx, 1@laneid)]}}
   %r = tirx.alloc : !tirx.tile<2x32xf32, register, #tirx.tile_layout<S[(2, 32) : (1@bx, 1@laneid)]>>
@@ -20,27 +18,18 @@ tirx.kernel @other_threads() target("sm_80") threads(64) {
 
 // Bounds of views.
 
-tirx.kernel @negative(%a: memref<64x64xf32>) target("sm_80") threads(32) {
+tirx.kernel @k(%a: memref<64x64xf32>, %a2: memref<2x64x64xf32>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %c-8 = arith.constant -8 : index
-  // expected-error@+1 {{expected dimension 1 to start at 0 or later, found -8}}
+  // negative: expected-error@+1 {{expected dimension 1 to start at 0 or later, found -8}}
   %g = tirx.view %a[%c0, %c-8] : memref<64x64xf32> -> !tirx.tile<64x8xf32, global>
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @beyond(%a: memref<2x64x64xf32>) target("sm_80") threads(32) {
-  %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
-  %in = tirx.view %a[%c1, %c0, %c0] : memref<2x64x64xf32> -> !tirx.tile<64x64xf32, global>
-  // expected-error@+1 {{expected dimension 0 of the view within 2 elements, found one that reaches element 2}}
-  %out = tirx.view %a[%c2, %c0, %c0] : memref<2x64x64xf32> -> !tirx.tile<64x64xf32, global>
+  %in = tirx.view %a2[%c1, %c0, %c0] : memref<2x64x64xf32> -> !tirx.tile<64x64xf32, global>
+  // beyond: expected-error@+1 {{expected dimension 0 of the view within 2 elements, found one that reaches element 2}}
+  %out = tirx.view %a2[%c2, %c0, %c0] : memref<2x64x64xf32> -> !tirx.tile<64x64xf32, global>
   tirx.return
 }
-
-// -----
 
 tirx.kernel @last_block(%a: memref<96x64xf32>) target("sm_80") grid(1, 4) threads(32) {
   %c0 = arith.constant 0 : index
@@ -52,8 +41,6 @@ tirx.kernel @last_block(%a: memref<96x64xf32>) target("sm_80") grid(1, 4) thread
   tirx.return
 }
 
-// -----
-
 tirx.kernel @last_step(%a: memref<64x64xf32>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
@@ -64,8 +51,6 @@ tirx.kernel @last_step(%a: memref<64x64xf32>) target("sm_80") threads(32) {
   }
   tirx.return
 }
-
-// -----
 
 tirx.kernel @overlapping_views(%a: memref<128x64xf16>, %i: index) target("sm_80") threads(128) {
   %c0 = arith.constant 0 : index
@@ -81,19 +66,6 @@ tirx.kernel @overlapping_views(%a: memref<128x64xf16>, %i: index) target("sm_80"
   tirx.copy %x, %y : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, global>
   tirx.return
 }
-
-// -----
-
-tirx.kernel @views_that_may_overlap(%a: memref<128x64xf16>, %i: index, %j: index) target("sm_80") threads(128) {
-  %c0 = arith.constant 0 : index
-  %x = tirx.view %a[%i, %c0] : memref<128x64xf16> -> !tirx.tile<32x64xf16, global>
-  %y = tirx.view %a[%j, %c0] : memref<128x64xf16> -> !tirx.tile<32x64xf16, global>
-  // expected-warning@+1 {{the two views of one memref may overlap; what they share would be undefined}}
-  tirx.copy %x, %y : !tirx.tile<32x64xf16, global>, !tirx.tile<32x64xf16, global>
-  tirx.return
-}
-
-// -----
 
 !s = !tirx.tile<16x8xf16, shared, #tirx.tile_layout<S[(16, 8) : (8, 1)]>>
 !low = !tirx.tile<8x8xf16, shared, #tirx.tile_layout<S[(8, 8) : (8, 1)]>>
@@ -112,6 +84,17 @@ tirx.kernel @overlapping_parts() target("sm_80") threads(32) {
 
 // -----
 
+tirx.kernel @views_that_may_overlap(%a: memref<128x64xf16>, %i: index, %j: index) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  %x = tirx.view %a[%i, %c0] : memref<128x64xf16> -> !tirx.tile<32x64xf16, global>
+  %y = tirx.view %a[%j, %c0] : memref<128x64xf16> -> !tirx.tile<32x64xf16, global>
+  // expected-warning@+1 {{the two views of one memref may overlap; what they share would be undefined}}
+  tirx.copy %x, %y : !tirx.tile<32x64xf16, global>, !tirx.tile<32x64xf16, global>
+  tirx.return
+}
+
+// -----
+
 // Somebody has to write a tile before it is read: the fill of this accumulator was forgotten.
 
 tirx.kernel @nothing_in_the_accumulator(%x: f16) target("sm_100a") threads(128) {
@@ -123,14 +106,20 @@ tirx.kernel @nothing_in_the_accumulator(%x: f16) target("sm_100a") threads(128) 
   tirx.return
 }
 
-// -----
-
 tirx.kernel @nothing_in_shared_memory(%d: memref<8x8xf32>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %s = tirx.alloc : !tirx.tile<8x8xf32, shared>
   %g = tirx.view %d[%c0, %c0] : memref<8x8xf32> -> !tirx.tile<8x8xf32, global>
   // expected-error@+1 {{expected a tile that is written before it is read, found no write of !tirx.tile<8x8xf32, shared>}}
   tirx.copy %s, %g : !tirx.tile<8x8xf32, shared>, !tirx.tile<8x8xf32, global>
+  tirx.return
+}
+
+tirx.kernel @no_step(%n: index) target("sm_80") threads(128) {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{expected a positive step, found 0}}
+  scf.for %k = %c0 to %n step %c0 {
+  }
   tirx.return
 }
 
@@ -142,16 +131,6 @@ tirx.kernel @bounds_the_wrong_way_round(%a: memref<64x64xf16>) target("sm_80") t
   // expected-warning@+1 {{the loop from 64 to 0 never runs}}
   scf.for %k = %c64 to %c0 step %c64 {
     %t = tirx.view %a[%k, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
-  }
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @no_step(%n: index) target("sm_80") threads(128) {
-  %c0 = arith.constant 0 : index
-  // expected-error@+1 {{expected a positive step, found 0}}
-  scf.for %k = %c0 to %n step %c0 {
   }
   tirx.return
 }

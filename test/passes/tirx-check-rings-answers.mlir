@@ -13,8 +13,6 @@ tirx.kernel @stations() target("sm_100a") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @rings() target("sm_100a") threads(32) {
   %clc = tirx.ring slots(1) stations(ask, read) : !tirx.ring<tile_id>
   // expected-error@+1 {{expected one ring of answers in a kernel, found a second one}}
@@ -30,8 +28,6 @@ tirx.kernel @rings() target("sm_100a") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @cluster() target("sm_100a") cluster(2) per_cta threads(32) {
   // expected-error@+1 {{expected across(cluster) of a ring of answers, since a cluster asks once for all of its blocks, found none}}
   %clc = tirx.ring slots(1) stations(ask, read) : !tirx.ring<tile_id>
@@ -42,8 +38,6 @@ tirx.kernel @cluster() target("sm_100a") cluster(2) per_cta threads(32) {
   }
   tirx.return
 }
-
-// -----
 
 tirx.kernel @reader() target("sm_100a") threads(32) {
   %clc = tirx.ring slots(2) stations(ask, read) : !tirx.ring<tile_id>
@@ -58,8 +52,6 @@ tirx.kernel @reader() target("sm_100a") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @inside(%n: index) target("sm_100a") threads(32) {
   %clc = tirx.ring slots(1) stations(ask, read) : !tirx.ring<tile_id>
   tirx.for @k %k = 0 to %n {
@@ -72,8 +64,6 @@ tirx.kernel @inside(%n: index) target("sm_100a") threads(32) {
   }
   tirx.return
 }
-
-// -----
 
 tirx.kernel @twice() target("sm_100a") threads(32) {
   %clc = tirx.ring slots(1) stations(ask, read) : !tirx.ring<tile_id>
@@ -88,8 +78,6 @@ tirx.kernel @twice() target("sm_100a") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @nobody() target("sm_100a") threads(32) {
   // expected-error@+1 {{expected 'tirx.async_next' in a loop over the tiles of this ring, found none}}
   %clc = tirx.ring slots(1) stations(ask, read) : !tirx.ring<tile_id>
@@ -99,8 +87,6 @@ tirx.kernel @nobody() target("sm_100a") threads(32) {
   }
   tirx.return
 }
-
-// -----
 
 tirx.kernel @before() target("sm_100a") threads(32) {
   %clc = tirx.ring slots(1) stations(ask, read) : !tirx.ring<tile_id>
@@ -112,8 +98,6 @@ tirx.kernel @before() target("sm_100a") threads(32) {
   }
   tirx.return
 }
-
-// -----
 
 tirx.kernel @requests() target("sm_100a") threads(32) {
   %clc = tirx.ring slots(2) stations(ask, read) : !tirx.ring<tile_id>

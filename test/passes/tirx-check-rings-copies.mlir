@@ -30,18 +30,11 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(128)
   tirx.return
 }
 
-// -----
 
-!s = !tirx.tile<64x64xf16, shared>
-!g = !tirx.tile<64x64xf16, global>
-!r = !tirx.tile<64x64xf16, register>
-!half = !tirx.tile<32x64xf16, shared>
-!top = !tirx.tile<32x64xf16, global>
-
-tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(128) {
+tirx.kernel @k2(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(128) {
   %c0 = arith.constant 0 : index
   %ab = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!s>
-  tirx.for @k %k = 0 to %n skew(1) {
+  tirx.for @k2 %k = 0 to %n skew(1) {
     tirx.at(0) {
       %s = tirx.acquire %ab at(fill)
       %a = tirx.subview %s[0, 0] : !s -> !half

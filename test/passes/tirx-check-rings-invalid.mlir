@@ -518,8 +518,7 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_100a") threads(64)
 !r = !tirx.tile<128x128xf32, register>
 !gs = !tirx.tile<128x64xf16, global>
 !gb = !tirx.tile<64x64xf16, global>
-tirx.kernel @own_slots(%a: memref<256x4096xf16>, %b: memref<128x4096xf16>, %n: index)
-    target("sm_100a") cluster(2) per_cta threads(128) {
+tirx.kernel @own_slots(%a: memref<256x4096xf16>, %b: memref<128x4096xf16>, %n: index) target("sm_100a") cluster(2) per_cta threads(128) {
   %c0 = arith.constant 0 : index
   // expected-error@+1 {{expected a role that works at station use of %ab, found none}}
   %ab = tirx.ring slots(2) stations(fill, use) : !tirx.ring<a: !s, b: !b>

@@ -40,13 +40,11 @@ tirx.kernel @count(%slot: i32) target("sm_90a") threads(128) {
   tirx.return
 }
 
-// -----
-
-!bars = !tirx.tile<1x2xi32, shared, #tirx.tile_layout<S[(1, 2) : (2, 1)]>>
+!bars2 = !tirx.tile<1x2xi32, shared, #tirx.tile_layout<S[(1, 2) : (2, 1)]>>
 
 tirx.kernel @unequal() target("sm_90a") threads(128) {
-  %0 = tirx.alloc {ring_barriers} : !bars
-  %1 = tirx.address %0 : !bars -> i32
+  %0 = tirx.alloc {ring_barriers} : !bars2
+  %1 = tirx.address %0 : !bars2 -> i32
   ptx.mbarrier.init %1, 1
   %leader = tirx.leader
   scf.if %leader {
@@ -57,16 +55,13 @@ tirx.kernel @unequal() target("sm_90a") threads(128) {
   tirx.return
 }
 
-// -----
-
-!bars = !tirx.tile<1x2xi32, shared, #tirx.tile_layout<S[(1, 2) : (2, 1)]>>
 !s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
 !g = !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
 
 tirx.kernel @bytes(%a: memref<64x64xf16>) target("sm_90a") threads(32) {
   %c0 = arith.constant 0 : index
-  %0 = tirx.alloc {ring_barriers} : !bars
-  %1 = tirx.address %0 : !bars -> i32
+  %0 = tirx.alloc {ring_barriers} : !bars2
+  %1 = tirx.address %0 : !bars2 -> i32
   %s = tirx.alloc : !s
   %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !g
   ptx.mbarrier.init %1, 1

@@ -16,8 +16,6 @@ ptx.entry @read_at_once(a : u64 ptr) target("sm_80") reqntid(128) {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @group_not_committed(a : u64 ptr) target("sm_80") reqntid(128) {
   %tile = ptx.shared_alloc @tile bytes 2048 align 16
   %a = ptx.ld.param @a : i64
@@ -27,8 +25,6 @@ ptx.entry @group_not_committed(a : u64 ptr) target("sm_80") reqntid(128) {
   %v = ptx.ld shared %tile : i32 -> i32
   ptx.ret
 }
-
-// -----
 
 ptx.entry @no_barrier(a : u64 ptr) target("sm_80") reqntid(128) {
   %tile = ptx.shared_alloc @tile bytes 2048 align 16
@@ -45,8 +41,6 @@ ptx.entry @no_barrier(a : u64 ptr) target("sm_80") reqntid(128) {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @overwritten(a : u64 ptr) target("sm_80") reqntid(128) {
   %tile = ptx.shared_alloc @tile bytes 2048 align 16
   %a = ptx.ld.param @a : i64
@@ -57,6 +51,25 @@ ptx.entry @overwritten(a : u64 ptr) target("sm_80") reqntid(128) {
   %v = ptx.ld shared %tile : i32 -> i32
   // expected-error@+1 {{expected a barrier between 'ptx.ld' and this access to the same shared memory by another thread}}
   ptx.cp.async "cg" %own, %a bytes 16
+  ptx.ret
+}
+
+ptx.entry @fence_before_the_wait(a : u64 ptr, map : b8[128] align 64) target("sm_90") reqntid(128) {
+  %tile = ptx.shared_alloc @tile bytes 2048 align 128
+  %a = ptx.ld.param @a : i64
+  %map = ptx.param_address @map
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %4 = ptx.constant 4 : i32
+  %offset = ptx.shl %tid, %4 : i32
+  %own = ptx.add %tile, %offset : i32
+  ptx.cp.async "cg" %own, %a bytes 16
+  ptx.cp.async.commit_group
+  ptx.fence.proxy.async "shared::cta"
+  ptx.cp.async.wait_group 0
+  ptx.bar.sync 0
+  // expected-error@+1 {{expected fence.proxy.async between 'ptx.cp.async' and this read through the async proxy, found none}}
+  ptx.cp.async.bulk.tensor.store %map[%0], %tile
   ptx.ret
 }
 
@@ -80,29 +93,6 @@ ptx.entry @right(a : u64 ptr, map : b8[128] align 64) target("sm_90") reqntid(12
   ptx.cp.async.bulk.tensor.store %map[%0], %tile
   ptx.ret
 }
-
-// -----
-
-ptx.entry @fence_before_the_wait(a : u64 ptr, map : b8[128] align 64) target("sm_90") reqntid(128) {
-  %tile = ptx.shared_alloc @tile bytes 2048 align 128
-  %a = ptx.ld.param @a : i64
-  %map = ptx.param_address @map
-  %tid = ptx.read_special tid.x
-  %0 = ptx.constant 0 : i32
-  %4 = ptx.constant 4 : i32
-  %offset = ptx.shl %tid, %4 : i32
-  %own = ptx.add %tile, %offset : i32
-  ptx.cp.async "cg" %own, %a bytes 16
-  ptx.cp.async.commit_group
-  ptx.fence.proxy.async "shared::cta"
-  ptx.cp.async.wait_group 0
-  ptx.bar.sync 0
-  // expected-error@+1 {{expected fence.proxy.async between 'ptx.cp.async' and this read through the async proxy, found none}}
-  ptx.cp.async.bulk.tensor.store %map[%0], %tile
-  ptx.ret
-}
-
-// -----
 
 ptx.entry @through_an_mbarrier(a : u64 ptr) target("sm_90") reqntid(128) {
   %tile = ptx.shared_alloc @tile bytes 2048 align 16

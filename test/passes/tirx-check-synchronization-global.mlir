@@ -31,9 +31,6 @@ ptx.entry @no_fence(a : u64 ptr, map : b8[128] align 64 from #map) target("sm_90
   ptx.ret
 }
 
-// -----
-
-#map = #tirx.tensor_map<argument = 0, type = "f32", dims = [128, 8], strides = [512], box = [32, 4]>
 
 ptx.entry @no_barrier(a : u64 ptr, map : b8[128] align 64 from #map) target("sm_90a") reqntid(64) {
   %0 = ptx.constant 0 : i32
@@ -129,9 +126,6 @@ ptx.entry @only_read(a : u64 ptr, map : b8[128] align 64 from #map) target("sm_9
   ptx.ret
 }
 
-// -----
-
-#map = #tirx.tensor_map<argument = 0, type = "f32", dims = [128, 8], strides = [512], box = [32, 4]>
 
 ptx.entry @others_are_told(a : u64 ptr, map : b8[128] align 64 from #map) target("sm_90a") reqntid(64) {
   %0 = ptx.constant 0 : i32
@@ -177,9 +171,6 @@ ptx.entry @two_stores(a : u64 ptr, map : b8[128] align 64 from #map, rows : b8[1
   ptx.ret
 }
 
-// -----
-
-#map = #tirx.tensor_map<argument = 0, type = "f32", dims = [128, 8], strides = [512], box = [32, 4]>
 
 ptx.entry @load_behind_store(a : u64 ptr, map : b8[128] align 64 from #map) target("sm_90a") reqntid(1) {
   %0 = ptx.constant 0 : i32

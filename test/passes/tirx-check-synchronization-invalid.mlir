@@ -9,8 +9,6 @@ ptx.entry @registers(t : u32, d : u64 ptr) target("sm_100a") {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @registers_on_one_way(t : u32, d : u64 ptr, n : u32) target("sm_100a") {
   %t = ptx.ld.param @t : i32
   %d = ptx.ld.param @d : i64
@@ -28,8 +26,6 @@ ptx.entry @registers_on_one_way(t : u32, d : u64 ptr, n : u32) target("sm_100a")
   ptx.ret
 }
 
-// -----
-
 ptx.entry @overwritten_by_store(t : u32) target("sm_100a") {
   %t = ptx.ld.param @t : i32
   %v, %w, %x, %y = ptx.tcgen05.ld "32x32b" num 4 %t -> i32, i32, i32, i32
@@ -38,8 +34,6 @@ ptx.entry @overwritten_by_store(t : u32) target("sm_100a") {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @store_then_load(t : u32) target("sm_100a") {
   %t = ptx.ld.param @t : i32
   ptx.tcgen05.st "32x32b" num 1 %t, %t : i32
@@ -47,8 +41,6 @@ ptx.entry @store_then_load(t : u32) target("sm_100a") {
   %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
   ptx.ret
 }
-
-// -----
 
 ptx.entry @store_then_product(t : u32, a : u64) target("sm_100a") {
   %t = ptx.ld.param @t : i32
@@ -60,8 +52,6 @@ ptx.entry @store_then_product(t : u32, a : u64) target("sm_100a") {
   ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
   ptx.ret
 }
-
-// -----
 
 ptx.entry @metadata(t : u32, a : u64) target("sm_100a") {
   %t = ptx.ld.param @t : i32
@@ -75,8 +65,6 @@ ptx.entry @metadata(t : u32, a : u64) target("sm_100a") {
   ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 sparse_metadata %e : i64
   ptx.ret
 }
-
-// -----
 
 ptx.entry @not_committed(t : u32, a : u64, d : u64 ptr) target("sm_100a") {
   %t = ptx.ld.param @t : i32
@@ -128,8 +116,6 @@ ptx.entry @committed_too_early(t : u32, s : u64) target("sm_100a") {
   %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
   ptx.ret
 }
-
-// -----
 
 ptx.entry @not_ordered_behind_the_wait(t : u32, a : u64) target("sm_100a") {
   %t = ptx.ld.param @t : i32
@@ -231,8 +217,6 @@ ptx.entry @before(t : u32, a : u64) target("sm_100a") reqntid(128) {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @no_barrier(t : u32, a : u64) target("sm_100a") reqntid(128) {
   %tid = ptx.read_special tid.x
   %0 = ptx.constant 0 : i32
@@ -313,8 +297,6 @@ ptx.entry @fence_of_one_thread(map : b8[128] align 64) target("sm_100a") reqntid
   ptx.ret
 }
 
-// -----
-
 ptx.entry @operand_race(t : u32) target("sm_100a") reqntid(128) {
   %tid = ptx.read_special tid.x
   %0 = ptx.constant 0 : i32
@@ -340,8 +322,6 @@ ptx.entry @operand_race(t : u32) target("sm_100a") reqntid(128) {
 ^end:
   ptx.ret
 }
-
-// -----
 
 ptx.entry @operand_overwritten(t : u32) target("sm_100a") reqntid(128) {
   %tid = ptx.read_special tid.x
@@ -370,8 +350,6 @@ ptx.entry @operand_overwritten(t : u32) target("sm_100a") reqntid(128) {
   ptx.st shared %mine, %0, %0, %0, %0 : i32, i32, i32, i32, i32
   ptx.ret
 }
-
-// -----
 
 ptx.entry @race() target("sm_90a") reqntid(64) {
   %tid = ptx.read_special tid.x
@@ -410,8 +388,6 @@ ptx.entry @race_of_warps(g : u64 ptr) target("sm_90a") reqntid(64) {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @copy_not_waited_for(map : b8[128] align 64) target("sm_100a") {
   %0 = ptx.constant 0 : i32
   %map = ptx.param_address @map
@@ -423,8 +399,6 @@ ptx.entry @copy_not_waited_for(map : b8[128] align 64) target("sm_100a") {
   %v = ptx.ld shared %tile : i32 -> i32
   ptx.ret
 }
-
-// -----
 
 ptx.entry @bytes_not_announced(map : b8[128] align 64) target("sm_100a") {
   %0 = ptx.constant 0 : i32
@@ -438,8 +412,6 @@ ptx.entry @bytes_not_announced(map : b8[128] align 64) target("sm_100a") {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @source_overwritten(map : b8[128] align 64) target("sm_100a") {
   %0 = ptx.constant 0 : i32
   %map = ptx.param_address @map
@@ -452,8 +424,6 @@ ptx.entry @source_overwritten(map : b8[128] align 64) target("sm_100a") {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @mbarrier_not_fenced(map : b8[128] align 64) target("sm_100a") {
   %0 = ptx.constant 0 : i32
   %map = ptx.param_address @map
@@ -465,8 +435,6 @@ ptx.entry @mbarrier_not_fenced(map : b8[128] align 64) target("sm_100a") {
   ptx.cp.async.bulk.tensor.load "shared::cta" %tile, %map[%0], %bar
   ptx.ret
 }
-
-// -----
 
 ptx.entry @mbarrier_of_another_thread() target("sm_100a") reqntid(64) {
   %tid = ptx.read_special tid.x
@@ -486,8 +454,6 @@ ptx.entry @mbarrier_of_another_thread() target("sm_100a") reqntid(64) {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @address_not_there() target("sm_100a") reqntid(128) {
   %tid = ptx.read_special tid.x
   %32 = ptx.constant 32 : i32
@@ -503,8 +469,6 @@ ptx.entry @address_not_there() target("sm_100a") reqntid(128) {
   ptx.tcgen05.dealloc %t columns 32 cta_group 1
   ptx.ret
 }
-
-// -----
 
 ptx.entry @freed_too_early() target("sm_100a") reqntid(128) {
   %tid = ptx.read_special tid.x
@@ -529,8 +493,6 @@ ptx.entry @freed_too_early() target("sm_100a") reqntid(128) {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @freed_in_use() target("sm_100a") {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   ptx.tcgen05.alloc %slot columns 32 cta_group 1
@@ -540,8 +502,6 @@ ptx.entry @freed_in_use() target("sm_100a") {
   ptx.tcgen05.dealloc %t columns 32 cta_group 1
   ptx.ret
 }
-
-// -----
 
 ptx.entry @freed_on_one_way(n : u32) target("sm_100a") {
   %n = ptx.ld.param @n : i32

@@ -39,8 +39,6 @@ ptx.entry @stored_plain(t : u32) target("sm_100a") reqntid(128) {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @stored_swizzled(t : u32) target("sm_100a") reqntid(128) {
   %tid = ptx.read_special tid.x
   %0 = ptx.constant 0 : i32
@@ -73,7 +71,7 @@ ptx.entry @stored_swizzled(t : u32) target("sm_100a") reqntid(128) {
   ptx.bar.sync 0
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
-  // expected-warning@+1 {{the operand at byte 0 of 'tile' is read with swizzle none, but 'ptx.st' in line 69 writes it with swizzle 128B}}
+  // expected-warning@+1 {{the operand at byte 0 of 'tile' is read with swizzle none, but 'ptx.st' in line 67 writes it with swizzle 128B}}
   ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.bra ^end
@@ -119,7 +117,7 @@ ptx.entry @copied(a : u64 ptr, t : u32, n : u32, map : b8[128] align 64 from #ti
   %units = ptx.shr unsigned %tile, %4 : i32
   %wide = ptx.cvt unsigned %units : i32 -> i64
   %desc = ptx.or %wide, %fields : i64
-  // expected-warning@+1 {{the operand at byte 0 of 'tiles' is read with swizzle 128B, but 'ptx.cp.async.bulk.tensor.load' in line 117 writes it with swizzle none}}
+  // expected-warning@+1 {{the operand at byte 0 of 'tiles' is read with swizzle 128B, but 'ptx.cp.async.bulk.tensor.load' in line 115 writes it with swizzle none}}
   ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
   ptx.tcgen05.commit %done cta_group 1
   ptx.mbarrier.wait_parity %done, %parity

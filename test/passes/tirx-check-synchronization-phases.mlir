@@ -222,8 +222,6 @@ ptx.entry @never_full(n : u32) target("sm_90a") reqntid(64) {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @never_empty(n : u32) target("sm_90a") reqntid(64) {
   %tid = ptx.read_special tid.x
   %0 = ptx.constant 0 : i32
@@ -377,7 +375,7 @@ ptx.entry @taken_empty_by_two_warps(n : u32) target("sm_90a") reqntid(96) {
   %tfull = ptx.add %full, %tshift : i32
   %tempty = ptx.add %empty, %tshift : i32
   ptx.bar.sync 1 threads 64
-  // expected-error@+1 {{expected a wait in the loop around 'ptx.mbarrier.arrive' for the threads that wait for its mbarrier at 'ptx.mbarrier.wait_parity' in line 368, found none: it may arrive for the next phase but one while they still wait; put ptx.mbarrier.wait_parity before the slot is used again}}
+  // expected-error@+1 {{expected a wait in the loop around 'ptx.mbarrier.arrive' for the threads that wait for its mbarrier at 'ptx.mbarrier.wait_parity' in line 366, found none: it may arrive for the next phase but one while they still wait; put ptx.mbarrier.wait_parity before the slot is used again}}
   ptx.mbarrier.arrive %tempty
   %tnext = ptx.xor %tslot, %1 : i32
   %tflip = ptx.xor %tparity, %tslot : i32

@@ -65,8 +65,6 @@ ptx.entry @not_met() target("sm_90a") reqntid(128) {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @read_too_early(a : u64, out : u64) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64
   %out = ptx.ld.param @out : i64
@@ -77,8 +75,6 @@ ptx.entry @read_too_early(a : u64, out : u64) target("sm_90a") reqntid(128) {
   ptx.st global %out, %0 : i64, f32
   ptx.ret
 }
-
-// -----
 
 ptx.entry @overwritten_too_early() target("sm_90a") reqntid(128) {
   %tile = ptx.shared_alloc @tile bytes 4096 align 1024
@@ -116,16 +112,12 @@ ptx.entry @no_group() target("sm_90a") reqntid(128) {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @first_product(a : u64) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64
   // expected-error@+1 {{expected wgmma.fence between the start of the kernel, which comes before or writes registers of this product, and 'ptx.wgmma.mma_async', found none; put ptx.wgmma.fence before it (PTX ISA, "wgmma.fence")}}
   %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
   ptx.ret
 }
-
-// -----
 
 ptx.entry @registers_of_a(a : u64, t : u32) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64

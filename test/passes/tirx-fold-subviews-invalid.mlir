@@ -13,8 +13,6 @@ tirx.kernel @torn(%n: index) target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @outside() target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

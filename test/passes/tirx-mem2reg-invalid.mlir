@@ -12,10 +12,6 @@ tirx.kernel @never_written(%x: memref<8x4xf32>) target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
-!r = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
-!g = !tirx.tile<8x4xf32, global, #tirx.tile_layout<S[(8, 4) : (4, 1)]>>
 
 // The write stands after the read, and reaches it only around the loop.
 
@@ -32,10 +28,6 @@ tirx.kernel @written_later(%x: memref<8x4xf32>, %n: index) target("sm_80") threa
   tirx.return
 }
 
-// -----
-
-!r = !tirx.tile<8x4xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
-!g = !tirx.tile<8x4xf32, global, #tirx.tile_layout<S[(8, 4) : (4, 1)]>>
 
 // The same through an inner loop, which may not run.
 
@@ -54,8 +46,6 @@ tirx.kernel @written_maybe(%x: memref<8x4xf32>, %n: index) target("sm_80") threa
   tirx.return
 }
 
-// -----
-
 !a = !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[32 : 1@laneid]>>
 !c = !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(32, 2) : (1@laneid, 1)]>>
 
@@ -68,8 +58,6 @@ tirx.kernel @accumulator(%f: f64) target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @scalar(%n: i32) target("sm_80") threads(32) {
   %s = memref.alloca() : memref<i32>
   // expected-error@+1 {{found one without contents}}
@@ -77,48 +65,41 @@ tirx.kernel @scalar(%n: i32) target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
-!r = !tirx.tile<16x32xf32, register, #tirx.tile_layout<S[(16, 32) : (1, 1@laneid)]>>
+!r2 = !tirx.tile<16x32xf32, register, #tirx.tile_layout<S[(16, 32) : (1, 1@laneid)]>>
 !part = !tirx.tile<8x32xf32, register, #tirx.tile_layout<S[(8, 32) : (1, 1@laneid)]>>
 
 tirx.kernel @part(%f: f32) target("sm_80") threads(32) {
-  %r = tirx.alloc : !r
-  tirx.fill %r, %f : f32, !r
+  %r = tirx.alloc : !r2
+  tirx.fill %r, %f : f32, !r2
   // expected-error@+1 {{expected whole register tiles, found a part of one; allocate the parts instead}}
-  %part = tirx.subview %r[0, 0] : !r -> !part
+  %part = tirx.subview %r[0, 0] : !r2 -> !part
   tirx.fill %part, %f : f32, !part
   tirx.return
 }
 
-// -----
-
-!r = !tirx.tile<16x32xf32, register, #tirx.tile_layout<S[(16, 32) : (1, 1@laneid)]>>
 
 tirx.kernel @region(%f: f32, %m: memref<16x32xf32>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %g = tirx.view %m[%c0, %c0] : memref<16x32xf32> -> !tirx.tile<16x32xf32, global>
-  %r = tirx.alloc : !r
+  %r = tirx.alloc : !r2
   // expected-error@+1 {{expected scf.for, scf.while or scf.if around what is kept in registers, found scf.execute_region}}
   scf.execute_region {
-    tirx.fill %r, %f : f32, !r
+    tirx.fill %r, %f : f32, !r2
     scf.yield
   }
-  tirx.copy %r, %g : !r, !tirx.tile<16x32xf32, global>
+  tirx.copy %r, %g : !r2, !tirx.tile<16x32xf32, global>
   tirx.return
 }
 
-// -----
-
-!r = !tirx.tile<8x4xf32, register>
-!g = !tirx.tile<8x4xf32, global>
+!r3 = !tirx.tile<8x4xf32, register>
+!g2 = !tirx.tile<8x4xf32, global>
 
 tirx.kernel @engine(%x: memref<8x4xf32>) target("sm_90a") threads(32) {
   %c0 = arith.constant 0 : index
-  %g = tirx.view %x[%c0, %c0] : memref<8x4xf32> -> !g
-  %r = tirx.alloc : !r
+  %g = tirx.view %x[%c0, %c0] : memref<8x4xf32> -> !g2
+  %r = tirx.alloc : !r3
   // expected-error@+1 {{expected engine ld_st on a copy from global memory to registers, found tma}}
-  tirx.copy %g, %r engine tma : !g, !r
+  tirx.copy %g, %r engine tma : !g2, !r3
   tirx.return
 }
 
@@ -135,9 +116,6 @@ tirx.kernel @fill_of_a_value(%f: f32) target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
-!r = !tirx.tile<8x4xf32, register>
 
 tirx.kernel @copy_to_a_value(%f: f32) target("sm_80") threads(32) {
   %r = tirx.splat %f : f32 -> !r
@@ -146,8 +124,6 @@ tirx.kernel @copy_to_a_value(%f: f32) target("sm_80") threads(32) {
   tirx.copy %r, %s : !r, !r
   tirx.return
 }
-
-// -----
 
 !a = !tirx.tile<8x4xf64, register>
 !c = !tirx.tile<8x8xf64, register>
@@ -175,8 +151,6 @@ tirx.kernel @select_of_shared(%n: index) target("sm_90a") threads(32) {
   tirx.return
 }
 
-// -----
-
 !t = !tirx.tile<128x64xf32, tensor>
 
 tirx.kernel @loop_of_tensor() target("sm_100a") threads(128) {
@@ -190,8 +164,6 @@ tirx.kernel @loop_of_tensor() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
 !r = !tirx.tile<8x8xf32, register>
 
 tirx.kernel @region(%f: f32) target("sm_90a") threads(32) {
@@ -203,15 +175,11 @@ tirx.kernel @region(%f: f32) target("sm_90a") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @index(%a: memref<?x8xf32>, %i: index) target("sm_90a") threads(32) {
   // expected-error@+1 {{expected a memref argument of the kernel and a constant index, found another}}
   %n = memref.dim %a, %i : memref<?x8xf32>
   tirx.return
 }
-
-// -----
 
 tirx.kernel @rank_below(%a: memref<?x8xf32>) target("sm_90a") threads(32) {
   %c = arith.constant -1 : index
@@ -220,16 +188,12 @@ tirx.kernel @rank_below(%a: memref<?x8xf32>) target("sm_90a") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @rank(%a: memref<?x8xf32>) target("sm_90a") threads(32) {
   %c2 = arith.constant 2 : index
   // expected-error@+1 {{expected a dimension of memref<?x8xf32>, found 2}}
   %n = memref.dim %a, %c2 : memref<?x8xf32>
   tirx.return
 }
-
-// -----
 
 tirx.kernel @k() threads(128) {
   // expected-error@+1 {{expected accumulators with a memory; tirx-resolve-accumulators chooses it}}

@@ -23,10 +23,6 @@ tirx.kernel @alone(%b: memref<64x4096xf16>, %n: index) target("sm_90a") grid(1, 
   tirx.return
 }
 
-// -----
-
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
-!g = !tirx.tile<64x64xf16, global>
 
 // Both operands depend on the row.
 
@@ -56,11 +52,6 @@ tirx.kernel @own(%a: memref<128x4096xf16>, %n: index) target("sm_90a") grid(1, 2
   tirx.return
 }
 
-// -----
-
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
 
 // Three rows of tiles: the fourth one of the last pair lies in D.
 
@@ -93,11 +84,6 @@ tirx.kernel @odd(%b: memref<64x4096xf16>, %d: memref<256x64xf16>, %n: index) tar
   tirx.return
 }
 
-// -----
-
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
 
 // It lies outside of D, where threads would write.
 
@@ -130,11 +116,6 @@ tirx.kernel @beyond(%b: memref<64x4096xf16>, %d: memref<192x64xf16>, %n: index) 
   tirx.return
 }
 
-// -----
-
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
 
 // Threads would read there.
 
@@ -167,10 +148,6 @@ tirx.kernel @behind(%b: memref<64x4096xf16>, %d: memref<192x64xf16>, %n: index) 
   tirx.return
 }
 
-// -----
-
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
-!g = !tirx.tile<64x64xf16, global>
 
 // The blocks of a pair would go through their rings in another number of rounds.
 
@@ -199,25 +176,13 @@ tirx.kernel @rounds(%b: memref<64x4096xf16>) target("sm_90a") grid(1, 2) threads
   tirx.return
 }
 
-// -----
-
-// expected-error@+1 {{expected a cluster of auto, none, rows, columns, found squares}}
-tirx.kernel @word() target("sm_90a") threads(128) attributes {tirx.cluster = "squares"} {
-  tirx.return
-}
-
-// -----
-
 // expected-remark@+1 {{@plain has no pairs of blocks: copies to several blocks need sm_90a or another target of one chip, not sm_90}}
 tirx.kernel @plain() target("sm_90") threads(128) {
   tirx.return
 }
 
-// -----
-
 !a = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
 !b = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
-!ga = !tirx.tile<64x64xf16, global>
 !gb = !tirx.tile<128x64xf16, global>
 
 // The rows of B come of the coordinate of the pair through a branch.
@@ -252,15 +217,22 @@ tirx.kernel @branch(%a: memref<256x4096xf16>, %b: memref<?x4096xf16>, %n: index)
         }
         tirx.for @k %k = 0 to %n {
           %kk = arith.muli %k, %c64 : index
-          %ga = tirx.view %a[%m, %kk] : memref<256x4096xf16> -> !ga
+          %ga = tirx.view %a[%m, %kk] : memref<256x4096xf16> -> !g
           %gb = tirx.view %b[%n0, %kk] : memref<?x4096xf16> -> !gb
           %sa, %sb = tirx.acquire %ab at(fill)
-          tirx.async_copy %ga, %sa engine(tma) : !ga, !a
+          tirx.async_copy %ga, %sa engine(tma) : !g, !a
           tirx.async_copy %gb, %sb engine(tma) : !gb, !b
           tirx.release %ab at(fill) after(tma)
         }
       }
     }
   }
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a cluster of auto, none, rows, columns, found squares}}
+tirx.kernel @word() target("sm_90a") threads(128) attributes {tirx.cluster = "squares"} {
   tirx.return
 }

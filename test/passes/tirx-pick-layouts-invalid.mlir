@@ -8,15 +8,11 @@ tirx.kernel @no_data_path() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @no_columns() target("sm_100a") threads(128) {
   // expected-error@+1 {{expected a tile of at most 512 columns of tensor memory, found 256x512, which takes 1024: S[(2, 128, 512) : (512@TCol, 1@TLane, 1@TCol)]}}
   %acc = tirx.alloc : !tirx.tile<256x512xf32, tensor>
   tirx.return
 }
-
-// -----
 
 tirx.kernel @no_operand_layout() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x12xf16, shared>
@@ -26,8 +22,6 @@ tirx.kernel @no_operand_layout() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @one_dimension() target("sm_100a") threads(128) {
   // expected-error@+1 {{expected an operand of rank 2 or more, or a layout on it, found !tirx.tile<4096xf16, shared>}}
   %flat = tirx.alloc : !tirx.tile<4096xf16, shared>
@@ -36,8 +30,6 @@ tirx.kernel @one_dimension() target("sm_100a") threads(128) {
   tirx.mma %a, %a, %acc : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, tensor>
   tirx.return
 }
-
-// -----
 
 // Four rows and four columns into a tile of 2-byte elements is no multiple of 16 bytes in any layout.
 tirx.kernel @part_in_a_pattern() target("sm_100a") threads(128) {
@@ -53,8 +45,6 @@ tirx.kernel @part_in_a_pattern() target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
 #c = #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>
 tirx.kernel @some() target("sm_80") threads(32) {
   %a = tirx.alloc : !tirx.tile<8x4xf64, register>
@@ -64,8 +54,6 @@ tirx.kernel @some() target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @part_of_a_warp() target("sm_80") threads(48) {
   %a = tirx.alloc : !tirx.tile<8x4xf64, register>
   %c = tirx.alloc : !tirx.tile<8x8xf64, register>
@@ -73,8 +61,6 @@ tirx.kernel @part_of_a_warp() target("sm_80") threads(48) {
   tirx.mma %a, %a, %c : !tirx.tile<8x4xf64, register>, !tirx.tile<8x4xf64, register>, !tirx.tile<8x8xf64, register>
   tirx.return
 }
-
-// -----
 
 tirx.kernel @no_fragments() target("sm_80") threads(32) {
   %a = tirx.alloc : !tirx.tile<12x4xf64, register>
@@ -84,8 +70,6 @@ tirx.kernel @no_fragments() target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @no_fragments_of_type() target("sm_80") threads(32) {
   %a = tirx.alloc : !tirx.tile<8x4xbf16, register>
   %c = tirx.alloc : !tirx.tile<8x8xf16, register>
@@ -93,8 +77,6 @@ tirx.kernel @no_fragments_of_type() target("sm_80") threads(32) {
   tirx.mma %a, %a, %c : !tirx.tile<8x4xbf16, register>, !tirx.tile<8x4xbf16, register>, !tirx.tile<8x8xf16, register>
   tirx.return
 }
-
-// -----
 
 // The smallest instruction says what would fit.
 tirx.kernel @no_fragments_of_bf16() target("sm_80") threads(32) {
@@ -105,8 +87,6 @@ tirx.kernel @no_fragments_of_bf16() target("sm_80") threads(32) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @no_such_instruction() target("sm_80") threads(32) {
   %a = tirx.alloc : !tirx.tile<16x16xbf16, register>
   %b = tirx.alloc : !tirx.tile<8x16xbf16, register>
@@ -115,8 +95,6 @@ tirx.kernel @no_such_instruction() target("sm_80") threads(32) {
   tirx.mma %a, %b, %c instruction("m8n8k4") : !tirx.tile<16x16xbf16, register>, !tirx.tile<8x16xbf16, register>, !tirx.tile<16x8xf32, register>
   tirx.return
 }
-
-// -----
 
 // Two warps side by side along M: each has its rows of A, and both have all of B.
 tirx.kernel @one_tile() target("sm_80") threads(64) {
@@ -127,15 +105,11 @@ tirx.kernel @one_tile() target("sm_80") threads(64) {
   tirx.return
 }
 
-// -----
-
 tirx.kernel @tensor_scratch() target("sm_100a") threads(128) {
   // expected-error@+1 {{expected rows in multiples of 64 for a tensor tile that no product uses, or a layout on it, found 96}}
   %t = tirx.alloc : !tirx.tile<96x64xf32, tensor>
   tirx.return
 }
-
-// -----
 
 tirx.kernel @no_image(%d: memref<128x48xf32>) target("sm_100a") threads(128) {
   %t = tirx.alloc : !tirx.tile<96x32xf32, tensor, #tirx.tile_layout<S[(96, 32) : (1@TLane, 1@TCol)] + 16@TLane>>
@@ -160,8 +134,6 @@ tirx.kernel @two_layouts(%f: f32) target("sm_80") threads(32) {
   %b = builtin.unrealized_conversion_cast %v : !v to !b
   tirx.return
 }
-
-// -----
 
 tirx.kernel @primes(%d: memref<251x251xf16>) target("sm_80") threads(96) {
   %c0 = arith.constant 0 : index

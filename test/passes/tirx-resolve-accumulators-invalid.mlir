@@ -59,8 +59,6 @@ tirx.kernel @operands() threads(128) {
   tirx.return
 }
 
-// -----
-
 !values = !tirx.tile<64x64xf32, register>
 
 tirx.kernel @results() threads(128) {

@@ -12,9 +12,6 @@ tirx.kernel @strides(%x: memref<128x32xf32, strided<[34, 1]>>) target("sm_90") t
   tirx.return
 }
 
-// -----
-
-#s = #tirx.tile_layout<S[(128, 32) : (32, 1)]>
 
 tirx.kernel @slower(%x: memref<128x32xf32>) target("sm_90") threads(128) {
   %c0 = arith.constant 0 : index
@@ -26,43 +23,38 @@ tirx.kernel @slower(%x: memref<128x32xf32>) target("sm_90") threads(128) {
   tirx.return
 }
 
-// -----
-
-#s = #tirx.tile_layout<S[(128, 32) : (32, 1)]>
-#g = #tirx.tile_layout<S[(128, 32) : (33, 1)]>
+#g2 = #tirx.tile_layout<S[(128, 32) : (33, 1)]>
 
 tirx.kernel @clipped(%x: memref<100x33xf32>) target("sm_90") threads(128) {
   %c0 = arith.constant 0 : index
-  %g = tirx.view %x[%c0, %c0] clipped : memref<100x33xf32> -> !tirx.tile<128x32xf32, global, #g>
+  %g = tirx.view %x[%c0, %c0] clipped : memref<100x33xf32> -> !tirx.tile<128x32xf32, global, #g2>
   %s = tirx.alloc : !tirx.tile<128x32xf32, shared, #s>
   // expected-remark@+1 {{threads look at the bounds of this copy; no tma_store: expected strides of multiples of 16 bytes for a tensor map, found a stride of 33 f32 elements in dimension 0 of the memref}}
-  tirx.copy %s, %g : !tirx.tile<128x32xf32, shared, #s>, !tirx.tile<128x32xf32, global, #g>
+  tirx.copy %s, %g : !tirx.tile<128x32xf32, shared, #s>, !tirx.tile<128x32xf32, global, #g2>
   tirx.return
 }
 
-// -----
-
-#s = #tirx.tile_layout<S[(16, 32) : (32, 1)]>
+#s2 = #tirx.tile_layout<S[(16, 32) : (32, 1)]>
 
 tirx.kernel @starts(%x: memref<100x32xf32>, %n: index) target("sm_90") threads(128) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %c16 = arith.constant 16 : index
-  %s = tirx.alloc : !tirx.tile<16x32xf32, shared, #s>
+  %s = tirx.alloc : !tirx.tile<16x32xf32, shared, #s2>
   scf.for %i = %c0 to %c4 step %c1 {
     %m = arith.muli %i, %c16 : index
     %before = arith.subi %m, %c1 : index
-    %g = tirx.view %x[%before, %c0] clipped : memref<100x32xf32> -> !tirx.tile<16x32xf32, global, #s>
+    %g = tirx.view %x[%before, %c0] clipped : memref<100x32xf32> -> !tirx.tile<16x32xf32, global, #s2>
     // expected-remark@+1 {{threads look at the bounds of this copy; no tma_store: expected a tile that begins inside the memref for a bulk store, found index -1 in dimension 0}}
-    tirx.copy %s, %g : !tirx.tile<16x32xf32, shared, #s>, !tirx.tile<16x32xf32, global, #s>
+    tirx.copy %s, %g : !tirx.tile<16x32xf32, shared, #s2>, !tirx.tile<16x32xf32, global, #s2>
   }
-  %h = tirx.view %x[%n, %n] clipped : memref<100x32xf32> -> !tirx.tile<16x32xf32, global, #s>
+  %h = tirx.view %x[%n, %n] clipped : memref<100x32xf32> -> !tirx.tile<16x32xf32, global, #s2>
   // expected-remark@+1 {{threads look at the bounds of this copy; no tma_store: expected a tile that begins inside the memref, which its indices do not show in dimension 0 and 1: 'clipped begins_inside' on the view says so}}
-  tirx.copy %s, %h : !tirx.tile<16x32xf32, shared, #s>, !tirx.tile<16x32xf32, global, #s>
+  tirx.copy %s, %h : !tirx.tile<16x32xf32, shared, #s2>, !tirx.tile<16x32xf32, global, #s2>
   // expected-remark@+1 {{this bulk store traps if its tile begins before the memref in dimension 0 and 1: 'clipped begins_inside' on the view says that it never does}}
-  tirx.copy %s, %h engine tma_store : !tirx.tile<16x32xf32, shared, #s>, !tirx.tile<16x32xf32, global, #s>
-  %p = tirx.view %x[%n, %n] clipped begins_inside : memref<100x32xf32> -> !tirx.tile<16x32xf32, global, #s>
-  tirx.copy %s, %p : !tirx.tile<16x32xf32, shared, #s>, !tirx.tile<16x32xf32, global, #s>
+  tirx.copy %s, %h engine tma_store : !tirx.tile<16x32xf32, shared, #s2>, !tirx.tile<16x32xf32, global, #s2>
+  %p = tirx.view %x[%n, %n] clipped begins_inside : memref<100x32xf32> -> !tirx.tile<16x32xf32, global, #s2>
+  tirx.copy %s, %p : !tirx.tile<16x32xf32, shared, #s2>, !tirx.tile<16x32xf32, global, #s2>
   tirx.return
 }

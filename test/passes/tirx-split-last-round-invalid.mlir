@@ -6,8 +6,7 @@
 !g = !tirx.tile<64x64xf16, global>
 !acc = !tirx.tile<64x64xf32, accumulator>
 !gd = !tirx.tile<64x64xf32, global>
-tirx.kernel @stored(%a: memref<?x512xf16>, %b: memref<?x512xf16>, %d: memref<?x?xf32>, %n: index) target("sm_90a")
-    grid(4, 3) threads(128) {
+tirx.kernel @stored(%a: memref<?x512xf16>, %b: memref<?x512xf16>, %d: memref<?x?xf32>, %n: index) target("sm_90a") grid(4, 3) threads(128) {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
@@ -40,8 +39,7 @@ tirx.kernel @stored(%a: memref<?x512xf16>, %b: memref<?x512xf16>, %d: memref<?x?
 !g = !tirx.tile<64x64xf16, global>
 !acc = !tirx.tile<64x64xf32, accumulator>
 !gd = !tirx.tile<64x64xf32, global>
-tirx.kernel @ones(%a: memref<?x512xf16>, %b: memref<?x512xf16>, %d: memref<?x?xf32>, %n: index) target("sm_90a")
-    grid(4, 3) threads(128) {
+tirx.kernel @ones(%a: memref<?x512xf16>, %b: memref<?x512xf16>, %d: memref<?x?xf32>, %n: index) target("sm_90a") grid(4, 3) threads(128) {
   %zero = arith.constant 1.0 : f32
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index

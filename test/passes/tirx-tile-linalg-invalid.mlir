@@ -214,12 +214,9 @@ func.func @f(%a: memref<16x16xtf32>, %d: memref<16x16xtf32>) {
   func.return
 }
 
-// -----
-
-#mn = affine_map<(m, n) -> (m, n)>
 #m = affine_map<(m, n) -> (m)>
-func.func @f(%a: memref<16x16xtf32>, %d: memref<16xtf32>) {
-  linalg.generic {indexing_maps = [#mn, #m], iterator_types = ["parallel", "reduction"]}
+func.func @f2(%a: memref<16x16xtf32>, %d: memref<16xtf32>) {
+  linalg.generic {indexing_maps = [#id, #m], iterator_types = ["parallel", "reduction"]}
       ins(%a : memref<16x16xtf32>) outs(%d : memref<16xtf32>) {
   ^bb0(%x: tf32, %sum: tf32):
     // expected-error@+1 {{expected arithmetic on floats and on integers without a sign, found tf32}}
@@ -229,10 +226,7 @@ func.func @f(%a: memref<16x16xtf32>, %d: memref<16xtf32>) {
   func.return
 }
 
-// -----
-
-#id = affine_map<(m, n) -> (m, n)>
-func.func @f(%d: memref<16x16xui32>, %x: ui32) {
+func.func @f3(%d: memref<16x16xui32>, %x: ui32) {
   // expected-error@+1 {{expected arithmetic on floats and on integers without a sign, found ui32}}
   linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]}
       outs(%d : memref<16x16xui32>) {

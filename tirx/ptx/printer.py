@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.target import Target as XdslTarget
 
-from tirx.diagnostics import LocatedError, Note, nearest_location, operation_name
+from tirx.diagnostics import LocatedError, Note, for_each, nearest_location, operation_name
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.base import (
     REGISTER_CLASSES,
@@ -71,8 +71,9 @@ def _print_module(found: Sequence[EntryOp], where: Operation) -> str:
     target = _common_target(where, found)
     version = max(_required_version(entry, target) for entry in found)
     header = f".version {format_version(version)}\n.target {target}\n.address_size 64\n"
-    bodies = "".join(f"\n{_print_entry(entry, target)}" for entry in found)
-    return header + _dynamic_declarations(found) + bodies
+    bodies: list[str] = []
+    for_each(found, lambda entry: bodies.append(f"\n{_print_entry(entry, target)}"))
+    return header + _dynamic_declarations(found) + "".join(bodies)
 
 
 @dataclass(frozen=True)

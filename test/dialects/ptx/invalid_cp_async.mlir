@@ -3,19 +3,11 @@
 %dst, %src = "test.op"() : () -> (i32, i64)
 // expected-error@+1 {{expected bytes of cp.async.cg to be one of 16, found 8}}
 ptx.cp.async "cg" %dst, %src bytes 8
-
-// -----
-
-%dst, %src = "test.op"() : () -> (i32, i64)
+%dst2, %src2 = "test.op"() : () -> (i32, i64)
 // expected-error@+1 {{expected cache to be one of ca, cg, found cs}}
-ptx.cp.async "cs" %dst, %src bytes 16
-
-// -----
-
+ptx.cp.async "cs" %dst2, %src2 bytes 16
 // expected-error@+1 {{expected 0 or more pending groups, found -1}}
 ptx.cp.async.wait_group -1
-
-// -----
 
 ptx.entry @bytes_of_the_source(d : u32, a : u64) target("sm_80") {
   %d = ptx.ld.param @d : i32

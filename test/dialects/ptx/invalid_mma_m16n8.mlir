@@ -1,47 +1,17 @@
 // RUN: tirx-opt %s --split-input-file --verify-diagnostics
 
-ptx.entry @variant(t : u32, f : f32) target("sm_80") {
+ptx.entry @k(t : u32, f : f32) target("sm_80") {
   %t = ptx.ld.param @t : i32
   %f = ptx.ld.param @f : f32
-  // expected-error@+1 {{expected variant to be one of m16n8k16.row.col.f16, m16n8k16.row.col.f32.f16}}
+  // variant: expected-error@+1 {{expected variant to be one of m16n8k16.row.col.f16, m16n8k16.row.col.f32.f16}}
   %0, %1, %2, %3 = ptx.mma.m16n8 "m8n8k4.row.col.f64" a(%t, %t : i32, i32) b(%t : i32) c(%f, %f, %f, %f : f32, f32, f32, f32) -> f32, f32, f32, f32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @registers_of_a(t : u32, f : f32) target("sm_80") {
-  %t = ptx.ld.param @t : i32
-  %f = ptx.ld.param @f : f32
-  // expected-error@+1 {{expected a to be 4 registers i32, found (i32, i32)}}
-  %0, %1, %2, %3 = ptx.mma.m16n8 "m16n8k16.row.col.f32.bf16" a(%t, %t : i32, i32) b(%t, %t : i32, i32) c(%f, %f, %f, %f : f32, f32, f32, f32) -> f32, f32, f32, f32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @type_of_b(t : u32, f : f32) target("sm_80") {
-  %t = ptx.ld.param @t : i32
-  %f = ptx.ld.param @f : f32
-  // expected-error@+1 {{expected b to be 2 registers i32, found (i32, f32)}}
-  %0, %1, %2, %3 = ptx.mma.m16n8 "m16n8k8.row.col.f32.tf32" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%t, %f : i32, f32) c(%f, %f, %f, %f : f32, f32, f32, f32) -> f32, f32, f32, f32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @accumulator(t : u32) target("sm_80") {
-  %t = ptx.ld.param @t : i32
-  // expected-error@+1 {{expected c to be 4 registers f32, found (i32, i32)}}
-  %0, %1 = ptx.mma.m16n8 "m16n8k8.row.col.f32.f16" a(%t, %t : i32, i32) b(%t : i32) c(%t, %t : i32, i32) -> i32, i32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @result(t : u32) target("sm_80") {
-  %t = ptx.ld.param @t : i32
-  // expected-error@+1 {{expected d to be 2 registers i32, found (i32, i32, i32)}}
-  %0, %1, %2 = ptx.mma.m16n8 "m16n8k8.row.col.f16" a(%t, %t : i32, i32) b(%t : i32) c(%t, %t : i32, i32) -> i32, i32, i32
+  // registers of a: expected-error@+1 {{expected a to be 4 registers i32, found (i32, i32)}}
+  %100, %101, %102, %103 = ptx.mma.m16n8 "m16n8k16.row.col.f32.bf16" a(%t, %t : i32, i32) b(%t, %t : i32, i32) c(%f, %f, %f, %f : f32, f32, f32, f32) -> f32, f32, f32, f32
+  // type of b: expected-error@+1 {{expected b to be 2 registers i32, found (i32, f32)}}
+  %200, %201, %202, %203 = ptx.mma.m16n8 "m16n8k8.row.col.f32.tf32" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%t, %f : i32, f32) c(%f, %f, %f, %f : f32, f32, f32, f32) -> f32, f32, f32, f32
+  // accumulator: expected-error@+1 {{expected c to be 4 registers f32, found (i32, i32)}}
+  %300, %301 = ptx.mma.m16n8 "m16n8k8.row.col.f32.f16" a(%t, %t : i32, i32) b(%t : i32) c(%t, %t : i32, i32) -> i32, i32
+  // result: expected-error@+1 {{expected d to be 2 registers i32, found (i32, i32, i32)}}
+  %400, %401, %302 = ptx.mma.m16n8 "m16n8k8.row.col.f16" a(%t, %t : i32, i32) b(%t : i32) c(%t, %t : i32, i32) -> i32, i32, i32
   ptx.ret
 }

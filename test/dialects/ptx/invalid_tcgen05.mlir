@@ -1,347 +1,86 @@
 // RUN: tirx-opt %s --split-input-file --verify-diagnostics
 
-ptx.entry @columns_twice(d : u32, a : u64) target("sm_100a") {
+ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{ptx.tcgen05.alloc: expected one of columns and columns_in, found both}}
+  // columns twice: expected-error@+1 {{ptx.tcgen05.alloc: expected one of columns and columns_in, found both}}
   ptx.tcgen05.alloc %d columns 32 columns_in %d cta_group 1
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @no_columns(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{ptx.tcgen05.dealloc: expected one of columns and columns_in, found none}}
+  // no columns: expected-error@+1 {{ptx.tcgen05.dealloc: expected one of columns and columns_in, found none}}
   ptx.tcgen05.dealloc %d cta_group 1
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @dealloc_columns(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 1024; round up with allocation_columns [alloc-columns]}}
+  // dealloc columns: expected-error@+1 {{expected a power of two of columns from 32 to 512, found 1024; round up with allocation_columns [alloc-columns]}}
   ptx.tcgen05.dealloc %d columns 1024 cta_group 1
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @commit_group(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected cta_group to be one of 1, 2, found 3}}
+  // commit group: expected-error@+1 {{expected cta_group to be one of 1, 2, found 3}}
   ptx.tcgen05.commit %d cta_group 3
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @shift_group(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected cta_group to be one of 1, 2, found 0}}
+  // shift group: expected-error@+1 {{expected cta_group to be one of 1, 2, found 0}}
   ptx.tcgen05.shift %d cta_group 0
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @cp_shape(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{expected a shape out of 128x256b, 128x128b, 4x256b, 64x128b, 32x128b, found 64x256b; use one of them [cp-shape]}}
+  // cp shape: expected-error@+1 {{expected a shape out of 128x256b, 128x128b, 4x256b, 64x128b, 32x128b, found 64x256b; use one of them [cp-shape]}}
   ptx.tcgen05.cp "64x256b" %d, %a cta_group 1
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @cp_without_multicast(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, found none; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
+  // cp without multicast: expected-error@+1 {{expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, found none; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
   ptx.tcgen05.cp "64x128b" %d, %a cta_group 1
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @cp_other_multicast(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{expected multicast warpx4 with .32x128b, found warpx2::02_13; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
+  // cp other multicast: expected-error@+1 {{expected multicast warpx4 with .32x128b, found warpx2::02_13; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
   ptx.tcgen05.cp "32x128b" %d, %a multicast "warpx2::02_13" cta_group 1
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @cp_no_multicast(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{expected multicast none with .128x256b, found warpx4; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
+  // cp no multicast: expected-error@+1 {{expected multicast none with .128x256b, found warpx4; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
   ptx.tcgen05.cp "128x256b" %d, %a multicast "warpx4" cta_group 1
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @cp_format(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{expected a source format out of b6x16_p32, b4x16_p64, found b8x16; leave it out where nothing is widened [cp-source]}}
+  // cp format: expected-error@+1 {{expected a source format out of b6x16_p32, b4x16_p64, found b8x16; leave it out where nothing is widened [cp-source]}}
   ptx.tcgen05.cp "4x256b" %d, %a decompress "b8x16" cta_group 1
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @ld_shape(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected a shape out of 32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2, found 64x32b; use one of them [ld-shape]}}
+  // ld shape: expected-error@+1 {{expected a shape out of 32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2, found 64x32b; use one of them [ld-shape]}}
   %0 = ptx.tcgen05.ld "64x32b" num 1 %d -> i32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @ld_type(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{ptx.tcgen05.ld: expected registers of type i32 or f32, found i64}}
-  %0 = ptx.tcgen05.ld "32x32b" num 1 %d -> i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @split_of_another_shape(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected immHalfSplitoff with .16x32bx2 and only there, found 16 with .32x32b; say where the upper threads read, for .16x32bx2 [ld-split]}}
-  %0 = ptx.tcgen05.ld "32x32b" num 1 %d half_split_offset 16 -> i32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @split_range(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected immHalfSplitoff from 0 to 511 columns, found 512; both halves are columns of tensor memory [ld-split-range]}}
-  %0 = ptx.tcgen05.ld "16x32bx2" num 1 %d half_split_offset 512 -> i32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @st_count(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected 8 registers for .16x256b.x2, found 1; pass as many as the shape moves [ld-registers]}}
+  // ld type: expected-error@+1 {{ptx.tcgen05.ld: expected registers of type i32 or f32, found i64}}
+  %100 = ptx.tcgen05.ld "32x32b" num 1 %d -> i64
+  // split of another shape: expected-error@+1 {{expected immHalfSplitoff with .16x32bx2 and only there, found 16 with .32x32b; say where the upper threads read, for .16x32bx2 [ld-split]}}
+  %200 = ptx.tcgen05.ld "32x32b" num 1 %d half_split_offset 16 -> i32
+  // split range: expected-error@+1 {{expected immHalfSplitoff from 0 to 511 columns, found 512; both halves are columns of tensor memory [ld-split-range]}}
+  %300 = ptx.tcgen05.ld "16x32bx2" num 1 %d half_split_offset 512 -> i32
+  // st count: expected-error@+1 {{expected 8 registers for .16x256b.x2, found 1; pass as many as the shape moves [ld-registers]}}
   ptx.tcgen05.st "16x256b" num 2 %d, %d : i32
+  // red shape: expected-error@+1 {{expected min or max of .32x32b or .16x32bx2, .x2 or more, not packed, found max of .16x64b.x2; load first and reduce in registers [ld-reduce]}}
+  %400, %1, %2 = ptx.tcgen05.ld.red max "u32" "16x64b" num 2 %d -> i32, i32, i32
+  // red type: expected-error@+1 {{expected a reduction of f32, u32 or s32, found f16; load first and reduce in registers [ld-reduce-type]}}
+  %500, %101, %102 = ptx.tcgen05.ld.red max "f16" "32x32b" num 2 %d -> i32, i32, i32
+  // red num: expected-error@+1 {{expected min or max of .32x32b or .16x32bx2, .x2 or more, not packed, found max of .32x32b.x1; load first and reduce in registers [ld-reduce]}}
+  %600, %201 = ptx.tcgen05.ld.red max "u32" "32x32b" num 1 %d -> i32, i32
+  // red abs: expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, found one with max of s32; leave it out [ld-reduce-modifier]}}
+  %700, %301, %202 = ptx.tcgen05.ld.red max "s32" "32x32b" num 2 %d abs -> i32, i32, i32
   ptx.ret
 }
 
 // -----
 
-ptx.entry @red_shape(d : u32, a : u64) target("sm_100a") {
+ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected min or max of .32x32b or .16x32bx2, .x2 or more, not packed, found max of .16x64b.x2; load first and reduce in registers [ld-reduce]}}
-  %0, %1, %2 = ptx.tcgen05.ld.red max "u32" "16x64b" num 2 %d -> i32, i32, i32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @red_type(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected a reduction of f32, u32 or s32, found f16; load first and reduce in registers [ld-reduce-type]}}
-  %0, %1, %2 = ptx.tcgen05.ld.red max "f16" "32x32b" num 2 %d -> i32, i32, i32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @red_num(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected min or max of .32x32b or .16x32bx2, .x2 or more, not packed, found max of .32x32b.x1; load first and reduce in registers [ld-reduce]}}
-  %0, %1 = ptx.tcgen05.ld.red max "u32" "32x32b" num 1 %d -> i32, i32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @red_abs(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, found one with max of s32; leave it out [ld-reduce-modifier]}}
-  %0, %1, %2 = ptx.tcgen05.ld.red max "s32" "32x32b" num 2 %d abs -> i32, i32, i32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @red_nan(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, found one with max of u32; leave it out [ld-reduce-modifier]}}
+  // red nan: expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, found one with max of u32; leave it out [ld-reduce-modifier]}}
   %0, %1, %2 = ptx.tcgen05.ld.red max "u32" "32x32b" num 2 %d nan -> i32, i32, i32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @red_register(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{expected the reduction of f32 in a register f32, found i32}}
-  %0, %1, %2 = ptx.tcgen05.ld.red max "f32" "32x32b" num 2 %d -> i32, i32, i32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @mma_a(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
+  // red register: expected-error@+1 {{expected the reduction of f32 in a register f32, found i32}}
+  %100, %101, %102 = ptx.tcgen05.ld.red max "f32" "32x32b" num 2 %d -> i32, i32, i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{ptx.tcgen05.mma: expected a to be a descriptor (i64) or a TMEM address (i32), found i1}}
+  // mma a: expected-error@+1 {{ptx.tcgen05.mma: expected a to be a descriptor (i64) or a TMEM address (i32), found i1}}
   ptx.tcgen05.mma f16 %d, %p, %a, %d, %p cta_group 1 : i1
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @mma_scaled_kind(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{ptx.tcgen05.mma: expected kind to be one of f16, tf32, f8f6f4, i8, found mxf4}}
+  // mma scaled kind: expected-error@+1 {{ptx.tcgen05.mma: expected kind to be one of f16, tf32, f8f6f4, i8, found mxf4}}
   ptx.tcgen05.mma mxf4 %d, %a, %a, %d, %p cta_group 1 : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @mma_group(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{expected cta_group to be one of 1, 2, found 4}}
+  // mma group: expected-error@+1 {{expected cta_group to be one of 1, 2, found 4}}
   ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 4 : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @mma_lanes(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{expected 4 registers of disabled lanes with cta_group 1, 8 with 2, found 8; pass one bit for each lane of each CTA [disable-output-lane-size]}}
+  // mma lanes: expected-error@+1 {{expected 4 registers of disabled lanes with cta_group 1, 8 with 2, found 8; pass one bit for each lane of each CTA [disable-output-lane-size]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 disable_lanes(%d, %d, %d, %d, %d, %d, %d, %d) : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @scale_d_kind(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{expected no scale-input-d on tcgen05.mma.cta_group::1.kind::f8f6f4, found 1; only kinds f16 and tf32 without .ws have it [scale-input-d-kind]}}
+  // scale d kind: expected-error@+1 {{expected no scale-input-d on tcgen05.mma.cta_group::1.kind::f8f6f4, found 1; only kinds f16 and tf32 without .ws have it [scale-input-d-kind]}}
   ptx.tcgen05.mma f8f6f4 %d, %a, %a, %d, %p cta_group 1 scale_d 1 : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @scale_d_range(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{expected scale-input-d 0 to 15, found 16; D is scaled by two to the minus that [scale-input-d-range]}}
+  // scale d range: expected-error@+1 {{expected scale-input-d 0 to 15, found 16; D is scaled by two to the minus that [scale-input-d-range]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 scale_d 16 : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @ashift_of_shared_memory(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{expected A in tensor memory with .ashift, found a shared-memory descriptor; copy A to tensor memory, or leave out .ashift [ashift-a]}}
+  // ashift of shared memory: expected-error@+1 {{expected A in tensor memory with .ashift, found a shared-memory descriptor; copy A to tensor memory, or leave out .ashift [ashift-a]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 ashift : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @ashift_and_collector(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{expected .collector::a::lastuse or discard with .ashift, found fill; leave out the collector usage [ashift-collector]}}
+  // ashift and collector: expected-error@+1 {{expected .collector::a::lastuse or discard with .ashift, found fill; leave out the collector usage [ashift-collector]}}
   ptx.tcgen05.mma f16 %d, %d, %a, %d, %p cta_group 1 ashift collector_a fill : i32
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @block_scale_kind(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{ptx.tcgen05.mma.block_scale: expected kind to be one of mxf8f6f4, mxf4, mxf4nvf4, found f16}}
+  // block scale kind: expected-error@+1 {{ptx.tcgen05.mma.block_scale: expected kind to be one of mxf8f6f4, mxf4, mxf4nvf4, found f16}}
   ptx.tcgen05.mma.block_scale f16 %d, %a, %a, %d, %d, %d, %p cta_group 1 : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @no_scale_vector(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{kind::mxf4nvf4: expected one of scale_vec::2X, block32, scale_vec::4X, block16, found none; name a scale vector of this kind [scale-vector]}}
+  // no scale vector: expected-error@+1 {{kind::mxf4nvf4: expected one of scale_vec::2X, block32, scale_vec::4X, block16, found none; name a scale vector of this kind [scale-vector]}}
   ptx.tcgen05.mma.block_scale mxf4nvf4 %d, %a, %a, %d, %d, %d, %p cta_group 1 : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @block_scale_a(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{ptx.tcgen05.mma.block_scale: expected a to be a descriptor (i64) or a TMEM address (i32), found i1}}
+  // block scale a: expected-error@+1 {{ptx.tcgen05.mma.block_scale: expected a to be a descriptor (i64) or a TMEM address (i32), found i1}}
   ptx.tcgen05.mma.block_scale mxf4 %d, %p, %a, %d, %d, %d, %p cta_group 1 : i1
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @ws_kind(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{ptx.tcgen05.mma.ws: expected kind to be one of f16, tf32, f8f6f4, i8, found mxf8f6f4}}
+  // ws kind: expected-error@+1 {{ptx.tcgen05.mma.ws: expected kind to be one of f16, tf32, f8f6f4, i8, found mxf8f6f4}}
   ptx.tcgen05.mma.ws mxf8f6f4 %d, %a, %a, %d, %p : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @ws_buffer(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{expected collector buffer a, or b0 to b3 with .ws, found b4 on tcgen05.mma.ws.cta_group::1; name a buffer of this instruction [collector-buffer]}}
+  // ws buffer: expected-error@+1 {{expected collector buffer a, or b0 to b3 with .ws, found b4 on tcgen05.mma.ws.cta_group::1; name a buffer of this instruction [collector-buffer]}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b4" collector fill : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @ws_collector_alone(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{expected both or neither of buffer and collector, found one}}
+  // ws collector alone: expected-error@+1 {{expected both or neither of buffer and collector, found one}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p collector fill : i64
   ptx.ret
 }
@@ -350,61 +89,23 @@ ptx.entry @ws_collector_alone(d : u32, a : u64) target("sm_100a") {
 
 // Constant descriptors are looked into.
 
-ptx.entry @descriptor_of_another_kind(d : u32, a : u64) target("sm_100a") {
+ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
-  // expected-error@+1 {{instruction descriptor: kind::tf32: A type (bits 7-9): expected a code of 2 (tf32), found 0; encode it with InstructionDescriptor [descriptor-bits]}}
+  // descriptor of another kind: expected-error@+1 {{instruction descriptor: kind::tf32: A type (bits 7-9): expected a code of 2 (tf32), found 0; encode it with InstructionDescriptor [descriptor-bits]}}
   ptx.tcgen05.mma tf32 %d, %a, %a, %i, %p cta_group 1 : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @pair_of_one(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  %i = ptx.constant 270532624 : i32
-  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 256; nearest is 128; use a shape of the ISA's table [shape]}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @dense_descriptor(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  %i = ptx.constant 136314896 : i32
-  // expected-error@+1 {{expected sparse = true in the instruction descriptor of tcgen05.mma.sp.cta_group::1, found false; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
+  %i2 = ptx.constant 270532624 : i32
+  // pair of one: expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 256; nearest is 128; use a shape of the ISA's table [shape]}}
+  ptx.tcgen05.mma f16 %d, %a, %a, %i2, %p cta_group 1 : i64
+  // dense descriptor: expected-error@+1 {{expected sparse = true in the instruction descriptor of tcgen05.mma.sp.cta_group::1, found false; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
   ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 sparse_metadata %d : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @swizzle_that_does_not_exist(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
   %b = ptx.constant 7000000000000000000 : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{descriptor of B: bits 46-48: expected 0b001, found 0b011; encode it with SmemDescriptor [b-descriptor-bits]}}
+  // swizzle that does not exist: expected-error@+1 {{descriptor of B: bits 46-48: expected 0b001, found 0b011; encode it with SmemDescriptor [b-descriptor-bits]}}
   ptx.tcgen05.mma f16 %d, %a, %b, %d, %p cta_group 1 : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @mask_beyond_max_shift(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %i = ptx.constant 136314896 : i32
   %mask = ptx.constant 1152921504606846976 : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{expected a column shift up to 0, max_shift of the instruction descriptor, found 16; write smallest_max_shift(16) into the instruction descriptor [mask-max-shift]}}
+  // mask beyond max shift: expected-error@+1 {{expected a column shift up to 0, max_shift of the instruction descriptor, found 16; write smallest_max_shift(16) into the instruction descriptor [mask-max-shift]}}
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p zero_column_mask %mask : i64
   ptx.ret
 }

@@ -4,7 +4,7 @@
 
 // Steps inside of a row.
 
-ptx.entry @steps_along_k(d : u32, b : u64) target("sm_100a") {
+ptx.entry @k(d : u32, b : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %b = ptx.ld.param @b : i64
   %p = ptx.constant true
@@ -20,26 +20,7 @@ ptx.entry @steps_along_k(d : u32, b : u64) target("sm_100a") {
   %step = ptx.constant 6 : i64
   %a = ptx.add %base, %step : i64
   ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @steps_to_the_next_atom(d : u32, b : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %b = ptx.ld.param @b : i64
-  %p = ptx.constant true
-  %i = ptx.constant 136314896 : i32
-  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
-  %four = ptx.constant 4 : i32
-  %units = ptx.shr unsigned %tile, %four : i32
-  %field = ptx.constant 16383 : i32
-  %start = ptx.and %units, %field : i32
-  %wide = ptx.cvt unsigned %start : i32 -> i64
-  %fields = ptx.constant 4611756662049538048 : i64
-  %base = ptx.or %wide, %fields : i64
-  %step = ptx.constant 1024 : i64
-  %a = ptx.add %base, %step : i64
+  %step2 = ptx.constant 1024 : i64
   ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
   ptx.ret
 }

@@ -5,30 +5,22 @@
 func.func @f(%slot: i32) {
   // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 33; round up with allocation_columns [alloc-columns]}}
   tcgen05.alloc %slot, 33 : i32
-  func.return
-}
-
-// -----
-
-func.func @f(%slot: i32) {
   // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 0; round up with allocation_columns [alloc-columns]}}
   tcgen05.alloc %slot, 0 : i32
-  func.return
-}
-
-// -----
-
-func.func @f(%slot: i32) {
   // expected-error@+1 {{expected a power of two of columns from 32 to 512, found -32; round up with allocation_columns [alloc-columns]}}
   tcgen05.alloc %slot, -32 : i32
-  func.return
-}
-
-// -----
-
-func.func @f(%slot: i32) {
   // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 1024; round up with allocation_columns [alloc-columns]}}
   tcgen05.alloc %slot, 1024 : i32
+  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 16; round up with allocation_columns [alloc-columns]}}
+  tcgen05.dealloc %slot, 16 : i32
+  // expected-error@+1 {{expected columns 0 to 511 of tensor memory, found -1 to 254}}
+  %t = tcgen05.tile %slot, -1 : i32 -> !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  // expected-error@+1 {{expected columns 0 to 511 of tensor memory, found 257 to 512}}
+  %t2 = tcgen05.tile %slot, 257 : i32 -> !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x256xf32, tensor>}}
+  %t3 = tcgen05.tile %slot, 0 : i32 -> !tirx.tile<128x256xf32, tensor>
+  // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
+  %t4 = tcgen05.tile %slot, 0 : i32 -> !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>
   func.return
 }
 
@@ -37,7 +29,6 @@ func.func @f(%slot: i32) {
 func.func @f(%slot: i32) {
   // expected-error@+1 {{Integer value 99999999999 is out of range for type i32}}
   tcgen05.alloc %slot, 99999999999 : i32
-  func.return
 }
 
 // -----
@@ -45,7 +36,6 @@ func.func @f(%slot: i32) {
 func.func @f(%slot: i32) {
   // expected-error@+1 {{Expected integer literal}}
   tcgen05.alloc %slot, true : i32
-  func.return
 }
 
 // -----
@@ -53,47 +43,6 @@ func.func @f(%slot: i32) {
 func.func @f(%slot: i64) {
   // expected-error@+1 {{Expected attribute i32 but got i64}}
   tcgen05.alloc %slot, 32 : i64
-  func.return
-}
-
-// -----
-
-func.func @f(%base: i32) {
-  // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 16; round up with allocation_columns [alloc-columns]}}
-  tcgen05.dealloc %base, 16 : i32
-  func.return
-}
-
-// -----
-
-func.func @f(%base: i32) {
-  // expected-error@+1 {{expected columns 0 to 511 of tensor memory, found -1 to 254}}
-  %t = tcgen05.tile %base, -1 : i32 -> !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%base: i32) {
-  // expected-error@+1 {{expected columns 0 to 511 of tensor memory, found 257 to 512}}
-  %t = tcgen05.tile %base, 257 : i32 -> !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%base: i32) {
-  // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x256xf32, tensor>}}
-  %t = tcgen05.tile %base, 0 : i32 -> !tirx.tile<128x256xf32, tensor>
-  func.return
-}
-
-// -----
-
-func.func @f(%base: i32) {
-  // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
-  %t = tcgen05.tile %base, 0 : i32 -> !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>
-  func.return
 }
 
 // -----
@@ -101,80 +50,34 @@ func.func @f(%base: i32) {
 func.func @f(%base: i32) {
   // expected-error@+1 {{memref<4xf32> should be of base attribute tirx.tile}}
   %t = tcgen05.tile %base, 0 : i32 -> memref<4xf32>
-  func.return
 }
 
 // -----
 
 // Shared-memory descriptors.
 
-func.func @f(%a: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+func.func @f(
+    %a: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a2: !tirx.tile<128x64xf16, shared>,
+    %a3: !tirx.tile<64xf16, shared, #tirx.tile_layout<S[64]>>, %a4: !tirx.tile<2x8x64xf16, shared, #tirx.tile_layout<S[16, 64]>>,
+    %a5: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
   // expected-error@+1 {{expected an operand in shared memory with a layout, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>}}
   %d = tcgen05.smem_descriptor %a, 0 of 16 : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> i64
-  func.return
-}
-
-// -----
-
-func.func @f(%a: !tirx.tile<128x64xf16, shared>) {
   // expected-error@+1 {{expected an operand in shared memory with a layout, found !tirx.tile<128x64xf16, shared>}}
-  %d = tcgen05.smem_descriptor %a, 0 of 16 : !tirx.tile<128x64xf16, shared> -> i64
-  func.return
-}
-
-// -----
-
-func.func @f(%a: !tirx.tile<64xf16, shared, #tirx.tile_layout<S[64]>>) {
+  %d2 = tcgen05.smem_descriptor %a2, 0 of 16 : !tirx.tile<128x64xf16, shared> -> i64
   // expected-error@+1 {{expected an operand of shape MNxK, found !tirx.tile<64xf16, shared, #tirx.tile_layout<S[64 : 1]>>}}
-  %d = tcgen05.smem_descriptor %a, 0 of 16 : !tirx.tile<64xf16, shared, #tirx.tile_layout<S[64]>> -> i64
-  func.return
-}
-
-// -----
-
-func.func @f(%a: !tirx.tile<2x8x64xf16, shared, #tirx.tile_layout<S[16, 64]>>) {
+  %d3 = tcgen05.smem_descriptor %a3, 0 of 16 : !tirx.tile<64xf16, shared, #tirx.tile_layout<S[64]>> -> i64
   // expected-error@+1 {{expected an operand of shape MNxK, found !tirx.tile<2x8x64xf16, shared,}}
-  %d = tcgen05.smem_descriptor %a, 0 of 16 : !tirx.tile<2x8x64xf16, shared, #tirx.tile_layout<S[16, 64]>> -> i64
-  func.return
-}
-
-// -----
-
-func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  %d4 = tcgen05.smem_descriptor %a4, 0 of 16 : !tirx.tile<2x8x64xf16, shared, #tirx.tile_layout<S[16, 64]>> -> i64
   // expected-error@+1 {{expected slices of a divisor of K = 64 elements, found slices of 0}}
-  %d = tcgen05.smem_descriptor %a, 0 of 0 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
-  func.return
-}
-
-// -----
-
-func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  %d5 = tcgen05.smem_descriptor %a5, 0 of 0 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
   // expected-error@+1 {{expected slices of a divisor of K = 64 elements, found slices of -16}}
-  %d = tcgen05.smem_descriptor %a, 0 of -16 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
-  func.return
-}
-
-// -----
-
-func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  %d6 = tcgen05.smem_descriptor %a5, 0 of -16 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
   // expected-error@+1 {{expected slices of a divisor of K = 64 elements, found slices of 24}}
-  %d = tcgen05.smem_descriptor %a, 0 of 24 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
-  func.return
-}
-
-// -----
-
-func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  %d7 = tcgen05.smem_descriptor %a5, 0 of 24 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
   // expected-error@+1 {{expected slice 0 to 3 of 16 elements of K = 64, found 4}}
-  %d = tcgen05.smem_descriptor %a, 4 of 16 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
-  func.return
-}
-
-// -----
-
-func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  %d8 = tcgen05.smem_descriptor %a5, 4 of 16 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
   // expected-error@+1 {{expected slice 0 to 3 of 16 elements of K = 64, found -1}}
-  %d = tcgen05.smem_descriptor %a, -1 of 16 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
+  %d9 = tcgen05.smem_descriptor %a5, -1 of 16 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
   func.return
 }
 
@@ -183,7 +86,6 @@ func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) 
 func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
   // expected-error@+1 {{Expected 'of'}}
   %d = tcgen05.smem_descriptor %a, 2 16 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>> -> i64
-  func.return
 }
 
 // -----
@@ -294,46 +196,22 @@ func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) 
 
 // expected-error@+1 {{kind::f16: expected A type f16 or bf16, found e4m3}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "e4m3", b = "f16", d = "f32", m = 128, n = 256> : i32
-
-// -----
-
 // expected-error@+1 {{kind::f16: expected D type f16 or f32, found s32}}
-%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "s32", m = 128, n = 256> : i32
-
-// -----
-
+%i2 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "s32", m = 128, n = 256> : i32
 // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 100; nearest is 128}}
-%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 100, n = 256> : i32
-
-// -----
-
+%i3 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 100, n = 256> : i32
 // expected-error@+1 {{kind::f16, cta_group 1: expected N in {8, 16, ..., 256}, found 99999999999999999999; nearest is 256}}
-%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 99999999999999999999> : i32
-
-// -----
-
+%i4 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 99999999999999999999> : i32
 // expected-error@+1 {{kind::f16: expected max_shift 0 or 8 or 16 or 32, found 7}}
-%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, max_shift = 7> : i32
-
-// -----
-
+%i5 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, max_shift = 7> : i32
 // expected-error@+1 {{kind::f16: expected saturate False, found True}}
-%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, saturate = true> : i32
-
-// -----
-
+%i6 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, saturate = true> : i32
 // expected-error@+1 {{kind::f16: expected scale type None, found ue8m0}}
-%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, scale = "ue8m0"> : i32
-
-// -----
-
+%i7 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, scale = "ue8m0"> : i32
 // expected-error@+1 {{kind::f16: expected sf_a_id 0, found 1}}
-%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, sf_a_id = 1> : i32
-
-// -----
-
+%i8 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, sf_a_id = 1> : i32
 // expected-error@+1 {{kind::f16: expected sparsity_selector 0, found 1}}
-%i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, sparsity_selector = 1> : i32
+%i9 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, sparsity_selector = 1> : i32
 
 // -----
 
@@ -381,49 +259,23 @@ func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) 
 
 // Products.
 
-func.func @f(%acc: !tirx.tile<128x256xf32, tensor>, %a: i64, %i: i32, %p: i1) {
+func.func @f(
+    %acc: !tirx.tile<128x256xf32, tensor>, %a: i64, %i: i32, %p: i1,
+    %acc2: !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>,
+    %acc3: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>,
+    %acc4: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
   // expected-error@+1 {{expected the accumulator in tensor memory with a layout, found !tirx.tile<128x256xf32, tensor>}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor>
-  func.return
-}
-
-// -----
-
-func.func @f(%acc: !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, %a: i64, %i: i32, %p: i1) {
   // expected-error@+1 {{expected the accumulator in tensor memory with a layout, found !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%acc: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>, %a: i64, %i: i32, %p: i1) {
+  tcgen05.mma kind "f16" %acc2, %a, %a, %i, %p : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
   // expected-error@+1 {{expected the accumulator in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
-  tcgen05.mma.ws kind "f16" %acc, %a, %a, %i, %p, %a : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i64, %i: i32, %p: i1) {
+  tcgen05.mma.ws kind "f16" %acc3, %a, %a, %i, %p, %a : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
   // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'f17'}}
-  tcgen05.mma kind "f17" %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i64, %i: i32, %p: i1) {
+  tcgen05.mma kind "f17" %acc4, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
   // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf4'}}
-  tcgen05.mma kind "mxf4" %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i64, %i: i32, %p: i1) {
+  tcgen05.mma kind "mxf4" %acc4, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
   // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf8f6f4'}}
-  tcgen05.mma.ws kind "mxf8f6f4" %acc, %a, %a, %i, %p, %a : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  tcgen05.mma.ws kind "mxf8f6f4" %acc4, %a, %a, %i, %p, %a : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
   func.return
 }
 
@@ -432,7 +284,6 @@ func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256
 func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i64, %i: i32, %p: i1) {
   // expected-error@+1 {{f16 should be of base attribute string}}
   tcgen05.mma kind f16 %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-  func.return
 }
 
 // -----
@@ -440,7 +291,6 @@ func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256
 func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i32, %i: i32, %p: i1) {
   // expected-error@+1 {{operand is used with type i64, but has been previously used or defined with type i32}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-  func.return
 }
 
 // -----
@@ -448,88 +298,38 @@ func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256
 func.func @f(%m: i64) {
   // expected-error@+1 {{Expected attribute i32 but got i64}}
   tcgen05.commit %m : i64
-  func.return
 }
 
 // -----
 
 // Loads and stores of tensor memory.
 
-func.func @f(%t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+func.func @f(
+    %t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %t2: !tirx.tile<128x256xf32, tensor>,
+    %t3: !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>,
+    %t4: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>,
+    %v7: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>,
+    %v8: !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>) {
   // expected-error@+1 {{expected a shape of tcgen05.ld and st (32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2), found '32x64b'}}
   %v = tcgen05.ld "32x64b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%t: !tirx.tile<128x256xf32, tensor>) {
   // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x256xf32, tensor>}}
-  %v = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor> -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%t: !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>) {
+  %v2 = tcgen05.ld "32x32b" %t2 : !tirx.tile<128x256xf32, tensor> -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
   // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
-  %v = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>> -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  %v3 = tcgen05.ld "32x32b" %t3 : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>> -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
   // expected-error@+1 {{expected a tile in registers with a layout, found !tirx.tile<128x256xf32, register>}}
-  %v = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf32, register>
-  func.return
-}
-
-// -----
-
-func.func @f(%t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  %v4 = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf32, register>
   // expected-error@+1 {{expected tiles of one shape and element type, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> and !tirx.tile<64x256xf32, register, #tirx.tile_layout<S[(2, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
-  %v = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<64x256xf32, register, #tirx.tile_layout<S[(2, 32, 256) : (1@warpid, 1@laneid, 1)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  %v5 = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<64x256xf32, register, #tirx.tile_layout<S[(2, 32, 256) : (1@warpid, 1@laneid, 1)]>>
   // expected-error@+1 {{expected tiles of one shape and element type, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> and !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
-  %v = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%v: !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, %t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  %v6 = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
   // expected-error@+1 {{expected a shape of tcgen05.ld and st (32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2), found ''}}
-  tcgen05.st "" %v, %t : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%v: !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, %t: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) {
+  tcgen05.st "" %t3, %t : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
   // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
-  tcgen05.st "32x32b" %v, %t : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%v: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  tcgen05.st "32x32b" %t3, %t4 : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
   // expected-error@+1 {{expected a tile in registers with a layout, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>}}
-  tcgen05.st "32x32b" %v, %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%v: !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, %t: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
+  tcgen05.st "32x32b" %v7, %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
   // expected-error@+1 {{expected tiles of one shape and element type, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> and !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
-  tcgen05.st "32x32b" %v, %t : !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  tcgen05.st "32x32b" %v8, %t : !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
   func.return
 }
 

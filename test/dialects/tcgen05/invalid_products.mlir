@@ -4,54 +4,23 @@
 
 #d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !d = !tirx.tile<128x64xf32, tensor, #d>
-func.func @kind(%acc: !d, %a: i64, %p: i1) {
+!d2 = !tirx.tile<128x64xf16, tensor, #d>
+func.func @f(%acc: !d, %a: i64, %p: i1, %acc2: !d2) {
   %i = tcgen05.instruction_descriptor <kind = "tf32", a = "tf32", b = "tf32", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected an instruction descriptor of kind::f16, found one of kind::tf32; the bits of a descriptor mean something else for each kind: encode it for kind::f16 [descriptor-kind]}}
+  // kind: expected-error@+1 {{expected an instruction descriptor of kind::f16, found one of kind::tf32; the bits of a descriptor mean something else for each kind: encode it for kind::f16 [descriptor-kind]}}
   tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-func.func @sparsity(%acc: !d, %a: i64, %p: i1) {
-  %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, sparse = true> : i32
-  // expected-error@+1 {{expected sparse = false in the instruction descriptor of tcgen05.mma.cta_group::1, found true; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-func.func @shape_of_a_pair(%acc: !d, %a: i64, %p: i1) {
-  %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 256, n = 64> : i32
-  // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 256; nearest is 128; use a shape of the ISA's table [shape]}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-func.func @accumulator_shape(%acc: !d, %a: i64, %p: i1) {
-  %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{expected an accumulator of 128x128, as in the instruction descriptor, found !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf16, tensor, #d>
-func.func @accumulator_type(%acc: !d, %a: i64, %p: i1) {
-  %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected D of f32, as in the instruction descriptor, found f16; name the type of D in the descriptor [d-type]}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
+  %i2 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, sparse = true> : i32
+  // sparsity: expected-error@+1 {{expected sparse = false in the instruction descriptor of tcgen05.mma.cta_group::1, found true; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
+  tcgen05.mma kind "f16" %acc, %a, %a, %i2, %p : !d
+  %i3 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 256, n = 64> : i32
+  // shape of a pair: expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 256; nearest is 128; use a shape of the ISA's table [shape]}}
+  tcgen05.mma kind "f16" %acc, %a, %a, %i3, %p : !d
+  %i4 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
+  // accumulator shape: expected-error@+1 {{expected an accumulator of 128x128, as in the instruction descriptor, found !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>}}
+  tcgen05.mma kind "f16" %acc, %a, %a, %i4, %p : !d
+  %i5 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
+  // accumulator type: expected-error@+1 {{expected D of f32, as in the instruction descriptor, found f16; name the type of D in the descriptor [d-type]}}
+  tcgen05.mma kind "f16" %acc2, %a, %a, %i5, %p : !d2
   func.return
 }
 
@@ -61,23 +30,17 @@ func.func @accumulator_type(%acc: !d, %a: i64, %p: i1) {
 
 #d = #tirx.tile_layout<S[(64, 64) : (1@TLane, 1@TCol)]>
 !d = !tirx.tile<64x64xf32, tensor, #d>
-func.func @accumulator_lanes(%acc: !d, %a: i64, %p: i1) {
-  %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 64, n = 64> : i32
-  // expected-error@+1 {{data path F: expected the 64x64 D where tcgen05.mma.cta_group::1 writes it, S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)] (plus any column offset), found S[(64, 64) : (1@TLane, 1@TCol)]; give D the layout of accumulator_layout [d-layout]}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
+#d2 = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 #at = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
+!d2 = !tirx.tile<128x64xf32, tensor, #d2>
 !at = !tirx.tile<128x32xi8, tensor, #at>
-func.func @type_of_a(%acc: !d, %at: !at, %a: i64, %p: i1) {
-  %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected A of f16, as in the instruction descriptor, found s8; name the type of A in the instruction descriptor [a-type]}}
-  tcgen05.mma kind "f16" %acc, %at, %a, %i, %p : !d, !at
+func.func @f(%acc: !d, %a: i64, %p: i1, %acc2: !d2, %at: !at) {
+  %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 64, n = 64> : i32
+  // accumulator lanes: expected-error@+1 {{data path F: expected the 64x64 D where tcgen05.mma.cta_group::1 writes it, S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)] (plus any column offset), found S[(64, 64) : (1@TLane, 1@TCol)]; give D the layout of accumulator_layout [d-layout]}}
+  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !d
+  %i2 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
+  // type of a: expected-error@+1 {{expected A of f16, as in the instruction descriptor, found s8; name the type of A in the instruction descriptor [a-type]}}
+  tcgen05.mma kind "f16" %acc2, %at, %a, %i2, %p : !d2, !at
   func.return
 }
 
@@ -105,74 +68,29 @@ func.func @rows_of_b(%acc: !d, %tile: !b, %a: i64, %p: i1) {
 #b = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>
 !d = !tirx.tile<128x64xf32, tensor, #d>
 !b = !tirx.tile<64x64xf16, shared, #b>
-func.func @major(%acc: !d, %tile: !b, %a: i64, %p: i1) {
+!scale = !tirx.tile<32x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(32, 4) : (1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
+func.func @f(%acc: !d, %tile: !b, %a: i64, %p: i1, %s: !scale, %i6: i32) {
   %b = tcgen05.smem_descriptor %tile, 0 of 16 : !b -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, b_major = "MN"> : i32
-  // expected-error@+1 {{expected MN-major B, as in the instruction descriptor, found K-major; set b_major to that of the layout of B [b-major]}}
+  // major: expected-error@+1 {{expected MN-major B, as in the instruction descriptor, found K-major; set b_major to that of the layout of B [b-major]}}
   tcgen05.mma kind "f16" %acc, %a, %b, %i, %p : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-#b = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-!b = !tirx.tile<64x64xf16, shared, #b>
-func.func @elements(%acc: !d, %tile: !b, %a: i64, %p: i1) {
-  %b = tcgen05.smem_descriptor %tile, 0 of 16 : !b -> i64
-  %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "bf16", d = "f32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected B of bf16, as in the instruction descriptor, found f16; name the type of B in the instruction descriptor [b-type]}}
-  tcgen05.mma kind "f16" %acc, %a, %b, %i, %p : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-#b = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-!b = !tirx.tile<64x64xf16, shared, #b>
-func.func @slice(%acc: !d, %tile: !b, %a: i64, %p: i1) {
-  %b = tcgen05.smem_descriptor %tile, 0 of 16 : !b -> i64
-  %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, sparse = true> : i32
-  // expected-error@+1 {{expected slices of B of 32 elements along K, found slices of 16; make one descriptor for each K of the instruction [b-k]}}
-  tcgen05.mma kind "f16" %acc, %a, %b, %i, %p sparse(%acc : !d) : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-func.func @mask_shift(%acc: !d, %a: i64, %p: i1) {
-  %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, max_shift = 8> : i32
+  %b2 = tcgen05.smem_descriptor %tile, 0 of 16 : !b -> i64
+  %i2 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "bf16", d = "f32", m = 128, n = 64> : i32
+  // elements: expected-error@+1 {{expected B of bf16, as in the instruction descriptor, found f16; name the type of B in the instruction descriptor [b-type]}}
+  tcgen05.mma kind "f16" %acc, %a, %b2, %i2, %p : !d
+  %b3 = tcgen05.smem_descriptor %tile, 0 of 16 : !b -> i64
+  %i3 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, sparse = true> : i32
+  // slice: expected-error@+1 {{expected slices of B of 32 elements along K, found slices of 16; make one descriptor for each K of the instruction [b-k]}}
+  tcgen05.mma kind "f16" %acc, %a, %b3, %i3, %p sparse(%acc : !d) : !d
+  %i4 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64, max_shift = 8> : i32
   %mask = tcgen05.zero_column_mask <0x1000000000000000> : i64
-  // expected-error@+1 {{expected a column shift up to 8, max_shift of the instruction descriptor, found 16; write smallest_max_shift(16) into the instruction descriptor [mask-max-shift]}}
-  tcgen05.mma.ws kind "f16" %acc, %a, %a, %i, %p, %mask : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-!scale = !tirx.tile<32x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(32, 4) : (1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
-func.func @scale_type(%acc: !d, %s: !scale, %a: i64, %p: i1) {
-  %i = tcgen05.instruction_descriptor <kind = "mxf4nvf4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 64, scale = "ue4m3"> : i32
-  // expected-error@+1 {{expected scale factors of ue8m0 with block32, found ue4m3; use another scale vector, or ue8m0 [scale-type]}}
-  tcgen05.mma.block_scale kind "mxf4nvf4" "block32" %acc, %a, %a, %i, %p scales(%s, %s : !scale, !scale) : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-!scale = !tirx.tile<32x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(32, 4) : (1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
-func.func @scale_vector(%acc: !d, %s: !scale, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{kind::mxf4nvf4: expected one of scale_vec::2X, block32, scale_vec::4X, block16, found none; name a scale vector of this kind [scale-vector]}}
-  tcgen05.mma.block_scale kind "mxf4nvf4" %acc, %a, %a, %i, %p scales(%s, %s : !scale, !scale) : !d
+  // mask shift: expected-error@+1 {{expected a column shift up to 8, max_shift of the instruction descriptor, found 16; write smallest_max_shift(16) into the instruction descriptor [mask-max-shift]}}
+  tcgen05.mma.ws kind "f16" %acc, %a, %a, %i4, %p, %mask : !d
+  %i5 = tcgen05.instruction_descriptor <kind = "mxf4nvf4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 64, scale = "ue4m3"> : i32
+  // scale type: expected-error@+1 {{expected scale factors of ue8m0 with block32, found ue4m3; use another scale vector, or ue8m0 [scale-type]}}
+  tcgen05.mma.block_scale kind "mxf4nvf4" "block32" %acc, %a, %a, %i5, %p scales(%s, %s : !scale, !scale) : !d
+  // scale vector: expected-error@+1 {{kind::mxf4nvf4: expected one of scale_vec::2X, block32, scale_vec::4X, block16, found none; name a scale vector of this kind [scale-vector]}}
+  tcgen05.mma.block_scale kind "mxf4nvf4" %acc, %a, %a, %i6, %p scales(%s, %s : !scale, !scale) : !d
   func.return
 }
 
@@ -184,68 +102,24 @@ func.func @scale_vector(%acc: !d, %s: !scale, %a: i64, %i: i32, %p: i1) {
 #at = #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>
 !d = !tirx.tile<128x64xf32, tensor, #d>
 !at = !tirx.tile<128x16xi8, tensor, #at>
-func.func @columns_of_a(%acc: !d, %base: i32, %b: i64, %p: i1) {
+func.func @f(%acc: !d, %base: i32, %b: i64, %p: i1, %at2: !d) {
   %at = tcgen05.tile %base, 508 : i32 -> !at
   %i = tcgen05.instruction_descriptor <kind = "i8", a = "s8", b = "s8", d = "s32", m = 128, n = 64> : i32
-  // expected-error@+1 {{expected A inside its allocation, found 8 columns from column 508 on, of 512 of tensor memory; allocate more columns or start further left [a-tmem-columns]}}
+  // columns of a: expected-error@+1 {{expected A inside its allocation, found 8 columns from column 508 on, of 512 of tensor memory; allocate more columns or start further left [a-tmem-columns]}}
   tcgen05.mma kind "i8" %acc, %at, %b, %i, %p : !d, !at
+  // lanes: expected-error@+1 {{expected 4 registers of disabled lanes with cta_group 1, 8 with 2, found 4; pass one bit for each lane of each CTA [disable-output-lane-size]}}
+  tcgen05.mma kind "f16" %acc, %b, %b, %base, %p cta_group 2 disable_lanes(%base, %base, %base, %base) : !d
+  // ashift: expected-error@+1 {{expected A in tensor memory with .ashift, found a shared-memory descriptor; copy A to tensor memory, or leave out .ashift [ashift-a]}}
+  tcgen05.mma kind "f16" %acc, %b, %b, %base, %p ashift : !d
+  // ashift fill: expected-error@+1 {{expected .collector::a::lastuse or discard with .ashift, found fill; leave out the collector usage [ashift-collector]}}
+  tcgen05.mma kind "tf32" %acc, %at2, %b, %base, %p ashift collector fill : !d, !d
+  // scale d: expected-error@+1 {{expected scale-input-d 0 to 15, found 16; D is scaled by two to the minus that [scale-input-d-range]}}
+  tcgen05.mma kind "f16" %acc, %b, %b, %base, %p scale_d 16 : !d
+  // buffer: expected-error@+1 {{expected collector buffer a, or b0 to b3 with .ws, found b4 on tcgen05.mma.ws.cta_group::1; name a buffer of this instruction [collector-buffer]}}
+  tcgen05.mma.ws kind "f16" %acc, %b, %b, %base, %p buffer "b4" collector fill : !d
   func.return
 }
 
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-func.func @lanes(%acc: !d, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{expected 4 registers of disabled lanes with cta_group 1, 8 with 2, found 4; pass one bit for each lane of each CTA [disable-output-lane-size]}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p cta_group 2 disable_lanes(%i, %i, %i, %i) : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-func.func @ashift(%acc: !d, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{expected A in tensor memory with .ashift, found a shared-memory descriptor; copy A to tensor memory, or leave out .ashift [ashift-a]}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p ashift : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-func.func @ashift_fill(%acc: !d, %at: !d, %b: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{expected .collector::a::lastuse or discard with .ashift, found fill; leave out the collector usage [ashift-collector]}}
-  tcgen05.mma kind "tf32" %acc, %at, %b, %i, %p ashift collector fill : !d, !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-func.func @scale_d(%acc: !d, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{expected scale-input-d 0 to 15, found 16; D is scaled by two to the minus that [scale-input-d-range]}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p scale_d 16 : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
-func.func @buffer(%acc: !d, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{expected collector buffer a, or b0 to b3 with .ws, found b4 on tcgen05.mma.ws.cta_group::1; name a buffer of this instruction [collector-buffer]}}
-  tcgen05.mma.ws kind "f16" %acc, %a, %a, %i, %p buffer "b4" collector fill : !d
-  func.return
-}
-
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
 tirx.kernel @target(%a: i64, %i: i32, %base: i32) target("sm_103a") threads(128) {
   %p = arith.constant true
   %acc = tcgen05.tile %base, 0 : i32 -> !d
@@ -254,10 +128,6 @@ tirx.kernel @target(%a: i64, %i: i32, %base: i32) target("sm_103a") threads(128)
   tirx.return
 }
 
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
 tirx.kernel @shift_target(%base: i32) target("sm_100f") threads(128) {
   %acc = tcgen05.tile %base, 0 : i32 -> !d
   // expected-error@+1 {{'tcgen05.shift' does not exist on sm_100f; supported on sm_100a, sm_103a, sm_110a; compile for an arch-specific target (sm_100a, sm_103a, sm_110a) [shift-target]}}
@@ -265,12 +135,8 @@ tirx.kernel @shift_target(%base: i32) target("sm_100f") threads(128) {
   tirx.return
 }
 
-// -----
-
-#d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 #r = #tirx.tile_layout<S[(4, 32, 64) : (1@warpid, 1@laneid, 1)]>
 #m = #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>
-!d = !tirx.tile<128x64xf32, tensor, #d>
 tirx.kernel @reduction_target(%base: i32) target("sm_100a") threads(128) {
   %acc = tcgen05.tile %base, 0 : i32 -> !d
   // expected-error@+1 {{'tcgen05.ld.red' does not exist on sm_100a; supported on sm_103a, sm_103f, sm_110a, sm_110f; compile for a target and PTX version that have it [ld-target]}}
@@ -278,14 +144,12 @@ tirx.kernel @reduction_target(%base: i32) target("sm_100a") threads(128) {
   tirx.return
 }
 
-// -----
-
-#d = #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>
-!d = !tirx.tile<128x4xf32, tensor, #d>
+#d2 = #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>
+!d2 = !tirx.tile<128x4xf32, tensor, #d2>
 func.func @copy_columns(%base: i32, %a: i64) {
-  %t = tcgen05.tile %base, 508 : i32 -> !d
+  %t = tcgen05.tile %base, 508 : i32 -> !d2
   // expected-error@+1 {{expected 8 columns from column 508 on, of 512, to be inside; allocate more columns or start further left [cp-columns]}}
-  tcgen05.cp "128x256b" %a, %t : !d
+  tcgen05.cp "128x256b" %a, %t : !d2
   func.return
 }
 

@@ -7,176 +7,31 @@ tirx.kernel @k() target("sm100a") threads(32) {
   tirx.return
 }
 
-// -----
-
-// expected-error@+1 {{string literal expected}}
-tirx.kernel @k() target(sm_100a) threads(32) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found ()}}
-tirx.kernel @k() grid() threads(32) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (1, 2, 3, 4)}}
-tirx.kernel @k() grid(1, 2, 3, 4) threads(32) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (0)}}
-tirx.kernel @k() grid(0) threads(32) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (1, 65536)}}
-tirx.kernel @k() grid(1, 65536) threads(32) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (2147483648)}}
-tirx.kernel @k() grid(2147483648) threads(32) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expected an integer or a function of size, stride, sm_count, add, mul, ceildiv, min, max, found 'true'}}
-tirx.kernel @k() grid(true) threads(32) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expected two operands for ceildiv, found ceildiv(8)}}
-tirx.kernel @k() grid(ceildiv(8)) threads(32) {
-  tirx.return
-}
-
-// -----
-
 // expected-error@+1 {{grid: expected a memref argument of the kernel that has size(0, 1), found memref<8xf32>}}
-tirx.kernel @k(%a: memref<8xf32>) grid(ceildiv(size(0, 1), 8)) threads(32) {
+tirx.kernel @k2(%a: memref<8xf32>) grid(ceildiv(size(0, 1), 8)) threads(32) {
   tirx.return
 }
-
-// -----
 
 // expected-error@+1 {{grid: expected a positive divisor in mul(2, ceildiv(size(0, 0), 0)), found 0}}
-tirx.kernel @k(%a: memref<8xf32>) grid(mul(2, ceildiv(size(0, 0), 0))) threads(32) {
+tirx.kernel @k3(%a: memref<8xf32>) grid(mul(2, ceildiv(size(0, 0), 0))) threads(32) {
   tirx.return
 }
-
-// -----
-
-// expected-error@+1 {{expected 2 numbers of 0 or more for size, found size(-1, 0)}}
-tirx.kernel @k() grid(size(-1, 0)) threads(32) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expected 1 to 1024 threads, found 0}}
-tirx.kernel @k() threads(0) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expected 1 to 1024 threads, found 1025}}
-tirx.kernel @k() threads(1025) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{Expected integer literal}}
-tirx.kernel @k() threads() {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expected the clause threads(n), next to target(...) and grid(...)}}
-tirx.kernel @k() {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expected 'grid' in its own place, found it among the attributes}}
-tirx.kernel @k() threads(32) attributes {tag, grid = [4 : i32]} {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expected the clause 'threads' once, found it again}}
-tirx.kernel @k() threads(32) target("sm_80") threads(32) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{'(' expected}}
-tirx.kernel @k threads(32) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{expect symbol name}}
-tirx.kernel () threads(32) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{Expected ':' after block argument name!}}
-tirx.kernel @k(%a) threads(32) {
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{SSA value %a is already defined}}
-tirx.kernel @k(%a: f32, %a: f32) threads(32) {
-  tirx.return
-}
-
-// -----
 
 // expected-error@+1 {{expected the kernel to end in 'tirx.return'}}
-tirx.kernel @k() threads(32) {
+tirx.kernel @k4() threads(32) {
   "test.termop"() : () -> ()
 }
 
-// -----
-
 // expected-error@+1 {{empty block}}
-tirx.kernel @k() threads(32) {
+tirx.kernel @k5() threads(32) {
 }
 
-// -----
-
 // expected-error@+1 {{expected a single block, but got 2 blocks}}
-tirx.kernel @k() threads(32) {
+tirx.kernel @k6() threads(32) {
   tirx.return
 ^second:
   tirx.return
 }
-
-// -----
 
 tirx.kernel @outer() threads(32) {
   // expected-error@+1 {{expected 'tirx.kernel' in a symbol table, such as builtin.module or gpu.module, found it in 'tirx.kernel'}}
@@ -186,10 +41,122 @@ tirx.kernel @outer() threads(32) {
   tirx.return
 }
 
-// -----
-
 // expected-error@+1 {{'tirx.return' expects parent op 'tirx.kernel'}}
 tirx.return
+
+// -----
+
+// expected-error@+1 {{string literal expected}}
+tirx.kernel @k() target(sm_100a) threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found ()}}
+tirx.kernel @k() grid() threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (1, 2, 3, 4)}}
+tirx.kernel @k() grid(1, 2, 3, 4) threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (0)}}
+tirx.kernel @k() grid(0) threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (1, 65536)}}
+tirx.kernel @k() grid(1, 65536) threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (2147483648)}}
+tirx.kernel @k() grid(2147483648) threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{expected an integer or a function of size, stride, sm_count, add, mul, ceildiv, min, max, found 'true'}}
+tirx.kernel @k() grid(true) threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{expected two operands for ceildiv, found ceildiv(8)}}
+tirx.kernel @k() grid(ceildiv(8)) threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{expected 2 numbers of 0 or more for size, found size(-1, 0)}}
+tirx.kernel @k() grid(size(-1, 0)) threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{expected 1 to 1024 threads, found 0}}
+tirx.kernel @k() threads(0) {
+}
+
+// -----
+
+// expected-error@+1 {{expected 1 to 1024 threads, found 1025}}
+tirx.kernel @k() threads(1025) {
+}
+
+// -----
+
+// expected-error@+1 {{Expected integer literal}}
+tirx.kernel @k() threads() {
+}
+
+// -----
+
+// expected-error@+1 {{expected the clause threads(n), next to target(...) and grid(...)}}
+tirx.kernel @k() {
+}
+
+// -----
+
+// expected-error@+1 {{expected 'grid' in its own place, found it among the attributes}}
+tirx.kernel @k() threads(32) attributes {tag, grid = [4 : i32]} {
+}
+
+// -----
+
+// expected-error@+1 {{expected the clause 'threads' once, found it again}}
+tirx.kernel @k() threads(32) target("sm_80") threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{'(' expected}}
+tirx.kernel @k threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{expect symbol name}}
+tirx.kernel () threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{Expected ':' after block argument name!}}
+tirx.kernel @k(%a) threads(32) {
+}
+
+// -----
+
+// expected-error@+1 {{SSA value %a is already defined}}
+tirx.kernel @k(%a: f32, %a: f32) threads(32) {
+}
 
 // -----
 
@@ -200,57 +167,41 @@ tirx.return
   tirx.return
 }) : () -> ()
 
-// -----
-
 // expected-error@+1 {{expected a grid of 1 to 3 positive extents of at most 2147483647, 65535, 65535, found (1, 0)}}
 "tirx.kernel"() <{sym_name = "k", function_type = () -> (), threads = 32 : i32, grid = [1 : i32, 0 : i32]}> ({
   tirx.return
 }) : () -> ()
-
-// -----
 
 // expected-error@+1 {{Expected attribute i32 but got i64}}
 "tirx.kernel"() <{sym_name = "k", function_type = () -> (), threads = 32 : i32, grid = [1 : i64]}> ({
   tirx.return
 }) : () -> ()
 
-// -----
-
 // expected-error@+1 {{expected 1 to 1024 threads, found 0}}
 "tirx.kernel"() <{sym_name = "k", function_type = () -> (), threads = 0 : i32}> ({
   tirx.return
 }) : () -> ()
-
-// -----
 
 // expected-error@+1 {{property 'threads' expected in operation 'tirx.kernel'}}
 "tirx.kernel"() <{sym_name = "k", function_type = () -> ()}> ({
   tirx.return
 }) : () -> ()
 
-// -----
-
 // expected-error@+1 {{property 'stages' is not defined by the operation 'tirx.kernel'}}
 "tirx.kernel"() <{sym_name = "k", function_type = () -> (), threads = 32 : i32, stages = 3 : i32}> ({
   tirx.return
 }) : () -> ()
-
-// -----
 
 // expected-error@+1 {{expected the entry block to have the kernel's arguments (f32), found ()}}
 "tirx.kernel"() <{sym_name = "k", function_type = (f32) -> (), threads = 32 : i32}> ({
   tirx.return
 }) : () -> ()
 
-// -----
-
 // expected-error@+1 {{expected the entry block to have the kernel's arguments (), found (f32)}}
 "tirx.kernel"() <{sym_name = "k", function_type = () -> (), threads = 32 : i32}> ({
 ^entry(%x: f32):
   tirx.return
 }) : () -> ()
-
-// -----
 
 // expected-error@+1 {{expected a kernel without results, found (f32)}}
 "tirx.kernel"() <{sym_name = "k", function_type = () -> f32, threads = 32 : i32}> ({
@@ -273,9 +224,6 @@ tirx.return
 
 // expected-error@+1 {{result 'result' at position 0 does not verify:}}
 %i = "tirx.block_id"() <{axis = #tirx<grid_axis x>}> : () -> i32
-
-// -----
-
 // expected-error@+1 {{expected a shared, tensor or register tile, found a global one: kernels get global memory as memref arguments}}
 %t = tirx.alloc : !tirx.tile<8xf32, global>
 
@@ -288,25 +236,49 @@ tirx.return
 
 // Views.
 
-func.func @f(%a: memref<8x8xf32>, %i: index) {
+func.func @f(
+    %a: memref<8x8xf32>, %i: index, %a2: memref<8xf32>, %a3: memref<f32>, %a4: memref<8x8xf32, 3 : i32>,
+    %a5: memref<8x8xf32, strided<[8, 1], offset: 4>>, %a6: memref<8x8xf32, strided<[8, 1], offset: ?>>, %a7: memref<8x?xf32>,
+    %a8: memref<8x8xf32, strided<[?, 1]>>, %a9: memref<8x8xf32, strided<[-8, 1]>>, %a10: memref<8x8xf32, strided<[1]>>,
+    %a11: memref<8x8xf32, strided<[8, 1, 1]>>, %a12: memref<8x8xf32, strided<[?]>>, %a13: memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>>) {
   // expected-error@+1 {{expected 2 indices into memref<8x8xf32>, found 1}}
   %t = tirx.view %a[%i] : memref<8x8xf32> -> !tirx.tile<4x4xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32>, %i: index) {
   // expected-error@+1 {{expected 2 indices into memref<8x8xf32>, found 0}}
-  %t = tirx.view %a[] : memref<8x8xf32> -> !tirx.tile<4x4xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8xf32>, %i: index) {
+  %t2 = tirx.view %a[] : memref<8x8xf32> -> !tirx.tile<4x4xf32, global>
   // expected-error@+1 {{expected 1 index into memref<8xf32>, found 2}}
-  %t = tirx.view %a[%i, %i] : memref<8xf32> -> !tirx.tile<4xf32, global>
+  %t3 = tirx.view %a2[%i, %i] : memref<8xf32> -> !tirx.tile<4xf32, global>
+  // expected-error@+1 {{expected a global tile, found a shared one}}
+  %t4 = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<4x4xf32, shared>
+  // expected-error@+1 {{expected a tile of rank 2 or less in memref<8x8xf32>, found 1x4x4}}
+  %t5 = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<1x4x4xf32, global>
+  // expected-error@+1 {{expected a tile of rank 0 or less in memref<f32>, found 1}}
+  %t6 = tirx.view %a3[] : memref<f32> -> !tirx.tile<1xf32, global>
+  // expected-error@+1 {{expected f32 elements, found f16}}
+  %t7 = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<4x4xf16, global>
+  // expected-error@+1 {{expected a tile that fits into memref<8x8xf32>, found 4x9}}
+  %t8 = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<4x9xf32, global>
+  // expected-error@+1 {{expected a tile that fits into memref<8x8xf32>, found 9}}
+  %t9 = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<9xf32, global>
+  // expected-error@+1 {{expected a memref in global memory, without a memory space, found memref<8x8xf32, 3 : i32>}}
+  %t10 = tirx.view %a4[%i, %i] : memref<8x8xf32, 3 : i32> -> !tirx.tile<4x4xf32, global>
+  // expected-error@+1 {{expected a memref that starts at its pointer, without an offset, found memref<8x8xf32, strided<[8, 1], offset: 4>>}}
+  %t11 = tirx.view %a5[%i, %i] : memref<8x8xf32, strided<[8, 1], offset: 4>> -> !tirx.tile<4x4xf32, global>
+  // expected-error@+1 {{expected a memref that starts at its pointer, without an offset, found memref<8x8xf32, strided<[8, 1], offset: ?>>}}
+  %t12 = tirx.view %a6[%i, %i] : memref<8x8xf32, strided<[8, 1], offset: ?>> -> !tirx.tile<4x4xf32, global>
+  // expected-error@+1 {{expected static strides for a layout (only the outermost extent may be dynamic), found memref<8x?xf32>}}
+  %t13 = tirx.view %a7[%i, %i] : memref<8x?xf32> -> !tirx.tile<4x4xf32, global, #tirx.tile_layout<S[(4, 4) : (8, 1)]>>
+  // expected-error@+1 {{expected static strides for a layout (only the outermost extent may be dynamic), found memref<8x8xf32, strided<[?, 1]>>}}
+  %t14 = tirx.view %a8[%i, %i] : memref<8x8xf32, strided<[?, 1]>> -> !tirx.tile<4x4xf32, global, #tirx.tile_layout<S[(4, 4) : (8, 1)]>>
+  // expected-error@+1 {{expected strides of 0 or more, found memref<8x8xf32, strided<[-8, 1]>>}}
+  %t15 = tirx.view %a9[%i, %i] : memref<8x8xf32, strided<[-8, 1]>> -> !tirx.tile<4x4xf32, global>
+  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, strided<[1]>>}}
+  %t16 = tirx.view %a10[%i, %i] : memref<8x8xf32, strided<[1]>> -> !tirx.tile<4x4xf32, global>
+  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, strided<[8, 1, 1]>>}}
+  %t17 = tirx.view %a11[%i, %i] : memref<8x8xf32, strided<[8, 1, 1]>> -> !tirx.tile<4x4xf32, global>
+  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, strided<[?]>>}}
+  %t18 = tirx.view %a12[%i, %i] : memref<8x8xf32, strided<[?]>> -> !tirx.tile<4x4xf32, global>
+  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>>}}
+  %t19 = tirx.view %a13[%i, %i] : memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>> -> !tirx.tile<4x4xf32, global>
   func.return
 }
 
@@ -315,135 +287,6 @@ func.func @f(%a: memref<8xf32>, %i: index) {
 func.func @f(%a: memref<8x8xf32>, %i: index, %n: i32) {
   // expected-error@+1 {{operand is used with type index, but has been previously used or defined with type i32}}
   %t = tirx.view %a[%i, %n] : memref<8x8xf32> -> !tirx.tile<4x4xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32>, %i: index) {
-  // expected-error@+1 {{expected a global tile, found a shared one}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<4x4xf32, shared>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32>, %i: index) {
-  // expected-error@+1 {{expected a tile of rank 2 or less in memref<8x8xf32>, found 1x4x4}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<1x4x4xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<f32>, %i: index) {
-  // expected-error@+1 {{expected a tile of rank 0 or less in memref<f32>, found 1}}
-  %t = tirx.view %a[] : memref<f32> -> !tirx.tile<1xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32>, %i: index) {
-  // expected-error@+1 {{expected f32 elements, found f16}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<4x4xf16, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32>, %i: index) {
-  // expected-error@+1 {{expected a tile that fits into memref<8x8xf32>, found 4x9}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<4x9xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32>, %i: index) {
-  // expected-error@+1 {{expected a tile that fits into memref<8x8xf32>, found 9}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32> -> !tirx.tile<9xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32, 3 : i32>, %i: index) {
-  // expected-error@+1 {{expected a memref in global memory, without a memory space, found memref<8x8xf32, 3 : i32>}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32, 3 : i32> -> !tirx.tile<4x4xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32, strided<[8, 1], offset: 4>>, %i: index) {
-  // expected-error@+1 {{expected a memref that starts at its pointer, without an offset, found memref<8x8xf32, strided<[8, 1], offset: 4>>}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[8, 1], offset: 4>> -> !tirx.tile<4x4xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32, strided<[8, 1], offset: ?>>, %i: index) {
-  // expected-error@+1 {{expected a memref that starts at its pointer, without an offset, found memref<8x8xf32, strided<[8, 1], offset: ?>>}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[8, 1], offset: ?>> -> !tirx.tile<4x4xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x?xf32>, %i: index) {
-  // expected-error@+1 {{expected static strides for a layout (only the outermost extent may be dynamic), found memref<8x?xf32>}}
-  %t = tirx.view %a[%i, %i] : memref<8x?xf32> -> !tirx.tile<4x4xf32, global, #tirx.tile_layout<S[(4, 4) : (8, 1)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32, strided<[?, 1]>>, %i: index) {
-  // expected-error@+1 {{expected static strides for a layout (only the outermost extent may be dynamic), found memref<8x8xf32, strided<[?, 1]>>}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[?, 1]>> -> !tirx.tile<4x4xf32, global, #tirx.tile_layout<S[(4, 4) : (8, 1)]>>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32, strided<[-8, 1]>>, %i: index) {
-  // expected-error@+1 {{expected strides of 0 or more, found memref<8x8xf32, strided<[-8, 1]>>}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[-8, 1]>> -> !tirx.tile<4x4xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32, strided<[1]>>, %i: index) {
-  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, strided<[1]>>}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[1]>> -> !tirx.tile<4x4xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32, strided<[8, 1, 1]>>, %i: index) {
-  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, strided<[8, 1, 1]>>}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[8, 1, 1]>> -> !tirx.tile<4x4xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32, strided<[?]>>, %i: index) {
-  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, strided<[?]>>}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32, strided<[?]>> -> !tirx.tile<4x4xf32, global>
-  func.return
-}
-
-// -----
-
-func.func @f(%a: memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>>, %i: index) {
-  // expected-error@+1 {{expected a memref with a strided layout of its rank, found memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>>}}
-  %t = tirx.view %a[%i, %i] : memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>> -> !tirx.tile<4x4xf32, global>
-  func.return
 }
 
 // -----
@@ -451,7 +294,6 @@ func.func @f(%a: memref<8x8xf32, affine_map<(d0, d1) -> (d1, d0)>>, %i: index) {
 func.func @f(%a: memref<*xf32>, %i: index) {
   // expected-error@+1 {{memref<*xf32> should be of base attribute memref}}
   %t = tirx.view %a[%i, %i] : memref<*xf32> -> !tirx.tile<4x4xf32, global>
-  func.return
 }
 
 // -----
@@ -462,8 +304,6 @@ func.func @f(%a: memref<8x8xf32>, %i: index) {
   func.return
 }
 
-// -----
-
 tirx.kernel @third_warpgroup() threads(288) {
   // expected-error@+1 {{expected a warpgroup of the 288 threads from thread 0 on, found warpgroup 2}}
   tirx.warpgroup 2 {
@@ -471,16 +311,12 @@ tirx.kernel @third_warpgroup() threads(288) {
   tirx.return
 }
 
-// -----
-
 func.func @warpgroup_of_no_kernel() {
   // expected-error@+1 {{expected a kernel around, found none}}
   tirx.warpgroup 0 {
   }
   func.return
 }
-
-// -----
 
 !r = !tirx.tile<128xf32, register>
 
@@ -495,23 +331,13 @@ tirx.kernel @registers_of_others(%x: f32, %m: memref<128xf32>) threads(256) {
   tirx.return
 }
 
-// -----
-
-tirx.kernel @no_argument(%n: index) threads(32) {
-  // expected-error@+1 {{expected a memref argument of the kernel that has size(1, 0), found no such argument}}
+tirx.kernel @k(%a: memref<8xf32>) threads(32) {
+  // no argument: expected-error@+1 {{expected a memref argument of the kernel that has size(1, 0), found no such argument}}
   %m = tirx.launch_value size(1, 0)
+  // no dimension: expected-error@+1 {{expected a memref argument of the kernel that has stride(0, 1), found memref<8xf32>}}
+  %m2 = tirx.launch_value add(1, stride(0, 1))
   tirx.return
 }
-
-// -----
-
-tirx.kernel @no_dimension(%a: memref<8xf32>) threads(32) {
-  // expected-error@+1 {{expected a memref argument of the kernel that has stride(0, 1), found memref<8xf32>}}
-  %m = tirx.launch_value add(1, stride(0, 1))
-  tirx.return
-}
-
-// -----
 
 tirx.kernel @inside(%a: memref<8x8xf32>, %i: index) threads(32) {
   // expected-error@+1 {{expected begins_inside behind clipped only: other views are inside altogether}}

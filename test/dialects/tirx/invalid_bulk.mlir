@@ -4,31 +4,25 @@
 %bar = arith.constant 0 : i32
 // expected-error@+1 {{expected a tile in global memory, found one in shared memory}}
 tirx.tma_load %s, %s, %bar : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>
-
-// -----
-
-%g, %s = "test.op"() : () -> (!tirx.tile<64x64xf16, global>, !tirx.tile<64x32xf16, shared>)
+%g2, %s2 = "test.op"() : () -> (!tirx.tile<64x64xf16, global>, !tirx.tile<64x32xf16, shared>)
 // expected-error@+1 {{expected tiles of one shape, found 64x64 in global and 64x32 in shared memory}}
-tirx.cp_async %g, %s : !tirx.tile<64x64xf16, global>, !tirx.tile<64x32xf16, shared>
-
-// -----
-
-%g, %s = "test.op"() : () -> (!tirx.tile<64x64xf16, global>, !tirx.tile<64x64xbf16, shared>)
+tirx.cp_async %g2, %s2 : !tirx.tile<64x64xf16, global>, !tirx.tile<64x32xf16, shared>
+%g3, %s3 = "test.op"() : () -> (!tirx.tile<64x64xf16, global>, !tirx.tile<64x64xbf16, shared>)
 // expected-error@+1 {{expected tiles of one element type, found f16 in global and bf16 in shared memory}}
-tirx.tma_store %s, %g : !tirx.tile<64x64xbf16, shared>, !tirx.tile<64x64xf16, global>
+tirx.tma_store %s3, %g3 : !tirx.tile<64x64xbf16, shared>, !tirx.tile<64x64xf16, global>
+%g4, %s4 = "test.op"() : () -> (!tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>)
+%bar2 = arith.constant 0 : i32
+// expected-error@+1 {{expected cta_group 1 or 2, found 3}}
+tirx.tma_load %g4, %s4, %bar2 cta_group 3 : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
+%g5, %r = "test.op"() : () -> (!tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, register>)
+// expected-error@+1 {{expected a copy to global memory from another one with reduce, found one from registers to shared memory}}
+tirx.copy %r, %g5 reduce(add) : !tirx.tile<64x64xf16, register>, !tirx.tile<64x64xf16, shared>
 
 // -----
 
 %g, %s = "test.op"() : () -> (!tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>)
 // expected-error@+1 {{Expected `add`, `min`, `max`, `and`, `or`, or `xor`.}}
 tirx.tma_store %s, %g reduce(mul) : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, global>
-
-// -----
-
-%g, %s = "test.op"() : () -> (!tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>)
-%bar = arith.constant 0 : i32
-// expected-error@+1 {{expected cta_group 1 or 2, found 3}}
-tirx.tma_load %g, %s, %bar cta_group 3 : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
 
 // -----
 
@@ -59,12 +53,6 @@ tirx.tma_load %g, %s, %bar cta_group 3 : !tirx.tile<64x64xf16, global>, !tirx.ti
 
 // expected-error@+1 {{expected an element type of u8, u16, u32, s32, u64, s64, f16, bf16, f32, f64, found f8}}
 "test.op"() {map = #tirx.tensor_map<argument = 0, type = "f8", dims = [64], strides = [], box = [64]>} : () -> ()
-
-// -----
-
-%g, %r = "test.op"() : () -> (!tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, register>)
-// expected-error@+1 {{expected a copy to global memory from another one with reduce, found one from registers to shared memory}}
-tirx.copy %r, %g reduce(add) : !tirx.tile<64x64xf16, register>, !tirx.tile<64x64xf16, shared>
 
 // -----
 

@@ -1,10 +1,8 @@
 // RUN: tirx-opt %s --split-input-file --verify-diagnostics
 
 tirx.kernel @family(%a: !tirx.tile<128x64xf16, shared>) threads(128) {
-  %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
   // expected-error@+1 {{expected a family of products, tcgen05, mma_sync, wgmma, found wmma}}
   tirx.mma %a, %a, %acc plan(wmma, m = 16) : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x128xf32, tensor>
-  tirx.return
 }
 
 // -----
@@ -49,10 +47,8 @@ tirx.kernel @other_family(%a: !tirx.tile<128x64xf16, shared>) threads(128) {
 // -----
 
 tirx.kernel @engine() threads(128) {
-  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
   // expected-error@+1 {{Expected `tma`, `tma_multicast`,}}
   tirx.copy %a, %a engine dma : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>
-  tirx.return
 }
 
 // -----

@@ -2,7 +2,6 @@
 
 // expected-error@+1 {{expected cluster(2), a pair of blocks, or no cluster, found cluster(3)}}
 tirx.kernel @odd() cluster(3) threads(128) {
-  tirx.return
 }
 
 // -----
@@ -12,21 +11,15 @@ tirx.kernel @odd() cluster(3) threads(128) {
   "tirx.return"() : () -> ()
 }) : () -> ()
 
-// -----
-
 // expected-error@+1 {{expected cluster(2) with per_cta, found no cluster}}
 "tirx.kernel"() <{sym_name = "alone", function_type = () -> (), threads = 128 : i32, per_cta}> ({
   "tirx.return"() : () -> ()
 }) : () -> ()
 
-// -----
-
 // expected-error@+1 {{expected at most 1073741823 pairs of blocks along x, found 1073741824}}
 tirx.kernel @grid() grid(1073741824) cluster(2) threads(128) {
   tirx.return
 }
-
-// -----
 
 tirx.kernel @rank() cluster(2) threads(128) {
   // expected-error@+1 {{expected a kernel with cluster(2) per_cta around, found one without}}
@@ -34,23 +27,15 @@ tirx.kernel @rank() cluster(2) threads(128) {
   tirx.return
 }
 
-// -----
-
-tirx.kernel @rows_of_b() cluster(2) per_cta threads(128) {
+tirx.kernel @k() cluster(2) per_cta threads(128) {
   %a = tirx.alloc : !tirx.tile<64x16xf16, shared>
   %acc = tirx.alloc : !tirx.tile<64x64xf32, tensor>
-  // expected-error@+1 {{expected B as 32x16 (half of N = 64), found 64x16}}
+  // rows of b: expected-error@+1 {{expected B as 32x16 (half of N = 64), found 64x16}}
   tirx.mma %a, %a, %acc pair : !tirx.tile<64x16xf16, shared>, !tirx.tile<64x16xf16, shared>, !tirx.tile<64x64xf32, tensor>
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @registers() cluster(2) per_cta threads(128) {
-  %a = tirx.alloc : !tirx.tile<8x4xf64, register>
+  %a2 = tirx.alloc : !tirx.tile<8x4xf64, register>
   %b = tirx.alloc : !tirx.tile<4x4xf64, register>
-  %acc = tirx.alloc : !tirx.tile<8x8xf64, register>
-  // expected-error@+1 {{expected an accumulator in tensor memory for pair, found one in registers}}
-  tirx.mma %a, %b, %acc pair : !tirx.tile<8x4xf64, register>, !tirx.tile<4x4xf64, register>, !tirx.tile<8x8xf64, register>
+  %acc2 = tirx.alloc : !tirx.tile<8x8xf64, register>
+  // registers: expected-error@+1 {{expected an accumulator in tensor memory for pair, found one in registers}}
+  tirx.mma %a2, %b, %acc2 pair : !tirx.tile<8x4xf64, register>, !tirx.tile<4x4xf64, register>, !tirx.tile<8x8xf64, register>
   tirx.return
 }

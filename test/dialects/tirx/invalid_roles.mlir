@@ -11,9 +11,7 @@ tirx.kernel @k() threads(32) {
   tirx.return
 }
 
-// -----
-
-tirx.kernel @k() threads(1024) {
+tirx.kernel @k2() threads(1024) {
   tirx.roles {
     // expected-error@+1 {{expected 1 to 32 warps, found 33}}
     tirx.role @a warps(33) {
@@ -22,31 +20,17 @@ tirx.kernel @k() threads(1024) {
   tirx.return
 }
 
-// -----
-
-tirx.kernel @k() threads(128) {
+tirx.kernel @k3() threads(128) {
   tirx.roles {
     // expected-error@+1 {{expected registers in steps of 8 from 24 to 256, found 16}}
     tirx.role @a warps(4) registers(16) {
     }
   }
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @k() threads(128) {
   tirx.roles {
     // expected-error@+1 {{expected registers in steps of 8 from 24 to 256, found 44}}
     tirx.role @a warps(4) registers(44) {
     }
   }
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @k() threads(128) {
   tirx.roles {
     // expected-error@+1 {{expected registers in steps of 8 from 24 to 256, found 264}}
     tirx.role @a warps(4) registers(264) {
@@ -55,20 +39,12 @@ tirx.kernel @k() threads(128) {
   tirx.return
 }
 
-// -----
-
-tirx.kernel @k() threads(64) {
+tirx.kernel @k4() threads(64) {
   tirx.roles {
     // expected-error@+1 {{expected whole warpgroups of 4 warps in a role with registers(...), found 2 warps}}
     tirx.role @a warps(2) registers(40) {
     }
   }
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @k() threads(64) {
   tirx.roles {
     // expected-error@+1 {{expected whole warpgroups of 4 warps for unit(warpgroup), found 2 warps from warp 0 on}}
     tirx.role @a warps(2) unit(warpgroup) {
@@ -77,31 +53,7 @@ tirx.kernel @k() threads(64) {
   tirx.return
 }
 
-// -----
-
-tirx.kernel @k() threads(64) {
-  tirx.roles {
-    // expected-error@+1 {{expected warps(n) behind the name of the role}}
-    tirx.role @a unit(warp) {
-    }
-  }
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @k() threads(32) {
-  tirx.roles {
-    // expected-error@+1 {{Expected `warp`, `warpgroup`, or `thread`}}
-    tirx.role @a warps(1) unit(block) {
-    }
-  }
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @k() threads(160) {
+tirx.kernel @k5() threads(160) {
   tirx.roles {
     tirx.role @a warps(1) {
     }
@@ -112,9 +64,7 @@ tirx.kernel @k() threads(160) {
   tirx.return
 }
 
-// -----
-
-tirx.kernel @k() threads(64) {
+tirx.kernel @k6() threads(64) {
   // expected-error@+1 {{expected a kernel with threads(96) for roles of 3 warps, found threads(64)}}
   tirx.roles {
     tirx.role @a warps(1) {
@@ -125,9 +75,7 @@ tirx.kernel @k() threads(64) {
   tirx.return
 }
 
-// -----
-
-tirx.kernel @k() threads(1024) {
+tirx.kernel @k7() threads(1024) {
   // expected-error@+1 {{expected 1 to 32 warps in all roles together, found 40}}
   tirx.roles {
     tirx.role @a warps(20) {
@@ -138,9 +86,7 @@ tirx.kernel @k() threads(1024) {
   tirx.return
 }
 
-// -----
-
-tirx.kernel @k() threads(64) {
+tirx.kernel @k8() threads(64) {
   // expected-error@+1 {{expected roles of different names, found @a twice}}
   tirx.roles {
     tirx.role @a warps(1) {
@@ -151,9 +97,7 @@ tirx.kernel @k() threads(64) {
   tirx.return
 }
 
-// -----
-
-tirx.kernel @k() threads(256) {
+tirx.kernel @k9() threads(256) {
   // expected-error@+1 {{expected registers(...) on every role or on none, found it on 1}}
   tirx.roles {
     tirx.role @a warps(4) registers(40) {
@@ -164,9 +108,7 @@ tirx.kernel @k() threads(256) {
   tirx.return
 }
 
-// -----
-
-tirx.kernel @k() threads(384) {
+tirx.kernel @k10() threads(384) {
   // expected-error@+1 {{expected at most 65536 registers in all roles together, found 98304}}
   tirx.roles {
     tirx.role @a warps(4) registers(256) {
@@ -177,27 +119,13 @@ tirx.kernel @k() threads(384) {
   tirx.return
 }
 
-// -----
-
-tirx.kernel @k() threads(32) {
+tirx.kernel @k11(%m: memref<4xi32>) threads(32) {
   // expected-error@+1 {{expected only 'tirx.role' in 'tirx.roles', found 'tirx.barrier'}}
   tirx.roles {
     tirx.role @a warps(1) {
     }
     tirx.barrier
   }
-  tirx.return
-}
-
-// -----
-
-// expected-error@+1 {{'tirx.role' expects parent op 'tirx.roles'}}
-tirx.role @a warps(1) {
-}
-
-// -----
-
-tirx.kernel @k() threads(32) {
   %t = tirx.alloc : !tirx.tile<8x64xf16, register>
   // expected-error@+1 {{expected %t to come into role @a through a ring, found a register tile}}
   tirx.roles {
@@ -205,12 +133,6 @@ tirx.kernel @k() threads(32) {
       "test.op"(%t) : (!tirx.tile<8x64xf16, register>) -> ()
     }
   }
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @k(%m: memref<4xi32>) threads(32) {
   %c0 = arith.constant 0 : index
   %v = memref.load %m[%c0] : memref<4xi32>
   // expected-error@+1 {{expected %v to come into role @a through a ring, found a value that depends on memory}}
@@ -222,9 +144,11 @@ tirx.kernel @k(%m: memref<4xi32>) threads(32) {
   tirx.return
 }
 
-// -----
+// expected-error@+1 {{'tirx.role' expects parent op 'tirx.roles'}}
+tirx.role @a warps(1) {
+}
 
-tirx.kernel @k() threads(64) {
+tirx.kernel @k12() threads(64) {
   %t = tirx.alloc : !tirx.tile<8x64xf16, shared>
   // expected-error@+1 {{expected a ring for %t, a tile in shared memory that the roles @a and @b use, found none}}
   tirx.roles {
@@ -238,6 +162,34 @@ tirx.kernel @k() threads(64) {
   tirx.return
 }
 
+tirx.kernel @ends() threads(256) {
+  // expected-error@+1 {{expected no terminator in 'tirx.warpgroup', found 'ptx.ret'}}
+  tirx.warpgroup 0 {
+    ptx.ret
+  }
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @k() threads(64) {
+  tirx.roles {
+    // expected-error@+1 {{expected warps(n) behind the name of the role}}
+    tirx.role @a unit(warp) {
+    }
+  }
+}
+
+// -----
+
+tirx.kernel @k() threads(32) {
+  tirx.roles {
+    // expected-error@+1 {{Expected `warp`, `warpgroup`, or `thread`}}
+    tirx.role @a warps(1) unit(block) {
+    }
+  }
+}
+
 // -----
 
 tirx.kernel @k() threads(64) {
@@ -249,16 +201,6 @@ tirx.kernel @k() threads(64) {
     }
     tirx.role @b warps(1) {
     }
-  }
-  tirx.return
-}
-
-// -----
-
-tirx.kernel @ends() threads(256) {
-  // expected-error@+1 {{expected no terminator in 'tirx.warpgroup', found 'ptx.ret'}}
-  tirx.warpgroup 0 {
-    ptx.ret
   }
   tirx.return
 }

@@ -33,8 +33,6 @@ ptx.entry @mixed_groups() target("sm_100a") {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @weight_stationary_is_one_cta(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
@@ -44,8 +42,6 @@ ptx.entry @weight_stationary_is_one_cta(d : u32, a : u64) target("sm_100a") {
   ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p : i64
   ptx.ret
 }
-
-// -----
 
 ptx.entry @odd_cluster(d : u32) target("sm_100a") cluster(3) {
   %d = ptx.ld.param @d : i32
@@ -152,8 +148,6 @@ ptx.entry @big() target("sm_80") {
   ptx.ret
 }
 
-// -----
-
 // expected-error@+1 {{@gaps declares 65576 bytes of shared memory, sm_80 allows 49152 bytes of static shared memory}}
 ptx.entry @gaps() target("sm_80") {
   %a = ptx.shared_alloc @a bytes 1 align 1
@@ -162,12 +156,22 @@ ptx.entry @gaps() target("sm_80") {
   ptx.ret
 }
 
-// -----
-
 // expected-error@+1 {{@behind declares 65536 bytes of shared memory, sm_80 allows 49152 bytes of static shared memory}}
 ptx.entry @behind() target("sm_80") dynamic_shared(16) {
   %a = ptx.shared_alloc @a bytes 49000 align 8
   %b = ptx.shared_alloc @b bytes 16 align 32768 dynamic
+  ptx.ret
+}
+
+ptx.entry @same_name(a : u32) target("sm_80") {
+  // expected-error@+1 {{expected a new name for shared memory, found 'a', which is a parameter}}
+  %0 = ptx.shared_alloc @a bytes 16 align 16
+  ptx.ret
+}
+
+ptx.entry @arith() target("sm_80") {
+  // expected-error@+1 {{no PTX form for 'arith.constant'; run convert-arith-to-ptx first}}
+  %0 = arith.constant 0 : i32
   ptx.ret
 }
 
@@ -176,22 +180,6 @@ ptx.entry @behind() target("sm_80") dynamic_shared(16) {
 ptx.entry @as_much_as_there_is() target("sm_80") dynamic_shared(166896) {
   %a = ptx.shared_alloc @a bytes 16 align 16
   %b = ptx.shared_alloc @b bytes 166896 align 16 dynamic
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @same_name(a : u32) target("sm_80") {
-  // expected-error@+1 {{expected a new name for shared memory, found 'a', which is a parameter}}
-  %0 = ptx.shared_alloc @a bytes 16 align 16
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @arith() target("sm_80") {
-  // expected-error@+1 {{no PTX form for 'arith.constant'; run convert-arith-to-ptx first}}
-  %0 = arith.constant 0 : i32
   ptx.ret
 }
 
@@ -214,16 +202,12 @@ ptx.entry @late_allocation(s : u32) target("sm_100a") {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @never_freed(s : u32) target("sm_100a") {
   %s = ptx.ld.param @s : i32
   // expected-error@+1 {{expected a tcgen05.dealloc of what is allocated before the kernel ends, found none}}
   ptx.tcgen05.alloc %s columns 32 cta_group 1
   ptx.ret
 }
-
-// -----
 
 ptx.entry @freed_in_part(s : u32) target("sm_100a") {
   %s = ptx.ld.param @s : i32
@@ -233,8 +217,6 @@ ptx.entry @freed_in_part(s : u32) target("sm_100a") {
   ptx.tcgen05.dealloc %t columns 32 cta_group 1
   ptx.ret
 }
-
-// -----
 
 ptx.entry @k96(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
@@ -256,14 +238,10 @@ ptx.entry @unsaid() target("sm_80") {
   ptx.ret
 }
 
-// -----
-
 // expected-error@+1 {{expected dynamic_shared(0), the bytes of the dynamic allocation}}
 ptx.entry @unused() target("sm_80") dynamic_shared(1024) {
   ptx.ret
 }
-
-// -----
 
 ptx.entry @twice() target("sm_80") dynamic_shared(1024) {
   %0 = ptx.shared_alloc @a bytes 1024 align 16 dynamic
@@ -271,8 +249,6 @@ ptx.entry @twice() target("sm_80") dynamic_shared(1024) {
   %1 = ptx.shared_alloc @b bytes 1024 align 16 dynamic
   ptx.ret
 }
-
-// -----
 
 // expected-error@+1 {{@together takes 167936 bytes of shared memory, sm_80 allows 166912}}
 ptx.entry @together() target("sm_80") dynamic_shared(163840) {
@@ -299,8 +275,6 @@ ptx.entry @fewer_by_more() target("sm_90a") maxnreg(128) {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @fewer_than_at_first() target("sm_90a") maxnreg(64) {
   ptx.setmaxnreg dec 64
   // expected-error@+1 {{expected at most 64 registers, the most of any thread by maxnreg, found 72}}
@@ -315,8 +289,6 @@ ptx.entry @argument() target("sm_90a") {
 ^first(%x: i32):
   ptx.ret
 }
-
-// -----
 
 ptx.entry @endless() target("sm_90a") {
 ^first:

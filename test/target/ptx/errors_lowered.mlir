@@ -14,9 +14,6 @@ tirx.kernel @computed_descriptor(%start : i64, %base : i32) target("sm_100a") th
   tirx.return
 }
 
-// -----
-
-!d = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
 tirx.kernel @every_thread(%a : i64) target("sm_100a") threads(128) {
   %p = arith.constant true
   %base = arith.constant 0 : i32

@@ -27,23 +27,6 @@ ptx.entry @every_thread_commits(m : u32) target("sm_100a") reqntid(8, 4) {
   ptx.ret
 }
 
-// -----
-
-ptx.entry @one_thread_multiplies(d : u32, a : u64) target("sm_100a") reqntid(128) {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  %one = ptx.elect.sync
-  ptx.cond_bra %one, ^then, ^join
-^then:
-  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 : i64
-  ptx.bra ^join
-^join:
-  ptx.ret
-}
-
-// -----
-
 ptx.entry @every_warp_allocates() target("sm_100a") reqntid(128) {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   // expected-error@+1 {{expected one warp to execute 'ptx.tcgen05.alloc', found all 4 of the CTA; choose one}}
@@ -52,8 +35,6 @@ ptx.entry @every_warp_allocates() target("sm_100a") reqntid(128) {
   ptx.tcgen05.dealloc %t columns 32 cta_group 1
   ptx.ret
 }
-
-// -----
 
 ptx.entry @one_thread_loads(t : u32) target("sm_100a") reqntid(128) {
   %t = ptx.ld.param @t : i32
@@ -73,6 +54,21 @@ ptx.entry @one_thread_loads(t : u32) target("sm_100a") reqntid(128) {
 
 // -----
 
+ptx.entry @one_thread_multiplies(d : u32, a : u64) target("sm_100a") reqntid(128) {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  %one = ptx.elect.sync
+  ptx.cond_bra %one, ^then, ^join
+^then:
+  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 : i64
+  ptx.bra ^join
+^join:
+  ptx.ret
+}
+
+// -----
+
 // Each of the four warps reaches lanes of its own, and this address is one for all.
 
 ptx.entry @lanes_of_warp_0() target("sm_100a") reqntid(128) {
@@ -82,8 +78,6 @@ ptx.entry @lanes_of_warp_0() target("sm_100a") reqntid(128) {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @lanes_of_warp_2(v : u32) target("sm_100a") reqntid(128) {
   %v = ptx.ld.param @v : i32
   %t = ptx.constant 4194304 : i32
@@ -91,8 +85,6 @@ ptx.entry @lanes_of_warp_2(v : u32) target("sm_100a") reqntid(128) {
   ptx.tcgen05.st "32x32b" num 1 %t, %v : i32
   ptx.ret
 }
-
-// -----
 
 ptx.entry @allocation_in_a_later_block(s : u32) target("sm_100a") {
   %s = ptx.ld.param @s : i32
@@ -109,8 +101,6 @@ ptx.entry @allocation_in_a_later_block(s : u32) target("sm_100a") {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @larger_after_smaller() target("sm_100a") {
   %first = ptx.shared_alloc @first bytes 4 align 4
   %second = ptx.shared_alloc @second bytes 4 align 4
@@ -126,8 +116,6 @@ ptx.entry @larger_after_smaller() target("sm_100a") {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @more_than_there_is() target("sm_100a") {
   %first = ptx.shared_alloc @first bytes 4 align 4
   %second = ptx.shared_alloc @second bytes 4 align 4
@@ -141,8 +129,6 @@ ptx.entry @more_than_there_is() target("sm_100a") {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @only_the_other_is_freed() target("sm_100a") {
   %first = ptx.shared_alloc @first bytes 4 align 4
   %second = ptx.shared_alloc @second bytes 4 align 4
@@ -154,8 +140,6 @@ ptx.entry @only_the_other_is_freed() target("sm_100a") {
   ptx.ret
 }
 
-// -----
-
 ptx.entry @freed_from_the_middle() target("sm_100a") {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   ptx.tcgen05.alloc %slot columns 64 cta_group 1
@@ -164,6 +148,27 @@ ptx.entry @freed_from_the_middle() target("sm_100a") {
   %u = ptx.add %t, %c32 : i32
   // expected-error@+1 {{expected the address that tcgen05.alloc wrote, found column 32 of the 64 allocated there; give back all of them}}
   ptx.tcgen05.dealloc %u columns 32 cta_group 1
+  ptx.ret
+}
+
+ptx.entry @collector_not_filled(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b0" collector fill : i64
+  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b0" collector use : i64
+  // expected-error@+1 {{expected .collector::b1::fill before .collector::b1::use, found none; fill the buffer with the first product}}
+  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b1" collector use : i64
+  ptx.ret
+}
+
+ptx.entry @collector_filled_too_late(d : u32, a : u64) target("sm_100a") {
+  %d = ptx.ld.param @d : i32
+  %a = ptx.ld.param @a : i64
+  %p = ptx.constant true
+  // expected-error@+1 {{expected .collector::a::fill before .collector::a::lastuse, found none; fill the buffer with the first product}}
+  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 collector_a lastuse : i64
+  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 collector_a fill : i64
   ptx.ret
 }
 
@@ -178,31 +183,6 @@ ptx.entry @freed_in_between() target("sm_100a") {
   ptx.tcgen05.alloc %second columns 512 cta_group 1
   %t = ptx.ld shared %second : i32 -> i32
   ptx.tcgen05.dealloc %t columns 512 cta_group 1
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @collector_not_filled(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b0" collector fill : i64
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b0" collector use : i64
-  // expected-error@+1 {{expected .collector::b1::fill before .collector::b1::use, found none; fill the buffer with the first product}}
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b1" collector use : i64
-  ptx.ret
-}
-
-// -----
-
-ptx.entry @collector_filled_too_late(d : u32, a : u64) target("sm_100a") {
-  %d = ptx.ld.param @d : i32
-  %a = ptx.ld.param @a : i64
-  %p = ptx.constant true
-  // expected-error@+1 {{expected .collector::a::fill before .collector::a::lastuse, found none; fill the buffer with the first product}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 collector_a lastuse : i64
-  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 collector_a fill : i64
   ptx.ret
 }
 

@@ -4,23 +4,14 @@
 // not known, the offsets are. B has one group of rows only.
 
 ptx.entry @stride(out : u64) target("sm_90a") reqntid(128) {
-  %out = ptx.ld.param @out : i64
   %tile = ptx.shared_alloc @tile bytes 16384 align 1024
-  %zero = ptx.constant 0 : i32
   %desc = ptx.constant 0x4000002000010000 : i64
-  ptx.st shared %tile, %zero : i32, i32
-  ptx.fence.proxy.async "shared::cta"
-  ptx.bar.sync 0
   %four = ptx.constant 4 : i32
   %row = ptx.shr unsigned %tile, %four : i32
   %wide = ptx.cvt unsigned %row : i32 -> i64
   %a = ptx.or %wide, %desc : i64
-  ptx.wgmma.fence
   // expected-warning@+1 {{descriptor of A: elements (4, 0) and (8, 0) (row, k) are both read from byte 576 of shared memory; SBO is 512 bytes, and one repeat of the pattern takes 1024}}
   %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 0
-  ptx.st global %out, %0 : i64, f32
   ptx.ret
 }
 

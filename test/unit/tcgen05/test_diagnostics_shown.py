@@ -33,7 +33,7 @@ TESTS = [
 SHOWN = [
     text
     for file in TESTS
-    for text in re.findall(r"// expected-error(?:@\S+)? \{\{(.*)\}\}$", file.read_text(), re.MULTILINE)
+    for text in re.findall(r"expected-error(?:@\S+)? \{\{(.*)\}\}$", file.read_text(), re.MULTILINE)
 ]
 
 SEPARATOR = "// -----"

@@ -1,51 +1,4 @@
 // tirx-opt --remarks --tirx-pipeline-loops
-// 12:3: remark: each product is awaited: a tile of the products in tensor memory is no allocation
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = "test.op"() : () -> !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    tirx.mma %sa, %sa, %acc : !s, !s, !t
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-pipeline-loops
-// 13:3: remark: each product is awaited: nothing reads the accumulator %acc behind the loop
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  tirx.fill %acc, %zero : f32, !t
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    tirx.mma %sa, %sa, %acc : !s, !s, !t
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-pipeline-loops
 // 13:3: remark: each product is awaited: what 'test.op' does with %acc is not known
 !s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
 !t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
@@ -71,61 +24,116 @@ tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) tar
 
 // -----
 
-// tirx-opt --remarks --tirx-pipeline-loops
-// 17:3: remark: each product is awaited: 'tirx.mma' reads %h, which products write
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!h = !tirx.tile<128x64xf16, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 2@TCol)]>>
-!v = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  %h = tirx.alloc : !h
-  %sb = tirx.subview %sa[0, 0] : !s -> !v
-  tirx.fill %acc, %zero : f32, !t
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    tirx.mma %sa, %sb, %h : !s, !v, !h
-    tirx.mma %h, %sa, %acc : !h, !s, !t
-  }
-  tirx.copy %acc, %gd : !t, !x
-  tirx.return
-}
+// 13:3: remark: each product is awaited: nothing reads the accumulator %acc behind the loop
+-    "test.op"(%acc) : (!t) -> ()
+@@
+-  tirx.copy %acc, %gd : !t, !x
 
 // -----
 
-// tirx-opt --remarks --tirx-pipeline-loops
+// 17:3: remark: each product is awaited: 'tirx.mma' reads %h, which products write
+ !t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
++!h = !tirx.tile<128x64xf16, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 2@TCol)]>>
++!v = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+@@
+   %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
++  %h = tirx.alloc : !h
++  %sb = tirx.subview %sa[0, 0] : !s -> !v
+@@
+-    tirx.mma %sa, %sa, %acc : !s, !s, !t
+-    "test.op"(%acc) : (!t) -> ()
++    tirx.mma %sa, %sb, %h : !s, !v, !h
++    tirx.mma %h, %sa, %acc : !h, !s, !t
+
+// -----
+
 // 18:5: remark: %sa keeps one buffer: 'tirx.store' writes it, which is no copy to it
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!r = !tirx.tile<128x64xf16, register, #tirx.tile_layout<S[(128, 64) : (1@tid_in_wg, 1)]>>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %r = tirx.zero : !r
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  tirx.fill %acc, %zero : f32, !t
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    tirx.store %r, %sa : !r, !s
-    tirx.mma %sa, %sa, %acc : !s, !s, !t
-  }
-  tirx.copy %acc, %gd : !t, !x
-  tirx.return
-}
+ !t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
++!r = !tirx.tile<128x64xf16, register, #tirx.tile_layout<S[(128, 64) : (1@tid_in_wg, 1)]>>
+@@
+   %sa = tirx.alloc : !s
++  %r = tirx.zero : !r
+@@
+     tirx.copy %ga, %sa : !g, !s
++    tirx.store %r, %sa : !r, !s
+@@
+-    "test.op"(%acc) : (!t) -> ()
+
+// -----
+
+// 17:5: remark: the loop stays sequential: 'tirx.global_wait' in it waits for another block
+-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
++tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %q: memref<?xi32>) target("sm_100a") threads(128) {
+@@
+-    "test.op"(%acc) : (!t) -> ()
++    tirx.global_wait %q[%k] : memref<?xi32>
+
+// -----
+
+// 14:3: remark: each product is awaited: 'tirx.load' reads %sa beside the products
+ !t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
++!r = !tirx.tile<128x64xf16, register, #tirx.tile_layout<S[(128, 64) : (1@tid_in_wg, 1)]>>
+@@
+-    "test.op"(%acc) : (!t) -> ()
++    %r = tirx.load %sa : !s -> !r
++    "test.op"(%r) : (!r) -> ()
+
+// -----
+
+// 18:5: remark: the loop of products of pairs stays sequential: 'tirx.mma' reads %sb, which is in no ring
+ !t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
++!v = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+@@
+-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
++tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") cluster(2) per_cta threads(128) {
+@@
+   tirx.fill %acc, %zero : f32, !t
++  %sb = tirx.alloc : !v
+@@
+-    tirx.mma %sa, %sa, %acc : !s, !s, !t
+-    "test.op"(%acc) : (!t) -> ()
++    tirx.mma %sa, %sb, %acc pair : !s, !v, !t
+
+// -----
+
+// 14:3: remark: each product is awaited: 'tirx.copy' uses the accumulator %acc
+   tirx.fill %acc, %zero : f32, !t
++  scf.for %o = %c0 to %n step %c1 {
+@@
+-    "test.op"(%acc) : (!t) -> ()
++  }
+
+// -----
+
+// 14:3: remark: each product is awaited: 'tirx.copy' uses %acc in another place than the loop
+   tirx.fill %acc, %zero : f32, !t
++  scf.for %o = %c0 to %n step %c1 {
+@@
+-    "test.op"(%acc) : (!t) -> ()
++    tirx.copy %acc, %gd : !t, !x
++  }
+
+// -----
+
+// 14:3: remark: each product is awaited: 'scf.for' reads what it writes to the accumulator
+ !t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
++!r = !tirx.tile<128x128xf32, register>
+@@
+-    "test.op"(%acc) : (!t) -> ()
++  }
++  scf.for %o = %c0 to %n step %c1 {
++    %v = tirx.load %acc : !t -> !r
++    tirx.store %v, %acc : !r, !t
+
+// -----
+
+// 13:3: remark: each product is awaited: 'tirx.mma' does not run in every iteration
+-    tirx.mma %sa, %sa, %acc : !s, !s, !t
+-    "test.op"(%acc) : (!t) -> ()
++    %odd = arith.cmpi eq, %k, %c1 : index
++    scf.if %odd {
++      tirx.mma %sa, %sa, %acc : !s, !s, !t
++    }
 
 // -----
 
@@ -151,139 +159,25 @@ tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) tar
 
 // -----
 
-// tirx-opt --remarks --tirx-pipeline-loops
-// 17:5: remark: the loop stays sequential: 'tirx.global_wait' in it waits for another block
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %q: memref<?xi32>) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  tirx.fill %acc, %zero : f32, !t
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    tirx.mma %sa, %sa, %acc : !s, !s, !t
-    tirx.global_wait %q[%k] : memref<?xi32>
-  }
-  tirx.copy %acc, %gd : !t, !x
-  tirx.return
-}
+// 12:3: remark: each product is awaited: a tile of the products in tensor memory is no allocation
+-  %acc = tirx.alloc : !t
++  %acc = "test.op"() : () -> !t
+@@
+     tirx.copy %ga, %sa : !g, !s
++    tirx.mma %sa, %sa, %acc : !s, !s, !t
 
 // -----
 
-// tirx-opt --remarks --tirx-pipeline-loops
-// 14:3: remark: each product is awaited: 'tirx.load' reads %sa beside the products
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!r = !tirx.tile<128x64xf16, register, #tirx.tile_layout<S[(128, 64) : (1@tid_in_wg, 1)]>>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  tirx.fill %acc, %zero : f32, !t
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    tirx.mma %sa, %sa, %acc : !s, !s, !t
-    %r = tirx.load %sa : !s -> !r
-    "test.op"(%r) : (!r) -> ()
-  }
-  tirx.copy %acc, %gd : !t, !x
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-pipeline-loops
-// 18:5: remark: the loop of products of pairs stays sequential: 'tirx.mma' reads %sb, which is in no ring
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!v = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") cluster(2) per_cta threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  tirx.fill %acc, %zero : f32, !t
-  %sb = tirx.alloc : !v
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    tirx.mma %sa, %sb, %acc pair : !s, !v, !t
-  }
-  tirx.copy %acc, %gd : !t, !x
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-pipeline-loops
-// 14:3: remark: each product is awaited: 'tirx.copy' uses the accumulator %acc
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  tirx.fill %acc, %zero : f32, !t
-  scf.for %o = %c0 to %n step %c1 {
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    tirx.mma %sa, %sa, %acc : !s, !s, !t
-  }
-  }
-  tirx.copy %acc, %gd : !t, !x
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-pipeline-loops
-// 14:3: remark: each product is awaited: 'tirx.copy' uses %acc in another place than the loop
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  tirx.fill %acc, %zero : f32, !t
-  scf.for %o = %c0 to %n step %c1 {
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    tirx.mma %sa, %sa, %acc : !s, !s, !t
-    tirx.copy %acc, %gd : !t, !x
-  }
-  }
-  tirx.copy %acc, %gd : !t, !x
-  tirx.return
-}
+// 10:10: error: expected a layout on !tirx.tile<128x128xf32, tensor>; tirx-pick-layouts chooses one
+-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
++!t = !tirx.tile<128x128xf32, tensor>
+@@
+-  %zero = arith.constant 0.0 : f32
++  %no = arith.constant false
+@@
+     tirx.copy %ga, %sa : !g, !s
++    tirx.mma %sa, %sa, %acc accumulate(%no) : !s, !s, !t
++    tirx.copy %acc, %gd : !t, !x
 
 // -----
 
@@ -318,137 +212,26 @@ tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %b:
 
 // -----
 
-// tirx-opt --remarks --tirx-pipeline-loops
 // 20:3: remark: each product is awaited: 'test.op' works on scale factors %u
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!s8 = !tirx.tile<128x128xf8E4M3FN, shared, #tirx.compose_layout<#tirx.swizzle_layout<4, 3, 3>, #tirx.tile_layout<S[128, 128]>>>
-!g8 = !tirx.tile<128x128xf8E4M3FN, global>
-!u = !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
-!us = !tirx.tile<128x4xf8E8M0FNU, shared, #tirx.tile_layout<S[(4, 32, 4) : (4, 16, 1)]>>
-!ur = !tirx.tile<128x4xf8E8M0FNU, register, #tirx.tile_layout<S[(128, 4) : (1@tid_in_wg, 1)]>>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %b: memref<128x4096xf8E4M3FN>) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s8
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  tirx.fill %acc, %zero : f32, !t
-  %u = tirx.alloc : !u
-  "test.op"(%u) : (!u) -> ()
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %b[%c0, %k] : memref<128x4096xf8E4M3FN> -> !g8
-    tirx.copy %ga, %sa : !g8, !s8
-    tirx.mma %sa, %sa, %acc scales(%u, %u) : !s8, !s8, !t, !u, !u
-  }
-  tirx.copy %acc, %gd : !t, !x
-  tirx.return
-}
+-  %u = "test.op"() : () -> !u
++  %u = tirx.alloc : !u
++  "test.op"(%u) : (!u) -> ()
 
 // -----
 
-// tirx-opt --remarks --tirx-pipeline-loops
-// 19:3: remark: each product is awaited: the metadata of a product is in no allocation
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!e = !tirx.tile<128x32xi4, tensor, #tirx.tile_layout<S[(4, 2, 8, 2, 2, 2, 2, 4) : (32@TLane, 4@TCol, 1@TLane, 32@TCol, 16@TCol, 8@TCol, 8@TLane, 1@TCol)]>>
-!b = !tirx.tile<128x128xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 2, 64) : (64, 8192, 1)]>>>
-!gb = !tirx.tile<128x128xf16, global>
-!ge = !tirx.tile<128x32xi4, global>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %m: memref<128x4096xi4>) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  %sb = tirx.alloc : !b
-  tirx.fill %acc, %zero : f32, !t
-  %e = "test.op"() : () -> !e
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    %gb = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !gb
-    tirx.copy %gb, %sb : !gb, !b
-    tirx.mma %sa, %sb, %acc metadata(%e) : !s, !b, !t, !e
-  }
-  tirx.copy %acc, %gd : !t, !x
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-pipeline-loops
-// 19:3: remark: each product is awaited: 'test.op' works on metadata %e
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!e = !tirx.tile<128x32xi4, tensor, #tirx.tile_layout<S[(4, 2, 8, 2, 2, 2, 2, 4) : (32@TLane, 4@TCol, 1@TLane, 32@TCol, 16@TCol, 8@TCol, 8@TLane, 1@TCol)]>>
-!b = !tirx.tile<128x128xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 2, 64) : (64, 8192, 1)]>>>
-!gb = !tirx.tile<128x128xf16, global>
-!ge = !tirx.tile<128x32xi4, global>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %m: memref<128x4096xi4>) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  %sb = tirx.alloc : !b
-  tirx.fill %acc, %zero : f32, !t
-  %e = tirx.alloc : !e
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    %gb = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !gb
-    tirx.copy %gb, %sb : !gb, !b
-    tirx.mma %sa, %sb, %acc metadata(%e) : !s, !b, !t, !e
-    "test.op"(%e) : (!e) -> ()
-  }
-  tirx.copy %acc, %gd : !t, !x
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-pipeline-loops
-// 19:3: remark: each product is awaited: 'tirx.copy' stores metadata %e behind a product
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!e = !tirx.tile<128x32xi4, tensor, #tirx.tile_layout<S[(4, 2, 8, 2, 2, 2, 2, 4) : (32@TLane, 4@TCol, 1@TLane, 32@TCol, 16@TCol, 8@TCol, 8@TLane, 1@TCol)]>>
-!b = !tirx.tile<128x128xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 2, 64) : (64, 8192, 1)]>>>
-!gb = !tirx.tile<128x128xf16, global>
-!ge = !tirx.tile<128x32xi4, global>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %m: memref<128x4096xi4>) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  %sb = tirx.alloc : !b
-  tirx.fill %acc, %zero : f32, !t
-  %e = tirx.alloc : !e
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    %gb = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !gb
-    tirx.copy %gb, %sb : !gb, !b
-    tirx.mma %sa, %sb, %acc metadata(%e) : !s, !b, !t, !e
-    %ge = tirx.view %m[%c0, %k] : memref<128x4096xi4> -> !ge
-    tirx.copy %ge, %e : !ge, !e
-  }
-  tirx.copy %acc, %gd : !t, !x
-  tirx.return
-}
+// 20:3: remark: each product is awaited: 'tirx.mma' is of pairs, scaled or sparse, and threads use %acc
+-  tirx.fill %acc, %zero : f32, !t
+-  %u = "test.op"() : () -> !u
++  %no = arith.constant false
++  %u = tirx.alloc : !u
++  %us = tirx.alloc : !us
+@@
+-    tirx.mma %sa, %sa, %acc scales(%u, %u) : !s8, !s8, !t, !u, !u
++    tirx.copy %us, %u : !us, !u
++    tirx.mma %sa, %sa, %acc scales(%u, %u) accumulate(%no) : !s8, !s8, !t, !u, !u
++    tirx.copy %acc, %gd : !t, !x
+@@
+-  tirx.copy %acc, %gd : !t, !x
 
 // -----
 
@@ -482,6 +265,37 @@ tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %m:
   tirx.copy %acc, %gd : !t, !x
   tirx.return
 }
+
+// -----
+
+// 19:3: remark: each product is awaited: the metadata of a product is in no allocation
+-  %e = tirx.alloc : !e
++  %e = "test.op"() : () -> !e
+
+// -----
+
+// 19:3: remark: each product is awaited: 'test.op' works on metadata %e
+     tirx.mma %sa, %sb, %acc metadata(%e) : !s, !b, !t, !e
++    "test.op"(%e) : (!e) -> ()
+
+// -----
+
+// 19:3: remark: each product is awaited: 'tirx.copy' stores metadata %e behind a product
+     tirx.mma %sa, %sb, %acc metadata(%e) : !s, !b, !t, !e
++    %ge = tirx.view %m[%c0, %k] : memref<128x4096xi4> -> !ge
++    tirx.copy %ge, %e : !ge, !e
+
+// -----
+
+// 19:3: remark: each product is awaited: 'tirx.copy' works on metadata %e
+-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %m: memref<128x4096xi4>) target("sm_100a") threads(128) {
++tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %m: memref<128x4096xi4>, %p: i1) target("sm_100a") threads(128) {
+@@
+     tirx.copy %gb, %sb : !gb, !b
++    %ge = tirx.view %m[%c0, %k] : memref<128x4096xi4> -> !ge
++    scf.if %p {
++      tirx.copy %ge, %e : !ge, !e
++    }
 
 // -----
 
@@ -542,63 +356,19 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %n: index) target("sm_90a") threads(128)
 
 // -----
 
-// tirx-opt --remarks --tirx-pipeline-loops
 // 12:8: remark: each product is awaited: 'tirx.mma' starts from a value from outside of the loop
-!s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
-!r = !tirx.tile<64x64xf16, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 1, 4@laneid, 1@laneid, 1)]>>
-!a = !tirx.tile<64x64xf16, register, #tirx.tile_layout<S[(4, 2, 8, 4, 2, 4, 2) : (1@warpid, 2, 4@laneid, 8, 4, 1@laneid, 1)]>>
-!t = !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
-!g = !tirx.tile<64x64xf16, global>
-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index) target("sm_90a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %sa = tirx.alloc : !s
-  %acc = tirx.zero : !t
-  %zo = scf.for %q = %c0 to %n step %c1 iter_args(%o = %acc) -> (!t) {
-  %z = scf.for %k = %c0 to %n step %c1 iter_args(%d = %acc) -> (!t) {
-    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    %e = tirx.mma %sa, %sa, %o : !s, !s, !t -> !t
-    scf.yield %d : !t
-  }
-  scf.yield %z : !t
-  }
-  "test.op"(%zo) : (!t) -> ()
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-pipeline-loops
-// 20:3: remark: each product is awaited: 'tirx.mma' is of pairs, scaled or sparse, and threads use %acc
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!s8 = !tirx.tile<128x128xf8E4M3FN, shared, #tirx.compose_layout<#tirx.swizzle_layout<4, 3, 3>, #tirx.tile_layout<S[128, 128]>>>
-!g8 = !tirx.tile<128x128xf8E4M3FN, global>
-!u = !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]>>
-!us = !tirx.tile<128x4xf8E8M0FNU, shared, #tirx.tile_layout<S[(4, 32, 4) : (4, 16, 1)]>>
-!ur = !tirx.tile<128x4xf8E8M0FNU, register, #tirx.tile_layout<S[(128, 4) : (1@tid_in_wg, 1)]>>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %b: memref<128x4096xf8E4M3FN>) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s8
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  %no = arith.constant false
-  %u = tirx.alloc : !u
-  %us = tirx.alloc : !us
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %b[%c0, %k] : memref<128x4096xf8E4M3FN> -> !g8
-    tirx.copy %ga, %sa : !g8, !s8
-    tirx.copy %us, %u : !us, !u
-    tirx.mma %sa, %sa, %acc scales(%u, %u) accumulate(%no) : !s8, !s8, !t, !u, !u
-    tirx.copy %acc, %gd : !t, !x
-  }
-  tirx.return
-}
+-  %x = tirx.zero : !a
++  %zo = scf.for %q = %c0 to %n step %c1 iter_args(%o = %acc) -> (!t) {
+@@
+-    %e = tirx.mma %x, %sa, %d : !a, !s, !t -> !t
+-    scf.yield %e : !t
++    %e = tirx.mma %sa, %sa, %o : !s, !s, !t -> !t
++    scf.yield %d : !t
+@@
+-  "test.op"(%z) : (!t) -> ()
++  scf.yield %z : !t
++  }
++  "test.op"(%zo) : (!t) -> ()
 
 // -----
 
@@ -693,577 +463,6 @@ tirx.kernel @k(%a: memref<128x64xf16>, %b: memref<512x64xf16>, %c: memref<128x51
 
 // -----
 
-// tirx-opt --remarks --tirx-multicast-copies=cluster=rows
-// 3:1: remark: @k has no pairs of blocks: its blocks form clusters already
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
-!g = !tirx.tile<64x64xf16, global>
-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) cluster(2) per_cta threads(256) {
-  %c0 = arith.constant 0 : index
-  %i = tirx.block_id y
-  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.roles {
-    tirx.role @math warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %used = tirx.acquire %ring at(use)
-        "test.op"(%used) : (!s) -> ()
-        tirx.release %ring at(use)
-      }
-    }
-    tirx.role @load warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
-        %filled = tirx.acquire %ring at(fill)
-        tirx.async_copy %gb, %filled engine(tma) : !g, !s
-        tirx.release %ring at(fill) after(tma)
-      }
-    }
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-multicast-copies=cluster=rows
-// 7:3: remark: @k has no pairs of blocks: 'tirx.barrier' is in the terms of the hardware
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
-!g = !tirx.tile<64x64xf16, global>
-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
-  %c0 = arith.constant 0 : index
-  %i = tirx.block_id y
-  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.barrier
-  tirx.roles {
-    tirx.role @math warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %used = tirx.acquire %ring at(use)
-        "test.op"(%used) : (!s) -> ()
-        tirx.release %ring at(use)
-      }
-    }
-    tirx.role @load warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
-        %filled = tirx.acquire %ring at(fill)
-        tirx.async_copy %gb, %filled engine(tma) : !g, !s
-        tirx.release %ring at(fill) after(tma)
-      }
-    }
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-multicast-copies=cluster=rows
-// 13:9: remark: @k has no pairs of blocks: 'tirx.mma' on tensor memory works for a pair by its own means
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
-!t = !tirx.tile<64x64xf32, tensor>
-!g = !tirx.tile<64x64xf16, global>
-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
-  %c0 = arith.constant 0 : index
-  %acc = tirx.alloc : !t
-  %i = tirx.block_id y
-  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.roles {
-    tirx.role @math warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %used = tirx.acquire %ring at(use)
-        tirx.mma %used, %used, %acc : !s, !s, !t
-        tirx.release %ring at(use)
-      }
-    }
-    tirx.role @load warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
-        %filled = tirx.acquire %ring at(fill)
-        tirx.async_copy %gb, %filled engine(tma) : !g, !s
-        tirx.release %ring at(fill) after(tma)
-      }
-    }
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-multicast-copies=cluster=rows
-// 3:1: remark: @k has no pairs of blocks: it does not say its grid
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
-!g = !tirx.tile<64x64xf16, global>
-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") threads(256) {
-  %c0 = arith.constant 0 : index
-  %i = tirx.block_id y
-  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.roles {
-    tirx.role @math warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %used = tirx.acquire %ring at(use)
-        "test.op"(%used) : (!s) -> ()
-        tirx.release %ring at(use)
-      }
-    }
-    tirx.role @load warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
-        %filled = tirx.acquire %ring at(fill)
-        tirx.async_copy %gb, %filled engine(tma) : !g, !s
-        tirx.release %ring at(fill) after(tma)
-      }
-    }
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-multicast-copies=cluster=rows
-// 9:7: remark: @k has no pairs of blocks: its numbers of tiles are not those of the launch
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
-!g = !tirx.tile<64x64xf16, global>
-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
-  %c0 = arith.constant 0 : index
-  %i = tirx.block_id y
-  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.roles {
-    tirx.role @math warps(4) {
-      tirx.tiles @t %x, %y = order(row) of (%rows, %n) {
-      tirx.for @k %k = 0 to %n {
-        %used = tirx.acquire %ring at(use)
-        "test.op"(%used) : (!s) -> ()
-        tirx.release %ring at(use)
-      } }
-    }
-    tirx.role @load warps(4) {
-      tirx.tiles @t %x, %y = order(row) of (%rows, %n) {
-      tirx.for @k %k = 0 to %n {
-        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
-        %filled = tirx.acquire %ring at(fill)
-        tirx.async_copy %gb, %filled engine(tma) : !g, !s
-        tirx.release %ring at(fill) after(tma)
-      } }
-    }
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-multicast-copies=cluster=rows
-// 10:7: remark: @k has no pairs of blocks: the order of its tiles is hardware
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
-!g = !tirx.tile<64x64xf16, global>
-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
-  %c0 = arith.constant 0 : index
-  %i = tirx.block_id y
-  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  %clc = tirx.ring slots(1) stations(ask, read) : !tirx.ring<tile_id>
-  tirx.roles {
-    tirx.role @math warps(4) {
-      tirx.tiles @t %x, %y = hardware(%clc, read) {
-      tirx.for @k %k = 0 to %n {
-        %used = tirx.acquire %ring at(use)
-        "test.op"(%used) : (!s) -> ()
-        tirx.release %ring at(use)
-      } }
-    }
-    tirx.role @load warps(4) {
-      tirx.tiles @t %x, %y = hardware(%clc, read) {
-      tirx.for @k %k = 0 to %n {
-        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
-        %filled = tirx.acquire %ring at(fill)
-        tirx.async_copy %gb, %filled engine(tma) : !g, !s
-        tirx.release %ring at(fill) after(tma)
-      } }
-    }
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-multicast-copies=cluster=rows
-// 19:9: remark: @k has no pairs of blocks: a tile of 63 rows has no halves
-!s = !tirx.tile<63x64xf16, shared, #tirx.tile_layout<S[63, 64]>>
-!g = !tirx.tile<63x64xf16, global>
-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
-  %c0 = arith.constant 0 : index
-  %i = tirx.block_id y
-  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.roles {
-    tirx.role @math warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %used = tirx.acquire %ring at(use)
-        "test.op"(%used) : (!s) -> ()
-        tirx.release %ring at(use)
-      }
-    }
-    tirx.role @load warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
-        %filled = tirx.acquire %ring at(fill)
-        tirx.async_copy %gb, %filled engine(tma) : !g, !s
-        tirx.release %ring at(fill) after(tma)
-      }
-    }
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-multicast-copies=cluster=rows
-// 20:9: remark: @k has no pairs of blocks: its pairs share no copy of a part of a tile
-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
-!g = !tirx.tile<64x64xf16, global>
-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
-  %c0 = arith.constant 0 : index
-  %i = tirx.block_id y
-  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.roles {
-    tirx.role @math warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %used = tirx.acquire %ring at(use)
-        "test.op"(%used) : (!s) -> ()
-        tirx.release %ring at(use)
-      }
-    }
-    tirx.role @load warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
-        %filled = tirx.acquire %ring at(fill)
-        %half = tirx.subview %filled[0, 0] : !s -> !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[4096 : 1]>>
-        tirx.async_copy %gb, %half engine(tma) : !g, !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[4096 : 1]>>
-        tirx.release %ring at(fill) after(tma)
-      }
-    }
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-multicast-copies=cluster=rows
-// 19:9: remark: @k has no pairs of blocks: half of a tile cannot be loaded: expected every box to start at a multiple of 128 bytes in shared memory, found one at 32 with boxes of 1x16 in S[16 : 1] + 16
-!s = !tirx.tile<2x16xf16, shared, #tirx.tile_layout<S[2, 16]>>
-!g = !tirx.tile<2x16xf16, global>
-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
-  %c0 = arith.constant 0 : index
-  %i = tirx.block_id y
-  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.roles {
-    tirx.role @math warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %used = tirx.acquire %ring at(use)
-        "test.op"(%used) : (!s) -> ()
-        tirx.release %ring at(use)
-      }
-    }
-    tirx.role @load warps(4) {
-      tirx.for @k %k = 0 to %n {
-        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
-        %filled = tirx.acquire %ring at(fill)
-        tirx.async_copy %gb, %filled engine(tma) : !g, !s
-        tirx.release %ring at(fill) after(tma)
-      }
-    }
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-specialize-warps=roles=load
-// 8:3: remark: @k keeps one role: 'tirx.barrier' is in the terms of the hardware
-!s = !tirx.tile<64x64xf16, shared>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.barrier
-  tirx.for @k %k = 0 to %n {
-    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
-    %sa_1 = tirx.acquire %sa at(fill)
-    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
-    tirx.release %sa at(fill) after(tma)
-    %sa_2 = tirx.acquire %sa at(use)
-    %fa = tirx.load %sa_2 : !s -> !f
-    tirx.release %sa at(use)
-    "test.op"(%fa) : (!f) -> ()
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-specialize-warps=roles=load
-// 8:3: remark: @k keeps one role: 'tirx.global_wait' orders loads behind another block
-!s = !tirx.tile<64x64xf16, shared>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.global_wait %q[%c0] : memref<?xi32>
-  tirx.for @k %k = 0 to %n {
-    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
-    %sa_1 = tirx.acquire %sa at(fill)
-    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
-    tirx.release %sa at(fill) after(tma)
-    %sa_2 = tirx.acquire %sa at(use)
-    %fa = tirx.load %sa_2 : !s -> !f
-    tirx.release %sa at(use)
-    "test.op"(%fa) : (!f) -> ()
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-specialize-warps=roles=load-mma-epilogue
-// 4:1: remark: no role of products in @k: no product of tcgen05 is asynchronous
-!s = !tirx.tile<64x64xf16, shared>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.for @k %k = 0 to %n {
-    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
-    %sa_1 = tirx.acquire %sa at(fill)
-    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
-    tirx.release %sa at(fill) after(tma)
-    %sa_2 = tirx.acquire %sa at(use)
-    %fa = tirx.load %sa_2 : !s -> !f
-    tirx.release %sa at(use)
-    "test.op"(%fa) : (!f) -> ()
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-specialize-warps=roles=load
-// 4:1: remark: @k keeps one role: 100 threads are no whole warps
-!s = !tirx.tile<64x64xf16, shared>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(100) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.for @k %k = 0 to %n {
-    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
-    %sa_1 = tirx.acquire %sa at(fill)
-    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
-    tirx.release %sa at(fill) after(tma)
-    %sa_2 = tirx.acquire %sa at(use)
-    %fa = tirx.load %sa_2 : !s -> !f
-    tirx.release %sa at(use)
-    "test.op"(%fa) : (!f) -> ()
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-specialize-warps=roles=load-mma-epilogue
-// 16:5: remark: no role of products in @k: 'tirx.async_mma' works on a tile that is in no ring
-!s = !tirx.tile<64x64xf16, shared>
-!t = !tirx.tile<64x64xf32, tensor>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  %acc = tirx.alloc : !t
-  tirx.for @k %k = 0 to %n {
-    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
-    %sa_1 = tirx.acquire %sa at(fill)
-    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
-    tirx.release %sa at(fill) after(tma)
-    %sa_2 = tirx.acquire %sa at(use)
-    tirx.async_mma %sa_2, %sa_2, %acc : !s, !s, !t
-    %fa = tirx.load %sa_2 : !s -> !f
-    tirx.release %sa at(use)
-    "test.op"(%fa) : (!f) -> ()
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-specialize-warps=roles=load-mma-epilogue
-// 18:11: remark: no role of products in @k: threads do 'tirx.load' at a station of the products
-!s = !tirx.tile<64x64xf16, shared>
-!t = !tirx.tile<64x64xf32, tensor>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  %accs = tirx.ring slots(1) stations(mma, read) : !tirx.ring<!t>
-  tirx.for @k %k = 0 to %n {
-    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
-    %sa_1 = tirx.acquire %sa at(fill)
-    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
-    tirx.release %sa at(fill) after(tma)
-    %acc = tirx.acquire %accs at(mma)
-    %sa_2 = tirx.acquire %sa at(use)
-    tirx.async_mma %sa_2, %sa_2, %acc : !s, !s, !t
-    %fa = tirx.load %sa_2 : !s -> !f
-    tirx.release %sa at(use)
-    tirx.release %accs at(mma) after(tcgen05)
-    %y = tirx.acquire %accs at(read)
-    tirx.release %accs at(read)
-    "test.op"(%fa) : (!f) -> ()
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-specialize-warps=roles=load
-// 10:11: remark: @k keeps one role: 'tirx.view' needs a value that 'tirx.for' carries
-!s = !tirx.tile<64x64xf16, shared>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  %res = tirx.for @k %k = 0 to %n iter(%l = %c0) {
-    %l2 = arith.addi %l, %c1 : index
-    %ga = tirx.view %a[%c0, %l] : memref<64x4096xf16> -> !g
-    %sa_1 = tirx.acquire %sa at(fill)
-    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
-    tirx.release %sa at(fill) after(tma)
-    %sa_2 = tirx.acquire %sa at(use)
-    %fa = tirx.load %sa_2 : !s -> !f
-    tirx.release %sa at(use)
-    "test.op"(%fa) : (!f) -> ()
-    tirx.yield %l2
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-specialize-warps=roles=load
-// 8:3: remark: @k keeps one role: 'scf.while' is around operations of several roles
-!s = !tirx.tile<64x64xf16, shared>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  scf.while (%l = %c0) : (index) -> (index) {
-    %p = arith.cmpi ult, %l, %n : index
-    scf.condition(%p) %l : index
-  } do {
-  ^bb0(%k: index):
-    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
-    %sa_1 = tirx.acquire %sa at(fill)
-    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
-    tirx.release %sa at(fill) after(tma)
-    %sa_2 = tirx.acquire %sa at(use)
-    %fa = tirx.load %sa_2 : !s -> !f
-    tirx.release %sa at(use)
-    "test.op"(%fa) : (!f) -> ()
-    %l2 = arith.addi %k, %c1 : index
-    scf.yield %l2 : index
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-specialize-warps=roles=load
-// 15:10: remark: @k keeps one role: cannot decide: which slot 'arith.select' gives
-!s = !tirx.tile<64x64xf16, shared>
-!g = !tirx.tile<64x64xf16, global>
-!f = !tirx.tile<64x64xf16, register>
-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %p: i32) target("sm_90a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %o = arith.constant 0 : i32
-  %q = arith.cmpi eq, %p, %o : i32
-  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.for @k %k = 0 to %n {
-    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
-    %sa_1 = tirx.acquire %sa at(fill)
-    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
-    tirx.release %sa at(fill) after(tma)
-    %sa_2 = tirx.acquire %sa at(use)
-    %x = arith.select %q, %sa_1, %sa_2 : !s
-    %fa = tirx.load %x : !s -> !f
-    tirx.release %sa at(use)
-    "test.op"(%fa) : (!f) -> ()
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-pipeline-loops
-// 10:10: error: expected a layout on !tirx.tile<128x128xf32, tensor>; tirx-pick-layouts chooses one
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %no = arith.constant false
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    tirx.mma %sa, %sa, %acc accumulate(%no) : !s, !s, !t
-    tirx.copy %acc, %gd : !t, !x
-  }
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --remarks --tirx-pipeline-loops
-// 14:3: remark: each product is awaited: 'scf.for' reads what it writes to the accumulator
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!r = !tirx.tile<128x128xf32, register>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  tirx.fill %acc, %zero : f32, !t
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    tirx.mma %sa, %sa, %acc : !s, !s, !t
-  }
-  scf.for %o = %c0 to %n step %c1 {
-    %v = tirx.load %acc : !t -> !r
-    tirx.store %v, %acc : !r, !t
-  }
-  tirx.copy %acc, %gd : !t, !x
-  tirx.return
-}
-
-// -----
-
 // tirx-opt --remarks --tirx-mem2reg --tirx-pick-layouts --tirx-fold-zero-fill --tirx-select-instructions --tirx-select-copies --tirx-pipeline-loops
 // 22:3: remark: each product is awaited: 'tirx.mma' needs a sum of the same iteration that threads use, too
 !ga = !tirx.tile<128x64xf16, global>
@@ -1326,68 +525,272 @@ tirx.kernel @chain(%a: memref<128x64xf16>, %b: memref<256x64xf16>, %c: memref<64
 
 // -----
 
-// tirx-opt --remarks --tirx-pipeline-loops
-// 13:3: remark: each product is awaited: 'tirx.mma' does not run in every iteration
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
+// tirx-opt --remarks --tirx-multicast-copies=cluster=rows
+// 3:1: remark: @k has no pairs of blocks: it does not say its grid
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+!g = !tirx.tile<64x64xf16, global>
+tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") threads(256) {
   %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  tirx.fill %acc, %zero : f32, !t
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    %odd = arith.cmpi eq, %k, %c1 : index
-    scf.if %odd {
-      tirx.mma %sa, %sa, %acc : !s, !s, !t
+  %i = tirx.block_id y
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %used = tirx.acquire %ring at(use)
+        "test.op"(%used) : (!s) -> ()
+        tirx.release %ring at(use)
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
+        %filled = tirx.acquire %ring at(fill)
+        tirx.async_copy %gb, %filled engine(tma) : !g, !s
+        tirx.release %ring at(fill) after(tma)
+      }
     }
   }
-  tirx.copy %acc, %gd : !t, !x
   tirx.return
 }
 
 // -----
 
-// tirx-opt --remarks --tirx-pipeline-loops
-// 19:3: remark: each product is awaited: 'tirx.copy' works on metadata %e
-!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
-!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
-!e = !tirx.tile<128x32xi4, tensor, #tirx.tile_layout<S[(4, 2, 8, 2, 2, 2, 2, 4) : (32@TLane, 4@TCol, 1@TLane, 32@TCol, 16@TCol, 8@TCol, 8@TLane, 1@TCol)]>>
-!b = !tirx.tile<128x128xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 2, 64) : (64, 8192, 1)]>>>
-!gb = !tirx.tile<128x128xf16, global>
-!ge = !tirx.tile<128x32xi4, global>
-!g = !tirx.tile<128x64xf16, global>
-!x = !tirx.tile<128x128xf32, global>
-tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %m: memref<128x4096xi4>, %p: i1) target("sm_100a") threads(128) {
+// 3:1: remark: @k has no pairs of blocks: its blocks form clusters already
+-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") threads(256) {
++tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) cluster(2) per_cta threads(256) {
+
+// -----
+
+// 7:3: remark: @k has no pairs of blocks: 'tirx.barrier' is in the terms of the hardware
+-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") threads(256) {
++tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
+@@
+   %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
++  tirx.barrier
+
+// -----
+
+// 13:9: remark: @k has no pairs of blocks: 'tirx.mma' on tensor memory works for a pair by its own means
+ !s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
++!t = !tirx.tile<64x64xf32, tensor>
+@@
+-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") threads(256) {
++tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
+@@
+   %c0 = arith.constant 0 : index
++  %acc = tirx.alloc : !t
+@@
+-        "test.op"(%used) : (!s) -> ()
++        tirx.mma %used, %used, %acc : !s, !s, !t
+
+// -----
+
+// 9:7: remark: @k has no pairs of blocks: its numbers of tiles are not those of the launch
+-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") threads(256) {
++tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
+@@
+     tirx.role @math warps(4) {
++      tirx.tiles @t %x, %y = order(row) of (%rows, %n) {
+@@
+         tirx.release %ring at(use)
+-      }
++      } }
+@@
+     tirx.role @load warps(4) {
++      tirx.tiles @t %x, %y = order(row) of (%rows, %n) {
+@@
+         tirx.release %ring at(fill) after(tma)
+-      }
++      } }
+
+// -----
+
+// 10:7: remark: @k has no pairs of blocks: the order of its tiles is hardware
+-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") threads(256) {
++tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
+@@
+   %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
++  %clc = tirx.ring slots(1) stations(ask, read) : !tirx.ring<tile_id>
+@@
+     tirx.role @math warps(4) {
++      tirx.tiles @t %x, %y = hardware(%clc, read) {
+@@
+         tirx.release %ring at(use)
+-      }
++      } }
+@@
+     tirx.role @load warps(4) {
++      tirx.tiles @t %x, %y = hardware(%clc, read) {
+@@
+         tirx.release %ring at(fill) after(tma)
+-      }
++      } }
+
+// -----
+
+// 19:9: remark: @k has no pairs of blocks: a tile of 63 rows has no halves
+-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+-!g = !tirx.tile<64x64xf16, global>
+-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") threads(256) {
++!s = !tirx.tile<63x64xf16, shared, #tirx.tile_layout<S[63, 64]>>
++!g = !tirx.tile<63x64xf16, global>
++tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
+
+// -----
+
+// 20:9: remark: @k has no pairs of blocks: its pairs share no copy of a part of a tile
+-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") threads(256) {
++tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
+@@
+-        tirx.async_copy %gb, %filled engine(tma) : !g, !s
++        %half = tirx.subview %filled[0, 0] : !s -> !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[4096 : 1]>>
++        tirx.async_copy %gb, %half engine(tma) : !g, !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[4096 : 1]>>
+
+// -----
+
+// 19:9: remark: @k has no pairs of blocks: half of a tile cannot be loaded: expected every box to start at a multiple of 128 bytes in shared memory, found one at 32 with boxes of 1x16 in S[16 : 1] + 16
+-!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+-!g = !tirx.tile<64x64xf16, global>
+-tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") threads(256) {
++!s = !tirx.tile<2x16xf16, shared, #tirx.tile_layout<S[2, 16]>>
++!g = !tirx.tile<2x16xf16, global>
++tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
+
+// -----
+
+// tirx-opt --remarks --tirx-specialize-warps=roles=load
+// 8:3: remark: @k keeps one role: 'tirx.global_wait' orders loads behind another block
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %sa = tirx.alloc : !s
-  %acc = tirx.alloc : !t
-  %gd = tirx.view %d[%c0, %c0] : memref<128x128xf32> -> !x
-  %sb = tirx.alloc : !b
-  tirx.fill %acc, %zero : f32, !t
-  %e = tirx.alloc : !e
-  scf.for %k = %c0 to %n step %c1 {
-    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
-    %gb = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !gb
-    tirx.copy %gb, %sb : !gb, !b
-    %ge = tirx.view %m[%c0, %k] : memref<128x4096xi4> -> !ge
-    scf.if %p {
-      tirx.copy %ge, %e : !ge, !e
-    }
-    tirx.mma %sa, %sb, %acc metadata(%e) : !s, !b, !t, !e
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.global_wait %q[%c0] : memref<?xi32>
+  tirx.for @k %k = 0 to %n {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    %sa_1 = tirx.acquire %sa at(fill)
+    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
+    tirx.release %sa at(fill) after(tma)
+    %sa_2 = tirx.acquire %sa at(use)
+    %fa = tirx.load %sa_2 : !s -> !f
+    tirx.release %sa at(use)
+    "test.op"(%fa) : (!f) -> ()
   }
-  tirx.copy %acc, %gd : !t, !x
   tirx.return
 }
+
+// -----
+
+// 8:3: remark: @k keeps one role: 'tirx.barrier' is in the terms of the hardware
+-  tirx.global_wait %q[%c0] : memref<?xi32>
++  tirx.barrier
+
+// -----
+
+// 4:1: remark: @k keeps one role: 100 threads are no whole warps
+-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
++tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(100) {
+@@
+-  tirx.global_wait %q[%c0] : memref<?xi32>
+
+// -----
+
+// 10:11: remark: @k keeps one role: 'tirx.view' needs a value that 'tirx.for' carries
+-  tirx.global_wait %q[%c0] : memref<?xi32>
+-  tirx.for @k %k = 0 to %n {
+-    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
++  %res = tirx.for @k %k = 0 to %n iter(%l = %c0) {
++    %l2 = arith.addi %l, %c1 : index
++    %ga = tirx.view %a[%c0, %l] : memref<64x4096xf16> -> !g
+@@
+     "test.op"(%fa) : (!f) -> ()
++    tirx.yield %l2
+
+// -----
+
+// 8:3: remark: @k keeps one role: 'scf.while' is around operations of several roles
+-  tirx.global_wait %q[%c0] : memref<?xi32>
+-  tirx.for @k %k = 0 to %n {
++  scf.while (%l = %c0) : (index) -> (index) {
++    %p = arith.cmpi ult, %l, %n : index
++    scf.condition(%p) %l : index
++  } do {
++  ^bb0(%k: index):
+@@
+     "test.op"(%fa) : (!f) -> ()
++    %l2 = arith.addi %k, %c1 : index
++    scf.yield %l2 : index
+
+// -----
+
+// 15:10: remark: @k keeps one role: cannot decide: which slot 'arith.select' gives
+-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
++tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %p: i32) target("sm_90a") threads(128) {
+@@
+-  %c1 = arith.constant 1 : index
++  %o = arith.constant 0 : i32
++  %q = arith.cmpi eq, %p, %o : i32
+@@
+-  tirx.global_wait %q[%c0] : memref<?xi32>
+@@
+-    %fa = tirx.load %sa_2 : !s -> !f
++    %x = arith.select %q, %sa_1, %sa_2 : !s
++    %fa = tirx.load %x : !s -> !f
+
+// -----
+
+// tirx-opt --remarks --tirx-specialize-warps=roles=load-mma-epilogue
+// 16:5: remark: no role of products in @k: 'tirx.async_mma' works on a tile that is in no ring
+!s = !tirx.tile<64x64xf16, shared>
+!t = !tirx.tile<64x64xf32, tensor>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf16, register>
+tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %acc = tirx.alloc : !t
+  tirx.for @k %k = 0 to %n {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    %sa_1 = tirx.acquire %sa at(fill)
+    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
+    tirx.release %sa at(fill) after(tma)
+    %sa_2 = tirx.acquire %sa at(use)
+    tirx.async_mma %sa_2, %sa_2, %acc : !s, !s, !t
+    %fa = tirx.load %sa_2 : !s -> !f
+    tirx.release %sa at(use)
+    "test.op"(%fa) : (!f) -> ()
+  }
+  tirx.return
+}
+
+// -----
+
+// 4:1: remark: no role of products in @k: no product of tcgen05 is asynchronous
+-!t = !tirx.tile<64x64xf32, tensor>
+@@
+-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_100a") threads(128) {
++tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
+@@
+-  %acc = tirx.alloc : !t
+@@
+-    tirx.async_mma %sa_2, %sa_2, %acc : !s, !s, !t
+
+// -----
+
+// 18:11: remark: no role of products in @k: threads do 'tirx.load' at a station of the products
+-  %acc = tirx.alloc : !t
++  %accs = tirx.ring slots(1) stations(mma, read) : !tirx.ring<!t>
+@@
+     tirx.release %sa at(fill) after(tma)
++    %acc = tirx.acquire %accs at(mma)
+@@
+     tirx.release %sa at(use)
++    tirx.release %accs at(mma) after(tcgen05)
++    %y = tirx.acquire %accs at(read)
++    tirx.release %accs at(read)
 
 // -----
 
