@@ -256,17 +256,17 @@ class DirectOperation(IRDLOperation, metaclass=OperationClass):
         present = {name: value for name, value in properties.items() if value is not None}
         if _has_segments(type(self)):
             present[AttrSizedOperandSegments.attribute_name] = _segments(tuple(sizes))
-        _fill(self, values, types, present)
+        fill(self, values, types, present)
         if successors:
             self.successors = successors
         if _has_defaults(type(self)):
             self.__post_init__()
 
 
-def _fill(
+def fill(
     op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute], properties: dict[str, Attribute]
 ) -> None:
-    """What `Operation.__init__` does, for an operation that has nothing yet and gets no regions or successors."""
+    """Does what `Operation.__init__` does, for an operation that has nothing yet and gets no regions or successors."""
     op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage]
     uses: list[Use] = []
     for i, value in enumerate(operands):
@@ -291,7 +291,7 @@ def built(
     Properties that have a default must be given.
     """
     op = kind.__new__(kind)
-    _fill(op, operands, result_types, dict(properties))
+    fill(op, operands, result_types, dict(properties))
     return op
 
 
