@@ -229,7 +229,8 @@ def test_mbarrier_objects() -> None:
 def test_sides() -> None:
     """Each part hears of its own lanes; an error is about the threads of the part."""
     parts = [new_group(new_cluster(index=(rank, 0, 0), grid=(3, 1, 1))[0].ctas[0]) for rank in range(3)]
-    sides = Sides(parts, Segment(np.zeros(16, np.uint8)), np.repeat(np.arange(3) * 16, 32), CopyGroups(96))
+    bases, copies = np.repeat(np.arange(3) * 16, 32), CopyGroups(96)
+    sides = Sides(parts, Segment(np.zeros(16, np.uint8)), bases, copies, np.full(96, -1), np.zeros(96, np.bool_))
     for lanes, expected in (
         ([0, 31, 32, 64, 95], [(0, 0, 2), (1, 2, 3), (2, 3, 5)]), ([33, 63], [(1, 0, 2)]),
         ([5, 70], [(0, 0, 1), (2, 1, 2)]),
@@ -249,17 +250,17 @@ def test_sides() -> None:
 def test_polls() -> None:
     cluster, _ = new_cluster()
     group = new_group(cluster.ctas[0], pc=7)
-    one, other = np.arange(3), np.arange(4)
-    assert [group.poll(each) for each in (one, other, one)] == [None, None, Outcome.YIELD] and group.spinning
-    assert group.poll(np.arange(5)) is None and not group.spinning
+    one, other, lanes = np.arange(3), np.arange(4), np.arange(32)
+    assert [group.poll(each, lanes) for each in (one, other, one)] == [None, None, Outcome.YIELD] and group.spinning
+    assert group.poll(np.arange(5), lanes) is None and not group.spinning
     cluster.launch.made_progress()
-    assert group.poll(one) is None
+    assert group.poll(one, lanes) is None
     for count in range(6, 69):
-        assert group.poll(np.arange(count)) is None
-    assert group.poll(one) is Outcome.YIELD
-    assert group.poll(np.arange(99)) is None and group.poll(one) is None  # more than 64 are forgotten
+        assert group.poll(np.arange(count), lanes) is None
+    assert group.poll(one, lanes) is Outcome.YIELD
+    assert group.poll(np.arange(99), lanes) is None and group.poll(one, lanes) is None  # more than 64 are forgotten
     group.pc = 8
-    assert group.poll(one) is None and not group.refused
+    assert group.poll(one, lanes) is None and not group.refused
     group.refused = True
     assert group.refused and new_group(cluster.ctas[0]).refused
 
