@@ -1,6 +1,6 @@
 """What an instruction states about itself: who executes it, the memory that it touches, what it synchronises.
 
-The checks in `tirx.passes.analysis` read these statements and no list of operations: `PTXInstruction.effects` is
+The checks in `tirx.passes.checks` read these statements and no list of operations: `PTXInstruction.effects` is
 abstract, so that an instruction that states nothing cannot be made.
 """
 
