@@ -150,8 +150,10 @@ class GlobalOrder:
         if clash is not None:
             if values is not None:
                 refuse_clash(segment, offsets, values)
-            later = shadow.later_clusters(places, tokens).any(axis=1) if len(users.sides) > 1 else clash[:0, 0]
-            if later.any():  # CTAs side by side count as one after another
+            # CTAs side by side count as one after another
+            of_later = shadow.later_clusters(places, tokens) if len(users.sides) > 1 else clash[:0]
+            later: Mask = np.logical_or.reduce(of_later, axis=1)
+            if later.any():
                 if values is None and access.scope < Scope.GPU:
                     for one, own in users.by_sides():
                         self.write(one, segment, offsets[own], width, access, element, None)

@@ -101,8 +101,14 @@ def _update(
     running: Callable[[Array], Array | None] | None,
 ) -> tuple[spaces.Update, spaces.Fold | None]:
     if combine is not None:
-        fold = None if running is None else lambda old, which: running(np.concatenate((old, values[which]), axis=1))
-        return lambda old, which: combine(old.ravel(), values[which].ravel()).reshape(old.shape), fold
+
+        def fold(old: Array, which: Array) -> Array | None:
+            return running(np.concatenate((old, values[which]), axis=1)) if running is not None else None
+
+        def combined(old: Array, which: Array) -> Array:
+            return combine(old.ravel(), values[which].ravel()).reshape(old.shape)
+
+        return combined, fold if running is not None else None
     assert other is not None, "only cas has no function"
     replacement = other(group, mask)[lanes][:, None]
     return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -222,7 +222,13 @@ def _observe_shared(group: ThreadGroup, lanes: Array, offsets: Array, width: int
 Update: TypeAlias = Callable[[Array, Array], Array]
 # Atomic updates of the same places one after another: old values (places, 1, elements) and lanes (places, updates) to
 # the values before, between and behind them (places, 1 + updates, elements); None if that has to be found in turns.
+_ResultT = TypeVar("_ResultT")
 Fold: TypeAlias = Callable[[Array, Array], "Array | None"]
+
+
+def _of(function: Callable[[Array, Array], _ResultT], lanes: Array) -> Callable[[Array, Array], _ResultT]:
+    """Returns the function for some of the lanes, which count from 0."""
+    return lambda old, which: function(old, lanes[which])
 
 
 def update(
@@ -246,10 +252,9 @@ def update(
     if space == "generic":
         for own_space, chosen, own in split_generic(addresses):
             which = np.flatnonzero(chosen)
-            part = None if fold is None else lambda old, i, which=which, fold=fold: fold(old, which[i])
             result[chosen] = update(
                 group, lanes[chosen], own_space, own, unit, count,
-                lambda old, i, which=which: new(old, which[i]), how, part,
+                _of(new, which), how, None if fold is None else _of(fold, which),
             )  # fmt: skip
         return result
     if space == "global" and group.cta.launch.order is not None:
