@@ -8,7 +8,6 @@ Every import statement counts: those inside functions and those under TYPE_CHECK
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from html import escape
@@ -136,22 +135,15 @@ _WIDTH, _ROW, _HEIGHT, _GAP = 1180, 92, 40, 14
 
 
 def picture() -> str:
-    """
-    Returns an SVG of rooms, with their lines of source, and of their imports; the foundation lies below.
-
-    An arrow is as wide as imports are many, and left out where other arrows lead to the same room.
-    """
-    lines: Counter[str] = Counter()
-    for name, path in modules().items():
-        lines[room(name)] += path.read_text(encoding="utf-8").count("\n")
+    """Returns an SVG of rooms, the foundation below; no arrow stands where other arrows lead to the same room."""
     places: dict[str, tuple[float, float, float]] = {}
     for level, names in enumerate(_LEVELS):
         width = (_WIDTH - _GAP * (len(names) + 1)) / len(names)
         for i, name in enumerate(names):
             places[name] = (_GAP + i * (width + _GAP), (len(_LEVELS) - 1 - level) * _ROW + _GAP, width)
-    arrows = Counter(
+    arrows = {
         (room(name), room(other)) for name, others in imports().items() for other in others if room(name) != room(other)
-    )
+    }
     reached = {name: _reached({name}, arrows) for name in places}
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {len(_LEVELS) * _ROW}" '
@@ -160,7 +152,7 @@ def picture() -> str:
         '<defs><marker id="to" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="7" markerHeight="7" orient="auto" '
         'markerUnits="userSpaceOnUse"><path d="M0,0L6,3L0,6z" fill="#7a8aa0"/></marker></defs>',
     ]
-    for (upper, lower), count in sorted(arrows.items()):
+    for upper, lower in sorted(arrows):
         if any(lower in reached[other] for from_, other in arrows if from_ == upper and other != lower):
             continue
         (x, y, width), (to_x, to_y, to_width) = places[upper], places[lower]
@@ -169,17 +161,15 @@ def picture() -> str:
         bend = end - 30 if y < to_y else end + 34
         parts.append(
             f'<path d="M{x:.0f},{start:.0f}C{x:.0f},{start + 34:.0f} {to_x:.0f},{bend:.0f} {to_x:.0f},{end:.0f}" '
-            f'fill="none" stroke="#7a8aa0" stroke-opacity=".45" stroke-width="{min(0.6 + count / 20, 5):.1f}" '
-            f'marker-end="url(#to)"><title>{escape(upper)} imports {escape(lower)}: {count}</title></path>'
+            f'fill="none" stroke="#7a8aa0" stroke-opacity=".6" marker-end="url(#to)">'
+            f"<title>{escape(upper)} imports {escape(lower)}</title></path>"
         )
     for name, (x, y, width) in places.items():
         color = "#dbe9ff" if name.startswith("passes") else "#e8f5e2" if name == "sim" else "#f4f1e6"
         parts += [
             f'<rect x="{x:.0f}" y="{y:.0f}" width="{width:.0f}" height="{_HEIGHT}" rx="5" fill="{color}" '
             'stroke="#445"/>',
-            f'<text x="{x + width / 2:.0f}" y="{y + 17:.0f}" text-anchor="middle">{escape(name)}</text>',
-            f'<text x="{x + width / 2:.0f}" y="{y + 33:.0f}" text-anchor="middle" font-size="11" fill="#556">'
-            f"{_thousands(lines[name])}</text>",
+            f'<text x="{x + width / 2:.0f}" y="{y + 25:.0f}" text-anchor="middle">{escape(name)}</text>',
         ]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
@@ -188,8 +178,3 @@ def _reached(starts: set[str], arrows: Iterable[tuple[str, str]]) -> set[str]:
     """Returns the rooms that some rooms import, directly or not."""
     found = {lower for upper, lower in arrows if upper in starts}
     return found if found <= starts else found | _reached(starts | found, arrows)
-
-
-def _thousands(lines: int) -> str:
-    """Returns a rounded number of lines, which small changes leave as it is."""
-    return f"{lines / 1000:.0f} k lines" if lines >= 1500 else "1 k lines" if lines >= 500 else ""
