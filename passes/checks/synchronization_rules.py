@@ -22,7 +22,7 @@ from tirx.dialects.ptx.mbarrier import MbarrierInitOp
 from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05DeallocOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
-from tirx.layout.arrays import np
+from tirx.layout.arrays import BoolArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.counters import Counters, Taken
 from tirx.passes.checks.mbarrier_phases import check_phases
@@ -313,17 +313,9 @@ class _Checker:
 
     def _check_shared(self, before: Access, ordering: OrderingState, op: Operation, now: Access) -> None:
         """Shared and global memory: an access behind another to the same bytes, one of them a write."""
-        if AccessKind.INIT in (before.kind, now.kind):
-            return
         # A complete cp.async is a write of its thread.
         in_order = before.kind.is_in_order or (before.kind is AccessKind.COPY and Ordering.COMPLETE in ordering)
-        if not in_order:
-            own = Ordering.COMPLETE_THERE in ordering and not now.active.mask & ~before.active.mask
-            if Ordering.COMPLETE in ordering or (own and before.kind is AccessKind.BULK_WRITE):
-                return
-            if before.kind is now.kind and (before.kind is not AccessKind.BULK_WRITE or (before.reads and now.reads)):
-                return  # reductions combine each element by itself
-        elif Ordering.SYNCED in ordering and (now.kind.is_generic or Ordering.FENCED in ordering):
+        if AccessKind.INIT in (before.kind, now.kind) or _is_ordered(before, ordering, now, in_order):
             return
         met = self._analysis.accesses.met(before, now, tensor=False)
         if met is None:
@@ -333,11 +325,7 @@ class _Checker:
             loads = now.kind is AccessKind.BULK_LOAD and where == "global"
             what = "write" if now.writes and not loads else "read"
             raise self._incomplete(before, op, f"this {what} of the same {where} memory")
-        if now.kind.is_generic:
-            if before is now:
-                return
-            met = met & ~np.eye(len(met), dtype=np.bool_)
-        elif before.writes and _goes_past(before, now) and Ordering.FENCED not in ordering:
+        if before.writes and _goes_past(before, now) and not now.kind.is_generic and Ordering.FENCED not in ordering:
             raise self._missing(
                 "fence.proxy.async",
                 before,
@@ -346,13 +334,23 @@ class _Checker:
                 f'put ptx.fence.proxy.async "{_FENCES[_memory_of(before, now)]}" behind the write, before the barrier',
                 _PROXY,
             )
+        self._check_threads(before, ordering, op, now, met)
+
+    def _check_threads(
+        self, before: Access, ordering: OrderingState, op: Operation, now: Access, met: BoolArray
+    ) -> None:
+        """A barrier stands between accesses of two threads; `met` are the pairs (before, now) with bytes in common."""
+        if not before.active.exact or not now.active.exact or (before is now and now.kind.is_generic):
+            return
+        if now.kind.is_generic:
+            met = met & ~np.eye(len(met), dtype=np.bool_)
         elif now.kind is not AccessKind.WARPGROUP:
             # One of those that issue it, or all of them: whoever wrote may be the one.
             met = met & ~now.threads[:, None]
         if Ordering.WARP_SYNCED in ordering or now.kind is AccessKind.WARPGROUP:  # which each warp executes for itself
             warps = np.arange(len(now.threads)) // WARP_SIZE
             met = met & (warps[:, None] != warps[None, :])
-        if Ordering.SYNCED not in ordering and before.active.exact and now.active.exact and met.any():
+        if Ordering.SYNCED not in ordering and met.any():
             where = _memory_of(before, now)
             writer, reader = (int(x) for x in np.argwhere(met)[0])
             raise self._missing(
@@ -363,6 +361,17 @@ class _Checker:
                 "put ptx.bar.sync 0 before it",
                 'PTX ISA, "Memory Consistency Model"',
             )
+
+
+def _is_ordered(before: Access, ordering: OrderingState, now: Access, in_order: bool) -> bool:
+    """Returns True if what stands between two accesses orders them for whatever threads."""
+    if in_order:
+        return Ordering.SYNCED in ordering and (now.kind.is_generic or Ordering.FENCED in ordering)
+    own = Ordering.COMPLETE_THERE in ordering and not now.active.mask & ~before.active.mask
+    if Ordering.COMPLETE in ordering or (own and before.kind is AccessKind.BULK_WRITE):
+        return True
+    # Reductions combine each element by itself.
+    return before.kind is now.kind and (before.kind is not AccessKind.BULK_WRITE or (before.reads and now.reads))
 
 
 _FENCES = {"shared": "shared::cta", "global": "global"}

@@ -88,37 +88,44 @@ class _Ordering:
         `leader` is the predicate of the one thread that comes here, None where all threads do.
         """
         for op in tuple(block.ops):
-            match op:
-                case BarrierOp():
-                    pending = frozenset(one for one in pending if not one.complete)
-                case CpAsyncBulkCommitGroupOp():
-                    pending = frozenset(
-                        replace(one, committed=True) if one.access.bulk and one.by is leader else one for one in pending
-                    )
-                case CpAsyncBulkWaitGroupOp() if op.read is None and op.pending.value.data == 0:
-                    pending = _completed(pending, leader)
-                case RolesOp():
-                    pending = self._meet(op, self._all(op), pending, leader, insert)
-                    # Bulk stores of a role are complete at its end, where all threads meet.
-                    ends = [self.block(role.body.block, _NOTHING, leader, insert=insert) for role in op.roles]
-                    pending |= frozenset(one for end in ends for one in end if not one.access.bulk)
-                case scf.IfOp() if leader is None and _is_elected(op):
-                    # Only one thread comes in: all others can meet it in front of the branch.
-                    others = frozenset(one for one in pending if one.by is not op.cond)
-                    pending = (pending - others) | self._meet(op, self._all(op), others, None, insert)
-                    pending = self.block(op.true_region.block, pending, op.cond, insert=insert)
-                case _ if op.regions and not is_pure(op):
-                    pending = self._nested(op, pending, leader, insert)
-                case _ if accesses := self._of(op):
-                    pending = self._meet(op, accesses, pending, leader, insert)
-                    pending |= {
-                        _Pending(one, by=leader if one.bulk else None)
-                        for one in accesses
-                        if not one.fenced and (one.writes or not one.bulk)
-                    }
-                case _:
-                    pass
+            pending = self._behind_waits(op, pending, leader)
+            if isinstance(op, RolesOp):
+                pending = self._roles(op, pending, leader, insert)
+            elif isinstance(op, scf.IfOp) and leader is None and _is_elected(op):
+                # Only one thread comes in: all others can meet it in front of the branch.
+                others = frozenset(one for one in pending if one.by is not op.cond)
+                pending = (pending - others) | self._meet(op, self._all(op), others, None, insert)
+                pending = self.block(op.true_region.block, pending, op.cond, insert=insert)
+            elif op.regions and not is_pure(op):
+                pending = self._nested(op, pending, leader, insert)
+            elif accesses := self._of(op):
+                pending = self._meet(op, accesses, pending, leader, insert)
+                pending |= {
+                    _Pending(one, by=leader if one.bulk else None)
+                    for one in accesses
+                    if not one.fenced and (one.writes or not one.bulk)
+                }
         return pending
+
+    @staticmethod
+    def _behind_waits(op: Operation, pending: _State, leader: SSAValue | None) -> _State:
+        """What is pending behind a barrier, a commit of a group or a wait for groups."""
+        match op:
+            case BarrierOp():
+                return frozenset(one for one in pending if not one.complete)
+            case CpAsyncBulkCommitGroupOp():
+                own = {one for one in pending if one.access.bulk and one.by is leader}
+                return (pending - own) | {replace(one, committed=True) for one in own}
+            case CpAsyncBulkWaitGroupOp() if op.read is None and op.pending.value.data == 0:
+                return _completed(pending, leader)
+            case _:
+                return pending
+
+    def _roles(self, op: RolesOp, pending: _State, leader: SSAValue | None, insert: bool) -> _State:
+        pending = self._meet(op, self._all(op), pending, leader, insert)
+        # Bulk stores of a role are complete at its end, where all threads meet.
+        ends = [self.block(role.body.block, _NOTHING, leader, insert=insert) for role in op.roles]
+        return pending | {one for end in ends for one in end if not one.access.bulk}
 
     def _nested(self, op: Operation, pending: _State, leader: SSAValue | None, insert: bool) -> _State:
         """What is pending behind an operation with regions, which may run any of them, or none."""
@@ -170,19 +177,7 @@ class _Ordering:
         stores = [one for one in found if one.access.bulk]
         wait, fence = any(not one.complete for one in stores), len(stores) < len(found)
         if insert:
-            emit = Emitter.before(op)
-            if wait and not all(one.committed for one in stores):
-                emit(CpAsyncBulkCommitGroupOp())
-            if wait:
-                emit(CpAsyncBulkWaitGroupOp(0))
-            if not (fence and not wait and leader is None and _widen_fence(op)):
-                if fence:
-                    emit(FenceProxyAsyncOp("global"))
-                if leader is None:
-                    emit(BarrierOp())
-            for one in stores:
-                name = base_allocation(one.access.tile).name_hint or "memory"
-                remark(op, f"waits for the bulk store to %{name} before it: '{op.name}' may touch the same elements")
+            _insert(op, stores, wait, fence, leader)
         if leader is not None:
             return _completed(pending, leader) if wait else pending - set(found)
         return frozenset(
@@ -190,6 +185,23 @@ class _Ordering:
             for one in pending
             if not (one.complete or (wait and one.access.bulk) or (fence and not one.access.bulk))
         )
+
+
+def _insert(op: Operation, stores: list[_Pending], wait: bool, fence: bool, leader: SSAValue | None) -> None:
+    """Puts in front of `op` the wait for bulk stores, the proxy fence and the barrier that it needs."""
+    emit = Emitter.before(op)
+    if wait and not all(one.committed for one in stores):
+        emit(CpAsyncBulkCommitGroupOp())
+    if wait:
+        emit(CpAsyncBulkWaitGroupOp(0))
+    if not (fence and not wait and leader is None and _widen_fence(op)):
+        if fence:
+            emit(FenceProxyAsyncOp("global"))
+        if leader is None:
+            emit(BarrierOp())
+    for one in stores:
+        name = base_allocation(one.access.tile).name_hint or "memory"
+        remark(op, f"waits for the bulk store to %{name} before it: '{op.name}' may touch the same elements")
 
 
 def _completed(pending: _State, leader: SSAValue | None) -> _State:
@@ -200,7 +212,7 @@ def _completed(pending: _State, leader: SSAValue | None) -> _State:
     )
 
 
-_PLAIN = (SlotOp, memref.LoadOp, memref.StoreOp)
+_PLACES = (SlotOp, memref.LoadOp, memref.StoreOp)
 """Operations between a barrier and a bulk copy that only compute where it is."""
 
 
@@ -216,9 +228,7 @@ def _widen_fence(op: Operation) -> bool:
     while before is not None and len(found) < 2:
         if isinstance(before, BarrierOp | FenceProxyAsyncOp):
             found.append(before)
-        elif not (is_pure(before) or isinstance(before, SlotOp | memref.LoadOp | memref.StoreOp)) or accesses_of(
-            before
-        ):
+        elif accesses_of(before) or not (is_pure(before) or isinstance(before, _PLACES)):
             return False
         before = before.prev_op
     match found:

@@ -154,16 +154,16 @@ class TensorMap:
         return tuple(reversed(sizes))
 
     def _check(self) -> None:
-        array, box = self.array, self.box
+        array, rank = self.array, len(self.box)
         if self.element not in ELEMENTS or np.dtype(ELEMENTS[self.element]).itemsize != array.itemsize:
             raise SimError(
                 f"tensor map: expected an element type of {array.itemsize} bytes of {', '.join(ELEMENTS)}, "
                 f"found {self.element!r}"
             )
-        if not 1 <= array.ndim <= _MAX_RANK or len(box) != array.ndim or len(self.element_strides) != array.ndim:
+        if not 1 <= array.ndim <= _MAX_RANK or rank != array.ndim or len(self.element_strides) != array.ndim:
             raise SimError(
                 f"tensor map: expected an array of 1 to {_MAX_RANK} dimensions and a box of as many, "
-                f"found {array.ndim} and {len(box)}"
+                f"found {array.ndim} and {rank}"
             )
         if any(not 1 <= size <= _MAX_SIZE for size in array.shape):
             raise SimError(f"tensor map: expected sizes from 1 to {_MAX_SIZE}, found {array.shape}")
@@ -175,8 +175,11 @@ class TensorMap:
             )
         if any(stride >= _MAX_BYTES for stride in array.strides[:-1]):
             raise SimError(f"tensor map: expected strides below {_MAX_BYTES} bytes, found {array.strides}")
-        if any(not 1 <= size <= _MAX_BOX for size in box):
-            raise SimError(f"tensor map: expected box sizes from 1 to {_MAX_BOX}, found {box}")
+        self._check_box()
+
+    def _check_box(self) -> None:
+        if any(not 1 <= size <= _MAX_BOX for size in self.box):
+            raise SimError(f"tensor map: expected box sizes from 1 to {_MAX_BOX}, found {self.box}")
         if any(not 1 <= stride <= _MAX_STRIDE for stride in self.element_strides):
             raise SimError(
                 f"tensor map: expected element strides from 1 to {_MAX_STRIDE}, found {self.element_strides}"

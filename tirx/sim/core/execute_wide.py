@@ -45,36 +45,13 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
             is_branch = isinstance(op.control, Branch)
             if (op.step is None and not is_branch) or (partial and not nobody and not op.is_wide):
                 break
-            for index in watched:
-                own = wide.of_part(index)
-                check_converged(parts[index], program, op, mask[own])
-                if launch.notes:
-                    launch.report_notes(op.line, op.text, parts[index].describe(mask[own]))
+            if watched:
+                _watch(wide, program, op, mask, watched)
             if isinstance(op.control, Branch):
                 pc = pc + 1 if nobody else op.control.target
-            elif nobody:
-                pc += 1
-            elif op.is_wide and op.step is not None:
-                products = op.opcode.startswith(_PRODUCTS)
-                for part in parts:
-                    waiting = part.deferred
-                    if waiting is not None and (products or op.rows is None or not op.rows.isdisjoint(waiting.rows)):
-                        part.finish_deferred()
-                outcome = op.step(wide, mask)
-                if launch.notes:
-                    launch.report_notes(op.line, op.text, parts[0].describe(mask[wide.of_part(0)]))
-                if outcome is Outcome.YIELD:
-                    apart = True
-                    for part in parts:
-                        part.pc = pc + 1
-                elif outcome is not None:  # not for several CTAs at once
-                    wide.finish_deferred()
-                    apart = _execute_parts(wide, program, op, pc, mask)
-                pc += 1
             else:
-                if op.opcode.startswith(_PRODUCTS):
-                    wide.finish_deferred()
-                apart = _execute_parts(wide, program, op, pc, mask)
+                if not nobody:
+                    apart = _step_wide(wide, program, op, pc, mask)
                 pc += 1
             executed += 1
     except UndefinedError:
@@ -90,6 +67,40 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
         part.pc = part.pc if apart else pc
         part.finish_deferred()
     return executed * len(parts)
+
+
+def _watch(wide: WideGroup, program: Program, op: Op, mask: Mask, watched: list[int]) -> None:
+    """Checks the CTAs in which warps are at different instructions."""
+    for index in watched:
+        own, part = mask[wide.of_part(index)], wide.parts[index]
+        check_converged(part, program, op, own)
+        if wide.cta.launch.notes:
+            wide.cta.launch.report_notes(op.line, op.text, part.describe(own))
+
+
+def _step_wide(wide: WideGroup, program: Program, op: Op, pc: int, mask: Mask) -> bool:
+    """Executes an instruction in all CTAs. Returns True if they do not all go on at the next one."""
+    products = op.opcode.startswith(_PRODUCTS)
+    if not op.is_wide or op.step is None:
+        if products:
+            wide.finish_deferred()
+        return _execute_parts(wide, program, op, pc, mask)
+    parts, launch = wide.parts, wide.cta.launch
+    for part in parts:
+        waiting = part.deferred
+        if waiting is not None and (products or op.rows is None or not op.rows.isdisjoint(waiting.rows)):
+            part.finish_deferred()
+    outcome = op.step(wide, mask)
+    if launch.notes:
+        launch.report_notes(op.line, op.text, parts[0].describe(mask[wide.of_part(0)]))
+    if outcome is Outcome.YIELD:
+        for part in parts:
+            part.pc = pc + 1
+        return True
+    if outcome is None:
+        return False
+    wide.finish_deferred()  # not for several CTAs at once
+    return _execute_parts(wide, program, op, pc, mask)
 
 
 def _execute_parts(wide: WideGroup, program: Program, op: Op, pc: int, mask: Mask) -> bool:

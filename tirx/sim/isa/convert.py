@@ -132,6 +132,10 @@ def _conversion(decoder: Decoder, source: PtxType, target: PtxType, rounding: st
             raise decoder.error(f"expected .rn, .rz, .rm or .rp to {target}, found {rounding or 'none'}")
         mode = _FLOAT_ROUNDINGS[rounding]
         return lambda a: _integer_to_float(a, target, mode)
+    return _float_to_float(decoder, source, target, rounding)
+
+
+def _float_to_float(decoder: Decoder, source: PtxType, target: PtxType, rounding: str | None) -> Unary:
     if rounding in _INTEGER_ROUNDINGS:
         if source is not target:
             raise decoder.error(f"expected the same types with .{rounding}, found {source} and {target}")

@@ -18,7 +18,7 @@ from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.types import B32, B64, PRED, WARP, Array, Mask, RegisterState
 from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
-from tirx.sim.isa.decoder import Decoder, Fragment, uniform
+from tirx.sim.isa.decoder import Decoder, uniform
 from tirx.sim.isa.deferred import WarpgroupProducts
 from tirx.sim.isa.fragments import Packing, matrix_fragment, wide_accumulator
 from tirx.sim.isa.mma_sync import numbers, raw_results
@@ -29,7 +29,7 @@ from tirx.sim.memory.gather import Gather
 from tirx.sim.memory.region import Region
 from tirx.sim.numerics.chains import Chain
 from tirx.sim.numerics.formats import decode_elements
-from tirx.sim.numerics.tensor_cores import find_rule, ideal, multiply_values
+from tirx.sim.numerics.tensor_cores import Rule, find_rule, ideal, multiply_values
 from tirx.sim.program.code import Register, Step
 from tirx.sim.reader.syntax import Vector
 from tirx.sim.tensor.patterns import check_operand
@@ -207,9 +207,7 @@ def _mma(decoder: Decoder) -> Step:
     negates = kind.negates and _negated(decoder, after + 1) != _negated(decoder, after + 2)
     transpose_a = kind.transposes and not in_registers and _transposed(decoder, after + 3)
     transpose_b = kind.transposes and _transposed(decoder, after + (3 if in_registers else 4))
-    supplied: list[Fragment] = []
-    if in_registers:
-        supplied = [decoder.fragment(item) for item in decoder.vector(1, of_a.registers)]
+    supplied = [decoder.fragment(item) for item in decoder.vector(1, of_a.registers)] if in_registers else []
     read_a = fragment_words(supplied)
     check_d, mark_d, read_words, write_words = accumulator_words(accumulators)
     metadata = read_selector(decoder, 4, form.types[0], form.depth, True) if form.sparse else None
@@ -222,58 +220,28 @@ def _mma(decoder: Decoder) -> Step:
     a_source = None if in_registers else decoder.source(1, B64)
     b_source = decoder.source(2, B64)
     chains = rule is not None and metadata is None and form.result in ("f16", "f32")
-    rows_of_d = frozenset(each.register.row for each in accumulators)
-    key = rule, form.types, form.result, form.n, tuple(each.register.row for each in accumulators)
+    result = _Result(form, of_d, rule, tuple(each.register.row for each in accumulators), read_words, write_words)
     if chains:
         decoder.needed = frozenset(each.register.row for each in supplied)
 
-    def old_numbers(group: ThreadGroup) -> Array:
-        return _matrices(group, numbers(of_d.unpack(read_words(group)), form.result), form.n)
-
-    def no_numbers(group: ThreadGroup) -> Array:
-        return _matrices(group, np.zeros((group.warps * _ROWS, form.n), np.float32), form.n)
-
-    def write_numbers(group: ThreadGroup, total: Array) -> None:
-        results = raw_results(total.reshape(group.warps, 1, _ROWS, form.n), form.result, form.saturate)
-        write_words(group, of_d.pack(results))
-
-    def wait(group: ThreadGroup, left: Array, right: Array, accumulates: bool) -> None:
-        """Lets a product wait until somebody needs D."""
-        assert rule is not None, "the type has a rule"
-        waiting = group.deferred
-        if not (accumulates and isinstance(waiting, WarpgroupProducts) and waiting.key == key and not waiting.is_full):
-            group.finish_deferred()
-            chain = Chain(rule, form.types, form.result)
-            read = old_numbers if accumulates else no_numbers
-            group.deferred = waiting = WarpgroupProducts(key, rows_of_d, chain, read, write_numbers)
-        waiting.chain.add(left, right)
+    def left_of(group: ThreadGroup, mask: Mask) -> Array:
+        if a_source is None:
+            raw = of_a.unpack(read_a(group, mask))
+            return _matrices(group, _bits(raw) if kind.bits == 1 else numbers(raw, form.types[0]), kind.depth)
+        rows = np.arange((group.warps if group.sides is None else _WARPGROUP) * _ROWS)
+        bits = uniform(a_source(group, mask), mask, "the descriptor of A")
+        group.cta.launch.observed.moved("shared", "read", len(rows) * kind.depth * kind.bits // 8)
+        rows += group.warp % _WARPGROUP * _ROWS
+        return _operand(group, bits, rows, kind.depth, kind.bits, form.types[0], transpose_a, "wgmma A")
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
-        cta = group.cta
-        cta.require_converged(group, mask, "wgmma.mma_async")
-        sides = group.sides
-        if sides is not None:
-            if cta.thread_count != _WARPGROUP * WARP or form.sparse:
-                return Outcome.SPLIT
-        elif group.warps > 1 and (group.warp % _WARPGROUP or group.warps != _WARPGROUP):
-            return Outcome.SPLIT_WARPGROUPS
-        if cta.thread_count % (_WARPGROUP * WARP) and group.warp // _WARPGROUP == cta.thread_count // (
-            _WARPGROUP * WARP
-        ):
-            raise SimError("wgmma needs warpgroups of 128 threads; the last of the block is smaller")
+        observed = group.cta.launch.observed
+        if (split := _split(group, mask, form)) is not None:
+            return split
         if watched:
             _check_fenced(group, mask, watched)
         kept: Mask | None = None
-        first = group.warp % _WARPGROUP * _ROWS
-        rows = first + np.arange((group.warps if sides is None else _WARPGROUP) * _ROWS)
-        if a_source is not None:
-            a_bits = uniform(a_source(group, mask), mask, "the descriptor of A")
-            cta.launch.observed.moved("shared", "read", len(rows) * kind.depth * kind.bits // 8)
-            left = _operand(group, a_bits, rows, kind.depth, kind.bits, form.types[0], transpose_a, "wgmma A")
-        else:
-            raw = of_a.unpack(read_a(group, mask))
-            left = _bits(raw) if kind.bits == 1 else numbers(raw, form.types[0])
-            left = _matrices(group, left, kind.depth)
+        left = left_of(group, mask)
         if metadata is not None and words_of is not None:
             codes = words_of(group, mask).reshape(-1, WARP)
             stored = left.reshape(group.warps, _ROWS, -1)
@@ -281,24 +249,17 @@ def _mma(decoder: Decoder) -> Step:
             kept = metadata.expand(np.ones_like(stored), codes).reshape(-1, form.depth) != 0
         b_bits = uniform(b_source(group, mask), mask, "the descriptor of B")
         # B is read once for all four warps.
-        bytes_of_b = form.n * form.depth * kind.bits // 8
-        cta.launch.observed.moved("shared", "read", bytes_of_b * group.warps // _WARPGROUP)
+        observed.moved("shared", "read", form.n * form.depth * kind.bits // 8 * group.warps // _WARPGROUP)
         right = _operand(group, b_bits, np.arange(form.n), form.depth, kind.bits, form.types[1], transpose_b, "wgmma B")
-        cta.launch.observed.multiplied(left, right)
+        observed.multiplied(left, right)
         accumulates = bool(uniform(scale(group, mask), mask, "scale-d"))
         if accumulates:
             check_d(group, mask)
         left = -left if negates else left
         if chains and group.defers:
-            wait(group, left, right, accumulates)
+            result.defer(group, left, right, accumulates)
         else:
-            group.finish_deferred()
-            total = (old_numbers if accumulates else no_numbers)(group)
-            if rule is None:
-                total = ideal(left, right, total)
-            else:
-                total = multiply_values(rule, left, right, total, form.types, form.result, kept)
-            write_numbers(group, total)
+            result.add(group, left, right, accumulates, kept)
         for each in supplied:
             each.supplies(group, mask)
         mark_d(group, mask)
@@ -306,6 +267,65 @@ def _mma(decoder: Decoder) -> Step:
         return _together(group) if group.warps == 1 else None
 
     return step
+
+
+def _split(group: ThreadGroup, mask: Mask, form: _Form) -> Outcome | None:
+    """Returns how a group parts that is not one warpgroup, or warpgroups of CTAs side by side; None for one that is."""
+    cta = group.cta
+    cta.require_converged(group, mask, "wgmma.mma_async")
+    if group.sides is not None:
+        if cta.thread_count != _WARPGROUP * WARP or form.sparse:
+            return Outcome.SPLIT
+    elif group.warps > 1 and (group.warp % _WARPGROUP or group.warps != _WARPGROUP):
+        return Outcome.SPLIT_WARPGROUPS
+    whole, rest = divmod(cta.thread_count, _WARPGROUP * WARP)
+    if rest and group.warp // _WARPGROUP == whole:
+        raise SimError("wgmma needs warpgroups of 128 threads; the last of the block is smaller")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """D of an instruction: the registers that hold it, and how products are added to it (None: exactly)."""
+
+    form: _Form
+    packing: Packing
+    rule: Rule | None
+    rows: tuple[int, ...]
+    read_words: Callable[[ThreadGroup], Array]
+    write_words: Callable[[ThreadGroup, Array], None]
+
+    def add(self, group: ThreadGroup, left: Array, right: Array, accumulates: bool, kept: Mask | None) -> None:
+        """Adds a product to D or, without `accumulates`, to zeros."""
+        group.finish_deferred()
+        form, total = self.form, (self._old if accumulates else self._zeros)(group)
+        if self.rule is None:
+            total = ideal(left, right, total)
+        else:
+            total = multiply_values(self.rule, left, right, total, form.types, form.result, kept)
+        self._write(group, total)
+
+    def defer(self, group: ThreadGroup, left: Array, right: Array, accumulates: bool) -> None:
+        """Lets a product wait until somebody needs D."""
+        assert self.rule is not None, "the type has a rule"
+        form, waiting = self.form, group.deferred
+        key = self.rule, form.types, form.result, form.n, self.rows
+        if not (accumulates and isinstance(waiting, WarpgroupProducts) and waiting.key == key and not waiting.is_full):
+            group.finish_deferred()
+            chain = Chain(self.rule, form.types, form.result)
+            read = self._old if accumulates else self._zeros
+            group.deferred = waiting = WarpgroupProducts(key, frozenset(self.rows), chain, read, self._write)
+        waiting.chain.add(left, right)
+
+    def _old(self, group: ThreadGroup) -> Array:
+        return _matrices(group, numbers(self.packing.unpack(self.read_words(group)), self.form.result), self.form.n)
+
+    def _zeros(self, group: ThreadGroup) -> Array:
+        return _matrices(group, np.zeros((group.warps * _ROWS, self.form.n), np.float32), self.form.n)
+
+    def _write(self, group: ThreadGroup, total: Array) -> None:
+        results = raw_results(total.reshape(group.warps, 1, _ROWS, self.form.n), self.form.result, self.form.saturate)
+        self.write_words(group, self.packing.pack(results))
 
 
 @lru_cache(maxsize=64)

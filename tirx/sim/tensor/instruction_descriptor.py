@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NoReturn
+from typing import TypeAlias
 
 from tirx.sim.errors import SimError
 
@@ -88,6 +89,10 @@ class InstructionDescriptor:
         return self.depth * 2 if self.sparse else self.depth
 
 
+_BitsAt: TypeAlias = Callable[[int, int], int]
+"""(lowest bit, count of bits) -> field."""
+
+
 @lru_cache(maxsize=256)
 def decode_instruction_descriptor(
     bits: int, kind_name: str, weight_stationary: bool, sparse: bool, pair: bool, target: str = ""
@@ -101,36 +106,45 @@ def decode_instruction_descriptor(
     def bits_at(low: int, width: int) -> int:
         return (bits >> low) & ((1 << width) - 1)
 
-    def illegal(message: str) -> NoReturn:
-        raise SimError(f"illegal instruction descriptor {bits:#010x} for kind::{kind_name}: {message}")
-
     kind = KINDS[kind_name]
+    problem = _illegal_field(bits_at, kind, kind_name, sparse, target)
+    if not problem:
+        decoded = _decoded(bits_at, kind, sparse)
+        problem = _problem(decoded, weight_stationary, pair)
+        if not problem:
+            return decoded
+    raise SimError(f"illegal instruction descriptor {bits:#010x} for kind::{kind_name}: {problem}")
+
+
+def _illegal_field(bits_at: _BitsAt, kind: Kind, kind_name: str, sparse: bool, target: str) -> str:
+    """Returns the problem of a single field, or an empty string."""
     if bool(bits_at(2, 1)) != sparse:
-        illegal(f"bit 2 is {bits_at(2, 1)}, but the instruction is {'sparse' if sparse else 'dense'}")
+        return f"bit 2 is {bits_at(2, 1)}, but the instruction is {'sparse' if sparse else 'dense'}"
     if bits_at(0, 2) and not (sparse and kind_name in _SELECTING):
-        illegal(f"sparsity selector {bits_at(0, 2)} (bits 0-1), which is for sparse {' and '.join(_SELECTING)} only")
+        return f"sparsity selector {bits_at(0, 2)} (bits 0-1), which is for sparse {' and '.join(_SELECTING)} only"
     for low, width in _RESERVED_SCALED if kind.scales else _RESERVED:
         if bits_at(low, width):
-            illegal(f"bit {low} must be zero" if width == 1 else f"bits {low}-{low + width - 1} must be zero")
-    types: list[str] = []
+            return f"bit {low} must be zero" if width == 1 else f"bits {low}-{low + width - 1} must be zero"
     for name, low in (("A", 7), ("B", 10)):
         if bits_at(low, 3) not in kind.types:
-            illegal(f"type code {bits_at(low, 3)} of {name}, expected one of {kind.types}")
-        types.append(kind.types[bits_at(low, 3)])
+            return f"type code {bits_at(low, 3)} of {name}, expected one of {kind.types}"
     if kind.results and bits_at(4, 2) not in kind.results:
-        illegal(f"type code {bits_at(4, 2)} of D, expected one of {kind.results}")
+        return f"type code {bits_at(4, 2)} of D, expected one of {kind.results}"
     if kind.scales and bits_at(23, 1) not in kind.scales:
-        illegal(f"type code {bits_at(23, 1)} of the scale factors (bit 23), expected one of {kind.scales}")
+        return f"type code {bits_at(23, 1)} of the scale factors (bit 23), expected one of {kind.scales}"
     is_long = bool(kind.scales) and bool(bits_at(31, 1))
     if is_long and (kind.element or sparse):
-        illegal("bit 31 must be zero, as K = 96 is for dense 4-bit kinds")
+        return "bit 31 must be zero, as K = 96 is for dense 4-bit kinds"
     if is_long and target not in _LONG_TARGETS:
-        illegal(f"K = {_LONG_DEPTH} (bit 31) exists on {', '.join(_LONG_TARGETS)}, not on {target}")
-    a, b = types
-    decoded = InstructionDescriptor(
+        return f"K = {_LONG_DEPTH} (bit 31) exists on {', '.join(_LONG_TARGETS)}, not on {target}"
+    return ""
+
+
+def _decoded(bits_at: _BitsAt, kind: Kind, sparse: bool) -> InstructionDescriptor:
+    return InstructionDescriptor(
         kind=kind,
-        a=a,
-        b=b,
+        a=kind.types[bits_at(7, 3)],
+        b=kind.types[bits_at(10, 3)],
         d=kind.results[bits_at(4, 2)] if kind.results else "f32",
         m=bits_at(27, 2) << 7 if kind.scales else bits_at(24, 5) << 4,
         n=bits_at(17, 6) << 3,
@@ -144,12 +158,8 @@ def decode_instruction_descriptor(
         scale_ids=(bits_at(29, 2), bits_at(4, 2)) if kind.scales else (0, 0),
         sparse=sparse,
         selector=bits_at(0, 2),
-        depth=_LONG_DEPTH if is_long else kind.depth,
+        depth=_LONG_DEPTH if kind.scales and bits_at(31, 1) else kind.depth,
     )
-    problem = _problem(decoded, weight_stationary, pair)
-    if problem:
-        illegal(problem)
-    return decoded
 
 
 def _problem(decoded: InstructionDescriptor, weight_stationary: bool, pair: bool) -> str:

@@ -113,22 +113,19 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
         )
     shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[form.kind]) << 1 | int(form.weight_stationary)
     cta.launch.observed.multiplied(a, b)
-    words = operands.disabled_lanes
     lanes, columns = _cells(path, fields.n, base_lane, column)
     area = path.block(fields.n, base_lane, column)
     block = area or (lanes, columns)
-    places: list[Mask | None] = []
+    words, places = operands.disabled_lanes, list[Mask | None]()
     for number, each in enumerate(ctas):
+        written = None if words is None else _written(words[4 * number : 4 * number + 4], lanes)
         if area is None:
             each.tensor.check_cells(lanes, columns, f"{what} D")
         else:
             each.tensor.check_block(*area, f"{what} D")
-        written = None if words is None else _written(words[4 * number : 4 * number + 4], lanes)
-        out_lanes, out_columns = (lanes, columns) if written is None else (lanes[written], columns[written])
-        if out_lanes.size:
-            if operands.accumulate:
-                cta.monitor.tensor_async_read(each.rank, out_lanes, out_columns, thread, f"{what} D", shape)
-            cta.monitor.tensor_async_write(each.rank, out_lanes, out_columns, thread, "mma", f"{what} D", shape)
+        cells = (lanes, columns) if written is None else (lanes[written], columns[written])
+        if cells[0].size:
+            _order_result(each, thread, what, cells, shape, operands.accumulate)
         places.append(written)
     exact = cta.launch.program.arithmetic == "exact"
     plain = words is None and kept is None and factors is None and not operands.scale and not exact
@@ -151,6 +148,13 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
         for each in ctas:
             _shift_a(each, thread, operands, fields, what)
     cta.launch.made_progress()
+
+
+def _order_result(cta: Cta, thread: int, what: str, cells: tuple[Array, Array], shape: int, accumulates: bool) -> None:
+    """Checks the order of a product's accesses of D in tensor memory: lanes and columns of `cells`."""
+    if accumulates:
+        cta.monitor.tensor_async_read(cta.rank, *cells, thread, f"{what} D", shape)
+    cta.monitor.tensor_async_write(cta.rank, *cells, thread, "mma", f"{what} D", shape)
 
 
 def _joined(parts: Sequence[Array]) -> Array:
