@@ -27,7 +27,7 @@ ROOT = DOCS.parent
 SITE = ROOT / "build" / "site"
 
 CHAPTERS: dict[str, tuple[str, ...]] = {
-    "Start": ("index.md", "../README.md", "coming-from.md"),
+    "Start": ("index.md", "../README.md", "../examples/README.md", "status.md", "coming-from.md"),
     "Tutorial": tuple(f"tutorial/{name}.md" for name in (
         "1-layouts-on-paper", "2-a-first-kernel", "3-products", "4-descriptors", "5-pipelines"
     )),

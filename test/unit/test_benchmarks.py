@@ -100,9 +100,9 @@ def test_texts_that_cannot_be_scaled(gpu: Any) -> None:
         gpu.program_of(case, (2, 64, 64, 64))
 
 
-def test_figures_of_the_readme() -> None:
-    module = _module("gpu_readme")
-    readme = module.README.read_text()
+def test_figures_of_the_page() -> None:
+    module = _module("gpu_figures")
+    page = module.PAGE.read_text()
 
     def row(case: str, size: tuple[int, ...], tflops: float, ratio: float) -> dict[str, Any]:
         return {"case": case, "size": size, "tflops": tflops, "ratio": ratio, "share": 0.951}
@@ -121,7 +121,7 @@ def test_figures_of_the_readme() -> None:
     }
     data = {"device": "H200", "rows": rows, "programs": [softmax | {"of_copy": 0.914}]}
     data |= {"launch_us": {"tirx": 6.54, "Triton": 11.02}}
-    new = module.updated(readme, data)
+    new = module.updated(page, data)
     for line in (
         "| f16 wgmma | 770 (1.02) | 770 (1.02) |",
         "| f64 m8n8k4 | 31.7 (0.51, 95.1% of the limit) | 31.7 (0.51, 95.1% of the limit) |",

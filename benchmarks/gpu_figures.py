@@ -1,7 +1,7 @@
 """
-Writes the figures of a run into the README: `python benchmarks/gpu_readme.py FILE.json [--print]`.
+Writes the figures of a run into docs/performance.md: `python benchmarks/gpu_figures.py FILE.json [--print]`.
 
-The file is what `benchmarks/gpu.py --json FILE.json` writes. The tables stand between two comments of the README.
+The file is what `benchmarks/gpu.py --json FILE.json` writes. The tables stand between two comments of that page.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 
 BEGIN, END = "<!-- figures of benchmarks/gpu.py -->", "<!-- end of the figures -->"
 
@@ -58,10 +58,10 @@ def block(data: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "", f"Launch of an empty kernel from torch tensors, time of the host: {launches}."])
 
 
-def updated(readme: str, data: Mapping[str, Any]) -> str:
-    """The README with the tables of a run. Raises ValueError for one without a place for them."""
+def updated(page: str, data: Mapping[str, Any]) -> str:
+    """Returns the page with the tables of a run. Raises ValueError for one without a place for them."""
     text, count = re.subn(
-        rf"{re.escape(BEGIN)}\n.*?{re.escape(END)}", lambda _: f"{BEGIN}\n{block(data)}\n{END}", readme, flags=re.S
+        rf"{re.escape(BEGIN)}\n.*?{re.escape(END)}", lambda _: f"{BEGIN}\n{block(data)}\n{END}", page, flags=re.S
     )
     if count != 1:
         raise ValueError(f"expected {BEGIN} and {END} once, found {count}")
@@ -77,7 +77,7 @@ def main() -> None:
     if args.print:
         print(block(data))
     else:
-        README.write_text(updated(README.read_text(), data))
+        PAGE.write_text(updated(PAGE.read_text(), data))
 
 
 if __name__ == "__main__":
