@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from math import inf
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from xdsl.ir import Operation, SSAValue
 
@@ -37,36 +32,6 @@ _GLOBAL = Symbol("value", "global memory")
 """Numbers alone are an address in each memory: this tells global from shared memory."""
 
 
-@dataclass(eq=False)
-class _Family:
-    """Loads or stores of the same threads at the same address, each with an offset: in order, and complete at once."""
-
-    address: ThreadValue
-    active: ActiveThreads
-    is_write: bool
-    regions: list[Bytes] = field(default_factory=list[Bytes])
-
-    @cached_property
-    def whole(self) -> Footprint:
-        """The bytes that each thread touches, and those between them."""
-        start = min(region.offset for region in self.regions)
-        end = max(region.offset + region.size for region in self.regions)
-        return Footprint.of_bytes(self.address, end - start, start)
-
-    def is_apart(self, table: AccessTable) -> bool:
-        """Returns True if no two threads touch the same bytes, or if all of them only read."""
-        return not self.is_write or table.gap(self.address, self.active) >= self.whole.columns
-
-
-class _Range(NamedTuple):
-    """Bytes of one origin, and the family that touches some of them, None for another access."""
-
-    low: int
-    high: int
-    is_write: bool
-    family: _Family | None
-
-
 class AccessReader:
     """Collects the accesses of an entry."""
 
@@ -77,8 +42,7 @@ class AccessReader:
         self.has_boxes = False
         """True if it is known where in global memory a bulk copy reads or writes."""
         self._global: dict[ThreadValue, ThreadValue] = {}
-        self._families: dict[tuple[object, ...], _Family] = {}
-        self._noted: list[tuple[Operation, MemoryAccess, ActiveThreads, _Family | Access]] = []
+        self._noted: list[tuple[Operation, Access]] = []
         self._plain: set[Operation] = set()
         """Instructions that do nothing else but access memory in order."""
 
@@ -86,16 +50,8 @@ class AccessReader:
         """Notes what an instruction states. They come in the order of the program."""
         if stated.kind in _PLAIN and not synchronizes:
             self._plain.add(op)
-            match stated.reads + stated.writes:
-                case (Bytes() as region,):
-                    if (family := self._family(region, stated, active)) is not None:
-                        family.regions.append(region)
-                        self._noted.append((op, stated, active, family))
-                    return
-                case _:
-                    pass
         if (access := self._access_of(op, stated, active)) is not None:
-            self._noted.append((op, stated, active, access))
+            self._noted.append((op, access))
 
     def accesses(self, table: AccessTable) -> dict[Operation, tuple[Access, ...]]:
         """
@@ -104,42 +60,12 @@ class AccessReader:
         Left out is what takes place in the order of its thread, in memory that nothing else touches: nothing has to be
         ordered behind it.
         """
-        alone = {family for family in self._without_company() if family.is_apart(table)}
         found: dict[Operation, tuple[Access, ...]] = {}
-        for op, stated, active, access in self._noted:
-            if isinstance(access, _Family):
-                if access in alone or (access := self._access_of(op, stated, active)) is None:
-                    continue
+        for op, access in self._noted:
             found[op] = (*found.get(op, ()), table.add(access))
         of_plain = {access for op, (access, *_) in found.items() if op in self._plain}
         unordered = {access for access in of_plain if table.is_alone(access)}
         return {op: own for op, own in found.items() if op not in self._plain or own[0] not in unordered}
-
-    def _without_company(self) -> Iterator[_Family]:
-        """The families between whose first and last byte there is no other access, one of the two a write."""
-        ranges: defaultdict[tuple[Symbol, ...], list[_Range]] = defaultdict(list)
-        for family in self._families.values():
-            ranges[family.whole.origin].append(_Range(*family.whole.bounds, family.is_write, family))
-        for _, _, _, access in self._noted:
-            if isinstance(access, Access):
-                for is_write, footprints in ((False, access.reads), (True, access.writes)):
-                    for footprint in footprints:
-                        if footprint.origin in ranges:
-                            ranges[footprint.origin].append(_Range(*footprint.bounds, is_write, None))
-        for own in ranges.values():
-            own.sort(key=lambda one: one.low)
-            meeting = _meeting(own)
-            yield from (one.family for one in own if one.family is not None and one.family not in meeting)
-
-    def _family(self, region: Bytes, stated: MemoryAccess, active: ActiveThreads) -> _Family | None:
-        """The family of a load or store, None if its address is not known."""
-        is_write = bool(stated.writes)
-        key = region.address, active, stated.kind, is_write
-        if key not in self._families:
-            if (address := self._address(region.address, stated.kind)) is None:
-                return None
-            self._families[key] = _Family(address, active, is_write)
-        return self._families[key]
 
     def _address(self, value: SSAValue, kind: AccessKind) -> ThreadValue | None:
         known = self._values.get(value)
@@ -253,20 +179,3 @@ def _is_aligned(start: ThreadValue) -> bool:
 
 _PLAIN = (AccessKind.GENERIC, AccessKind.GLOBAL)
 """Accesses in the order of their thread that nothing is asked of but an order."""
-
-
-def _meeting(ranges: Sequence[_Range]) -> set[_Family | None]:
-    """The families whose range overlaps another one, one of the two a write. `ranges` are in the order of `low`."""
-    found: set[_Family | None] = set()
-    high = high_of_writes = -inf
-    for one in ranges:
-        if (high if one.is_write else high_of_writes) > one.low:
-            found.add(one.family)
-        high = max(high, one.high)
-        high_of_writes = max(high_of_writes, one.high) if one.is_write else high_of_writes
-    low = low_of_writes = inf
-    for one in reversed(ranges):
-        if (low if one.is_write else low_of_writes) < one.high:
-            found.add(one.family)
-        low, low_of_writes = one.low, one.low if one.is_write else low_of_writes
-    return found

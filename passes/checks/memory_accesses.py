@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import chain
-from math import gcd, inf
+from math import inf
 
 from xdsl.ir import Operation
 
-from tirx.dialects.ptx.effects import (
-    AccessKind,
-)
-from tirx.layout.arrays import NDArray, np
+from tirx.dialects.ptx.effects import AccessKind
+from tirx.layout.arrays import IntArray, NDArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.thread_flow import ActiveThreads
 from tirx.passes.checks.thread_values import Numbers, Symbol, Threads, ThreadValue
@@ -27,14 +24,8 @@ _GRANULE_BITS = 4
 GRANULE = 1 << _GRANULE_BITS
 """Bytes of a row of a core matrix of an operand; most accesses are of that size."""
 
-_PAGE_COLUMNS = 8
-"""Columns of tensor memory that are looked up together."""
-
-_LEAST_DIVISOR = 4 * GRANULE
-"""Threads whose addresses are all so far from each other are looked up by what is left of them."""
-
-_FEW = 12
-"""So many accesses are compared one by one rather than looked up."""
+_FOLDED = 2048
+"""Granules that are told apart when accesses are looked up."""
 
 
 @dataclass(frozen=True)
@@ -115,29 +106,6 @@ class Footprint:
         shape = self.rows, self.columns, self.is_tensor, self.all_warps, self.operand
         return self.origin, self.address.first + self.offset, self.address.distances, shape
 
-    @cached_property
-    def pages(self) -> frozenset[int]:
-        """
-        Where to look for footprints of the same origin that it may meet: two that meet have one in common. Granules of
-        shared and global memory, runs of columns of tensor memory.
-        """
-        if not self.is_tensor:
-            return self._granules
-        low, high = self.bounds
-        return frozenset(range(low // _PAGE_COLUMNS, (high - 1) // _PAGE_COLUMNS + 1))
-
-    def pages_of_grid(self, divisor: int, extent: int) -> frozenset[int]:
-        """
-        As `pages`, for footprints of less than `extent` bytes whose addresses all differ by multiples of `divisor` from
-        thread to thread: granules of the address modulo `divisor`, a multiple of 16, each in runs of `extent` bytes.
-        """
-        low, high = self.bounds
-        runs = range(low // extent, (high - 1) // extent + 1)
-        first = low % divisor
-        granules = {at % divisor >> _GRANULE_BITS for at in range(first, first + self.columns, GRANULE)}
-        granules.add((first + self.columns - 1) % divisor >> _GRANULE_BITS)
-        return frozenset(run * divisor + granule for run in runs for granule in granules)
-
     @property
     def bounds(self) -> tuple[int, int]:
         """The first column that some thread touches, and the first behind the last."""
@@ -153,15 +121,9 @@ class Footprint:
             return min(self._granules) * GRANULE, (max(self._granules) + 1) * GRANULE
         return int(self.column.min()), int(self.column.max()) + self.columns
 
-    @property
-    def extent(self) -> int:
-        """Columns from the first that some thread touches to the last."""
-        low, high = self.bounds
-        return high - low
-
     @cached_property
     def _granules(self) -> frozenset[int]:
-        """The units of 16 bytes that it touches."""
+        """The units of 16 bytes, or columns of tensor memory, that it touches."""
         if self.operand is not None:
             return self.operand.granules
         if self.address.number is not None:
@@ -173,6 +135,16 @@ class Footprint:
             first = np.minimum(first + 1, last)
             found = found.union(first.tolist())
         return found
+
+    @cached_property
+    def folded(self) -> NDArray[np.uint64]:
+        """
+        A bit for each granule that some thread touches, by its number modulo `_FOLDED`: footprints that meet have one
+        in common. Granules of tensor memory are as many columns.
+        """
+        bits = np.zeros(_FOLDED, np.bool_)
+        bits[self._sorted_granules % _FOLDED] = True
+        return np.packbits(bits).view(np.uint64)
 
     @cached_property
     def _sorted_granules(self) -> NDArray[np.int64]:
@@ -257,76 +229,27 @@ class Access:
         return tuple(f for f in self.reads if not f.is_tensor), tuple(f for f in self.writes if not f.is_tensor)
 
 
-class _Memory:
-    """Accesses to memory of one origin by the pages that they touch. Memory that nobody asks for is not looked at."""
+class _Places:
+    """The accesses to memory of one origin, and what says quickly which of them cannot meet."""
 
     def __init__(self):
-        self._groups: dict[frozenset[int], list[Access]] = {}
-        """Pages -> the accesses that touch just these."""
-        self._known: dict[int, tuple[frozenset[int], ...]] = {}
-        """Page -> the pages of each group that touches it."""
-        self._alone: set[frozenset[int]] = set()
-        """The pages of groups of which no other group touches any."""
-        self.new: list[tuple[Access, Footprint]] = []
-
-    def near(self, footprint: Footprint, pages_of: Callable[[Footprint], frozenset[int]]) -> Iterable[Access]:
-        """All accesses that touch a page that `footprint` touches."""
-        for access, one in self.new:
-            own = pages_of(one)
-            if (group := self._groups.get(own)) is None:
-                group = self._groups[own] = []
-                self._add(own)
-            group.append(access)
-        self.new.clear()
-        pages = pages_of(footprint)
-        if pages in self._alone:
-            return self._groups[pages]
-        met = set[frozenset[int]]().union(*map(self._known.__getitem__, pages & self._known.keys()))
-        return chain.from_iterable(self._groups[one] for one in met)
-
-    def _add(self, pages: frozenset[int]) -> None:
-        shared = pages & self._known.keys()
-        for page in shared:
-            self._alone.difference_update(self._known[page])
-            self._known[page] += (pages,)
-        if not shared:
-            self._alone.add(pages)
-        self._known.update(dict.fromkeys(pages - shared, (pages,)))
-
-
-class _Origin:
-    """The accesses to memory of one origin."""
-
-    def __init__(self):
-        self._footprints: list[Footprint] = []
-        self._reading, self._writing = _Memory(), _Memory()
-        self._pages: dict[Footprint, frozenset[int]] = {}
+        self._found: list[tuple[Access, Footprint, bool]] = []
+        self._bounds: IntArray = np.empty((0, 2), np.int64)
+        self._folded: NDArray[np.uint64] = np.empty((0, 0), np.uint64)
 
     def add(self, access: Access, footprint: Footprint, *, write: bool) -> None:
-        """Makes `near` find `access`. The first to ask what is near asks when all addresses are known."""
-        self._footprints.append(footprint)
-        (self._writing if write else self._reading).new.append((access, footprint))
+        """Makes `near` find `access`."""
+        self._found.append((access, footprint, write))
 
-    def near(self, footprint: Footprint, *, write: bool) -> Iterable[Access]:
+    def near(self, footprint: Footprint, *, write: bool) -> Iterator[Access]:
         """All accesses that touch memory of `footprint`, one of the two a write, and some that do not."""
-        found = self._writing.near(footprint, self._pages_of)
-        return chain(found, self._reading.near(footprint, self._pages_of)) if write else found
-
-    def _pages_of(self, footprint: Footprint) -> frozenset[int]:
-        if footprint not in self._pages:
-            grid = self._grid
-            self._pages[footprint] = footprint.pages if grid is None else footprint.pages_of_grid(*grid)
-        return self._pages[footprint]
-
-    @cached_property
-    def _grid(self) -> tuple[int, int] | None:
-        """Threads that are far from each other: `divisor` and `extent` of `Footprint.pages_of_grid`."""
-        if any(one.is_tensor or one.operand is not None for one in self._footprints):
-            return None
-        divisor = gcd(*(address.divisor for address in {one.address for one in self._footprints}))
-        if divisor < _LEAST_DIVISOR or divisor % GRANULE:
-            return None  # granules would not stay the same modulo the divisor
-        return divisor, max(one.extent for one in self._footprints)
+        if len(self._bounds) < len(self._found):
+            self._bounds = np.array([one.bounds for _, one, _ in self._found])
+            self._folded = np.array([one.folded for _, one, _ in self._found])
+        low, high = footprint.bounds
+        within = np.flatnonzero((self._bounds[:, 0] < high) & (self._bounds[:, 1] > low))
+        met = within[(self._folded[within] & footprint.folded).any(axis=1)]
+        return (access for access, _, is_write in map(self._found.__getitem__, met.tolist()) if write or is_write)
 
 
 class AccessTable:
@@ -336,8 +259,8 @@ class AccessTable:
         self._interned: dict[object, Access] = {}
         self._earlier: dict[Access, Access] = {}
         self._completed: dict[Access, Access] = {}
-        self._origins: defaultdict[tuple[Symbol, ...], _Origin] = defaultdict(_Origin)
-        self._near: dict[Access, set[Access]] = {}
+        self._origins: defaultdict[tuple[Symbol, ...], _Places] = defaultdict(_Places)
+        self._near: dict[Access, list[Access]] = {}
         self._met: dict[tuple[Access, Access, bool], Threads | None] = {}
         self._order: dict[Access, int] = {}
         self._gaps: dict[tuple[ThreadValue, ActiveThreads], float] = {}
@@ -388,12 +311,9 @@ class AccessTable:
 
     def near(self, access: Access, pending: Collection[Access]) -> list[Access]:
         """Those of `pending` that may meet `access`, one of the two a write, in the order of their addition."""
-        near = pending
-        if len(pending) > _FEW:
-            if access not in self._near:
-                self._near[access] = set(self._around(access))
-            near = self._near[access]
-        return sorted((other for other in near if other in pending), key=self._order.__getitem__)
+        if access not in self._near:
+            self._near[access] = sorted(set(self._around(access)), key=self._order.__getitem__)
+        return [other for other in self._near[access] if other in pending]
 
     def gap(self, address: ThreadValue, active: ActiveThreads) -> float:
         """The smallest distance between the addresses of two threads."""

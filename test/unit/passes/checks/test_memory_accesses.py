@@ -1,12 +1,11 @@
-"""Where accesses are looked up: those that meet have a page in common."""
+"""Which accesses meet, and how those that may are found."""
 
 from __future__ import annotations
 
-from math import gcd, inf
+from math import inf
 from random import Random
 
 import numpy as np
-import pytest
 from xdsl.dialects import test
 
 from tirx.dialects.ptx.effects import AccessKind
@@ -27,7 +26,7 @@ def some_bytes(random: Random, divisor: int) -> Footprint:
     return Footprint.of_bytes(address, random.choice((1, 4, 16, 60)), offset=random.randint(-200, 200))
 
 
-def test_those_that_meet_share_a_page():
+def test_those_that_meet_have_bits_in_common():
     random, met = Random(0), 0
     for _ in range(400):
         divisor = random.choice((64, 80, 256))
@@ -36,22 +35,8 @@ def test_those_that_meet_share_a_page():
         meets = not touched[0].isdisjoint(touched[1])
         assert (one.meets(EVERYONE, other, EVERYONE) is not None) == meets
         met += meets
-        assert not meets or not one.pages.isdisjoint(other.pages)
-        divisor, extent = gcd(one.address.divisor, other.address.divisor) or divisor, max(one.extent, other.extent)
-        for f, bytes_of in zip((one, other), touched, strict=True):
-            runs = {at // extent for at in range(*f.bounds)}
-            granules = {at % divisor // 16 for at in bytes_of}
-            assert f.pages_of_grid(divisor, extent) == {run * divisor + each for run in runs for each in granules}
-        assert not meets or one.pages_of_grid(divisor, extent) & other.pages_of_grid(divisor, extent)
+        assert not meets or (one.folded & other.folded).any()
     assert 100 < met < 300
-
-
-def test_threads_far_apart_touch_few_pages():
-    """Rows of a matrix: one granule each, wherever they are."""
-    rows = ThreadValue((), 4096 * np.arange(THREADS, dtype=np.int64), THREADS)
-    footprint = Footprint.of_bytes(rows, 16, offset=32)
-    assert len(footprint.pages) == THREADS
-    assert len(footprint.pages_of_grid(rows.divisor, footprint.extent)) <= 2
 
 
 def test_rows_that_are_no_multiple_of_granules():
@@ -98,7 +83,6 @@ def test_cells_of_tensor_memory():
         for f in (one, other):
             addresses = [at + f.offset for at in f.address.numbers.tolist()]
             assert (f.row.tolist(), f.column.tolist()) == ([a >> 16 for a in addresses], [a % 65536 for a in addresses])
-            assert f.pages == {column // 8 for column in range(*f.bounds)}
         own, others = (np.array([random.random() < 0.7 for _ in range(THREADS)]) for _ in range(2))
         expected = np.zeros((THREADS, THREADS), np.bool_)
         mine, theirs = ([cells_of(f, thread) for thread in range(THREADS)] for f in (one, other))
@@ -110,7 +94,7 @@ def test_cells_of_tensor_memory():
         assert met is None or met.any()
         if met is not None:
             found += 1
-            assert not one.pages.isdisjoint(other.pages)
+            assert (one.folded & other.folded).any()
             assert one.bounds[0] < other.bounds[1] and other.bounds[0] < one.bounds[1]
     assert 30 < found < 85
 
@@ -136,8 +120,8 @@ def test_bytes_that_threads_touch():
         for f, bytes_of in zip(footprints, touched, strict=True):
             everything = set[int]().union(*bytes_of)
             assert f.bounds == (min(everything), max(everything) + 1)
-            assert f.extent == max(everything) + 1 - min(everything)
-            assert f.pages == {each // 16 for each in everything}
+            bits = np.unpackbits(f.folded.view(np.uint8))
+            assert set(np.flatnonzero(bits).tolist()) == {each // 16 % len(bits) for each in everything}
 
 
 def access(footprints: tuple[Footprint, ...], *, write: bool, kind: AccessKind = AccessKind.GENERIC) -> Access:
@@ -268,12 +252,12 @@ def test_operands_are_found_by_all_of_their_rows():
     assert not table.is_alone(written) and not table.is_alone(whole)
 
 
-@pytest.mark.parametrize("count, near", [(12, 12), (13, 1)])
-def test_more_than_twelve_accesses_are_looked_up(count: int, near: int):
+def test_accesses_elsewhere_are_not_near():
+    """Other rows of the same columns, of which threads have several."""
     table = AccessTable()
-    address = ThreadValue((), 0, THREADS)
-    accesses = [table.add(access((Footprint.of_bytes(address, 4, 64 * i),), write=True)) for i in range(count)]
-    assert len(table.near(accesses[3], accesses)) == near
+    rows = ThreadValue((), 4096 * np.arange(THREADS, dtype=np.int64), THREADS)
+    accesses = [table.add(access((Footprint.of_bytes(rows, 4, 64 * i),), write=True)) for i in range(13)]
+    assert table.near(accesses[3], accesses) == [accesses[3]]
 
 
 def test_the_smallest_distance_between_threads():
@@ -292,7 +276,7 @@ def test_operands_without_a_legal_layout_are_known_by_their_first_row():
     operand = Operand(5 | 1 << 61, "K", (128, 16), 16, TCGEN05_OPERANDS)  # layout type 1 is tf32 and MN-major only
     assert operand.granules == {5}
     footprint = Footprint((), ThreadValue((), 0, THREADS), 0, 1, 16, operand=operand)
-    assert footprint.bounds == (80, 96) and footprint.pages == {5}
+    assert footprint.bounds == (80, 96)
     plain = Operand(5 | 8 << 16 | 16 << 32 | 1 << 46, "K", (16, 16), 16, TCGEN05_OPERANDS)
     # Two core matrices of 128 bytes along K, 8 granules apart, and two along the rows, 16 apart.
     assert plain.granules == set(range(5, 37))
