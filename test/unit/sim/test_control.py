@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from unit.sim.kernels import DATA, HEADER, entry, run_threads
+from unit.sim.kernels import HEADER, entry, run_threads
 from unit.sim.strict import run
 
 from tirx.sim import SimError
@@ -139,36 +139,6 @@ def test_calls(seed: int | None):
     run(_CALLS, "k", 1, 32, [out], seed=seed)
     expected = [7 if t == 4 else 0 if t == 9 else t + 1000 if t % 2 else 2 * t for t in range(32)]
     assert out.tolist() == expected
-
-
-@pytest.mark.parametrize("seed", [None, 1])
-def test_nvcc_calls(seed: int | None):
-    """Local memory, a jump table, constants, functions."""
-    rng = np.random.default_rng(0)
-    n, x, out = rng.integers(1, 60, 100).astype(np.int32), rng.random(100).astype(np.float32), np.zeros(100, np.float32)
-    run((DATA / "nvcc_kernels.ptx").read_text(), "calls", 2, 64, [n, x, out, 100], seed=seed)
-
-    def choose(which: int, value: np.float32) -> float:
-        values = [value + 1, value * 2, value - 3, value / 4, -value, np.sqrt(value), value * value, 0, 0]
-        return float(values[which])
-
-    rows = enumerate(zip(n.tolist(), x, strict=True))
-    expected = [choose(k % 9, v) + _collatz(k) + k * (k & 7) + [1, 2, 4, 8][i & 3] for i, (k, v) in rows]
-    np.testing.assert_allclose(out, expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("seed", [None, 1, 2])
-def test_nvcc_reduction(seed: int | None):
-    x = np.random.default_rng(1).integers(0, 100, 1000).astype(np.float32)
-    total, histogram = np.zeros(1, np.float32), np.zeros(16, np.uint32)
-    run((DATA / "nvcc_kernels.ptx").read_text(), "reduce", 3, 128, [x, total, histogram, 1000], seed=seed)
-    assert total[0] == x.sum()
-    assert np.array_equal(histogram, np.bincount(x.astype(int) & 15, minlength=16))
-
-
-def test_printf(capsys: pytest.CaptureFixture[str]):
-    run((DATA / "nvcc_kernels.ptx").read_text(), "print", 1, 32, [2])
-    assert capsys.readouterr().out == "thread 0 of block:  0.00\nthread 1 of block:  0.50\n"
 
 
 def test_special_registers_and_dimensions():

@@ -1,4 +1,4 @@
-"""Kernels of CUDA C++, compiled by nvcc: sums, transposition, rows, histograms, prefix sums."""
+"""Kernels of CUDA C++, compiled by nvcc: sums, transposition, histograms, prefix sums."""
 
 from __future__ import annotations
 
@@ -115,45 +115,6 @@ def test_vectors(program: Program) -> None:
     run(program.ptx, "copy_vectors", 2, 32, arrays)
     for x, out in zip(arrays[::2], arrays[1::2], strict=True):
         np.testing.assert_array_equal(out, x)
-
-
-# rows.cu
-
-
-def _softmax(x: np.ndarray) -> np.ndarray:
-    powers = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
-
-
-@program("rows")
-def test_softmax(program: Program) -> None:
-    x = (_rng().standard_normal((4, 75)) * 8).astype(np.float32)
-    out = np.zeros_like(x)
-    run(program.ptx, "softmax_warp", 2, 64, [x, out, 75])
-    # Differences of up to 50 are rounded to f32 before their exponential is taken.
-    np.testing.assert_allclose(out, _softmax(x), rtol=5e-6, atol=1e-30)
-    online = np.zeros_like(x)
-    run(program.ptx, "softmax_online", 4, 64, [x, online, 75])
-    np.testing.assert_allclose(online, _softmax(x), rtol=5e-6, atol=1e-30)
-
-
-@program("rows")
-def test_layer_norm(program: Program) -> None:
-    x = (_rng().standard_normal((3, 100)) * 3 + 1).astype(np.float32)
-    gain, bias = (_rng().standard_normal(100).astype(np.float32) for _ in range(2))
-    out = np.zeros_like(x)
-    run(program.ptx, "layer_norm", 3, 32, [x, gain, bias, out, 100, 1e-5])
-    wide = x.astype(np.float64)
-    normal = (wide - wide.mean(axis=1, keepdims=True)) / np.sqrt(wide.var(axis=1, keepdims=True) + 1e-5)
-    np.testing.assert_allclose(out, normal * gain + bias, rtol=1e-5, atol=1e-5)
-
-
-@program("rows")
-def test_argmax(program: Program) -> None:
-    x = _rng().integers(0, 20, (4, 50)).astype(np.float32)
-    out = np.zeros(4, np.int32)
-    run(program.ptx, "argmax", 4, 32, [x, out, 50])
-    np.testing.assert_array_equal(out, x.argmax(axis=1))
 
 
 # histogram.cu

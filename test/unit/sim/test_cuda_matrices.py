@@ -31,18 +31,19 @@ _WMMA: dict[str, tuple[int, int, Any, Any, bool, bool]] = {
 @pytest.mark.parametrize("name", list(_WMMA))
 @pytest.mark.sample(1)
 def test_wmma(program: Program, name: str) -> None:
-    """d = 2 (a b + c), stored column-major."""
+    """d = 2 (a b + c), column-major, and row-major where a and b are column-major."""
     tile_m, tile_n, dtype, result, a_rows, b_rows = _WMMA[name]
     m, n, k = 2 * tile_m, 2 * tile_n, 32
     rng = np.random.default_rng(9)
     low, high = (0, 9) if dtype is np.uint8 else (-4, 5)
     a, b = rng.integers(low, high, (m, k)).astype(dtype), rng.integers(low, high, (k, n)).astype(dtype)
     c = rng.integers(-9, 9, (m, n)).astype(result)
-    d = np.zeros((n, m), result)
+    d_rows = not a_rows and not b_rows
+    d = np.zeros((m, n) if d_rows else (n, m), result)
     stored_a, stored_b = (a if a_rows else a.T.copy()), (b if b_rows else b.T.copy())
     run(program.ptx, name, (2, 2), 32, [stored_a, stored_b, c, d, m, n, k])
     exact = 2 * (a.astype(np.float64) @ b.astype(np.float64) + c.astype(np.float64))
-    np.testing.assert_array_equal(d.T.astype(np.float64), exact)
+    np.testing.assert_array_equal((d if d_rows else d.T).astype(np.float64), exact)
 
 
 @program("gemm_mma")

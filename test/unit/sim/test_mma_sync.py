@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from unit.sim.kernels import DATA, HEADER, integers
+from unit.sim.kernels import HEADER, integers
 from unit.sim.strict import run
 
 from tirx.sim import SimError
@@ -155,13 +155,6 @@ def test_wrong_instructions(old: str, new: str, message: str):
     with pytest.raises(SimError) as caught:
         run(text.replace(old, new), "k", 1, 32, arguments)
     assert message in str(caught.value)
-
-
-def test_wmma():
-    rng = np.random.default_rng(0)
-    a, b, d = integers(rng, (16, 16)), integers(rng, (16, 16)), np.zeros((16, 16), np.float32)
-    run((DATA / "nvcc_kernels.ptx").read_text(), "wmma16", 1, 32, [a, b, d])
-    assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T + 1)
 
 
 def test_rows_and_columns_of_a_fragment():

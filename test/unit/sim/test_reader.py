@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,10 +30,10 @@ def test_operands():
 
 
 def test_nvcc_module():
-    module = parse((DATA / "nvcc_kernels.ptx").read_text())
-    assert {"calls", "reduce", "print", "wmma16", "vprintf"} <= set(module.functions)
-    assert not module.functions["vprintf"].defined and module.target.startswith("sm_90")
-    assert [each.name for each in module.variables if each.space == "const"] == ["table"]
+    module = parse((Path(__file__).parent / "cuda" / "functions.ptx").read_text())
+    assert {"polynomial", "prints", "vprintf"} <= set(module.functions)
+    assert not module.functions["vprintf"].defined and module.target.startswith("sm_80")
+    assert [each.name for each in module.variables if each.space == "const"] == ["table", "scales"]
 
 
 @pytest.mark.parametrize(

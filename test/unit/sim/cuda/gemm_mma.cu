@@ -11,6 +11,7 @@ __device__ void copy16(uint32_t to, const void* from, bool valid) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid ? 16 : 0) : "memory");
 }
 __device__ void load(uint32_t base, const __half* x, int row0, int rows, int k0, int k) {
+#pragma unroll 1
     for (int i = threadIdx.x; i < TILE * DEPTH / 8; i += blockDim.x) {
         int row = i / 4, chunk = i % 4;
         bool valid = row0 + row < rows && k0 + chunk * 8 < k;
@@ -41,6 +42,7 @@ extern "C" __global__ __launch_bounds__(128) void gemm_mma(const __half* a, cons
         }
         asm volatile("cp.async.commit_group;\n cp.async.wait_group 1;" ::: "memory");
         __syncthreads();
+#pragma unroll 1
         for (int kk = 0; kk < DEPTH; kk += 16) {
             uint32_t fa[2][4], fb[2][4];
             for (int x = 0; x < 2; ++x) {

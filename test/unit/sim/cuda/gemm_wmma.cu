@@ -1,5 +1,6 @@
 // nvcc -ptx -arch=sm_80
 // D = A * B + C by wmma, a warp for each 16x16 tile (8x32 and 32x8 too). A is M x K; B is K x N, row-major or column-major.
+// D is column-major, and row-major where A and B are column-major.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -13,13 +14,15 @@ __device__ void gemm(const Store* a, const Store* b, const Acc* c, Acc* d, int m
     fragment<accumulator, M, N, K, Acc> acc;
     int i = blockIdx.y * M, j = blockIdx.x * N;
     load_matrix_sync(acc, c + i * n + j, n, mem_row_major);
+#pragma unroll 1
     for (int x = 0; x < k; x += K) {
         load_matrix_sync(fa, a_row ? a + i * k + x : a + x * m + i, a_row ? k : m);
         load_matrix_sync(fb, b_row ? b + x * n + j : b + j * k + x, b_row ? n : k);
         mma_sync(acc, fa, fb, acc);
     }
     for (int e = 0; e < acc.num_elements; ++e) acc.x[e] = acc.x[e] + acc.x[e];
-    store_matrix_sync(d + j * m + i, acc, m, mem_col_major);
+    if (!a_row && !b_row) store_matrix_sync(d + i * n + j, acc, n, mem_row_major);
+    else store_matrix_sync(d + j * m + i, acc, m, mem_col_major);
 }
 #define GEMM(name, M, N, K, T, Acc, AL, BL, S)                                                                             \
     extern "C" __global__ void name(const S* a, const S* b, const Acc* c, Acc* d, int m, int n, int k) {                   \

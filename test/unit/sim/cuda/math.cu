@@ -9,12 +9,9 @@
         for (int j = 0; j < sizeof(results) / sizeof(T); ++j) out[j * n + i] = results[j];       \
     }
 
-FUNCTIONS(math_f32, float, sinf(x), cosf(x), tanf(x), expf(x), exp2f(x), exp10f(x), expm1f(x), logf(y), log2f(y), log10f(y),
-          log1pf(y), powf(y, x), sqrtf(y), cbrtf(x), erff(x), erfcf(x), tanhf(x), sinhf(x), atanf(x), atan2f(x, y),
-          asinf(x / 10), hypotf(x, y), fmodf(x, y), floorf(x), ceilf(x), truncf(x), rintf(x), roundf(x), tgammaf(y), lgammaf(y),
-          normcdff(x), sinpif(x))
-FUNCTIONS(math_f64, double, sin(x), cos(x), tan(x), exp(x), exp2(x), expm1(x), log(y), log2(y), log1p(y), pow(y, x), sqrt(y),
-          cbrt(x), erf(x), erfc(x), tanh(x), atan(x), atan2(x, y), acos(x / 10), hypot(x, y), fmod(x, y), floor(x), ceil(x),
+FUNCTIONS(math_f32, float, tanf(x), expf(x), sqrtf(y), cbrtf(x), erff(x), sinhf(x), atanf(x), hypotf(x, y), fmodf(x, y), floorf(x),
+          ceilf(x), rintf(x), roundf(x), sinpif(x))
+FUNCTIONS(math_f64, double, sin(x), exp(x), log(y), sqrt(y), cbrt(x), erf(x), atan(x), atan2(x, y), hypot(x, y), floor(x), ceil(x),
           trunc(x), rint(x), round(x), x / y, 1 / y)
 FUNCTIONS(fast_f32, float, __sinf(x), __cosf(x), __expf(x), __logf(y), __log2f(y), __powf(y, x), __fdividef(x, y), __frsqrt_rn(y),
           rsqrtf(y), __tanf(x), __exp10f(x), __saturatef(x))

@@ -5,6 +5,7 @@ extern "C" __global__ void reduce_shared(const float* in, float* out, int n) {
     extern __shared__ float part[];
     int t = threadIdx.x;
     float sum = 0;
+#pragma unroll 1
     for (int i = blockIdx.x * blockDim.x + t; i < n; i += gridDim.x * blockDim.x) sum += in[i];
     part[t] = sum;
     __syncthreads();
@@ -23,6 +24,7 @@ template <class T> __device__ T warp_sum(T x) {
 template <class T> __device__ void reduce_shuffle(const T* in, T* out, int n) {
     __shared__ T part[32];
     T sum = 0;
+#pragma unroll 1
     for (int i = threadIdx.x; i < n; i += blockDim.x) sum += in[blockIdx.x * n + i];
     sum = warp_sum(sum);
     if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = sum;
@@ -63,6 +65,7 @@ __device__ unsigned finished = 0;
 extern "C" __global__ void reduce_last_block(const float* in, volatile float* parts, float* out, int n) {
     __shared__ bool last;
     float sum = 0;
+#pragma unroll 1
     for (int i = threadIdx.x; i < n; i += 32) sum += in[blockIdx.x * n + i];
     sum = warp_sum(sum);
     if (threadIdx.x == 0) {
@@ -73,6 +76,7 @@ extern "C" __global__ void reduce_last_block(const float* in, volatile float* pa
     __syncthreads();
     if (last && threadIdx.x == 0) {
         float total = 0;
+#pragma unroll 1
         for (int i = 0; i < gridDim.x; ++i) total += parts[i];
         *out = total;
     }

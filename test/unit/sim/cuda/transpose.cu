@@ -4,11 +4,13 @@
 template <class T> __device__ void padded(const T* in, T* out, int rows, int columns) {
     __shared__ T tile[32][33];
     int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+#pragma unroll 1
     for (int j = 0; j < 32; j += 8)
         if (x < columns && y + j < rows) tile[threadIdx.y + j][threadIdx.x] = in[(y + j) * columns + x];
     __syncthreads();
     x = blockIdx.y * 32 + threadIdx.x;
     y = blockIdx.x * 32 + threadIdx.y;
+#pragma unroll 1
     for (int j = 0; j < 32; j += 8)
         if (x < rows && y + j < columns) out[(y + j) * rows + x] = tile[threadIdx.x][threadIdx.y + j];
 }
@@ -24,6 +26,7 @@ extern "C" __global__ void transpose_swizzled(const float* in, float* out, int r
     __shared__ float tile[32 * 32];
     int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
 #pragma unroll
+#pragma unroll 1
     for (int j = 0; j < 32; j += 8) {
         int r = threadIdx.y + j;
         tile[r * 32 + (threadIdx.x ^ r)] = in[(y + j) * columns + x];
@@ -32,6 +35,7 @@ extern "C" __global__ void transpose_swizzled(const float* in, float* out, int r
     x = blockIdx.y * 32 + threadIdx.x;
     y = blockIdx.x * 32 + threadIdx.y;
 #pragma unroll
+#pragma unroll 1
     for (int j = 0; j < 32; j += 8) {
         int c = threadIdx.y + j;
         out[(y + j) * rows + x] = tile[threadIdx.x * 32 + (c ^ threadIdx.x)];

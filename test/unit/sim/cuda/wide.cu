@@ -1,6 +1,6 @@
 // nvcc -ptx -arch=sm_90
 // Integers of 128 bits, whose division reads the carry flag of a subtraction by an addition.
-template <typename T> __device__ void arithmetic(const T* a, const T* b, T* out) {
+extern "C" __global__ void signed_wide(const __int128* a, const __int128* b, __int128* out) {
     int i = threadIdx.x, n = blockDim.x;
     out[i] = a[i] / b[i];
     out[n + i] = a[i] % b[i];
@@ -9,5 +9,3 @@ template <typename T> __device__ void arithmetic(const T* a, const T* b, T* out)
     out[4 * n + i] = a[i] >> (int)(b[i] & 127);
     out[5 * n + i] = (a[i] < b[i]) + (a[i] + b[i]);
 }
-extern "C" __global__ void unsigned_wide(const unsigned __int128* a, const unsigned __int128* b, unsigned __int128* out) { arithmetic(a, b, out); }
-extern "C" __global__ void signed_wide(const __int128* a, const __int128* b, __int128* out) { arithmetic(a, b, out); }

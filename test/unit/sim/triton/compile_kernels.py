@@ -1,5 +1,5 @@
 """
-Compiles Triton kernels ahead of time for sm_90a and sm_100a, and writes their PTX next to this file; no GPU is needed.
+Compiles Triton kernels ahead of time for sm_90a or sm_100a, and writes their PTX next to this file; no GPU is needed.
 
 Usage: TRITON_DISABLE_LINE_INFO=1 python compile_kernels.py (with triton 3.9 of PyPI).
 """
@@ -108,15 +108,16 @@ def random_mask(out, n, seed, BLOCK: tl.constexpr):
 
 
 ALIGNED = [["tt.divisibility", 16]]
-# Kernel: types of the arguments, values of the constants, indices of the arguments that are multiples of 16.
+# Kernel: types of arguments, values of constants, indices of arguments that are multiples of 16, compute capabilities.
 KERNELS = (
-    (add, {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 512}, (0, 1, 2)),
-    (softmax, {"x": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 256}, (0, 1)),
+    (add, {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 512}, (0, 1, 2), (90,)),
+    (softmax, {"x": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 256}, (0, 1), (100,)),
     (
         matmul,
         {"a": "*fp16", "b": "*fp16", "c": "*fp32", "m": "i32", "n": "i32", "k": "i32"},
         {"M": 128, "N": 64, "K": 64},
         range(6),
+        (90, 100),
     ),
     (
         matmul_tma,
@@ -128,24 +129,32 @@ KERNELS = (
         },
         {"M": 128, "N": 64, "K": 64},
         (),
+        (90, 100),
     ),
-    (row_norm, {"x": "*fp16", "gain": "*fp16", "out": "*fp16", "n": "i32", "eps": "fp32"}, {"BLOCK": 256}, (0, 1, 2)),
-    (locked_sum, {"x": "*fp32", "total": "*fp32", "lock": "*i32", "n": "i32"}, {"BLOCK": 256}, (0, 1)),
+    (
+        row_norm,
+        {"x": "*fp16", "gain": "*fp16", "out": "*fp16", "n": "i32", "eps": "fp32"},
+        {"BLOCK": 256},
+        (0, 1, 2),
+        (100,),
+    ),
+    (locked_sum, {"x": "*fp32", "total": "*fp32", "lock": "*i32", "n": "i32"}, {"BLOCK": 256}, (0, 1), (90,)),
     (
         attention,
         {"q": "*fp16", "k": "*fp16", "v": "*fp16", "out": "*fp16", "scale": "fp32", "n": "i32"},
         {"D": 32, "M": 64, "N": 32},
         (0, 1, 2, 3, 5),
+        (90, 100),
     ),
-    (random_mask, {"out": "*i32", "n": "i32", "seed": "i32"}, {"BLOCK": 128}, (0,)),
+    (random_mask, {"out": "*i32", "n": "i32", "seed": "i32"}, {"BLOCK": 128}, (0,), (90,)),
 )
 
 
 def main() -> None:
-    for kernel, types, constants, aligned in KERNELS:
+    for kernel, types, constants, aligned, capabilities in KERNELS:
         signature = {**types, **dict.fromkeys(constants, "constexpr")}
         source = ASTSource(kernel, signature, constants, {(index,): ALIGNED for index in aligned})
-        for capability in (90, 100):
+        for capability in capabilities:
             compiled = triton.compile(source, target=GPUTarget("cuda", capability, 32))
             target = Path(__file__).parent / f"{kernel.__name__}_sm{capability}.ptx"
             target.write_text(compiled.asm["ptx"])
