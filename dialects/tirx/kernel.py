@@ -47,7 +47,7 @@ from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, refuse_again, types_text
 from tirx.dialects.traits import InSymbolTable, Isolated
 from tirx.hw.targets import Target, TargetError
-from tirx.rules import InvalidOperation, KernelError, LaunchValueError
+from tirx.rules import InvalidOperation, KernelError, LaunchValueError, NoTargetError
 from tirx.values import dataclass
 
 
@@ -276,6 +276,19 @@ class KernelOp(QuickWalk, IRDLOperation, OnThreads):
     def thread_set(self) -> ThreadSet:
         return ThreadSet(0, self.num_threads)
 
+    @property
+    def target_info(self) -> Target | None:
+        """The target's row, None for a kernel without a target. Raises TargetError if its name is unknown."""
+        return None if self.target is None else Target.parse(self.target.data)
+
+    def require_target(self) -> Target:
+        """Returns the target's row. Raises NoTargetError for a kernel without a target."""
+        if (target := self.target_info) is None:
+            raise NoTargetError(
+                self, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
+            )
+        return target
+
     def verify_(self) -> None:
         if tuple(self.body.block.arg_types) != self.function_type.inputs.data:
             raise KernelError(
@@ -284,11 +297,10 @@ class KernelOp(QuickWalk, IRDLOperation, OnThreads):
             )
         if self.function_type.outputs:
             raise KernelError(f"expected a kernel without results, found {types_text(self.function_type.outputs)}")
-        if self.target is not None:
-            try:
-                Target.parse(self.target.data)
-            except TargetError as e:
-                raise InvalidOperation(str(e)) from e
+        try:
+            _ = self.target_info
+        except TargetError as e:
+            raise InvalidOperation(str(e)) from e
         if self.grid is not None and (problem := grid_problem(_extents(self.grid))) is not None:
             raise KernelError(problem)
         for extent in () if self.grid is None else _extents(self.grid):

@@ -43,7 +43,6 @@ from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.hw.errors import TensorCellsError, TensorMemoryError
 from tirx.hw.features import UnsupportedFeature, required_version
-from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout, axis
 from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.ir.index_analysis import index_range, never_runs, trip_count_is_positive
@@ -65,7 +64,6 @@ from tirx.passes.match.tcgen05_product import (
 from tirx.rules import (
     ForeignOperationError,
     InjectiveError,
-    NoTargetError,
     NumberRangeError,
     PairError,
     RegisterLayoutError,
@@ -78,14 +76,6 @@ from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.tmem import CTA_AXIS
 
 
-def _target(kernel: KernelOp) -> Target:
-    if kernel.target is None:
-        raise NoTargetError(
-            kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
-        )
-    return Target.parse(kernel.target.data)
-
-
 def _is_conditional(op: Operation) -> bool:
     """True where a condition may be what keeps an index within bounds."""
     return any(isinstance(around, scf.IfOp) or never_runs(around) for around in ancestors(op))
@@ -96,7 +86,7 @@ class _Checker:
 
     def __init__(self, kernel: KernelOp):
         self.kernel = kernel
-        self.target = _target(kernel)
+        self.target = kernel.require_target()
         self.ops = list(kernel.walk())
         self.position = {op: i for i, op in enumerate(self.ops)}
 

@@ -22,7 +22,7 @@ from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
 from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import CpAsyncTileOp, MemorySpace, TileType
-from tirx.hw.features import has_features
+from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.arrays import np
@@ -230,7 +230,7 @@ class TileAccess:
                 f"expected a layout that lets one thread reduce each element to global memory, found "
                 f"{self.register.layout}",
             )
-        store = GlobalReduction(operation, self.register.element_type, has_features(("red.vector",), target))
+        store = GlobalReduction(operation, self.register.element_type, supports(target, "red.vector"))
         if self.plan.owners is None:
             self._reduce(store, registers)
             return

@@ -28,7 +28,6 @@ from tirx.dialects.tirx import (
     ViewOp,
     base_allocation,
 )
-from tirx.hw.targets import Target
 from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.ir.index_analysis import NARROW_LIMIT, index_limits
 from tirx.passes.ir.launch_values import product_of
@@ -88,7 +87,7 @@ class TensorMapParameters:
     def __init__(self, kernel: KernelOp, start: Emitter, name: Callable[[str | None, str], str]):
         self._kernel = kernel
         self._memory = MemoryPlan() if kernel.memory is None else kernel.memory.data
-        self._target = None if kernel.target is None else Target.parse(kernel.target.data)
+        self._target = kernel.target_info
         self._start = start
         self._name = name
         self._addresses: dict[TensorMap, SSAValue] = {}

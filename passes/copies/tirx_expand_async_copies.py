@@ -38,7 +38,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.layout import TileLayout
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.match.bulk_copies import ASYNC_SINCE, plan_tma
+from tirx.passes.match.bulk_copies import ASYNC_FEATURES, plan_tma
 from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.memory_by_lifetime import MBARRIER_BYTES
 from tirx.passes.match.product import ILLEGAL, target_of
@@ -188,6 +188,6 @@ class TirxExpandAsyncCopiesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            copies = [copy for copy in kernel.walk() if isinstance(copy, CopyOp) and _engine(copy) in ASYNC_SINCE]
+            copies = [copy for copy in kernel.walk() if isinstance(copy, CopyOp) and _engine(copy) in ASYNC_FEATURES]
             if copies:
                 _expand(kernel, copies)

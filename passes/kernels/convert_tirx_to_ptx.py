@@ -96,7 +96,7 @@ from tirx.passes.match.run_time_strides import STRIDE_BYTES, are_multiples, plac
 from tirx.passes.products.mma_sync import emit_mma_sync
 from tirx.passes.scalars.carried_registers import CONTROL_FLOW
 from tirx.passes.scalars.tile_arithmetic import ARITHMETIC, ArithmeticOp, emit_arithmetic
-from tirx.rules import KernelArgumentError, NoTargetError, ParameterError, RegisterLayoutError, StageError
+from tirx.rules import KernelArgumentError, ParameterError, RegisterLayoutError, StageError
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""
@@ -124,11 +124,7 @@ class _KernelLowering:
     def run(self) -> None:
         kernel = self.kernel
         require_lowered(kernel)
-        if kernel.target is None:
-            raise NoTargetError(
-                kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
-            )
-        self.target = Target.parse(kernel.target.data)
+        self.target = kernel.require_target()
         mark_narrow_views(kernel)
         lower_scalars(kernel, self.target)
         if kernel.is_whole_pair:
@@ -165,7 +161,7 @@ class _KernelLowering:
         cluster = (PAIR, 1, 1) if kernel.of_pairs else None
         threads = (kernel.num_threads, 1, 1)
         dynamic = plan.shared if plan.dynamic else None
-        name, target, grid = kernel.sym_name.data, kernel.target.data, kernel.launch_grid
+        name, target, grid = kernel.sym_name.data, self.target.name, kernel.launch_grid
         entry = EntryOp(name, parameters, target, body, threads, cluster, dynamic, grid)
         bound_registers(entry, kernel.num_threads, self.maxnreg, plan.shared)
         entry.attributes.update(kernel.attributes)

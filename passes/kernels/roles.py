@@ -22,7 +22,6 @@ from tirx.dialects.ptx.sync import (
 )
 from tirx.dialects.tirx import KernelOp, RoleOp, RolesOp, ThreadSet
 from tirx.dialects.tirx.roles import REGISTER_BOUNDS
-from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.register_pressure import registers_alive
@@ -115,7 +114,7 @@ def bound_registers(entry: EntryOp, threads: int, given: IntAttr | None, shared:
         entry.maxnreg = IntAttr(entry_bound(warps))
     elif given is None and any(isinstance(op, _MMA) for op in ops):
         needed = _SPARE + max(registers_alive(op) for op in ops if isinstance(op, EntryOp | scf.ForOp))
-        limit = Target.parse(entry.target.data).blocks_of_sm(shared)
+        limit = entry.target_info.blocks_of_sm(shared)
         bounds = [bound for blocks in range(1, limit + 1) if (bound := entry_bound(blocks * warps)) >= needed]
         entry.maxnreg = IntAttr(min(bounds, default=entry_bound(warps)))
 

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from tirx.copy.cost import CopyCost, CopyEnd, fragment_cost, least_fragment_cost
 from tirx.dialects.tirx import AllocOp, MemorySpace, TileType, base_allocation, thread_set
-from tirx.hw.features import FEATURES
+from tirx.hw.features import supports
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
 from tirx.layout import SwizzleMode as SwizzleName
 from tirx.passes.ir.register_classes import RegisterClass
@@ -97,7 +97,7 @@ def fragment_loads(registers: RegisterClass, layout: TileLayout) -> list[Fragmen
     """The loads of a class from shared memory, if its registers have this layout."""
     op = registers.first_op
     target = target_of(op)
-    matrices = target is None or FEATURES["ldmatrix"].version(target) is not None
+    matrices = target is None or supports(target, "ldmatrix")
     parts = [tile for tile in registers.memory if TileType.of(tile).memory is MemorySpace.SHARED]
     return [FragmentLoad(part, layout, thread_set(op).count, matrices) for part in parts]
 

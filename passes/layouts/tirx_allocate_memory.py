@@ -10,10 +10,9 @@ from tirx.diagnostics import for_each
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.schedule_names import RING, SCHEDULE, Schedule
 from tirx.dialects.tirx import AllocOp, KernelOp, MemoryPlanAttr, kernels
-from tirx.hw.targets import Target
 from tirx.passes.ir.scheduled import BARRIERS
 from tirx.passes.match.memory_by_lifetime import allocate
-from tirx.rules import NoTargetError, WrittenChoiceError
+from tirx.rules import WrittenChoiceError
 
 
 class TirxAllocateMemoryPass(ModulePass):
@@ -32,11 +31,7 @@ class TirxAllocateMemoryPass(ModulePass):
 
 
 def _allocate(kernel: KernelOp) -> None:
-    if kernel.target is None:
-        raise NoTargetError(
-            kernel, 'expected a target, such as target("sm_100a"), on the kernel or on the command line'
-        )
-    allocation = allocate(kernel, Target.parse(kernel.target.data))
+    allocation = allocate(kernel, kernel.require_target())
     if kernel.memory is not None and kernel.memory.data != allocation.plan:
         expected = MemoryPlanAttr(allocation.plan).body()
         raise WrittenChoiceError(kernel, f"expected memory({expected}), found memory({kernel.memory.body()})")

@@ -40,7 +40,6 @@ from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.roles import MAX_REGISTERS
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.dialects.tirx.views import PACKED_BITS
-from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import row_layout
@@ -224,9 +223,7 @@ class _Picker:
     def _wanted(self, op: TileOpInterface) -> None:
         """Gives the tiles of an operation of another dialect the layouts that it asks for."""
         assert isinstance(op, Operation)
-        name = self.kernel.target
-        target = None if name is None else Target.parse(name.data)
-        wanted = op.wanted_layouts(target)
+        wanted = op.wanted_layouts(self.kernel.target_info)
         # By place: a value that gets a layout is another value then, and so are others of its class.
         indices = [(i, wanted[value]) for i, value in enumerate((*op.operands, *op.results)) if value in wanted]
         for index, layout in indices:

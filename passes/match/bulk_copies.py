@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from tirx.copy.cp_async import CpAsyncPlan, plan_cp_async
 from tirx.copy.tma import (
-    ATOM_32B_SINCE,
+    ATOM_32B,
     REDUCTIONS,
     ROW_UNIT,
     STRIDE_LIMIT,
@@ -34,6 +34,7 @@ from tirx.dialects.tirx import (
     thread_set,
 )
 from tirx.hw.errors import MissingLayoutError, ThreadCopyError
+from tirx.hw.features import first_target, supports
 from tirx.hw.targets import Target
 from tirx.layout.dtypes import ElementType
 from tirx.passes.ir.emitter import constant_value
@@ -130,10 +131,10 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
     tensor = GlobalTensor(sizes, tuple(strides), len(shared.dims), shared.dtype.name, tuple(whole))
     inner = tuple(d - leading for d in tensor.inner())
     boxes = plan_boxes(shared.layout, shared.dims, shared.dtype.name, inner)
-    if boxes.swizzle == "128B_atom_32B" and target is not None and target.cc < ATOM_32B_SINCE:
+    if boxes.swizzle == "128B_atom_32B" and target is not None and not supports(target, ATOM_32B):
         raise TmaError(
             TmaReason.TARGET,
-            f"expected sm_{ATOM_32B_SINCE} or later for swizzles of 32-byte atoms in tensor maps, found {target}",
+            f"expected {first_target(ATOM_32B)} or later for swizzles of 32-byte atoms in tensor maps, found {target}",
         )
     groups = (
         *(tuple(leading + d for d in group) for group in boxes.groups),
@@ -213,14 +214,14 @@ def plan_thread_copies(global_tile: SSAValue, shared: TileType, threads: int) ->
     return plan_cp_async(outside.layout, shared.layout, shared.dims, bits, threads, alignment)
 
 
-ASYNC_SINCE: Mapping[Engine, int] = {
-    Engine.TMA: 90,
-    Engine.TMA_MULTICAST: 90,
-    Engine.TMA_STORE: 90,
-    Engine.TMA_REDUCE: 90,
-    Engine.CP_ASYNC: 80,
+ASYNC_FEATURES: Mapping[Engine, str] = {
+    Engine.TMA: "cp.async.bulk.tensor",
+    Engine.TMA_MULTICAST: "cp.async.bulk.tensor",
+    Engine.TMA_STORE: "cp.async.bulk.tensor",
+    Engine.TMA_REDUCE: "cp.async.bulk.tensor",
+    Engine.CP_ASYNC: "cp.async",
 }
-"""Engine -> the compute capability (times ten) that it begins with (PTX ISA, "cp.async.bulk.tensor", "cp.async")."""
+"""Engine -> the feature that its instructions need."""
 
 
 @dataclass(frozen=True)
@@ -308,8 +309,8 @@ def check_engine(copy: CopyOp | AsyncCopyOp, engine: Engine) -> tuple[int, ...]:
     `ILLEGAL` with the reason why it cannot.
     """
     target = target_of(copy)
-    if target is not None and target.cc < (since := ASYNC_SINCE[engine]):
-        raise TmaError(TmaReason.TARGET, f"expected sm_{since} or later, found {target}")
+    if target is not None and not supports(target, feature := ASYNC_FEATURES[engine]):
+        raise TmaError(TmaReason.TARGET, f"expected {first_target(feature)} or later, found {target}")
     loads = TileType.of(copy.source).memory is MemorySpace.GLOBAL
     outside, inside = (copy.source, copy.destination) if loads else (copy.destination, copy.source)
     if engine is Engine.CP_ASYNC:

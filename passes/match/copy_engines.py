@@ -25,10 +25,10 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.hw.errors import MissingLayoutError, ScaleFactorError, ThreadCopyError
-from tirx.hw.features import FEATURES, required_version
+from tirx.hw.features import required_version, supports
 from tirx.layout import LayoutError, TileLayout
 from tirx.passes.ir.views import clipped_view
-from tirx.passes.match.bulk_copies import ASYNC_SINCE, async_engine, check_engine
+from tirx.passes.match.bulk_copies import ASYNC_FEATURES, async_engine, check_engine
 from tirx.passes.match.product import ILLEGAL, target_of
 from tirx.passes.match.run_time_strides import run_time_strides, why_beyond_threads
 from tirx.rules import RegisterLayoutError, WrittenChoiceError
@@ -108,7 +108,7 @@ def _written_engines(copy: CopyOp) -> tuple[Engine, ...]:
 
 def check_written(copy: CopyOp | AsyncCopyOp, engine: Engine) -> None:
     """Raises LocatedError where a written engine between global and shared memory cannot do a copy, and why."""
-    if engine not in ASYNC_SINCE:
+    if engine not in ASYNC_FEATURES:
         for tile in (copy.source, copy.destination):
             if (problem := beyond_threads(tile)) is not None:
                 raise WrittenChoiceError(copy, problem)
@@ -141,7 +141,7 @@ def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
     if op.engine is not None and op.engine.data is Engine.LD_ST:
         return Engine.LD_ST
     target = target_of(op)
-    supported = target is None or FEATURES[row.feature].version(target) is not None
+    supported = target is None or supports(target, row.feature)
     if supported and planned_matrices(op) is not None:
         return row.engine
     if op.engine is None:

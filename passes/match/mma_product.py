@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tirx.dialects.tirx import MemorySpace, MmaSyncPlan, TileType
-from tirx.hw.features import FEATURES, UnsupportedFeature, required_version
+from tirx.hw.features import UnsupportedFeature, required_version, supports
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
 from tirx.mma import (
@@ -59,7 +59,7 @@ def product_variants(product: Product, target: Target | None) -> tuple[MmaVarian
             raise FragmentError(f"expected a plan of {names}, found one of {', '.join(product.plan.variants)}")
     if target is None:
         return variants
-    available = [v for v in variants if FEATURES[v.feature].version(target) is not None]
+    available = [v for v in variants if supports(target, v.feature)]
     return tuple(sorted(available, key=lambda v: is_emulated(v, target))) or variants
 
 
@@ -67,12 +67,12 @@ def fastest_variants(product: Product) -> tuple[MmaVariant, ...]:
     """`product_variants` of the product's target, those in front that it multiplies fastest (`PREFERENCES`)."""
     target = product.target
     variants = product_variants(product, target)
-    return variants if target is None else tuple(sorted(variants, key=lambda v: not is_preferred(v, target.cc)))
+    return variants if target is None else tuple(sorted(variants, key=lambda v: not is_preferred(v, target)))
 
 
 def is_emulated(variant: MmaVariant, target: Target) -> bool:
     """Returns True if the target does the instruction without tensor cores."""
-    return variant.emulated_since is not None and target.cc >= variant.emulated_since
+    return variant.emulation is not None and supports(target, variant.emulation)
 
 
 @lru_cache(maxsize=256)

@@ -26,7 +26,7 @@ def kernel_around(op: Operation) -> KernelOp | None:
 def target_of(op: Operation) -> Target | None:
     """The target of the kernel that an operation is in, None where there is none."""
     kernel = kernel_around(op)
-    return None if kernel is None or kernel.target is None else Target.parse(kernel.target.data)
+    return None if kernel is None else kernel.target_info
 
 
 @dataclass(frozen=True)

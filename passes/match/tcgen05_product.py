@@ -38,7 +38,7 @@ from tirx.tcgen05 import (
 )
 from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS
 from tirx.tcgen05.kinds import KINDS
-from tirx.tcgen05.shapes import K96_TARGETS, check_target
+from tirx.tcgen05.shapes import K96, check_target
 from tirx.tcgen05.sparse_metadata import CODE_BITS, SPARSE_METADATA
 from tirx.tcgen05.stored_operand import is_padded, stored_slices
 from tirx.tcgen05.tmem import LANES, of_one_cta
@@ -210,7 +210,7 @@ def _check_features(product: Product, shape: ProductShape) -> None:
         _require(product, shape.scaling.vector.feature)
     if shape.k96 and product.target is not None:
         # A bit of the descriptor, which no version of PTX knows of.
-        check_target("K = 96", K96_TARGETS, product.target)
+        check_target("K = 96", K96, product.target)
     if shape.sparse and KINDS[shape.kind].has_k96:
         _require(product, "tcgen05.sparse_mxf4")
     if (feature := f"tcgen05.kind::{shape.kind}") in FEATURES:

@@ -8,7 +8,7 @@ from tirx import wgmma
 from tirx.dialects.tirx import MemorySpace, TileType, WgmmaPlan
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.hw.errors import MissingLayoutError, WarpgroupProductError
-from tirx.hw.features import FEATURES
+from tirx.hw.features import supports
 from tirx.hw.rules import reason
 from tirx.layout import TileLayout
 from tirx.passes.match.product import Product
@@ -51,7 +51,7 @@ def _is_asked_for(product: Product) -> bool:
         product.plan is None
         and product.instruction is None
         and product.target is not None
-        and FEATURES["wgmma"].version(product.target) is not None
+        and supports(product.target, "wgmma")
     )
 
 

@@ -38,7 +38,7 @@ class ConvertTirxToMmaPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            target = None if kernel.target is None else Target.parse(kernel.target.data)
+            target = kernel.target_info
             for mma in [m for m in kernel.walk() if isinstance(m, MmaOp) and m.result is not None]:
                 if mma.plan is None or not isinstance(mma.plan.data, MmaSyncPlan):
                     raise StageError(mma, "expected a plan of mma_sync; tirx-select-instructions chooses it")

@@ -24,22 +24,13 @@ from tirx.dialects.ptx.sync import FenceMbarrierInitOp
 from tirx.dialects.schedule_names import RING
 from tirx.dialects.tirx import AddressOp, AllocOp, BarrierOp, RingOp, SlotOp, TileType
 from tirx.dialects.tirx.attributes import MemorySpace
-from tirx.hw.features import UnsupportedFeature, required_version
+from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import TileLayout
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.scheduled import BARRIERS
 from tirx.passes.rings.ring_plan import INTEGER_BYTES, RingPlan, RingsPlan, Station, Tile
 from tirx.rules import RingLoweringError, TileTypeError
-
-
-def has_feature(target: Target, feature: str) -> bool:
-    """True if the target has what the instructions called `feature` need."""
-    try:
-        required_version(feature, target)
-    except UnsupportedFeature:
-        return False
-    return True
 
 
 def branch(emit: Emitter, condition: SSAValue) -> Emitter:
@@ -164,7 +155,7 @@ class RingStorage:
                 for slot in range(plan.slots):
                     at = inside.add(self.mbarriers, MBARRIER_BYTES * (station.first + slot))
                     inside(MbarrierInitOp(at, station.arrivals))
-        if has_feature(self.target, "fence.mbarrier_init"):
+        if supports(self.target, "fence.mbarrier_init"):
             inside(FenceMbarrierInitOp())
         emit(BarrierOp())
 
@@ -189,7 +180,7 @@ class RingStorage:
 
     def wait(self, emit: Emitter, mbarrier: SSAValue, parity: SSAValue) -> None:
         """Waits for a phase of an mbarrier; sm_80 has no instruction that waits and asks again and again."""
-        if has_feature(self.target, "mbarrier.try_wait"):
+        if supports(self.target, "mbarrier.try_wait"):
             emit(MbarrierWaitParityOp(mbarrier, parity))
             return
         asks, again = Block(), Block()

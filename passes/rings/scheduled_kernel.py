@@ -9,19 +9,16 @@ from xdsl.rewriter import InsertPoint
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import KernelOp, LeaderOp, ReturnOp, RingOp, RolesOp
-from tirx.hw.targets import Target
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.proof.parties import runs_in_first_block_only
 from tirx.passes.rings.ring_code import RingStorage, branch
 from tirx.passes.rings.ring_plan import RingsPlan, plan_rings
 from tirx.passes.rings.scheduled_role import Schedule
-from tirx.rules import NoTargetError
 
 
 def lower_kernel(kernel: KernelOp) -> None:
     """Replaces the rings and loops of a kernel. Raises LocatedError for one without a target, or that has no plan."""
-    if kernel.target is None:
-        raise NoTargetError(kernel, 'expected a target, such as target("sm_90a"), on the kernel or on the command line')
+    target = kernel.require_target()
     plan = plan_rings(kernel)
     names = plan.names()
     old = kernel.body.block
@@ -31,7 +28,7 @@ def lower_kernel(kernel: KernelOp) -> None:
         copy.name_hint = argument.name_hint
         values[argument] = copy
     emit = Emitter(InsertPoint.at_end(new), kernel.location)
-    storage = RingStorage(plan, Target.parse(kernel.target.data))
+    storage = RingStorage(plan, target)
     storage.declare(emit)
     thread = emit(ReadSpecialOp("tid.x")).result
     storage.initialise(emit, emit.compare(thread, emit.constant(0, i32), "eq"))

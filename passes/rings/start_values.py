@@ -12,7 +12,6 @@ from tirx.dialects.tirx import MemorySpace, TileOrder
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
-from tirx.hw.targets import Target
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
@@ -111,19 +110,6 @@ def _family(product: ProductOp) -> str:
     if product.b_type.memory is MemorySpace.SHARED:
         return "wgmma"
     return "mma_sync f64" if product.a_type.dtype.name == "f64" else "mma_sync"
-
-
-_MULTIPROCESSORS = {70: 80, 72: 8, 75: 72, 80: 108, 86: 84, 87: 16, 88: 20, 89: 142, 90: 132, 100: 148, 103: 148}
-"""Compute capability times ten -> streaming multiprocessors of the largest product that NVIDIA sells (architecture
-white papers: V100, Xavier, TU102, A100, GA102, Orin, Thor, L40S, H100 SXM, B200, B300)."""
-
-_OTHER_MULTIPROCESSORS = 170
-"""Those of an RTX 5090 (sm_120), and of targets that are not in the table."""
-
-
-def multiprocessors(target: Target) -> int:
-    """How many blocks run at once where an SM holds one: what a persistent grid is made for."""
-    return _MULTIPROCESSORS.get(target.cc, _OTHER_MULTIPROCESSORS)
 
 
 def at_once(most: int | None, cluster: int = 1) -> Formula:

@@ -27,10 +27,11 @@ from tirx.dialects.tirx import (
     kernels,
 )
 from tirx.dialects.tirx.product import ProductOp
+from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
 from tirx.passes.ir.emitter import Emitter, erase
-from tirx.passes.match.bulk_copies import ASYNC_SINCE, async_engine
+from tirx.passes.match.bulk_copies import ASYNC_FEATURES, async_engine
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
 from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
 from tirx.passes.rings.start_values import BARRIER_BYTES, fewest_slots, start_values
@@ -72,14 +73,13 @@ class TirxFuseEpiloguePass(ModulePass):
 
 
 def _fuse(kernel: KernelOp) -> None:
-    if kernel.target is None or kernel.of_pairs:
+    if (target := kernel.target_info) is None or kernel.of_pairs:
         return
-    target = Target.parse(kernel.target.data)
     loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp) and copies_to_shared(op)]
     schedule = start_values(op for op in kernel.walk() if isinstance(op, ProductOp))
     if hardware_operation(kernel) is not None:
         return
-    if not loops or target.cc < ASYNC_SINCE[Engine.TMA_STORE] or not schedule.stages_stores:
+    if not loops or not supports(target, ASYNC_FEATURES[Engine.TMA_STORE]) or not schedule.stages_stores:
         return
     _stage_stores(kernel, loops, target)
 

@@ -43,13 +43,13 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.kernel import PAIR, grid_attr
 from tirx.dialects.tirx.ops import strided_layout
 from tirx.dialects.tirx.product import ProductOp
-from tirx.hw.targets import Target
+from tirx.hw.features import supports
 from tirx.layout import LayoutError
 from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.ir.launch_values import launched, product_of
 from tirx.passes.ir.purity import is_terminator
 from tirx.passes.ir.views import Origin, argument_number, clipped_view
-from tirx.passes.match.bulk_copies import ASYNC_SINCE, plan_tma
+from tirx.passes.match.bulk_copies import plan_tma
 from tirx.passes.match.narrow_places import keep_narrow_mark
 from tirx.passes.match.pipelining import hardware_operation
 from tirx.passes.match.product import ILLEGAL
@@ -205,9 +205,7 @@ class _Pairs:
         kernel = self.kernel
         if kernel.of_pairs:
             raise _NotShared(kernel, "its blocks form clusters already")
-        target = None if kernel.target is None else Target.parse(kernel.target.data)
-        if target is None or target.cc < ASYNC_SINCE[Engine.TMA_MULTICAST] or not target.suffix:
-            # Elsewhere multicast may be slow (PTX ISA, "cp.async.bulk.tensor").
+        if (target := kernel.target_info) is None or not supports(target, "fast_multicast"):
             found = "no target" if target is None else target.name
             raise _NotShared(kernel, f"copies to several blocks need sm_90a or another target of one chip, not {found}")
         if (written := hardware_operation(kernel)) is not None:
@@ -269,7 +267,7 @@ class _Pairs:
         rows, *others = TileType.of(slot).dims
         if rows % PAIR:
             raise _NotShared(copy, f"a tile of {rows} rows has no halves")
-        target = None if self.kernel.target is None else Target.parse(self.kernel.target.data)
+        target = self.kernel.target_info
         try:
             low, high = (
                 SubviewOp.type_of(TileType.of(slot), (n, *(0 for _ in others)), (rows // PAIR, *others))

@@ -36,7 +36,6 @@ from tirx.dialects.tirx import (
     YieldOp,
     kernels,
 )
-from tirx.hw.targets import Target
 from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.trip_count import trip_count
@@ -45,7 +44,7 @@ from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.delayed_parts import delayed_parts, early_parts
 from tirx.passes.rings.start_values import STAGES
 from tirx.passes.rings.store_rings import ring_stores, staged_stores
-from tirx.rules import NoTargetError, ScheduleOptionError
+from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
 if TYPE_CHECKING:
@@ -86,9 +85,7 @@ class TirxPipelineLoopsPass(ModulePass):
         if self.stages != AUTO and (not isinstance(self.stages, int) or self.stages < 1):
             raise ScheduleOptionError(op, f"expected stages to be {AUTO} or 1 or more, found {self.stages}")
         for kernel in kernels(op):
-            if kernel.target is None:
-                raise NoTargetError(kernel, 'expected a target, such as target("sm_90a"), on the kernel')
-            target = Target.parse(kernel.target.data)
+            target = kernel.require_target()
             if any(isinstance(inner, scf.ForOp) for inner in kernel.walk()):
                 from tirx.passes.rings.loop_plan import plan_loops  # imports what only kernels with loops need
 

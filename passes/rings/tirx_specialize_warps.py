@@ -39,8 +39,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import MAX_WARPS, WARPGROUP
-from tirx.hw.features import FEATURES
-from tirx.hw.targets import Target
+from tirx.hw.features import supports
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure, is_terminator
@@ -236,7 +235,7 @@ def _warps_of_roles(
     warps, rest = divmod(kernel.num_threads, WARP_SIZE)
     if rest:
         raise NotSeparable(kernel, f"{kernel.num_threads} threads are no whole warps")
-    movable = kernel.target is None or FEATURES["setmaxnreg"].version(Target.parse(kernel.target.data)) is not None
+    movable = (target := kernel.target_info) is None or supports(target, "setmaxnreg")
     moves = movable and warps % WARPGROUP == 0 and not has_products
     registers = role_registers(warps // WARPGROUP) if moves else None
     load_warps = 1 if registers is None else WARPGROUP

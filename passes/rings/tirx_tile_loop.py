@@ -35,13 +35,12 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.features import UnsupportedFeature, required_version
-from tirx.hw.targets import Target
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.launch_values import launched, product_of
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.scheduled import is_scheduling
 from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
-from tirx.passes.rings.start_values import at_once, check_multiprocessors, multiprocessors, start_values
+from tirx.passes.rings.start_values import at_once, check_multiprocessors, start_values
 from tirx.passes.rings.tile_order import MOST_TILES, counted_tiles, require_countable
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
@@ -140,9 +139,9 @@ def _problem(kernel: KernelOp, asked: TileOrder | None, most: int | None) -> tup
     for op in kernel.body.block.ops:
         if is_scheduling(op):
             return op, f"'{op.name}' gives it a schedule already"
-    if asked is None and (dims := kernel.grid_dims) is not None and kernel.target is not None:
+    if asked is None and (dims := kernel.grid_dims) is not None and (target := kernel.target_info) is not None:
         blocks = 1 if kernel.cluster is None else kernel.cluster.value.data
-        tiles, clusters = prod(dims), (most or multiprocessors(Target.parse(kernel.target.data))) // blocks
+        tiles, clusters = prod(dims), (most or target.multiprocessors) // blocks
         if tiles <= clusters:
             of = "multiprocessors" if blocks == 1 else f"clusters of {blocks} multiprocessors"
             return kernel, f"its {tiles} tiles are no more than {clusters} {of}"
@@ -164,11 +163,11 @@ def _too_many(kernel: KernelOp, order: TileOrder, group: int | None) -> tuple[Op
 
 def _without_launch_control(kernel: KernelOp) -> str | None:
     """Why the target of a kernel cannot give it tiles; None if it can."""
-    if kernel.target is None:
+    if (target := kernel.target_info) is None:
         return "it has no target"
     feature = "clusterlaunchcontrol" if kernel.cluster is None else "clusterlaunchcontrol.multicast"
     try:
-        required_version(feature, Target.parse(kernel.target.data))
+        required_version(feature, target)
     except UnsupportedFeature as e:
         return str(e)
     return None

@@ -30,8 +30,7 @@ from tirx.dialects import ptx
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.base import register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
-from tirx.hw.features import has_features
-from tirx.hw.targets import Target
+from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.scalars.fast_math import may_approximate
 from tirx.passes.scalars.narrow_integers import defined_values, widen_bytes
@@ -232,7 +231,7 @@ def _binary(op: Operation, emit: Emitter) -> SSAValue:
 def _has(op: Operation, feature: str) -> bool:
     """Returns True if the target of the entry around `op` has a row of `FEATURES`."""
     entry = next((around for around in ancestors(op) if isinstance(around, EntryOp)), None)
-    return entry is None or has_features((feature,), Target.parse(entry.target.data))
+    return entry is None or supports(entry.target_info, feature)
 
 
 def _bf16(emit: Emitter, value: float) -> SSAValue:

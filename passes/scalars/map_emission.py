@@ -36,7 +36,7 @@ from tirx.dialects.ptx.packed import (
 )
 from tirx.dialects.tirx import IndexOp, MapOp, TileType
 from tirx.dialects.tirx.maps import scalar_type
-from tirx.hw.features import has_features
+from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.passes.ir.emitter import Emitter, bit_pattern
@@ -230,16 +230,16 @@ class MapEmission:
         operation, format_ = _PACKED.get(type(op)), _FORMAT_OF.get(op.results[0].type)
         if operation is None or format_ is None or all(two.is_one for two in operands):
             return None
-        if not has_features(pair_features(operation, format_), self.target) and not (
+        if not supports(self.target, *pair_features(operation, format_)) and not (
             format_ is PairFormat.BF16X2
             and operation in _AS_FMA
-            and has_features(pair_features(PairOperation.FMA, format_), self.target)
+            and supports(self.target, *pair_features(PairOperation.FMA, format_))
         ):
             return None
         if operation in (PairOperation.EX2, PairOperation.TANH) and not may_approximate(op):
             return None
         packed = [self._packed(two, value.type) for two, value in zip(operands, op.operands, strict=True)]
-        if not has_features(pair_features(operation, format_), self.target):
+        if not supports(self.target, *pair_features(operation, format_)):
             first, second = packed
             by = self.emit(ConstantOp(bit_pattern(_AS_FMA[operation] * 0x10001, 32))).result
             packed = {
@@ -266,7 +266,7 @@ class MapEmission:
 
     def _rounded(self, two: _Two, format_: PairFormat, type_: Attribute) -> _Two:
         """Two f32 rounded to 16 bits, by one instruction where the target has it."""
-        if has_features((NARROW_FEATURES[format_],), self.target):
+        if supports(self.target, NARROW_FEATURES[format_]):
             return _Two(packed=self.emit(CvtPairOp(format_, self._low(two, f32), self._high(two, f32))).result)
         return _Two(*(self.emit(arith.TruncFOp(value, type_)).result for value in (two.low, two.high) if value))
 
@@ -277,7 +277,7 @@ class MapEmission:
         if format_ is None:
             return None
         if format_ in HALVES:
-            if source != f32 or operand.is_one or not has_features((NARROW_FEATURES[format_],), self.target):
+            if source != f32 or operand.is_one or not supports(self.target, NARROW_FEATURES[format_]):
                 return None
         elif source in (f16, bf16):
             # f32 has all numbers of both, so that rounding is done once.

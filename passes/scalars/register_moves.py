@@ -17,7 +17,7 @@ from tirx.dialects.ptx.packed import HALVES, PairOp, PairOperation, pair_feature
 from tirx.dialects.ptx.warp import ReduxSyncOp, ShflSyncOp
 from tirx.dialects.tirx import BroadcastOp, Combination, ConvertOp, ReduceOp, TileType
 from tirx.dialects.tirx.maps import scalar_type
-from tirx.hw.features import has_features
+from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
@@ -249,7 +249,7 @@ class ReduceEmission:
                 op, f"expected elements of 16 bits or more in a reduction, found {self.source.element_type}"
             )
         self.pairs = next((format_ for format_, element in HALVES.items() if element == self.element), None)
-        if self.pairs is not None and not has_features(pair_features(_PAIRED[self.combination], self.pairs), target):
+        if self.pairs is not None and not supports(target, *pair_features(_PAIRED[self.combination], self.pairs)):
             self.pairs = None
 
     def run(self) -> Registers:
@@ -343,9 +343,9 @@ class ReduceEmission:
         if self.combination is Combination.MUL or self.format.packed > 1:
             return None
         if register.type == f32:
-            usable = self.combination is not Combination.ADD and has_features(("redux.sync.f32",), self.target)
+            usable = self.combination is not Combination.ADD and supports(self.target, "redux.sync.f32")
         else:
-            usable = register.type == i32 and has_features(("redux.sync",), self.target)
+            usable = register.type == i32 and supports(self.target, "redux.sync")
         if not usable:
             return None
         unsigned = _is_unsigned(self.source.element_type) and self.combination is not Combination.ADD

@@ -21,13 +21,13 @@ from tirx.layout.dtypes import ElementType, element_type
 from tirx.values import dataclass
 
 TensorMapSwizzle = Literal["none", "32B", "64B", "128B", "128B_atom_32B"]
-"""CUtensorMapSwizzle. The last one is the mode `128B_base32B` of layouts; it begins with sm_100."""
+"""CUtensorMapSwizzle. The last one is the mode `128B_base32B` of layouts (`ATOM_32B`)."""
 
 SWIZZLE_WIDTHS: dict[TensorMapSwizzle, int] = {"none": 0, "32B": 32, "64B": 64, "128B": 128, "128B_atom_32B": 128}
 """Bytes that a row of a box may have at most, 0 for any (CUDA driver API, `cuTensorMapEncodeTiled`: `swizzle`)."""
 
-ATOM_32B_SINCE = 100
-"""Compute capability (times ten) from which tensor maps have swizzles of 32-byte atoms (same page)."""
+ATOM_32B = "tensor_map.atom_32B"
+"""The capability of targets whose tensor maps have swizzles of 32-byte atoms."""
 
 SWIZZLES_OF_LAYOUTS: Mapping[SwizzleMode, TensorMapSwizzle] = {
     "none": "none",

@@ -1,4 +1,4 @@
-"""Which target and PTX version each instruction (or modifier) needs, as a table.
+"""Capabilities of targets, asked by name: the targets and PTX versions that have each instruction (or modifier).
 
 Source: the "PTX ISA Notes" and "Target ISA Notes" of each instruction in the PTX ISA, checked with `ptxas` 13.5.
 """
@@ -7,69 +7,85 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tirx.hw.targets import TARGETS, PtxVersion, Target, format_version
+from tirx.hw.targets import TARGETS, PtxVersion, Target
 from tirx.values import dataclass
 
 
 @dataclass(frozen=True)
 class Since:
-    """Available from a PTX version on, for every target whose compute capability (times ten) is at least `cc`."""
+    """
+    Available from a PTX version on, for every target whose compute capability (times ten) is at least `cc`.
+
+    `before`: the compute capability that has it no longer. `later`: targets which got it in a later version.
+    """
 
     ptx: PtxVersion
     cc: int
+    before: int | None = None
+    later: tuple[tuple[str, PtxVersion], ...] = ()
+
+    def has(self, target: Target) -> bool:
+        """Returns True if `target` has the feature."""
+        return self.cc <= target.cc and (self.before is None or target.cc < self.before)
 
     def version(self, target: Target) -> PtxVersion | None:
         """First PTX version in which `target` has the feature; None if it never has."""
-        return max(self.ptx, target.min_ptx) if target.cc >= self.cc else None
+        return max(dict(self.later).get(target.name, self.ptx), target.min_ptx) if self.has(target) else None
 
 
 @dataclass(frozen=True)
-class PerTarget:
-    """Available for the listed targets only, each from its own PTX version on."""
+class Specific:
+    """
+    Available from a PTX version on, for architecture- and family-specific targets that are named.
 
-    first: tuple[tuple[str, PtxVersion], ...]
+    A name in `a` is that target. One in `f` is a family: all targets that have what this one has. `lacks`: those that
+    are known not to have the feature, in the same notation. Other targets with a suffix `a` are refused because nobody
+    has looked, and ones with `f` because no family promises the feature. Targets without a suffix never have it.
+    """
+
+    ptx: PtxVersion
+    on: tuple[str, ...]
+    lacks: tuple[str, ...] = ()
+
+    def has(self, target: Target) -> bool | None:
+        """Returns True if `target` has the feature, None if that is not known."""
+        if target.suffix == "":
+            return False
+        for names, verdict in ((self.on, True), (self.lacks, False)):
+            if target.name in names:
+                return verdict
+        for names, verdict in ((self.on, True), (self.lacks, False)):
+            if any(name.endswith("f") and target.is_of_family(TARGETS[name]) for name in names):
+                return verdict
+        promised = any(name.endswith("f") for name in self.on)
+        return None if promised or target.suffix == "a" else False
 
     def version(self, target: Target) -> PtxVersion | None:
-        """First PTX version in which `target` has the feature; None if it never has."""
-        return dict(self.first).get(target.name)
+        """First PTX version in which `target` has the feature; None if it never has, or nobody knows."""
+        return max(self.ptx, target.min_ptx) if self.has(target) else None
 
 
-Requirement = Since | PerTarget
+Requirement = Since | Specific
 
-_FAMILY_120 = ("sm_120a", "sm_120f", "sm_121a", "sm_121f")
-"""Arch-specific and family targets without tensor memory."""
+_TENSOR_MEMORY = ("sm_100f", "sm_110f")
+"""The families with tensor memory."""
 
-_A_AND_F = PerTarget(
-    (
-        ("sm_100a", (8, 6)),
-        ("sm_100f", (8, 8)),
-        ("sm_103a", (8, 8)),
-        ("sm_103f", (8, 8)),
-        ("sm_110a", (9, 0)),
-        ("sm_110f", (9, 0)),
-    )
-)
-"""The arch-specific and family targets with tensor memory."""
+_OTHERS = ("sm_90a", "sm_120f")
+"""Specific targets and families without tensor memory."""
 
-_A_ONLY = PerTarget((("sm_100a", (8, 6)), ("sm_103a", (8, 8)), ("sm_110a", (9, 0))))
-"""The arch-specific targets alone: instructions that no family promises."""
+_NARROW = Specific((8, 6), (*_TENSOR_MEMORY, "sm_120f"), lacks=("sm_90a",))
+_TCGEN05 = Specific((8, 6), _TENSOR_MEMORY, lacks=_OTHERS)
+_TCGEN05_FROM_8_8 = Specific((8, 8), _TENSOR_MEMORY, lacks=_OTHERS)
 
-_A_ONLY_FROM_8_7 = PerTarget(tuple((name, max(ptx, (8, 7))) for name, ptx in _A_ONLY.first))
+_CHIPS = ("sm_100a", "sm_103a", "sm_110a")
+_NO_FAMILY = Specific((8, 6), _CHIPS, lacks=_OTHERS)
+"""Instructions of each chip with tensor memory that no family promises."""
 
-_100_AND_103 = PerTarget(tuple((name, ptx) for name, ptx in _A_AND_F.first if "110" not in name))
-
-_A_AND_F_FROM_8_8 = PerTarget(tuple((name, max(ptx, (8, 8))) for name, ptx in _A_AND_F.first))
-
-_A_AND_F_WITH_120 = PerTarget((*_A_AND_F.first, *((name, TARGETS[name].min_ptx) for name in _FAMILY_120)))
-
-_F8 = PerTarget(
-    tuple(
-        (name, max((8, 1) if target.cc == 89 else (7, 8), target.min_ptx))
-        for name, target in TARGETS.items()
-        if target.cc >= 89
-    )
-)
-"""Conversions of 8-bit floats came to sm_89 after sm_90 had them."""
+_NO_FAMILY_FROM_8_7 = Specific((8, 7), _CHIPS, lacks=_OTHERS)
+_SPECIFIC = Specific((8, 0), ("sm_90a", *_TENSOR_MEMORY, "sm_120f"))
+_FAMILY_100 = Specific((8, 6), ("sm_100f",), lacks=("sm_110f", *_OTHERS))
+_K96 = Specific((8, 8), ("sm_103a",), lacks=("sm_100a", "sm_110a", *_OTHERS))
+_NOT_WGMMA = (*_TENSOR_MEMORY, "sm_120f")
 
 FEATURES: Mapping[str, Requirement] = {
     "bf16.cvt": Since((7, 0), 80),
@@ -85,8 +101,8 @@ FEATURES: Mapping[str, Requirement] = {
     "bf16.tanh": Since((7, 8), 90),
     "f32.tanh": Since((7, 0), 75),
     "f16x2.cvt": Since((7, 0), 80),
-    "f8x2.cvt": _F8,
-    "narrow.cvt": _A_AND_F_WITH_120,
+    "f8x2.cvt": Since((7, 8), 89, later=(("sm_89", (8, 1)),)),
+    "narrow.cvt": _NARROW,
     "f16.minmax": Since((7, 0), 80),
     "bf16.minmax": Since((7, 0), 80),
     "minmax.NaN": Since((7, 0), 80),
@@ -94,12 +110,12 @@ FEATURES: Mapping[str, Requirement] = {
     "barrier.cluster": Since((8, 0), 90),
     "cluster": Since((7, 8), 90),
     "clusterlaunchcontrol": Since((8, 6), 100),
-    "clusterlaunchcontrol.multicast": _A_AND_F_WITH_120,
+    "clusterlaunchcontrol.multicast": _NARROW,
     "cp.async": Since((7, 0), 80),
     "cp.async.bulk.tensor": Since((8, 0), 90),
-    "cp.async.bulk.tensor.cta_group": _A_AND_F,
-    "cp.async.bulk.tensor.scatter4": _A_AND_F,
-    "cp.async.bulk.tensor.shared::cluster.gather4": _A_AND_F,
+    "cp.async.bulk.tensor.cta_group": _TCGEN05,
+    "cp.async.bulk.tensor.scatter4": _TCGEN05,
+    "cp.async.bulk.tensor.shared::cluster.gather4": _TCGEN05,
     "cp.async.bulk.tensor.shared::cta": Since((8, 6), 90),
     "cp.async.bulk.tensor.shared::cta.gather4": Since((8, 6), 100),
     "cvta.param": Since((7, 7), 70),
@@ -109,7 +125,7 @@ FEATURES: Mapping[str, Requirement] = {
     "fence.proxy.tensormap": Since((8, 3), 90),
     "griddepcontrol": Since((7, 8), 90),
     "ldmatrix": Since((6, 5), 75),
-    "ldmatrix.b8": _A_AND_F_WITH_120,
+    "ldmatrix.b8": _NARROW,
     "mbarrier": Since((7, 8), 80),
     "mbarrier.arrive.count": Since((7, 8), 90),
     "mbarrier.cluster": Since((8, 0), 90),
@@ -130,75 +146,104 @@ FEATURES: Mapping[str, Requirement] = {
     "red.bf16": Since((7, 8), 90),
     "red.vector": Since((8, 1), 90),
     "redux.sync": Since((7, 0), 80),
-    "redux.sync.f32": _100_AND_103,
-    "setmaxnreg": PerTarget((("sm_90a", (8, 0)), *_A_AND_F_WITH_120.first)),
+    "redux.sync.f32": _FAMILY_100,
+    "setmaxnreg": _SPECIFIC,
     "shfl.sync": Since((6, 0), 30),
     "stmatrix": Since((7, 8), 90),
-    "stmatrix.b8": _A_AND_F_WITH_120,
-    "tcgen05": _A_AND_F,
-    "tcgen05.scale_input_d": _100_AND_103,
-    "tcgen05.kind::i8": PerTarget((("sm_100a", (8, 6)), ("sm_110a", (9, 0)))),
-    "tcgen05.scale_vec::1X": _A_ONLY,
-    "tcgen05.scale_vec::2X": _A_ONLY,
-    "tcgen05.kind::mxf4nvf4.scale_vec::2X": _A_ONLY_FROM_8_7,
-    "tcgen05.scale_vec::4X": _A_ONLY_FROM_8_7,
-    "tcgen05.block16": _A_AND_F_FROM_8_8,
-    "tcgen05.block32": _A_AND_F_FROM_8_8,
-    "tcgen05.ld.red": PerTarget((("sm_103a", (8, 8)), ("sm_103f", (8, 8)), ("sm_110a", (9, 0)), ("sm_110f", (9, 0)))),
-    "tcgen05.shift": _A_ONLY,
-    "tcgen05.sparse_mxf4": _A_ONLY,
-    "wgmma": PerTarget((("sm_90a", (8, 0)),)),
-    "wgmma.mixed_integers": PerTarget((("sm_90a", (8, 4)),)),
-    "wgmma.sparse": PerTarget((("sm_90a", (8, 2)),)),
+    "stmatrix.b8": _NARROW,
+    "tcgen05": _TCGEN05,
+    "tcgen05.scale_input_d": _FAMILY_100,
+    "tcgen05.kind::i8": Specific((8, 6), ("sm_100a", "sm_110a"), lacks=("sm_103a", *_OTHERS)),
+    "tcgen05.scale_vec::1X": _NO_FAMILY,
+    "tcgen05.scale_vec::2X": _NO_FAMILY,
+    "tcgen05.kind::mxf4nvf4.scale_vec::2X": _NO_FAMILY_FROM_8_7,
+    "tcgen05.scale_vec::4X": _NO_FAMILY_FROM_8_7,
+    "tcgen05.block16": _TCGEN05_FROM_8_8,
+    "tcgen05.block32": _TCGEN05_FROM_8_8,
+    "tcgen05.ld.red": Specific((8, 8), ("sm_103f", "sm_110f"), lacks=("sm_100f", *_OTHERS)),
+    "tcgen05.shift": _NO_FAMILY,
+    "tcgen05.sparse_mxf4": _NO_FAMILY,
+    "wgmma": Specific((8, 0), ("sm_90a",), lacks=_NOT_WGMMA),
+    "wgmma.mixed_integers": Specific((8, 4), ("sm_90a",), lacks=_NOT_WGMMA),
+    "wgmma.sparse": Specific((8, 2), ("sm_90a",), lacks=_NOT_WGMMA),
 }
-"""Feature name -> requirement. The names are what `PTXInstruction.features` returns."""
+"""Feature name -> requirement. The names are what `PTXInstruction.features` returns; `ptxas` knows them."""
+
+CAPABILITIES: Mapping[str, Requirement] = {
+    # PTX ISA, "cp.async.bulk.tensor": elsewhere `.multicast::cluster` may be slow.
+    "fast_multicast": _SPECIFIC,
+    # A bit of the matrix descriptor; its only use is K = 96.
+    "matrix_descriptor.absolute_lbo": _K96,
+    # Seen in the SASS of sm_80 to sm_90: shuffles and FMAs. sm_70 and sm_75 have HMMA.884.
+    "mma.m8n8k4.f16.is_emulated": Since((7, 0), 80),
+    # PTX ISA, mma: m8n8k4 is optimised for sm_70 and may be much slower elsewhere.
+    "mma.f16.prefers_m16n8k8": Since((6, 5), 75, before=80),
+    # Measured on an H200: 33 TFLOP/s for m8n8k4 and 65 to 66 for m16n8k4, k8 and k16, of which k8 leaves room in the
+    # registers for the fragments of the next step.
+    "mma.f64.prefers_m16n8k8": Since((7, 8), 90),
+    # A bit of the instruction descriptor.
+    "tcgen05.K96": _K96,
+    # CUDA driver API, `cuTensorMapEncodeTiled`, `swizzle`: CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B.
+    "tensor_map.atom_32B": Since((8, 6), 100),
+}
+"""Facts about targets of which no version of PTX knows, so that `ptxas` cannot be asked."""
+
+_ROWS = {**FEATURES, **CAPABILITIES}
 
 
 class UnsupportedFeature(ValueError):
-    """The target has no such instruction; `supported` are the targets that do."""
+    """The target does not have the feature, as far as anybody knows; `supported` are the targets that do."""
 
     rule = "target-feature"
 
-    def __init__(self, feature: str, target: Target, supported: tuple[str, ...]):
-        super().__init__(f"'{feature}' does not exist on {target}; supported on {', '.join(supported)}")
+    def __init__(self, feature: str, target: Target):
         self.feature = feature
         self.target = target
-        self.supported = supported
+        self.supported = supporting_targets(feature)
+        found = f"'{feature}' does not exist on {target}"
+        if _ROWS[feature].has(target) is None:
+            found = f"'{feature}' is not known to exist on {target}: nobody has looked"
+        super().__init__(f"{found}; supported on {', '.join(self.supported)}")
+
+
+def supports(target: Target, *features: str) -> bool:
+    """Returns True if `target` is known to have all of `features`, rows of `FEATURES` or `CAPABILITIES`."""
+    return all(_ROWS[feature].has(target) is True for feature in features)
 
 
 def supporting_targets(feature: str) -> tuple[str, ...]:
     """Names of the targets that have `feature`, oldest first."""
-    requirement = FEATURES[feature]
-    return tuple(name for name, target in TARGETS.items() if requirement.version(target) is not None)
+    return tuple(name for name, target in TARGETS.items() if supports(target, feature))
+
+
+def first_target(feature: str) -> str:
+    """Name of the oldest target that has `feature`."""
+    return supporting_targets(feature)[0]
 
 
 def required_version(feature: str, target: Target) -> PtxVersion:
     """The smallest PTX version in which `target` has `feature`; UnsupportedFeature if it never has."""
-    version = FEATURES[feature].version(target)
+    version = _ROWS[feature].version(target)
     if version is None:
-        raise UnsupportedFeature(feature, target, supporting_targets(feature))
+        raise UnsupportedFeature(feature, target)
     return version
 
 
-def has_features(features: Iterable[str], target: Target) -> bool:
-    """Returns True if `target` has all of `features`."""
-    return all(FEATURES[feature].version(target) is not None for feature in features)
-
-
-def smallest_version(features: frozenset[str], target: Target) -> PtxVersion:
+def smallest_version(features: Iterable[str], target: Target) -> PtxVersion:
     """The smallest PTX version that knows `target` and all of `features`; UnsupportedFeature as above."""
     return max((required_version(feature, target) for feature in sorted(features)), default=target.min_ptx)
 
 
 __all__ = [
+    "CAPABILITIES",
     "FEATURES",
-    "PerTarget",
     "Requirement",
     "Since",
+    "Specific",
     "UnsupportedFeature",
-    "format_version",
-    "has_features",
+    "first_target",
     "required_version",
     "smallest_version",
     "supporting_targets",
+    "supports",
 ]

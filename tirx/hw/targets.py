@@ -1,12 +1,13 @@
-"""NVIDIA GPU targets as data: names, first PTX version, shared memory.
+"""NVIDIA GPU targets as data: names, first PTX version, shared memory, multiprocessors.
 
 PTX versions and static limits are what `ptxas` 13.5 accepts; opt-in limits are those of the CUDA programming guide,
-"Technical Specifications per Compute Capability".
+"Technical Specifications per Compute Capability". Instructions of a target are rows of `tirx.hw.features`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from tirx.values import dataclass
 
@@ -31,13 +32,15 @@ class Target:
 
     `shared_limit` is the most shared memory one block may use (bytes, opt-in, static and dynamic together);
     `static_shared_limit` is the most that `.shared` declarations of an entry may take (bytes): 48 KiB except on the
-    architecture-specific targets.
+    architecture-specific targets. `multiprocessors` is the number of blocks that run at once where an SM holds one:
+    what a persistent grid is made for.
     """
 
     name: str
     min_ptx: PtxVersion
     shared_limit: int
     static_shared_limit: int
+    multiprocessors: int
 
     def blocks_of_sm(self, shared: int) -> int:
         """
@@ -56,6 +59,15 @@ class Target:
     def suffix(self) -> str:
         """`""`, `"a"` (this chip only) or `"f"` (this chip's family)."""
         return self._match[2]
+
+    def is_of_family(self, first: Target) -> bool:
+        """
+        Returns True if the target has all that the family-specific target `first` has.
+
+        These are the architecture- and family-specific targets of the same chip and of later chips whose compute
+        capabilities have the same major number (PTX ISA, ".target").
+        """
+        return self.suffix != "" and self.cc // 10 == first.cc // 10 and self.cc >= first.cc
 
     @property
     def _match(self) -> re.Match[str]:
@@ -80,39 +92,49 @@ class Target:
 
 
 _KIB = 1024
+_STATIC = 48 * _KIB
 
-_ROWS: tuple[tuple[str, PtxVersion, int, int], ...] = (
-    # name, first PTX version, shared KiB per block, static shared KiB per block
-    ("sm_70", (6, 0), 96, 48),
-    ("sm_72", (6, 1), 96, 48),
-    ("sm_75", (6, 3), 64, 48),
-    ("sm_80", (7, 0), 163, 48),
-    ("sm_86", (7, 1), 99, 48),
-    ("sm_87", (7, 4), 163, 48),
-    ("sm_88", (9, 0), 99, 48),
-    ("sm_89", (7, 8), 99, 48),
-    ("sm_90", (7, 8), 227, 48),
-    ("sm_90a", (8, 0), 227, 227),
-    ("sm_100", (8, 6), 227, 48),
-    ("sm_100a", (8, 6), 227, 227),
-    ("sm_100f", (8, 8), 227, 48),
-    ("sm_103", (8, 8), 227, 48),
-    ("sm_103a", (8, 8), 227, 227),
-    ("sm_103f", (8, 8), 227, 48),
-    ("sm_110", (9, 0), 227, 48),
-    ("sm_110a", (9, 0), 227, 227),
-    ("sm_110f", (9, 0), 227, 48),
-    ("sm_120", (8, 7), 99, 48),
-    ("sm_120a", (8, 7), 99, 99),
-    ("sm_120f", (8, 8), 99, 48),
-    ("sm_121", (8, 8), 99, 48),
-    ("sm_121a", (8, 8), 99, 99),
-    ("sm_121f", (8, 8), 99, 48),
+
+@dataclass(frozen=True)
+class _Chip:
+    """
+    The targets of a chip: its compute capability times ten, and the first PTX version of each suffix that it has.
+
+    `shared` is the most KiB of shared memory for a block. `multiprocessors` counts those of the largest product that
+    NVIDIA sells (architecture white papers).
+    """
+
+    cc: int
+    first: dict[str, PtxVersion]
+    shared: int
+    multiprocessors: int
+
+    def targets(self) -> Iterator[Target]:
+        """The targets of the chip."""
+        for suffix, ptx in self.first.items():
+            shared = self.shared * _KIB
+            static = shared if suffix == "a" else _STATIC
+            yield Target(f"sm_{self.cc}{suffix}", ptx, shared, static, self.multiprocessors)
+
+
+_CHIPS = (
+    _Chip(70, {"": (6, 0)}, 96, 80),  # V100
+    _Chip(72, {"": (6, 1)}, 96, 8),  # Xavier
+    _Chip(75, {"": (6, 3)}, 64, 72),  # TU102
+    _Chip(80, {"": (7, 0)}, 163, 108),  # A100
+    _Chip(86, {"": (7, 1)}, 99, 84),  # GA102
+    _Chip(87, {"": (7, 4)}, 163, 16),  # Orin
+    _Chip(88, {"": (9, 0)}, 99, 20),
+    _Chip(89, {"": (7, 8)}, 99, 142),  # L40S
+    _Chip(90, {"": (7, 8), "a": (8, 0)}, 227, 132),  # H100 SXM
+    _Chip(100, {"": (8, 6), "a": (8, 6), "f": (8, 8)}, 227, 148),  # B200
+    _Chip(103, {"": (8, 8), "a": (8, 8), "f": (8, 8)}, 227, 148),  # B300
+    _Chip(110, {"": (9, 0), "a": (9, 0), "f": (9, 0)}, 227, 20),  # Jetson T5000
+    _Chip(120, {"": (8, 7), "a": (8, 7), "f": (8, 8)}, 99, 170),  # RTX 5090
+    _Chip(121, {"": (8, 8), "a": (8, 8), "f": (8, 8)}, 99, 48),  # GB10
 )
 
-TARGETS: dict[str, Target] = {
-    name: Target(name, min_ptx, shared * _KIB, static * _KIB) for name, min_ptx, shared, static in _ROWS
-}
+TARGETS: dict[str, Target] = {target.name: target for chip in _CHIPS for target in chip.targets()}
 """Every supported target by name, oldest first."""
 
 

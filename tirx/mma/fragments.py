@@ -13,6 +13,8 @@ from math import prod
 from types import MappingProxyType
 from typing import Literal
 
+from tirx.hw.features import supports
+from tirx.hw.targets import Target
 from tirx.layout import Iter, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.values import dataclass
@@ -66,7 +68,7 @@ class MmaVariant:
     feature:  the row of the table of targets and PTX versions that has to allow it.
     shape:    (M, N, K) of one product.
     products: independent products of one instruction, over one warp.
-    emulated_since: compute capability times ten from which on `ptxas` makes shuffles and FMAs of it, None for never.
+    emulation: capability of the targets on which `ptxas` makes shuffles and FMAs of it, None for no target.
     """
 
     name: str
@@ -79,7 +81,7 @@ class MmaVariant:
     a: Fragment
     b: Fragment
     c: Fragment
-    emulated_since: int | None = None
+    emulation: str | None = None
 
     @property
     def instruction(self) -> str:
@@ -131,7 +133,7 @@ def _f16(a: Orientation, b: Orientation, acc: str) -> MmaVariant:
         a=Fragment((4, 8, 4), "f16", _F16_A[a], "b32", 2),
         b=Fragment((4, 8, 4), "f16", _F16_B[b], "b32", 2),
         c=Fragment((4, 8, 8), acc, _F16_C[acc], *_F16_C_REGISTERS[acc]),
-        emulated_since=80,  # seen in the SASS of sm_80 to sm_90; sm_70 and sm_75 have HMMA.884
+        emulation="mma.m8n8k4.f16.is_emulated",
     )
 
 
@@ -250,32 +252,14 @@ PTX ISA 9.7.14.5, mma: `.f32.f16.f16.f16` is a form of m8n8k4 only; m16n8 has C 
 """
 
 
-@dataclass(frozen=True)
-class Preference:
-    """On targets of compute capability (times ten) `least` to `most`, products of a type had better be of one shape."""
-
-    operand_type: str
-    least: int
-    most: int
-    instruction: str
+PREFERENCES = {("f16", "m16n8k8"): "mma.f16.prefers_m16n8k8", ("f64", "m16n8k8"): "mma.f64.prefers_m16n8k8"}
+"""Operand type and shape -> capability of the targets that had better multiply this type by this shape."""
 
 
-PREFERENCES = (
-    # PTX ISA, mma: m8n8k4 is optimised for sm_70 and may be much slower elsewhere.
-    Preference("f16", 75, 79, "m16n8k8"),
-    # Measured on an H200: 33 TFLOP/s for m8n8k4 and 65 to 66 for m16n8k4, k8 and k16, of which k8 leaves room in the
-    # registers for the fragments of the next step.
-    Preference("f64", 90, 999, "m16n8k8"),
-)
-
-
-def is_preferred(variant: MmaVariant, cc: int) -> bool:
-    """Returns True if a row of `PREFERENCES` names the variant for targets of this compute capability, times ten."""
-    return any(
-        row.least <= cc <= row.most
-        and (row.operand_type, row.instruction) == (variant.operand_type, variant.instruction)
-        for row in PREFERENCES
-    )
+def is_preferred(variant: MmaVariant, target: Target) -> bool:
+    """Returns True if `target` had better multiply the variant's type of operands by this variant."""
+    capability = PREFERENCES.get((variant.operand_type, variant.instruction))
+    return capability is not None and supports(target, capability)
 
 
 def _types(operand: str, accumulator: str) -> str:

@@ -15,13 +15,14 @@ from dataclasses import replace
 
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import LegalityError, OperandLayoutError
+from tirx.hw.features import supporting_targets
 from tirx.layout import ComposeLayout, SwizzleLayout
 from tirx.layout.arrays import np
 from tirx.layout.caching import bounded_cache
 from tirx.smem.canonical_form import CanonicalLayout, CanonicalLayoutError, OperandLayout, OperandSlice, attribute_text
 from tirx.smem.operand_fit import Fit, Operand
 from tirx.smem.operand_tile import OperandTile, operand_tiles
-from tirx.smem.smem_descriptor import ABSOLUTE_LBO_TARGETS, ADDRESS_BYTES
+from tirx.smem.smem_descriptor import ABSOLUTE_LBO, ADDRESS_BYTES
 from tirx.smem.swizzle_modes import (
     GEOMETRIES,
     MAJORS,
@@ -237,7 +238,7 @@ def operand_slices(
     with start address tile base + `offset_bytes`. `rows`: read only MN elements [first, last) of the tile. The tile may
     end inside a group of 8 rows, as B does when it is read shifted (zero-column mask): nothing reads the rest.
 
-    `absolute_lbo`: the target has the absolute LBO mode (`ABSOLUTE_LBO_TARGETS`). Then a slice of 48 bytes of K may
+    `absolute_lbo`: the target has the absolute LBO mode (`ABSOLUTE_LBO`). Then a slice of 48 bytes of K may
     cross from one 128-byte row of the swizzle to the next one; such a slice has a descriptor of its own.
 
     Raises LegalityError when K is no multiple of `k_instr`, or when no such descriptor exists, naming the element and
@@ -311,7 +312,7 @@ def _absolute_hint(part: Operand, template: CanonicalLayout) -> str:
     crossing = part.absolute(template)
     if crossing is None or not crossing.readable:
         return ""
-    return f"; in absolute LBO mode, which {', '.join(ABSOLUTE_LBO_TARGETS)} has, one descriptor reads it"
+    return f"; in absolute LBO mode, which {', '.join(supporting_targets(ABSOLUTE_LBO))} has, one descriptor reads it"
 
 
 def _swizzled(

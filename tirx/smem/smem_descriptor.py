@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import DescriptorError
+from tirx.hw.features import supporting_targets
 from tirx.hw.rules import reason, result
 from tirx.layout.caching import bounded_cache
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, Major, SwizzleName, legal_modes
@@ -19,8 +20,8 @@ ADDRESS_BYTES = 1 << 18
 UNUSED_LBO = 16
 """Bytes written for an LBO that the hardware does not read: field value 1, the ISA's "assumed to be 1"."""
 
-ABSOLUTE_LBO_TARGETS = ("sm_103a",)
-"""Targets whose descriptors have the absolute LBO mode (bit 52); on the others that bit must be 0."""
+ABSOLUTE_LBO = "matrix_descriptor.absolute_lbo"
+"""The capability of targets whose descriptors have the absolute LBO mode (bit 52); elsewhere that bit must be 0."""
 
 ABSOLUTE_LBO_SWIZZLE: SwizzleName = "128B"
 ABSOLUTE_LBO_BYTES = 48
@@ -164,8 +165,8 @@ class SmemDescriptor:
 
     def _verify_absolute(self, major: Major, k_bytes: int | None, target: str | None) -> None:
         mode = SWIZZLE_MODES[self.swizzle]
-        if target is not None and target not in ABSOLUTE_LBO_TARGETS:
-            raise DescriptorError(f"absolute LBO: expected target {', '.join(ABSOLUTE_LBO_TARGETS)}, found {target}")
+        if target is not None and target not in (known := supporting_targets(ABSOLUTE_LBO)):
+            raise DescriptorError(f"absolute LBO: expected target {', '.join(known)}, found {target}")
         if major != "K":
             raise DescriptorError(f"absolute LBO: expected a K-major operand, found {major}-major")
         if k_bytes is not None and k_bytes != ABSOLUTE_LBO_BYTES:

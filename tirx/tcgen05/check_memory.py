@@ -7,6 +7,7 @@ violation, `find_memory_violations` lists them all. None in a description: not k
 
 from __future__ import annotations
 
+from tirx.hw.features import supporting_targets
 from tirx.hw.rules import (
     Finding,
     Rule,
@@ -411,7 +412,7 @@ SHIFT_RULES: tuple[Rule[Shift], ...] = (
         _TARGET,
         lambda i: unsupported(("tcgen05.shift",), i.target, i.ptx),
         "{reason}",
-        "compile for an arch-specific target (sm_100a, sm_103a, sm_110a)",
+        f"compile for an arch-specific target ({', '.join(supporting_targets('tcgen05.shift'))})",
     ),
 )
 

@@ -6,11 +6,12 @@ Source: the section of the PTX ISA that each row names.
 
 from __future__ import annotations
 
+from tirx.hw.features import supporting_targets
 from tirx.hw.rules import Rule, bad_bits, reason, unsupported
 from tirx.smem.smem_descriptor import meaningless
 from tirx.tcgen05.block_scale import find_scale_vector
 from tirx.tcgen05.mma_info import MmaInfo
-from tirx.tcgen05.shapes import K96_TARGETS
+from tirx.tcgen05.shapes import K96
 from tirx.tcgen05.zero_column_mask import MAX_COLUMN_SHIFT, ZeroColumnMask
 
 COLLECTOR_USAGES = ("fill", "use", "lastuse", "discard")
@@ -113,9 +114,9 @@ MMA_RULES: tuple[Rule[MmaInfo], ...] = (
     _Row(
         "k96-target",
         _SHAPES,
-        lambda i: i.idesc is not None and i.idesc.k96 and i.mma.target not in (None, *K96_TARGETS),
+        lambda i: i.idesc is not None and i.idesc.k96 and i.mma.target not in (None, *supporting_targets(K96)),
         "expected K = 64 on {i.mma.target}, found 96 in the instruction descriptor",
-        "compile for sm_103a",
+        f"compile for {' or '.join(supporting_targets(K96))}",
     ),
     _Row(
         "scale-type",

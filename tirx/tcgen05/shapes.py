@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import TensorProductError
-from tirx.hw.features import supporting_targets
+from tirx.hw.features import supporting_targets, supports
 from tirx.hw.targets import Target
 from tirx.tcgen05.kinds import Kind, find_kind
 from tirx.values import dataclass
@@ -21,18 +21,15 @@ from tirx.values import dataclass
 MAX_N = 256
 """The largest N."""
 
-TCGEN05_TARGETS = supporting_targets("tcgen05")
-"""Targets with tensor memory, by name."""
-
-K96_TARGETS = ("sm_103a",)
-"""Targets that multiply K = 96; ptxas cannot know, because only a bit of the descriptor says so."""
+K96 = "tcgen05.K96"
+"""The capability of targets that multiply K = 96."""
 
 
 @dataclass(frozen=True)
 class ShapeRow:
     """Legal shapes for one (kinds, cta_group, .ws, sparsity, K). `m` and `n` are all values; `portable_n`: for each
     value of `m`, the N on which every source agrees. M and N are those of the whole instruction, both CTAs of a pair
-    together. `targets`: names of the targets that have these instructions; `k96`: K is 96 instead of 64."""
+    together. `feature`: what targets that have these instructions have; `k96`: K is 96 instead of 64."""
 
     kinds: tuple[str, ...]
     cta_group: int
@@ -41,7 +38,7 @@ class ShapeRow:
     m: tuple[int, ...]
     n: tuple[int, ...]
     portable_n: tuple[tuple[int, ...], ...]
-    targets: tuple[str, ...] = TCGEN05_TARGETS
+    feature: str = "tcgen05"
     k96: bool = False
 
     def portable(self, m: int) -> tuple[int, ...]:
@@ -55,14 +52,14 @@ def _steps(step: int) -> tuple[int, ...]:
 
 _FLOAT = ("f16", "tf32", "f8f6f4")
 _E2M1 = ("mxf4", "mxf4nvf4")
-_I8_TARGETS = supporting_targets("tcgen05.kind::i8")
+_I8 = "tcgen05.kind::i8"
 _I8_N = (8, 16, 24, *range(32, 257, 16))  # steps of 8 up to 32, then of 16
 _WS_N = {False: (64, 128, 256), True: (64, 128)}  # by sparsity
 # CUTLASS rejects M = 128 for a pair of CTAs and kind::mxf8f6f4, which the table has.
 _MXF8F6F4_PAIR_N = {False: ((), _steps(16)), True: (_steps(16),)}
 _MXF4_PAIR_N = {False: (_steps(16),) * 2, True: (_steps(16),)}
 _SCALED_PAIR_M = {False: (128, 256), True: (256,)}  # by sparsity
-_E2M1_TARGETS = {False: TCGEN05_TARGETS, True: supporting_targets("tcgen05.sparse_mxf4")}  # by sparsity
+_E2M1_FEATURE = {False: "tcgen05", True: "tcgen05.sparse_mxf4"}  # by sparsity
 
 SHAPES: tuple[ShapeRow, ...] = (
     *(
@@ -72,21 +69,21 @@ SHAPES: tuple[ShapeRow, ...] = (
             ShapeRow(_FLOAT, 1, False, sparse, (64, 128), _steps(8), (_steps(8), _steps(16))),
             ShapeRow(_FLOAT, 2, False, sparse, (128, 256), _steps(16), (_steps(32),) * 2),
             ShapeRow(_FLOAT, 1, True, sparse, (32, 64, 128), _WS_N[sparse], (_WS_N[sparse],) * 3),
-            ShapeRow(("i8",), 1, False, sparse, (64, 128), _I8_N, ((8, *_steps(16)), _steps(16)), _I8_TARGETS),
-            ShapeRow(("i8",), 2, False, sparse, (128, 256), _steps(32), (_steps(32),) * 2, _I8_TARGETS),
-            ShapeRow(("i8",), 1, True, sparse, (32, 64, 128), _WS_N[sparse], (_WS_N[sparse],) * 3, _I8_TARGETS),
+            ShapeRow(("i8",), 1, False, sparse, (64, 128), _I8_N, ((8, *_steps(16)), _steps(16)), _I8),
+            ShapeRow(("i8",), 2, False, sparse, (128, 256), _steps(32), (_steps(32),) * 2, _I8),
+            ShapeRow(("i8",), 1, True, sparse, (32, 64, 128), _WS_N[sparse], (_WS_N[sparse],) * 3, _I8),
             ShapeRow(("mxf8f6f4",), 1, False, sparse, (128,), _steps(8), (_steps(8),)),
             ShapeRow(("mxf8f6f4",), 2, False, sparse, _SCALED_PAIR_M[sparse], _steps(16), _MXF8F6F4_PAIR_N[sparse]),
-            ShapeRow(_E2M1, 1, False, sparse, (128,), _steps(8), (_steps(8),), _E2M1_TARGETS[sparse]),
+            ShapeRow(_E2M1, 1, False, sparse, (128,), _steps(8), (_steps(8),), _E2M1_FEATURE[sparse]),
             ShapeRow(
                 *(_E2M1, 2, False, sparse, _SCALED_PAIR_M[sparse], _steps(16), _MXF4_PAIR_N[sparse]),
-                targets=_E2M1_TARGETS[sparse],
+                feature=_E2M1_FEATURE[sparse],
             ),
         )
     ),
     # The table has K = 96 for a pair of CTAs and M = 256 only; CUTLASS builds it for one CTA as well.
-    ShapeRow(_E2M1, 1, False, False, (128,), _steps(8), ((),), K96_TARGETS, k96=True),
-    ShapeRow(_E2M1, 2, False, False, (256,), _steps(16), (_steps(16),), K96_TARGETS, k96=True),
+    ShapeRow(_E2M1, 1, False, False, (128,), _steps(8), ((),), K96, k96=True),
+    ShapeRow(_E2M1, 2, False, False, (256,), _steps(16), (_steps(16),), K96, k96=True),
 )
 """The ISA's table, row by row."""
 
@@ -142,16 +139,16 @@ def check_shape(
                 f"{variant}: expected {letter} in {_compact(legal)}, found {value}; nearest is {nearest}"
             )
     if target is not None:
-        check_target(variant, row.targets, target)
+        check_target(variant, row.feature, target)
     return m, n, find_kind(name).instruction_k(sparse, k96)
 
 
-def check_target(what: str, targets: tuple[str, ...], target: str | Target) -> None:
-    """Raises LegalityError, naming those that do, when `target` is not one of the targets that have `what`, and
+def check_target(what: str, feature: str, target: str | Target) -> None:
+    """Raises LegalityError, naming those that do, when `target` is not one of the targets that have `feature`, and
     TargetError for an unknown target name."""
     found = Target.parse(target) if isinstance(target, str) else target
-    if found.name not in targets:
-        raise TensorProductError(f"{what}: expected target {', '.join(targets)}, found {found}")
+    if not supports(found, feature):
+        raise TensorProductError(f"{what}: expected target {', '.join(supporting_targets(feature))}, found {found}")
 
 
 def check_transposed_b(b: str | DType, n: int, cta_group: int = 1) -> None:

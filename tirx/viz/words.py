@@ -8,6 +8,7 @@ from typing import Any
 from tirx.copy import tensor_map_bits, tma
 from tirx.hw.bits import extract
 from tirx.hw.dtypes import DTYPES
+from tirx.hw.features import first_target
 from tirx.layout import SwizzleLayout, known_axes
 from tirx.smem import smem_descriptor, wgmma_descriptor
 from tirx.smem.swizzle_modes import MAJORS, SWIZZLE_MODES, TCGEN05_OPERANDS, WGMMA_OPERANDS, OperandFamily, legal_modes
@@ -72,7 +73,7 @@ def _tensor_maps() -> dict[str, Any]:
         codes = next(codes for codes, each in tensor_map_bits.SWIZZLES.items() if each == name)
         alignment = extract(int.from_bytes(sample, "little"), tensor_map_bits.FIELDS["shared_alignment"])
         row = {"name": name, "codes": codes, "width": tma.SWIZZLE_WIDTHS[name], "alignment": alignment}
-        swizzles[mode] = row | {"since": tma.ATOM_32B_SINCE if "atom" in name else 90}
+        swizzles[mode] = row | {"since": first_target(tma.ATOM_32B) if "atom" in name else None}
     return {
         "fields": tensor_map_bits.FIELDS,
         "elements": tensor_map_bits.ELEMENTS,

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from tirx.hw.features import FEATURES, UnsupportedFeature, required_version, smallest_version, supporting_targets
+from tirx.hw.features import CAPABILITIES, FEATURES, UnsupportedFeature, required_version, smallest_version, supports
 from tirx.hw.targets import TARGETS, PtxVersion, Target
 
 Rejected = Callable[[Sequence[Sequence[str]], str, PtxVersion], dict[str, str]]
@@ -107,13 +107,12 @@ PROBES = {
 }
 """An instruction that needs the feature and nothing later."""
 
-VERSIONS: tuple[PtxVersion, ...] = (
-    *((6, minor) for minor in range(6)),
-    *((7, minor) for minor in range(9)),
-    *((8, minor) for minor in range(9)),
-    (9, 0),
+VERSIONS = sorted(
+    {(6, 0), (6, 3), (6, 4), (6, 5)}
+    | {target.min_ptx for target in TARGETS.values()}
+    | {required_version(f, target) for target in TARGETS.values() for f in FEATURES if supports(target, f)}
 )
-"""Every PTX version up to the newest of the table."""
+"""Every PTX version in which a row of the tables begins, and some of the oldest."""
 
 
 def test_version_depends_on_feature_and_target():
@@ -141,20 +140,49 @@ def test_every_feature_has_a_probe():
     assert PROBES.keys() == FEATURES.keys()
 
 
+def test_every_row_knows_every_target():
+    """A target that is new belongs into the rows of its chip, as having the feature or not."""
+    rows = {**FEATURES, **CAPABILITIES}
+    assert [f"{name}: {f}" for f, row in rows.items() for name, t in TARGETS.items() if row.has(t) is None] == []
+
+
+def test_a_target_that_no_row_knows_is_refused_by_name(monkeypatch: pytest.MonkeyPatch):
+    new = [Target(f"sm_105{suffix}", (9, 9), 1 << 18, 1 << 18, 1) for suffix in ("", "a", "f")]
+    for target in new:
+        monkeypatch.setitem(TARGETS, target.name, target)
+    plain, chip, family = new
+    for target, features in (
+        (plain, {"mma.m16n8.f64": True, "tcgen05": False, "tcgen05.shift": False, "tcgen05.K96": False}),
+        (chip, {"mma.m16n8.f64": True, "tcgen05": True, "tcgen05.shift": None, "tcgen05.K96": None, "wgmma": False}),
+        (family, {"mma.m16n8.f64": True, "tcgen05": True, "tcgen05.ld.red": True, "tcgen05.shift": False}),
+    ):
+        assert {f: {**FEATURES, **CAPABILITIES}[f].has(target) for f in features} == features
+        assert [f for f in features if supports(target, f)] == [f for f, known in features.items() if known]
+    message = (
+        "'tcgen05.shift' is not known to exist on sm_105a: nobody has looked; supported on sm_100a, sm_103a, sm_110a"
+    )
+    with pytest.raises(UnsupportedFeature, match=re.escape(message)):
+        required_version("tcgen05.shift", chip)
+    assert required_version("tcgen05", chip) == (9, 9)
+
+
+def test_a_family_without_a_promise_is_not_known():
+    other = Target("sm_130f", (9, 9), 1 << 18, 1 << 18, 1)
+    assert [FEATURES[f].has(other) for f in ("tcgen05", "wgmma", "redux.sync")] == [None, False, True]
+
+
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.sample(3)
 def test_targets_agree_with_ptxas(name: str, rejected: Rejected):
     """In the newest version, `ptxas` accepts for a target exactly the features that the table gives it."""
     found = rejected([list(PROBES.values())], name, VERSIONS[-1]).keys()
-    assert {f for f in FEATURES if PROBES[f] in found} == {f for f in FEATURES if name not in supporting_targets(f)}
+    assert {f for f in FEATURES if PROBES[f] in found} == {f for f in FEATURES if not supports(Target.parse(name), f)}
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.sample(3)
 def test_versions_agree_with_ptxas(name: str, rejected: Rejected):
     """`ptxas` accepts every feature from the version of the table on, and not in the version before."""
     target = Target.parse(name)
-    needed = {f: required_version(f, target) for f in FEATURES if name in supporting_targets(f)}
+    needed = {f: required_version(f, target) for f in FEATURES if supports(target, f)}
     first_versions = set(needed.values())
     before = {older for older, newer in pairwise(VERSIONS) if newer in first_versions and older >= target.min_ptx}
     for version in sorted(first_versions | before):

@@ -47,7 +47,7 @@ def _empty_kernel(target: Target, version: str, shared: int = 16) -> str:
 
 
 @needs_ptxas
-@pytest.mark.parametrize("name", ["sm_70", "sm_75", "sm_90", "sm_90a", "sm_100a", "sm_100f", "sm_120a"])
+@pytest.mark.parametrize("name", TARGETS)
 def test_limits_are_those_of_ptxas(name: str):
     target = Target.parse(name)
     version = format_version(target.min_ptx)

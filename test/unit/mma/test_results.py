@@ -5,6 +5,7 @@ from pathlib import Path
 
 from unit.cases import results
 
+from tirx.hw.targets import TARGETS
 from tirx.layout import TileLayout
 from tirx.mma import fragments, pick
 from tirx.mma.match import plan_mma
@@ -48,6 +49,7 @@ def _planned(
 NAMES = {name: value for module in (fragments, pick) for name, value in vars(module).items()} | {
     "F": _picked,
     "P": TileLayout.parse,
+    "TARGETS": TARGETS,
     "pick": pick,
     "X": _planned,
     "Y": _plan,

@@ -136,7 +136,7 @@ export function copyTab(app) {
       table([], [
         ["tensorDataType", h("code", {}, map.unit.type + (map.unit.elements > 1 ? " (two elements each)" : ""))], ["tensorRank", String(dims.length)],
         ["globalDim", list(map.dims)], ["globalStrides", list(map.strides)], ["boxDim", list(map.box)], ["elementStrides", list(dims.map(() => 1))],
-        ["interleave", "none"], ["swizzle", h("code", {}, `${map.swizzle.name}${map.swizzle.since > 90 ? ` (sm_${map.swizzle.since} and later)` : ""}`)], ["oobFill", "zero"],
+        ["interleave", "none"], ["swizzle", h("code", {}, `${map.swizzle.name}${map.swizzle.since ? ` (${map.swizzle.since} and later)` : ""}`)], ["oobFill", "zero"],
         ["mbarrier expects", `${number(map.bytes)} bytes, those outside of the tensor included${outside < product(box) ? ` (${number(product(box) - outside)} elements)` : ""}`],
         ["shared memory", `aligned to ${map.alignment} bytes`],
       ], { class: "formula" }),

@@ -98,7 +98,7 @@ tirx.kernel @k() target("sm_100a") threads(128) {
 // -----
 
 // tirx-opt --tirx-pipeline-loops
-// 1:1: error: expected a target, such as target("sm_90a"), on the kernel
+// 1:1: error: expected a target, such as target("sm_100a"), on the kernel or on the command line
 tirx.kernel @k() threads(128) {
   tirx.return
 }
