@@ -371,7 +371,8 @@ def _is_ordered(before: Access, ordering: OrderingState, now: Access, in_order: 
     if Ordering.COMPLETE in ordering or (own and before.kind is AccessKind.BULK_WRITE):
         return True
     # Reductions combine each element by itself.
-    return before.kind is now.kind and (before.kind is not AccessKind.BULK_WRITE or (before.reads and now.reads))
+    reduces = before.kind is not AccessKind.BULK_WRITE or bool(before.reads and now.reads)
+    return before.kind is now.kind and reduces
 
 
 _FENCES = {"shared": "shared::cta", "global": "global"}
