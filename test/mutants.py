@@ -96,6 +96,12 @@ class _TestTakesTooLong(BaseException):
     """Raised in a test at its limit."""
 
 
+def _set_timers(processor: float, clock: float) -> None:
+    """Sends a signal after seconds of processor time and one by the clock; 0: not."""
+    signal.setitimer(signal.ITIMER_PROF, processor)
+    signal.setitimer(signal.ITIMER_REAL, clock)
+
+
 class _Limits:
     """A plugin of pytest that ends tests at their limits, as neither passed nor failed."""
 
@@ -106,19 +112,18 @@ class _Limits:
             signal.signal(number, self._end)
 
     def _end(self, *_) -> None:
+        _set_timers(0, 0)  # the other one must not end the report of the test
         self.endless += 1
         raise _TestTakesTooLong
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):
         seconds = _SECONDS_OF_A_TEST + 5 * self._seconds.get(item.nodeid.partition("[")[0], 1.0)
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-        signal.setitimer(signal.ITIMER_REAL, _PATIENCE * seconds)
+        _set_timers(seconds, _PATIENCE * seconds)
         try:
             return (yield)
         finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            _set_timers(0, 0)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item, call):

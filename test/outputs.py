@@ -5,13 +5,14 @@ FileCheck lines name what a test is about; that nothing else of its output chang
 for. It has a digest of all that the commands of a test print, diagnostics that `--verify-diagnostics` compares
 included, of the PTX, the remarks and the launch descriptors of each example, of what the simulator says to wrong forms
 of each instruction, of what all forms of it do and of its results for edges, and of explanations of words and PTX.
-`pytest` compares. What the simulator computes is recorded in full (`test/unit/sim/data/outputs`), so that a difference
-shows the words that differ.
+`pytest` compares. What the simulator computes is recorded in full (`test/unit/sim/data/outputs`), so that a failure
+shows the words that differ. Of the others, `--since COMMIT` shows the lines that differ: it makes them there once more.
 
-    python test/outputs.py             which outputs are not the recorded ones
-    python test/outputs.py --update    records the present ones: part of every change that means to change them
+    python test/outputs.py              which outputs are not the recorded ones
+    python test/outputs.py --since HEAD examples/attention    how outputs differ from those of a commit
+    python test/outputs.py --update     records the present ones: part of every change that means to change them
     python test/outputs.py --update test/passes/tirx-mem2reg.mlir examples/attention    records some
-    python test/outputs.py --write DIR writes the outputs as files, so that `diff -r` compares those of two checkouts
+    python test/outputs.py --write DIR  writes the outputs as files, so that `diff -r` compares those of two checkouts
 """
 
 # pyright: basic, reportMissingTypeStubs=false
@@ -23,8 +24,11 @@ import argparse
 import hashlib
 import json
 import lzma
+import os
+import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from difflib import unified_diff
 from functools import cache
 from itertools import islice, zip_longest
@@ -34,7 +38,6 @@ ROOT = Path(__file__).resolve().parents[1]
 RECORD = Path(__file__).with_suffix(".txt")
 STORED = ROOT / "test" / "unit" / "sim" / "data" / "outputs"
 _IN_FULL = ("executing/", "said/roundings", "said/tensor-core-sums")
-_SHOWN = 2000
 _LINE, _LINES, _WORDS = 160, 6, 8  # how much of a difference is shown
 _COMMAND = "python test/outputs.py"
 
@@ -91,10 +94,39 @@ def check(name: str, text: str) -> None:
             )
     elif name not in _VARYING and recorded().get(name) != digest(text):
         raise ChangedOutputError(
-            f"the output of {name} is not the recorded one. `{_COMMAND} --write DIR {name}`, here and in a checkout of "
-            f"what was before, shows the difference; if it is meant, `{_COMMAND} --update {name}` records it. "
-            f"It begins:\n{text[:_SHOWN]}"
+            f"the output of {name} is not the recorded one. `{_COMMAND} --since HEAD {name}` shows how it differs from "
+            f"that of the last commit; if that is meant, `{_COMMAND} --update {name}` records it"
         )
+
+
+def since(commit: str, outputs: Mapping[str, str]) -> str:
+    """
+    A unified diff of outputs from those that a commit makes, in a checkout of its own.
+
+    Raises CalledProcessError if there is no such commit, or if it makes no outputs.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        tree, written = Path(folder, "tree"), Path(folder, "written")
+        written.mkdir()
+        found = _git("rev-parse", "--verify", f"{commit}^{{commit}}").strip()
+        _git("clone", "--quiet", "--shared", "--no-checkout", str(ROOT), str(tree))
+        _git("-C", str(tree), "checkout", "--quiet", found)
+        command = [sys.executable, "test/outputs.py", "--write", str(written), *outputs]
+        environment = {**os.environ, "PYTHONPATH": str(tree)}
+        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
+        if "Traceback" in done.stderr:  # exit code 1, as if its own record differed
+            raise subprocess.CalledProcessError(done.returncode, command, done.stdout, done.stderr)
+        files = {name: written / f"{name}.out" for name in outputs}
+        before = {name: path.read_text(encoding="utf-8") if path.exists() else "" for name, path in files.items()}
+    lines: list[str] = []
+    for name, after in outputs.items():
+        old, new = before[name].splitlines(), after.replace(str(ROOT), "").splitlines()
+        lines += unified_diff(old, new, f"{name} at {commit}", f"{name} now", lineterm="")
+    return "\n".join(lines)
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
 def example_text(name: str) -> str:
@@ -151,9 +183,16 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="those to look at, as the record names them")
     parser.add_argument("--update", action="store_true", help="record the present outputs")
     parser.add_argument("--write", type=Path, metavar="DIR", help="write the outputs as files")
+    parser.add_argument("--since", metavar="COMMIT", help="show how the outputs differ from those of a commit")
     flags = parser.parse_args()
     sys.path[:0] = [str(ROOT), str(ROOT / "test")]
     outputs = _outputs(flags.names)
+    if flags.since is not None:
+        try:
+            print(since(flags.since, outputs) or f"no difference from {flags.since}")
+        except subprocess.CalledProcessError as error:
+            parser.error(f"{' '.join(error.cmd)}:\n{error.stderr}")
+        return 0
     if flags.write is not None:
         for name, text in outputs.items():
             path = flags.write / f"{name}.out"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+import subprocess
 from collections import defaultdict
 from pathlib import Path
 
@@ -205,8 +207,24 @@ def test_tests_of_a_file_mirror_it() -> None:
 def test_another_output_is_an_error() -> None:
     text = f"{outputs.ROOT}/a.mlir: wrong"
     assert outputs.digest(text) == outputs.digest("/a.mlir: wrong") != outputs.digest("/a.mlir: right")
-    with pytest.raises(outputs.ChangedOutputError, match="the output of examples/attention is not the recorded one"):
+    with pytest.raises(outputs.ChangedOutputError, match=r"`python test/outputs.py --since HEAD examples/attention`"):
         outputs.check("examples/attention", text)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+def test_an_output_is_compared_line_by_line_with_that_of_a_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "test" / "outputs.py"
+    script.parent.mkdir()
+    script.write_text("import pathlib, sys\npathlib.Path(sys.argv[2], 'said.out').write_text('a\\nb\\n')\n")
+    for command in ("init", "add .", "-c user.name=a -c user.email=a@b.c commit -m a"):
+        subprocess.run(["git", *command.split()], cwd=tmp_path, check=True, capture_output=True)
+    monkeypatch.setattr(outputs, "ROOT", tmp_path)
+    found = outputs.since("HEAD", {"said": f"{tmp_path}a\nc\n"})
+    assert found.splitlines() == ["--- said at HEAD", "+++ said now", "@@ -1,2 +1,2 @@", " a", "-b", "+c"]
+    with pytest.raises(subprocess.CalledProcessError, match=r"rev-parse --verify|'rev-parse', '--verify', 'HEAD~1"):
+        outputs.since("HEAD~1", {"said": ""})
 
 
 def test_differences_of_outputs_in_full_name_the_words() -> None:
