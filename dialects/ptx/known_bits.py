@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
@@ -46,7 +47,7 @@ def known_bits(value: SSAValue, depth: int = EVERYTHING) -> Integers:
 
     `depth`: instructions that are looked at, one behind the other.
     """
-    if depth == IMMEDIATE and type(value.owner) is not ConstantOp:
+    if depth == IMMEDIATE and type(value.owner) not in (ConstantOp, arith.ConstantOp):
         return _unknown(width(value.type))
     return _known(value, depth, {})
 
@@ -91,7 +92,7 @@ def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> Integers:
     return _unknown(bits) if known is None else known
 
 
-def _constant(op: ConstantOp, bits: int, of: _Of) -> Integers | None:
+def _constant(op: ConstantOp | arith.ConstantOp, bits: int, of: _Of) -> Integers | None:
     return Integers.of(op.value.value.data, bits) if isinstance(op.value, IntegerAttr) else None
 
 
@@ -131,6 +132,7 @@ def _pack(op: PackOp, bits: int, of: _Of) -> Integers:
 
 _RULES: Mapping[type, _Rule] = {
     ConstantOp: _constant,
+    arith.ConstantOp: _constant,
     SharedAllocOp: lambda op, bits, of: Integers(bits, op.align.data - 1 & (1 << bits) - 1),
     AndOp: lambda op, bits, of: of(op.lhs) & of(op.rhs),
     OrOp: lambda op, bits, of: of(op.lhs) | of(op.rhs),

@@ -12,7 +12,6 @@ from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.fields import fields_text, parse_fields
-from tirx.dialects.ptx.tcgen05_mma import Collector
 from tirx.tcgen05 import InstructionDescriptor, ZeroColumnMask
 
 
@@ -90,6 +89,34 @@ class WaitForAttr(EnumAttribute[WaitFor], SpacedOpaqueSyntaxAttribute):
     """`#tcgen05<wait_for ld>`"""
 
     name = "tcgen05.wait_for"
+
+
+class MmaKind(StrEnum):
+    """`.kind::` of `tcgen05.mma`: the element types."""
+
+    F16 = "f16"
+    TF32 = "tf32"
+    F8F6F4 = "f8f6f4"
+    I8 = "i8"
+    MXF8F6F4 = "mxf8f6f4"
+    MXF4 = "mxf4"
+    MXF4NVF4 = "mxf4nvf4"
+
+
+@irdl_attr_definition
+class MmaKindAttr(EnumAttribute[MmaKind], SpacedOpaqueSyntaxAttribute):
+    """`#tcgen05<mma_kind f16>`"""
+
+    name = "tcgen05.mma_kind"
+
+
+class Collector(StrEnum):
+    """What happens to the collector buffer of an operand (PTX ISA, "tcgen05.mma: .collector_usage")."""
+
+    FILL = "fill"
+    USE = "use"
+    LASTUSE = "lastuse"
+    DISCARD = "discard"
 
 
 @irdl_attr_definition

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import AnyOf, BaseAttr, EqAttrConstraint
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.nesting import enclosing
-from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.tirx import KernelOp, MemorySpace, TileType
 from tirx.layout import LayoutError, TileLayout
 from tirx.rules import InstructionFormError, OperandFormError
@@ -19,6 +19,9 @@ COLUMN_BITS = 32
 
 EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
 """Traits of whatever touches tensor memory or synchronises: no pass moves or merges it."""
+
+TENSOR = AnyOf[Attribute]((EqAttrConstraint(i32), BaseAttr(TileType)))
+"""What is in tensor memory: a tile, or its address, lane << 16 | column."""
 
 ONE_CTA = i32_attr(1)
 """The default of `cta_group`, which is not printed."""
@@ -44,9 +47,15 @@ def expect_tensor_tile(value: SSAValue, what: str) -> TileType:
     return type_
 
 
+def expect_place(value: SSAValue | None, what: str) -> None:
+    """As `expect_tensor_tile`, of an operand that may be an address instead, or missing."""
+    if value is not None and isinstance(value.type, TileType):
+        expect_tensor_tile(value, what)
+
+
 def target_of(op: Operation) -> str | None:
-    """The target of the kernel that an operation is in."""
-    parent = enclosing(op, KernelOp, EntryOp)
+    """The target of the kernel that an operation is in: one on tiles. That of an entry counts when it is printed."""
+    parent = enclosing(op, KernelOp)
     return None if parent is None or parent.target is None else parent.target.data
 
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from tirx.dialects.ptx.core import ConstantOp
+from tirx.dialects.ptx.known_bits import IMMEDIATE, known_bits
 from tirx.dialects.ptx.memory import LdOp
-from tirx.dialects.ptx.tcgen05 import require
+from tirx.dialects.ptx.tcgen05 import immediate, require, tmem_operand
 from tirx.dialects.tcgen05.allocation import AllocOp, TileOp
 from tirx.dialects.tcgen05.common import first_cell
 from tirx.dialects.tcgen05.descriptors import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
@@ -34,18 +33,12 @@ from tirx.tcgen05 import (
 from tirx.tcgen05.stored_operand import SLOT_BITS
 
 
-def constant_bits(value: SSAValue) -> int | None:
-    """The bits of an integer constant, None for anything else."""
-    op = value.owner
-    if not isinstance(op, arith.ConstantOp | ConstantOp) or not isinstance(constant := op.value, IntegerAttr):
-        return None
-    return (
-        constant.value.data & (1 << type_.width.data) - 1 if isinstance(type_ := constant.type, IntegerType) else None
-    )
+def tensor_operand(value: SSAValue, depth: int = IMMEDIATE) -> TmemOperand:
+    """The place of a tile in tensor memory, counted from its allocation, and its contents; or that of an address."""
+    return _tile_operand(value) if isinstance(value.type, TileType) else tmem_operand(value, depth)
 
 
-def tensor_operand(tile: SSAValue) -> TmemOperand:
-    """The place of a tile in tensor memory, counted from its allocation, and its contents."""
+def _tile_operand(tile: SSAValue) -> TmemOperand:
     type_ = TileType.of(tile)
     lane, column = first_cell(type_)
     layout = type_.layout if isinstance(type_.layout, TileLayout) else None
@@ -75,10 +68,10 @@ def _slice_of(op: SmemDescriptorOp) -> OperandSlice | None:
         return None
 
 
-def shared_operand(value: SSAValue) -> SmemOperand:
+def shared_operand(value: SSAValue, depth: int = IMMEDIATE) -> SmemOperand:
     """An operand in shared memory, by its descriptor."""
     if not isinstance(op := value.owner, SmemDescriptorOp):
-        return SmemOperand(constant_bits(value))
+        return SmemOperand(known_bits(value, depth))
     type_, part = TileType.of(op.tile), _slice_of(op)
     slot = type_.dtype.storage_bits if op.padded is None else SLOT_BITS
     known = SmemOperand(rows=type_.dims[0], dtype=type_.dtype.name, k=op.k.value.data, container_bits=slot)
@@ -92,27 +85,27 @@ def shared_operand(value: SSAValue) -> SmemOperand:
     return replace(known, descriptor=descriptor, major=layout.major)
 
 
-def operand(a: SSAValue) -> SmemOperand | TmemOperand:
+def operand(a: SSAValue, depth: int) -> SmemOperand | TmemOperand:
     """A of a product, in either memory."""
-    return tensor_operand(a) if isinstance(a.type, TileType) else shared_operand(a)
+    return shared_operand(a, depth) if a.type == i64 else tensor_operand(a, depth)
 
 
-def instruction_descriptor(value: SSAValue) -> InstructionDescriptor | int | None:
+def instruction_descriptor(value: SSAValue, depth: int) -> InstructionDescriptor | int | None:
     """An instruction descriptor, its bits, or None where it is not known."""
-    return op.descriptor.data if isinstance(op := value.owner, InstructionDescriptorOp) else constant_bits(value)
+    return op.descriptor.data if isinstance(op := value.owner, InstructionDescriptorOp) else immediate(value, depth)
 
 
-def zero_column_mask(value: SSAValue | None) -> ZeroColumnMask | int | None:
+def zero_column_mask(value: SSAValue | None, depth: int) -> ZeroColumnMask | int | None:
     """A zero-column mask, its bits, or None where it is not known."""
     if value is None:
         return None
-    return op.mask.data if isinstance(op := value.owner, ZeroColumnMaskOp) else constant_bits(value)
+    return op.mask.data if isinstance(op := value.owner, ZeroColumnMaskOp) else immediate(value, depth)
 
 
 def check_product(mma: Mma, accumulator: SSAValue) -> None:
-    """VerifyException unless the instruction is legal and its accumulator, of one CTA or of both, has its shape."""
-    fields, type_ = mma.descriptor, TileType.of(accumulator)
-    if not isinstance(fields, InstructionDescriptor):
+    """VerifyException unless the instruction is legal and a tile that it writes, of one CTA or both, has its shape."""
+    fields, type_ = mma.descriptor, accumulator.type
+    if not isinstance(fields, InstructionDescriptor) or not isinstance(type_, TileType):
         require(lambda: check_mma(mma))
         return
     shapes = [(rows, fields.n) for rows in dict.fromkeys((fields.m, fields.m // mma.cta_group))]

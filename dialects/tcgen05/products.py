@@ -1,42 +1,35 @@
-"""The matrix products: dense and sparse, block scaled, weight stationary.
+"""`tcgen05.mma` in all its forms, over tiles or, once those have their places, over addresses.
 
-The A of each is a shared-memory descriptor (i64) or a tile in tensor memory, whose type then follows that of the
-accumulator. PTX ISA, "TensorCore 5th Generation Matrix Multiply and Accumulate Operations".
+PTX ISA, "TensorCore 5th Generation Matrix Multiply and Accumulate Operations". `ptxas` does not look at the values of
+descriptors and masks: the verifier does where they are constants, and the printer as far as their bits are known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import ClassVar
 
-from xdsl.dialects.builtin import I1, I32, I64, IntegerAttr, StringAttr, UnitAttr, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import I1, I32, I64, IntegerAttr, StringAttr, UnitAttr, i32, i64
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    AnyOf,
     AttrSizedOperandSegments,
-    BaseAttr,
-    EqAttrConstraint,
-    IRDLOperation,
     ParsePropInAttrDict,
     operand_def,
     opt_operand_def,
     opt_prop_def,
     prop_def,
-    traits_def,
     var_operand_def,
 )
-from xdsl.irdl.declarative_assembly_format import (
-    CustomDirective,
-    ParsingState,
-    PrintingState,
-    TypeDirective,
-    irdl_custom_directive,
-)
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 
-from tirx.dialects.definition import DirectOperation, i32_attr, int32, irdl_op_definition, string, unit
-from tirx.dialects.tcgen05.attributes import Collector, CollectorAttr
-from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, expect_tensor_tile, target_of, text
+from tirx.dialects.definition import Value, int32, irdl_op_definition, string, unit
+from tirx.dialects.ptx.base import Names, address, vector
+from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MemoryAccess, Region, SharedMatrix, TensorCells
+from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE
+from tirx.dialects.ptx.tcgen05 import TOUCHED_LANES, CtaGroupOp, immediate
+from tirx.dialects.tcgen05.attributes import Collector, CollectorAttr, MmaKind, MmaKindAttr
+from tirx.dialects.tcgen05.common import ONE_CTA, TENSOR, expect_place, target_of, text
 from tirx.dialects.tcgen05.facts import (
     check_product,
     instruction_descriptor,
@@ -46,302 +39,213 @@ from tirx.dialects.tcgen05.facts import (
     zero_column_mask,
 )
 from tirx.dialects.tirx import TileType
-from tirx.rules import InstructionNameError, ProductClauseError
-from tirx.tcgen05 import KINDS, Mma, TmemOperand
+from tirx.rules import InstructionFormError, InstructionNameError, ProductClauseError
+from tirx.tcgen05 import KINDS, Mma
+from tirx.tcgen05.mma_info import K_BITS, MmaInfo
 
-_DESCRIPTOR_OR_TILE = AnyOf[Attribute]((EqAttrConstraint(i64), BaseAttr(TileType)))
-
-
-@irdl_custom_directive
-class TileOfA(CustomDirective):
-    """`, !tirx.tile<...>` for an A in tensor memory, nothing for a descriptor."""
-
-    a: TypeDirective
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        in_memory = parser.parse_optional_punctuation(",") is not None
-        self.a.set(state, [parser.parse_type() if in_memory else i64])
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        (type_,) = self.a.get(op)
-        if type_ != i64:
-            printer.print_string(", ")
-            printer.print_attribute(type_)
+_METADATA_LANES = 8
+"""Lanes of every 32 that hold scale factors of B, or the metadata of 16-bit types."""
 
 
-def _collector(collector: Collector | str | None) -> CollectorAttr | None:
-    return None if collector is None else CollectorAttr(Collector(collector))
+def _cells(place: SSAValue, lanes: int, columns: int | None) -> TensorCells:
+    """`lanes` of every 32; one column where it is not known how many."""
+    return TensorCells(place, lanes, columns or 1, all_warps=True)
 
 
-def _check_kind(name: str, block_scaled: bool) -> None:
-    kinds = [kind.name for kind in KINDS.values() if kind.block_scaled is block_scaled]
-    if name not in kinds:
-        scales = "with" if block_scaled else "without"
-        raise InstructionNameError(f"expected a kind {scales} scale factors ({', '.join(kinds)}), found '{name}'")
+@lru_cache(maxsize=256)
+def _form(
+    kind: str, cta_group: int, ws: bool, sparse: bool, scale_vector: str | None, descriptor: int | None
+) -> MmaInfo:
+    """What the form of an instruction and its instruction descriptor say, whatever its operands are."""
+    return MmaInfo(Mma(kind, cta_group, ws, sparse, scale_vector, descriptor=descriptor))
 
 
 @irdl_op_definition
-class MmaOp(DirectOperation):
+class MmaOp(CtaGroupOp):
     """
-    `tcgen05.mma kind "f16" %acc, %a, %b, %idesc, %enable : !tirx.tile<128x256xf32, tensor, L>`
+    `tcgen05.mma f16 %d, %a, %b, %idesc, %enable : !tirx.tile<128x256xf32, tensor, L>, i64`
 
-    `acc = a * b + acc`, or `a * b` where `%enable` is false, over one K of the instruction. One thread issues
-    it; it runs asynchronously until a commit. Its modifiers, in their order:
+    `d = a * b + d`, or `a * b` where `%enable` is false, over one K of the instruction. One thread issues it; it runs
+    asynchronously until a commit. D is a tile in tensor memory, or its address (i32); A is a matrix descriptor (i64),
+    or in tensor memory as D is. Clauses, in their order:
 
+    - `ws`: the weight-stationary product, of one CTA: `buffer "b0" collector fill` keeps B in one of four buffers;
+    - `mxf4nvf4 "block16" ... scales(%sa, %sb : T, T)`: scale factors of A and of B, in tensor memory; the string says
+      how many elements along K share one, and may be left out where the kind has one size only;
     - `cta_group 2`: a pair of CTAs multiplies, each with half of the rows of A and half of the columns of B;
-    - `sparse(%meta : T)`: half of the elements of A are stored, the metadata (a tile in tensor memory) says which;
-    - `disable_lanes(%0, %1, %2, %3)`: one bit for each lane of the accumulator, set where it stays as it is; eight
-      registers for a pair;
+    - `zero_column_mask %mask`: columns of B that count as zero, with `ws`;
+    - `sparse(%meta : T)`: half of the elements of A are stored, the metadata in tensor memory says which;
+    - `disable_lanes(%0, %1, %2, %3)`: one bit for each lane of D, set where it stays as it is; eight registers for a
+      pair;
     - `ashift`: the rows of A, in tensor memory, are moved by one;
     - `collector fill`: keeps A for the next products (`use`, `lastuse`);
-    - `scale_d 3`: `acc = a * b + acc * 2^-3`.
+    - `scale_d 3`: `d = a * b + d * 2^-3`.
 
-    PTX ISA, "tcgen05.mma" and "tcgen05.mma.sp".
+    PTX ISA, "tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp".
     """
 
     name = "tcgen05.mma"
+    ISSUE: ClassVar = Issue.ONE_THREAD
 
-    kind = prop_def(StringAttr)
-    accumulator = operand_def(TileType)
-    a = operand_def(_DESCRIPTOR_OR_TILE)
+    kind = prop_def(MmaKindAttr)
+    d = operand_def(TENSOR)
+    a = operand_def()
     b = operand_def(I64)
-    descriptor = operand_def(I32)
-    enable_input_d = operand_def(I1)
-    sparse_metadata = opt_operand_def(TileType)
-    disable_lanes = var_operand_def(I32)
+    idesc = operand_def(I32)
+    enable_d = operand_def(I1)
+    ws = opt_prop_def(UnitAttr)
+    scale_vector = opt_prop_def(StringAttr)
+    scales = var_operand_def(TENSOR)
     cta_group = prop_def(IntegerAttr[I32], default_value=ONE_CTA)
+    zero_column_mask = opt_operand_def(I64)
+    sparse_metadata = opt_operand_def(TENSOR)
+    disable_lanes = var_operand_def(I32)
     ashift = opt_prop_def(UnitAttr)
+    buffer = opt_prop_def(StringAttr)
     collector = opt_prop_def(CollectorAttr)
     scale_d = opt_prop_def(IntegerAttr[I32])
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    custom_directives = (TileOfA,)
     assembly_format = """
-    `kind` $kind $accumulator `,` $a `,` $b `,` $descriptor `,` $enable_input_d (`cta_group` $cta_group^)?
-    (`sparse` `(` $sparse_metadata^ `:` type($sparse_metadata) `)`)? (`disable_lanes` `(` $disable_lanes^ `)`)?
-    (`ashift` $ashift^)? (`collector` $collector^)? (`scale_d` $scale_d^)? attr-dict `:` type($accumulator)
-    custom<TileOfA>(type($a))
+    (`ws` $ws^)? $kind ($scale_vector^)? $d `,` $a `,` $b `,` $idesc `,` $enable_d
+    (`scales` `(` $scales^ `:` type($scales) `)`)? (`cta_group` $cta_group^)?
+    (`zero_column_mask` $zero_column_mask^)? (`sparse` `(` $sparse_metadata^ `:` type($sparse_metadata) `)`)?
+    (`disable_lanes` `(` $disable_lanes^ `)`)? (`ashift` $ashift^)? (`buffer` $buffer^)? (`collector` $collector^)?
+    (`scale_d` $scale_d^)? attr-dict `:` type($d) `,` type($a)
     """
-    traits = traits_def(*EFFECTS)
 
     def __init__(
         self,
-        kind: str,
-        accumulator: SSAValue,
-        a: SSAValue,
-        b: SSAValue,
-        descriptor: SSAValue,
-        enable_input_d: SSAValue,
+        kind: MmaKind | str,
+        d: Value,
+        a: Value,
+        b: Value,
+        idesc: Value,
+        enable_d: Value,
         *,
+        ws: bool = False,
+        scale_vector: str | None = None,
+        scales: Sequence[Value] = (),
         cta_group: int = 1,
-        sparse_metadata: SSAValue | None = None,
-        disable_lanes: Sequence[SSAValue] = (),
+        zero_column_mask: Value | None = None,
+        sparse_metadata: Value | None = None,
+        disable_lanes: Sequence[Value] = (),
         ashift: bool = False,
+        buffer: str | None = None,
         collector: Collector | str | None = None,
         scale_d: int | None = None,
     ):
         super().__init__(
-            operands=[accumulator, a, b, descriptor, enable_input_d, sparse_metadata, disable_lanes],
+            operands=[d, a, b, idesc, enable_d, scales, zero_column_mask, sparse_metadata, disable_lanes],
             properties={
-                "kind": StringAttr(kind),
-                "cta_group": i32_attr(cta_group),
+                "kind": MmaKindAttr(MmaKind(kind)),
+                "ws": unit(ws),
+                "scale_vector": string(scale_vector),
+                "cta_group": int32(cta_group),
                 "ashift": unit(ashift),
-                "collector": _collector(collector),
+                "buffer": string(buffer),
+                "collector": None if collector is None else CollectorAttr(Collector(collector)),
                 "scale_d": int32(scale_d),
             },
         )
 
     def verify_(self) -> None:
-        _check_operands(self.accumulator, self.a, self.sparse_metadata)
-        _check_kind(self.kind.data, block_scaled=False)
-        description = Mma(
-            self.kind.data,
+        expect_place(self.d, "the accumulator")
+        expect_place(self.a, "A")
+        expect_place(self.sparse_metadata, "the sparsity metadata")
+        for name, scale in zip("AB", self.scales, strict=False):
+            expect_place(scale, f"the scale factors of {name}")
+        if self.a.type not in (i32, i64) and not isinstance(self.a.type, TileType):
+            raise InstructionFormError(
+                f"expected A as a descriptor (i64), an address (i32) or a tile, found {self.a.type}"
+            )
+        scaled = bool(self.scales)
+        kinds = [kind.name for kind in KINDS.values() if kind.block_scaled is scaled]
+        if self.kind.data.value not in kinds:
+            scales = "with" if scaled else "without"
+            raise InstructionNameError(
+                f"expected a kind {scales} scale factors ({', '.join(kinds)}), found '{self.kind.data.value}'"
+            )
+        if len(self.scales) not in (0, 2):
+            raise ProductClauseError(f"expected scale factors of A and of B, found {len(self.scales)}")
+        if self.ws is not None and (self.buffer is None) != (self.collector is None):
+            raise ProductClauseError("expected both or neither of buffer and collector, found one")
+        if self.ws is None and self.buffer is not None:
+            raise ProductClauseError("expected 'buffer' with 'ws' only: other products keep A, in its one buffer")
+        check_product(replace(self.describe(IMMEDIATE), target=target_of(self)), self.d)
+
+    def describe(self, depth: int) -> Mma:
+        return Mma(
+            self.kind.data.value,
             self.cta_group.value.data,
+            ws=self.ws is not None,
             sparse=self.sparse_metadata is not None,
-            a=operand(self.a),
-            b=shared_operand(self.b),
-            d=tensor_operand(self.accumulator),
-            descriptor=instruction_descriptor(self.descriptor),
-            sparse_metadata=_metadata(self.sparse_metadata),
-            collector_buffer=None if self.collector is None else "a",
+            scale_vector=text(self.scale_vector),
+            a=operand(self.a, depth),
+            b=shared_operand(self.b, depth),
+            d=tensor_operand(self.d, depth),
+            descriptor=instruction_descriptor(self.idesc, depth),
+            masked=self.zero_column_mask is not None,
+            mask=zero_column_mask(self.zero_column_mask, depth),
+            sparse_metadata=None if self.sparse_metadata is None else tensor_operand(self.sparse_metadata, depth),
+            scale_a=tensor_operand(self.scales[0], depth) if self.scales else None,
+            scale_b=tensor_operand(self.scales[1], depth) if self.scales else None,
+            collector_buffer=None if self.collector is None else self._buffer,
             collector_usage=None if self.collector is None else self.collector.data.value,
             ashift=self.ashift is not None,
             disable_output_lane=len(self.disable_lanes) or None,
             scale_input_d=None if self.scale_d is None else self.scale_d.value.data,
-            target=target_of(self),
-        )
-        check_product(description, self.accumulator)
-
-
-@irdl_op_definition
-class MmaBlockScaleOp(DirectOperation):
-    """
-    `tcgen05.mma.block_scale kind "mxf4nvf4" "block16" %acc, %a, %b, %idesc, %enable scales(%sa, %sb : T, T) : ...`
-
-    `tcgen05.mma` with scale factors of A and of B, tiles in tensor memory; the string says how many elements along K
-    share one, and may be left out where the kind has one size only. Other modifiers as there. PTX ISA, "tcgen05.mma"
-    and "tcgen05.mma.sp", `.block_scale`.
-    """
-
-    name = "tcgen05.mma.block_scale"
-
-    kind = prop_def(StringAttr)
-    scale_vector = opt_prop_def(StringAttr)
-    accumulator = operand_def(TileType)
-    a = operand_def(_DESCRIPTOR_OR_TILE)
-    b = operand_def(I64)
-    descriptor = operand_def(I32)
-    enable_input_d = operand_def(I1)
-    scale_a = operand_def(TileType)
-    scale_b = operand_def(TileType)
-    sparse_metadata = opt_operand_def(TileType)
-    cta_group = prop_def(IntegerAttr[I32], default_value=ONE_CTA)
-    collector = opt_prop_def(CollectorAttr)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    custom_directives = (TileOfA,)
-    assembly_format = """
-    `kind` $kind ($scale_vector^)? $accumulator `,` $a `,` $b `,` $descriptor `,` $enable_input_d
-    `scales` `(` $scale_a `,` $scale_b `:` type($scale_a) `,` type($scale_b) `)` (`cta_group` $cta_group^)?
-    (`sparse` `(` $sparse_metadata^ `:` type($sparse_metadata) `)`)? (`collector` $collector^)?
-    attr-dict `:` type($accumulator) custom<TileOfA>(type($a))
-    """
-    traits = traits_def(*EFFECTS)
-
-    def __init__(
-        self,
-        kind: str,
-        accumulator: SSAValue,
-        a: SSAValue,
-        b: SSAValue,
-        descriptor: SSAValue,
-        enable_input_d: SSAValue,
-        scale_a: SSAValue,
-        scale_b: SSAValue,
-        *,
-        scale_vector: str | None = None,
-        cta_group: int = 1,
-        sparse_metadata: SSAValue | None = None,
-        collector: Collector | str | None = None,
-    ):
-        super().__init__(
-            operands=[accumulator, a, b, descriptor, enable_input_d, scale_a, scale_b, sparse_metadata],
-            properties={
-                "kind": StringAttr(kind),
-                "scale_vector": string(scale_vector),
-                "cta_group": i32_attr(cta_group),
-                "collector": _collector(collector),
-            },
         )
 
-    def verify_(self) -> None:
-        _check_operands(self.accumulator, self.a, self.sparse_metadata)
-        for name, scale in (("A", self.scale_a), ("B", self.scale_b)):
-            expect_tensor_tile(scale, f"the scale factors of {name}")
-        _check_kind(self.kind.data, block_scaled=True)
-        description = Mma(
-            self.kind.data,
-            self.cta_group.value.data,
-            sparse=self.sparse_metadata is not None,
-            scale_vector=text(self.scale_vector),
-            a=operand(self.a),
-            b=shared_operand(self.b),
-            d=tensor_operand(self.accumulator),
-            descriptor=instruction_descriptor(self.descriptor),
-            sparse_metadata=_metadata(self.sparse_metadata),
-            scale_a=tensor_operand(self.scale_a),
-            scale_b=tensor_operand(self.scale_b),
-            collector_buffer=None if self.collector is None else "a",
-            collector_usage=None if self.collector is None else self.collector.data.value,
-            target=target_of(self),
+    @property
+    def _buffer(self) -> str:
+        return "a" if self.buffer is None else self.buffer.data
+
+    @property
+    def description(self) -> Mma:
+        return self.describe(EVERYTHING)
+
+    def features(self) -> tuple[str, ...]:
+        return MmaInfo(self.describe(IMMEDIATE)).features
+
+    def effects(self) -> Effects:
+        """The operands in shared and tensor memory, as far as the instruction descriptor is known."""
+        group, sparse = self.cta_group.value.data, self.sparse_metadata is not None
+        idesc = immediate(self.idesc, EVERYTHING)
+        info = _form(self.kind.data.value, group, self.ws is not None, sparse, text(self.scale_vector), idesc)
+        bits = K_BITS // info.kind.k
+        a, b = SharedMatrix(self.a), SharedMatrix(self.b)
+        if (fields := info.idesc) is not None:
+            stored = fields.k // 2 if fields.sparse else fields.k
+            a = SharedMatrix(self.a, fields.a_major, (fields.m // group, stored), bits)
+            b = SharedMatrix(self.b, fields.b_major, (fields.n // group, fields.k), bits)
+        reads: list[Region] = [b, a if self.a.type == i64 else _cells(self.a, TOUCHED_LANES, info.a_columns)]
+        if self.sparse_metadata is not None:
+            reads.append(_cells(self.sparse_metadata, _METADATA_LANES, 1))
+        if self.scales:
+            reads.append(_cells(self.scales[0], TOUCHED_LANES, info.sfa_columns))
+            reads.append(_cells(self.scales[1], _METADATA_LANES, 1))
+        written = _cells(self.d, TOUCHED_LANES, info.d_columns)
+        return Effects(MemoryAccess(AccessKind.TENSOR_CORE, tuple(reads), (written,), shape=(info.m, info.n)))
+
+    def emit(self, reg: Names) -> str:
+        vector_size = "" if self.scale_vector is None else f".{self.scale_vector.data}"
+        opcode = (
+            f"tcgen05.mma{'' if self.ws is None else '.ws'}{'' if self.sparse_metadata is None else '.sp'}",
+            f".{self.group}.kind::{self.kind.data.value}{f'.block_scale{vector_size}' if self.scales else ''}",
+            "" if self.ashift is None else ".ashift",
+            "" if self.collector is None else f".collector::{self._buffer}::{self.collector.data.value}",
         )
-        check_product(description, self.accumulator)
-
-
-@irdl_op_definition
-class MmaWsOp(DirectOperation):
-    """
-    `tcgen05.mma.ws kind "f16" %acc, %a, %b, %idesc, %enable, %mask : !tirx.tile<32x64xf32, tensor, L>`
-
-    The weight-stationary product, of one CTA: `buffer "b0" collector fill` keeps B in one of four buffers for the next
-    products. The zero-column mask may be left out; `sparse` as for `tcgen05.mma`. PTX ISA, "tcgen05.mma.ws" and
-    "tcgen05.mma.ws.sp".
-    """
-
-    name = "tcgen05.mma.ws"
-
-    kind = prop_def(StringAttr)
-    accumulator = operand_def(TileType)
-    a = operand_def(_DESCRIPTOR_OR_TILE)
-    b = operand_def(I64)
-    descriptor = operand_def(I32)
-    enable_input_d = operand_def(I1)
-    zero_column_mask = opt_operand_def(I64)
-    sparse_metadata = opt_operand_def(TileType)
-    buffer = opt_prop_def(StringAttr)
-    collector = opt_prop_def(CollectorAttr)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    custom_directives = (TileOfA,)
-    assembly_format = """
-    `kind` $kind $accumulator `,` $a `,` $b `,` $descriptor `,` $enable_input_d (`,` $zero_column_mask^)?
-    (`sparse` `(` $sparse_metadata^ `:` type($sparse_metadata) `)`)? (`buffer` $buffer^)? (`collector` $collector^)?
-    attr-dict `:` type($accumulator) custom<TileOfA>(type($a))
-    """
-    traits = traits_def(*EFFECTS)
-
-    def __init__(
-        self,
-        kind: str,
-        accumulator: SSAValue,
-        a: SSAValue,
-        b: SSAValue,
-        descriptor: SSAValue,
-        enable_input_d: SSAValue,
-        zero_column_mask: SSAValue | None = None,
-        *,
-        sparse_metadata: SSAValue | None = None,
-        buffer: str | None = None,
-        collector: Collector | str | None = None,
-    ):
-        super().__init__(
-            operands=[accumulator, a, b, descriptor, enable_input_d, zero_column_mask, sparse_metadata],
-            properties={
-                "kind": StringAttr(kind),
-                "buffer": string(buffer),
-                "collector": _collector(collector),
-            },
-        )
-
-    def verify_(self) -> None:
-        _check_operands(self.accumulator, self.a, self.sparse_metadata)
-        _check_kind(self.kind.data, block_scaled=False)
-        if (self.buffer is None) != (self.collector is None):
-            raise ProductClauseError("expected both or neither of buffer and collector, found one")
-        description = Mma(
-            self.kind.data,
-            ws=True,
-            sparse=self.sparse_metadata is not None,
-            a=operand(self.a),
-            b=shared_operand(self.b),
-            d=tensor_operand(self.accumulator),
-            descriptor=instruction_descriptor(self.descriptor),
-            mask=zero_column_mask(self.zero_column_mask),
-            sparse_metadata=_metadata(self.sparse_metadata),
-            collector_buffer=text(self.buffer),
-            collector_usage=None if self.collector is None else self.collector.data.value,
-            target=target_of(self),
-        )
-        check_product(description, self.accumulator)
-
-
-def _metadata(tile: SSAValue | None) -> TmemOperand | None:
-    return None if tile is None else tensor_operand(tile)
-
-
-def _check_operands(accumulator: SSAValue, a: SSAValue, sparse_metadata: SSAValue | None) -> None:
-    expect_tensor_tile(accumulator, "the accumulator")
-    if isinstance(a.type, TileType):
-        expect_tensor_tile(a, "A")
-    if sparse_metadata is not None:
-        expect_tensor_tile(sparse_metadata, "the sparsity metadata")
+        operands = [address(reg, self.d), reg.imm(self.a) if self.a.type == i64 else address(reg, self.a)]
+        operands.append(reg.imm(self.b))
+        if self.sparse_metadata is not None:
+            operands.append(address(reg, self.sparse_metadata))
+        operands += [reg.imm(self.idesc), *(address(reg, scale) for scale in self.scales)]
+        if self.disable_lanes:
+            operands.append(vector(reg, self.disable_lanes))
+        operands.append(reg.imm(self.enable_d))
+        if self.scale_d is not None:
+            operands.append(str(self.scale_d.value.data))
+        if self.zero_column_mask is not None:
+            operands.append(reg.imm(self.zero_column_mask))
+        return f"{''.join(opcode)} {', '.join(operands)}"

@@ -25,7 +25,6 @@ from tirx.dialects.ptx.tcgen05 import (
     tmem_operand,
 )
 from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
-from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaWsOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
 from tirx.hw.targets import Target
@@ -94,9 +93,9 @@ def _check_cta_groups(entry: EntryOp, instructions: list[Tcgen05Op], loads: list
     `ptxas` 13.0 and later rejects a kernel that mixes `.cta_group::1` and `.cta_group::2`; 12.9 accepts it. No release
     looks at the cluster, whose CTAs form pairs (PTX ISA, "CTA Pair").
     """
-    first: CtaGroupOp | Tcgen05MmaWsOp | None = None
+    first: CtaGroupOp | None = None
     for op in instructions:
-        if not isinstance(op, CtaGroupOp | Tcgen05MmaWsOp):
+        if not isinstance(op, CtaGroupOp):
             continue
         if first is None:
             first = op

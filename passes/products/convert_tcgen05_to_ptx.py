@@ -15,7 +15,6 @@ from tirx.dialects.ptx import tcgen05 as ptx
 from tirx.dialects.ptx.arith import MaxOp, MinOp
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
-from tirx.dialects.ptx.tcgen05_mma import Tcgen05MmaBlockScaleOp, Tcgen05MmaOp, Tcgen05MmaWsOp
 from tirx.dialects.tcgen05 import FencePosition, Reduction, WaitFor, first_cell
 from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, base_allocation, kernels
 from tirx.dialects.tirx.roles import REGISTER_FILE
@@ -58,9 +57,12 @@ def _origin(tile: SSAValue, emit: Emitter) -> SSAValue:
     return emit.add(_address(tile, emit), lane << LANE_SHIFT | column)
 
 
-def _operand(a: SSAValue, emit: Emitter) -> SSAValue:
-    """A of a product: its descriptor, or its address in tensor memory."""
-    return _origin(a, emit) if isinstance(a.type, TileType) else a
+def _place(op: Operation) -> None:
+    """Replaces the tiles that an instruction reads and writes by their addresses."""
+    emit = Emitter.before(op)
+    for index, operand in enumerate(op.operands):
+        if isinstance(operand.type, TileType):
+            op.operands[index] = _origin(operand, emit)
 
 
 def _warp_address(tile: SSAValue, emit: Emitter) -> SSAValue:
@@ -89,71 +91,6 @@ def _relinquish(op: tcgen05.RelinquishAllocPermitOp, emit: Emitter) -> Sequence[
 @_RULES.of(tcgen05.DeallocOp)
 def _dealloc(op: tcgen05.DeallocOp, emit: Emitter) -> Sequence[SSAValue]:
     emit(ptx.Tcgen05DeallocOp(op.base, op.columns.value.data, op.cta_group.value.data))
-    return ()
-
-
-@_RULES.of(tcgen05.MmaOp)
-def _mma(op: tcgen05.MmaOp, emit: Emitter) -> Sequence[SSAValue]:
-    d, a = _origin(op.accumulator, emit), _operand(op.a, emit)
-    emit(
-        Tcgen05MmaOp(
-            d,
-            a,
-            op.b,
-            op.descriptor,
-            op.enable_input_d,
-            kind=op.kind.data,
-            cta_group=op.cta_group.value.data,
-            collector=None if op.collector is None else op.collector.data.value,
-            ashift=op.ashift is not None,
-            disable_lanes=op.disable_lanes,
-            scale_d=None if op.scale_d is None else op.scale_d.value.data,
-            sparse_metadata=None if op.sparse_metadata is None else _origin(op.sparse_metadata, emit),
-        )
-    )
-    return ()
-
-
-@_RULES.of(tcgen05.MmaBlockScaleOp)
-def _mma_block_scale(op: tcgen05.MmaBlockScaleOp, emit: Emitter) -> Sequence[SSAValue]:
-    d, a = _origin(op.accumulator, emit), _operand(op.a, emit)
-    scale_a, scale_b = _origin(op.scale_a, emit), _origin(op.scale_b, emit)
-    emit(
-        Tcgen05MmaBlockScaleOp(
-            d,
-            a,
-            op.b,
-            op.descriptor,
-            scale_a,
-            scale_b,
-            op.enable_input_d,
-            kind=op.kind.data,
-            scale_vector=None if op.scale_vector is None else op.scale_vector.data,
-            cta_group=op.cta_group.value.data,
-            collector=None if op.collector is None else op.collector.data.value,
-            sparse_metadata=None if op.sparse_metadata is None else _origin(op.sparse_metadata, emit),
-        )
-    )
-    return ()
-
-
-@_RULES.of(tcgen05.MmaWsOp)
-def _mma_ws(op: tcgen05.MmaWsOp, emit: Emitter) -> Sequence[SSAValue]:
-    d, a = _origin(op.accumulator, emit), _operand(op.a, emit)
-    emit(
-        Tcgen05MmaWsOp(
-            d,
-            a,
-            op.b,
-            op.descriptor,
-            op.enable_input_d,
-            kind=op.kind.data,
-            buffer=None if op.buffer is None else op.buffer.data,
-            collector=None if op.collector is None else op.collector.data.value,
-            zero_column_mask=op.zero_column_mask,
-            sparse_metadata=None if op.sparse_metadata is None else _origin(op.sparse_metadata, emit),
-        )
-    )
     return ()
 
 
@@ -304,6 +241,8 @@ class ConvertTcgen05ToPtxPass(ModulePass):
                 raise StageError(inner, f"{message}; run tirx-materialize-descriptors first")
             if isinstance(inner, tcgen05.TileOp | SubviewOp | ReshapeOp):
                 views.append(inner)
+            if kind is tcgen05.MmaOp:
+                _place(inner)
             if (rule := _RULES.get(kind)) is None:
                 continue
             for old, new in zip(inner.results, rule(inner, Emitter.before(inner)), strict=True):

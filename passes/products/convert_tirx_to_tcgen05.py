@@ -57,7 +57,6 @@ from tirx.passes.match.copy_engines import planned_scale_copies
 from tirx.passes.match.families import match
 from tirx.passes.match.product import ILLEGAL, Product
 from tirx.passes.match.tcgen05_product import Instructions, ProductShape, check_threads, instructions
-from tirx.passes.match.tcgen05_scales import BlockScaling
 from tirx.passes.match.tensor_tiles import TensorTile
 from tirx.rules import MemoryRoomError, RegisterLayoutError, RingLoweringError, StageError
 from tirx.tcgen05 import LegalityError, portable
@@ -317,11 +316,6 @@ class _KernelLowering:
         emit(BarWarpSyncOp())
         emit(tcgen05.FenceOp(FencePosition.AFTER))
 
-    @staticmethod
-    def _scale_columns(emit: Emitter, tile: SSAValue, scaling: BlockScaling, step: int) -> SSAValue:
-        """The view of a tile of scale factors with the columns that one instruction reads."""
-        return _columns_of(emit, tile, *scaling.part(step))
-
     def _scale_copy(self, copy: CopyOp | AsyncCopyOp, emit: Emitter) -> Sequence[Operation]:
         """The instructions of a copy of scale factors, in both blocks of a pair; their descriptors are emitted."""
         issued: list[Operation] = []
@@ -356,19 +350,23 @@ class _KernelLowering:
             metadata = None
             if mma.metadata is not None:
                 metadata = _columns_of(emit, mma.metadata, *product.metadata_part(step))
-            operands = shape.kind, mma.accumulator, a, b, descriptors[fields], enable
-            if shape.scaling is not None:
-                scales = [self._scale_columns(emit, tile, shape.scaling, step) for tile in mma.scales]
-                vector = shape.scaling.vector.name
-                issued.append(
-                    tcgen05.MmaBlockScaleOp(
-                        *operands, *scales, scale_vector=vector, sparse_metadata=metadata, cta_group=self.group
-                    )
+            scaling = shape.scaling
+            issued.append(
+                tcgen05.MmaOp(
+                    shape.kind,
+                    mma.accumulator,
+                    a,
+                    b,
+                    descriptors[fields],
+                    enable,
+                    ws=shape.weight_stationary,
+                    scale_vector=None if scaling is None else scaling.vector.name,
+                    scales=[] if scaling is None else [_columns_of(emit, t, *scaling.part(step)) for t in mma.scales],
+                    sparse_metadata=metadata,
+                    zero_column_mask=mask,
+                    cta_group=self.group,
                 )
-            elif shape.weight_stationary:
-                issued.append(tcgen05.MmaWsOp(*operands, mask, sparse_metadata=metadata))
-            else:
-                issued.append(tcgen05.MmaOp(*operands, sparse_metadata=metadata, cta_group=self.group))
+            )
         return issued
 
     @staticmethod

@@ -28,7 +28,7 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects import ptx
 from tirx.dialects.nesting import ancestors
-from tirx.dialects.ptx.base import register_class, width
+from tirx.dialects.ptx.base import PTXInstruction, register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
 from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
@@ -53,7 +53,7 @@ class ConvertArithToPtxPass(ModulePass):
 
 
 _KNOWN_DIALECTS = ("arith.", "scf.", "ptx.")
-"""What an entry may hold at this point; the index values of other operations cannot be converted."""
+"""Dialects of what an entry may hold besides instructions; index values of other operations cannot be converted."""
 
 
 def convert_entry(entry: EntryOp) -> None:
@@ -78,7 +78,7 @@ def convert_entry(entry: EntryOp) -> None:
 
 @cache
 def _is_known(kind: type[Operation]) -> bool:
-    return kind.name.startswith(_KNOWN_DIALECTS) or kind is UnrealizedConversionCastOp
+    return issubclass(kind, PTXInstruction | UnrealizedConversionCastOp) or kind.name.startswith(_KNOWN_DIALECTS)
 
 
 def _drop_identity_cast(op: UnrealizedConversionCastOp) -> None:

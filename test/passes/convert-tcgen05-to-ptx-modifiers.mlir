@@ -14,27 +14,27 @@
 
 // CHECK-LABEL: tirx.kernel @modifiers
 // CHECK:         %p = arith.constant true
-// CHECK-NEXT:    ptx.tcgen05.mma tf32 %base, %a, %b, %i, %p cta_group 1 disable_lanes(%w, %w, %w, %w) collector_a fill scale_d 4 : i64
+// CHECK-NEXT:    tcgen05.mma tf32 %base, %a, %b, %i, %p disable_lanes(%w, %w, %w, %w) collector fill scale_d 4 : i32, i64
 // CHECK-NEXT:    %0 = arith.constant 64 : i32
 // CHECK-NEXT:    %1 = arith.addi %base, %0 : i32
 // CHECK-NEXT:    %2 = arith.constant 2 : i32
 // CHECK-NEXT:    %3 = arith.addi %1, %2 : i32
 // CHECK-NEXT:    %4 = arith.constant 96 : i32
 // CHECK-NEXT:    %5 = arith.addi %base, %4 : i32
-// CHECK-NEXT:    ptx.tcgen05.mma f16 %base, %3, %b, %i, %p cta_group 1 sparse_metadata %5 ashift collector_a lastuse : i32
+// CHECK-NEXT:    tcgen05.mma f16 %base, %3, %b, %i, %p sparse(%5 : i32) ashift collector lastuse : i32, i32
 // CHECK-NEXT:    %6 = arith.constant 96 : i32
 // CHECK-NEXT:    %7 = arith.addi %base, %6 : i32
-// CHECK-NEXT:    ptx.tcgen05.mma.ws i8 %base, %a, %b, %i, %p sparse_metadata %7 buffer "b3" collector use : i64
+// CHECK-NEXT:    tcgen05.mma ws i8 %base, %a, %b, %i, %p sparse(%7 : i32) buffer "b3" collector use : i32, i64
 // CHECK-NEXT:    %8 = arith.constant 64 : i32
 // CHECK-NEXT:    %9 = arith.addi %base, %8 : i32
 // CHECK-NEXT:    %10 = arith.constant 2 : i32
 // CHECK-NEXT:    %11 = arith.addi %9, %10 : i32
-// CHECK-NEXT:    ptx.tcgen05.mma.ws f16 %base, %11, %b, %i, %p zero_column_mask %b : i32
+// CHECK-NEXT:    tcgen05.mma ws f16 %base, %11, %b, %i, %p zero_column_mask %b : i32, i32
 // CHECK-NEXT:    %12 = arith.constant 104 : i32
 // CHECK-NEXT:    %13 = arith.addi %base, %12 : i32
 // CHECK-NEXT:    %14 = arith.constant 108 : i32
 // CHECK-NEXT:    %15 = arith.addi %base, %14 : i32
-// CHECK-NEXT:    ptx.tcgen05.mma.block_scale mxf8f6f4 %base, %a, %b, %i, %13, %15, %p cta_group 1 : i64
+// CHECK-NEXT:    tcgen05.mma mxf8f6f4 %base, %a, %b, %i, %p scales(%13, %15 : i32, i32) : i32, i64
 // CHECK-NEXT:    %16 = arith.constant 64 : i32
 // CHECK-NEXT:    %17 = arith.addi %base, %16 : i32
 // CHECK-NEXT:    %18 = arith.constant 2 : i32
@@ -45,7 +45,7 @@
 // CHECK-NEXT:    %23 = arith.addi %base, %22 : i32
 // CHECK-NEXT:    %24 = arith.constant 96 : i32
 // CHECK-NEXT:    %25 = arith.addi %base, %24 : i32
-// CHECK-NEXT:    ptx.tcgen05.mma.block_scale mxf4nvf4 "scale_vec::4X" %base, %19, %b, %i, %21, %23, %p cta_group 1 sparse_metadata %25 collector_a use : i32
+// CHECK-NEXT:    tcgen05.mma mxf4nvf4 "scale_vec::4X" %base, %19, %b, %i, %p scales(%21, %23 : i32, i32) sparse(%25 : i32) collector use : i32, i32
 // CHECK-NEXT:    %26 = arith.constant 104 : i32
 // CHECK-NEXT:    %27 = arith.addi %base, %26 : i32
 // CHECK-NEXT:    ptx.tcgen05.cp "32x128b" %27, %a multicast "warpx4" cta_group 1
@@ -63,12 +63,12 @@ tirx.kernel @modifiers(%a: i64, %b: i64, %i: i32, %w: i32, %base: i32) target("s
   %meta = tcgen05.tile %base, 96 : i32 -> !words
   %sa = tcgen05.tile %base, 104 : i32 -> !sf
   %sb = tcgen05.tile %base, 108 : i32 -> !sf
-  tcgen05.mma kind "tf32" %acc, %a, %b, %i, %p disable_lanes(%w, %w, %w, %w) collector fill scale_d 4 : !d
-  tcgen05.mma kind "f16" %acc, %at, %b, %i, %p sparse(%meta : !words) ashift collector lastuse : !d, !at
-  tcgen05.mma.ws kind "i8" %acc, %a, %b, %i, %p sparse(%meta : !words) buffer "b3" collector use : !d
-  tcgen05.mma.ws kind "f16" %acc, %at, %b, %i, %p, %b : !d, !at
-  tcgen05.mma.block_scale kind "mxf8f6f4" %acc, %a, %b, %i, %p scales(%sa, %sb : !sf, !sf) : !d
-  tcgen05.mma.block_scale kind "mxf4nvf4" "scale_vec::4X" %acc, %at, %b, %i, %p scales(%sa, %sb : !sf, !sf) sparse(%meta : !words) collector use : !d, !at
+  tcgen05.mma tf32 %acc, %a, %b, %i, %p disable_lanes(%w, %w, %w, %w) collector fill scale_d 4 : !d, i64
+  tcgen05.mma f16 %acc, %at, %b, %i, %p sparse(%meta : !words) ashift collector lastuse : !d, !at
+  tcgen05.mma ws i8 %acc, %a, %b, %i, %p sparse(%meta : !words) buffer "b3" collector use : !d, i64
+  tcgen05.mma ws f16 %acc, %at, %b, %i, %p zero_column_mask %b : !d, !at
+  tcgen05.mma mxf8f6f4 %acc, %a, %b, %i, %p scales(%sa, %sb : !sf, !sf) : !d, i64
+  tcgen05.mma mxf4nvf4 "scale_vec::4X" %acc, %at, %b, %i, %p scales(%sa, %sb : !sf, !sf) sparse(%meta : !words) collector use : !d, !at
   tcgen05.cp "32x128b" %a, %sa multicast "warpx4" : !sf
   tcgen05.cp "128x256b" %a, %at decompress "b4x16_p64" : !at
   tcgen05.shift %acc : !d
@@ -84,7 +84,7 @@ tirx.kernel @modifiers(%a: i64, %b: i64, %i: i32, %w: i32, %base: i32) target("s
 // CHECK-NEXT:    %ctas = arith.constant 3 : i16
 // CHECK-NEXT:    ptx.tcgen05.alloc %slot columns 32 cta_group 2
 // CHECK-NEXT:    ptx.tcgen05.relinquish_alloc_permit cta_group 2
-// CHECK-NEXT:    ptx.tcgen05.mma f16 %base, %a, %a, %i, %p cta_group 2 disable_lanes(%w, %w, %w, %w, %w, %w, %w, %w) : i64
+// CHECK-NEXT:    tcgen05.mma f16 %base, %a, %a, %i, %p cta_group 2 disable_lanes(%w, %w, %w, %w, %w, %w, %w, %w) : i32, i64
 // CHECK-NEXT:    ptx.tcgen05.cp "4x256b" %base, %a cta_group 2
 // CHECK-NEXT:    ptx.tcgen05.shift %base cta_group 2
 // CHECK-NEXT:    ptx.tcgen05.commit %mbar multicast %ctas cta_group 2
@@ -98,7 +98,7 @@ tirx.kernel @pairs(%a: i64, %i: i32, %w: i32, %base: i32) target("sm_100a") thre
   tcgen05.alloc %slot, 32 cta_group 2 : i32
   tcgen05.relinquish_alloc_permit cta_group 2
   %acc = tcgen05.tile %base, 0 : i32 -> !d
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p cta_group 2 disable_lanes(%w, %w, %w, %w, %w, %w, %w, %w) : !d
+  tcgen05.mma f16 %acc, %a, %a, %i, %p cta_group 2 disable_lanes(%w, %w, %w, %w, %w, %w, %w, %w) : !d, i64
   tcgen05.cp "4x256b" %a, %acc cta_group 2 : !d
   tcgen05.shift %acc cta_group 2 : !d
   tcgen05.commit %mbar multicast %ctas cta_group 2 : i32
@@ -206,10 +206,10 @@ tirx.kernel @one_reduction(%base: i32) target("sm_103a") threads(128) {
 // CHECK-LABEL: tirx.kernel @upper_lanes
 // CHECK:         %[[PLACE:.*]] = arith.constant 1048579 : i32
 // CHECK-NEXT:    %[[D:.*]] = arith.addi %base, %[[PLACE]] : i32
-// CHECK-NEXT:    ptx.tcgen05.mma f16 %[[D]],
+// CHECK-NEXT:    tcgen05.mma f16 %[[D]],
 tirx.kernel @upper_lanes(%base: i32, %b: i64, %i: i32) target("sm_100a") threads(128) {
   %p = arith.constant true
   %t = tcgen05.tile %base, 0 : i32 -> !upper
-  tcgen05.mma kind "f16" %t, %b, %b, %i, %p cta_group 1 : !upper
+  tcgen05.mma f16 %t, %b, %b, %i, %p : !upper, i64
   tirx.return
 }

@@ -17,12 +17,12 @@
 // CHECK-NEXT:    %1 = arith.addi %base, %0 : i32
 // CHECK-NEXT:    %2 = arith.constant 8 : i32
 // CHECK-NEXT:    %3 = arith.addi %1, %2 : i32
-// CHECK-NEXT:    ptx.tcgen05.mma f16 %3, {{.*}}, %p cta_group 1 : i64
+// CHECK-NEXT:    tcgen05.mma f16 %3, {{.*}}, %p : i32, i64
 // CHECK-NEXT:    %4 = arith.constant 64 : i32
 // CHECK-NEXT:    %5 = arith.addi %base, %4 : i32
 // CHECK-NEXT:    %6 = arith.constant 8 : i32
 // CHECK-NEXT:    %7 = arith.addi %5, %6 : i32
-// CHECK-NEXT:    ptx.tcgen05.mma.ws tf32 %7, {{.*}}, %p zero_column_mask %d : i64
+// CHECK-NEXT:    tcgen05.mma ws tf32 %7, {{.*}}, %p zero_column_mask %d : i32, i64
 // CHECK-NEXT:    ptx.tcgen05.commit %mbar cta_group 1
 // CHECK-NEXT:    ptx.tcgen05.fence.before_thread_sync
 // CHECK-NEXT:    ptx.tcgen05.fence.after_thread_sync
@@ -36,8 +36,8 @@ tirx.kernel @instructions(%d: i64, %i: i32) target("sm_100a") threads(128) {
   tcgen05.relinquish_alloc_permit
   %base = ptx.ld shared %slot : i32 -> i32
   %acc = tcgen05.tile %base, 64 : i32 -> !acc
-  tcgen05.mma kind "f16" %acc, %d, %d, %i, %p : !acc
-  tcgen05.mma.ws kind "tf32" %acc, %d, %d, %i, %p, %d : !acc
+  tcgen05.mma f16 %acc, %d, %d, %i, %p : !acc, i64
+  tcgen05.mma ws tf32 %acc, %d, %d, %i, %p zero_column_mask %d : !acc, i64
   tcgen05.commit %mbar : i32
   tcgen05.fence before_thread_sync
   tcgen05.fence after_thread_sync

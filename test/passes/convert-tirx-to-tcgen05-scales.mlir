@@ -42,8 +42,8 @@
 // CHECK-NEXT:      tcgen05.cp "32x128b" %[[A1]], %[[TA1]] multicast "warpx4"
 // CHECK-NEXT:      tcgen05.cp "32x128b" %[[B0]], %[[TB0]] multicast "warpx4"
 // CHECK-NEXT:      tcgen05.cp "32x128b" %[[B1]], %[[TB1]] multicast "warpx4"
-// CHECK-NEXT:      tcgen05.mma.block_scale kind "mxf4nvf4" "block16" %[[ACC]], %[[DA0]], %{{.*}}, %[[I]], %p scales(%[[SA0]], %[[SB0]] :
-// CHECK-NEXT:      tcgen05.mma.block_scale kind "mxf4nvf4" "block16" %[[ACC]], %{{.*}}, %{{.*}}, %[[I]], %[[ALWAYS]] scales(%[[SA1]], %[[SB1]] :
+// CHECK-NEXT:      tcgen05.mma mxf4nvf4 "block16" %[[ACC]], %[[DA0]], %{{.*}}, %[[I]], %p scales(%[[SA0]], %[[SB0]] :
+// CHECK-NEXT:      tcgen05.mma mxf4nvf4 "block16" %[[ACC]], %{{.*}}, %{{.*}}, %[[I]], %[[ALWAYS]] scales(%[[SA1]], %[[SB1]] :
 // CHECK-NEXT:      tcgen05.commit
 // CHECK-NEXT:    }
 // CHECK-NEXT:    memref.load
@@ -78,10 +78,10 @@ tirx.kernel @four_factors(%p: i1) target("sm_100a") threads(128) {
 // CHECK:         %[[S1:.*]] = tirx.subview %[[SF]][0, 0]
 // CHECK:         %[[S2:.*]] = tirx.subview %[[SF]][0, 4]
 // CHECK:         %[[S3:.*]] = tirx.subview %[[SF]][0, 4]
-// CHECK:         tcgen05.mma.block_scale kind "mxf4" "block32" %{{.*}}, %[[I0]], %{{.*}} scales(%[[S0]],
-// CHECK-NEXT:    tcgen05.mma.block_scale kind "mxf4" "block32" %{{.*}}, %[[I2]], %{{.*}} scales(%[[S1]],
-// CHECK-NEXT:    tcgen05.mma.block_scale kind "mxf4" "block32" %{{.*}}, %[[I0]], %{{.*}} scales(%[[S2]],
-// CHECK-NEXT:    tcgen05.mma.block_scale kind "mxf4" "block32" %{{.*}}, %[[I2]], %{{.*}} scales(%[[S3]],
+// CHECK:         tcgen05.mma mxf4 "block32" %{{.*}}, %[[I0]], %{{.*}} scales(%[[S0]],
+// CHECK-NEXT:    tcgen05.mma mxf4 "block32" %{{.*}}, %[[I2]], %{{.*}} scales(%[[S1]],
+// CHECK-NEXT:    tcgen05.mma mxf4 "block32" %{{.*}}, %[[I0]], %{{.*}} scales(%[[S2]],
+// CHECK-NEXT:    tcgen05.mma mxf4 "block32" %{{.*}}, %[[I2]], %{{.*}} scales(%[[S3]],
 tirx.kernel @two_factors() target("sm_100a") threads(128) {
   %acc = tirx.alloc : !d
   %sfa = tirx.alloc : !factors2
@@ -108,7 +108,7 @@ tirx.kernel @two_factors() target("sm_100a") threads(128) {
 // CHECK-NEXT:    ptx.mbarrier.wait_parity
 // CHECK:         tirx.barrier
 // CHECK:         scf.if
-// CHECK-NEXT:      tcgen05.mma.block_scale
+// CHECK-NEXT:      tcgen05.mma mxf4nvf4
 tirx.kernel @copied_before() target("sm_100a") threads(128) {
   %acc = tirx.alloc : !d
   %sf = tirx.alloc : !factors
@@ -144,8 +144,8 @@ tirx.kernel @copied_before() target("sm_100a") threads(128) {
 // CHECK-NEXT:      tcgen05.cp "32x128b" %{{.*}}, %{{.*}} multicast "warpx4" cta_group 2
 // CHECK-NEXT:      tcgen05.cp "32x128b" %{{.*}}, %{{.*}} multicast "warpx4" cta_group 2
 // CHECK-NEXT:      tcgen05.cp "32x128b" %{{.*}}, %{{.*}} multicast "warpx4" cta_group 2
-// CHECK-NEXT:      tcgen05.mma.block_scale kind "mxf4nvf4" "block16" %{{.*}}, %[[DA0]], %[[DB0]], %[[I]], %{{.*}} scales({{.*}}) cta_group 2 sparse(%[[E0]] :
-// CHECK-NEXT:      tcgen05.mma.block_scale kind "mxf4nvf4" "block16" %{{.*}}, %[[DA1]], %[[DB1]], %[[I]], %{{.*}} scales({{.*}}) cta_group 2 sparse(%[[E1]] :
+// CHECK-NEXT:      tcgen05.mma mxf4nvf4 "block16" %{{.*}}, %[[DA0]], %[[DB0]], %[[I]], %{{.*}} scales({{.*}}) cta_group 2 sparse(%[[E0]] :
+// CHECK-NEXT:      tcgen05.mma mxf4nvf4 "block16" %{{.*}}, %[[DA1]], %[[DB1]], %[[I]], %{{.*}} scales({{.*}}) cta_group 2 sparse(%[[E1]] :
 // CHECK-NEXT:      tcgen05.commit
 // CHECK-SAME:      cta_group 2
 tirx.kernel @sparse_pair() target("sm_100a") cluster(2) per_cta threads(128) {

@@ -18,8 +18,8 @@
 // CHECK-NEXT:    %[[B0:.*]] = tcgen05.smem_descriptor %b, 0 of 16
 // CHECK-NEXT:    %[[A1:.*]] = tirx.subview %[[A]][0, 16] : {{.*}} -> !tirx.tile<128x16xf16, tensor
 // CHECK-NEXT:    %[[B1:.*]] = tcgen05.smem_descriptor %b, 1 of 16
-// CHECK:           tcgen05.mma kind "f16" %[[D]], %[[A0]], %[[B0]],
-// CHECK-NEXT:      tcgen05.mma kind "f16" %[[D]], %[[A1]], %[[B1]],
+// CHECK:           tcgen05.mma f16 %[[D]], %[[A0]], %[[B0]],
+// CHECK-NEXT:      tcgen05.mma f16 %[[D]], %[[A1]], %[[B1]],
 #a = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
 #b = #tirx.compose_layout<#sw64, #tirx.tile_layout<S[(64, 32) : (32, 1)]>>
 #d = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
@@ -62,9 +62,9 @@ tirx.kernel @f16_accumulator() target("sm_100a") threads(128) {
 // CHECK-NEXT:    %[[E0:.*]] = tirx.subview %[[E]][0, 0] : {{.*}} -> !tirx.tile<128x16xi4
 // CHECK:         %[[E1:.*]] = tirx.subview %[[E]][0, 0] : {{.*}} -> !tirx.tile<128x16xi4
 // CHECK:         %[[E2:.*]] = tirx.subview %[[E]][0, 16] : {{.*}} -> !tirx.tile<128x8xi4
-// CHECK:           tcgen05.mma kind "f16" %{{.*}}, %{{.*}}, %{{.*}}, %[[EVEN]], %{{.*}} sparse(%[[E0]] :
-// CHECK-NEXT:      tcgen05.mma kind "f16" %{{.*}}, %{{.*}}, %{{.*}}, %[[ODD]], %{{.*}} sparse(%[[E1]] :
-// CHECK-NEXT:      tcgen05.mma kind "f16" %{{.*}}, %{{.*}}, %{{.*}}, %[[EVEN]], %{{.*}} sparse(%[[E2]] :
+// CHECK:           tcgen05.mma f16 %{{.*}}, %{{.*}}, %{{.*}}, %[[EVEN]], %{{.*}} sparse(%[[E0]] :
+// CHECK-NEXT:      tcgen05.mma f16 %{{.*}}, %{{.*}}, %{{.*}}, %[[ODD]], %{{.*}} sparse(%[[E1]] :
+// CHECK-NEXT:      tcgen05.mma f16 %{{.*}}, %{{.*}}, %{{.*}}, %[[EVEN]], %{{.*}} sparse(%[[E2]] :
 #as = #tirx.compose_layout<#sw32, #tirx.tile_layout<S[(128, 3, 16) : (16, 2048, 1)]>>
 #bs = #tirx.compose_layout<#sw64, #tirx.tile_layout<S[(64, 3, 32) : (32, 2048, 1)]>>
 #e = #tirx.tile_layout<S[(8, 2, 8, 3, 2, 4) : (16@TLane, 4@TCol, 1@TLane, 8@TCol, 8@TLane, 1@TCol)]>

@@ -55,8 +55,8 @@
 // CHECK-NEXT:    %[[A1:.*]] = tcgen05.smem_descriptor %a, 1 of 16
 // CHECK-NEXT:    %[[B1:.*]] = tcgen05.smem_descriptor %b, 1 of 16
 // CHECK-NEXT:    scf.if %[[LEADER]] {
-// CHECK-NEXT:      tcgen05.mma kind "f16" %[[ACC]], %[[A0]], %[[B0]], %[[IDESC]], %p :
-// CHECK-NEXT:      tcgen05.mma kind "f16" %[[ACC]], %[[A1]], %[[B1]], %[[IDESC]], %[[ALWAYS]] :
+// CHECK-NEXT:      tcgen05.mma f16 %[[ACC]], %[[A0]], %[[B0]], %[[IDESC]], %p : 
+// CHECK-NEXT:      tcgen05.mma f16 %[[ACC]], %[[A1]], %[[B1]], %[[IDESC]], %[[ALWAYS]] : 
 // CHECK-NEXT:      tcgen05.commit %[[BARRIER]] : i32
 // CHECK-NEXT:    }
 // CHECK-NEXT:    %[[OLD:.*]] = memref.load %[[PHASE]][] : memref<i32>
@@ -173,7 +173,7 @@ tirx.kernel @part_of_the_lanes() target("sm_100a") threads(128) {
 // CHECK-LABEL: tirx.kernel @zero_columns
 // CHECK:         tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 32, n = 64, max_shift = 8> : i32
 // CHECK:         %[[MASK:.*]] = tcgen05.zero_column_mask <0x{{[0-9a-f]+}}> : i64
-// CHECK:           tcgen05.mma.ws kind "f16" %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[MASK]] :
+// CHECK:           tcgen05.mma ws f16 %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} zero_column_mask %[[MASK]] : 
 tirx.kernel @zero_columns() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<32x16xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(32, 16) : (16, 1)]>>>
   %b = tirx.alloc : !tirx.tile<67x16xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(67, 16) : (16, 1)]>>>
@@ -218,7 +218,7 @@ tirx.kernel @untouched() target("sm_80") threads(64) {
 // CHECK-NEXT:    tcgen05.fence after_thread_sync
 // CHECK:         %[[BOTH:[0-9]+]] = arith.constant 3 : i16
 // CHECK-NEXT:    scf.if %[[ISSUER]] {
-// CHECK-NEXT:      tcgen05.mma kind "f16" %{{.*}} cta_group 2 :
+// CHECK-NEXT:      tcgen05.mma f16 %{{.*}} cta_group 2 :
 // CHECK-NEXT:      tcgen05.commit %{{.*}} multicast %[[BOTH]] cta_group 2 : i32
 // CHECK-NEXT:    }
 // CHECK:         ptx.mbarrier.wait_parity

@@ -49,7 +49,7 @@ ptx.entry @store_then_product(t : u32, a : u64) target("sm_100a") {
   %yes = ptx.constant true
   ptx.tcgen05.st "32x32b" num 1 %t, %t : i32
   // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the access to the same tensor memory, found none}}
-  ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
   ptx.ret
 }
 
@@ -62,7 +62,7 @@ ptx.entry @metadata(t : u32, a : u64) target("sm_100a") {
   %e = ptx.add %t, %64 : i32
   ptx.tcgen05.st "32x32b" num 1 %e, %t : i32
   // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the access to the same tensor memory, found none}}
-  ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 sparse_metadata %e : i64
+  tcgen05.mma f16 %t, %a, %a, %idesc, %yes sparse(%e : i32) : i32, i64
   ptx.ret
 }
 
@@ -71,8 +71,8 @@ ptx.entry @not_committed(t : u32, a : u64, d : u64 ptr) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
-  ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and the access to the same tensor memory, found none; put ptx.tcgen05.commit behind it and ptx.mbarrier.wait_parity before this}}
+  tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'tcgen05.mma' and the access to the same tensor memory, found none; put ptx.tcgen05.commit behind it and ptx.mbarrier.wait_parity before this}}
   %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
   ptx.ret
 }
@@ -90,11 +90,11 @@ ptx.entry @another_mbarrier(t : u32, a : u64) target("sm_100a") {
   %other = ptx.add %bars, %8 : i32
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
-  ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
   ptx.tcgen05.commit %bars cta_group 1
   ptx.mbarrier.wait_parity %other, %0
   ptx.tcgen05.fence.after_thread_sync
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and the access to the same tensor memory, found none}}
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'tcgen05.mma' and the access to the same tensor memory, found none}}
   ptx.tcgen05.st "32x32b" num 1 %t, %t : i32
   ptx.ret
 }
@@ -124,10 +124,10 @@ ptx.entry @not_ordered_behind_the_wait(t : u32, a : u64) target("sm_100a") {
   %bar = ptx.shared_alloc @bar bytes 8 align 8
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
-  ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.mbarrier.wait_parity %bar, %0
-  // expected-error@+1 {{expected tcgen05.fence::after_thread_sync between 'ptx.tcgen05.mma' and the access to the same tensor memory, found none; put ptx.tcgen05.fence.after_thread_sync behind the barrier or wait before it}}
+  // expected-error@+1 {{expected tcgen05.fence::after_thread_sync between 'tcgen05.mma' and the access to the same tensor memory, found none; put ptx.tcgen05.fence.after_thread_sync behind the barrier or wait before it}}
   %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
   ptx.ret
 }
@@ -145,10 +145,10 @@ ptx.entry @phases(t : u32, a : u64) target("sm_100a") {
   %yes = ptx.constant true
   ptx.mbarrier.init %bar, 1
   ptx.fence.mbarrier_init
-  ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
-  ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
-  // expected-error@+1 {{expected a wait on the mbarrier of its commit between 'ptx.tcgen05.mma' and the next commit to that mbarrier, found none; put ptx.mbarrier.wait_parity before this}}
+  tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
+  // expected-error@+1 {{expected a wait on the mbarrier of its commit between 'tcgen05.mma' and the next commit to that mbarrier, found none; put ptx.mbarrier.wait_parity before this}}
   ptx.tcgen05.commit %bar cta_group 1
   ptx.mbarrier.wait_parity %bar, %0
   ptx.ret
@@ -164,9 +164,9 @@ ptx.entry @shapes(t : u32, a : u64) target("sm_100a") {
   %n128 = ptx.constant 136314896 : i32
   %n256 = ptx.constant 138412048 : i32
   %yes = ptx.constant true
-  ptx.tcgen05.mma f16 %t, %a, %a, %n128, %yes cta_group 1 : i64
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and the access to the same tensor memory, found none}}
-  ptx.tcgen05.mma f16 %t, %a, %a, %n256, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %a, %a, %n128, %yes : i32, i64
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'tcgen05.mma' and the access to the same tensor memory, found none}}
+  tcgen05.mma f16 %t, %a, %a, %n256, %yes : i32, i64
   ptx.ret
 }
 
@@ -181,9 +181,9 @@ ptx.entry @sum_as_a(t : u32, b : u64) target("sm_100a") {
   %d = ptx.add %t, %256 : i32
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
-  ptx.tcgen05.mma f16 %t, %b, %b, %idesc, %yes cta_group 1 : i64
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and the access to the same tensor memory, found none}}
-  ptx.tcgen05.mma f16 %d, %t, %b, %idesc, %yes cta_group 1 : i32
+  tcgen05.mma f16 %t, %b, %b, %idesc, %yes : i32, i64
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'tcgen05.mma' and the access to the same tensor memory, found none}}
+  tcgen05.mma f16 %d, %t, %b, %idesc, %yes : i32, i32
   ptx.ret
 }
 
@@ -211,7 +211,7 @@ ptx.entry @before(t : u32, a : u64) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
   // expected-error@+1 {{expected tcgen05.fence::before_thread_sync between 'ptx.tcgen05.st' and the access to the same tensor memory by another thread, found none; put ptx.tcgen05.fence.before_thread_sync before the barrier between them}}
-  ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -237,7 +237,7 @@ ptx.entry @no_barrier(t : u32, a : u64) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
   // expected-error@+1 {{expected a barrier between 'ptx.tcgen05.ld' and the access to the same tensor memory by another thread, found none; put ptx.bar.sync 0 before it, behind ptx.tcgen05.fence.before_thread_sync}}
-  ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -317,7 +317,7 @@ ptx.entry @operand_race(t : u32) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
   // expected-error@+1 {{expected a barrier between 'ptx.st' and this access to the same shared memory by another thread (0 behind 4), found none; put ptx.bar.sync 0 before it}}
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes : i32, i64
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -341,12 +341,12 @@ ptx.entry @operand_overwritten(t : u32) target("sm_100a") reqntid(128) {
   %yes = ptx.constant true
   ptx.cond_bra %leader, ^issue, ^go
 ^issue:
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.bra ^go
 ^go:
   ptx.bar.sync 0
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.mma' and this write of the same shared memory, found none}}
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'tcgen05.mma' and this write of the same shared memory, found none}}
   ptx.st shared %mine, %0, %0, %0, %0 : i32, i32, i32, i32, i32
   ptx.ret
 }

@@ -31,7 +31,7 @@ ptx.entry @lane_arrives(t : u32, b : u64, n : u32) target("sm_100a") reqntid(128
 ^issue:
   ptx.mbarrier.wait_parity %a, %i
   ptx.tcgen05.fence.after_thread_sync
-  ptx.tcgen05.mma f16 %t, %b, %b, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %b, %b, %idesc, %no : i32, i64
   ptx.tcgen05.commit %sums cta_group 1
   ptx.bra ^convert
 ^convert:
@@ -158,7 +158,7 @@ ptx.entry @first_turn(t : u32, a : u64 ptr, n : u32) target("sm_100a") reqntid(1
   ptx.bar.sync 0
   ptx.cond_bra %leader, ^issue, ^issued
 ^issue:
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.bra ^issued
 ^issued:

@@ -32,7 +32,7 @@ ptx.entry @stored_plain(t : u32) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
   // expected-warning@+1 {{the operand at byte 0 of 'tile' is read with swizzle 128B, but 'ptx.st' in line 27 writes it with swizzle none; use one swizzle for both}}
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.bra ^end
 ^end:
@@ -72,7 +72,7 @@ ptx.entry @stored_swizzled(t : u32) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
   // expected-warning@+1 {{the operand at byte 0 of 'tile' is read with swizzle none, but 'ptx.st' in line 67 writes it with swizzle 128B}}
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.bra ^end
 ^end:
@@ -118,7 +118,7 @@ ptx.entry @copied(a : u64 ptr, t : u32, n : u32, map : b8[128] align 64 from #ti
   %wide = ptx.cvt unsigned %units : i32 -> i64
   %desc = ptx.or %wide, %fields : i64
   // expected-warning@+1 {{the operand at byte 0 of 'tiles' is read with swizzle 128B, but 'ptx.cp.async.bulk.tensor.load' in line 115 writes it with swizzle none}}
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
   ptx.tcgen05.commit %done cta_group 1
   ptx.mbarrier.wait_parity %done, %parity
   %next = ptx.add %slot, %1 : i32
@@ -167,7 +167,7 @@ ptx.entry @never(t : u32) target("sm_100a") reqntid(128) {
   ptx.bar.sync 0
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.bra ^end
 ^end:

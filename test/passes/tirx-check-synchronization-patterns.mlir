@@ -31,7 +31,7 @@ ptx.entry @stored_plain(t : u32) target("sm_100a") reqntid(128) {
   ptx.bar.sync 0
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.bra ^end
 ^end:
@@ -72,7 +72,7 @@ ptx.entry @stored_swizzled(t : u32) target("sm_100a") reqntid(128) {
   ptx.bar.sync 0
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.bra ^end
 ^end:
@@ -110,7 +110,7 @@ ptx.entry @zeros(t : u32) target("sm_100a") reqntid(128) {
   ptx.bar.sync 0
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.bra ^end
 ^end:
@@ -148,7 +148,7 @@ ptx.entry @unknown(t : u32) target("sm_100a") reqntid(128) {
   ptx.bar.sync 0
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.bra ^end
 ^end:
@@ -191,7 +191,7 @@ ptx.entry @copied(a : u64 ptr, t : u32, n : u32, map : b8[128] align 64 from #ti
   %units = ptx.shr unsigned %tile, %4 : i32
   %wide = ptx.cvt unsigned %units : i32 -> i64
   %desc = ptx.or %wide, %fields : i64
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
   ptx.tcgen05.commit %done cta_group 1
   ptx.mbarrier.wait_parity %done, %parity
   %next = ptx.add %slot, %1 : i32
@@ -243,7 +243,7 @@ ptx.entry @copied_anywhere(a : u64 ptr, t : u32, n : u32, map : b8[128] align 64
   %units = ptx.shr unsigned %tile, %4 : i32
   %wide = ptx.cvt unsigned %units : i32 -> i64
   %desc = ptx.or %wide, %fields : i64
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
   ptx.tcgen05.commit %done cta_group 1
   ptx.mbarrier.wait_parity %done, %parity
   %next = ptx.add %slot, %1 : i32

@@ -122,7 +122,7 @@ ptx.entry @stored_before_the_commit(t : u32, b : u64) target("sm_100a") reqntid(
   ptx.cond_bra %leader, ^issue, ^wait
 ^issue:
   ptx.st shared %word, %0 : i32, i32
-  ptx.tcgen05.mma f16 %t, %b, %b, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %b, %b, %idesc, %no : i32, i64
   ptx.tcgen05.commit %sums cta_group 1
   ptx.bra ^wait
 ^wait:

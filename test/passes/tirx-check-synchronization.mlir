@@ -41,8 +41,8 @@ ptx.entry @stored(d : u64 ptr) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^issued
 ^issue:
   // Two in a pipeline need nothing between them.
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %no cta_group 1 : i64
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.bra ^issued
 ^issued:
@@ -127,7 +127,7 @@ ptx.entry @roles(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128)
   ptx.cond_bra %again, ^issue_one, ^last
 ^issue_one:
   ptx.mbarrier.wait_parity %full, %j
-  ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes : i32, i64
   ptx.tcgen05.commit %empty cta_group 1
   %j1 = ptx.add %j, %1 : i32
   ptx.bra ^issue(%j1 : i32)
@@ -185,7 +185,7 @@ ptx.entry @sent(t : u32, b : u64) target("sm_100a") reqntid(128) {
 ^issue:
   ptx.mbarrier.wait_parity %bar, %0 relaxed
   ptx.tcgen05.fence.after_thread_sync
-  ptx.tcgen05.mma f16 %d, %t, %b, %idesc, %yes cta_group 1 : i32
+  tcgen05.mma f16 %d, %t, %b, %idesc, %yes : i32, i32
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -204,7 +204,7 @@ ptx.entry @pipelined(t : u32, s : u64, a : u64) target("sm_100a") {
   %idesc = ptx.constant 144703488 : i32
   %yes = ptx.constant true
   ptx.tcgen05.cp "32x128b" %t, %s multicast "warpx4" cta_group 1
-  ptx.tcgen05.mma.block_scale mxf8f6f4 %d, %a, %a, %idesc, %t, %t, %yes cta_group 1 : i64
+  tcgen05.mma mxf8f6f4 %d, %a, %a, %idesc, %yes scales(%t, %t : i32, i32) : i32, i64
   %128 = ptx.constant 128 : i32
   %e = ptx.add %d, %128 : i32
   ptx.tcgen05.st "32x32b" num 1 %e, %t : i32
@@ -355,7 +355,7 @@ ptx.entry @same_branch_twice(t : u32, a : u64) target("sm_100a") reqntid(128) {
   ptx.bar.sync 0
   ptx.cond_bra %leader, ^issue, ^issued
 ^issue:
-  ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %yes cta_group 1 : i64
+  tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
   ptx.tcgen05.commit %bar cta_group 1
   ptx.bra ^issued
 ^issued:
@@ -406,11 +406,11 @@ ptx.entry @handed_over(t : u32, b : u64, n : u32) target("sm_100a") reqntid(64) 
   ptx.bar.sync 0
   ptx.cond_bra %first, ^issue(%0 : i32), ^not_first
 ^issue(%i: i32):
-  ptx.tcgen05.mma f16 %t, %b, %b, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %b, %b, %idesc, %no : i32, i64
   ptx.tcgen05.commit %sums cta_group 1
   ptx.mbarrier.wait_parity %a, %i
   ptx.tcgen05.fence.after_thread_sync
-  ptx.tcgen05.mma f16 %d, %t, %b, %idesc, %yes cta_group 1 : i32
+  tcgen05.mma f16 %d, %t, %b, %idesc, %yes : i32, i32
   %i1 = ptx.xor %i, %1 : i32
   %more = ptx.setp lt %i1, %n : i32
   ptx.cond_bra %more, ^issue(%i1 : i32), ^end

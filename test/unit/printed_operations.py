@@ -48,7 +48,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects import ptx
-from tirx.dialects.ptx.base import PTXInstruction
+from tirx.dialects.ptx.base import PTXInstruction, register_class
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.rules import InvalidOperation
 from tirx.smem.swizzle_modes import WGMMA_OPERANDS, OperandFamily
@@ -104,7 +104,8 @@ def _message(op: Operation) -> str:
     except VerifyException as error:
         # That it is not what its definition says is for xDSL to word.
         return str(error.__cause__) if isinstance(error.__cause__, InvalidOperation) else "refused"
-    return _stated(op) if isinstance(op, PTXInstruction) else "accepted"
+    in_registers = all(register_class(value.type) for value in (*op.operands, *op.results))
+    return _stated(op) if isinstance(op, PTXInstruction) and in_registers else "accepted"
 
 
 def _stated(op: PTXInstruction) -> str:

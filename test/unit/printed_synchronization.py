@@ -105,8 +105,8 @@ _BARRIERS = (
 )
 _CLUSTER = ("ptx.barrier.cluster.arrive", "ptx.barrier.cluster.arrive relaxed", "ptx.barrier.cluster.wait")
 _TENSOR = (
-    "ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes cta_group 1 : i64",
-    "ptx.tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes cta_group 1 : i64",
+    "tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes : i32, i64",
+    "tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes : i32, i64",
     'ptx.tcgen05.cp "128x256b" %t32, %desc cta_group 1',
     "ptx.tcgen05.commit %bars cta_group 1",
     "ptx.tcgen05.commit %bar2 cta_group 1",

@@ -69,7 +69,7 @@ ptx.entry @accumulator_type(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant 136316032 : i32
-  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %a, %i, %p : i32, i64
   ptx.ret
 }
 """

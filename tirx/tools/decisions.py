@@ -37,7 +37,7 @@ _DECIDED = "tirx-multicast-copies"
 _LAID_OUT = "tirx-pick-layouts"
 _PLACED = "tirx-allocate-memory"
 _LOWERED = ("convert-tirx-to-tcgen05", "convert-tirx-to-wgmma")
-_PRODUCTS = (tcgen05.MmaOp, tcgen05.MmaBlockScaleOp, tcgen05.MmaWsOp, wgmma.MmaAsyncOp)
+_PRODUCTS = (tcgen05.MmaOp, wgmma.MmaAsyncOp)
 
 
 _Place: TypeAlias = tuple[int, int]

@@ -127,13 +127,13 @@ ptx.entry @k3(d : u32, a : u64, p : u32) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   // lanes: expected-error@+1 {{expected 4 registers of disabled lanes with cta_group 1, 8 with 2, found 4; pass one bit for each lane of each CTA [disable-output-lane-size]}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 2 disable_lanes(%d, %d, %d, %d) : i64
+  tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 2 disable_lanes(%d, %d, %d, %d) : i32, i64
   // scaled i8: expected-error@+1 {{expected no scale-input-d on tcgen05.mma.cta_group::1.kind::i8, found 1; only kinds f16 and tf32 without .ws have it [scale-input-d-kind]}}
-  ptx.tcgen05.mma i8 %d, %a, %a, %d, %p cta_group 1 scale_d 1 : i64
+  tcgen05.mma i8 %d, %a, %a, %d, %p scale_d 1 : i32, i64
   // scale vector: expected-error@+1 {{kind::mxf4: expected one of scale_vec::2X, block32, found block16; name a scale vector of this kind [scale-vector]}}
-  ptx.tcgen05.mma.block_scale mxf4 "block16" %d, %a, %a, %d, %d, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4 "block16" %d, %a, %a, %d, %p scales(%d, %d : i32, i32) : i32, i64
   // half a collector: expected-error@+1 {{expected both or neither of buffer and collector, found one}}
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b0" : i64
+  tcgen05.mma ws f16 %d, %a, %a, %d, %p buffer "b0" : i32, i64
   ptx.ret
 }
 

@@ -16,23 +16,23 @@ ptx.entry @k(d : u32, b : u64) target("sm_100a") {
   %fields = ptx.constant 4611686293305360384 : i64
   %base = ptx.or %wide, %fields : i64
   // constant bits: expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [a-descriptor-bits]}}
-  ptx.tcgen05.mma f16 %d, %base, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %base, %b, %i, %p : i32, i64
   %fields2 = ptx.constant 4620763861304279040 : i64
   %base2 = ptx.or %wide, %fields2 : i64
   // reserved bits: expected-error@+1 {{descriptor of A: bits 53-60: expected 0, found 0x1; encode it with SmemDescriptor [a-descriptor-bits]}}
-  ptx.tcgen05.mma f16 %d, %base2, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %base2, %b, %i, %p : i32, i64
   %fields3 = ptx.constant 6917599671263232000 : i64
   %base3 = ptx.or %wide, %fields3 : i64
   // swizzle code: expected-error@+1 {{descriptor of A: bits 61-63: expected a swizzle mode [0, 1, 2, 4, 6], found 3; encode it with SmemDescriptor [a-descriptor-bits]}}
-  ptx.tcgen05.mma f16 %d, %base3, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %base3, %b, %i, %p : i32, i64
   %fields4 = ptx.constant 2305913515413602304 : i64
   %base4 = ptx.or %wide, %fields4 : i64
   // swizzle of another type: expected-error@+1 {{descriptor of A: K-major f16: expected swizzle none, 32B, 64B, 128B, found 128B_base32B; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  ptx.tcgen05.mma f16 %d, %base4, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %base4, %b, %i, %p : i32, i64
   %fields5 = ptx.constant 4613445511909801984 : i64
   %base5 = ptx.or %wide, %fields5 : i64
   // base offset: expected-error@+1 {{descriptor of A: matrix base offset: expected 0, found 3; align the tile to 1024 bytes; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  ptx.tcgen05.mma f16 %d, %base5, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %base5, %b, %i, %p : i32, i64
   ptx.ret
 }
 
@@ -56,18 +56,18 @@ ptx.entry @k(d : u32, b : u64) target("sm_100a") {
   %step = ptx.constant 7 : i64
   %a = ptx.add %base, %step : i64
   // past the row: expected-error@+1 {{descriptor of A: start address: expected 32 bytes of K within one 128-byte row of swizzle 128B, found byte 112 of a row; nearest is byte 96; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %b, %i, %p : i32, i64
   %step2 = ptx.constant 8 : i64
   %a2 = ptx.add %base, %step2 : i64
   // another row: expected-error@+1 {{descriptor of A: start address: expected the first 128 bytes of a 1024-byte pattern of swizzle 128B, found 128; nearest is 0; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  ptx.tcgen05.mma f16 %d, %a2, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a2, %b, %i, %p : i32, i64
   %i2 = ptx.constant 136347664 : i32
   %fields2 = ptx.constant 4611756662083026944 : i64
   %base2 = ptx.or %wide, %fields2 : i64
   %step3 = ptx.constant 2 : i64
   %a3 = ptx.add %base2, %step3 : i64
   // inside an mn major atom: expected-error@+1 {{descriptor of A: start address: expected the start (MN-major) of a 1024-byte pattern of swizzle 128B, found 32; nearest is 0; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  ptx.tcgen05.mma f16 %d, %a3, %b, %i2, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a3, %b, %i2, %p : i32, i64
   ptx.ret
 }
 
@@ -89,14 +89,14 @@ ptx.entry @k(d : u32, b : u64) target("sm_100a") {
   %fields = ptx.constant -4611615580963667968 : i64
   %base = ptx.or %wide, %fields : i64
   // narrow swizzle: expected-error@+1 {{descriptor of B: swizzle 32B: expected at most 32 bytes of K, found 64; a wider swizzle reads more; give B a canonical layout of its type and major-ness [b-descriptor]}}
-  ptx.tcgen05.mma f16 %d, %b, %base, %i, %p cta_group 1 sparse_metadata %d : i64
+  tcgen05.mma f16 %d, %b, %base, %i, %p sparse(%d : i32) : i32, i64
   %i2 = ptx.constant 136349968 : i32
   %fields2 = ptx.constant 2305913515413602304 : i64
   %base2 = ptx.or %wide, %fields2 : i64
   %step = ptx.constant 1 : i64
   %a = ptx.add %base2, %step : i64
   // half an atom: expected-error@+1 {{descriptor of A: start address: expected a multiple of the 32-byte atom of swizzle 128B_base32B, found 16; nearest is 0; encode it with SmemDescriptor [a-descriptor-bits]}}
-  ptx.tcgen05.mma tf32 %d, %a, %b, %i2, %p cta_group 1 : i64
+  tcgen05.mma tf32 %d, %a, %b, %i2, %p : i32, i64
   ptx.ret
 }
 
@@ -118,23 +118,23 @@ ptx.entry @k(d : u32, b : u64) target("sm_103a") {
   %fields = ptx.constant -9218797793596932096 : i64
   %base = ptx.or %wide, %fields : i64
   // absolute lbo of another swizzle: expected-error@+1 {{descriptor of A: absolute LBO: expected swizzle 128B (16-byte atoms), found 64B; encode it with SmemDescriptor [a-descriptor-bits]}}
-  ptx.tcgen05.mma.block_scale mxf4 %d, %base, %b, %i, %d, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4 %d, %base, %b, %i, %p scales(%d, %d : i32, i32) : i32, i64
   %fields2 = ptx.constant 4616823211638652928 : i64
   %base2 = ptx.or %wide, %fields2 : i64
   // absolute lbo and base offset: expected-error@+1 {{descriptor of A: absolute LBO: expected matrix base offset 0, found 1; encode it with SmemDescriptor [a-descriptor-bits]}}
-  ptx.tcgen05.mma.block_scale mxf4 %d, %base2, %b, %i, %d, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4 %d, %base2, %b, %i, %p scales(%d, %d : i32, i32) : i32, i64
   %i2 = ptx.constant 144704640 : i32
   %fields3 = ptx.constant 4616260261685231616 : i64
   %base3 = ptx.or %wide, %fields3 : i64
   // absolute lbo of k64: expected-error@+1 {{descriptor of A: absolute LBO: expected 48 bytes of K (K = 96 of 4-bit elements), found 32; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  ptx.tcgen05.mma.block_scale mxf4 %d, %base3, %b, %i2, %d, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4 %d, %base3, %b, %i2, %p scales(%d, %d : i32, i32) : i32, i64
   %i3 = ptx.constant 136347664 : i32
   // absolute lbo of mn major: expected-error@+1 {{descriptor of A: absolute LBO: expected a K-major operand, found MN-major; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  ptx.tcgen05.mma f16 %d, %base3, %b, %i3, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %base3, %b, %i3, %p : i32, i64
   %fields4 = ptx.constant 4616260261685297152 : i64
   %base4 = ptx.or %wide, %fields4 : i64
   // absolute lbo off its pattern: expected-error@+1 {{descriptor of A: absolute LBO: expected the second data chunk aligned to 1024 bytes, found 2064; nearest is 2048; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  ptx.tcgen05.mma.block_scale mxf4 %d, %base4, %b, %i, %d, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4 %d, %base4, %b, %i, %p scales(%d, %d : i32, i32) : i32, i64
   ptx.ret
 }
 
@@ -180,14 +180,14 @@ ptx.entry @k(d : u32, b : u64) target("sm_100a") {
   %step = ptx.constant 70368744177664 : i64
   %a = ptx.add %base, %step : i64
   // unmasked address: expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, found 0b010; encode it with SmemDescriptor [a-descriptor-bits]}}
-  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %b, %i, %p : i32, i64
   %fields2 = ptx.constant 4620763861304279040 : i64
   %base2 = ptx.or %wide, %fields2 : i64
   %two = ptx.constant 2 : i64
   %second = ptx.add %base2, %two : i64
   %either = ptx.selp %p, %base2, %second : i64
   // either is wrong: expected-error@+1 {{descriptor of A: bits 53-60: expected 0, found 0x1; encode it with SmemDescriptor [a-descriptor-bits]}}
-  ptx.tcgen05.mma f16 %d, %either, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %either, %b, %i, %p : i32, i64
   ptx.ret
 }
 
@@ -204,7 +204,7 @@ ptx.entry @halves(d : u32, b : u64, s : u32) target("sm_100a") {
   %high = ptx.constant 1073742080 : i32
   %a = ptx.pack %low, %high : i32 -> i64
   // expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [a-descriptor-bits]}}
-  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %b, %i, %p : i32, i64
   ptx.ret
 }
 
@@ -218,9 +218,9 @@ ptx.entry @k(d : u32, b : u64) target("sm_100a") {
   %p = ptx.constant true
   %a = ptx.constant 4613445511909801984 : i64
   // any operand: expected-error@+1 {{descriptor of A: matrix base offset: expected 0, found 3; align the tile to 1024 bytes; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  ptx.tcgen05.mma f16 %d, %a, %b, %d, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %b, %d, %p : i32, i64
   %a2 = ptx.constant 2305913515413602304 : i64
   // swizzle of no operand: expected-error@+1 {{descriptor of A: K-major bf16: expected swizzle none, 32B, 64B, 128B, found 128B_base32B; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  ptx.tcgen05.mma f16 %d, %a2, %b, %d, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a2, %b, %d, %p : i32, i64
   ptx.ret
 }

@@ -8,7 +8,7 @@ ptx.entry @idesc(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant -1 : i32
   // expected-error@+1 {{instruction descriptor: kind::f16: expected 0 in the reserved bit 6, found 0b1; encode it with InstructionDescriptor [descriptor-bits]}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %a, %i, %p : i32, i64
   ptx.ret
 }
 
@@ -22,10 +22,10 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 270532624 : i32
   // expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 256; nearest is 128; use a shape of the ISA's table [shape]}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %a, %i, %p : i32, i64
   %b = ptx.constant 42 : i64
   // smem: expected-error@+1 {{descriptor of B: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [b-descriptor-bits]}}
-  ptx.tcgen05.mma f16 %d, %a, %b, %d, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %b, %d, %p : i32, i64
   ptx.ret
 }
 
@@ -40,11 +40,11 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
   // swizzle: expected-error@+1 {{descriptor of B: K-major f16: expected swizzle }}
-  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %b, %i, %p : i32, i64
   %i2 = ptx.constant 34603024 : i32
   %z = ptx.constant 144962374686867712 : i64
   // mask: expected-error@+1 {{expected a column shift up to 0, max_shift of the instruction descriptor, found 2; write smallest_max_shift(2) into the instruction descriptor [mask-max-shift]}}
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i2, %p zero_column_mask %z : i64
+  tcgen05.mma ws f16 %d, %a, %a, %i2, %p zero_column_mask %z : i32, i64
   ptx.ret
 }
 
@@ -58,7 +58,7 @@ ptx.entry @k(a : u64, d : u32) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
   // columns: expected-error@+1 {{expected D inside its allocation, found 128 columns from column 448 on, of 512 of tensor memory; allocate more columns, start further left, or make N smaller [d-columns]}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %a, %i, %p : i32, i64
   %t = ptx.constant 1048576 : i32
   // lane: expected-error@+1 {{expected an address at lane 0 or 32 or 64 or 96 for .32x32b of any warp, found 16; a warp reaches the 32 lanes from 32 * (warp % 4) on [ld-lane]}}
   %0 = ptx.tcgen05.ld "32x32b" num 1 %t -> i32

@@ -10,31 +10,31 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 136316032 : i32
   // accumulator type: expected-error@+1 {{kind::f16: D = f16 is expected with A and B of f16, found bf16 and bf16; nearest is D = f32; use a legal value [descriptor-fields]}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %a, %i, %p : i32, i64
   %i2 = ptx.constant 136385552 : i32
   // narrow mn major: expected-error@+1 {{kind::f8f6f4: b_major of e2m1 is expected K (4-bit and 6-bit types never are MN-major); use a legal value [descriptor-fields]}}
-  ptx.tcgen05.mma f8f6f4 %d, %a, %a, %i2, %p cta_group 1 : i64
+  tcgen05.mma f8f6f4 %d, %a, %a, %i2, %p : i32, i64
   %i3 = ptx.constant 136314898 : i32
   // selector of dense: expected-error@+1 {{kind::f16: expected sparsity_selector 0, found 2; use a legal value [descriptor-fields]}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %i3, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %a, %i3, %p : i32, i64
   %i4 = ptx.constant 136316069 : i32
   // selector of bytes: expected-error@+1 {{instruction descriptor: kind::i8: sparsity_selector (bits 0-1): expected a code of 0 (0), found 1; encode it with InstructionDescriptor [descriptor-bits]}}
-  ptx.tcgen05.mma i8 %d, %a, %a, %i4, %p cta_group 1 sparse_metadata %d : i64
+  tcgen05.mma i8 %d, %a, %a, %i4, %p sparse(%d : i32) : i32, i64
   %i5 = ptx.constant -2011168752 : i32
   // max shift without ws: expected-error@+1 {{kind::f16: expected max_shift 0, found 16; use a legal value [descriptor-fields]}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %i5, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %a, %i5, %p : i32, i64
   %i6 = ptx.constant -2002779004 : i32
   // sparse k96: expected-error@+1 {{kind::mxf4: expected k96 False, found True; use a legal value [descriptor-fields]}}
-  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i6, %d, %d, %p cta_group 1 sparse_metadata %d : i64
+  tcgen05.mma mxf4 %d, %a, %a, %i6, %p scales(%d, %d : i32, i32) sparse(%d : i32) : i32, i64
   %i7 = ptx.constant 136324256 : i32
   // negated integers: expected-error@+1 {{instruction descriptor: kind::i8: negate_a (bit 13): expected a code of 0 (False), found 1; encode it with InstructionDescriptor [descriptor-bits]}}
-  ptx.tcgen05.mma i8 %d, %a, %a, %i7, %p cta_group 1 : i64
+  tcgen05.mma i8 %d, %a, %a, %i7, %p : i32, i64
   %i8 = ptx.constant 136314904 : i32
   // saturated floats: expected-error@+1 {{instruction descriptor: kind::f16: saturate (bit 3): expected a code of 0 (False), found 1; encode it with InstructionDescriptor [descriptor-bits]}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %i8, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %a, %i8, %p : i32, i64
   %i9 = ptx.constant 144770176 : i32
   // transposed mxf4: expected-error@+1 {{instruction descriptor: kind::mxf4: b_major (bit 16): expected a code of 0 (K), found 1; encode it with InstructionDescriptor [descriptor-bits]}}
-  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i9, %d, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4 %d, %a, %a, %i9, %p scales(%d, %d : i32, i32) : i32, i64
   ptx.ret
 }
 
@@ -48,22 +48,22 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 134676496 : i32
   // transposed bytes: expected-error@+1 {{MN-major B of e4m3, cta_group 1: expected N in steps of 16, found 24; nearest is 32; use a shape of the ISA's table [shape]}}
-  ptx.tcgen05.mma f8f6f4 %d, %a, %a, %i, %p cta_group 1 : i64
+  tcgen05.mma f8f6f4 %d, %a, %a, %i, %p : i32, i64
   %i2 = ptx.constant 68681744 : i32
   // weight stationary n: expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, found 96; nearest is 64; use a shape of the ISA's table [shape]}}
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i2, %p : i64
+  tcgen05.mma ws f16 %d, %a, %a, %i2, %p : i32, i64
   %i3 = ptx.constant 71303188 : i32
   // sparse weight stationary n: expected-error@+1 {{kind::f16, cta_group 1, .ws, sparse: expected N in {64, 128}, found 256; nearest is 128; use a shape of the ISA's table [shape]}}
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i3, %p sparse_metadata %d : i64
+  tcgen05.mma ws f16 %d, %a, %a, %i3, %p sparse(%d : i32) : i32, i64
   %i4 = ptx.constant 69206032 : i32
   // pair m: expected-error@+1 {{kind::f16, cta_group 2: expected M in {128, 256}, found 64; nearest is 128; use a shape of the ISA's table [shape]}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %i4, %p cta_group 2 : i64
+  tcgen05.mma f16 %d, %a, %a, %i4, %p cta_group 2 : i32, i64
   %i5 = ptx.constant 144703492 : i32
   // scaled pair m: expected-error@+1 {{kind::mxf8f6f4, cta_group 2, sparse: expected M in {256}, found 128; nearest is 256; use a shape of the ISA's table [shape]}}
-  ptx.tcgen05.mma.block_scale mxf8f6f4 %d, %a, %a, %i5, %d, %d, %p cta_group 2 sparse_metadata %d : i64
+  tcgen05.mma mxf8f6f4 %d, %a, %a, %i5, %p scales(%d, %d : i32, i32) cta_group 2 sparse(%d : i32) : i32, i64
   %i6 = ptx.constant 135005344 : i32
   // integer n: expected-error@+1 {{kind::i8, cta_group 2: expected N in {32, 64, ..., 256}, found 48; nearest is 32; use a shape of the ISA's table [shape]}}
-  ptx.tcgen05.mma i8 %d, %a, %a, %i6, %p cta_group 2 : i64
+  tcgen05.mma i8 %d, %a, %a, %i6, %p cta_group 2 : i32, i64
   ptx.ret
 }
 
@@ -77,28 +77,28 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant -2002779008 : i32
   // factors of k96: expected-error@+1 {{expected block16 or block32 with K = 96, found scale_vec::2X; name the size of a block: no layout of scale factors is defined for another [k96-scale-vector]}}
-  ptx.tcgen05.mma.block_scale mxf4 "scale_vec::2X" %d, %a, %a, %i, %d, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4 "scale_vec::2X" %d, %a, %a, %i, %p scales(%d, %d : i32, i32) : i32, i64
   %i2 = ptx.constant 1210057856 : i32
   // four factors from byte 2: expected-error@+1 {{expected scale-factor ids 0 with block16 (4 factors of each row), found 2 (A) and 0 (B); start at a byte from which all factors fit the 32-bit column [scale-factor-id]}}
-  ptx.tcgen05.mma.block_scale mxf4nvf4 "block16" %d, %a, %a, %i2, %d, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4nvf4 "block16" %d, %a, %a, %i2, %p scales(%d, %d : i32, i32) : i32, i64
   // vector of another kind: expected-error@+1 {{kind::mxf4: expected one of scale_vec::2X, block32, found block16; name a scale vector of this kind [scale-vector]}}
-  ptx.tcgen05.mma.block_scale mxf4 "block16" %d, %a, %a, %d, %d, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4 "block16" %d, %a, %a, %d, %p scales(%d, %d : i32, i32) : i32, i64
   %i3 = ptx.constant 136316032 : i32
   // type of block32: expected-error@+1 {{expected scale factors of ue8m0 with block32, found ue4m3; use another scale vector, or ue8m0 [scale-type]}}
-  ptx.tcgen05.mma.block_scale mxf4nvf4 "block32" %d, %a, %a, %i3, %d, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4nvf4 "block32" %d, %a, %a, %i3, %p scales(%d, %d : i32, i32) : i32, i64
   %s = ptx.constant 2097152 : i32
   // scales at lane 32: expected-error@+1 {{expected the scale factors of A from lane 0 on, found 32; all lanes hold them, four times the same [scale-a-lane]}}
-  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %d, %s, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4 %d, %a, %a, %d, %p scales(%s, %d : i32, i32) : i32, i64
   %s2 = ptx.constant 1048576 : i32
   // scales at lane 16: expected-error@+1 {{expected the scale factors of B from lane 0 on, found 16; all lanes hold them, four times the same [scale-b-lane]}}
-  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %d, %d, %s2, %p cta_group 1 : i64
+  tcgen05.mma mxf4 %d, %a, %a, %d, %p scales(%d, %s2 : i32, i32) : i32, i64
   %i4 = ptx.constant 144704640 : i32
   %s3 = ptx.constant 509 : i32
   // last scales of a: expected-error@+1 {{expected the scale factors of A inside their allocation, found 4 columns from column 509 on, of 512 of tensor memory; allocate more columns or start further left [scale-a-columns]}}
-  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i4, %s3, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4 %d, %a, %a, %i4, %p scales(%s3, %d : i32, i32) : i32, i64
   %s4 = ptx.constant 510 : i32
   // last scales of b: expected-error@+1 {{expected the scale factors of B inside their allocation, found 4 columns from column 510 on, of 512 of tensor memory; allocate more columns or start further left [scale-b-columns]}}
-  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i4, %d, %s4, %p cta_group 1 : i64
+  tcgen05.mma mxf4 %d, %a, %a, %i4, %p scales(%d, %s4 : i32, i32) : i32, i64
   ptx.ret
 }
 
@@ -113,17 +113,17 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %i = ptx.constant -1039138800 : i32
   %z = ptx.constant 1224979648400588800 : i64
   // shift of 32 rows: expected-error@+1 {{expected a column shift of at most 16 for M = 32 and 32 otherwise, found 17 for M = 32; start the descriptor of B further on instead [mask-shift]}}
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i, %p zero_column_mask %z : i64
+  tcgen05.mma ws f16 %d, %a, %a, %i, %p zero_column_mask %z : i32, i64
   %i2 = ptx.constant 34603024 : i32
   %z2 = ptx.constant 1409024150996480 : i64
   // start count: expected-error@+1 {{start_count[1]: expected at most 5, to stay inside the first run of 6 used columns, found 6; let the sub-mask start with the other run [mask-start-count]}}
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i2, %p zero_column_mask %z2 : i64
+  tcgen05.mma ws f16 %d, %a, %a, %i2, %p zero_column_mask %z2 : i32, i64
   %z3 = ptx.constant 68719476736 : i64
   // reserved mask bits: expected-error@+1 {{zero-column mask: reserved bits 36-38: expected 0, found 0b1; encode it with ZeroColumnMask [mask-bits]}}
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i2, %p zero_column_mask %z3 : i64
+  tcgen05.mma ws f16 %d, %a, %a, %i2, %p zero_column_mask %z3 : i32, i64
   %z4 = ptx.constant 2882303761517117440 : i64
   // mask shift bits: expected-error@+1 {{zero-column mask: bits 56-61, column shift: expected 0 to 32, found 40; encode it with ZeroColumnMask [mask-bits]}}
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %i2, %p zero_column_mask %z4 : i64
+  tcgen05.mma ws f16 %d, %a, %a, %i2, %p zero_column_mask %z4 : i32, i64
   ptx.ret
 }
 
@@ -137,31 +137,31 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 136347664 : i32
   // mn major in tensor memory: expected-error@+1 {{expected K-major A in tensor memory, found MN-major; write A to tensor memory with K along the columns [a-tmem-major]}}
-  ptx.tcgen05.mma f16 %d, %d, %a, %i, %p cta_group 1 : i32
+  tcgen05.mma f16 %d, %d, %a, %i, %p : i32, i32
   %i2 = ptx.constant 136314896 : i32
   %t = ptx.constant 1048576 : i32
   // accumulator lane: expected-error@+1 {{data path D: expected D from lane 0 on, found 16; start D at lane 0 [d-lane]}}
-  ptx.tcgen05.mma f16 %t, %a, %a, %i2, %p cta_group 1 : i64
+  tcgen05.mma f16 %t, %a, %a, %i2, %p : i32, i64
   %i3 = ptx.constant 69206032 : i32
   %t2 = ptx.constant 2097152 : i32
   // lane of a half: expected-error@+1 {{data path F: expected D from lane 0 or 16 on, found 32; start D at lane 0 [d-lane]}}
-  ptx.tcgen05.mma f16 %t2, %a, %a, %i3, %p cta_group 1 : i64
+  tcgen05.mma f16 %t2, %a, %a, %i3, %p : i32, i64
   %t3 = ptx.constant 505 : i32
   // last columns of a: expected-error@+1 {{expected A inside its allocation, found 8 columns from column 505 on, of 512 of tensor memory; allocate more columns or start further left [a-tmem-columns]}}
-  ptx.tcgen05.mma f16 %d, %t3, %a, %i2, %p cta_group 1 : i32
+  tcgen05.mma f16 %d, %t3, %a, %i2, %p : i32, i32
   %i4 = ptx.constant 69206036 : i32
   %t4 = ptx.constant 0 : i32
   %e = ptx.constant 1048704 : i32
   // metadata lane: expected-error@+1 {{data path F: expected sparsity metadata in the lanes of D, from lane 0 or 16 on, found 16 with D at 0; put the metadata where D starts [metadata-lane]}}
-  ptx.tcgen05.mma f16 %t4, %a, %a, %i4, %p cta_group 1 sparse_metadata %e : i64
+  tcgen05.mma f16 %t4, %a, %a, %i4, %p sparse(%e : i32) : i32, i64
   %i5 = ptx.constant 136314900 : i32
   %e2 = ptx.constant 131 : i32
   // odd metadata: expected-error@+1 {{expected the sparsity metadata of kind::f16 to start at an even column, found 131; choose the other column of a pair with the sparsity selector of the instruction descriptor [metadata-column]}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %i5, %p cta_group 1 sparse_metadata %e2 : i64
+  tcgen05.mma f16 %d, %a, %a, %i5, %p sparse(%e2 : i32) : i32, i64
   %i6 = ptx.constant 136316068 : i32
   %e3 = ptx.constant 511 : i32
   // last metadata: expected-error@+1 {{expected the sparsity metadata inside its allocation, found 2 columns from column 511 on, of 512 of tensor memory; allocate more columns or start further left [metadata-columns]}}
-  ptx.tcgen05.mma i8 %d, %a, %a, %i6, %p cta_group 1 sparse_metadata %e3 : i64
+  tcgen05.mma i8 %d, %a, %a, %i6, %p sparse(%e3 : i32) : i32, i64
   ptx.ret
 }
 
@@ -175,10 +175,10 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 69206032 : i32
   // shifted half: expected-error@+1 {{expected M = 128 or 256 with .ashift, found 64; use M = 128 or 256, or leave out .ashift [ashift-m]}}
-  ptx.tcgen05.mma f16 %d, %d, %a, %i, %p cta_group 1 ashift : i32
+  tcgen05.mma f16 %d, %d, %a, %i, %p ashift : i32, i32
   %i2 = ptx.constant 136316064 : i32
   // scaled integers: expected-error@+1 {{expected no scale-input-d on tcgen05.mma.cta_group::1.kind::i8, found 0; only kinds f16 and tf32 without .ws have it [scale-input-d-kind]}}
-  ptx.tcgen05.mma i8 %d, %a, %a, %i2, %p cta_group 1 scale_d 0 : i64
+  tcgen05.mma i8 %d, %a, %a, %i2, %p scale_d 0 : i32, i64
   ptx.ret
 }
 
@@ -211,7 +211,7 @@ ptx.entry @k(a : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
   // past an allocation: expected-error@+1 {{expected D inside its allocation, found 128 columns from column 64 on, of 128 allocated; allocate more columns, start further left, or make N smaller [d-columns]}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %a, %i, %p : i32, i64
   %slot2 = ptx.shared_alloc @slot bytes 4 align 4
   ptx.tcgen05.alloc %slot2 columns 32 cta_group 1
   %base2 = ptx.ld shared %slot2 : i32 -> i32
@@ -241,6 +241,6 @@ ptx.entry @accumulator_over_a(b : u64) target("sm_100a") {
   %p = ptx.constant true
   %i = ptx.constant 136314896 : i32
   // expected-error@+1 {{expected A beside D, found columns 120 to 127 and D in 0 to 127; the columns are read while D is written: move one of them [d-overlap]}}
-  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i32
+  tcgen05.mma f16 %d, %a, %b, %i, %p : i32, i32
   ptx.ret
 }

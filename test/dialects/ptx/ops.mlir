@@ -132,10 +132,10 @@ ptx.entry @memory_and_sync(a : u64) target("sm_90") {
 // CHECK-NEXT:   ptx.tcgen05.wait.st
 // CHECK-NEXT:   ptx.tcgen05.fence.before_thread_sync
 // CHECK-NEXT:   ptx.tcgen05.fence.after_thread_sync
-// CHECK-NEXT:   ptx.tcgen05.mma f16 %t, %d, %d, %t, %p cta_group 1 : i64
-// CHECK-NEXT:   ptx.tcgen05.mma tf32 %t, %t, %d, %t, %p cta_group 1 sparse_metadata %t disable_lanes(%t, %t, %t, %t) ashift collector_a discard scale_d 4 : i32
-// CHECK-NEXT:   ptx.tcgen05.mma.block_scale mxf4 "block32" %t, %d, %d, %t, %t, %t, %p cta_group 1 sparse_metadata %t collector_a fill : i64
-// CHECK-NEXT:   ptx.tcgen05.mma.ws i8 %t, %d, %d, %t, %p zero_column_mask %d sparse_metadata %t buffer "b1" collector lastuse : i64
+// CHECK-NEXT:   tcgen05.mma f16 %t, %d, %d, %t, %p : i32, i64
+// CHECK-NEXT:   tcgen05.mma tf32 %t, %t, %d, %t, %p sparse(%t : i32) disable_lanes(%t, %t, %t, %t) ashift collector discard scale_d 4 : i32, i32
+// CHECK-NEXT:   tcgen05.mma mxf4 "block32" %t, %d, %d, %t, %p scales(%t, %t : i32, i32) sparse(%t : i32) collector fill : i32, i64
+// CHECK-NEXT:   tcgen05.mma ws i8 %t, %d, %d, %t, %p zero_column_mask %d sparse(%t : i32) buffer "b1" collector lastuse : i32, i64
 // CHECK-NEXT:   ptx.tcgen05.commit %t multicast %m cta_group 1
 // CHECK-NEXT:   ptx.tcgen05.dealloc %t columns 64 cta_group 1
 ptx.entry @tensor_cores(x : f64, t : u32, d : u64) target("sm_100a") {
@@ -154,10 +154,10 @@ ptx.entry @tensor_cores(x : f64, t : u32, d : u64) target("sm_100a") {
   ptx.tcgen05.wait.st
   ptx.tcgen05.fence.before_thread_sync
   ptx.tcgen05.fence.after_thread_sync
-  ptx.tcgen05.mma f16 %t, %d, %d, %t, %p cta_group 1 : i64
-  ptx.tcgen05.mma tf32 %t, %t, %d, %t, %p cta_group 1 sparse_metadata %t disable_lanes(%t, %t, %t, %t) ashift collector_a discard scale_d 4 : i32
-  ptx.tcgen05.mma.block_scale mxf4 "block32" %t, %d, %d, %t, %t, %t, %p cta_group 1 sparse_metadata %t collector_a fill : i64
-  ptx.tcgen05.mma.ws i8 %t, %d, %d, %t, %p zero_column_mask %d sparse_metadata %t buffer "b1" collector lastuse : i64
+  tcgen05.mma f16 %t, %d, %d, %t, %p : i32, i64
+  tcgen05.mma tf32 %t, %t, %d, %t, %p sparse(%t : i32) disable_lanes(%t, %t, %t, %t) ashift collector discard scale_d 4 : i32, i32
+  tcgen05.mma mxf4 "block32" %t, %d, %d, %t, %p scales(%t, %t : i32, i32) sparse(%t : i32) collector fill : i32, i64
+  tcgen05.mma ws i8 %t, %d, %d, %t, %p zero_column_mask %d sparse(%t : i32) buffer "b1" collector lastuse : i32, i64
   ptx.tcgen05.commit %t multicast %m cta_group 1
   ptx.tcgen05.dealloc %t columns 64 cta_group 1
   ptx.ret

@@ -58,8 +58,8 @@ ptx.entry @reductions(t : u32) target("sm_103a") {
 // CHECK-NEXT:   %t = ptx.ld.param @t : i32
 // CHECK-NEXT:   %d = ptx.ld.param @d : i64
 // CHECK-NEXT:   %p = ptx.constant true
-// CHECK-NEXT:   ptx.tcgen05.mma.block_scale mxf8f6f4 %t, %d, %d, %t, %t, %t, %p cta_group 1 : i64
-// CHECK-NEXT:   ptx.tcgen05.mma.block_scale mxf4nvf4 "block16" %t, %t, %d, %t, %t, %t, %p cta_group 1 collector_a lastuse : i32
+// CHECK-NEXT:   tcgen05.mma mxf8f6f4 %t, %d, %d, %t, %p scales(%t, %t : i32, i32) : i32, i64
+// CHECK-NEXT:   tcgen05.mma mxf4nvf4 "block16" %t, %t, %d, %t, %p scales(%t, %t : i32, i32) collector lastuse : i32, i32
 // CHECK-NEXT:   ptx.ret
 // CHECK-NEXT: }
 
@@ -67,7 +67,7 @@ ptx.entry @products(t : u32, d : u64) target("sm_100a") {
   %t = ptx.ld.param @t : i32
   %d = ptx.ld.param @d : i64
   %p = ptx.constant true
-  ptx.tcgen05.mma.block_scale mxf8f6f4 %t, %d, %d, %t, %t, %t, %p cta_group 1 : i64
-  ptx.tcgen05.mma.block_scale mxf4nvf4 "block16" %t, %t, %d, %t, %t, %t, %p cta_group 1 collector_a lastuse : i32
+  tcgen05.mma mxf8f6f4 %t, %d, %d, %t, %p scales(%t, %t : i32, i32) : i32, i64
+  tcgen05.mma mxf4nvf4 "block16" %t, %t, %d, %t, %p scales(%t, %t : i32, i32) collector lastuse : i32, i32
   ptx.ret
 }

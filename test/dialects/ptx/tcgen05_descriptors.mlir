@@ -19,9 +19,9 @@ ptx.entry @k(d : u32, b : u64) target("sm_100a") {
   %base = ptx.or %wide, %fields : i64
   %step = ptx.constant 6 : i64
   %a = ptx.add %base, %step : i64
-  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %b, %i, %p : i32, i64
   %step2 = ptx.constant 1024 : i64
-  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %b, %i, %p : i32, i64
   ptx.ret
 }
 
@@ -44,7 +44,7 @@ ptx.entry @unaligned(d : u32, b : u64) target("sm_100a") {
   %base = ptx.or %wide, %fields : i64
   %step = ptx.constant 7 : i64
   %a = ptx.add %base, %step : i64
-  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %b, %i, %p : i32, i64
   ptx.ret
 }
 
@@ -65,7 +65,7 @@ ptx.entry @unmasked(d : u32, b : u64) target("sm_100a") {
   %base = ptx.or %wide, %fields : i64
   %step = ptx.constant 7 : i64
   %a = ptx.add %base, %step : i64
-  ptx.tcgen05.mma f16 %d, %a, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %b, %i, %p : i32, i64
   ptx.ret
 }
 
@@ -88,7 +88,7 @@ ptx.entry @crossing(d : u32, b : u64) target("sm_103a") {
   %base = ptx.or %wide, %fields : i64
   %step = ptx.constant 7 : i64
   %a = ptx.add %base, %step : i64
-  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %b, %i, %d, %d, %p cta_group 1 : i64
+  tcgen05.mma mxf4 %d, %a, %b, %i, %p scales(%d, %d : i32, i32) : i32, i64
   ptx.ret
 }
 
@@ -110,7 +110,7 @@ ptx.entry @either(d : u32, b : u64) target("sm_100a") {
   %two = ptx.constant 2 : i64
   %second = ptx.add %base, %two : i64
   %either = ptx.selp %p, %base, %second : i64
-  ptx.tcgen05.mma f16 %d, %either, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %either, %b, %i, %p : i32, i64
   ptx.ret
 }
 
@@ -127,7 +127,7 @@ ptx.entry @loop(d : u32, b : u64) target("sm_100a") {
   %two = ptx.constant 2 : i64
   ptx.bra ^body(%a : i64)
 ^body(%k : i64):
-  ptx.tcgen05.mma f16 %d, %k, %b, %i, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %k, %b, %i, %p : i32, i64
   %next = ptx.add %k, %two : i64
   %more = ptx.setp lt %next, %b : i64
   ptx.cond_bra %more, ^body(%next : i64), ^end

@@ -265,32 +265,30 @@ func.func @f(
     %acc3: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>,
     %acc4: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>) {
   // expected-error@+1 {{expected the accumulator in tensor memory with a layout, found !tirx.tile<128x256xf32, tensor>}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor>
+  tcgen05.mma f16 %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor>, i64
   // expected-error@+1 {{expected the accumulator in tensor memory with a layout, found !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
-  tcgen05.mma kind "f16" %acc2, %a, %a, %i, %p : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
+  tcgen05.mma f16 %acc2, %a, %a, %i, %p : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, i64
   // expected-error@+1 {{expected the accumulator in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
-  tcgen05.mma.ws kind "f16" %acc3, %a, %a, %i, %p, %a : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
-  // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'f17'}}
-  tcgen05.mma kind "f17" %acc4, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  tcgen05.mma ws f16 %acc3, %a, %a, %i, %p zero_column_mask %a : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>, i64
   // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf4'}}
-  tcgen05.mma kind "mxf4" %acc4, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  tcgen05.mma mxf4 %acc4, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
   // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf8f6f4'}}
-  tcgen05.mma.ws kind "mxf8f6f4" %acc4, %a, %a, %i, %p, %a : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  tcgen05.mma ws mxf8f6f4 %acc4, %a, %a, %i, %p zero_column_mask %a : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
   func.return
 }
 
 // -----
 
 func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{f16 should be of base attribute string}}
-  tcgen05.mma kind f16 %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  // expected-error@+1 {{Expected `f16`, `tf32`, `f8f6f4`, `i8`, `mxf8f6f4`, `mxf4`, or `mxf4nvf4`.}}
+  tcgen05.mma f17 %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
 }
 
 // -----
 
 func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i32, %i: i32, %p: i1) {
   // expected-error@+1 {{operand is used with type i64, but has been previously used or defined with type i32}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  tcgen05.mma f16 %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
 }
 
 // -----

@@ -15,21 +15,21 @@ func.func @f(%i: i32, %acc: !acc, %a: i64, %p: i1, %s: !shared, %t: !half, %t2: 
   // expected-error@+1 {{expected cta_group 1 or 2, found 3}}
   tcgen05.commit %i cta_group 3 : i32
   // expected-error@+1 {{expected cta_group 1 or 2, found 3; use 1, or 2 for a pair of CTAs [cta-group]}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p cta_group 3 : !acc
+  tcgen05.mma f16 %acc, %a, %a, %i, %p cta_group 3 : !acc, i64
   // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf4'}}
-  tcgen05.mma.ws kind "mxf4" %acc, %a, %a, %i, %p : !acc
+  tcgen05.mma ws mxf4 %acc, %a, %a, %i, %p : !acc, i64
   // expected-error@+1 {{expected A in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
-  tcgen05.mma kind "f16" %acc, %s, %a, %i, %p : !acc, !shared
+  tcgen05.mma f16 %acc, %s, %a, %i, %p : !acc, !shared
   // expected-error@+1 {{expected the sparsity metadata in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
-  tcgen05.mma kind "f16" %acc, %a, %a, %i, %p sparse(%s : !shared) : !acc
+  tcgen05.mma f16 %acc, %a, %a, %i, %p sparse(%s : !shared) : !acc, i64
   // expected-error@+1 {{expected the scale factors of B in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
-  tcgen05.mma.block_scale kind "mxf4" %acc, %a, %a, %i, %p scales(%acc, %s : !acc, !shared) : !acc
+  tcgen05.mma mxf4 %acc, %a, %a, %i, %p scales(%acc, %s : !acc, !shared) : !acc, i64
   // expected-error@+1 {{expected a tile that starts with a column of 32 bits, found one that starts at bit 16 of column 1}}
-  tcgen05.mma kind "f16" %acc, %t, %a, %i, %p : !acc, !half
+  tcgen05.mma f16 %acc, %t, %a, %i, %p : !acc, !half
   // expected-error@+1 {{expected a kind with scale factors (mxf8f6f4, mxf4, mxf4nvf4), found 'f16'}}
-  tcgen05.mma.block_scale kind "f16" %acc, %a, %a, %i, %p scales(%acc, %acc : !acc, !acc) : !acc
+  tcgen05.mma f16 %acc, %a, %a, %i, %p scales(%acc, %acc : !acc, !acc) : !acc, i64
   // expected-error@+1 {{expected both or neither of buffer and collector, found one}}
-  tcgen05.mma.ws kind "f16" %acc, %a, %a, %i, %p buffer "b0" : !acc
+  tcgen05.mma ws f16 %acc, %a, %a, %i, %p buffer "b0" : !acc, i64
   // expected-error@+1 {{expected a shape out of 128x256b, 128x128b, 4x256b, 64x128b, 32x128b, found 16x128b; use one of them [cp-shape]}}
   tcgen05.cp "16x128b" %a, %acc : !acc
   // expected-error@+1 {{expected multicast warpx4 with .32x128b, found none; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}

@@ -11,6 +11,6 @@ func.func @f(%a: !a, %a2: !a2, %d: !d, %p: i1) {
   %i = tcgen05.instruction_descriptor <kind = "f8f6f4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 128> : i32
   %100 = tcgen05.smem_descriptor %a2, 0 of 32 : !a2 -> i64
   // packed for f8f6f4: expected-error@+1 {{expected A of e2m1 in slots of 8 bits, as kind::f8f6f4 reads it, found 4; pad it, or use the kind that reads it packed [a-packing]}}
-  tcgen05.mma kind "f8f6f4" %d, %100, %100, %i, %p : !d
+  tcgen05.mma f8f6f4 %d, %100, %100, %i, %p : !d, i64
   func.return
 }

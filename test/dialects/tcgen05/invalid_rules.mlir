@@ -11,11 +11,11 @@ func.func @f(%tile: !a, %d: !d, %b: i64, %p: i1, %tile2: !a2) {
   %a = tcgen05.smem_descriptor %tile, 0 of 16 : !a -> i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
   // a is mn major: expected-error@+1 {{expected K-major A, as in the instruction descriptor, found MN-major; set a_major to that of the layout of A [a-major]}}
-  tcgen05.mma kind "f16" %d, %a, %b, %i, %p : !d
+  tcgen05.mma f16 %d, %a, %b, %i, %p : !d, i64
   %b2 = tcgen05.smem_descriptor %tile2, 0 of 32 : !a2 -> i64
   %i2 = tcgen05.instruction_descriptor <kind = "f8f6f4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 128> : i32
   // b is packed: expected-error@+1 {{expected B of e2m1 in slots of 8 bits, as kind::f8f6f4 reads it, found 4; pad it, or use the kind that reads it packed [b-packing]}}
-  tcgen05.mma kind "f8f6f4" %d, %b, %b2, %i2, %p : !d
+  tcgen05.mma f8f6f4 %d, %b, %b2, %i2, %p : !d, i64
   func.return
 }
 
@@ -55,9 +55,9 @@ func.func @shift_group(%d: !d2) {
 func.func @f(%a: !a, %d: !d, %b: i64, %p: i1, %a2: !a2) {
   %i = tcgen05.instruction_descriptor <kind = "f8f6f4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 64> : i32
   // a is packed: expected-error@+1 {{data path D: expected A where tcgen05.mma.cta_group::1.kind::f8f6f4 reads it, S[(128, 32) : (1@TLane, 2@TCol)] (plus any offset), found S[(128, 32) : (1@TLane, 1@TCol)]; give A the layout of operand_a_layout; narrow elements of mixed kinds have 8 bits each [a-layout]}}
-  tcgen05.mma kind "f8f6f4" %d, %a, %b, %i, %p : !d, !a
+  tcgen05.mma f8f6f4 %d, %a, %b, %i, %p : !d, !a
   %i2 = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 64> : i32
   // half of a: expected-error@+1 {{expected A of 128 rows in each CTA and 16 elements of K or more, found 64x16; give A the layout of operand_a_layout; narrow elements of mixed kinds have 8 bits each [a-layout]}}
-  tcgen05.mma kind "f16" %d, %a2, %b, %i2, %p : !d, !a2
+  tcgen05.mma f16 %d, %a2, %b, %i2, %p : !d, !a2
   func.return
 }

@@ -56,17 +56,17 @@ func.func @descriptors(%a: !operand) {
 }
 
 // CHECK-LABEL: func.func @products(
-// CHECK-NEXT:    tcgen05.mma kind "f16" %acc, %a, %b, %idesc, %enable : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-// CHECK-NEXT:    tcgen05.mma kind "f8f6f4" %acc, %a, %b, %idesc, %enable {tag} : !tirx.tile<128x256xf32, tensor,
-// CHECK-NEXT:    tcgen05.mma.ws kind "tf32" %acc, %a, %b, %idesc, %enable, %mask : !tirx.tile<128x256xf32, tensor,
+// CHECK-NEXT:    tcgen05.mma f16 %acc, %a, %b, %idesc, %enable : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
+// CHECK-NEXT:    tcgen05.mma f8f6f4 %acc, %a, %b, %idesc, %enable {tag} : !tirx.tile<128x256xf32, tensor,
+// CHECK-NEXT:    tcgen05.mma ws tf32 %acc, %a, %b, %idesc, %enable zero_column_mask %mask : !tirx.tile<128x256xf32, tensor,
 // CHECK-NEXT:    tcgen05.commit %mbarrier : i32
-// GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable) <{kind = "f8f6f4", operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0>, cta_group = 1 : i32}> {tag} : (!tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64, i64, i32, i1) -> ()
-// GENERIC:     "tcgen05.mma.ws"(%acc, %a, %b, %idesc, %enable, %mask) <{kind = "tf32", operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0>}> : (
+// GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable) <{kind = #tcgen05<mma_kind f8f6f4>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0, 0>, cta_group = 1 : i32}> {tag} : (!tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64, i64, i32, i1) -> ()
+// GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable, %mask) <{ws, kind = #tcgen05<mma_kind tf32>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 0, 0>, cta_group = 1 : i32}> : (
 // GENERIC:     "tcgen05.commit"(%mbarrier) <{cta_group = 1 : i32}> : (i32) -> ()
 func.func @products(%acc: !accumulator, %a: i64, %b: i64, %idesc: i32, %enable: i1, %mask: i64, %mbarrier: i32) {
-  tcgen05.mma kind "f16" %acc, %a, %b, %idesc, %enable : !accumulator
-  tcgen05.mma kind "f8f6f4" %acc, %a, %b, %idesc, %enable {tag} : !accumulator
-  tcgen05.mma.ws kind "tf32" %acc, %a, %b, %idesc, %enable, %mask : !accumulator
+  tcgen05.mma f16 %acc, %a, %b, %idesc, %enable : !accumulator, i64
+  tcgen05.mma f8f6f4 %acc, %a, %b, %idesc, %enable {tag} : !accumulator, i64
+  tcgen05.mma ws tf32 %acc, %a, %b, %idesc, %enable zero_column_mask %mask : !accumulator, i64
   tcgen05.commit %mbarrier : i32
   func.return
 }
@@ -118,28 +118,28 @@ func.func @pairs(%slot: i32, %base: i32, %mbarrier: i32, %ctas: i16) {
 }
 
 // CHECK-LABEL: func.func @modifiers(
-// CHECK-NEXT:    tcgen05.mma kind "f16" %acc, %a, %b, %i, %p cta_group 2 disable_lanes(%w, %w, %w, %w, %w, %w, %w, %w) : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-// CHECK-NEXT:    tcgen05.mma kind "tf32" %acc, %a, %b, %i, %p sparse(%meta : !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) disable_lanes(%w, %w, %w, %w) collector fill scale_d 4 {tag} : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-// CHECK-NEXT:    tcgen05.mma kind "f16" %acc, %at, %b, %i, %p ashift collector lastuse : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>>
-// CHECK-NEXT:    tcgen05.mma.ws kind "i8" %acc, %a, %b, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-// CHECK-NEXT:    tcgen05.mma.ws kind "f8f6f4" %acc, %at, %b, %i, %p, %b sparse(%meta : !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) buffer "b3" collector use : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.mma f16 %acc, %a, %b, %i, %p cta_group 2 disable_lanes(%w, %w, %w, %w, %w, %w, %w, %w) : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
+// CHECK-NEXT:    tcgen05.mma tf32 %acc, %a, %b, %i, %p sparse(%meta : !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) disable_lanes(%w, %w, %w, %w) collector fill scale_d 4 {tag} : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
+// CHECK-NEXT:    tcgen05.mma f16 %acc, %at, %b, %i, %p ashift collector lastuse : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.mma ws i8 %acc, %a, %b, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
+// CHECK-NEXT:    tcgen05.mma ws f8f6f4 %acc, %at, %b, %i, %p zero_column_mask %b sparse(%meta : !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) buffer "b3" collector use : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>>
 func.func @modifiers(%acc: !accumulator, %at: !a_tmem, %meta: !metadata, %a: i64, %b: i64, %i: i32, %p: i1, %w: i32) {
-  tcgen05.mma kind "f16" %acc, %a, %b, %i, %p cta_group 2 disable_lanes(%w, %w, %w, %w, %w, %w, %w, %w) : !accumulator
-  tcgen05.mma kind "tf32" %acc, %a, %b, %i, %p sparse(%meta : !metadata) disable_lanes(%w, %w, %w, %w) collector fill scale_d 4 {tag} : !accumulator
-  tcgen05.mma kind "f16" %acc, %at, %b, %i, %p ashift collector lastuse : !accumulator, !a_tmem
-  tcgen05.mma.ws kind "i8" %acc, %a, %b, %i, %p : !accumulator
-  tcgen05.mma.ws kind "f8f6f4" %acc, %at, %b, %i, %p, %b sparse(%meta : !metadata) buffer "b3" collector use : !accumulator, !a_tmem
+  tcgen05.mma f16 %acc, %a, %b, %i, %p cta_group 2 disable_lanes(%w, %w, %w, %w, %w, %w, %w, %w) : !accumulator, i64
+  tcgen05.mma tf32 %acc, %a, %b, %i, %p sparse(%meta : !metadata) disable_lanes(%w, %w, %w, %w) collector fill scale_d 4 {tag} : !accumulator, i64
+  tcgen05.mma f16 %acc, %at, %b, %i, %p ashift collector lastuse : !accumulator, !a_tmem
+  tcgen05.mma ws i8 %acc, %a, %b, %i, %p : !accumulator, i64
+  tcgen05.mma ws f8f6f4 %acc, %at, %b, %i, %p zero_column_mask %b sparse(%meta : !metadata) buffer "b3" collector use : !accumulator, !a_tmem
   func.return
 }
 
 // CHECK-LABEL: func.func @block_scaled(
-// CHECK-NEXT:    tcgen05.mma.block_scale kind "mxf8f6f4" %acc, %a, %b, %i, %p scales(%s, %s : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-// CHECK-NEXT:    tcgen05.mma.block_scale kind "mxf4nvf4" "block16" %acc, %a, %b, %i, %p scales(%s, %s : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) cta_group 2 collector fill {tag} : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-// CHECK-NEXT:    tcgen05.mma.block_scale kind "mxf4" "scale_vec::2X" %acc, %at, %b, %i, %p scales(%s, %s : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) sparse(%meta : !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.mma mxf8f6f4 %acc, %a, %b, %i, %p scales(%s, %s : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
+// CHECK-NEXT:    tcgen05.mma mxf4nvf4 "block16" %acc, %a, %b, %i, %p scales(%s, %s : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) cta_group 2 collector fill {tag} : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
+// CHECK-NEXT:    tcgen05.mma mxf4 "scale_vec::2X" %acc, %at, %b, %i, %p scales(%s, %s : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) sparse(%meta : !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>) : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x16xf16, tensor, #tirx.tile_layout<S[(128, 16) : (1@TLane, 1@TCol)]>>
 func.func @block_scaled(%acc: !accumulator, %at: !a_tmem, %s: !scales, %meta: !metadata, %a: i64, %b: i64, %i: i32, %p: i1) {
-  tcgen05.mma.block_scale kind "mxf8f6f4" %acc, %a, %b, %i, %p scales(%s, %s : !scales, !scales) : !accumulator
-  tcgen05.mma.block_scale kind "mxf4nvf4" "block16" %acc, %a, %b, %i, %p scales(%s, %s : !scales, !scales) cta_group 2 collector fill {tag} : !accumulator
-  tcgen05.mma.block_scale kind "mxf4" "scale_vec::2X" %acc, %at, %b, %i, %p scales(%s, %s : !scales, !scales) sparse(%meta : !metadata) : !accumulator, !a_tmem
+  tcgen05.mma mxf8f6f4 %acc, %a, %b, %i, %p scales(%s, %s : !scales, !scales) : !accumulator, i64
+  tcgen05.mma mxf4nvf4 "block16" %acc, %a, %b, %i, %p scales(%s, %s : !scales, !scales) cta_group 2 collector fill {tag} : !accumulator, i64
+  tcgen05.mma mxf4 "scale_vec::2X" %acc, %at, %b, %i, %p scales(%s, %s : !scales, !scales) sparse(%meta : !metadata) : !accumulator, !a_tmem
   func.return
 }
 

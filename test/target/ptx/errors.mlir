@@ -12,8 +12,8 @@ ptx.entry @family_target(d : u32, a : u64) target("sm_100f") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %yes = ptx.constant true
-  // expected-error@+1 {{'ptx.tcgen05.mma' needs tcgen05.kind::i8, which sm_100f lacks; supported on sm_100a, sm_110a}}
-  ptx.tcgen05.mma i8 %d, %a, %a, %d, %yes cta_group 1 : i64
+  // expected-error@+1 {{'tcgen05.mma' needs tcgen05.kind::i8, which sm_100f lacks; supported on sm_100a, sm_110a}}
+  tcgen05.mma i8 %d, %a, %a, %d, %yes : i32, i64
   ptx.ret
 }
 
@@ -39,7 +39,7 @@ ptx.entry @weight_stationary_is_one_cta(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   ptx.tcgen05.alloc %d columns 32 cta_group 2
   // expected-error@+1 {{expected cta_group::2 as in 'ptx.tcgen05.alloc', found cta_group::1: a kernel uses one cta_group}}
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p : i64
+  tcgen05.mma ws f16 %d, %a, %a, %d, %p : i32, i64
   ptx.ret
 }
 
@@ -91,8 +91,8 @@ ptx.entry @scale_d(d : u32, a : u64) target("sm_110a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{'ptx.tcgen05.mma' needs tcgen05.scale_input_d, which sm_110a lacks; supported on sm_100a, sm_100f, sm_103a, sm_103f}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 scale_d 1 : i64
+  // expected-error@+1 {{'tcgen05.mma' needs tcgen05.scale_input_d, which sm_110a lacks; supported on sm_100a, sm_100f, sm_103a, sm_103f}}
+  tcgen05.mma f16 %d, %a, %a, %d, %p scale_d 1 : i32, i64
   ptx.ret
 }
 
@@ -102,8 +102,8 @@ ptx.entry @sparse_mxf4(d : u32, a : u64) target("sm_100f") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{'ptx.tcgen05.mma.block_scale' needs tcgen05.sparse_mxf4, which sm_100f lacks; supported on sm_100a, sm_103a, sm_110a}}
-  ptx.tcgen05.mma.block_scale mxf4 "block32" %d, %a, %a, %d, %d, %d, %p cta_group 1 sparse_metadata %d : i64
+  // expected-error@+1 {{'tcgen05.mma' needs tcgen05.sparse_mxf4, which sm_100f lacks; supported on sm_100a, sm_103a, sm_110a}}
+  tcgen05.mma mxf4 "block32" %d, %a, %a, %d, %p scales(%d, %d : i32, i32) sparse(%d : i32) : i32, i64
   ptx.ret
 }
 
@@ -113,8 +113,8 @@ ptx.entry @scale_vec(d : u32, a : u64) target("sm_100f") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{'ptx.tcgen05.mma.block_scale' needs tcgen05.scale_vec::1X, which sm_100f lacks}}
-  ptx.tcgen05.mma.block_scale mxf8f6f4 "scale_vec::1X" %d, %a, %a, %d, %d, %d, %p cta_group 1 : i64
+  // expected-error@+1 {{'tcgen05.mma' needs tcgen05.scale_vec::1X, which sm_100f lacks}}
+  tcgen05.mma mxf8f6f4 "scale_vec::1X" %d, %a, %a, %d, %p scales(%d, %d : i32, i32) : i32, i64
   ptx.ret
 }
 
@@ -224,7 +224,7 @@ ptx.entry @k96(d : u32, a : u64) target("sm_100a") {
   %i = ptx.constant -2002779008 : i32
   %yes = ptx.constant true
   // expected-error@+1 {{expected K = 64 on sm_100a, found 96 in the instruction descriptor; compile for sm_103a [k96-target]}}
-  ptx.tcgen05.mma.block_scale mxf4 %d, %a, %a, %i, %d, %d, %yes cta_group 1 : i64
+  tcgen05.mma mxf4 %d, %a, %a, %i, %yes scales(%d, %d : i32, i32) : i32, i64
   ptx.ret
 }
 

@@ -10,7 +10,7 @@ tirx.kernel @computed_descriptor(%start : i64, %base : i32) target("sm_100a") th
   %a = arith.ori %start, %fields : i64
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
   // expected-error@+1 {{descriptor of A: absolute LBO: expected target sm_103a, found sm_100a; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  tcgen05.mma kind "f16" %d, %a, %start, %i, %p : !d
+  tcgen05.mma f16 %d, %a, %start, %i, %p : !d, i64
   tirx.return
 }
 
@@ -19,7 +19,7 @@ tirx.kernel @every_thread(%a : i64) target("sm_100a") threads(128) {
   %base = arith.constant 0 : i32
   %d = tcgen05.tile %base, 0 : i32 -> !d
   %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 128> : i32
-  // expected-error@+1 {{expected one thread to execute 'ptx.tcgen05.mma', found all 128 of the CTA; elect one of a warp}}
-  tcgen05.mma kind "f16" %d, %a, %a, %i, %p : !d
+  // expected-error@+1 {{expected one thread to execute 'tcgen05.mma', found all 128 of the CTA; elect one of a warp}}
+  tcgen05.mma f16 %d, %a, %a, %i, %p : !d, i64
   tirx.return
 }

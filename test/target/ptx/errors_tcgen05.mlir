@@ -6,8 +6,8 @@ ptx.entry @every_thread_multiplies(d : u32, a : u64) target("sm_100a") reqntid(1
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  // expected-error@+1 {{expected one thread to execute 'ptx.tcgen05.mma', found all 128 of the CTA; elect one of a warp}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 : i64
+  // expected-error@+1 {{expected one thread to execute 'tcgen05.mma', found all 128 of the CTA; elect one of a warp}}
+  tcgen05.mma f16 %d, %a, %a, %d, %p : i32, i64
   ptx.ret
 }
 
@@ -61,7 +61,7 @@ ptx.entry @one_thread_multiplies(d : u32, a : u64) target("sm_100a") reqntid(128
   %one = ptx.elect.sync
   ptx.cond_bra %one, ^then, ^join
 ^then:
-  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %a, %d, %p : i32, i64
   ptx.bra ^join
 ^join:
   ptx.ret
@@ -155,10 +155,10 @@ ptx.entry @collector_not_filled(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b0" collector fill : i64
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b0" collector use : i64
+  tcgen05.mma ws f16 %d, %a, %a, %d, %p buffer "b0" collector fill : i32, i64
+  tcgen05.mma ws f16 %d, %a, %a, %d, %p buffer "b0" collector use : i32, i64
   // expected-error@+1 {{expected .collector::b1::fill before .collector::b1::use, found none; fill the buffer with the first product}}
-  ptx.tcgen05.mma.ws f16 %d, %a, %a, %d, %p buffer "b1" collector use : i64
+  tcgen05.mma ws f16 %d, %a, %a, %d, %p buffer "b1" collector use : i32, i64
   ptx.ret
 }
 
@@ -167,8 +167,8 @@ ptx.entry @collector_filled_too_late(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   // expected-error@+1 {{expected .collector::a::fill before .collector::a::lastuse, found none; fill the buffer with the first product}}
-  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 collector_a lastuse : i64
-  ptx.tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 1 collector_a fill : i64
+  tcgen05.mma f16 %d, %a, %a, %d, %p collector lastuse : i32, i64
+  tcgen05.mma f16 %d, %a, %a, %d, %p collector fill : i32, i64
   ptx.ret
 }
 
@@ -218,6 +218,6 @@ ptx.entry @absolute_lbo(d : u32, b : u64) target("sm_100a") {
   %yes = ptx.constant true
   %a = ptx.constant 4616260261685231616 : i64
   // expected-error@+1 {{descriptor of A: absolute LBO: expected target sm_103a, found sm_100a; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  ptx.tcgen05.mma f16 %d, %a, %b, %d, %yes cta_group 1 : i64
+  tcgen05.mma f16 %d, %a, %b, %d, %yes : i32, i64
   ptx.ret
 }

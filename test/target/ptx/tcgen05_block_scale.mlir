@@ -14,10 +14,10 @@ ptx.entry @block_scaled(d : u32, a : u64, s : u32) target("sm_100a") {
   %mxf4 = ptx.constant 278922372 : i32
   %f16 = ptx.constant 270532624 : i32
   %yes = ptx.constant true
-  ptx.tcgen05.mma.block_scale mxf8f6f4 "block32" %d, %a, %a, %mxf8f6f4, %s, %s, %yes cta_group 2 : i64
-  ptx.tcgen05.mma.block_scale mxf4nvf4 "scale_vec::4X" %d, %d, %a, %mxf4nvf4, %s, %s, %yes cta_group 2 collector_a fill : i32
-  ptx.tcgen05.mma.block_scale mxf4 "scale_vec::2X" %d, %a, %a, %mxf4, %s, %s, %yes cta_group 2 sparse_metadata %s : i64
-  ptx.tcgen05.mma f16 %d, %a, %a, %f16, %yes cta_group 2 disable_lanes(%s, %s, %s, %s, %s, %s, %s, %s) : i64
+  tcgen05.mma mxf8f6f4 "block32" %d, %a, %a, %mxf8f6f4, %yes scales(%s, %s : i32, i32) cta_group 2 : i32, i64
+  tcgen05.mma mxf4nvf4 "scale_vec::4X" %d, %d, %a, %mxf4nvf4, %yes scales(%s, %s : i32, i32) cta_group 2 collector fill : i32, i32
+  tcgen05.mma mxf4 "scale_vec::2X" %d, %a, %a, %mxf4, %yes scales(%s, %s : i32, i32) cta_group 2 sparse(%s : i32) : i32, i64
+  tcgen05.mma f16 %d, %a, %a, %f16, %yes cta_group 2 disable_lanes(%s, %s, %s, %s, %s, %s, %s, %s) : i32, i64
   ptx.ret
 }
 

@@ -20,13 +20,13 @@ ptx.entry @one_cta(d : u32, a : u64, b : u64, idesc : u32, n : u32) target("sm_1
   %more = ptx.setp ne %n, %zero : i32
   %no = ptx.constant false
   %yes = ptx.constant true
-  ptx.tcgen05.mma f16 %d, %a, %b, %f16, %no cta_group 1 : i64
-  ptx.tcgen05.mma tf32 %d, %a, %step, %n, %more cta_group 1 collector_a fill scale_d 3 : i64
-  ptx.tcgen05.mma i8 %d, %d, %b, %i8, %yes cta_group 1 ashift collector_a lastuse : i32
-  ptx.tcgen05.mma f8f6f4 %d, %a, %b, %f8f6f4, %more cta_group 1 sparse_metadata %d disable_lanes(%n, %n, %zero, %n) : i64
-  ptx.tcgen05.mma.ws f16 %d, %a, %b, %f16, %more : i64
-  ptx.tcgen05.mma.ws f16 %d, %a, %b, %f16, %no zero_column_mask %mask buffer "b0" collector discard : i64
-  ptx.tcgen05.mma.ws f16 %d, %d, %b, %sparse_f16, %yes zero_column_mask %a sparse_metadata %n : i32
+  tcgen05.mma f16 %d, %a, %b, %f16, %no : i32, i64
+  tcgen05.mma tf32 %d, %a, %step, %n, %more collector fill scale_d 3 : i32, i64
+  tcgen05.mma i8 %d, %d, %b, %i8, %yes ashift collector lastuse : i32, i32
+  tcgen05.mma f8f6f4 %d, %a, %b, %f8f6f4, %more sparse(%d : i32) disable_lanes(%n, %n, %zero, %n) : i32, i64
+  tcgen05.mma ws f16 %d, %a, %b, %f16, %more : i32, i64
+  tcgen05.mma ws f16 %d, %a, %b, %f16, %no zero_column_mask %mask buffer "b0" collector discard : i32, i64
+  tcgen05.mma ws f16 %d, %d, %b, %sparse_f16, %yes zero_column_mask %a sparse(%n : i32) : i32, i32
   ptx.ret
 }
 

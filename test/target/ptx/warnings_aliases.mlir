@@ -27,7 +27,7 @@ ptx.entry @tensor(t : u32, a : u64) target("sm_100a") reqntid(32) {
 ^issue:
   // expected-warning@+2 {{descriptor of A: elements (4, 0) and (8, 0) (row, k) are both read from byte 64 of shared memory; SBO is 64 bytes, and one repeat of the pattern takes 128}}
   // expected-warning@+1 {{descriptor of B: elements (4, 0) and (8, 0) (row, k) are both read from byte 64 of shared memory; SBO is 64 bytes, and one repeat of the pattern takes 128}}
-  ptx.tcgen05.mma f16 %t, %a, %a, %idesc, %no cta_group 1 : i64
+  tcgen05.mma f16 %t, %a, %a, %idesc, %no : i32, i64
   ptx.bra ^end
 ^end:
   ptx.ret

@@ -42,7 +42,7 @@ def test_every_operation() -> None:
         tcgen05.InstructionDescriptorOp(InstructionDescriptor()),
         tcgen05.ZeroColumnMaskOp(ZeroColumnMask()),
         tcgen05.MmaOp("f16", tile, descriptor, descriptor, address, enable),
-        tcgen05.MmaWsOp("f16", tile, descriptor, descriptor, address, enable, descriptor),
+        tcgen05.MmaOp("f16", tile, descriptor, descriptor, address, enable, ws=True, zero_column_mask=descriptor),
         tcgen05.AllocOp(address, 64, cta_group=2),
         tcgen05.RelinquishAllocPermitOp(2),
         tcgen05.DeallocOp(address, 64, cta_group=2),
@@ -60,22 +60,21 @@ def test_every_operation() -> None:
             collector=tcgen05.Collector.LASTUSE,
             scale_d=15,
         ),
-        tcgen05.MmaBlockScaleOp(
+        tcgen05.MmaOp(
             "mxf4nvf4",
             tile,
             tile,
             descriptor,
             address,
             enable,
-            tile,
-            tile,
             scale_vector="block16",
+            scales=[tile, tile],
             cta_group=2,
             sparse_metadata=tile,
             collector="fill",
         ),
-        tcgen05.MmaWsOp(
-            "i8", tile, tile, descriptor, address, enable, sparse_metadata=tile, buffer="b3", collector="use"
+        tcgen05.MmaOp(
+            "i8", tile, tile, descriptor, address, enable, ws=True, sparse_metadata=tile, buffer="b3", collector="use"
         ),
         tcgen05.CpOp("32x128b", descriptor, tile, multicast="warpx4", decompress="b4x16_p64", cta_group=2),
         tcgen05.ShiftOp(tile, 2),

@@ -18,9 +18,6 @@ from tirx.dialects.ptx import (
     PureInstruction,
     StOp,
     StU8Op,
-    Tcgen05MmaBlockScaleOp,
-    Tcgen05MmaOp,
-    Tcgen05MmaWsOp,
 )
 from tirx.dialects.ptx.base import Names
 from tirx.dialects.ptx.binary import BinaryOp
@@ -36,9 +33,13 @@ from tirx.dialects.ptx.effects import (
     TensorCells,
 )
 from tirx.dialects.ptx.known_bits import IMMEDIATE
+from tirx.dialects.tcgen05 import TCGEN05, MmaOp
 from tirx.tcgen05 import InstructionDescriptor
 
-INSTRUCTIONS = [op for op in PTX.operations if not issubclass(op, EntryOp | BinaryOp | PTXTerminator)]
+INSTRUCTIONS = [
+    *(op for op in PTX.operations if not issubclass(op, EntryOp | BinaryOp | PTXTerminator)),
+    *(op for op in TCGEN05.operations if issubclass(op, PTXInstruction)),
+]
 
 
 @together("op", INSTRUCTIONS)
@@ -91,66 +92,65 @@ def _idesc(descriptor: InstructionDescriptor) -> ConstantOp:
 
 PRODUCTS = [
     (
-        Tcgen05MmaOp(
+        MmaOp(
+            "f16",
             D,
             X,
             B,
             _idesc(InstructionDescriptor("f16", "f16", "f16", "f32", 256, 64, a_major="MN")),
             P,
-            kind="f16",
             cta_group=2,
         ),
         (256, 64),
         {"b": ("K", (32, 16), 16), "x": ("MN", (128, 16), 16), "d": (16, 64)},
     ),
     (
-        Tcgen05MmaOp(
+        MmaOp(
+            "i8",
             D,
             A,
             B,
             _idesc(InstructionDescriptor("i8", "u8", "s8", "s32", 128, 96, sparse=True)),
             P,
-            kind="i8",
             sparse_metadata=M,
         ),
         (128, 96),
         {"b": ("K", (96, 64), 8), "a": (16, 8), "m": (8, 1), "d": (16, 96)},
     ),
     (
-        Tcgen05MmaOp(
+        MmaOp(
+            "tf32",
             D,
             X,
             B,
             _idesc(InstructionDescriptor("tf32", "tf32", "tf32", "f32", 64, 48, b_major="MN", sparse=True)),
             P,
-            kind="tf32",
             sparse_metadata=M,
         ),
         (64, 48),
         {"b": ("MN", (48, 16), 32), "x": ("K", (64, 8), 32), "m": (8, 1), "d": (16, 48)},
     ),
     (
-        Tcgen05MmaWsOp(D, X, B, _idesc(InstructionDescriptor("f16", "f16", "f16", "f16", 32, 128)), P, kind="f16"),
+        MmaOp("f16", D, X, B, _idesc(InstructionDescriptor("f16", "f16", "f16", "f16", 32, 128)), P, ws=True),
         (32, 128),
         {"b": ("K", (128, 16), 16), "x": ("K", (32, 16), 16), "d": (16, 32)},
     ),
     (
-        Tcgen05MmaBlockScaleOp(
+        MmaOp(
+            "mxf8f6f4",
             D,
             X,
             B,
             _idesc(InstructionDescriptor("mxf8f6f4", "e4m3", "e5m2", "f32", 256, 64, scale="ue8m0")),
-            SA,
-            SB,
             P,
-            kind="mxf8f6f4",
+            scales=[SA, SB],
             cta_group=2,
         ),
         (256, 64),
         {"b": ("K", (32, 32), 8), "x": ("K", (128, 32), 8), "sa": (16, 4), "sb": (8, 1), "d": (16, 64)},
     ),
     (
-        Tcgen05MmaBlockScaleOp(D, X, B, A, SA, SB, P, kind="mxf4"),
+        MmaOp("mxf4", D, X, B, A, P, scales=[SA, SB]),
         (None, None),
         {"b": (None, None, 0), "x": (None, None, 0), "sa": (16, 1), "sb": (8, 1), "d": (16, 1)},
     ),
@@ -178,20 +178,20 @@ def test_operands_of_products(op: PTXInstruction, shape: tuple[int, int], region
 def test_modifiers_of_products():
     idesc = _idesc(InstructionDescriptor("f16", "f16", "f16", "f16", 32, 128))
     mask = ConstantOp.integer(0x0003028301020100, i64)
-    weights = Tcgen05MmaWsOp(D, X, B, idesc, P, kind="f16", buffer="b1", collector="lastuse", zero_column_mask=mask)
+    weights = MmaOp("f16", D, X, B, idesc, P, ws=True, buffer="b1", collector="lastuse", zero_column_mask=mask)
     found = weights.describe(IMMEDIATE)
     assert (found.ws, found.masked, found.mask) == (True, True, 0x0003028301020100)
     assert (found.collector_buffer, found.collector_usage) == ("b1", "lastuse")
-    masked = Tcgen05MmaWsOp(D, X, B, idesc, P, kind="f16", zero_column_mask=B).describe(IMMEDIATE)
+    masked = MmaOp("f16", D, X, B, idesc, P, ws=True, zero_column_mask=B).describe(IMMEDIATE)
     assert (masked.masked, masked.mask, masked.collector_buffer, masked.collector_usage) == (True, None, None, None)
-    plain = Tcgen05MmaWsOp(D, X, B, idesc, P, kind="f16").describe(IMMEDIATE)
+    plain = MmaOp("f16", D, X, B, idesc, P, ws=True).describe(IMMEDIATE)
     assert (plain.masked, plain.mask) == (False, None)
     with pytest.raises(VerifyException, match="expected both or neither of buffer and collector, found one"):
-        Tcgen05MmaWsOp(D, X, B, idesc, P, kind="f16", buffer="b1").verify()
-    kept = Tcgen05MmaOp(D, X, B, idesc, P, kind="f16", collector="fill", disable_lanes=[A] * 4, scale_d=3)
+        MmaOp("f16", D, X, B, idesc, P, ws=True, buffer="b1").verify()
+    kept = MmaOp("f16", D, X, B, idesc, P, collector="fill", disable_lanes=[A] * 4, scale_d=3)
     found = kept.describe(IMMEDIATE)
     assert (found.collector_buffer, found.collector_usage) == ("a", "fill")
     assert (found.disable_output_lane, found.scale_input_d, found.ashift, found.ws) == (4, 3, False, False)
-    found = Tcgen05MmaOp(D, X, B, idesc, P, kind="f16", ashift=True).describe(IMMEDIATE)
+    found = MmaOp("f16", D, X, B, idesc, P, ashift=True).describe(IMMEDIATE)
     assert (found.collector_buffer, found.collector_usage, found.ashift) == (None, None, True)
     assert (found.disable_output_lane, found.scale_input_d) == (None, None)

@@ -29,12 +29,12 @@ from tirx.dialects.ptx import (
     sync,
     tcgen05,
     tcgen05_ld_st,
-    tcgen05_mma,
     tma,
     warp,
 )
 from tirx.dialects.ptx.base import REGISTER_CLASSES, SCRATCH_CLASSES, PTXInstruction, literal
 from tirx.dialects.ptx.table import TableInstruction
+from tirx.dialects.tcgen05 import TCGEN05, Collector, MmaKind, MmaOp
 from tirx.hw.features import UnsupportedFeature, smallest_version, supports
 from tirx.hw.targets import TARGETS, PtxVersion, Target
 from tirx.tcgen05 import LD_SHAPES, SCALE_VECTORS
@@ -47,8 +47,8 @@ Rejected = Callable[[Sequence[Sequence[str]], str, PtxVersion], dict[str, str]]
 NEWEST = max(target.min_ptx for target in TARGETS.values())
 TABLE = [op for op in ptx.PTX.operations if issubclass(op, TableInstruction)]
 FLAG = (False, True)
-COLLECTORS = (None, *tcgen05_mma.Collector)
-KINDS = tuple(tcgen05_mma.MmaKind)
+COLLECTORS = (None, *Collector)
+KINDS = tuple(MmaKind)
 SHAPES = tuple(LD_SHAPES)
 
 
@@ -117,13 +117,13 @@ def _dense_and_sparse() -> Iterator[PTXInstruction]:
     for kind, a, sparse, (ashift, collector, lanes, scale), group in product(
         KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), modifiers, (1, 2)
     ):
-        yield ptx.Tcgen05MmaOp(
+        yield MmaOp(
+            kind,
             WORD,
             a,
             WIDE,
             OTHER,
             PREDICATE,
-            kind=kind,
             cta_group=group,
             collector=collector,
             ashift=ashift,
@@ -138,15 +138,14 @@ def _block_scaled() -> Iterator[PTXInstruction]:
     for kind, a, sparse, vector, collector, group in product(
         KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), vectors, COLLECTORS, (1, 2)
     ):
-        yield ptx.Tcgen05MmaBlockScaleOp(
+        yield MmaOp(
+            kind,
             WORD,
             a,
             WIDE,
             OTHER,
-            WORD,
-            OTHER,
             PREDICATE,
-            kind=kind,
+            scales=(WORD, OTHER),
             scale_vector=vector,
             cta_group=group,
             collector=collector,
@@ -155,17 +154,18 @@ def _block_scaled() -> Iterator[PTXInstruction]:
 
 
 def _weight_stationary() -> Iterator[PTXInstruction]:
-    collectors = [(b, c) for b in (*COLLECTOR_BUFFERS[True], "b4", "a") for c in tcgen05_mma.Collector]
+    collectors = [(b, c) for b in (*COLLECTOR_BUFFERS[True], "b4", "a") for c in Collector]
     for kind, a, sparse, mask, (buffer, collector) in product(
         KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), (None, WIDE), [(None, None), *collectors]
     ):
-        yield ptx.Tcgen05MmaWsOp(
+        yield MmaOp(
+            kind,
             WORD,
             a,
             WIDE,
             OTHER,
             PREDICATE,
-            kind=kind,
+            ws=True,
             buffer=buffer,
             collector=collector,
             zero_column_mask=mask,
@@ -471,9 +471,10 @@ def test_the_table_refuses_what_ptxas_rejects(name: str, rejected: Rejected, sam
 
 
 def test_every_instruction_has_a_form():
-    modules = (tcgen05, tcgen05_ld_st, tcgen05_mma, sync, mbarrier, tma, matrix, packed, functions, reductions)
+    modules = (tcgen05, tcgen05_ld_st, sync, mbarrier, tma, matrix, packed, functions, reductions)
     modules += (launch_control,)
     expected = {op for op in ptx.PTX.operations if op.__module__ in {module.__name__ for module in modules}}
+    expected |= {op for op in TCGEN05.operations if issubclass(op, PTXInstruction)}
     assert expected <= {type(op) for family in FAMILIES for op in family()}
 
 

@@ -72,7 +72,7 @@ _STEPS = {
     "loaded": "ptx.tcgen05.wait.ld",
     "put": 'ptx.tcgen05.st "32x32b" num 1 %t, %0 : i32',
     "stored": "ptx.tcgen05.wait.st",
-    "mma": "ptx.tcgen05.mma f16 %t, %b, %b, %idesc, %yes cta_group 1 : i64",
+    "mma": "tcgen05.mma f16 %t, %b, %b, %idesc, %yes : i32, i64",
     "commit": "ptx.tcgen05.commit %bar cta_group 1",
     "before": "ptx.tcgen05.fence.before_thread_sync",
     "after": "ptx.tcgen05.fence.after_thread_sync",

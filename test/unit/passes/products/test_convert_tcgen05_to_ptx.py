@@ -46,7 +46,7 @@ tirx.kernel @k(%b: i64, %i: i32, %w: i32, %base: i32, %other: i32, %mbar: i32) t
 }}
 """
 
-OPERANDS = {False: ("%b", "!d"), True: ("%a", "!d, !a")}
+OPERANDS = {False: ("%b", "!d, i64"), True: ("%a", "!d, !a")}
 """A and the types, by whether A is in tensor memory."""
 
 FLAG = (False, True)
@@ -70,7 +70,7 @@ def _products(group: int) -> Iterator[Case]:
         a, types = OPERANDS[in_tmem]
         scale = kind in ("f16", "tf32") and disabled
         yield Case(
-            f'tcgen05.mma kind "{kind}" %d, {a}, %b, %i, %p cta_group {group}'
+            f"tcgen05.mma {kind} %d, {a}, %b, %i, %p cta_group {group}"
             + (" sparse(%m : !m)" if sparse else "")
             + (f" disable_lanes({lanes})" if disabled else "")
             + (" ashift" if ashift else "")
@@ -84,7 +84,7 @@ def _products(group: int) -> Iterator[Case]:
         a, types = OPERANDS[in_tmem]
         for name in (row.name, None) if row.default else (row.name,):
             yield Case(
-                f'tcgen05.mma.block_scale kind "{row.kind}"'
+                f"tcgen05.mma {row.kind}"
                 + (f' "{name}"' if name else "")
                 + f" %d, {a}, %b, %i, %p scales(%s, %s : !s, !s) cta_group {group}"
                 + (" sparse(%m : !m)" if sparse else "")
@@ -103,8 +103,8 @@ def _weight_stationary() -> Iterator[Case]:
     ):
         a, types = OPERANDS[in_tmem]
         yield Case(
-            f'tcgen05.mma.ws kind "{kind}" %d, {a}, %b, %i, %p'
-            + (", %b" if masked else "")
+            f"tcgen05.mma ws {kind} %d, {a}, %b, %i, %p"
+            + (" zero_column_mask %b" if masked else "")
             + (" sparse(%m : !m)" if sparse else "")
             + (f' buffer "{collector[0]}" collector {collector[1]}' if collector else "")
             + f" : {types}",
