@@ -18,7 +18,6 @@ from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     I32,
-    I64,
     UNKNOWN_LOC,
     DenseArrayBase,
     FileLineColLoc,
@@ -27,17 +26,11 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
     i32,
-    i64,
 )
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.ir.core import SSAValues, Use
 from xdsl.irdl import (
-    AttrConstraint,
     AttrSizedOperandSegments,
-    EqIntConstraint,
-    RangeConstraint,
-    RangeLengthConstraint,
-    RangeOf,
     VerificationContext,
 )
 from xdsl.irdl.declarative_assembly_format import FormatProgram
@@ -62,12 +55,12 @@ from xdsl.printer import Printer
 from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.dialects.constructor import KINDS, UNIT, Constructor, Value, constraint_of_each, i32_attr, value_of
+from tirx.dialects.constructor import i64_attr as i64_attr
+
 OpT = TypeVar("OpT", bound=IRDLOperation)
 _OperationT = TypeVar("_OperationT", bound=Operation)
 _DefinedT = TypeVar("_DefinedT", Operation, Attribute)
-
-Value = SSAValue | Operation
-"""An operand: an operation stands for its single result."""
 
 
 def defined(names: Mapping[str, object], dialect: str, kind: type[_DefinedT]) -> list[type[_DefinedT]]:
@@ -77,23 +70,12 @@ def defined(names: Mapping[str, object], dialect: str, kind: type[_DefinedT]) ->
     return [cls for cls in classes if str(getattr(cls, "name", "")).startswith(f"{dialect}.")]
 
 
-def _of_each(constraint: RangeConstraint, is_variadic: bool) -> AttrConstraint | None:
-    """The constraint of each element of a range, of one unless it is variadic. None if that is not all."""
-    match constraint:
-        case RangeOf(constr=inner):
-            return inner
-        case RangeLengthConstraint(constraint=RangeOf(constr=inner), length=EqIntConstraint(1)) if not is_variadic:
-            return inner
-        case _:
-            return None
-
-
 class _Values:
     """The operands or results of a definition. At most one is variadic, unless the operation knows the sizes of all."""
 
     def __init__(self, definitions: Sequence[tuple[str, Any]]):
         variadic = [i for i, (_, definition) in enumerate(definitions) if isinstance(definition, VariadicDef)]
-        found = [_of_each(d.constr, i in variadic) for i, (_, d) in enumerate(definitions)]
+        found = [constraint_of_each(d.constr, i in variadic) for i, (_, d) in enumerate(definitions)]
         self.constraints = [constraint for constraint in found if constraint is not None]
         self.variadic = variadic[0] if variadic else None
         self.is_known = None not in found
@@ -212,11 +194,6 @@ class _Definition(OpDef):
         return found.keys() <= self.properties.keys()
 
 
-def value_of(value: Value) -> SSAValue:
-    """The single result of an operation, or the value itself."""
-    return value if type(value) is OpResult else SSAValue.get(value)  # the latter takes several times as long
-
-
 class OperationClass(ABCMeta):
     """
     The class of operations, of which nothing is an instance but what inherits from it. `isinstance` need not look for
@@ -228,19 +205,37 @@ class OperationClass(ABCMeta):
 
 class DirectOperation(IRDLOperation, metaclass=OperationClass):
     """
-    An operation that is built from the values, types and properties given, in the order of its definition, without
-    a look at the definition: several times as fast as IRDLOperation. Operands and results are one each, None for one
-    that is optional and missing, or a sequence for a variadic one. The verifier finds what does not fit.
+    An operation whose constructor takes the fields of its definition, several times as fast as that of IRDLOperation.
+
+    Fields are given by name or by position: those that are needed come first, each group in the order of the class
+    body, base classes before it. Flags (UnitAttr) are given by name only. A result whose type follows from the
+    definition or from an operand is no field; any other is given by its type. Values of Python become attributes of the
+    class that a property has: 3 an `IntegerAttr`, "add" one of an enumeration, True a `UnitAttr`; None and a flag of
+    False mean that there is none, or the default. Operands are values or operations, sequences for variadic ones.
+
+    The keywords of IRDLOperation (`operands`, `result_types`, ...) give all fields of a kind instead. Raises TypeError
+    for a field that is unknown, missing or given twice; the verifier finds types that do not fit.
     """
 
-    def __init__(
+    def __init__(self, *arguments: Any, **named: Any):
+        constructor = constructor_of(type(self))
+        if arguments or not named or KINDS.isdisjoint(named):
+            self._set(constructor, **constructor.build(constructor.bind(arguments, named)))
+        else:
+            self._set(constructor, **named)
+            if constructor.has_defaults:
+                self.__post_init__()
+
+    def _set(
         self,
+        constructor: Constructor,
         *,
         operands: Sequence[Value | Sequence[Value] | None] = (),
         result_types: Sequence[Attribute | Sequence[Attribute] | None] = (),
         properties: Mapping[str, Attribute | None] = {},
         successors: Sequence[Block] = (),
-    ):
+        regions: Sequence[Region] = (),
+    ) -> None:
         values: list[SSAValue] = []
         sizes: list[int] = []
         for operand in operands:
@@ -254,13 +249,17 @@ class DirectOperation(IRDLOperation, metaclass=OperationClass):
             else:
                 types += type_ or ()
         present = {name: value for name, value in properties.items() if value is not None}
-        if _has_segments(type(self)):
+        if constructor.has_segments:
             present[AttrSizedOperandSegments.attribute_name] = _segments(tuple(sizes))
         fill(self, values, types, present)
         if successors:
             self.successors = successors
-        if _has_defaults(type(self)):
-            self.__post_init__()
+        for region in regions:
+            self.add_region(region)
+
+
+constructor_of = cache(Constructor)
+"""The constructor of a class of operations."""
 
 
 def fill(
@@ -295,31 +294,6 @@ def built(
     return op
 
 
-@cache
-def _has_defaults(operation: type[IRDLOperation]) -> bool:
-    definition = operation.get_irdl_definition()
-    known = (*definition.properties.values(), *definition.attributes.values())
-    return any(each.default_value is not None for each in known)
-
-
-@cache
-def _has_segments(operation: type[IRDLOperation]) -> bool:
-    options = operation.get_irdl_definition().options
-    return any(isinstance(option, AttrSizedOperandSegments) for option in options)
-
-
-@lru_cache(maxsize=4096)
-def i32_attr(value: int) -> IntegerAttr[I32]:
-    """The attribute of an integer of 32 bits, built once."""
-    return IntegerAttr(value, i32)
-
-
-@lru_cache(maxsize=4096)
-def i64_attr(value: int) -> IntegerAttr[I64]:
-    """The attribute of an integer of 64 bits, built once."""
-    return IntegerAttr(value, i64)
-
-
 def int32(value: int | None) -> IntegerAttr[I32] | None:
     """A property, absent for None."""
     return None if value is None else i32_attr(value)
@@ -332,10 +306,7 @@ def string(value: str | None) -> StringAttr | None:
 
 def unit(flag: bool) -> UnitAttr | None:
     """A flag property, absent for False."""
-    return _UNIT if flag else None
-
-
-_UNIT = UnitAttr()
+    return UNIT if flag else None
 
 
 @lru_cache(maxsize=256)

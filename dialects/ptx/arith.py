@@ -269,13 +269,6 @@ class SetpOp(PureInstruction):
 
     assembly_format = "$comparison (`unsigned` $unsigned^)? $lhs `,` $rhs attr-dict `:` type($lhs)"
 
-    def __init__(self, comparison: Comparison | str, lhs: Value, rhs: Value, *, unsigned: bool = False):
-        super().__init__(
-            operands=[lhs, rhs],
-            properties={"comparison": ComparisonAttr(Comparison(comparison)), "unsigned": unit(unsigned)},
-            result_types=[i1],
-        )
-
     def verify_(self) -> None:
         type_ = self.lhs.type
         if type_ not in (*INTS, *FLOATS):
@@ -308,9 +301,6 @@ class SelpOp(PureInstruction):
     result = result_def(T)
 
     assembly_format = "$condition `,` $on_true `,` $on_false attr-dict `:` type($result)"
-
-    def __init__(self, condition: Value, on_true: Value, on_false: Value):
-        super().__init__(operands=[condition, on_true, on_false], result_types=[value_of(on_true).type])
 
     def verify_(self) -> None:
         if self.result.type == i1:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolNameConstraint
-from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, prop_def, traits_def
+from xdsl.irdl import prop_def, traits_def
 from xdsl.traits import SymbolOpInterface
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.traits import InSymbolTable
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import InvalidOperation
 
 
 @irdl_op_definition
-class BinaryOp(IRDLOperation):
+class BinaryOp(DirectOperation):
     """
     A kernel that has been compiled: its PTX and how to launch it, under the symbol that the kernel had.
 
@@ -45,16 +42,6 @@ class BinaryOp(IRDLOperation):
     assembly_format = "$sym_name `target` `(` $target `)` `launch` $launch `text` $text attr-dict"
 
     traits = traits_def(InSymbolTable(), SymbolOpInterface())
-
-    def __init__(self, sym_name: str, target: str, launch: Mapping[str, Attribute], text: str):
-        super().__init__(
-            properties={
-                "sym_name": StringAttr(sym_name),
-                "target": StringAttr(target),
-                "launch": DictionaryAttr(launch),
-                "text": StringAttr(text),
-            }
-        )
 
     def verify_(self) -> None:
         try:

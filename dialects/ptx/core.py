@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -33,13 +33,12 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.irdl.operations import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, HasFolder, IsTerminator, SymbolOpInterface
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.formula import Formula, FormulaAttr, parse_formula
 from tirx.dialects.nesting import QuickWalk
 from tirx.dialects.ptx.base import (
@@ -74,7 +73,7 @@ REGISTER_LIMIT = 255
 
 
 @irdl_op_definition
-class EntryOp(QuickWalk, IRDLOperation):
+class EntryOp(QuickWalk, DirectOperation):
     """A kernel: a control flow graph of instructions, with named parameters that `ptx.ld.param` reads.
 
     ```mlir
@@ -95,39 +94,14 @@ class EntryOp(QuickWalk, IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     params = prop_def(ArrayAttr[EntryParamAttr])
     target = prop_def(StringAttr)
+    body = region_def()
     reqntid = opt_prop_def(ArrayAttr[IntAttr])
     cluster = opt_prop_def(ArrayAttr[IntAttr])
     dynamic_shared = opt_prop_def(IntAttr)
     maxnreg = opt_prop_def(IntAttr)
     grid = opt_prop_def(ArrayAttr[FormulaAttr])
-    body = region_def()
 
     traits = traits_def(Isolated(), SymbolOpInterface())
-
-    def __init__(
-        self,
-        name: str,
-        params: Sequence[EntryParam],
-        target: str,
-        body: Region | None = None,
-        reqntid: Sequence[int] | None = None,
-        cluster: Sequence[int] | None = None,
-        dynamic_shared: int | None = None,
-        grid: Sequence[Formula] | None = None,
-    ):
-        """Without `body` the entry gets one empty block."""
-        super().__init__(
-            properties={
-                "sym_name": StringAttr(name),
-                "params": ArrayAttr([EntryParamAttr(p) for p in params]),
-                "target": StringAttr(target),
-                "reqntid": None if reqntid is None else ArrayAttr([IntAttr(n) for n in reqntid]),
-                "cluster": None if cluster is None else ArrayAttr([IntAttr(n) for n in cluster]),
-                "dynamic_shared": None if dynamic_shared is None else IntAttr(dynamic_shared),
-                "grid": None if grid is None else ArrayAttr([FormulaAttr(n) for n in grid]),
-            },
-            regions=[Region(Block()) if body is None else body],
-        )
 
     @property
     def target_info(self) -> Target:
@@ -189,20 +163,17 @@ class EntryOp(QuickWalk, IRDLOperation):
         grid: list[Formula] | None = None
         if parser.parse_optional_keyword("grid") is not None:
             grid = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_formula(parser))
-        extents: dict[str, list[int]] = {}
+        clauses: dict[str, int | list[int]] = {}
         for keyword in ("reqntid", "cluster"):
             if parser.parse_optional_keyword(keyword) is not None:
-                extents[keyword] = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_integer)
-        numbers: dict[str, int] = {}
+                clauses[keyword] = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_integer)
         for keyword in ("dynamic_shared", "maxnreg"):
             if parser.parse_optional_keyword(keyword) is not None:
                 with parser.in_parens():
-                    numbers[keyword] = parser.parse_integer(allow_boolean=False)
+                    clauses[keyword] = parser.parse_integer(allow_boolean=False)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region()
-        dynamic = numbers.get("dynamic_shared")
-        op = cls(name, params, target, body, extents.get("reqntid"), extents.get("cluster"), dynamic, grid)
-        op.maxnreg = IntAttr(numbers["maxnreg"]) if "maxnreg" in numbers else None
+        op = cls(name, params, target, body, grid=grid, **clauses)
         if attributes is not None:
             op.attributes |= attributes.data
         return op
@@ -255,14 +226,11 @@ class BraOp(PTXTerminator):
 
     name = "ptx.bra"
 
-    arguments = var_operand_def()
     dest = successor_def()
+    arguments = var_operand_def()
 
     traits = traits_def(IsTerminator())
     assembly_format = "$dest (`(` $arguments^ `:` type($arguments) `)`)? attr-dict"
-
-    def __init__(self, dest: Block, arguments: Sequence[SSAValue | Operation] = ()):
-        super().__init__(operands=[arguments], successors=[dest])
 
     def verify_(self) -> None:
         _check_edge(self, self.dest, self.arguments)
@@ -275,10 +243,10 @@ class CondBraOp(PTXTerminator):
     name = "ptx.cond_bra"
 
     condition = operand_def(i1)
-    then_arguments = var_operand_def()
-    else_arguments = var_operand_def()
     then_dest = successor_def()
     else_dest = successor_def()
+    then_arguments = var_operand_def()
+    else_arguments = var_operand_def()
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(IsTerminator())
@@ -288,19 +256,6 @@ class CondBraOp(PTXTerminator):
     $else_dest (`(` $else_arguments^ `:` type($else_arguments) `)`)?
     attr-dict
     """
-
-    def __init__(
-        self,
-        condition: SSAValue | Operation,
-        then_dest: Block,
-        else_dest: Block,
-        then_arguments: Sequence[SSAValue | Operation] = (),
-        else_arguments: Sequence[SSAValue | Operation] = (),
-    ):
-        super().__init__(
-            operands=[condition, then_arguments, else_arguments],
-            successors=[then_dest, else_dest],
-        )
 
     def verify_(self) -> None:
         _check_edge(self, self.then_dest, self.then_arguments)
@@ -421,9 +376,6 @@ class ReadSpecialOp(PureInstruction):
 
     assembly_format = "$register attr-dict"
 
-    def __init__(self, register: SpecialRegister | str):
-        super().__init__(properties={"register": SpecialRegisterAttr(SpecialRegister(register))}, result_types=[i32])
-
     def features(self) -> tuple[str, ...]:
         return ("cluster",) if self.register.data.value.startswith("cluster") else ()
 
@@ -449,17 +401,6 @@ class SharedAllocOp(PureInstruction):
     align = prop_def(IntAttr)
     dynamic = opt_prop_def(UnitAttr)
     result = result_def(i32)
-
-    def __init__(self, symbol: str, bytes: int, align: int, *, dynamic: bool = False):
-        super().__init__(
-            properties={
-                "symbol": StringAttr(symbol),
-                "bytes": IntAttr(bytes),
-                "align": IntAttr(align),
-                "dynamic": UnitAttr() if dynamic else None,
-            },
-            result_types=[i32],
-        )
 
     def verify_(self) -> None:
         check_identifier("shared memory name", self.symbol.data)

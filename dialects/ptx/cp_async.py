@@ -12,7 +12,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i32, i64
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def
 
-from tirx.dialects.definition import Value, i64_attr, int32, irdl_op_definition, unit
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.effects import (
@@ -49,11 +49,11 @@ class CpAsyncOp(PTXInstruction):
     ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("cp.async",)
 
-    cache = prop_def(StringAttr)
     dst = operand_def(i32)
     src = operand_def(i64)
     source_bytes = opt_operand_def(i32)
     bytes = prop_def(IntegerAttr[I32])
+    cache = prop_def(StringAttr)
     offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
     source_offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
 
@@ -61,27 +61,6 @@ class CpAsyncOp(PTXInstruction):
     $cache $dst (`offset` $offset^)? `,` $src (`source_offset` $source_offset^)? `bytes` $bytes
     (`source_bytes` $source_bytes^)? attr-dict
     """
-
-    def __init__(
-        self,
-        dst: Value,
-        src: Value,
-        bytes: int,
-        *,
-        cache: str = "ca",
-        source_bytes: Value | None = None,
-        offset: int = 0,
-        source_offset: int = 0,
-    ):
-        super().__init__(
-            operands=[dst, src, source_bytes],
-            properties={
-                "cache": StringAttr(cache),
-                "bytes": int32(bytes),
-                "offset": i64_attr(offset),
-                "source_offset": i64_attr(source_offset),
-            },
-        )
 
     def verify_(self) -> None:
         expect_choice("cache", self.cache.data, tuple(CP_ASYNC_BYTES))
@@ -140,9 +119,6 @@ class CpAsyncWaitGroupOp(PTXInstruction):
 
     assembly_format = "$pending attr-dict"
 
-    def __init__(self, pending: int = 0):
-        super().__init__(properties={"pending": int32(pending)})
-
     def verify_(self) -> None:
         if self.pending.value.data < 0:
             raise InstructionFormError(f"expected 0 or more pending groups, found {self.pending.value.data}")
@@ -170,9 +146,6 @@ class CpAsyncMbarrierArriveOp(PTXInstruction):
     noinc = opt_prop_def(UnitAttr)
 
     assembly_format = "(`noinc` $noinc^)? $barrier attr-dict"
-
-    def __init__(self, barrier: Value, *, noinc: bool = True):
-        super().__init__(operands=[barrier], properties={"noinc": unit(noinc)})
 
     def effects(self) -> Effects:
         return Effects(synchronization=CopyArrive(self.barrier))

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import VarConstraint, irdl_attr_definition, operand_def, prop_def, result_def
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, irdl_op_definition, value_of
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, source
 from tirx.rules import InstructionFormError
 
@@ -87,13 +87,6 @@ class FunctionOp(PureInstruction):
     result = result_def(T)
 
     assembly_format = "$function $operand attr-dict `:` type($result)"
-
-    def __init__(self, function: Function, operand: Value):
-        super().__init__(
-            operands=[operand],
-            properties={"function": FunctionAttr(function)},
-            result_types=[value_of(operand).type],
-        )
 
     def verify_(self) -> None:
         types = FORMS[self.function.data][1]

@@ -10,7 +10,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import UnitAttr, i1, i32, i64
 from xdsl.irdl import operand_def, opt_prop_def, result_def
 
-from tirx.dialects.definition import Value, irdl_op_definition, unit
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import SCRATCH_128, Names, PTXInstruction, PureInstruction, address
 from tirx.dialects.ptx.effects import AccessKind, Bytes, Effects, Issue, MemoryAccess
 
@@ -39,9 +39,6 @@ class TryCancelOp(PTXInstruction):
     multicast = opt_prop_def(UnitAttr)
 
     assembly_format = "$dst `,` $barrier (`multicast` $multicast^)? attr-dict"
-
-    def __init__(self, dst: Value, barrier: Value, *, multicast: bool = False):
-        super().__init__(operands=[dst, barrier], properties={"multicast": unit(multicast)})
 
     def effects(self) -> Effects:
         written = (Bytes(self.dst, ANSWER_BYTES),)
@@ -81,9 +78,6 @@ class QueryCancelOp(PureInstruction):
     z = result_def(i32)
 
     assembly_format = "$low `,` $high attr-dict"
-
-    def __init__(self, low: Value, high: Value):
-        super().__init__(operands=[low, high], result_types=[i1, i32, i32, i32])
 
     def emit(self, reg: Names) -> str:
         answer = reg.scratch(SCRATCH_128)

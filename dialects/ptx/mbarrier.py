@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, i1, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 
-from tirx.dialects.definition import Value, i32_attr, int32, irdl_op_definition, unit
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, address
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.effects import (
@@ -76,9 +76,6 @@ class MbarrierInitOp(PTXInstruction):
 
     assembly_format = "$barrier `,` $count attr-dict"
 
-    def __init__(self, barrier: Value, count: int = 1):
-        super().__init__(operands=[barrier], properties={"count": i32_attr(count)})
-
     def verify_(self) -> None:
         _check_count(self.count.value.data)
 
@@ -102,9 +99,6 @@ class MbarrierInvalOp(PTXInstruction):
     barrier = operand_def(i32)
 
     assembly_format = "$barrier attr-dict"
-
-    def __init__(self, barrier: Value):
-        super().__init__(operands=[barrier])
 
     def effects(self) -> Effects:
         return Effects(synchronization=MbarrierInvalidate(self.barrier))
@@ -141,25 +135,6 @@ class MbarrierArriveOp(PTXInstruction):
     assembly_format = (
         "$barrier (`,` $count^)? (`cluster` $cluster^)? (`remote` $remote^)? (`relaxed` $relaxed^)? attr-dict"
     )
-
-    def __init__(
-        self,
-        barrier: Value,
-        count: int | None = None,
-        *,
-        cluster: bool = False,
-        remote: bool = False,
-        relaxed: bool = False,
-    ):
-        super().__init__(
-            operands=[barrier],
-            properties={
-                "count": int32(count),
-                "cluster": unit(cluster),
-                "remote": unit(remote),
-                "relaxed": unit(relaxed),
-            },
-        )
 
     def verify_(self) -> None:
         if self.remote is not None and (self.cluster is not None or self.relaxed is not None):
@@ -209,12 +184,6 @@ class MbarrierArriveExpectTxOp(PTXInstruction):
 
     assembly_format = "$barrier `,` $bytes (`cluster` $cluster^)? (`remote` $remote^)? attr-dict"
 
-    def __init__(self, barrier: Value, bytes: int, *, cluster: bool = False, remote: bool = False):
-        super().__init__(
-            operands=[barrier],
-            properties={"bytes": int32(bytes), "cluster": unit(cluster), "remote": unit(remote)},
-        )
-
     def verify_(self) -> None:
         if self.remote is not None and self.cluster is not None:
             raise InstructionFormError("expected remote without cluster, found both")
@@ -240,9 +209,6 @@ class _TxOp(PTXInstruction, abc.ABC):
     cluster = opt_prop_def(UnitAttr)
 
     assembly_format = "$barrier `,` $bytes (`cluster` $cluster^)? attr-dict"
-
-    def __init__(self, barrier: Value, bytes: int, *, cluster: bool = False):
-        super().__init__(operands=[barrier], properties={"bytes": int32(bytes), "cluster": unit(cluster)})
 
     def verify_(self) -> None:
         _check_bytes(self.bytes.value.data)
@@ -299,13 +265,6 @@ class MbarrierTestWaitParityOp(PTXInstruction):
 
     assembly_format = "$barrier `,` $parity (`cluster` $cluster^)? (`relaxed` $relaxed^)? attr-dict"
 
-    def __init__(self, barrier: Value, parity: Value, *, cluster: bool = False, relaxed: bool = False):
-        super().__init__(
-            operands=[barrier, parity],
-            properties={"cluster": unit(cluster), "relaxed": unit(relaxed)},
-            result_types=[i1],
-        )
-
     def verify_(self) -> None:
         _check_parity(self.parity)
 
@@ -346,14 +305,6 @@ class MbarrierWaitParityOp(PTXInstruction):
     hint = opt_prop_def(IntegerAttr[I32])
 
     assembly_format = "$barrier `,` $parity (`cluster` $cluster^)? (`relaxed` $relaxed^)? (`hint` $hint^)? attr-dict"
-
-    def __init__(
-        self, barrier: Value, parity: Value, *, cluster: bool = False, relaxed: bool = False, hint: int | None = None
-    ):
-        super().__init__(
-            operands=[barrier, parity],
-            properties={"cluster": unit(cluster), "relaxed": unit(relaxed), "hint": int32(hint)},
-        )
 
     def verify_(self) -> None:
         if self.hint is not None and self.hint.value.data < 0:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, SymbolNameConstraint, i1, i32, i64
+from xdsl.dialects.builtin import I64, IntegerAttr, SymbolNameConstraint, i1, i32, i64
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -22,7 +22,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, i64_attr, irdl_op_definition
+from tirx.dialects.definition import i64_attr, irdl_op_definition
 from tirx.dialects.nesting import ancestors, enclosing
 from tirx.dialects.ptx.base import (
     Names,
@@ -74,9 +74,6 @@ class LdParamOp(PureInstruction):
 
     assembly_format = "$param attr-dict `:` type($result)"
 
-    def __init__(self, param: str, result_type: Attribute):
-        super().__init__(properties={"param": StringAttr(param)}, result_types=[result_type])
-
     def declared(self) -> EntryParam | None:
         """The parameter's declaration; None outside an entry or if there is none."""
         entry = enclosing(self, EntryOp)
@@ -114,9 +111,6 @@ class CvtaToGlobalOp(PureInstruction):
 
     assembly_format = "$operand attr-dict"
 
-    def __init__(self, operand: Value):
-        super().__init__(operands=[operand], result_types=[i64])
-
     def emit(self, reg: Names) -> str:
         return f"cvta.to.global.u64 {reg(self.result)}, {reg(self.operand)}"
 
@@ -138,9 +132,6 @@ class ParamAddressOp(PureInstruction):
     result = result_def(i64)
 
     assembly_format = "$param attr-dict"
-
-    def __init__(self, param: str):
-        super().__init__(properties={"param": StringAttr(param)}, result_types=[i64])
 
     def verify_(self) -> None:
         if (entry := _entry(self)) is not None:
@@ -166,9 +157,6 @@ class MapaOp(PureInstruction):
     result = result_def(i32)
 
     assembly_format = "$address `,` $rank attr-dict"
-
-    def __init__(self, address: Value, rank: Value):
-        super().__init__(operands=[address, rank], result_types=[i32])
 
     def emit(self, reg: Names) -> str:
         return f"mapa.shared::cluster.u32 {reg(self.result)}, {reg(self.address)}, {reg.imm(self.rank)}"
@@ -276,9 +264,6 @@ class LdOp(_AccessOp):
     traits = traits_def(MemoryReadEffect())
     assembly_format = "$space $address (`offset` $offset^)? attr-dict `:` type($address) `->` type($res)"
 
-    def __init__(self, space: Space | str, address: Value, result_types: Sequence[Attribute], offset: int = 0):
-        super().__init__(operands=[address], properties=_place(space, offset), result_types=[list(result_types)])
-
     def verify_(self) -> None:
         _check_vector(self.space.data, self.address, self.res.types)
 
@@ -308,9 +293,6 @@ class StOp(_AccessOp):
 
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$space $address (`offset` $offset^)? `,` $data attr-dict `:` type($address) `,` type($data)"
-
-    def __init__(self, space: Space | str, address: Value, data: Sequence[Value], offset: int = 0):
-        super().__init__(operands=[address, data], properties=_place(space, offset))
 
     def verify_(self) -> None:
         _check_vector(self.space.data, self.address, self.data.types)
@@ -342,9 +324,6 @@ class LdU8Op(_AccessOp):
     traits = traits_def(MemoryReadEffect())
     assembly_format = "$space $address (`offset` $offset^)? attr-dict `:` type($address)"
 
-    def __init__(self, space: Space | str, address: Value, offset: int = 0):
-        super().__init__(operands=[address], properties=_place(space, offset), result_types=[i32])
-
     def verify_(self) -> None:
         expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])
 
@@ -372,9 +351,6 @@ class StU8Op(_AccessOp):
 
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$space $address (`offset` $offset^)? `,` $data attr-dict `:` type($address)"
-
-    def __init__(self, space: Space | str, address: Value, data: Value, offset: int = 0):
-        super().__init__(operands=[address, data], properties=_place(space, offset))
 
     def verify_(self) -> None:
         expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])

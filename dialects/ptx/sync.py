@@ -10,11 +10,11 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i1
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import i32_attr, i64_attr, irdl_op_definition, unit
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, expect_choice
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
@@ -66,14 +66,6 @@ class BarSyncOp(PTXInstruction):
 
     assembly_format = "$barrier (`threads` $threads^)? attr-dict"
 
-    def __init__(self, barrier: int = 0, threads: int | None = None):
-        super().__init__(
-            properties={
-                "barrier": i32_attr(barrier),
-                "threads": None if threads is None else i32_attr(threads),
-            }
-        )
-
     def verify_(self) -> None:
         if not 0 <= (barrier := self.barrier.value.data) < 16:
             raise InstructionFormError(f"expected a barrier from 0 to 15, found {barrier}")
@@ -95,9 +87,6 @@ class BarWarpSyncOp(MaskedOp):
 
     assembly_format = "(`mask` $mask^)? attr-dict"
 
-    def __init__(self, mask: int = FULL_WARP):
-        super().__init__(properties={"mask": i64_attr(mask)})
-
     def emit(self, reg: Names) -> str:
         return f"bar.warp.sync {self.mask.value.data:#x}"
 
@@ -114,9 +103,6 @@ class TrapOp(PTXInstruction):
 
     assembly_format = "$condition attr-dict"
 
-    def __init__(self, condition: SSAValue):
-        super().__init__(operands=[condition])
-
     def emit(self, reg: Names) -> str:
         return f"@{reg(self.condition)} trap"
 
@@ -125,6 +111,7 @@ class TrapOp(PTXInstruction):
 class FenceProxyAsyncOp(PTXInstruction):
     """Orders accesses through the generic proxy with those through the async proxy (TMA, tcgen05.mma).
 
+    `space` narrows the fence to `"shared::cta"` or `"global"`.
     See PTX ISA, "Parallel Synchronization and Communication Instructions: membar/fence".
     """
 
@@ -135,10 +122,6 @@ class FenceProxyAsyncOp(PTXInstruction):
     space = opt_prop_def(StringAttr)
 
     assembly_format = "($space^)? attr-dict"
-
-    def __init__(self, space: str | None = None):
-        """`space` narrows the fence to `"shared::cta"` or `"global"`."""
-        super().__init__(properties={"space": None if space is None else StringAttr(space)})
 
     def verify_(self) -> None:
         if self.space is not None:
@@ -183,9 +166,6 @@ class ElectSyncOp(MaskedOp):
 
     assembly_format = "(`mask` $mask^)? attr-dict"
 
-    def __init__(self, mask: int = FULL_WARP):
-        super().__init__(properties={"mask": i64_attr(mask)}, result_types=[i1])
-
     def emit(self, reg: Names) -> str:
         return f"elect.sync _|{reg(self.result)}, {self.mask.value.data:#x}"
 
@@ -220,9 +200,6 @@ class BarrierClusterArriveOp(_ClusterBarrierOp):
 
     assembly_format = "(`relaxed` $relaxed^)? (`aligned` $aligned^)? attr-dict"
 
-    def __init__(self, *, relaxed: bool = False, aligned: bool = False):
-        super().__init__(properties={"relaxed": unit(relaxed), "aligned": unit(aligned)})
-
     def effects(self) -> Effects:
         return Effects(synchronization=ClusterArrive(self.relaxed is not None))
 
@@ -239,9 +216,6 @@ class BarrierClusterWaitOp(_ClusterBarrierOp):
     EFFECTS: ClassVar = Effects(synchronization=ClusterWait())
 
     assembly_format = "(`aligned` $aligned^)? attr-dict"
-
-    def __init__(self, *, aligned: bool = False):
-        super().__init__(properties={"aligned": unit(aligned)})
 
     def emit(self, reg: Names) -> str:
         return f"barrier.cluster.wait.acquire{'' if self.aligned is None else '.aligned'}"
@@ -280,9 +254,6 @@ class SetMaxNRegOp(PTXInstruction):
     count = prop_def(IntegerAttr[I32])
 
     assembly_format = "$change $count attr-dict"
-
-    def __init__(self, change: RegisterChange | str, count: int):
-        super().__init__(properties={"change": RegisterChangeAttr(RegisterChange(change)), "count": i32_attr(count)})
 
     def verify_(self) -> None:
         if (count := self.count.value.data) not in _REGISTER_COUNTS:

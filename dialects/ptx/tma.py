@@ -22,7 +22,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
-from tirx.dialects.definition import Value, int32, irdl_op_definition, string, unit
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, vector
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
@@ -109,24 +109,6 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
     (`cta_group` $cta_group^)? (`cache` $cache_policy^)? attr-dict
     """
 
-    def __init__(
-        self,
-        dst: Value,
-        map: Value,
-        coordinates: Sequence[Value],
-        barrier: Value,
-        *,
-        space: str = "shared::cta",
-        gather4: bool = False,
-        multicast: Value | None = None,
-        cta_group: int | None = None,
-        cache_policy: Value | None = None,
-    ):
-        super().__init__(
-            operands=[dst, map, coordinates, barrier, multicast, cache_policy],
-            properties={"space": StringAttr(space), "gather4": unit(gather4), "cta_group": int32(cta_group)},
-        )
-
     def verify_(self) -> None:
         expect_choice("space", self.space.data, tuple(DESTINATIONS))
         _check_coordinates(self.coordinates, self.gather4, "gather")
@@ -197,21 +179,6 @@ class CpAsyncBulkTensorStoreOp(PTXInstruction):
     (`reduce` $reduce^)? (`scatter4` $scatter4^)? $map `[` $coordinates `]` `,` $src (`cache` $cache_policy^)? attr-dict
     """
 
-    def __init__(
-        self,
-        map: Value,
-        coordinates: Sequence[Value],
-        src: Value,
-        *,
-        reduce: str | None = None,
-        scatter4: bool = False,
-        cache_policy: Value | None = None,
-    ):
-        super().__init__(
-            operands=[map, coordinates, src, cache_policy],
-            properties={"reduce": string(reduce), "scatter4": unit(scatter4)},
-        )
-
     def verify_(self) -> None:
         _check_coordinates(self.coordinates, self.scatter4, "scatter")
         if self.reduce is not None:
@@ -254,9 +221,6 @@ class CpAsyncBulkPrefetchTensorOp(PTXInstruction):
 
     assembly_format = "$map `[` $coordinates `]` attr-dict"
 
-    def __init__(self, map: Value, coordinates: Sequence[Value]):
-        super().__init__(operands=[map, coordinates])
-
     def verify_(self) -> None:
         _check_coordinates(self.coordinates, None, "prefetch")
 
@@ -296,9 +260,6 @@ class CpAsyncBulkWaitGroupOp(PTXInstruction):
 
     assembly_format = "$pending (`read` $read^)? attr-dict"
 
-    def __init__(self, pending: int = 0, *, read: bool = False):
-        super().__init__(properties={"pending": int32(pending), "read": unit(read)})
-
     def verify_(self) -> None:
         if self.pending.value.data < 0:
             raise InstructionFormError(f"expected 0 or more pending groups, found {self.pending.value.data}")
@@ -325,9 +286,6 @@ class PrefetchTensormapOp(PTXInstruction):
 
     assembly_format = "$map attr-dict"
 
-    def __init__(self, map: Value):
-        super().__init__(operands=[map])
-
     def emit(self, reg: Names) -> str:
         return f"prefetch.tensormap {address(reg, self.map)}"
 
@@ -349,9 +307,6 @@ class FenceProxyTensormapAcquireOp(_TensormapFenceOp):
     map = operand_def(i64)
 
     assembly_format = "$map attr-dict"
-
-    def __init__(self, map: Value):
-        super().__init__(operands=[map])
 
     def emit(self, reg: Names) -> str:
         return f"fence.proxy.tensormap::generic.acquire.gpu {address(reg, self.map)}, {TENSOR_MAP_BYTES}"

@@ -12,9 +12,9 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
-from tirx.dialects.definition import DirectOperation, int32, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.engines import Reduction, ReductionAttr
+from tirx.dialects.tirx.engines import ReductionAttr
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.rules import ElementTypeError, InstructionFormError, TileMemoryError, TileShapeError
 
@@ -95,16 +95,6 @@ class TmaLoadOp(_LoadOp):
 
     traits = traits_def(*_EFFECTS)
 
-    def __init__(
-        self,
-        source: SSAValue,
-        destination: SSAValue,
-        barrier: SSAValue,
-        multicast: SSAValue | None = None,
-        cta_group: int | None = None,
-    ):
-        super().__init__(operands=[source, destination, barrier, multicast], properties={"cta_group": int32(cta_group)})
-
     def verify_(self) -> None:
         super().verify_()
         if self.cta_group is not None and (found := self.cta_group.value.data) not in CTA_GROUPS:
@@ -133,12 +123,6 @@ class TmaStoreOp(_BulkCopyOp):
 
     traits = traits_def(*_EFFECTS)
 
-    def __init__(self, source: SSAValue, destination: SSAValue, reduce: str | None = None):
-        super().__init__(
-            operands=[source, destination],
-            properties={"reduce": None if reduce is None else ReductionAttr(Reduction(reduce))},
-        )
-
     @property
     def global_tile(self) -> SSAValue:
         return self.destination
@@ -162,6 +146,3 @@ class CpAsyncTileOp(_LoadOp):
     assembly_format = "$source `,` $destination attr-dict `:` type($source) `,` type($destination)"
 
     traits = traits_def(*_EFFECTS)
-
-    def __init__(self, source: SSAValue, destination: SSAValue):
-        super().__init__(operands=[source, destination])

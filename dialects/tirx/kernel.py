@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Self
+from typing import Any, Self
 
 from xdsl.dialects.builtin import (
     I32,
@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_attr_definition,
     lazy_traits_def,
     opt_prop_def,
@@ -40,7 +39,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.formula import Call, Formula, FormulaAttr, constant_divisors, lookups, parse_formula
 from tirx.dialects.nesting import QuickWalk, enclosing
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
@@ -158,7 +157,7 @@ def _cluster_problem(found: int) -> str:
 
 
 @irdl_op_definition
-class KernelOp(QuickWalk, IRDLOperation, OnThreads):
+class KernelOp(QuickWalk, DirectOperation, OnThreads):
     """
     A kernel: what one block (CTA) of `threads` threads does.
 
@@ -205,23 +204,14 @@ class KernelOp(QuickWalk, IRDLOperation, OnThreads):
         arguments: Sequence[Attribute],
         threads: int,
         body: Region | None = None,
-        target: str | None = None,
+        *,
         grid: Sequence[Formula] | None = None,
-        cluster: int | None = None,
-        per_cta: bool = False,
+        **clauses: Any,
     ):
-        super().__init__(
-            regions=[Region(Block(arg_types=arguments)) if body is None else body],
-            properties={
-                "sym_name": StringAttr(sym_name),
-                "function_type": FunctionType.from_lists(arguments, ()),
-                "target": None if target is None else StringAttr(target),
-                "grid": None if grid is None else grid_attr(grid),
-                "threads": i32_attr(threads),
-                "cluster": None if cluster is None else i32_attr(cluster),
-                "per_cta": UnitAttr() if per_cta else None,
-            },
-        )
+        """`clauses` are fields by name. Without `body` the kernel gets one block of `arguments`."""
+        body = Region(Block(arg_types=arguments)) if body is None else body
+        clauses["grid"] = None if grid is None else grid_attr(grid)
+        super().__init__(sym_name, FunctionType.from_lists(arguments, ()), threads, body, **clauses)
 
     @property
     def of_pairs(self) -> bool:
@@ -416,7 +406,7 @@ def kernels(table: Operation) -> Iterator[KernelOp]:
 
 
 @irdl_op_definition
-class ReturnOp(IRDLOperation):
+class ReturnOp(DirectOperation):
     """Ends a kernel."""
 
     name = "tirx.return"
@@ -427,7 +417,7 @@ class ReturnOp(IRDLOperation):
 
 
 @irdl_op_definition
-class LaunchValueOp(IRDLOperation):
+class LaunchValueOp(DirectOperation):
     """
     `%n = tirx.launch_value ceildiv(size(0, 1), 128)`: a number that the launch computes from the kernel's arguments.
 
@@ -440,9 +430,6 @@ class LaunchValueOp(IRDLOperation):
     result = result_def(IndexType())
 
     traits = traits_def(Pure())
-
-    def __init__(self, formula: Formula):
-        super().__init__(properties={"formula": FormulaAttr(formula)}, result_types=[IndexType()])
 
     def verify_(self) -> None:
         around = enclosing(self, KernelOp)
@@ -462,16 +449,13 @@ class LaunchValueOp(IRDLOperation):
         printer.print_op_attributes(self.attributes)
 
 
-class _GridOp(IRDLOperation):
+class _GridOp(DirectOperation):
     """A number about the grid along one axis."""
 
     axis = prop_def(GridAxisAttr)
     result = result_def(IndexType())
 
     traits = traits_def(Pure())
-
-    def __init__(self, axis: GridAxis):
-        super().__init__(properties={"axis": GridAxisAttr(axis)}, result_types=[IndexType()])
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -499,7 +483,7 @@ class GridDimOp(_GridOp):
 
 
 @irdl_op_definition
-class CtaRankOp(IRDLOperation):
+class CtaRankOp(DirectOperation):
     """`%r = tirx.cta_rank`: which block of its pair this is, 0 or 1, in a kernel with `cluster(2) per_cta`."""
 
     name = "tirx.cta_rank"
@@ -509,9 +493,6 @@ class CtaRankOp(IRDLOperation):
     assembly_format = "attr-dict"
 
     traits = traits_def(Pure())
-
-    def __init__(self):
-        super().__init__(result_types=[IndexType()])
 
     def verify_(self) -> None:
         around = enclosing(self, KernelOp)

@@ -30,7 +30,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, RecursiveMemoryEffect
 
-from tirx.dialects.definition import i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.maps import MapOp
 from tirx.dialects.tirx.ring_types import PendingType
@@ -46,7 +46,7 @@ from tirx.rules import LoopError, LoopPartError
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(DirectOperation):
     """
     `tirx.yield %a, %b`: the values that a `tirx.for` carries to its next iteration, or that a `tirx.at` gives.
 
@@ -60,7 +60,7 @@ class YieldOp(IRDLOperation):
     traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(ForOp, AtOp, MapOp)))
 
     def __init__(self, *values: SSAValue):
-        super().__init__(operands=[values])
+        super().__init__(values)
 
     @classmethod
     def parse(cls, parser: Parser) -> YieldOp:
@@ -114,7 +114,7 @@ MOST_ROUNDS_AHEAD = 256
 
 
 @irdl_op_definition
-class AtOp(IRDLOperation):
+class AtOp(DirectOperation):
     """
     `%p = tirx.at(1) { ...; tirx.yield %v }`: a part of the body of `tirx.for`; iteration j of it runs in round j + 1.
 
@@ -134,7 +134,7 @@ class AtOp(IRDLOperation):
     def __init__(self, stage: int, body: Region):
         body = _with_yield(body)
         types = [value.type for value in _yielded(body).values]
-        super().__init__(properties={"stage": i32_attr(stage)}, regions=[body], result_types=[types])
+        super().__init__(stage, body, types)
 
     @property
     def offset(self) -> int:
@@ -175,7 +175,7 @@ def _print_body(op: IRDLOperation, body: Region, printer: Printer) -> None:
 
 
 @irdl_op_definition
-class ForOp(IRDLOperation):
+class ForOp(DirectOperation):
     """
     `%p = tirx.for @k %k = 0 to %n skew(2) iter(%acc = %zeros) { tirx.at(0) {...} tirx.at(2) {...} tirx.yield %q }`
 
@@ -211,16 +211,15 @@ class ForOp(IRDLOperation):
     ):
         """`body` takes the iteration, of type index, and the values that `inits` start."""
         body = _with_yield(body)
-        constant = isinstance(trips, int)
+        known, computed = (trips, None) if isinstance(trips, int) else (None, trips)
         super().__init__(
-            operands=[[] if constant else [trips], inits],
-            properties={
-                "loop": StringAttr(loop),
-                "constant_trips": IntegerAttr.from_index_int_value(trips) if constant else None,
-                "skew": i32_attr(skew) if skew else None,
-            },
-            regions=[body],
-            result_types=[body.block.arg_types[1:]],
+            loop=loop,
+            trips=computed,
+            constant_trips=known,
+            inits=inits,
+            skew=skew or None,
+            body=body,
+            finals=body.block.arg_types[1:],
         )
 
     @property

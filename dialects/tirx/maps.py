@@ -7,10 +7,9 @@ from collections.abc import Set as AbstractSet
 
 from xdsl.dialects.builtin import I32, ArrayAttr, IndexType, IntegerAttr, IntegerType, Signedness, f32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_attr_definition,
     operand_def,
     prop_def,
@@ -26,7 +25,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.diagnostics import operation_name
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.interface import ScalarOpInterface
 from tirx.dialects.tirx.registers import require_register
@@ -81,7 +80,7 @@ class _WritesOuts(MemoryEffect):
 
 
 @irdl_op_definition
-class MapOp(IRDLOperation):
+class MapOp(DirectOperation):
     """
     Computes every element of one or several register tiles from the elements at the same place of others:
 
@@ -104,17 +103,12 @@ class MapOp(IRDLOperation):
     name = "tirx.map"
 
     ins = var_operand_def(TileType)
-    outs = var_operand_def(TileType)
     body = region_def("single_block")
     res = var_result_def(TileType)
+    outs = var_operand_def(TileType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(_WritesOuts())
-
-    def __init__(
-        self, ins: Sequence[SSAValue], body: Region, types: Sequence[Attribute] = (), outs: Sequence[SSAValue] = ()
-    ):
-        super().__init__(operands=[ins, outs], regions=[body], result_types=[types])
 
     @property
     def out_types(self) -> list[TileType]:
@@ -220,9 +214,6 @@ class IndexOp(DirectOperation):
 
     traits = traits_def(Pure())
 
-    def __init__(self, dim: int):
-        super().__init__(properties={"dim": i32_attr(dim)}, result_types=[IndexType()])
-
     def verify_(self) -> None:
         around = self.parent_op()
         if not isinstance(around, MapOp):
@@ -276,16 +267,6 @@ class ReduceOp(DirectOperation):
     result = result_def(TileType)
 
     traits = traits_def(Pure())
-
-    def __init__(self, source: SSAValue, dims: Sequence[int], combination: Combination, type_: Attribute):
-        super().__init__(
-            operands=[source],
-            properties={
-                "dims": ArrayAttr([i32_attr(d) for d in dims]),
-                "combination": CombinationAttr(combination),
-            },
-            result_types=[type_],
-        )
 
     @property
     def along(self) -> tuple[int, ...]:
@@ -342,9 +323,6 @@ class _OneToOneOp(DirectOperation):
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     traits = traits_def(Pure())
-
-    def __init__(self, source: SSAValue, type_: TileType):
-        super().__init__(operands=[source], result_types=[type_])
 
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type

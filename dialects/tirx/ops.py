@@ -24,7 +24,7 @@ from xdsl.traits import (
     Pure,
 )
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition, unit
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
 from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, shape_text
@@ -50,9 +50,6 @@ class AllocOp(DirectOperation):
     assembly_format = "(`at` $place^)? attr-dict `:` type($result)"
 
     traits = traits_def(MemoryWriteEffect())
-
-    def __init__(self, type_: TileType, place: int | None = None):
-        super().__init__(properties={"place": None if place is None else i32_attr(place)}, result_types=[type_])
 
     @property
     def start(self) -> int | None:
@@ -140,21 +137,6 @@ class ViewOp(DirectOperation):
 
     traits = traits_def(Pure())
 
-    def __init__(
-        self,
-        source: SSAValue,
-        indices: Sequence[SSAValue],
-        type_: TileType,
-        *,
-        clipped: bool = False,
-        begins_inside: bool = False,
-    ):
-        super().__init__(
-            operands=[source, indices],
-            properties={"clipped": unit(clipped), "begins_inside": unit(begins_inside)},
-            result_types=[type_],
-        )
-
     @property
     def source_type(self) -> MemRefType[Attribute]:
         type_ = self.source.type
@@ -202,9 +184,6 @@ class FillOp(DirectOperation):
     assembly_format = "$tile `,` $value attr-dict `:` type($value) `,` type($tile)"
 
     traits = traits_def(MemoryWriteEffect())
-
-    def __init__(self, tile: SSAValue, value: SSAValue):
-        super().__init__(operands=[tile, value])
 
     @property
     def tile_type(self) -> TileType:
@@ -281,17 +260,6 @@ class CopyOp(DirectOperation):
     reduce = opt_prop_def(ReductionAttr)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self, source: SSAValue, destination: SSAValue, engine: Engine | None = None, reduce: str | None = None
-    ):
-        super().__init__(
-            operands=[source, destination],
-            properties={
-                "engine": None if engine is None else EngineAttr(engine),
-                "reduce": None if reduce is None else ReductionAttr(Reduction(reduce)),
-            },
-        )
 
     @classmethod
     def parse(cls, parser: Parser) -> CopyOp:

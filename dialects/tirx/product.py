@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 from xdsl.dialects.builtin import I1, StringAttr, UnitAttr, f16, f32, i1
 from xdsl.ir import Attribute, SSAValue
@@ -118,30 +118,13 @@ class ProductOp(DirectOperation):
         accumulate: SSAValue | None = None,
         *,
         scales: tuple[SSAValue, ...] | None = None,
-        metadata: SSAValue | None = None,
-        weight_stationary: bool = False,
-        zero_columns: ZeroColumnsAttr | None = None,
-        pair: bool = False,
-        negate_a: bool = False,
-        negate_b: bool = False,
-        saturate: bool = False,
-        instruction: str | None = None,
         result_type: Attribute | None = None,
+        **clauses: Any,
     ):
-        optional = (*(scales or (None, None)), metadata, accumulate)
-        super().__init__(
-            operands=[a, b, accumulator, *([] if value is None else [value] for value in optional)],
-            properties={
-                "weight_stationary": UnitAttr() if weight_stationary else None,
-                "zero_columns": zero_columns,
-                "pair": UnitAttr() if pair else None,
-                "negate_a": UnitAttr() if negate_a else None,
-                "negate_b": UnitAttr() if negate_b else None,
-                "saturate": UnitAttr() if saturate else None,
-                "instruction": None if instruction is None else StringAttr(instruction),
-            },
-            result_types=[[] if result_type is None else [result_type]],
-        )
+        """`scales` are SFA and SFB; `clauses` are fields by name: `metadata`, `zero_columns`, `saturate`, ..."""
+        scale_a, scale_b = scales or (None, None)
+        tiles = {"a": a, "b": b, "accumulator": accumulator, "accumulate": accumulate}
+        super().__init__(**tiles, scale_a=scale_a, scale_b=scale_b, result=result_type, **clauses)
 
     def with_operands(
         self, a: SSAValue, b: SSAValue, accumulator: SSAValue, accumulate: SSAValue | None, result: Attribute | None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -18,7 +17,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.hints import isa
 
-from tirx.dialects.definition import i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import ASYNC_ENGINES, AsyncEngine, Engine, EngineAttr, Queue, QueueAttr
 from tirx.dialects.tirx.product import ProductOp
@@ -37,7 +36,7 @@ def _parse_engine(parser: Parser) -> Engine:
 
 
 @irdl_op_definition
-class AsyncCopyOp(IRDLOperation):
+class AsyncCopyOp(DirectOperation):
     """
     `tirx.async_copy %x, %y engine(tma) : !tirx.tile<..., global>, !tirx.tile<..., shared>`
 
@@ -51,9 +50,6 @@ class AsyncCopyOp(IRDLOperation):
     engine = prop_def(EngineAttr)
 
     traits = traits_def(*_EFFECTS)
-
-    def __init__(self, source: SSAValue, destination: SSAValue, engine: Engine):
-        super().__init__(operands=[source, destination], properties={"engine": EngineAttr(engine)})
 
     @property
     def moves(self) -> AsyncEngine:
@@ -163,7 +159,7 @@ class AsyncMmaOp(ProductOp):
 
 
 @irdl_op_definition
-class AsyncNextOp(IRDLOperation):
+class AsyncNextOp(DirectOperation):
     """`tirx.async_next %clc engine(clc)`: asks for the next tile, into the slot of a ring of answers that is held."""
 
     name = "tirx.async_next"
@@ -174,7 +170,7 @@ class AsyncNextOp(IRDLOperation):
     traits = traits_def(*_EFFECTS)
 
     def __init__(self, ring: SSAValue, engine: Engine = Engine.CLC):
-        super().__init__(operands=[ring], properties={"engine": EngineAttr(engine)})
+        super().__init__(ring, engine)
 
     @property
     def queue(self) -> Queue:
@@ -201,7 +197,7 @@ class AsyncNextOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AwaitOp(IRDLOperation):
+class AwaitOp(DirectOperation):
     """
     `tirx.await wgmma pending(1)`: goes on when at most one group of this queue of the role is unfinished.
 
@@ -219,15 +215,8 @@ class AwaitOp(IRDLOperation):
     traits = traits_def(*_EFFECTS)
 
     def __init__(self, value: SSAValue | None = None, queue: Queue | None = None, pending: int = 0):
-        tiles = [] if value is None else [PendingType.tile_of(value)]
-        super().__init__(
-            operands=[[] if value is None else [value]],
-            properties={
-                "queue": None if queue is None else QueueAttr(queue),
-                "pending": None if queue is None else i32_attr(pending),
-            },
-            result_types=[tiles],
-        )
+        tile = None if value is None else PendingType.tile_of(value)
+        super().__init__(value, queue, None if queue is None else pending, tile)
 
     @property
     def awaited_queue(self) -> Queue:
@@ -283,7 +272,7 @@ class AwaitOp(IRDLOperation):
             printer.print_attribute(self.value.type)
 
 
-class _GlobalFlagOp(IRDLOperation):
+class _GlobalFlagOp(DirectOperation):
     """An operation on one flag, an integer in global memory that starts at 0."""
 
     flags = operand_def(MemRefType)
@@ -292,9 +281,6 @@ class _GlobalFlagOp(IRDLOperation):
     assembly_format = "$flags `[` $item `]` attr-dict `:` type($flags)"
 
     traits = traits_def(*_EFFECTS)
-
-    def __init__(self, flags: SSAValue, item: SSAValue):
-        super().__init__(operands=[flags, item])
 
     def verify_(self) -> None:
         type_ = self.flags.type

@@ -9,8 +9,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     ParsePropInAttrDict,
@@ -27,7 +27,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, ReductionAttr
 from tirx.dialects.tirx.ops import CopyOp, parse_transfer, print_transfer
@@ -58,10 +58,6 @@ def _require_moved(register: TileType, memory: TileType, found: str) -> None:
         raise TileMemoryError(f"expected a tile in global, shared or tensor memory, found {memory}")
     if (register.dims, register.element_type) != (memory.dims, memory.element_type):
         raise TileShapeError(f"expected tiles of one shape and element type, found {found}")
-
-
-def _engine_property(engine: Engine | None) -> dict[str, Attribute]:
-    return {} if engine is None else {"engine": EngineAttr(engine)}
 
 
 def _require_engine(found: EngineAttr | None, matrix: Engine, memory: TileType) -> None:
@@ -96,9 +92,6 @@ class LoadOp(DirectOperation):
 
     traits = traits_def(MemoryReadEffect())
 
-    def __init__(self, source: SSAValue, type_: TileType, engine: Engine | None = None):
-        Operation.__init__(self, operands=[source], result_types=[type_], properties=_engine_property(engine))
-
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
         _require_moved(result, source, f"{source} and {result}")
@@ -123,16 +116,6 @@ class StoreOp(DirectOperation):
     reduce = opt_prop_def(ReductionAttr)
 
     traits = traits_def(MemoryWriteEffect())
-
-    def __init__(
-        self,
-        value: SSAValue,
-        destination: SSAValue,
-        engine: Engine | None = None,
-        reduce: ReductionAttr | None = None,
-    ):
-        properties = _engine_property(engine) | ({} if reduce is None else {"reduce": reduce})
-        Operation.__init__(self, operands=[value, destination], properties=properties)
 
     @classmethod
     def parse(cls, parser: Parser) -> StoreOp:
@@ -195,7 +178,7 @@ class PackOp(_WordsOfRegisters):
     name = "tirx.pack"
 
     def __init__(self, source: SSAValue):
-        super().__init__(operands=[source], result_types=[WordsOp.type_of(TileType.of(source))])
+        super().__init__(source, WordsOp.type_of(TileType.of(source)))
 
     def verify_(self) -> None:
         self._verify_words(TileType.of(self.source), self.result.type)
@@ -210,9 +193,6 @@ class UnpackOp(_WordsOfRegisters):
     """
 
     name = "tirx.unpack"
-
-    def __init__(self, source: SSAValue, type_: TileType):
-        super().__init__(operands=[source], result_types=[type_])
 
     def verify_(self) -> None:
         self._verify_words(self.result.type, TileType.of(self.source))
@@ -231,9 +211,6 @@ class SplatOp(DirectOperation):
 
     traits = traits_def(Pure())
 
-    def __init__(self, value: SSAValue, type_: TileType):
-        Operation.__init__(self, operands=[value], result_types=[type_])
-
     def verify_(self) -> None:
         require_register(self.result.type)
         if self.value.type != self.result.type.element_type:
@@ -251,9 +228,6 @@ class ZeroOp(DirectOperation):
     assembly_format = "attr-dict `:` type($result)"
 
     traits = traits_def(Pure())
-
-    def __init__(self, type_: TileType):
-        Operation.__init__(self, result_types=[type_])
 
     def verify_(self) -> None:
         require_register(self.result.type)
@@ -302,18 +276,9 @@ class MmaSyncOp(DirectOperation):
         accumulator: tuple[SSAValue, int],
         start: tuple[SSAValue, int] | None = None,
     ):
-        Operation.__init__(
-            self,
-            operands=[a[0], b[0], accumulator[0], *([] if start is None else [start[0]])],
-            properties={
-                "variant": StringAttr(variant),
-                "a_slot": i32_attr(a[1]),
-                "b_slot": i32_attr(b[1]),
-                "accumulator_slot": i32_attr(accumulator[1]),
-                **({} if start is None else {"start_slot": i32_attr(start[1])}),
-            },
-            result_types=[accumulator[0].type],
-        )
+        """Operands are tiles with the first slots of their fragments."""
+        (tile_a, slot_a), (tile_b, slot_b), (tile_c, slot_c) = a, b, accumulator
+        super().__init__(variant, tile_a, tile_b, tile_c, slot_a, slot_b, slot_c, *(start or ()))
 
     def verify_(self) -> None:
         variant = VARIANTS.get(self.variant.data)
@@ -363,9 +328,6 @@ class AddressOp(DirectOperation):
     assembly_format = "$tile attr-dict `:` type($tile) `->` type($result)"
 
     traits = traits_def(Pure())
-
-    def __init__(self, tile: SSAValue):
-        super().__init__(operands=[tile], result_types=[i32])
 
     def verify_(self) -> None:
         if (memory := TileType.of(self.tile).memory) is not MemorySpace.SHARED:

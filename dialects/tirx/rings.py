@@ -9,7 +9,6 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
-    IRDLOperation,
     irdl_attr_definition,
     lazy_traits_def,
     operand_def,
@@ -25,7 +24,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.engines import Queue, QueueAttr
 from tirx.dialects.tirx.kernel import KernelOp, thread_owner
 from tirx.dialects.tirx.ring_types import RingType
@@ -57,7 +56,7 @@ class AcrossAttr(EnumAttribute[Across], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_op_definition
-class RingOp(IRDLOperation):
+class RingOp(DirectOperation):
     """
     `%r = tirx.ring slots(4) stations(fill, use) across(cluster) carries : !tirx.ring<a: T0, b: T1>`
 
@@ -78,24 +77,6 @@ class RingOp(IRDLOperation):
     result = result_def(RingType)
 
     traits = lazy_traits_def(lambda: (HasParent(KernelOp), MemoryWriteEffect()))
-
-    def __init__(
-        self,
-        slots: int,
-        stations: Sequence[str],
-        type_: RingType,
-        across: Across | None = None,
-        carries: bool = False,
-    ):
-        super().__init__(
-            properties={
-                "slots": i32_attr(slots),
-                "stations": ArrayAttr([StringAttr(name) for name in stations]),
-                "across": None if across is None else AcrossAttr(across),
-                "carries": UnitAttr() if carries else None,
-            },
-            result_types=[type_],
-        )
 
     @staticmethod
     def of(value: SSAValue) -> RingOp:
@@ -156,7 +137,7 @@ class RingOp(IRDLOperation):
         type_ = parser.parse_type()
         if not isinstance(type_, RingType):
             parser.raise_error(f"expected a ring, such as !tirx.ring<>, found {type_}", start, parser.pos)
-        op = cls(slots, stations, type_, across, carries)
+        op = cls(slots, stations, type_, across, carries=carries)
         op.attributes.update(attributes)
         return op
 
@@ -206,7 +187,7 @@ def _verify_station(op: AcquireOp | ReleaseOp, partner: type[AcquireOp] | type[R
 
 
 @irdl_op_definition
-class AcquireOp(IRDLOperation):
+class AcquireOp(DirectOperation):
     """
     `%a, %b = tirx.acquire %r at(use)`: the next use of the ring, as soon as it has come to the station.
 
@@ -255,7 +236,7 @@ def _acquired_types(ring: SSAValue, station: str) -> tuple[Attribute, ...]:
 
 
 @irdl_op_definition
-class ReleaseOp(IRDLOperation):
+class ReleaseOp(DirectOperation):
     """
     `tirx.release %r at(use) after(wgmma)`: passes the oldest slot that this party holds at the station on to the next.
 
@@ -274,10 +255,7 @@ class ReleaseOp(IRDLOperation):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(self, ring: SSAValue, station: str, after: Queue | None = None, values: Sequence[SSAValue] = ()):
-        super().__init__(
-            operands=[ring, values],
-            properties={"station": StringAttr(station), "after": None if after is None else QueueAttr(after)},
-        )
+        super().__init__(ring, station, values, after)
 
     def verify_(self) -> None:
         _verify_station(self, AcquireOp)

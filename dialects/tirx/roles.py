@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Block, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Block, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_attr_definition,
     lazy_traits_def,
     opt_prop_def,
@@ -21,7 +20,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import i32_attr, irdl_op_definition, unit
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.nesting import QuickWalk
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
@@ -63,7 +62,7 @@ class UnitAttr(EnumAttribute[Unit], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_op_definition
-class RoleOp(QuickWalk, IRDLOperation, OnThreads):
+class RoleOp(QuickWalk, DirectOperation, OnThreads):
     """
     `tirx.role @load warps(4) registers(40) unit(warp) { ... }`: what some warps of the block do.
 
@@ -81,19 +80,6 @@ class RoleOp(QuickWalk, IRDLOperation, OnThreads):
     body = region_def("single_block")
 
     traits = lazy_traits_def(lambda: (HasParent(RolesOp), MemoryReadEffect(), MemoryWriteEffect(), NoEnd()))
-
-    def __init__(self, name: str, warps: int, body: Region, registers: int | None = None, unit: Unit | None = None):
-        if not body.blocks:
-            body.add_block(Block())
-        super().__init__(
-            properties={
-                "sym_name": StringAttr(name),
-                "warps": i32_attr(warps),
-                "registers": None if registers is None else i32_attr(registers),
-                "unit": None if unit is None else UnitAttr(unit),
-            },
-            regions=[body],
-        )
 
     @property
     def num_warps(self) -> int:
@@ -167,7 +153,7 @@ class RoleOp(QuickWalk, IRDLOperation, OnThreads):
 
 
 @irdl_op_definition
-class RolesOp(IRDLOperation):
+class RolesOp(DirectOperation):
     """
     `tirx.roles { tirx.role @load warps(4) { ... } tirx.role @math warps(8) { ... } }`
 
@@ -186,9 +172,6 @@ class RolesOp(IRDLOperation):
     traits = lazy_traits_def(lambda: (HasParent(KernelOp), RecursiveMemoryEffect(), NoEnd()))
 
     assembly_format = "(`lowered` $lowered^)? attr-dict-with-keyword $body"
-
-    def __init__(self, body: Region, lowered: bool = False):
-        super().__init__(regions=[body], properties={"lowered": unit(lowered)})
 
     @property
     def roles(self) -> tuple[RoleOp, ...]:

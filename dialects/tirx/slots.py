@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import I32
-from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
@@ -58,9 +57,6 @@ class SlotOp(DirectOperation):
     assembly_format = "$storage `[` $index `]` attr-dict `:` type($storage) `->` type($result)"
 
     traits = traits_def(Pure())
-
-    def __init__(self, storage: SSAValue, index: SSAValue, type_: TileType):
-        super().__init__(operands=[storage, index], result_types=[type_])
 
     @property
     def stride(self) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I1, I32, IntegerAttr, i1
+from xdsl.dialects.builtin import I1, I32, IntegerAttr
 from xdsl.ir import Block, Operation, Region
-from xdsl.irdl import IRDLOperation, prop_def, region_def, result_def, traits_def
+from xdsl.irdl import prop_def, region_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect
 
-from tirx.dialects.definition import i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.kernel import OnThreads, ThreadSet, thread_owner
 from tirx.dialects.tirx.syntax import parse_integer
@@ -21,7 +21,7 @@ WARPGROUP_THREADS = 128
 
 
 @irdl_op_definition
-class BarrierOp(IRDLOperation):
+class BarrierOp(DirectOperation):
     """
     `tirx.barrier`: no thread goes on before all that run the region have come here; orders shared and global memory.
     """
@@ -34,7 +34,7 @@ class BarrierOp(IRDLOperation):
 
 
 @irdl_op_definition
-class LeaderOp(IRDLOperation):
+class LeaderOp(DirectOperation):
     """`%p = tirx.leader`: true in exactly one of the threads that run the region, a thread of their first warp."""
 
     name = "tirx.leader"
@@ -45,12 +45,9 @@ class LeaderOp(IRDLOperation):
 
     traits = traits_def(MemoryReadEffect())
 
-    def __init__(self):
-        super().__init__(result_types=[i1])
-
 
 @irdl_op_definition
-class WarpgroupOp(IRDLOperation, OnThreads):
+class WarpgroupOp(DirectOperation, OnThreads):
     """
     `tirx.warpgroup 1 { ... }`: what one warpgroup of the threads around does, threads 128 to 255 of them here.
 
@@ -65,7 +62,7 @@ class WarpgroupOp(IRDLOperation, OnThreads):
     traits = traits_def(RecursiveMemoryEffect(), NoEnd())
 
     def __init__(self, index: int, block: Block | None = None):
-        super().__init__(properties={"index": i32_attr(index)}, regions=[Region(Block() if block is None else block)])
+        super().__init__(index, Region(Block() if block is None else block))
 
     @property
     def thread_set(self) -> ThreadSet:

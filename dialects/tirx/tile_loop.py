@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, StringAttr, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Block, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_attr_definition,
     opt_operand_def,
     opt_prop_def,
@@ -25,7 +22,7 @@ from xdsl.traits import RecursiveMemoryEffect
 from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.ring_types import RingType
 from tirx.dialects.tirx.rings import RingOp
 from tirx.dialects.tirx.syntax import parse_defined, parse_integer, types_text
@@ -52,7 +49,7 @@ class TileOrderAttr(EnumAttribute[TileOrder], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_op_definition
-class TilesOp(IRDLOperation):
+class TilesOp(DirectOperation):
     """
     `tirx.tiles @tile %i, %j = order(group 8) of (%tm, %tn) { ... }`: the tile loop of a persistent kernel.
 
@@ -73,35 +70,12 @@ class TilesOp(IRDLOperation):
     order = prop_def(TileOrderAttr)
     group = opt_prop_def(IntegerAttr[I32])
     station = opt_prop_def(StringAttr)
+    body = region_def("single_block")
     source = opt_operand_def(AnyAttr())
     extents = var_operand_def(IndexType())
-    body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(RecursiveMemoryEffect(), NoEnd())
-
-    def __init__(
-        self,
-        loop: str,
-        order: TileOrder,
-        body: Region,
-        extents: Sequence[SSAValue] = (),
-        source: SSAValue | None = None,
-        group: int | None = None,
-        station: str | None = None,
-    ):
-        if not body.blocks:
-            body.add_block(Block(arg_types=[IndexType()] * _coordinates(order)))
-        super().__init__(
-            operands=[[] if source is None else [source], extents],
-            properties={
-                "loop": StringAttr(loop),
-                "order": TileOrderAttr(order),
-                "group": None if group is None else i32_attr(group),
-                "station": None if station is None else StringAttr(station),
-            },
-            regions=[body],
-        )
 
     def verify_(self) -> None:
         order = self.order.data
@@ -178,7 +152,7 @@ class TilesOp(IRDLOperation):
                 parser.Delimiter.PAREN, lambda: parser.parse_operand(IndexType())
             )
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        op = cls(loop.data, order, parser.parse_region(names), extents, source, group, station)
+        op = cls(loop, order, parser.parse_region(names), extents, group, station, source)
         op.attributes.update({} if attributes is None else attributes.data)
         return op
 

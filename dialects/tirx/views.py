@@ -97,11 +97,8 @@ class SubviewOp(DirectOperation):
     traits = traits_def(Pure(), _ViewOfView())
 
     def __init__(self, source: SSAValue, offsets: Sequence[int | SSAValue], type_: TileType):
-        super().__init__(
-            operands=[source, [n for n in offsets if isinstance(n, SSAValue)]],
-            properties={"offsets": ArrayAttr([i32_attr(n if isinstance(n, int) else COMPUTED) for n in offsets])},
-            result_types=[type_],
-        )
+        indices = [n for n in offsets if isinstance(n, SSAValue)]
+        super().__init__(source, indices, [n if isinstance(n, int) else COMPUTED for n in offsets], type_)
 
     @staticmethod
     def type_of(source: TileType, offsets: Sequence[int], shape: Sequence[int]) -> TileType:
@@ -214,8 +211,7 @@ class ReshapeOp(DirectOperation):
 
     def __init__(self, source: SSAValue, shape: Sequence[int]):
         type_ = TileType.of(source)
-        result = TileType.get(shape, type_.element_type, type_.memory, type_.layout)
-        super().__init__(operands=[source], result_types=[result])
+        super().__init__(source, TileType.get(shape, type_.element_type, type_.memory, type_.layout))
 
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
@@ -271,7 +267,7 @@ class WordsOp(DirectOperation):
     traits = traits_def(Pure())
 
     def __init__(self, source: SSAValue):
-        super().__init__(operands=[source], result_types=[WordsOp.type_of(TileType.of(source))])
+        super().__init__(source, WordsOp.type_of(TileType.of(source)))
 
     @staticmethod
     def type_of(source: TileType) -> TileType:

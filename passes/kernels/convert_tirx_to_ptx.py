@@ -162,7 +162,7 @@ class _KernelLowering:
         threads = (kernel.num_threads, 1, 1)
         dynamic = plan.shared if plan.dynamic else None
         name, target, grid = kernel.sym_name.data, self.target.name, kernel.launch_grid
-        entry = EntryOp(name, parameters, target, body, threads, cluster, dynamic, grid)
+        entry = EntryOp(name, parameters, target, body, threads, cluster, dynamic, grid=grid)
         bound_registers(entry, kernel.num_threads, self.maxnreg, plan.shared)
         entry.attributes.update(kernel.attributes)
         Emitter.before(kernel)(entry)

@@ -47,7 +47,7 @@ def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> 
         emit(BarrierClusterArriveOp(aligned=True))
         emit(BarrierClusterWaitOp(aligned=True))
     else:
-        emit(BarSyncOp())
+        emit(BarSyncOp(0))
     return ()
 
 

@@ -186,7 +186,7 @@ class _Pipeline:
         labels = [label if label.isidentifier() and labels.count(label) == 1 else "" for label in labels]
         contents = [[(label, alloc.result.type)] for label, alloc in zip(labels, allocs, strict=True)]
         across = Across.PAIR if self.plan.of_pairs else None
-        ring = emit(RingOp(slots, stations, RingType.get(*contents), across, carries))
+        ring = emit(RingOp(slots, stations, RingType.get(*contents), across, carries=carries))
         ring.result.name_hint = "_".join(filter(None, labels)) or None
         return ring
 

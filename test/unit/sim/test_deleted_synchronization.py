@@ -61,7 +61,7 @@ def test_fence_between_stores_of_threads_and_a_bulk_load_is_missed():
 
 
 def test_two_instructions_that_do_the_same_cover_each_other():
-    ops = [BarSyncOp() for _ in range(3)]
+    ops = [BarSyncOp(0) for _ in range(3)]
     for op in ops:
         Block([op])
     found = reasons(ops, lambda gone: None if len(gone) < 2 else f"{len(gone)} are gone")

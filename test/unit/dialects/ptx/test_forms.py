@@ -189,7 +189,7 @@ def _barriers() -> Iterator[PTXInstruction]:
         yield ptx.MbarrierExpectTxOp(WORD, 32768, cluster=cluster)
         yield ptx.MbarrierCompleteTxOp(WORD, 32768, cluster=cluster)
         yield ptx.BarrierClusterWaitOp(aligned=cluster)
-    yield ptx.BarSyncOp()
+    yield ptx.BarSyncOp(0)
     yield ptx.BarSyncOp(15, 32)
     yield ptx.BarWarpSyncOp()
     yield ptx.TrapOp(PREDICATE)
@@ -213,7 +213,7 @@ def _barriers() -> Iterator[PTXInstruction]:
 def _thread_copies() -> Iterator[PTXInstruction]:
     yield ptx.CpAsyncCommitGroupOp()
     yield ptx.CpAsyncWaitGroupOp(2)
-    yield ptx.CpAsyncMbarrierArriveOp(WORD)
+    yield ptx.CpAsyncMbarrierArriveOp(WORD, noinc=True)
     yield ptx.CpAsyncMbarrierArriveOp(WORD, noinc=False)
     for level, size, read in product(cp_async.CP_ASYNC_BYTES, (2, 4, 8, 16, 32), (None, OTHER)):
         yield ptx.CpAsyncOp(WORD, WIDE, size, cache=level, source_bytes=read, offset=16, source_offset=32)
