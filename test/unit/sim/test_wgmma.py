@@ -65,12 +65,13 @@ def test_operands_that_start_in_another_row(row: int, moved: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "n", "byte"), [(1, 32, 64), (1, 8, 112), (2, 16, 32), (3, 8, 16), (1, 40, 64), (1, 64, 16)]
+    ("mode", "n", "byte"),
+    [(1, 32, 64), (1, 8, 112), (2, 16, 32), (3, 8, 16), (1, 40, 64), (1, 64, 16), (1, 72, 16), (2, 24, 32)],
 )
-def test_mn_major_operands_inside_of_a_row(mode: int, n: int, byte: int) -> None:
-    """The addresses of the columns from a byte of the rows on, as far as these go."""
-    columns = np.random.default_rng(n).integers(-3, 4, (ROWS[mode] // 2, 16)).astype(np.float16)
-    a = np.eye(64, 16, dtype=np.float16)
+def test_mn_major_operands_that_start_inside_of_a_row(mode: int, n: int, byte: int) -> None:
+    """The addresses go on through rows of the 128B swizzle; other operands that leave their row are refused."""
+    row, a = ROWS[mode], np.eye(64, 16, dtype=np.float16)
+    columns = np.random.default_rng(n).integers(-3, 4, (row // 2, 32)).astype(np.float16)
     (a_image, a_desc), (b_image, b_desc) = lay_out(a, 0, "K", A_BYTES), lay_out(columns, mode, "MN", A_BYTES)
     text = kernel(f"m64n{n}k16", "f32", "f16.f16", n, ", 1, 1, 0, 1", a="%x", accumulate=False)
     d = np.zeros((128, n // 2), np.float32)
@@ -82,14 +83,16 @@ def test_mn_major_operands_inside_of_a_row(mode: int, n: int, byte: int) -> None
         np.zeros((128, 4), np.uint32),
         _CODES,
     ]
-    if byte + 2 * n > ROWS[mode]:
-        with pytest.raises(SimError, match=f"bytes of MN from byte {byte} leave the swizzle row of 128 bytes"):
+    if byte + 2 * n > row and (mode != 1 or 2 * n > row):
+        with pytest.raises(SimError, match=f"bytes of MN from byte {byte} leave the swizzle row of {row} bytes"):
             run(text, "k", 1, 128, arguments)
         return
     run(assembled(text), "k", 1, 128, arguments)
     found = np.zeros((64, n))
     found[fragment_places(n)] = d.T
-    assert np.array_equal(found[:16].T, columns[byte // 2 : byte // 2 + n]) and not found[16:].any()
+    # Rows of the pattern, one for each k, lie behind each other.
+    expected = np.array([columns.T.ravel()[k * row // 2 + byte // 2 :][:n] for k in range(16)])
+    assert np.array_equal(found[:16], expected) and not found[16:].any()
 
 
 @pytest.mark.parametrize(

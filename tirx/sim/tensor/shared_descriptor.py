@@ -57,8 +57,8 @@ class SharedDescriptor:
 
     The pattern of a swizzle starts at multiples of its size, or so many units behind them as the base offset says; an
     operand may start in any of its rows, as CuTe DSL's kernels with operands aligned to 128 bytes do. wgmma reads both
-    so on an H100 (K-major f16, 128B). An operand may also start inside of a row and end in the same one: K-major, or
-    MN-major of wgmma, as Triton's m64n32k16 reads half of 64 columns.
+    so on an H100 (K-major f16, 128B). An operand may also start inside of a row: K-major if it ends in the same one, or
+    MN-major of wgmma (`_check_inside`), as Triton's m64n32k16 reads half of 64 columns.
 
     Addresses are bytes of the CTA's shared memory (18 bits, without the rank).
     """
@@ -109,13 +109,18 @@ class SharedDescriptor:
             self._illegal(f"absolute leading dimension address {self.leading:#x} is not where a pattern starts")
 
     def _check_inside(self, row: int, size: int) -> None:
-        """Raises SimError unless an MN-major operand of wgmma, `size` bytes along MN, ends in the row it starts in."""
+        """
+        Raises SimError unless hardware is known to read `size` bytes along MN that start inside of a row.
+
+        An H200 reads operands of wgmma that end in the same row; with the 128B swizzle also those of up to a row that
+        end in the next one, by the XOR on absolute addresses.
+        """
         if not self._of_wgmma:
             self._illegal(f"MN-major start {self.start:#x} is not a multiple of the row of {row} bytes")
-        if self.start % row + size > row:
+        if self.start % row + size > row and (self.number != _128B or size > row):
             self._illegal(
                 f"{size} bytes of MN from byte {self.start % row} leave the swizzle row of {row} bytes; expected the "
-                "start of a row, or an operand that ends in the same row"
+                "start of a row, or an operand that ends in the same row or, of 128 bytes, in the next one"
             )
 
     @classmethod
