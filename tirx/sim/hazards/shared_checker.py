@@ -238,8 +238,12 @@ class ClusterChecker(Monitor):
 
     def ordered_access(self, space: str, addresses: Array, threads: Array, how: Access | None = None) -> None:
         # Only which accesses are to the same address matters, and that is often the same for all clusters.
+        if (addresses == addresses[:1]).all():
+            addresses, again = addresses[:1], len(addresses)
+        else:
+            again = 1
         names = [self._names.setdefault(address, len(self._names)) for address in addresses.tolist()]
-        self.hear("ordered_access", (space, np.array(names), threads, how), {})
+        self.hear("ordered_access", (space, np.repeat(names, again), threads, how), {})
 
     def mark(self) -> int:
         return self.hear("mark", (), {}) if self._ticks else self._instant

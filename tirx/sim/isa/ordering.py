@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import numpy as np
-
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import Array
 from tirx.sim.hazards.global_access import READ_ONLY, WEAK, Access, Kind, Scope
@@ -61,4 +59,4 @@ def _may_be_flags(addresses: Array) -> bool:
     """Returns True if there are few different addresses."""
     if len(addresses) <= _MOST_FLAGS:
         return True
-    return len(set(addresses[: 2 * _MOST_FLAGS].tolist())) <= _MOST_FLAGS and len(np.unique(addresses)) <= _MOST_FLAGS
+    return all(len(set(some.tolist())) <= _MOST_FLAGS for some in (addresses[: 2 * _MOST_FLAGS], addresses))
