@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.sim.assembled import assembled
 
 from tirx.sim import SimError, SimWarning, TensorMap, run
 from tirx.sim.tensor.patterns import ALIAS, PATTERN, _meant  # pyright: ignore[reportPrivateUsage]
@@ -67,6 +68,43 @@ def test_swizzle_of_stores() -> None:
     assert (
         "tcgen05.mma A is read with swizzle 64B, but threads wrote it in the pattern of swizzle 128B" in found[PATTERN]
     )
+
+
+_NARROW = """
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k() {
+  .reg .b32 %r<9>; .reg .b64 %d; .reg .pred %p; .reg .f32 %f<4>;
+  .shared .align 1024 .b8 tile[1024];
+  mov.u32 %r1, %tid.x; mov.u32 %r2, tile; mov.b32 %r5, 0;
+  shl.b32 %r3, %r1, 4;
+  add.u32 %r6, %r2, %r3;
+  setp.lt.u32 %p, %r1, 32;
+  @%p st.shared.v4.b32 [%r6+512], {%r5, %r5, %r5, %r5};
+  shr.u32 %r4, %r3, SHIFT; and.b32 %r4, %r4, 16; xor.b32 %r3, %r3, %r4; add.u32 %r6, %r2, %r3;
+  setp.lt.u32 %p, %r1, LANES;
+  @%p st.shared.v4.b32 [%r6], {%r5, %r5, %r5, %r5};
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;
+  shr.u32 %r6, %r2, 4; cvt.u64.u32 %d, %r6; or.b64 %d, %d, 0xc000001000010000;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, {%r5, %r5, %r5, %r5}, %d, 0, 1, 1, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  ret;
+}
+"""
+
+
+def test_stores_beside_an_operand() -> None:
+    """Half a warp writes 8 rows of 32 bytes, with the 32B swizzle; a warp writes bytes behind them, with none."""
+    for lanes, shift, warned in ((16, 3, False), (32, 3, False), (32, 8, True)):
+        found: list[SimWarning] = []
+        text = _NARROW.replace("LANES", str(lanes)).replace("SHIFT", str(shift))
+        run(assembled(text), "k", 1, 128, [], report=found.append)
+        assert [each.rule for each in found] == [PATTERN] * warned, shift
 
 
 _COPY = """

@@ -123,7 +123,7 @@ def _other_stores(cta: Cta, descriptor: SharedDescriptor, distinct: Array) -> st
     stores = [
         found
         for instant in np.unique(chosen).tolist()
-        for found in _steps(*cta.monitor.shared_writes_at(cta.rank, instant))
+        for found in _steps(*cta.monitor.shared_writes_at(cta.rank, instant), distinct)
     ]
     # Under the swizzle of the writer stores are regular, and alike for all warps.
     kinds = {number: len({each.get(number) for each in stores}) for number in SWIZZLE_MODES
@@ -138,19 +138,19 @@ def _other_stores(cta: Cta, descriptor: SharedDescriptor, distinct: Array) -> st
     return f"{read}, but threads wrote it in the pattern of swizzle {names}"
 
 
-def _steps(places: Array, threads: Array) -> Iterator[dict[int, tuple[int, ...]]]:
+def _steps(places: Array, threads: Array, operand: Array) -> Iterator[dict[int, tuple[int, ...]]]:
     """
-    For each warp of a store, the modes under which it is regular, and what each bit of the lane adds.
+    Yields for each warp of a store the modes under which it is regular, and what each bit of the lane adds.
 
-    Regular: its addresses, before the XOR, are linear in the bits of the lane. Warps with lanes that do not store, and
-    stores that are regular under no mode, are left out.
+    Regular: its addresses, before the XOR, are linear in the bits of the lane. Warps with lanes that do not store, or
+    that store to no byte of the operand but beside it, and stores that are regular under no mode are left out.
     """
     order = np.lexsort((places, threads))
     users, first = np.unique(threads[order], return_index=True)
     starts = places[order][first]
     bits = 1 << np.arange(5)
     lanes = (np.arange(WARP)[:, None] & bits) != 0
-    for warp in np.unique(users // WARP).tolist():
+    for warp in np.unique(threads[np.isin(places, operand)] // WARP).tolist():
         own = starts[users // WARP == warp]
         if len(own) != WARP:
             continue
