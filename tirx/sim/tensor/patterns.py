@@ -24,7 +24,6 @@ PATTERN = "operand in another pattern than it was written"
 _COPIED = tuple(SWIZZLES)
 _READ_BY = {"none": 0, "32B": 6, "64B": 4, "128B": 2, "128B_atom_32B": 1}
 _LOOKS = 3  # at the operand of one form: tiles are written alike
-_PERIOD = 1024
 _INSTANTS = 8  # of stores that one look takes into account
 
 
@@ -112,18 +111,16 @@ def _other_copy(cta: Cta, descriptor: SharedDescriptor, distinct: Array) -> str 
 
 def _other_stores(cta: Cta, descriptor: SharedDescriptor, distinct: Array) -> str | None:
     """Says in the pattern of which other swizzle threads wrote an operand; None if that cannot be told."""
-    # Whole patterns, as a descriptor with the wrong swizzle may look at rows of one half only.
-    first, last = (int(each) // _PERIOD for each in (distinct[0], distinct[-1]))
-    end = min((last + 1) * _PERIOD, cta.launch.program.shared_end)
-    writes = cta.monitor.shared_writes(cta.rank, np.arange(first * _PERIOD, end))
+    writes = cta.monitor.shared_writes(cta.rank, distinct)
     if writes is None:
         return None
+    # All that stores to the operand wrote: a descriptor with the wrong swizzle may look at rows of one half only.
     instants = np.unique(writes.instants[writes.by_threads])
     chosen = instants[np.linspace(0, len(instants) - 1, _INSTANTS).astype(int)] if len(instants) else instants
     stores = [
         found
         for instant in np.unique(chosen).tolist()
-        for found in _steps(*cta.monitor.shared_writes_at(cta.rank, instant), distinct)
+        for found in _steps(*cta.monitor.shared_writes_at(cta.rank, instant))
     ]
     # Under the swizzle of the writer stores are regular, and alike for all warps.
     kinds = {number: len({each.get(number) for each in stores}) for number in SWIZZLE_MODES
@@ -138,19 +135,19 @@ def _other_stores(cta: Cta, descriptor: SharedDescriptor, distinct: Array) -> st
     return f"{read}, but threads wrote it in the pattern of swizzle {names}"
 
 
-def _steps(places: Array, threads: Array, operand: Array) -> Iterator[dict[int, tuple[int, ...]]]:
+def _steps(places: Array, threads: Array) -> Iterator[dict[int, tuple[int, ...]]]:
     """
     Yields for each warp of a store the modes under which it is regular, and what each bit of the lane adds.
 
-    Regular: its addresses, before the XOR, are linear in the bits of the lane. Warps with lanes that do not store, or
-    that store to no byte of the operand but beside it, and stores that are regular under no mode are left out.
+    Regular: its addresses, before the XOR, are linear in the bits of the lane. Warps with lanes that do not store, and
+    stores that are regular under no mode, are left out.
     """
     order = np.lexsort((places, threads))
     users, first = np.unique(threads[order], return_index=True)
     starts = places[order][first]
     bits = 1 << np.arange(5)
     lanes = (np.arange(WARP)[:, None] & bits) != 0
-    for warp in np.unique(threads[np.isin(places, operand)] // WARP).tolist():
+    for warp in np.unique(users // WARP).tolist():
         own = starts[users // WARP == warp]
         if len(own) != WARP:
             continue
