@@ -59,6 +59,13 @@ def run_threads(
     return result
 
 
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A view of an array that must not be written."""
+    view = array[:]
+    view.flags.writeable = False
+    return view
+
+
 def integers(rng: np.random.Generator, shape: Sequence[int], dtype: Any = np.float16) -> npt.NDArray[Any]:
     """Small integers, of which sums of products are exact in every type."""
     return rng.integers(-4, 5, tuple(shape)).astype(dtype)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.sim.kernels import frozen
 
 from tirx.sim import SimError, TensorMap, run
 from tirx.sim.core.arguments import bind_arguments
 from tirx.sim.core.launch import Launch
-from tirx.sim.core.types import Array
 from tirx.sim.memory.tensor_map_bytes import encode
 from tirx.sim.program.linker import link
 from tirx.sim.reader import parse
@@ -284,9 +284,9 @@ def test_array_without_dimensions() -> None:
 def test_arrays_that_overlap() -> None:
     """One buffer for arrays that share bytes, one for each of the others."""
     a, b = np.arange(10, dtype=np.uint32), np.arange(64, dtype=np.uint8).reshape(4, 16)
-    frozen = np.arange(6, dtype=np.uint16)
-    frozen.flags.writeable = False
-    parts = [a[2:5], b[2], a[4:8], b[3], a[3:4], frozen, b[2:3], a[8:], np.zeros(0, np.uint8), frozen[:0]]
+    constant = np.arange(6, dtype=np.uint16)
+    constant.flags.writeable = False
+    parts = [a[2:5], b[2], a[4:8], b[3], a[3:4], constant, b[2:3], a[8:], np.zeros(0, np.uint8), constant[:0]]
     launch = _bound(", ".join(f".param .u64 p{index}" for index in range(10)), parts)
     addresses: list[int] = launch.parameters.data.view(np.uint64).tolist()
     segments = launch.global_memory.segments
@@ -305,18 +305,12 @@ def test_arrays_that_overlap() -> None:
         assert launch.global_memory.bytes_at(address, part.nbytes, "x").tobytes() == part.tobytes()
     message = "argument p0 is read-only, but shares memory with an array that is not"
     with pytest.raises(SimError) as caught:
-        _bound(".param .u64 p0, .param .u64 p1", [_frozen(a), a[2:3]])
+        _bound(".param .u64 p0, .param .u64 p1", [frozen(a), a[2:3]])
     assert caught.value.message == message
     with pytest.raises(SimError) as caught:  # the larger one of those that begin at the same byte
-        _bound(".param .u64 p0, .param .u64 p1", [a[:3], _frozen(a)])
+        _bound(".param .u64 p0, .param .u64 p1", [a[:3], frozen(a)])
     assert caught.value.message == message.replace("p0", "p1")
-    _bound(".param .u64 p0, .param .u64 p1", [a, _frozen(a)[2:3]])
-
-
-def _frozen(array: Array) -> Array:
-    view = array[:]
-    view.flags.writeable = False
-    return view
+    _bound(".param .u64 p0, .param .u64 p1", [a, frozen(a)[2:3]])
 
 
 def test_tensor_maps_as_arguments() -> None:

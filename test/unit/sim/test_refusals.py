@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from refusals import cases
+from unit.sim.kernels import frozen
 
 from tirx.sim import SimError, TensorMap, run
 
@@ -521,17 +522,11 @@ def test_targets_of_products(target: str, form: str, missing: str | None):
     assert found.value.message.partition(";")[0] == (missing or "the kernel executes trap")
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
-    view = array[:]
-    view.flags.writeable = False
-    return view
-
-
 _WORDS = np.zeros(8, np.int32)
 _ARGUMENTS: list[tuple[str, list[Any], str]] = [
     (
         ".param .u64 a, .param .u64 b",
-        [_frozen(_WORDS), _WORDS],
+        [frozen(_WORDS), _WORDS],
         "is read-only, but shares memory with an array that is not",
     ),
     (

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from sweeps.deleted_synchronization import lowered, without
 from unit.examples import PROGRAMS
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
-from tirx.diagnostics import LocatedError, diagnostic_handler
+from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx import (
     BarrierClusterArriveOp,
     BarrierClusterWaitOp,
@@ -27,11 +25,7 @@ from tirx.dialects.ptx import (
     Tcgen05WaitLdOp,
     Tcgen05WaitStOp,
 )
-from tirx.passes import lower_to_ptx_passes
 from tirx.passes.checks.synchronization_rules import check_synchronization
-from tirx.text.parsing import parse_located
-from tirx.text.verification import run_passes
-from tirx.universe import new_context
 
 SYNCHRONISATION = (
     BarSyncOp,
@@ -102,23 +96,6 @@ LOOKED_AT = (
 """Programs that synchronise in different ways. What rings and roles need is for `tirx-check-rings` to prove."""
 
 
-def lowered(path: Path) -> ModuleOp:
-    context = new_context()
-    module = parse_located(context, path.read_text(), path.name)
-    with diagnostic_handler(lambda _: None):
-        run_passes(context, module, lower_to_ptx_passes(options="pipeline=off").passes, verify_each=False)
-    return module
-
-
-@contextmanager
-def without(op: Operation) -> Generator[None]:
-    block, following = op.parent_block(), op.next_op
-    assert block is not None and following is not None
-    op.detach()
-    yield
-    block.insert_op_before(op, following)
-
-
 def is_accepted(entry: EntryOp) -> bool:
     try:
         check_synchronization(entry)
@@ -130,7 +107,7 @@ def is_accepted(entry: EntryOp) -> bool:
 @pytest.mark.parametrize("path", [path for path in PROGRAMS if path.stem in LOOKED_AT], ids=lambda path: path.stem)
 @pytest.mark.sample(1)
 def test_every_instruction_is_needed(path: Path) -> None:
-    for entry in [op for op in lowered(path).walk() if isinstance(op, EntryOp)]:
+    for entry in [op for op in lowered(path, "pipeline=off").walk() if isinstance(op, EntryOp)]:
         assert is_accepted(entry)
         count, redundant = Counter[str](), defaultdict[str, set[int]](set)
         for op in [op for op in entry.walk() if isinstance(op, SYNCHRONISATION)]:
