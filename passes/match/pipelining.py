@@ -39,8 +39,8 @@ from tirx.passes.ir.scheduled import SCHEDULED
 from tirx.values import dataclass
 
 
-class NotPipelined(Exception):
-    """Why a tile or a loop stays as it is, and at which operation."""
+class NotApplicable(Exception):
+    """Says why a pass leaves a tile, a loop or a kernel as it is, and at which operation."""
 
     def __init__(self, where: Operation, reason: str):
         super().__init__(reason)
@@ -155,22 +155,22 @@ def hardware_operation(kernel: Operation) -> Operation | None:
 
 
 def check_loop(loop: scf.ForOp) -> None:
-    """Raises NotPipelined if an iteration cannot begin before the one in front of it has ended, whatever the tile."""
+    """Raises NotApplicable if an iteration cannot begin before the one in front of it has ended, whatever the tile."""
     for op in walk(loop):
         if isinstance(op, SCHEDULED):
             what = "waits for another block" if isinstance(op, GlobalWaitOp) else "has a schedule already"
-            raise NotPipelined(op, f"the loop stays sequential: '{op.name}' in it {what}")
+            raise NotApplicable(op, f"the loop stays sequential: '{op.name}' in it {what}")
 
 
 def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:
-    """The tile as one that each iteration of `loop` fills and then reads. Raises NotPipelined if it is not."""
+    """The tile as one that each iteration of `loop` fills and then reads. Raises NotApplicable if it is not."""
     name = tile_name(alloc)
     found: list[Access] = []
     for op, tile in accesses(alloc.result):
         if (top := top_of(op, loop)) is None:
-            raise NotPipelined(op, f"{name} keeps one buffer: '{op.name}' uses it outside of the loop")
+            raise NotApplicable(op, f"{name} keeps one buffer: '{op.name}' uses it outside of the loop")
         if not isinstance(op, CopyOp | FillOp | LoadOp | MmaOp | StoreOp):
-            raise NotPipelined(op, f"{name} keeps one buffer: what '{op.name}' does with it is not known")
+            raise NotApplicable(op, f"{name} keeps one buffer: what '{op.name}' does with it is not known")
         found.append(Access(op, top, tile, writes_to(op, tile)))
     order = {op: i for i, op in enumerate(loop.body.block.ops)}
     found.sort(key=lambda access: order[access.top])
@@ -179,27 +179,27 @@ def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:
         if not access.writes:
             continue
         if not isinstance(access.op, CopyOp) or access.tile is not access.op.destination:
-            raise NotPipelined(
+            raise NotApplicable(
                 access.op, f"{name} keeps one buffer: '{access.op.name}' writes it, which is no copy to it"
             )
         if access.top is not access.op:
-            raise NotPipelined(
+            raise NotApplicable(
                 access.op, f"{name} keeps one buffer: '{access.op.name}' fills it inside of '{access.top.name}'"
             )
         fills.append(access.op)
     reads = [access for access in found if not access.writes]
     if not fills or not reads:
-        raise NotPipelined(alloc, f"{name} keeps one buffer: the loop does not both fill and read it")
+        raise NotApplicable(alloc, f"{name} keeps one buffer: the loop does not both fill and read it")
     first = min(order[access.top] for access in reads)
     for fill in fills:
         if order[fill] > first:
-            raise NotPipelined(
+            raise NotApplicable(
                 fill, f"{name} keeps one buffer: '{fill.name}' writes it behind '{reads[0].op.name}', which reads it"
             )
     if (again := _overwriting(alloc, fills)) is not None:
-        raise NotPipelined(again, f"{name} keeps one buffer: '{again.name}' writes elements that another copy fills")
+        raise NotApplicable(again, f"{name} keeps one buffer: '{again.name}' writes elements that another copy fills")
     if not covers(alloc, [fill.destination for fill in fills], [read.tile for read in reads]):
-        raise NotPipelined(
+        raise NotApplicable(
             reads[0].op, f"{name} keeps one buffer: '{reads[0].op.name}' reads more than is copied to it"
         )
     for fill in fills:
@@ -261,19 +261,19 @@ def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:
     """
     The pure operations inside of `loop` that compute a value, operands first.
 
-    Raises NotPipelined if the value depends on anything but the counter of the loop and values from outside of it.
+    Raises NotApplicable if the value depends on anything but the counter of the loop and values from outside of it.
     """
     found: dict[Operation, None] = {}
 
     def visit(value: SSAValue, user: Operation) -> None:
         if isinstance(value, BlockArgument):
             if value.block.parent_op() is loop and value.index > 0:
-                raise NotPipelined(user, f"'{user.name}' needs a value that the loop carries")
+                raise NotApplicable(user, f"'{user.name}' needs a value that the loop carries")
             return  # no other one of the loop: what has regions is refused below
         if not isinstance(value, OpResult) or top_of(op := value.op, loop) is None or op in found:
             return
         if not is_pure(op) or op.regions:
-            raise NotPipelined(
+            raise NotApplicable(
                 op, f"'{user.name}' needs the result of '{op.name}', which is no function of the iteration"
             )
         for operand in op.operands:
@@ -286,16 +286,16 @@ def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:
 
 
 def check_source(loop: scf.ForOp, fill: CopyOp) -> None:
-    """Raises NotPipelined unless a later iteration's source is known, and stays the same, in an earlier iteration."""
+    """Raises NotApplicable unless a later iteration's source is known, and stays the same, in an earlier iteration."""
     for tile in (fill.source, fill.destination):
         try:
             slice_of(tile, loop)
-        except NotPipelined as e:
-            raise NotPipelined(e.where, f"'{fill.name}' cannot run ahead: {e.reason}") from e
+        except NotApplicable as e:
+            raise NotApplicable(e.where, f"'{fill.name}' cannot run ahead: {e.reason}") from e
     source = base_allocation(fill.source)
     for op in walk(loop):
         if (found := written_memref(op, source)) is not None:
-            raise NotPipelined(op, f"'{fill.name}' cannot run ahead: '{op.name}' may write {found}, which it reads")
+            raise NotApplicable(op, f"'{fill.name}' cannot run ahead: '{op.name}' may write {found}, which it reads")
 
 
 def written_memref(op: Operation, source: SSAValue) -> str | None:

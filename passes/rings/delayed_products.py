@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import KernelOp, MapOp, MemorySpace, MmaOp, TileType
 from tirx.passes.ir.purity import is_pure
-from tirx.passes.match.pipelining import NotPipelined
+from tirx.passes.match.pipelining import NotApplicable
 from tirx.passes.rings.start_values import has_registers
 
 
@@ -20,7 +20,7 @@ def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Iterable[Operat
 
     These are the ones whose sums only the next iteration uses. They start behind those of the next iteration whose sums
     threads wait for, and run while threads work on these. `products` run in every iteration and read nothing but slots
-    and registers. Raises NotPipelined where something else of the loop has an effect or needs both kinds at once.
+    and registers. Raises NotApplicable where something else of the loop has an effect or needs both kinds at once.
     """
     yielded = loop.body.block.last_op
     assert isinstance(yielded, scf.YieldOp)
@@ -35,21 +35,21 @@ def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Iterable[Operat
     }
     bits = sum(TileType.of(tile).num_elements * TileType.of(tile).dtype.bits for tile in held)
     if not has_registers(kernel.num_threads, bits):
-        raise NotPipelined(late[0], f"'{late[0].name}' would need registers beside those of '{early[0].name}'")
+        raise NotApplicable(late[0], f"'{late[0].name}' would need registers beside those of '{early[0].name}'")
     for op in loop.body.block.ops:
         if op not in {*fills, *products, yielded} and not _computes(op):
-            raise NotPipelined(op, f"'{op.name}' has an effect between products")
+            raise NotApplicable(op, f"'{op.name}' has an effect between products")
     sums = carried_sums(late, yielded, loop.body.block.args[1:])
     behind = users_among([*sums, *(op.results[0] for op in late)], loop.body.block.ops)
     if found := next((op for op in early if op in behind), None):
-        raise NotPipelined(found, f"'{found.name}' needs the sum of a product of the iteration before")
+        raise NotApplicable(found, f"'{found.name}' needs the sum of a product of the iteration before")
     _require_apart(early, loop.body.block.ops)
     return True
 
 
 def _require_apart(early: Sequence[MmaOp], ops: Iterable[Operation]) -> None:
     """
-    Raises NotPipelined unless the products start together: one may add to the sum of another that nothing else uses,
+    Raises NotApplicable unless the products start together: one may add to the sum of another that nothing else uses,
     and needs nothing more of the others.
     """
     sums = [op.results[0] for op in early]
@@ -57,7 +57,7 @@ def _require_apart(early: Sequence[MmaOp], ops: Iterable[Operation]) -> None:
     for op in early:
         needed = [operand for operand in op.operands if operand is not op.accumulator or not operand.has_one_use()]
         if op.accumulator.owner in computed or any(x in sums or x.owner in computed for x in needed):
-            raise NotPipelined(op, f"'{op.name}' needs a sum of the same iteration that threads use, too")
+            raise NotApplicable(op, f"'{op.name}' needs a sum of the same iteration that threads use, too")
 
 
 def _computes(op: Operation) -> bool:

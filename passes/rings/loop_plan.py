@@ -34,7 +34,7 @@ from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
 from tirx.passes.match.pipelining import (
     Access,
-    NotPipelined,
+    NotApplicable,
     StagedTile,
     accesses,
     check_loop,
@@ -192,11 +192,11 @@ def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[Loo
             continue
         try:
             if written is not None:
-                raise NotPipelined(written, f"'{written.name}' is in the terms of the hardware")
+                raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
             if has_schedules:
                 check_loop(loop)
             plan = plan_loop(loop)
-        except NotPipelined as e:
+        except NotApplicable as e:
             if asked is not None:
                 raise ScheduleOptionError(
                     e.where, f"expected a loop that can be pipelined for {STAGES}, found that {e.reason}"
@@ -219,9 +219,9 @@ def _asked(loop: scf.ForOp) -> int | None:
 
 
 def plan_loop(loop: scf.ForOp) -> LoopPlan:
-    """The rings of one loop. Raises NotPipelined if no tile can have one."""
+    """The rings of one loop. Raises NotApplicable if no tile can have one."""
     staged: list[tuple[StagedTile, Engine]] = []
-    problems: list[NotPipelined] = []
+    problems: list[NotApplicable] = []
     roots = dict.fromkeys(base_allocation(copy.destination) for copy in copies_to_shared(loop))
     for root in roots:
         if not isinstance(alloc := root.owner, AllocOp):
@@ -229,7 +229,7 @@ def plan_loop(loop: scf.ForOp) -> LoopPlan:
         try:
             tile = staged_tile(loop, alloc)
             staged.append((tile, _engine(tile)))
-        except NotPipelined as e:
+        except NotApplicable as e:
             problems.append(e)
     if not staged:
         raise problems[0]
@@ -270,14 +270,14 @@ def _is_overwritten(fill: CopyOp, loop: scf.ForOp) -> bool:
 
 
 def _engine(tile: StagedTile) -> Engine:
-    """The engine that fills a tile. Raises NotPipelined if there is none, or none that its readers can follow."""
+    """The engine that fills a tile. Raises NotApplicable if there is none, or none that its readers can follow."""
     choices = [(fill, ring_engine(fill)) for fill in tile.fills]
     engine = choices[0][1].engine
     for fill, choice in choices:
         if not choice.is_asynchronous:
-            raise NotPipelined(fill, f"{tile.name} keeps one buffer: nothing fills it asynchronously, {choice.reason}")
+            raise NotApplicable(fill, f"{tile.name} keeps one buffer: nothing fills it asynchronously, {choice.reason}")
         if choice.engine is not engine:
-            raise NotPipelined(
+            raise NotApplicable(
                 fill, f"{tile.name} keeps one buffer: {choice.engine} does this copy to it, and {engine} the one before"
             )
     for read in tile.reads:
@@ -285,7 +285,7 @@ def _engine(tile: StagedTile) -> Engine:
             isinstance(read.op, CopyOp) and read.op.destination_type.memory is MemorySpace.TENSOR
         )
         if by_hardware and engine is Engine.CP_ASYNC:
-            raise NotPipelined(
+            raise NotApplicable(
                 read.op,
                 f"{tile.name} keeps one buffer: '{read.op.name}' reads through the asynchronous proxy what cp_async "
                 "copies, for which threads have to wait first",
@@ -308,7 +308,7 @@ def _with_products(
         try:
             for op in products:
                 _require_carried(loop, op)
-        except NotPipelined:
+        except NotApplicable:
             delayed = can_delay(loop, products, [fill for tile in tiles for fill in tile.fills])
             if not delayed:
                 raise
@@ -321,10 +321,10 @@ def _with_products(
         metadata = _metadata(loop, products)
         accumulators = _accumulators(loop, products, {tile.alloc for tile in exchanged})
         _check_readers(tiles, _asynchronous(products, scales))
-    except NotPipelined as e:
+    except NotApplicable as e:
         if (pair := next((op for op in walk(loop) if isinstance(op, MmaOp) and op.pair is not None), None)) is not None:
             # Both blocks would have to wait for each other in every iteration.
-            raise NotPipelined(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
+            raise NotApplicable(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
         notes.append(f"each product is awaited: {e.reason}")
         products, delayed, accumulators, scales, metadata, exchanged, early = (), False, (), None, (), (), ()
     rings = _rings(loop, staged, _asynchronous(products, scales))
@@ -370,13 +370,13 @@ def _last_use(loop: scf.ForOp, tile: StagedTile) -> Operation:
 
 
 def _require_staged(op: MmaOp, tiles: Sequence[SSAValue], staged: Sequence[AllocOp]) -> None:
-    """Raises NotPipelined unless all of these tiles are slots of rings."""
+    """Raises NotApplicable unless all of these tiles are slots of rings."""
     roots = {alloc.result for alloc in staged}
     for tile in tiles:
         root = base_allocation(tile)
         if root not in roots:
             hint = f"%{root.name_hint}" if root.name_hint else "a tile"
-            raise NotPipelined(op, f"'{op.name}' reads {hint}, which is in no ring")
+            raise NotApplicable(op, f"'{op.name}' reads {hint}, which is in no ring")
 
 
 def _wgmma_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp, ...]:
@@ -388,24 +388,24 @@ def _wgmma_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp, 
     ]
     for op in products:
         if top_of(op, loop) is not op:
-            raise NotPipelined(op, f"'{op.name}' does not run in every iteration")
+            raise NotApplicable(op, f"'{op.name}' does not run in every iteration")
         _require_staged(op, [tile for tile in (op.a, op.b) if TileType.of(tile).memory is MemorySpace.SHARED], staged)
     return tuple(products)
 
 
 def _require_carried(loop: scf.ForOp, op: MmaOp) -> None:
-    """Raises NotPipelined unless A is in memory and nothing but products of the loop touches the accumulator."""
+    """Raises NotApplicable unless A is in memory and nothing but products of the loop touches the accumulator."""
     if op.a_type.memory is not MemorySpace.SHARED:
-        raise NotPipelined(op, f"'{op.name}' reads A from registers")
+        raise NotApplicable(op, f"'{op.name}' reads A from registers")
     for value in (op.accumulator, *op.results):
         uses = list(value.uses)
         if isinstance(value, BlockArgument) and value.owner is not loop.body.block:
-            raise NotPipelined(op, f"'{op.name}' starts from a value from outside of the loop")
+            raise NotApplicable(op, f"'{op.name}' starts from a value from outside of the loop")
         carried = isinstance(value, BlockArgument) or isinstance(value.owner, MmaOp)
         if not carried or [_goes_on(loop, use) for use in uses] != [True]:
             others = (use.operation for use in uses if use.operation is not loop.body.block.last_op)
             other = next((user for user in others if not isinstance(user, MmaOp)), op)
-            raise NotPipelined(op, f"'{other.name}' needs the sum of '{op.name}' in the same iteration")
+            raise NotApplicable(op, f"'{other.name}' needs the sum of '{op.name}' in the same iteration")
 
 
 def _goes_on(loop: scf.ForOp, use: Use) -> bool:
@@ -424,17 +424,17 @@ def _tcgen05_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp
     products = [op for op in walk(loop) if isinstance(op, MmaOp) and op.on_tensor_memory]
     for op in products:
         if top_of(op, loop) is not op:
-            raise NotPipelined(op, f"'{op.name}' does not run in every iteration")
+            raise NotApplicable(op, f"'{op.name}' does not run in every iteration")
         _require_staged(op, [tile for tile in (op.a, op.b) if TileType.of(tile).memory is MemorySpace.SHARED], staged)
     return tuple(products)
 
 
 def _metadata(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[MetadataPlan, ...]:
-    """The metadata of sparse products. Raises NotPipelined for some that threads do not store in every iteration."""
+    """The metadata of sparse products. Raises NotApplicable for some that threads do not store in every iteration."""
     found: list[MetadataPlan] = []
     for root in dict.fromkeys(base_allocation(op.metadata) for op in products if op.metadata is not None):
         if not isinstance(alloc := root.owner, AllocOp):
-            raise NotPipelined(loop, "the metadata of a product is in no allocation")
+            raise NotApplicable(loop, "the metadata of a product is in no allocation")
         if alloc.result.type.memory is not MemorySpace.TENSOR:
             continue
         copies: dict[CopyOp, None] = {}
@@ -448,32 +448,32 @@ def _metadata(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[MetadataPlan,
                 or top_of(op, loop) is not op
                 or op.source_type.memory is not MemorySpace.GLOBAL
             ):
-                raise NotPipelined(op, f"'{op.name}' works on metadata {tile_name(alloc)}")
+                raise NotApplicable(op, f"'{op.name}' works on metadata {tile_name(alloc)}")
             if not all(op.is_before_in_block(reader) for reader in readers):
-                raise NotPipelined(op, f"'{op.name}' stores metadata {tile_name(alloc)} behind a product")
+                raise NotApplicable(op, f"'{op.name}' stores metadata {tile_name(alloc)} behind a product")
             copies[op] = None
         if not copies or any(reader.pair is not None for reader in readers):
-            raise NotPipelined(readers[0], f"the metadata {tile_name(alloc)} of '{readers[0].name}' is in no ring")
+            raise NotApplicable(readers[0], f"the metadata {tile_name(alloc)} of '{readers[0].name}' is in no ring")
         found.append(MetadataPlan(alloc, tuple(copies), readers[-1]))
     return tuple(found)
 
 
 def _scales(loop: scf.ForOp, products: Sequence[MmaOp], tiles: Sequence[StagedTile]) -> ScalePlan | None:
-    """The scale factors of products. Raises NotPipelined for some that do not come by `tcgen05.cp` in the loop."""
+    """The scale factors of products. Raises NotApplicable for some that do not come by `tcgen05.cp` in the loop."""
     roots = dict.fromkeys(base_allocation(scale) for op in products for scale in op.scales)
     allocs = [root.owner for root in roots]
     shared = {tile.alloc.result for tile in tiles}
     copies: dict[CopyOp, None] = {}
     for alloc in allocs:
         if not isinstance(alloc, AllocOp):
-            raise NotPipelined(loop, "the scale factors of a product are in no allocation")
+            raise NotApplicable(loop, "the scale factors of a product are in no allocation")
         for op, tile in accesses(alloc.result):
             if op in products and tile is alloc.result:
                 continue
             if not isinstance(op, CopyOp) or op.destination is not tile or top_of(op, loop) is not op:
-                raise NotPipelined(op, f"'{op.name}' works on scale factors {tile_name(alloc)}")
+                raise NotApplicable(op, f"'{op.name}' works on scale factors {tile_name(alloc)}")
             if base_allocation(op.source) not in shared:
-                raise NotPipelined(op, f"'{op.name}' reads a tile that is in no ring")
+                raise NotApplicable(op, f"'{op.name}' reads a tile that is in no ring")
             copies[op] = None
     if not allocs:
         return None
@@ -483,7 +483,7 @@ def _scales(loop: scf.ForOp, products: Sequence[MmaOp], tiles: Sequence[StagedTi
 def _accumulators(
     loop: scf.ForOp, products: Sequence[MmaOp], exchanged: Container[Operation]
 ) -> tuple[AccumulatorPlan, ...]:
-    """The other accumulators in tensor memory. Raises NotPipelined for uses that are neither before nor behind."""
+    """The other accumulators in tensor memory. Raises NotApplicable for uses that are neither before nor behind."""
     found: list[AccumulatorPlan] = []
     around = loop.parent
     roots = dict.fromkeys(base_allocation(op.accumulator) for op in products if op.on_tensor_memory)
@@ -500,15 +500,15 @@ def _accumulators(
                 continue
             top = around.find_ancestor_op_in_block(op)
             if top is None or top is loop:
-                raise NotPipelined(op, f"'{op.name}' uses the accumulator {tile_name(alloc)}")
+                raise NotApplicable(op, f"'{op.name}' uses the accumulator {tile_name(alloc)}")
             if top.is_before_in_block(loop):
                 if not isinstance(op, FillOp) or top is not op:
-                    raise NotPipelined(op, f"'{op.name}' uses the accumulator {tile_name(alloc)} before the loop")
+                    raise NotApplicable(op, f"'{op.name}' uses the accumulator {tile_name(alloc)} before the loop")
                 fills[top] = None
             else:
                 readers.setdefault(top, []).append((op, tile))
         if not readers:
-            raise NotPipelined(loop, f"nothing reads the accumulator {tile_name(alloc)} behind the loop")
+            raise NotApplicable(loop, f"nothing reads the accumulator {tile_name(alloc)} behind the loop")
         turns = _turns({op: readers[op] for op in sorted(readers, key=order.__getitem__)})
         found.append(AccumulatorPlan(alloc, tuple(sorted(fills, key=order.__getitem__)), turns))
     return tuple(found)
@@ -518,7 +518,7 @@ def _turns(readers: Mapping[Operation, Sequence[tuple[Operation, SSAValue]]]) ->
     """
     Cuts operations, each with its accesses to one tile, where one reads what another has written.
 
-    Raises NotPipelined for an operation inside of which this happens.
+    Raises NotApplicable for an operation inside of which this happens.
     """
     turns: list[list[Operation]] = [[]]
     written = False
@@ -526,9 +526,9 @@ def _turns(readers: Mapping[Operation, Sequence[tuple[Operation, SSAValue]]]) ->
         writes = [(op, tile) for op, tile in found if writes_to(op, tile)]
         reads = [op for op, tile in found if (op, tile) not in writes]
         if isinstance(top, scf.IfOp | scf.WhileOp) and any(isinstance(op, MmaOp) for op, _ in writes):
-            raise NotPipelined(top, f"'{top.name}' may add nothing to the accumulator")
+            raise NotApplicable(top, f"'{top.name}' may add nothing to the accumulator")
         if writes and any(op is not top for op in reads):
-            raise NotPipelined(top, f"'{top.name}' reads what it writes to the accumulator")
+            raise NotApplicable(top, f"'{top.name}' reads what it writes to the accumulator")
         if written and reads:
             turns.append([])
             written = False
@@ -538,11 +538,11 @@ def _turns(readers: Mapping[Operation, Sequence[tuple[Operation, SSAValue]]]) ->
 
 
 def _check_readers(tiles: Sequence[StagedTile], asynchronous: set[Operation]) -> None:
-    """Raises NotPipelined for a tile that both asynchronous operations and threads read."""
+    """Raises NotApplicable for a tile that both asynchronous operations and threads read."""
     for tile in tiles:
         others: list[Access] = [read for read in tile.reads if read.op not in asynchronous]
         if others and len(others) != len(tile.reads):
-            raise NotPipelined(others[0].op, f"'{others[0].op.name}' reads {tile.name} beside the products")
+            raise NotApplicable(others[0].op, f"'{others[0].op.name}' reads {tile.name} beside the products")
 
 
 def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list[LoopPlan]:

@@ -10,18 +10,10 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
 from tirx.passes.ir.emitter import erase
 from tirx.passes.ir.purity import is_pure, is_terminator
+from tirx.passes.match.pipelining import NotApplicable
 
 _Known = dict[SSAValue, SSAValue]
 _Keep = Callable[[Operation], bool]
-
-
-class NotSeparable(Exception):
-    """Why a kernel cannot be split into roles, and at which operation."""
-
-    def __init__(self, where: Operation, reason: str):
-        super().__init__(reason)
-        self.where = where
-        self.reason = reason
 
 
 def _has(op: Operation, keep: _Keep) -> bool:
@@ -33,7 +25,7 @@ def copied_part(ops: Sequence[Operation], keep: _Keep) -> Block:
     A copy of some operations: those for which `keep` is true, the loops and conditions around them, and pure scalars.
 
     Loops keep their symbols and lose what they carry; one whose parts all run in the same round loses its skew. Raises
-    NotSeparable for an operation that needs a value that only other operations can give.
+    NotApplicable for an operation that needs a value that only other operations can give.
     """
     block = Block()
     inside = {inner for op in ops for inner in op.walk()}
@@ -70,13 +62,13 @@ class _Copier:
         if not isinstance(value, OpResult):
             around = value.owner.parent_op() if isinstance(value.owner, Block) else None
             if around in self.inside:
-                raise NotSeparable(user, f"'{user.name}' needs a value that '{_name(around)}' carries")
+                raise NotApplicable(user, f"'{user.name}' needs a value that '{_name(around)}' carries")
             return
         op = value.op
         if op not in self.inside:
             return
         if not is_pure(op) or op.regions:
-            raise NotSeparable(op, f"'{user.name}' in another role needs the result of '{op.name}'")
+            raise NotApplicable(op, f"'{user.name}' in another role needs the result of '{op.name}'")
         for operand in op.operands:
             self._value(operand, op, block, known)
         self._add(op, block, known)
@@ -92,7 +84,7 @@ class _Copier:
                 clone.location = op.location
                 block.add_op(clone)
             case _:
-                raise NotSeparable(op, f"'{op.name}' is around operations of several roles")
+                raise NotApplicable(op, f"'{op.name}' is around operations of several roles")
 
     def _operands_of_region(self, op: Operation, block: Block, known: _Known) -> None:
         operands = (op.lb, op.ub, op.step) if isinstance(op, scf.ForOp) else op.operands

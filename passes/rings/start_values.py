@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.formula import Call, Formula
-from tirx.dialects.tirx import MemorySpace, TileOrder
+from tirx.dialects.tirx import KernelOp, MemorySpace, TileOrder
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
@@ -120,6 +121,20 @@ def at_once(most: int | None, cluster: int = 1) -> Formula:
     """
     blocks: Formula = Call("sm_count") if most is None else Call("min", (Call("sm_count"), most))
     return blocks if cluster == 1 else Call("ceildiv", (blocks, cluster))
+
+
+def chosen_word(kernel: KernelOp, attribute: str, option: str | int, what: str, words: Sequence[str]) -> str:
+    """
+    Returns the word that `attribute` of a kernel says, else the `option` of the pass, and removes the attribute.
+
+    Raises ScheduleOptionError for one that is not among `words`; `what` begins the message.
+    """
+    found = kernel.attributes.pop(attribute, StringAttr(str(option)))
+    word = found.data if isinstance(found, StringAttr) else str(found)
+    if word not in words:
+        known = (" or " if len(words) == 2 else ", ").join(words)
+        raise ScheduleOptionError(kernel, f"expected {what} {known}, found {word}")
+    return word
 
 
 def check_multiprocessors(op: Operation, most: int | None) -> None:

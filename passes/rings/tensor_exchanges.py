@@ -25,7 +25,7 @@ from tirx.dialects.tirx import (
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.match.memory_by_lifetime import allocated_columns
 from tirx.passes.match.pipelining import (
-    NotPipelined,
+    NotApplicable,
     accesses,
     covers,
     slice_of,
@@ -75,14 +75,14 @@ def exchanged_tiles(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[Exchang
     """
     The tiles of tensor memory that both threads and products use in a loop, each with one slot.
 
-    Raises NotPipelined for a tile that changes hands in another way than `Exchange` has.
+    Raises NotApplicable for a tile that changes hands in another way than `Exchange` has.
     """
     tiles = [tile for op in products for tile in (op.a, op.b, op.accumulator)]
     roots = dict.fromkeys(base_allocation(t) for t in tiles if TileType.of(t).memory is MemorySpace.TENSOR)
     found = tuple(tile for root in roots if (tile := _exchanged_tile(loop, products, root)) is not None)
     for op in products if found else ():
         if op.pair is not None or op.scales or op.metadata is not None:
-            raise NotPipelined(op, f"'{op.name}' is of pairs, scaled or sparse, and threads use {_name(found[0])}")
+            raise NotApplicable(op, f"'{op.name}' is of pairs, scaled or sparse, and threads use {_name(found[0])}")
     return found
 
 
@@ -93,7 +93,7 @@ def early_products(
     The products that can run while threads work on the iteration before.
 
     Every iteration overwrites their sums, and no product that adds to these reads what threads write. Raises
-    NotPipelined if others read the same `staged` tiles.
+    NotApplicable if others read the same `staged` tiles.
     """
     sums = {tile.alloc.result for tile in exchanged if tile.exchange is Exchange.SUMS}
     operands = {tile.alloc.result for tile in exchanged if tile.exchange is Exchange.OPERAND}
@@ -110,7 +110,7 @@ def early_products(
     both = late & {alloc.result for alloc in staged}
     for op in early:
         if {base_allocation(op.a), base_allocation(op.b)} & both:
-            raise NotPipelined(op, f"'{op.name}' reads a tile that a product reads, too, which waits for threads")
+            raise NotApplicable(op, f"'{op.name}' reads a tile that a product reads, too, which waits for threads")
         for operand in op.operands:
             slice_of(operand, loop)
     return tuple(early)
@@ -120,7 +120,7 @@ def choose_slots(loop: scf.ForOp, exchanged: Sequence[ExchangedTile], early: Seq
     """
     Gives rings of sums that are ready early two slots, and others where there are columns for them.
 
-    Raises NotPipelined if tensor memory has too few columns, and LocatedError at a tile without a layout.
+    Raises NotApplicable if tensor memory has too few columns, and LocatedError at a tile without a layout.
     """
     if not exchanged:
         return
@@ -139,7 +139,7 @@ def choose_slots(loop: scf.ForOp, exchanged: Sequence[ExchangedTile], early: Seq
             tile.slots = 2
             left -= tile.columns
         elif tile.alloc.result in ahead:
-            raise NotPipelined(
+            raise NotApplicable(
                 tile.products[0],
                 f"{_name(tile)} has no room for a second slot: {tile.columns} columns, with {left} left",
             )
@@ -163,7 +163,7 @@ class _Accesses:
         """Adds what threads do."""
         name = tile_name(self.alloc)
         if not isinstance(op, CopyOp | FillOp | LoadOp | StoreOp):
-            raise NotPipelined(op, f"what '{op.name}' does with {name} is not known")
+            raise NotApplicable(op, f"what '{op.name}' does with {name} is not known")
         writes = writes_to(op, tile)
         if (top := top_of(op, self.loop)) is not None:
             self.threads[top] = self.threads.get(top, False) or writes
@@ -173,7 +173,7 @@ class _Accesses:
         around = self.loop.parent
         assert around is not None
         if (top := around.find_ancestor_op_in_block(op)) is None:
-            raise NotPipelined(op, f"'{op.name}' uses {name} in another place than the loop")
+            raise NotApplicable(op, f"'{op.name}' uses {name} in another place than the loop")
         ahead = top.is_before_in_block(self.loop)
         (self.before if ahead else self.behind)[top] = None
         if ahead and writes and top is op:
@@ -183,7 +183,7 @@ class _Accesses:
 def _exchanged_tile(loop: scf.ForOp, products: Sequence[MmaOp], root: SSAValue) -> ExchangedTile | None:
     """A tile as threads and products of a loop use it, None if threads do not use it there."""
     if not isinstance(alloc := root.owner, AllocOp):
-        raise NotPipelined(loop, "a tile of the products in tensor memory is no allocation")
+        raise NotApplicable(loop, "a tile of the products in tensor memory is no allocation")
     sums = [op for op in products if base_allocation(op.accumulator) is root]
     readers = [op for op in products if root in (base_allocation(op.a), base_allocation(op.b))]
     others = [(op, tile) for op, tile in accesses(root) if op not in products]
@@ -196,14 +196,14 @@ def _exchanged_tile(loop: scf.ForOp, products: Sequence[MmaOp], root: SSAValue) 
     threads = tuple(sorted(found.threads, key=order.__getitem__))
     users = tuple(sums or readers)
     if sums and readers:
-        raise NotPipelined(readers[0], f"'{readers[0].name}' reads {tile_name(alloc)}, which products write")
+        raise NotApplicable(readers[0], f"'{readers[0].name}' reads {tile_name(alloc)}, which products write")
     if not threads:
-        raise NotPipelined(readers[0], f"'{readers[0].name}' reads {tile_name(alloc)}, which the loop does not write")
+        raise NotApplicable(readers[0], f"'{readers[0].name}' reads {tile_name(alloc)}, which the loop does not write")
     outside = bool(found.before or found.behind)
     if readers:
         written = all(found.threads.values()) and covers(alloc, found.written, [alloc.result])
         if outside or not written or readers[0].is_before_in_block(threads[-1]):
-            raise NotPipelined(
+            raise NotApplicable(
                 readers[0], f"{tile_name(alloc)} is not written by each iteration before products read it"
             )
         return ExchangedTile(alloc, Exchange.OPERAND, threads, users)
@@ -213,7 +213,7 @@ def _exchanged_tile(loop: scf.ForOp, products: Sequence[MmaOp], root: SSAValue) 
 def _exchanged_sums(
     found: _Accesses, alloc: AllocOp, threads: tuple[Operation, ...], sums: Sequence[MmaOp]
 ) -> ExchangedTile:
-    """Sums that `threads` of a loop read, or change in front of the products. Raises NotPipelined for others."""
+    """Sums that `threads` of a loop read, or change in front of the products. Raises NotApplicable for others."""
     users = tuple(sums)
     outside = bool(found.before or found.behind)
     is_read_behind = not outside and not any(found.threads.values()) and sums[-1].is_before_in_block(threads[0])
@@ -221,7 +221,7 @@ def _exchanged_sums(
         return ExchangedTile(alloc, Exchange.SUMS, threads, users)
     changed_late = sums[0].is_before_in_block(threads[-1])
     if changed_late or not found.behind or not covers(alloc, found.filled, [alloc.result]):
-        raise NotPipelined(
+        raise NotApplicable(
             sums[0],
             f"{tile_name(alloc)} is neither overwritten in each iteration and then read, nor filled before the loop, "
             "changed in front of the products and read behind the loop",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -34,8 +34,7 @@ from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.bulk_copies import ASYNC_FEATURES, async_engine
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
 from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
-from tirx.passes.rings.start_values import BARRIER_BYTES, fewest_slots, start_values
-from tirx.rules import ScheduleOptionError
+from tirx.passes.rings.start_values import BARRIER_BYTES, chosen_word, fewest_slots, start_values
 from tirx.values import dataclass
 
 AUTO, DIRECT = "auto", "direct"
@@ -64,11 +63,7 @@ class TirxFuseEpiloguePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            attribute = kernel.attributes.pop(EPILOGUE, StringAttr(str(self.epilogue)))
-            word = attribute.data if isinstance(attribute, StringAttr) else str(attribute)
-            if word not in (AUTO, DIRECT):
-                raise ScheduleOptionError(kernel, f"expected an epilogue of {AUTO} or {DIRECT}, found {word}")
-            if word == AUTO:
+            if chosen_word(kernel, EPILOGUE, self.epilogue, "an epilogue of", (AUTO, DIRECT)) == AUTO:
                 _fuse(kernel)
 
 

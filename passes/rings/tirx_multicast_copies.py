@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -51,13 +51,12 @@ from tirx.passes.ir.purity import is_terminator
 from tirx.passes.ir.views import Origin, argument_number, clipped_view
 from tirx.passes.match.bulk_copies import plan_tma
 from tirx.passes.match.narrow_places import keep_narrow_mark
-from tirx.passes.match.pipelining import hardware_operation
+from tirx.passes.match.pipelining import NotApplicable, hardware_operation
 from tirx.passes.match.product import ILLEGAL
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.proof.parties import is_issued_by_one_thread
 from tirx.passes.rings.proof.slots import slot_tile
-from tirx.passes.rings.start_values import Cluster, at_once, check_multiprocessors, start_values
-from tirx.rules import ScheduleOptionError
+from tirx.passes.rings.start_values import Cluster, at_once, check_multiprocessors, chosen_word, start_values
 from tirx.values import dataclass
 
 AUTO = "auto"
@@ -90,40 +89,16 @@ class TirxMulticastCopiesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_multiprocessors(op, self.multiprocessors)
         for kernel in kernels(op):
-            along = _wanted(kernel, str(self.cluster))
-            kernel.attributes.pop(CLUSTER, None)
+            word = chosen_word(kernel, CLUSTER, self.cluster, "a cluster of", (AUTO, *Cluster))
+            products = (inner for inner in kernel.walk() if isinstance(inner, ProductOp))
+            along = start_values(products).cluster if word == AUTO else Cluster(word)
             if along is Cluster.NONE:
                 continue
             try:
                 pairs = _Pairs(kernel, along, self.multiprocessors)
                 attempt(kernel, "has no pairs of blocks", pairs.share)
-            except _NotShared as e:
+            except NotApplicable as e:
                 remark(e.where, f"@{kernel.sym_name.data} has no pairs of blocks: {e.reason}")
-
-
-class _NotShared(Exception):
-    """Why the blocks of a kernel cannot share what they load, and at which operation."""
-
-    def __init__(self, where: Operation, reason: str):
-        super().__init__(reason)
-        self.where = where
-        self.reason = reason
-
-
-def _wanted(kernel: KernelOp, option: str) -> Cluster:
-    """How blocks should form pairs. Raises LocatedError for a word that names no way."""
-    match kernel.attributes.get(CLUSTER):
-        case None:
-            word = option
-        case StringAttr(data=data):
-            word = data
-        case found:
-            word = str(found)
-    if word == AUTO:
-        return start_values(op for op in kernel.walk() if isinstance(op, ProductOp)).cluster
-    if word not in tuple(Cluster):
-        raise ScheduleOptionError(kernel, f"expected a cluster of {AUTO}, {', '.join(Cluster)}, found {word}")
-    return Cluster(word)
 
 
 @dataclass(frozen=True)
@@ -153,7 +128,7 @@ class _Pairs:
         self.dependent = self._dependent()
 
     def share(self) -> None:
-        """Raises _NotShared before anything is changed."""
+        """Raises NotApplicable before anything is changed."""
         kernel = self.kernel
         self._check_kernel()
         self._check_control()
@@ -204,22 +179,24 @@ class _Pairs:
     def _check_kernel(self) -> None:
         kernel = self.kernel
         if kernel.of_pairs:
-            raise _NotShared(kernel, "its blocks form clusters already")
+            raise NotApplicable(kernel, "its blocks form clusters already")
         if (target := kernel.target_info) is None or not supports(target, "fast_multicast"):
             found = "no target" if target is None else target.name
-            raise _NotShared(kernel, f"copies to several blocks need sm_90a or another target of one chip, not {found}")
+            raise NotApplicable(
+                kernel, f"copies to several blocks need sm_90a or another target of one chip, not {found}"
+            )
         if (written := hardware_operation(kernel)) is not None:
-            raise _NotShared(written, f"'{written.name}' is in the terms of the hardware")
+            raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
         for op in kernel.walk():
             if isinstance(op, ProductOp) and op.on_tensor_memory:
-                raise _NotShared(op, f"'{op.name}' on tensor memory works for a pair by its own means")
+                raise NotApplicable(op, f"'{op.name}' on tensor memory works for a pair by its own means")
         for loop in self.loops:
             if not loop.extents:
-                raise _NotShared(loop, f"the order of its tiles is {loop.order.data}")
+                raise NotApplicable(loop, f"the order of its tiles is {loop.order.data}")
         if not self.loops and kernel.grid_formulas is None:
-            raise _NotShared(kernel, "it does not say its grid")
+            raise NotApplicable(kernel, "it does not say its grid")
         if self.loops and kernel.grid is not None and self._tiles() is None:
-            raise _NotShared(self.loops[0], "its numbers of tiles are not those of the launch")
+            raise NotApplicable(self.loops[0], "its numbers of tiles are not those of the launch")
 
     def _check_control(self) -> None:
         """The blocks of a pair do the same ring operations."""
@@ -238,22 +215,22 @@ class _Pairs:
                 case _:
                     continue
             if any(map(self._depends, deciding)):
-                raise _NotShared(op, f"'{op.name}' may do something else in the other block of a pair")
+                raise NotApplicable(op, f"'{op.name}' may do something else in the other block of a pair")
 
     def _halves(self) -> list[_Half]:
         """The copies that are the same in both blocks."""
-        problems: list[_NotShared] = []
+        problems: list[NotApplicable] = []
         found: list[_Half] = []
         for op in self.kernel.walk():
             if not isinstance(op, AsyncCopyOp) or op.engine.data is not Engine.TMA or self._depends(op.source):
                 continue
             try:
                 found.append(self._half(op))
-            except _NotShared as e:
+            except NotApplicable as e:
                 problems.append(e)
         if not found:
             shared = "no copy by TMA that is the same in both blocks of a pair"
-            raise problems[0] if problems else _NotShared(self.kernel, f"it has {shared}")
+            raise problems[0] if problems else NotApplicable(self.kernel, f"it has {shared}")
         for problem in problems:
             remark(problem.where, problem.reason)
         return found
@@ -261,12 +238,12 @@ class _Pairs:
     def _half(self, copy: AsyncCopyOp) -> _Half:
         view, slot = copy.source.owner, copy.destination
         if not isinstance(view, ViewOp) or not isinstance(slot.owner, AcquireOp):
-            raise _NotShared(copy, "its pairs share no copy of a part of a tile")
+            raise NotApplicable(copy, "its pairs share no copy of a part of a tile")
         if not any(isinstance(around, RoleOp) for around in ancestors(copy)):
-            raise _NotShared(copy, "no role of its own fills its rings")
+            raise NotApplicable(copy, "no role of its own fills its rings")
         rows, *others = TileType.of(slot).dims
         if rows % PAIR:
-            raise _NotShared(copy, f"a tile of {rows} rows has no halves")
+            raise NotApplicable(copy, f"a tile of {rows} rows has no halves")
         target = self.kernel.target_info
         try:
             low, high = (
@@ -276,7 +253,7 @@ class _Pairs:
             for part in (low, high):
                 plan_tma(_part_of(view, view.indices, part).result, part, target)
         except (*ILLEGAL, LayoutError) as e:
-            raise _NotShared(copy, f"half of a tile cannot be loaded: {e}") from e
+            raise NotApplicable(copy, f"half of a tile cannot be loaded: {e}") from e
         return _Half(copy, view, (low, high), rows // PAIR)
 
     def _ring(self, copy: AsyncCopyOp) -> RingOp:
@@ -292,13 +269,13 @@ class _Pairs:
             return
         for op in self.kernel.walk():
             if isinstance(op, memref.LoadOp) and any(map(self._depends, op.indices)):
-                raise _NotShared(op, f"'{op.name}' would read for a tile more than {count}")
+                raise NotApplicable(op, f"'{op.name}' would read for a tile more than {count}")
             written = _written(op)
             if written is not None and self._depends(written) and not self._is_beyond(written, count):
-                raise _NotShared(op, f"'{op.name}' would write a tile more than {count}")
+                raise NotApplicable(op, f"'{op.name}' would write a tile more than {count}")
             if not _is_bounded(op) and any(self._depends(t) and clipped_view(t) is None for t in _in_memory(op)):
                 reason = f"'{op.name}' would access a tile more than {count}, which no 'clipped' leaves out"
-                raise _NotShared(op, reason)
+                raise NotApplicable(op, reason)
 
     def _is_beyond(self, tile: SSAValue, count: Formula | None) -> bool:
         """Returns True if tile number `count` along the pairs lies outside of the memref, where stores are dropped."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -44,13 +44,19 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.match.memory_by_lifetime import allocated_columns, slot_columns
-from tirx.passes.match.pipelining import hardware_operation, written_memref
+from tirx.passes.match.pipelining import NotApplicable, hardware_operation, written_memref
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.proof.errors import RingError
 from tirx.passes.rings.proof.slots import slot_tile
-from tirx.passes.rings.role_bodies import NotSeparable, copied_part, remove_part
-from tirx.passes.rings.start_values import WORKING_REGISTERS, Roles, entry_bound, role_registers, start_values
-from tirx.rules import ScheduleOptionError
+from tirx.passes.rings.role_bodies import copied_part, remove_part
+from tirx.passes.rings.start_values import (
+    WORKING_REGISTERS,
+    Roles,
+    chosen_word,
+    entry_bound,
+    role_registers,
+    start_values,
+)
 from tirx.tcgen05.tmem import COLUMNS
 from tirx.values import dataclass
 
@@ -81,30 +87,11 @@ class TirxSpecializeWarpsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            word = _word(kernel, str(self.roles))
-            wanted = _wanted(kernel, word)
+            word = chosen_word(kernel, ROLES, self.roles, "roles to be", (AUTO, *Roles))
+            products = (inner for inner in kernel.walk() if isinstance(inner, ProductOp))
+            wanted = start_values(products).roles if word == AUTO else Roles(word)
             if wanted is not Roles.NONE:
                 _specialize(kernel, wanted, asked=word != AUTO)
-            kernel.attributes.pop(ROLES, None)
-
-
-def _word(kernel: KernelOp, option: str) -> str:
-    match kernel.attributes.get(ROLES):
-        case None:
-            return option
-        case StringAttr(data=data):
-            return data
-        case found:
-            return str(found)
-
-
-def _wanted(kernel: KernelOp, word: str) -> Roles:
-    """The roles that a kernel should get. Raises LocatedError for a word that names none."""
-    if word == AUTO:
-        return start_values(op for op in kernel.walk() if isinstance(op, ProductOp)).roles
-    if word not in tuple(Roles):
-        raise ScheduleOptionError(kernel, f"expected roles to be {AUTO}, {', '.join(Roles)}, found {word}")
-    return Roles(word)
 
 
 def _specialize(kernel: KernelOp, wanted: Roles, asked: bool) -> None:
@@ -112,16 +99,16 @@ def _specialize(kernel: KernelOp, wanted: Roles, asked: bool) -> None:
         return
     try:
         if (written := hardware_operation(kernel)) is not None:
-            raise NotSeparable(written, f"'{written.name}' is in the terms of the hardware")
+            raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
         for op in kernel.walk():
             if isinstance(op, MmaOp) and op.on_tensor_memory:
-                raise NotSeparable(op, f"threads wait for '{op.name}', which needs all of the block")
+                raise NotApplicable(op, f"threads wait for '{op.name}', which needs all of the block")
         loads = _load_stations(kernel)
         _check_sources(kernel, loads)
         products = _products(kernel) if wanted is Roles.LOAD_MMA_EPILOGUE else frozenset[_Station]()
         attempt(kernel, "keeps one role", partial(_split, kernel, loads, products, asked))
-    except (NotSeparable, RingError) as e:
-        reason, where = (e.reason, e.where) if isinstance(e, NotSeparable) else (e.message, e.origin)
+    except (NotApplicable, RingError) as e:
+        reason, where = (e.reason, e.where) if isinstance(e, NotApplicable) else (e.message, e.origin)
         remark(where if isinstance(where, Operation) else kernel, f"@{kernel.sym_name.data} keeps one role: {reason}")
 
 
@@ -131,7 +118,7 @@ def _gives_part(op: Operation) -> bool:
 
 
 def _load_stations(kernel: KernelOp) -> _Stations:
-    """The first stations of the rings that TMA fills. Raises NotSeparable if there is none."""
+    """The first stations of the rings that TMA fills. Raises NotApplicable if there is none."""
     others: dict[_Station, Operation] = {}
     filled: dict[_Station, None] = {}
     for op in kernel.walk():
@@ -147,12 +134,12 @@ def _load_stations(kernel: KernelOp) -> _Stations:
                 others.setdefault(station, op)
     found = frozenset(station for station in filled if station not in others)
     if not found:
-        raise NotSeparable(next(iter(others.values()), kernel), "no ring is filled by TMA alone")
+        raise NotApplicable(next(iter(others.values()), kernel), "no ring is filled by TMA alone")
     return found
 
 
 def _check_sources(kernel: KernelOp, loads: _Stations) -> None:
-    """Raises NotSeparable if the kernel may write what the load role reads, which may run ahead by whole tiles."""
+    """Raises NotApplicable if the kernel may write what the load role reads, which may run ahead by whole tiles."""
     sources = {
         base_allocation(op.source): op
         for op in kernel.walk()
@@ -162,17 +149,17 @@ def _check_sources(kernel: KernelOp, loads: _Stations) -> None:
     }
     for op in kernel.walk():
         if isinstance(op, GlobalWaitOp):
-            raise NotSeparable(op, f"'{op.name}' orders loads behind another block")
+            raise NotApplicable(op, f"'{op.name}' orders loads behind another block")
         for source in sources:
             if (name := written_memref(op, source)) is not None:
-                raise NotSeparable(op, f"'{op.name}' may write {name}, which the load role reads ahead")
+                raise NotApplicable(op, f"'{op.name}' may write {name}, which the load role reads ahead")
 
 
 def _products(kernel: KernelOp) -> _Stations:
     """The stations of the role of products; empty, with a remark, where it cannot be separated."""
     try:
         return _product_stations(kernel)
-    except NotSeparable as e:
+    except NotApplicable as e:
         remark(e.where, f"no role of products in @{kernel.sym_name.data}: {e.reason}")
         return frozenset()
 
@@ -188,16 +175,16 @@ def _product_stations(kernel: KernelOp) -> _Stations:
             if (slot := slot_tile(operand)) is not None:
                 found[slot.ring, slot.acquire.station.data] = None
             elif isinstance(base_allocation(operand).owner, AllocOp):
-                raise NotSeparable(op, f"'{op.name}' works on a tile that is in no ring")
+                raise NotApplicable(op, f"'{op.name}' works on a tile that is in no ring")
     if not issued:
-        raise NotSeparable(kernel, "no product of tcgen05 is asynchronous")
+        raise NotApplicable(kernel, "no product of tcgen05 is asynchronous")
     for op in kernel.walk():
         if _is_product(op) or isinstance(op, ReleaseOp) or _gives_part(op) or is_terminator(op):
             continue
         for operand in op.operands:
             slot = slot_tile(operand)
             if slot is not None and (slot.ring, slot.acquire.station.data) in found:
-                raise NotSeparable(op, f"threads do '{op.name}' at a station of the products")
+                raise NotApplicable(op, f"threads do '{op.name}' at a station of the products")
     return frozenset(found)
 
 
@@ -230,18 +217,18 @@ def _warps_of_roles(
     """
     Returns the registers of loading and other threads, if they differ, and numbers of warps: all, loading, added.
 
-    Raises NotSeparable where they do not fit.
+    Raises NotApplicable where they do not fit.
     """
     warps, rest = divmod(kernel.num_threads, WARP_SIZE)
     if rest:
-        raise NotSeparable(kernel, f"{kernel.num_threads} threads are no whole warps")
+        raise NotApplicable(kernel, f"{kernel.num_threads} threads are no whole warps")
     movable = (target := kernel.target_info) is None or supports(target, "setmaxnreg")
     moves = movable and warps % WARPGROUP == 0 and not has_products
     registers = role_registers(warps // WARPGROUP) if moves else None
     load_warps = 1 if registers is None else WARPGROUP
     added = load_warps + ((1 + requests) if has_products else 0)
     if warps + added > MAX_WARPS:
-        raise NotSeparable(kernel, f"{warps} and {added} warps are more than the {MAX_WARPS} of a block")
+        raise NotApplicable(kernel, f"{warps} and {added} warps are more than the {MAX_WARPS} of a block")
     sums = _carried_registers(kernel)
     if registers is None and sums + WORKING_REGISTERS > (bound := entry_bound(warps + added)):
         reason = (
@@ -249,14 +236,14 @@ def _warps_of_roles(
             "the target moves registers between warps"
         )
         if not asked:
-            raise NotSeparable(kernel, reason)
+            raise NotApplicable(kernel, reason)
         remark(kernel, f"registers of @{kernel.sym_name.data} may be spilled: {reason}")
     return registers, warps, load_warps, added
 
 
 def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool) -> None:
     """
-    Moves what the kernel does into roles. Raises NotSeparable before anything is changed.
+    Moves what the kernel does into roles. Raises NotApplicable before anything is changed.
 
     Unless roles were `asked` for, a kernel stays whole if more warps leave its threads too few registers.
     """

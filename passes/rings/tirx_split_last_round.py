@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     ModuleOp,
-    StringAttr,
     i32,
     i64,
 )
@@ -44,7 +43,7 @@ from tirx.passes.ir.index_analysis import NARROW_LIMIT, narrow_sizes
 from tirx.passes.ir.launch_values import launched, product_of, quotient_of, sum_of
 from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.match.narrow_places import require_small
-from tirx.passes.rings.start_values import at_once, check_multiprocessors, start_values
+from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, start_values
 from tirx.passes.rings.tile_order import MOST_TILES, coordinates_of, counted_tiles, require_countable
 from tirx.rules import ScheduleOptionError
 
@@ -80,11 +79,7 @@ class TirxSplitLastRoundPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_multiprocessors(op, self.multiprocessors)
         for kernel in kernels(op):
-            word = kernel.attributes.pop(SPLIT, StringAttr(self.split))
-            found = word.data if isinstance(word, StringAttr) else str(word)
-            if found not in (NONE, LAST):
-                raise ScheduleOptionError(kernel, f"expected split to be {NONE} or {LAST}, found {found}")
-            if found == LAST:
+            if chosen_word(kernel, SPLIT, self.split, "split to be", (NONE, LAST)) == LAST:
                 _split(kernel, _splittable(kernel), self.multiprocessors)
 
 

@@ -6,7 +6,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -40,7 +40,7 @@ from tirx.passes.ir.launch_values import launched, product_of
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.scheduled import is_scheduling
 from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
-from tirx.passes.rings.start_values import at_once, check_multiprocessors, start_values
+from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, start_values
 from tirx.passes.rings.tile_order import MOST_TILES, counted_tiles, require_countable
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
@@ -86,18 +86,9 @@ class TirxTileLoopPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_multiprocessors(op, self.multiprocessors)
         for kernel in kernels(op):
-            word = _written(kernel, str(self.order))
-            kernel.attributes.pop(ORDER, None)
+            word = chosen_word(kernel, ORDER, self.order, "an order of", (AUTO, NONE, *_ORDERS))
             if word != NONE and (order := _order(kernel, word, self.multiprocessors)) is not None:
                 _loop(kernel, *order, self.multiprocessors)
-
-
-def _written(kernel: KernelOp, option: str) -> str:
-    word = kernel.attributes.get(ORDER, StringAttr(option))
-    found = word.data if isinstance(word, StringAttr) else str(word)
-    if found not in (AUTO, NONE, *_ORDERS):
-        raise ScheduleOptionError(kernel, f"expected an order of {AUTO}, {NONE}, {', '.join(_ORDERS)}, found {found}")
-    return found
 
 
 def _order(kernel: KernelOp, word: str, most: int | None) -> tuple[TileOrder, int | None] | None:

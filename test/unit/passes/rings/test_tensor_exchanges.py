@@ -9,7 +9,7 @@ from unit.passes.parsed import parsed
 from xdsl.dialects import scf
 
 from tirx.dialects.tirx import AllocOp, MmaOp
-from tirx.passes.match.pipelining import NotPipelined
+from tirx.passes.match.pipelining import NotApplicable
 from tirx.passes.rings.tensor_exchanges import Exchange, ExchangedTile, choose_slots
 
 
@@ -69,7 +69,7 @@ def test_slots(ring: str, is_early: bool, slots: tuple[int, int, int] | str) -> 
     )
     early = (product,) if is_early else ()
     if isinstance(slots, str):
-        with pytest.raises(NotPipelined, match=f"^{re.escape(slots)}$"):
+        with pytest.raises(NotApplicable, match=f"^{re.escape(slots)}$"):
             choose_slots(loop, (w, s, o), early)
     else:
         choose_slots(loop, (w, s, o), early)
