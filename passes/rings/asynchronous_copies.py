@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import i16
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncMbarrierArriveOp, CpAsyncWaitGroupOp
 from tirx.dialects.ptx.sync import FenceProxyAsyncOp
@@ -11,7 +11,6 @@ from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroup
 from tirx.dialects.tirx import (
     AcquireOp,
     AsyncCopyOp,
-    AsyncMmaOp,
     AtOp,
     AwaitOp,
     CpAsyncTileOp,
@@ -23,7 +22,6 @@ from tirx.dialects.tirx import (
     TmaStoreOp,
 )
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.ir.scheduled import is_cp_async
 from tirx.passes.rings.proof.meetings import Meetings
 from tirx.passes.rings.proof.parties import issuer
 from tirx.passes.rings.proof.slots import executions_since, slot_tile
@@ -42,17 +40,6 @@ class CopyCode:
         copies = [op for op in code.owner.walk() if isinstance(op, AsyncCopyOp)]
         self.stores = any(op.queue is Queue.STORE for op in copies)
         self.waits_itself = code.plan.awaits(code.owner, Queue.CP_ASYNC)
-        filled = {
-            slot.ring
-            for op in copies
-            if op.engine.data is Engine.CP_ASYNC and (slot := slot_tile(op.destination)) is not None
-        }
-        self.fills_for_async_proxy = any(
-            access.slot.ring in filled and not is_cp_async(access.op)
-            for accesses in code.plan.extraction.accesses.values()
-            for access in accesses
-            if isinstance(access.op, AsyncCopyOp | AsyncMmaOp)
-        )
 
     def copy(self, op: AsyncCopyOp, emit: Emitter) -> None:
         """Starts a copy."""
@@ -62,22 +49,22 @@ class CopyCode:
             case Engine.TMA:
                 mbarrier, group = self._fill_mbarrier(op, emit)
                 load = TmaLoadOp(source, destination, mbarrier, cta_group=group)
-                code.elected(emit, lambda inside: _start(inside, load))
+                code.elected(emit, lambda inside: inside(load))
             case Engine.TMA_MULTICAST:
                 mbarrier, group = self._fill_mbarrier(op, emit)
                 everybody = emit.constant((1 << code.plan.num_blocks) - 1, i16)
                 load = TmaLoadOp(source, destination, mbarrier, everybody, group)
-                code.elected(emit, lambda inside: _start(inside, load))
+                code.elected(emit, lambda inside: inside(load))
             case Engine.TMA_STORE:
-                code.elected(emit, lambda inside: _start(inside, TmaStoreOp(source, destination)))
+                code.elected(emit, lambda inside: inside(TmaStoreOp(source, destination)))
             case Engine.TMA_REDUCE:
-                code.elected(emit, lambda inside: _start(inside, TmaStoreOp(source, destination, "add")))
+                code.elected(emit, lambda inside: inside(TmaStoreOp(source, destination, "add")))
             case Engine.CP_ASYNC:
                 code.close(emit)
                 emit(CpAsyncTileOp(source, destination))
             case Engine.TCGEN05_CP:
                 copy = AsyncCopyOp(source, destination, Engine.TCGEN05_CP)
-                code.elected(emit, lambda inside: _start(inside, copy), issuer(op))
+                code.elected(emit, lambda inside: inside(copy), issuer(op))
             case other:
                 raise AssertionError(other)  # the verifier knows the engines of asynchronous copies
 
@@ -93,7 +80,7 @@ class CopyCode:
             raise RingLoweringError(
                 op, "expected a slot of a ring as the destination of a copy by TMA, found another tile"
             )
-        station = code.plan.rings[slot.ring].station(slot.acquire.station.data)
+        station = code.plan.station(slot.place)
         if station.side(code.owner).passing is not Passing.BYTES or executions_since(slot.acquire, op) != 0:
             raise RingLoweringError(
                 op, "expected a copy by TMA to a slot acquired in the same round and released after(tma), found another"
@@ -107,7 +94,7 @@ class CopyCode:
             return
         match op.after.data:
             case Queue.STORE:
-                self.code.elected(emit, lambda inside: _start(inside, CpAsyncBulkCommitGroupOp()))
+                self.code.elected(emit, lambda inside: inside(CpAsyncBulkCommitGroupOp()))
             case Queue.CP_ASYNC:
                 self.code.close(emit)
                 emit(CpAsyncCommitGroupOp())
@@ -150,11 +137,11 @@ class CopyCode:
         pending = op.pending.value.data
         match op.awaited_queue:
             case Queue.STORE:
-                self.code.elected(emit, lambda inside: _start(inside, CpAsyncBulkWaitGroupOp(pending, read=True)))
+                self.code.elected(emit, lambda inside: inside(CpAsyncBulkWaitGroupOp(pending, read=True)))
             case Queue.CP_ASYNC:
                 self.code.close(emit)
                 emit(CpAsyncWaitGroupOp(pending))
-                if self.fills_for_async_proxy:
+                if self.code.plan.extraction.fills_for_async_proxy(self.code.owner):
                     emit(FenceProxyAsyncOp("shared::cta"))
             case other:
                 raise AssertionError(other)  # the verifier knows the queues that threads wait for
@@ -162,13 +149,9 @@ class CopyCode:
     def drain(self, emit: Emitter) -> None:
         """Waits at the end of a role for its bulk stores, which read shared memory and write global memory."""
         if self.stores:
-            self.code.elected(emit, lambda inside: _start(inside, CpAsyncBulkWaitGroupOp(0)))
+            self.code.elected(emit, lambda inside: inside(CpAsyncBulkWaitGroupOp(0)))
 
     def arrive_by_hardware(self, mbarrier: SSAValue, emit: Emitter) -> None:
         """Every thread lets the hardware arrive when its copies so far are complete."""
         self.code.close(emit)
         emit(CpAsyncMbarrierArriveOp(mbarrier, noinc=True))
-
-
-def _start(emit: Emitter, op: Operation) -> None:
-    emit(op)

@@ -8,10 +8,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.tirx import AcquireOp, AsyncMmaOp, AwaitOp, ReleaseOp, TileType, YieldOp
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.delayed_products import carried_sums, is_only_carried, users_among
-from tirx.passes.rings.proof.slots import slot_tile
+from tirx.passes.rings.proof.slots import place_of, slot_tile
 
 
 def delayed_parts(use: Block, carried: Sequence[SSAValue], skew: int) -> tuple[list[tuple[int, Block]], YieldOp]:
@@ -29,8 +29,7 @@ def delayed_parts(use: Block, carried: Sequence[SSAValue], skew: int) -> tuple[l
     early, groups = _groups(use, carried, skew, end, scalars)
     blocks = [(stage, _block(ops, scalars)) for stage, ops in groups if ops]
     for op in reversed(scalars):
-        op.detach()
-        op.erase()
+        erase(op)
     _end_parts(blocks, early[0])
     return blocks, end
 
@@ -96,10 +95,10 @@ def early_parts(use: Block, early: Sequence[AsyncMmaOp], skew: int) -> tuple[lis
     assert isinstance(end, YieldOp)
     end.detach()
     slots = (slot_tile(operand) for op in early for operand in op.operands)
-    places = {(slot.acquire.ring, slot.acquire.station.data) for slot in slots if slot and slot.acquire.parent is use}
+    places = {slot.place for slot in slots if slot and slot.acquire.parent is use}
     starts: set[Operation] = set(early)
     for op in use.ops:
-        if isinstance(op, AcquireOp | ReleaseOp) and (op.ring, op.station.data) in places:
+        if isinstance(op, AcquireOp | ReleaseOp) and place_of(op) in places:
             starts.add(op)
     starts |= _needed_for(starts, use)
     scalars = [op for op in use.ops if _is_scalar(op)]
@@ -109,8 +108,7 @@ def early_parts(use: Block, early: Sequence[AsyncMmaOp], skew: int) -> tuple[lis
     blocks = [(skew, _block(ahead, scalars)), (skew + 1, _block(rest, [op for op in scalars if op not in yielded]))]
     for op in reversed(scalars):
         if op not in yielded:
-            op.detach()
-            op.erase()
+            erase(op)
     _end_parts(blocks, early[0])
     return blocks, end
 
@@ -155,9 +153,7 @@ def _await(product: AsyncMmaOp) -> AwaitOp:
     op.location = product.location
     assert op.result is not None
     op.result.name_hint = pending.name_hint
-    for use in tuple(pending.uses):
-        if use.operation is not op:
-            use.operation.operands[use.index] = op.result
+    pending.replace_uses_with_if(op.result, lambda use: use.operation is not op)
     return op
 
 

@@ -25,7 +25,7 @@ from tirx.dialects.tirx import (
     YieldOp,
 )
 from tirx.passes.copies.spread_fill import SpreadFill
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.products.fragment_steps import StagedProduct, Steps, plan_steps
 
@@ -279,9 +279,7 @@ def _split(loop: ForOp, found: _Found, late: int) -> None:
     first = steps.load(0, emit, (_view(product.a.source, roots, emit), _view(product.b.source, roots, emit)))
     ahead = _part(loop, late - 1, early, [*roots.values(), *first])
     for root, value in zip(roots, ahead.values, strict=False):
-        for use in tuple(root.uses):
-            if use.operation.parent is not early:
-                use.operation.operands[use.index] = value
+        root.replace_uses_with_if(value, lambda use: use.operation.parent is not early)
 
     middle, fragments, total = _middle(loop, found, late, steps, (ahead.values[-2], ahead.values[-1]))
 
@@ -292,14 +290,12 @@ def _split(loop: ForOp, found: _Found, late: int) -> None:
     product.erase()
     for op in reversed(tuple(found.block.ops)):
         if is_pure(op) and not any(result.uses for result in op.results):
-            op.detach()
-            op.erase()
+            erase(op)
     place = Emitter.before(found.waits or old)
     for part in (*middle, ahead):
         place(part)
     if found.waits is not None:
-        found.waits.detach()
-        found.waits.erase()
+        erase(found.waits)
     old.stage = IntegerAttr(late, i32)
     loop.skew = IntegerAttr(max(part.offset for part in loop.parts), i32)
 

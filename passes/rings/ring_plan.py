@@ -15,7 +15,6 @@ from itertools import count
 from xdsl.dialects.builtin import IndexType, i1, i8, i16, i32, i64
 from xdsl.ir import Operation
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.launch_control import ANSWER_BYTES
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 from tirx.dialects.tirx import (
@@ -36,8 +35,8 @@ from tirx.dialects.tirx import (
 )
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.match.memory_by_lifetime import COLUMN_STEP, MBARRIER_BYTES, shared_alignment, shared_bytes
-from tirx.passes.rings.proof.bound_releases import BoundReleases, Passes, Place
-from tirx.passes.rings.proof.errors import RingError
+from tirx.passes.rings.proof.bound_releases import BoundReleases, Passes
+from tirx.passes.rings.proof.errors import located
 from tirx.passes.rings.proof.extraction import Extraction
 from tirx.passes.rings.proof.model import Kernel, Ring
 from tirx.passes.rings.proof.parties import (
@@ -49,7 +48,7 @@ from tirx.passes.rings.proof.parties import (
     owners,
     stations_of,
 )
-from tirx.passes.rings.proof.slots import slot_tile
+from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
 from tirx.passes.rings.proof.structure import Activity, activity
 from tirx.rules import RingLoweringError
 
@@ -291,21 +290,18 @@ class RingsPlan:
         return any(ring.across is not None for ring in self.rings)
 
     @cached_property
-    def places(self) -> Mapping[Owner, Mapping[tuple[RingOp, str], Members]]:
+    def places(self) -> Mapping[Owner, Mapping[Place, Members]]:
         """The stations at which every role works, and with which of its threads."""
         return {owner: stations_of(owner) for owner in self.owners}
+
+    def station(self, place: Place) -> Station:
+        """The station of a place."""
+        ring, name = place
+        return self.rings[ring].station(name)
 
     def is_single(self, owner: Owner) -> bool:
         """True for a role that consists of one elected thread: all of it is issued by that thread."""
         return is_of_one_thread(owner, self.places[owner])
-
-    def touched_by_threads(self, owner: Owner, op: Operation) -> bool:
-        """True if threads of the role access a slot, while it is held, that the asynchronous `op` works on."""
-        acquires = {access.slot.acquire for access in self.extraction.accesses[owner] if access.op is op}
-        return any(
-            access.slot.acquire in acquires and not isinstance(access.op, AsyncCopyOp | AsyncMmaOp)
-            for access in self.extraction.accesses[owner]
-        )
 
     def bound_releases(self, owner: Owner) -> dict[AwaitOp, list[tuple[Place, Passes]]]:
         """
@@ -316,16 +312,13 @@ class RingsPlan:
         places: dict[Queue, set[Place]] = {}
         for op in owner.walk():
             if isinstance(op, ReleaseOp) and op.after is not None:
-                ring, name = RingOp.of(op.ring), op.station.data
-                if self.rings[ring].station(name).side(owner).passing is Passing.GROUPS:
-                    places.setdefault(op.after.data, set()).add((ring, name))
+                place = place_of(op)
+                if self.station(place).side(owner).passing is Passing.GROUPS:
+                    places.setdefault(op.after.data, set()).add(place)
         found: dict[AwaitOp, list[tuple[Place, Passes]]] = {}
         for queue, bound in places.items():
-            try:
+            with located(owner):
                 at = BoundReleases(owner.body.block, queue, frozenset(bound)).at
-            except RingError as error:
-                origin = error.origin if isinstance(error.origin, Operation) else owner
-                raise LocatedError(origin, error.message) from error
             for op, passes in at.items():
                 found.setdefault(op, []).extend(passes.items())
         return found
@@ -527,11 +520,5 @@ def _works_at(op: Operation, queue: Queue, ring: RingOp, station: str) -> bool:
 
 def plan_rings(kernel: KernelOp) -> RingsPlan:
     """The plan of all rings of a kernel. Raises LocatedError for rings that cannot be lowered."""
-    try:
+    with located(kernel, RingLoweringError):
         return RingsPlan(kernel)
-    except RingError as error:
-        origin = error.origin if isinstance(error.origin, Operation) else kernel
-        raise RingLoweringError(origin, error.message) from error
-
-
-__all__ = ["Members", "Passing", "RingPlan", "RingsPlan", "Side", "Station", "Tile", "plan_rings"]

@@ -62,7 +62,7 @@ class RoleCode(abc.ABC):
 
     # Threads
 
-    def elected(self, emit: Emitter, make: Callable[[Emitter], None], members: Members = Members.ELECTED) -> None:
+    def elected(self, emit: Emitter, make: Callable[[Emitter], object], members: Members = Members.ELECTED) -> None:
         """Emits what one thread of the role does, in each block or in the first one; neighbours share a branch."""
         if members is Members.FIRST and not self.is_first:
             self.elected(emit, lambda inside: make(self._first_block(inside)))

@@ -47,9 +47,9 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.asynchronous_copies import CopyCode
-from tirx.passes.rings.proof.bound_releases import Passes, Place
+from tirx.passes.rings.proof.bound_releases import Passes
 from tirx.passes.rings.proof.parties import SELF, Members, Owner, answers_of, is_issued_by_one_thread, issuer
-from tirx.passes.rings.proof.slots import yielded
+from tirx.passes.rings.proof.slots import Place, place_of, yielded
 from tirx.passes.rings.ring_code import (
     Counter,
     RingStorage,
@@ -130,11 +130,7 @@ class Schedule(RoleCode):
 
     def _released_where_acquired(self, place: Place) -> bool:
         """True if the only release at a station stands in the block of the only acquire, behind it."""
-        ops = [
-            op
-            for op in self.owner.walk()
-            if isinstance(op, AcquireOp | ReleaseOp) and (RingOp.of(op.ring), op.station.data) == place
-        ]
+        ops = [op for op in self.owner.walk() if isinstance(op, AcquireOp | ReleaseOp) and place_of(op) == place]
         match ops:
             case [AcquireOp() as acquire, ReleaseOp() as release]:
                 return acquire.parent is release.parent
@@ -142,8 +138,7 @@ class Schedule(RoleCode):
                 return False
 
     def _side(self, place: Place) -> tuple[Station, Side]:
-        ring, name = place
-        station = self.plan.rings[ring].station(name)
+        station = self.plan.station(place)
         return station, station.side(self.owner)
 
     # Blocks
@@ -218,7 +213,7 @@ class Schedule(RoleCode):
         if ring in self.turns:
             self._take_turn(ring, emit)
             return
-        place = ring, op.station.data
+        place = place_of(op)
         station, side = self._side(place)
         counter, before = self.acquired[place], self.plan.rings[ring].before(station)
         slot = counter.slot.get(emit)
@@ -304,7 +299,7 @@ class Schedule(RoleCode):
         if ring in self.turns:
             self._end_turn(ring, emit)
             return
-        place = ring, op.station.data
+        place = place_of(op)
         station, side = self._side(place)
         if op.values:
             passed = self.passed.get(place)
@@ -337,7 +332,7 @@ class Schedule(RoleCode):
                 everybody = emit.constant((1 << self.plan.num_blocks) - 1, i16) if station.to is To.ALL else None
                 group = 2 if self.plan.kernel.of_pairs else 1
                 commit = CommitOp(mbarrier, multicast=everybody, cta_group=group)
-                self.elected(emit, lambda inside: _emit(inside, commit), side.members)
+                self.elected(emit, lambda inside: inside(commit), side.members)
 
     def _passing_mbarrier(self, op: ReleaseOp, place: Place, station: Station, emit: Emitter) -> SSAValue:
         """The mbarrier that a release arrives at; the counter of passed uses goes on."""
@@ -349,7 +344,7 @@ class Schedule(RoleCode):
 
     def _slot_held(self, place: Place) -> SSAValue:
         """The index of the slot that the only acquire at a station gave."""
-        acquire = next(acquire for acquire in self.slot_of if (RingOp.of(acquire.ring), acquire.station.data) == place)
+        acquire = next(acquire for acquire in self.slot_of if place_of(acquire) == place)
         return self.slot_of[acquire]
 
     def _arrive(
@@ -415,7 +410,7 @@ class Schedule(RoleCode):
 
     def _publish(self, op: Operation, emit: Emitter) -> None:
         """Threads that have written a slot which asynchronous work is about fence, and all threads meet."""
-        if self.plan.touched_by_threads(self.owner, op):
+        if self.plan.extraction.is_touched_by_threads(self.owner, op):
             self.close(emit)
             emit(FenceProxyAsyncOp("shared::cta"))
             self.barrier(emit)
@@ -430,7 +425,7 @@ class Schedule(RoleCode):
         at = self.storage.address(emit, ring, slot)
         mbarrier = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], slot)
         request = TryCancelOp(at, mbarrier, multicast=ring.across is not None)
-        self.elected(emit, lambda inside: _emit(inside, request), issuer(op))
+        self.elected(emit, lambda inside: inside(request), issuer(op))
 
     def _answer(self, op: TilesOp, emit: Emitter) -> QueryCancelOp:
         """Waits for the answer to a request, reads it and gives its slot back."""
@@ -455,7 +450,7 @@ class Schedule(RoleCode):
 
     def _product(self, op: AsyncMmaOp, emit: Emitter) -> None:
         if op.on_tensor_memory:
-            self.elected(emit, lambda inside: _emit(inside, op.clone(self.values)), issuer(op))
+            self.elected(emit, lambda inside: inside(op.clone(self.values)), issuer(op))
         else:
             self._bring_together(emit)
             self._other(op, emit)
@@ -504,10 +499,6 @@ class Schedule(RoleCode):
         self.close(emit)
         if self.plan.spans_blocks and isinstance(self.owner, KernelOp):
             emit(BarrierOp())
-
-
-def _emit(emit: Emitter, op: Operation) -> None:
-    emit(op)
 
 
 def _only_computes(op: Operation) -> bool:

@@ -23,7 +23,7 @@ from tirx.dialects.tirx import (
     StoreOp,
     TilesOp,
 )
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.values import dataclass
 
 WRITE, STORE = "write", "store"
@@ -93,6 +93,5 @@ def _ring(kernel: KernelOp, staged: StagedStore) -> None:
     at_copy(AsyncCopyOp(taken, copy.destination, Engine.TMA_STORE))
     at_copy(ReleaseOp(ring.result, STORE, Queue.STORE))
     for op in (copy, alloc):
-        op.detach()
-        op.erase()
+        erase(op)
     remark(ring, f"a ring of one slot for %{label or 'a tile'}, stored while the next tile runs")

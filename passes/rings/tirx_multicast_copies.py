@@ -45,7 +45,7 @@ from tirx.dialects.tirx.ops import strided_layout
 from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.features import supports
 from tirx.layout import LayoutError
-from tirx.passes.ir.emitter import Emitter, constant_value
+from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.launch_values import launched, product_of
 from tirx.passes.ir.purity import is_terminator
 from tirx.passes.ir.views import Origin, argument_number, clipped_view
@@ -141,8 +141,7 @@ class _Pairs:
         self._number_tiles()
         for half in halves:
             self._ring(half.copy).across = AcrossAttr(Across.CLUSTER)
-            half.copy.detach()
-            half.copy.erase()
+            erase(half.copy)
         names = ", ".join(f"%{half.view.source.name_hint or 'an operand'}" for half in halves)
         remark(
             kernel,

@@ -36,7 +36,7 @@ from tirx.dialects.tirx import (
     YieldOp,
     kernels,
 )
-from tirx.passes.ir.emitter import Emitter, constant_value
+from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.match.pipelining import accesses, slice_of, tile_name
@@ -152,15 +152,13 @@ class _Pipeline:
         pipelined.attributes.update({name: value for name, value in loop.attributes.items() if name != STAGES})
         emit(pipelined)
         self._replace_results(pipelined)
-        loop.detach()
-        loop.erase()
+        erase(loop)
         staged = [tile.alloc for ring in plan.rings for tile in ring.tiles]
         scales = () if plan.scales is None else plan.scales.allocs
         held = [tile.alloc for tile in plan.held]
         tensors = (each.alloc for each in (*plan.accumulators, *plan.metadata, *plan.exchanged))
         for alloc in (*staged, *held, *scales, *tensors):
-            alloc.detach()
-            alloc.erase()
+            erase(alloc)
 
     def _part(self, body: Block, stage: int, block: Block) -> None:
         """Adds a part; what it computes for other parts becomes its results."""
@@ -170,9 +168,8 @@ class _Pipeline:
         assert block.last_op is not None
         for inside, result in zip(block.last_op.operands, part.values, strict=True):
             result.name_hint = inside.name_hint
-            for use in tuple(inside.uses):
-                if not block.is_ancestor(use.operation) and inside.owner.parent is block:
-                    use.operation.operands[use.index] = result
+            if inside.owner.parent is block:
+                inside.replace_uses_with_if(result, lambda use: not block.is_ancestor(use.operation))
 
     # Rings
 
@@ -202,8 +199,7 @@ class _Pipeline:
             copy.location = fill.location
             if fill is last:
                 emit(ReleaseOp(ring.result, FILL, Queue.TMA))
-            fill.detach()
-            fill.erase()
+            erase(fill)
         read = self._acquire(Emitter.before(self.loop), ring, USE)
         _rebase(tile.alloc.result, lambda _: read)
         self.held.append(ring)
@@ -348,8 +344,7 @@ class _Pipeline:
             for old, new in zip(product.results, started.results, strict=True):
                 new.name_hint = old.name_hint
                 old.replace_all_uses_with(new)
-            product.detach()
-            product.erase()
+            erase(product)
             self.started[product] = behind = started
         if plan.delayed or not isinstance(behind, AsyncMmaOp) or behind.queue is not Queue.WGMMA:
             return
@@ -405,8 +400,7 @@ class _Pipeline:
         for op in copies:
             emit = Emitter.before(op)
             last = emit(AsyncCopyOp(op.operands[0], _view_of(op.operands[1], known, emit), Engine.TCGEN05_CP))
-            op.detach()
-            op.erase()
+            erase(op)
         emit = Emitter.after(last)
         emit(ReleaseOp(ring.result, COPY, Queue.TCGEN05))
         taken = emit(AcquireOp(ring.result, USE)).tiles
@@ -490,16 +484,14 @@ def _rebase(root: SSAValue, pick: Callable[[Operation], SSAValue]) -> None:
 def _erase_views(tile: SSAValue) -> None:
     for use in tuple(tile.uses):
         _erase_views(use.operation.results[0])
-        use.operation.detach()
-        use.operation.erase()
+        erase(use.operation)
 
 
 def _erase_dead(block: Block) -> None:
     """Erases pure operations whose results nothing uses."""
     for op in reversed(tuple(block.ops)):
         if is_pure(op) and not any(result.uses for result in op.results):
-            op.detach()
-            op.erase()
+            erase(op)
 
 
 def _count(number: int, noun: str) -> str:

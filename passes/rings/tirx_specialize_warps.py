@@ -47,7 +47,7 @@ from tirx.passes.match.memory_by_lifetime import allocated_columns, slot_columns
 from tirx.passes.match.pipelining import NotApplicable, hardware_operation, written_memref
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.proof.errors import RingError
-from tirx.passes.rings.proof.slots import slot_tile
+from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
 from tirx.passes.rings.role_bodies import copied_part, remove_part
 from tirx.passes.rings.start_values import (
     WORKING_REGISTERS,
@@ -65,8 +65,7 @@ AUTO = "auto"
 ROLES = "tirx.roles"
 """The attribute of a kernel that says which roles it gets."""
 
-_Station = tuple[RingOp, str]
-_Stations = frozenset[_Station]
+_Stations = frozenset[Place]
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ def _specialize(kernel: KernelOp, wanted: Roles, asked: bool) -> None:
                 raise NotApplicable(op, f"threads wait for '{op.name}', which needs all of the block")
         loads = _load_stations(kernel)
         _check_sources(kernel, loads)
-        products = _products(kernel) if wanted is Roles.LOAD_MMA_EPILOGUE else frozenset[_Station]()
+        products = _products(kernel) if wanted is Roles.LOAD_MMA_EPILOGUE else frozenset[Place]()
         attempt(kernel, "keeps one role", partial(_split, kernel, loads, products, asked))
     except (NotApplicable, RingError) as e:
         reason, where = (e.reason, e.where) if isinstance(e, NotApplicable) else (e.message, e.origin)
@@ -119,19 +118,19 @@ def _gives_part(op: Operation) -> bool:
 
 def _load_stations(kernel: KernelOp) -> _Stations:
     """The first stations of the rings that TMA fills. Raises NotApplicable if there is none."""
-    others: dict[_Station, Operation] = {}
-    filled: dict[_Station, None] = {}
+    others: dict[Place, Operation] = {}
+    filled: dict[Place, None] = {}
     for op in kernel.walk():
         for operand in op.operands:
             if isinstance(op, ReleaseOp) or _gives_part(op) or (slot := slot_tile(operand)) is None:
                 continue
-            station = slot.ring, slot.acquire.station.data
-            if station[1] != slot.ring.station_names[0]:
+            ring, station = slot.place
+            if station != ring.station_names[0]:
                 continue
             if isinstance(op, AsyncCopyOp) and op.queue is Queue.TMA:
-                filled[station] = None
+                filled[slot.place] = None
             else:
-                others.setdefault(station, op)
+                others.setdefault(slot.place, op)
     found = frozenset(station for station in filled if station not in others)
     if not found:
         raise NotApplicable(next(iter(others.values()), kernel), "no ring is filled by TMA alone")
@@ -140,13 +139,7 @@ def _load_stations(kernel: KernelOp) -> _Stations:
 
 def _check_sources(kernel: KernelOp, loads: _Stations) -> None:
     """Raises NotApplicable if the kernel may write what the load role reads, which may run ahead by whole tiles."""
-    sources = {
-        base_allocation(op.source): op
-        for op in kernel.walk()
-        if isinstance(op, AsyncCopyOp)
-        and (slot := slot_tile(op.destination)) is not None
-        and (slot.ring, slot.acquire.station.data) in loads
-    }
+    sources = {base_allocation(op.operands[0]): op for op in kernel.walk() if _fills(op, loads)}
     for op in kernel.walk():
         if isinstance(op, GlobalWaitOp):
             raise NotApplicable(op, f"'{op.name}' orders loads behind another block")
@@ -167,13 +160,13 @@ def _products(kernel: KernelOp) -> _Stations:
 def _product_stations(kernel: KernelOp) -> _Stations:
     """The stations at which products of tcgen05 and the copies of their scale factors work; empty if there are none."""
     issued = [op for op in kernel.walk() if _is_product(op)]
-    found: dict[_Station, None] = {}
+    found: dict[Place, None] = {}
     for op in issued:
         for operand in op.operands:
             if not isinstance(operand.type, TileType):
                 continue
             if (slot := slot_tile(operand)) is not None:
-                found[slot.ring, slot.acquire.station.data] = None
+                found[slot.place] = None
             elif isinstance(base_allocation(operand).owner, AllocOp):
                 raise NotApplicable(op, f"'{op.name}' works on a tile that is in no ring")
     if not issued:
@@ -183,7 +176,7 @@ def _product_stations(kernel: KernelOp) -> _Stations:
             continue
         for operand in op.operands:
             slot = slot_tile(operand)
-            if slot is not None and (slot.ring, slot.acquire.station.data) in found:
+            if slot is not None and slot.place in found:
                 raise NotApplicable(op, f"threads do '{op.name}' at a station of the products")
     return frozenset(found)
 
@@ -204,7 +197,7 @@ def _belongs(stations: _Stations, is_work: Callable[[Operation], bool]) -> Calla
     def belongs(op: Operation) -> bool:
         match op:
             case AcquireOp() | ReleaseOp():
-                return (RingOp.of(op.ring), op.station.data) in stations
+                return place_of(op) in stations
             case _:
                 return is_work(op)
 
@@ -313,9 +306,7 @@ def _share(role: RoleOp) -> str:
 
 
 def _fills(op: Operation, loads: _Stations) -> bool:
-    if not isinstance(op, AsyncCopyOp) or (slot := slot_tile(op.destination)) is None:
-        return False
-    return (slot.ring, slot.acquire.station.data) in loads
+    return isinstance(op, AsyncCopyOp) and (slot := slot_tile(op.destination)) is not None and slot.place in loads
 
 
 def _shared_prelude(ops: Iterable[Operation]) -> set[Operation]:

@@ -36,7 +36,7 @@ from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_classes import RegisterClass, register_classes
 from tirx.passes.ir.scheduled import require_sequential
 from tirx.passes.match.global_accesses import accesses_of
@@ -135,8 +135,7 @@ def _erase_unused(view: SSAValue) -> None:
     """Erases a view that nothing uses, and then the views it was taken from."""
     while view.first_use is None and isinstance(op := view.owner, ViewOp | SubviewOp):
         view = op.source
-        op.detach()
-        op.erase()
+        erase(op)
 
 
 @dataclass

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tirx.dialects.tirx import (
-    AcquireOp,
-    Across,
-    AsyncNextOp,
-    KernelOp,
-    ReleaseOp,
-    RingOp,
-    TilesOp,
-)
+from tirx.dialects.tirx import AcquireOp, Across, AsyncNextOp, KernelOp, ReleaseOp, RingOp, TilesOp
 from tirx.passes.rings.proof.errors import LaunchControlError
 from tirx.passes.rings.proof.parties import Owner, answers_of
+from tirx.passes.rings.proof.slots import place_of
 
 
 def check_answers(kernel: KernelOp, rings: Iterable[RingOp], owners: Iterable[Owner]) -> None:
@@ -50,10 +43,7 @@ def _check_ring(kernel: KernelOp, ring: RingOp) -> None:
             ring,
         )
     for op in kernel.walk():
-        if isinstance(op, AcquireOp | ReleaseOp) and (RingOp.of(op.ring), op.station.data) == (
-            ring,
-            ring.station_names[1],
-        ):
+        if isinstance(op, AcquireOp | ReleaseOp) and place_of(op) == (ring, ring.station_names[1]):
             raise LaunchControlError(
                 f"expected 'tirx.tiles' with hardware(...) to read the answers of a ring, found '{op.name}'", op
             )

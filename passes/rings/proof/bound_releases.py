@@ -13,24 +13,11 @@ from typing import TypeGuard
 
 from xdsl.ir import Block, Operation
 
-from tirx.dialects.tirx import (
-    AcquireOp,
-    AsyncMmaOp,
-    AtOp,
-    AwaitOp,
-    ForOp,
-    Queue,
-    ReleaseOp,
-    RingOp,
-    TilesOp,
-)
+from tirx.dialects.tirx import AsyncMmaOp, AtOp, AwaitOp, ForOp, Queue, ReleaseOp, TilesOp
 from tirx.passes.ir.purity import is_terminator
 from tirx.passes.rings.proof.errors import AwaitError
 from tirx.passes.rings.proof.model import Rotation
-from tirx.passes.rings.proof.slots import executions_since, pending_product
-
-Place = tuple[RingOp, str]
-"""A station of a ring."""
+from tirx.passes.rings.proof.slots import Place, executions_since, pending_product, place_of
 
 _LIMIT = 64
 """Rounds of a loop that are looked at before the number of open releases must repeat."""
@@ -83,12 +70,12 @@ class BoundReleases:
 
     # Operations
 
-    def _is_release(self, op: Operation) -> bool:
+    def _is_release(self, op: Operation) -> TypeGuard[ReleaseOp]:
         return isinstance(op, ReleaseOp) and op.after is not None and op.after.data is self.queue
 
-    def _is_bound(self, op: Operation) -> bool:
+    def _is_bound(self, op: Operation) -> TypeGuard[ReleaseOp]:
         """True for a release at one of the places."""
-        return self._is_release(op) and _place(op) in self.places
+        return self._is_release(op) and place_of(op) in self.places
 
     def _is_group(self, op: Operation) -> bool:
         """Stores and groups of cp.async are committed at the release, products one by one."""
@@ -110,8 +97,8 @@ class BoundReleases:
             if op.regions and self._matters(op):
                 opened = self._regions(op, opened)
             elif self._is_bound(op):
-                least, most = opened[_place(op)]
-                opened = {**opened, _place(op): (least + 1, most + 1)}
+                least, most = opened[place_of(op)]
+                opened = {**opened, place_of(op): (least + 1, most + 1)}
             elif self._is_await(op):
                 opened = self._await(op, opened)
         return opened
@@ -184,7 +171,7 @@ class BoundReleases:
                     op,
                 )
             if self._is_bound(before):
-                held[_place(before)] = held.get(_place(before), 0) + 1
+                held[place_of(before)] = held.get(place_of(before), 0) + 1
             if not self._is_group(before):
                 continue
             if until is not None:
@@ -257,14 +244,5 @@ def _inside(block: Block) -> Iterator[Operation]:
         yield from op.walk()
 
 
-def _place(op: Operation) -> Place:
-    if not isinstance(op, ReleaseOp | AcquireOp):
-        raise AssertionError(f"expected an operation of a ring, found '{op.name}'")
-    return RingOp.of(op.ring), op.station.data
-
-
 def _joined(a: _Open, b: _Open) -> _Open:
     return {place: (min(a[place][0], b[place][0]), max(a[place][1], b[place][1])) for place in a}
-
-
-__all__ = ["BoundReleases", "Passes", "Place"]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from typing import ClassVar
+
+from xdsl.ir import Operation
+
+from tirx.diagnostics import LocatedError, Note, nearest_location
 
 
 class RingError(Exception):
@@ -52,3 +57,14 @@ class UndecidedError(RingError):
 
 class EndlessError(UndecidedError):
     """The replay comes to no end: parties wait for ever, or more and more work is open."""
+
+
+@contextmanager
+def located(around: Operation, kind: type[LocatedError] = LocatedError) -> Generator[None]:
+    """Raises a RingError as an error of a pass, at the operation in question or else at the one `around`."""
+    try:
+        yield
+    except RingError as error:
+        origin = error.origin if isinstance(error.origin, Operation) else around
+        notes = [Note(text, nearest_location(op)) for text, op in error.others if isinstance(op, Operation)]
+        raise kind(origin, error.message, notes) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -76,7 +76,15 @@ from tirx.passes.rings.proof.parties import (
     stations_of,
 )
 from tirx.passes.rings.proof.scalars import ScalarNames
-from tirx.passes.rings.proof.slots import SlotTile, enclosing_loop, executions_since, pending_product, slot_tile
+from tirx.passes.rings.proof.slots import (
+    Place,
+    SlotTile,
+    enclosing_loop,
+    executions_since,
+    pending_product,
+    place_of,
+    slot_tile,
+)
 
 _QUEUES = {
     Queue.TMA: WorkQueue("tma", Completion.BYTES),
@@ -97,7 +105,7 @@ class TileAccess:
 
     @property
     def station(self) -> str:
-        return self.slot.acquire.station.data
+        return self.slot.place[1]
 
 
 _NO_ACCESSES = (AcquireOp, ReleaseOp, AtOp)
@@ -143,6 +151,28 @@ class Extraction:
     ranks: dict[str, int] = field(default_factory=dict[str, int])
     scalar: ScalarNames = field(default_factory=ScalarNames)
     loop_names: dict[Operation, str] = field(default_factory=dict[Operation, str])
+
+    @property
+    def all_accesses(self) -> Iterator[TileAccess]:
+        """The accesses of all roles."""
+        return chain.from_iterable(self.accesses.values())
+
+    def of_tile(self, slot: SlotTile) -> Iterator[TileAccess]:
+        """The accesses of all roles to one tile of the slots of a ring."""
+        return (a for a in self.all_accesses if a.slot.ring is slot.ring and a.slot.tile == slot.tile)
+
+    def is_touched_by_threads(self, owner: Owner, op: Operation) -> bool:
+        """True if threads of the role touch a slot that asynchronous work is about while it is held."""
+        acquires = {access.slot.acquire for access in tile_accesses(op)}
+        return any(a.slot.acquire in acquires and not _is_asynchronous(a.op) for a in self.accesses[owner])
+
+    def fills_for_async_proxy(self, owner: Owner) -> bool:
+        """True if the asynchronous proxy reads what a role copies by `cp.async`, whose threads then fence."""
+        filled = {access.slot.ring for access in self.accesses[owner] if is_cp_async(access.op)}
+        return any(
+            access.slot.ring in filled and _is_asynchronous(access.op) and not is_cp_async(access.op)
+            for access in self.all_accesses
+        )
 
     def run(self) -> Kernel | None:
         """The kernel. Raises RingError for one that has no such programs."""
@@ -210,7 +240,7 @@ class Extraction:
         ring: RingOp,
         block: int | None,
         parties: list[Party],
-        places: dict[Owner, dict[tuple[RingOp, str], Members]],
+        places: dict[Owner, dict[Place, Members]],
     ) -> Ring | None:
         """A ring with its parties; None if nobody in the block uses it."""
         stations: list[list[str]] = [[] for _ in ring.station_names]
@@ -262,7 +292,7 @@ class Extraction:
     def _require_contents(self, ring: RingOp) -> None:
         """Every tile that is read is written at the same or an earlier station, without conditions at the first."""
         order = {name: i for i, name in enumerate(ring.station_names)}
-        found = [a for accesses in self.accesses.values() for a in accesses if a.slot.ring is ring]
+        found = [access for access in self.all_accesses if access.slot.ring is ring]
         for tile in range(len(ring.result.type.contents)):
             mine = [access for access in found if access.slot.tile == tile]
             writes = [order.get(a.station, 0) for a in mine if a.mode is Mode.WRITE]
@@ -315,7 +345,7 @@ class _Program:
 
     extraction: Extraction
     party: Party
-    places: dict[tuple[RingOp, str], Members]
+    places: dict[Place, Members]
 
     def build(self) -> Body:
         """The statements of the party's role, in order."""
@@ -366,7 +396,7 @@ class _Program:
         return self.extraction.ring_name(ring, self.party.block), station_index(ring, station, self.party)
 
     def _acquire(self, op: AcquireOp) -> list[Statement]:
-        ring, station = RingOp.of(op.ring), op.station.data
+        ring, station = place_of(op)
         if not self._takes_part(ring, station):
             return []
         name, index = self._at(ring, station)
@@ -382,7 +412,7 @@ class _Program:
         return [Use(Access(name, index, mode), op)]
 
     def _release(self, op: ReleaseOp) -> list[Statement]:
-        ring, station = RingOp.of(op.ring), op.station.data
+        ring, station = place_of(op)
         if not self._takes_part(ring, station):
             return []
         name, index = self._at(ring, station)
@@ -391,7 +421,7 @@ class _Program:
             ring.result.type.holds_scalars
             or ring.result.type.is_tile_id
             or any(
-                access.slot.ring is ring and access.station == station and not _is_asynchronous(access.op)
+                access.slot.place == (ring, station) and not _is_asynchronous(access.op)
                 for access in self.extraction.accesses[self.party.owner]
             )
         )
@@ -404,16 +434,7 @@ class _Program:
             return _QUEUES[queue]
         # Hardware arrives for copies that threads read. Copies that the asynchronous proxy reads need a proxy fence of
         # the copying threads, which therefore wait for their groups themselves.
-        filled = {
-            access.slot.ring
-            for access in self.extraction.accesses[self.party.owner]
-            if isinstance(access.op, AsyncCopyOp) and access.op.engine.data is Engine.CP_ASYNC
-        }
-        waits = any(
-            access.slot.ring in filled and _is_asynchronous(access.op) and not is_cp_async(access.op)
-            for accesses in self.extraction.accesses.values()
-            for access in accesses
-        )
+        waits = self.extraction.fills_for_async_proxy(self.party.owner)
         return WorkQueue("cp_async", Completion.THREAD if waits else Completion.HARDWARE, True, True)
 
     def _access(self, found: TileAccess) -> Access:
@@ -433,18 +454,11 @@ class _Program:
             return []
         accesses = [self._access(access) for access in tile_accesses(op)]
         if isinstance(op, AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None:
-            if slot.ring.carries is not None and _first_station(slot):
+            if slot.ring.carries is not None and slot.place[1] == slot.ring.station_names[0]:
                 accesses.insert(0, self._access(TileAccess(slot, Mode.READ, op)))
-        fence: list[Statement] = [Fence(op)] if self._threads_touched(op) else []
+        touched = self.extraction.is_touched_by_threads(self.party.owner, op)
+        fence: list[Statement] = [Fence(op)] if touched else []
         return [*fence, Issue(self._queue(op.queue), tuple(accesses), op, op)]
-
-    def _threads_touched(self, op: Operation) -> bool:
-        """True if threads of the role touch a slot that an asynchronous operation works on: it comes behind a fence."""
-        slots = {access.slot.acquire for access in tile_accesses(op)}
-        return any(
-            access.slot.acquire in slots and not _is_asynchronous(access.op)
-            for access in self.extraction.accesses[self.party.owner]
-        )
 
     def _next(self, op: AsyncNextOp) -> list[Statement]:
         if not self.party.is_among(issuer(op)):
@@ -526,7 +540,7 @@ class _Program:
             _always_runs(loop) or self._written_earlier(slot) or self._readers_select(slot, loop)
         ):
             return []
-        name, index = self._at(RingOp.of(op.ring), op.station.data)
+        name, index = self._at(*place_of(op))
         written = Access(name, index, Mode.WRITE, 0, op)
         for statement in self._op(writes[0].op):
             if isinstance(statement, Issue):
@@ -537,28 +551,16 @@ class _Program:
 
     def _written_earlier(self, slot: SlotTile) -> bool:
         """True if an earlier station writes the tile, without conditions."""
-        order = slot.ring.station_names
-        station = slot.acquire.station.data
+        ring, station = slot.place
+        order = ring.station_names
         earlier = order[: order.index(station)] if station in order else ()
-        return any(
-            access.slot.ring is slot.ring
-            and access.slot.tile == slot.tile
-            and access.mode is Mode.WRITE
-            and not access.is_conditional
-            and access.station in earlier
-            for accesses in self.extraction.accesses.values()
-            for access in accesses
-        )
+        writes = (a for a in self.extraction.of_tile(slot) if a.mode is Mode.WRITE and not a.is_conditional)
+        return any(access.station in earlier for access in writes)
 
     def _readers_select(self, slot: SlotTile, loop: ForOp) -> bool:
         """True if what is read of the slot is replaced, or nothing is read, where the loop has no iterations."""
         trips = None if loop.trips is None else self.extraction.scalar(loop.trips)
-        readers = [
-            access.op
-            for accesses in self.extraction.accesses.values()
-            for access in accesses
-            if access.slot.ring is slot.ring and access.slot.tile == slot.tile and access.mode is Mode.READ
-        ]
+        readers = [access.op for access in self.extraction.of_tile(slot) if access.mode is Mode.READ]
         return all(
             self._is_left_out(reader, trips)
             or (reader.results and all(self._is_replaced(value, trips) for value in reader.results))
@@ -601,10 +603,6 @@ def _always_runs(loop: ForOp) -> bool:
 
 def _is_asynchronous(op: Operation) -> bool:
     return isinstance(op, AsyncCopyOp | AsyncMmaOp | AsyncNextOp)
-
-
-def _first_station(slot: SlotTile) -> bool:
-    return slot.ring.station_names[0] == slot.acquire.station.data
 
 
 def _box_bytes(access: TileAccess) -> int:

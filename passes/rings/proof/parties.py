@@ -32,7 +32,7 @@ from tirx.dialects.tirx import (
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.rings.proof.errors import PartyError
-from tirx.passes.rings.proof.slots import slot_tile
+from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
 from tirx.values import dataclass
 
 WARPGROUP = 4
@@ -132,18 +132,18 @@ def owners(kernel: KernelOp) -> tuple[Owner, ...]:
     return (kernel,)
 
 
-def stations_of(owner: Owner) -> dict[tuple[RingOp, str], Members]:
+def stations_of(owner: Owner) -> dict[Place, Members]:
     """
     The stations of rings at which a role acquires and releases, and which of its parties do.
 
     Answers of cluster launch control are read by all threads of a role that has work for them.
     """
-    touched: dict[tuple[RingOp, str], set[Members]] = {}
-    answers: list[tuple[RingOp, str]] = []
+    touched: dict[Place, set[Members]] = {}
+    answers: list[Place] = []
     for op in owner.walk():
         match op:
             case AcquireOp() | ReleaseOp():
-                touched.setdefault((RingOp.of(op.ring), op.station.data), set())
+                touched.setdefault(place_of(op), set())
             case AsyncNextOp():
                 ring = RingOp.of(op.ring)
                 touched.setdefault((ring, ring.station_names[0]), set()).add(issuer(op))
@@ -154,8 +154,7 @@ def stations_of(owner: Owner) -> dict[tuple[RingOp, str], Members]:
             case _:
                 for operand in op.operands:
                     if (slot := slot_tile(operand)) is not None:
-                        place = (slot.ring, slot.acquire.station.data)
-                        touched.setdefault(place, set()).add(issuer(op))
+                        touched.setdefault(slot.place, set()).add(issuer(op))
     found = {place: _all_of(issuers) for place, issuers in touched.items()}
     if answers:
         single = is_of_one_thread(owner, found)
@@ -170,12 +169,12 @@ def _all_of(issuers: set[Members]) -> Members:
     return Members.ELECTED if Members.ELECTED in issuers else Members.FIRST
 
 
-def answers_of(op: TilesOp) -> tuple[RingOp, str] | None:
+def answers_of(op: TilesOp) -> Place | None:
     """The ring of answers that a tile loop reads, and the station at which it does; None for another order."""
     return None if op.source is None or op.station is None else (RingOp.of(op.source), op.station.data)
 
 
-def is_of_one_thread(owner: Owner, places: Mapping[tuple[RingOp, str], Members]) -> bool:
+def is_of_one_thread(owner: Owner, places: Mapping[Place, Members]) -> bool:
     """True for a role at these stations that consists of one elected thread, which issues all of its work."""
     if not isinstance(owner, RoleOp) or Members.ALL in places.values():
         return False

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
-
-from tirx.diagnostics import LocatedError, Note, nearest_location, remark, wants_remarks
+from tirx.diagnostics import remark, wants_remarks
 from tirx.dialects.tirx import KernelOp, RingOp
 from tirx.passes.ir.scheduled import has_barriers
-from tirx.passes.rings.proof.errors import RingError
+from tirx.passes.rings.proof.errors import located
 from tirx.passes.rings.proof.extraction import Extraction
 from tirx.passes.rings.proof.lowered import check_barriers
 from tirx.passes.rings.proof.overwriting import check_copies
@@ -16,12 +14,8 @@ from tirx.passes.rings.proof.progress import check, smallest_slots
 
 def prove(kernel: KernelOp) -> None:
     """Raises LocatedError if the rings of a kernel, or its barriers once they are lowered, are or may be wrong."""
-    try:
+    with located(kernel):
         _prove(kernel)
-    except RingError as error:
-        origin = error.origin if isinstance(error.origin, Operation) else kernel
-        notes = [Note(text, nearest_location(op)) for text, op in error.others if isinstance(op, Operation)]
-        raise LocatedError(origin, error.message, notes) from error
 
 
 def _prove(kernel: KernelOp) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects import scf
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
@@ -15,6 +15,7 @@ from tirx.dialects.tirx import (
     AtOp,
     ForOp,
     MemorySpace,
+    ReleaseOp,
     RingOp,
     TilesOp,
     TileType,
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
     from tirx.passes.rings.proof.model import Rotation
 
 
+Place: TypeAlias = tuple[RingOp, str]
+"""A station of a ring."""
+
+
+def place_of(op: AcquireOp | ReleaseOp) -> Place:
+    """Returns the station at which an operation takes or passes on a slot."""
+    return RingOp.of(op.ring), op.station.data
+
+
 @dataclass(frozen=True)
 class SlotTile:
     """A tile of a slot, or a part of one: the acquire that gave it, and which tile of the slot it is."""
@@ -37,6 +47,11 @@ class SlotTile:
     @property
     def ring(self) -> RingOp:
         return RingOp.of(self.acquire.ring)
+
+    @property
+    def place(self) -> Place:
+        """The station at which the slot is held."""
+        return place_of(self.acquire)
 
     @property
     def num_bytes(self) -> int:
