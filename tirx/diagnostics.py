@@ -155,6 +155,12 @@ def nearest_location(op: Operation) -> LocationAttr:
     return op.location
 
 
+def in_line(op: Operation) -> str:
+    """Returns the line of `op` in a message: ` in line 5`, or nothing where it is not known."""
+    location = nearest_location(op)
+    return f" in line {location.line.data}" if isinstance(location, FileLineColLoc) else ""
+
+
 _stage: ContextVar[str | None] = ContextVar("tirx_stage", default=None)
 
 

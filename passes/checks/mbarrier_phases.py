@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import FileLineColLoc, IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from tirx.diagnostics import nearest_location
+from tirx.diagnostics import in_line
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
 from tirx.dialects.ptx.core import CondBraOp, ConstantOp, SharedAllocOp
 from tirx.dialects.ptx.effects import (
@@ -110,14 +110,12 @@ def _check_stopping(wait: _Use, arrivals: Sequence[_Use], stopped: set[_Use]) ->
         # A loop without waits may fill the slots for the first time.
         if any(other in stopped and other.loop is not None and one.warps & other.warps for other in arrivals):
             continue
-        location = nearest_location(wait.op)
-        where = f" in line {location.line.data}" if isinstance(location, FileLineColLoc) else ""
         raise SynchronizationError(
             one.op,
             f"expected a wait in the loop around '{one.op.name}' for the threads that wait for its mbarrier at "
-            f"'{wait.op.name}'{where}, found none: it may arrive for the next phase but one while they still wait; put "
-            "ptx.mbarrier.wait_parity before the slot is used again, on the mbarrier at which these threads pass it on "
-            '(PTX ISA, "Phase of the mbarrier object")',
+            f"'{wait.op.name}'{in_line(wait.op)}, found none: it may arrive for the next phase but one while they "
+            "still wait; put ptx.mbarrier.wait_parity before the slot is used again, on the mbarrier at which these "
+            'threads pass it on (PTX ISA, "Phase of the mbarrier object")',
         )
 
 

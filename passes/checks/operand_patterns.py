@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
 from tirx.copy.tma import SWIZZLES_OF_LAYOUTS
-from tirx.diagnostics import nearest_location, warn
+from tirx.diagnostics import in_line, warn
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
 from tirx.dialects.ptx.effects import AccessKind, Bytes, SharedMatrix
 from tirx.dialects.ptx.memory import ParamAddressOp, StOp
@@ -88,11 +87,10 @@ def warn_of_patterns(analysis: OrderingAnalysis, counters: Counters) -> None:
 
 def _message(operand: _Operand, write: Operation, possible: frozenset[str]) -> str:
     names = " or ".join(name for name in SWIZZLE_MODES if name in possible)
-    location = nearest_location(write)
-    where = f" in line {location.line.data}" if isinstance(location, FileLineColLoc) else ""
     return (
         f"the operand at byte {int(operand.starts[0])} of '{operand.allocation.symbol.data}' is read with swizzle "
-        f"{operand.swizzle}, but '{write.name}'{where} writes it with swizzle {names}; use one swizzle for both"
+        f"{operand.swizzle}, but '{write.name}'{in_line(write)} writes it with swizzle {names}; use one swizzle for "
+        "both"
     )
 
 

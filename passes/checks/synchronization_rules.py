@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Block, Operation, SSAValue
 
-from tirx.diagnostics import LocatedError, nearest_location
+from tirx.diagnostics import LocatedError, in_line, nearest_location
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
 from tirx.dialects.ptx.effects import (
@@ -392,9 +391,8 @@ def _goes_past(before: Access, now: Access) -> bool:
 
 
 def _missing(what: str, before: Operation, op: Operation, use: str, fix: str, source: str) -> LocatedError:
-    location = nearest_location(before)
-    if isinstance(location, FileLineColLoc) and location != nearest_location(op):
-        source = f"'{before.name}' in line {location.line.data}; {source}"
+    if (where := in_line(before)) and nearest_location(before) != nearest_location(op):
+        source = f"'{before.name}'{where}; {source}"
     return SynchronizationError(op, f"expected {what} between '{before.name}' and {use}, found none; {fix} ({source})")
 
 

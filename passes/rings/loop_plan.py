@@ -48,9 +48,30 @@ from tirx.passes.match.pipelining import (
 )
 from tirx.passes.rings.delayed_products import can_delay
 from tirx.passes.rings.exchanges import exchange_bytes
-from tirx.passes.rings.start_values import BARRIER_BYTES, FEWEST_SLOTS, STAGES, Schedule, fewest_slots, start_values
-from tirx.passes.rings.tensor_exchanges import ExchangedTile, choose_slots, early_products, exchanged_tiles
+from tirx.passes.rings.start_values import (
+    BARRIER_BYTES,
+    FEWEST_SLOTS,
+    FILL,
+    STAGES,
+    USE,
+    Schedule,
+    fewest_slots,
+    start_values,
+)
+from tirx.passes.rings.tensor_exchanges import (
+    ExchangedTile,
+    SharedTile,
+    Turn,
+    choose_slots,
+    early_products,
+    exchanged_tiles,
+)
 from tirx.rules import ScheduleOptionError
+
+METADATA_SLOTS = 2
+"""Slots of a ring of metadata: four columns for 128 elements of K of f16."""
+INIT, SUM, READ = "init", "sum", "read"
+"""Stations of a ring of accumulators in tensor memory; the first one only where threads fill them."""
 
 
 @dataclass(frozen=True)
@@ -86,29 +107,6 @@ class ScalePlan:
 
 
 @dataclass(frozen=True)
-class MetadataPlan:
-    """Metadata in tensor memory that threads store in every iteration, in front of the products; `last` is of these."""
-
-    alloc: AllocOp
-    copies: tuple[CopyOp, ...]
-    last: MmaOp
-
-
-@dataclass(frozen=True)
-class AccumulatorPlan:
-    """
-    An accumulator in tensor memory that products of one loop write, and that others read behind the loop.
-
-    `fills` and `readers` are operations of the block of the loop, in order. Readers that change the sums end a turn:
-    what they have written is for those of the next one.
-    """
-
-    alloc: AllocOp
-    fills: tuple[Operation, ...]
-    readers: tuple[tuple[Operation, ...], ...]
-
-
-@dataclass(frozen=True)
 class HeldTile:
     """A tile that bulk tensor copies in the block of a loop fill before it, and that only the loop reads."""
 
@@ -134,9 +132,9 @@ class LoopPlan:
     held: tuple[HeldTile, ...] = ()
     products: tuple[MmaOp, ...] = ()
     delayed: bool = False
-    accumulators: tuple[AccumulatorPlan, ...] = ()
+    accumulators: tuple[SharedTile, ...] = ()
     scales: ScalePlan | None = None
-    metadata: tuple[MetadataPlan, ...] = ()
+    metadata: tuple[SharedTile, ...] = ()
     exchanged: tuple[ExchangedTile, ...] = ()
     early: tuple[MmaOp, ...] = ()
     slots: int = FEWEST_SLOTS
@@ -429,9 +427,9 @@ def _tcgen05_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp
     return tuple(products)
 
 
-def _metadata(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[MetadataPlan, ...]:
+def _metadata(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[SharedTile, ...]:
     """The metadata of sparse products. Raises NotApplicable for some that threads do not store in every iteration."""
-    found: list[MetadataPlan] = []
+    found: list[SharedTile] = []
     for root in dict.fromkeys(base_allocation(op.metadata) for op in products if op.metadata is not None):
         if not isinstance(alloc := root.owner, AllocOp):
             raise NotApplicable(loop, "the metadata of a product is in no allocation")
@@ -454,7 +452,8 @@ def _metadata(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[MetadataPlan,
             copies[op] = None
         if not copies or any(reader.pair is not None for reader in readers):
             raise NotApplicable(readers[0], f"the metadata {tile_name(alloc)} of '{readers[0].name}' is in no ring")
-        found.append(MetadataPlan(alloc, tuple(copies), readers[-1]))
+        turns = Turn(FILL, tuple(copies)), Turn(USE, tuple(readers), Queue.TCGEN05, directly=True)
+        found.append(SharedTile(alloc, turns, METADATA_SLOTS))
     return tuple(found)
 
 
@@ -482,9 +481,14 @@ def _scales(loop: scf.ForOp, products: Sequence[MmaOp], tiles: Sequence[StagedTi
 
 def _accumulators(
     loop: scf.ForOp, products: Sequence[MmaOp], exchanged: Container[Operation]
-) -> tuple[AccumulatorPlan, ...]:
-    """The other accumulators in tensor memory. Raises NotApplicable for uses that are neither before nor behind."""
-    found: list[AccumulatorPlan] = []
+) -> tuple[SharedTile, ...]:
+    """
+    The other accumulators in tensor memory: filled by threads where they have to be, summed up, and read in turns.
+
+    Readers that change the sums end a turn: what they have written is for those of the next one. Raises NotApplicable
+    for uses that are neither before nor behind.
+    """
+    found: list[SharedTile] = []
     around = loop.parent
     roots = dict.fromkeys(base_allocation(op.accumulator) for op in products if op.on_tensor_memory)
     for root in roots:
@@ -509,8 +513,11 @@ def _accumulators(
                 readers.setdefault(top, []).append((op, tile))
         if not readers:
             raise NotApplicable(loop, f"nothing reads the accumulator {tile_name(alloc)} behind the loop")
-        turns = _turns({op: readers[op] for op in sorted(readers, key=order.__getitem__)})
-        found.append(AccumulatorPlan(alloc, tuple(sorted(fills, key=order.__getitem__)), turns))
+        turns = [Turn(INIT, tuple(sorted(fills, key=order.__getitem__)))] if fills else []
+        turns.append(Turn(SUM, (loop,), Queue.TCGEN05))
+        reads = _turns({op: readers[op] for op in sorted(readers, key=order.__getitem__)})
+        turns += [Turn(f"{READ}_{i}" if i else READ, ops) for i, ops in enumerate(reads)]
+        found.append(SharedTile(alloc, tuple(turns)))
     return tuple(found)
 
 

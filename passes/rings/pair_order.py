@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from itertools import combinations_with_replacement
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
-from tirx.diagnostics import nearest_location
+from tirx.diagnostics import in_line
 from tirx.dialects.tirx import CopyOp, StoreOp
 from tirx.passes.ir.tile_loops import view_extents
 from tirx.passes.match.aliasing import difference, may_share, view_of
@@ -33,13 +32,11 @@ def check_pair_order(accesses: Sequence[PairAccess]) -> None:
         if not (first.access.writes or second.access.writes) or (_reduces(first.op) and _reduces(second.op)):
             continue
         if _meets(first, second):
-            location = nearest_location(first.op)
-            where = f" in line {location.line.data}" if isinstance(location, FileLineColLoc) else ""
             raise PairError(
                 second.op,
                 "expected each block of the pair to touch here the half of global memory that it touches in "
-                f"'{first.op.name}'{where}, found a tile that may overlap the other half: a block does not wait for "
-                "what the other one does to global memory",
+                f"'{first.op.name}'{in_line(first.op)}, found a tile that may overlap the other half: a block does not "
+                "wait for what the other one does to global memory",
             )
 
 

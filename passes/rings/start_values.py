@@ -19,6 +19,9 @@ from tirx.values import dataclass
 STAGES = "tirx.stages"
 """The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
 
+FILL, USE = "fill", "use"
+"""Stations of a ring that is filled from global memory."""
+
 MOST_SLOTS = 6
 """More slots than these hide nothing: memory answers within the time of four to six steps."""
 

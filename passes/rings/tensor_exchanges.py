@@ -18,6 +18,7 @@ from tirx.dialects.tirx import (
     LoadOp,
     MemorySpace,
     MmaOp,
+    Queue,
     StoreOp,
     TileType,
     base_allocation,
@@ -35,6 +36,30 @@ from tirx.passes.match.pipelining import (
 )
 from tirx.rules import StageError
 from tirx.tcgen05.tmem import COLUMNS
+
+
+@dataclass(frozen=True)
+class Turn:
+    """
+    Operations of one block, in order, that hold a slot at a station, which goes on once work of `queue` is complete.
+
+    The slot is acquired in front of the first one, or `directly` behind the turn before.
+    """
+
+    station: str
+    ops: tuple[Operation, ...]
+    queue: Queue | None = None
+    directly: bool = False
+
+
+@dataclass(frozen=True)
+class SharedTile:
+    """A tile of tensor memory that becomes a ring of `slots` slots, which threads and products hold in turns."""
+
+    alloc: AllocOp
+    turns: tuple[Turn, ...]
+    slots: int = 1
+    carries: bool = False
 
 
 class Exchange(Enum):
@@ -64,6 +89,22 @@ class ExchangedTile:
     before: tuple[Operation, ...] = ()
     behind: tuple[Operation, ...] = ()
     slots: int = 1
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Those of an iteration, and those around the loop, where the products leave a carried tile as it is."""
+        first, second = self.exchange.value
+        if self.exchange is Exchange.SUMS:
+            return Turn(first, self.products, Queue.TCGEN05), Turn(second, self.threads)
+        turns = [Turn(first, self.threads), Turn(second, self.products, Queue.TCGEN05)]
+        for ops in (self.before, self.behind):
+            turns += (Turn(first, ops), Turn(second, (), Queue.TCGEN05, directly=True)) if ops else ()
+        return tuple(turns)
+
+    @property
+    def carries(self) -> bool:
+        """True if a product adds to what the iteration before has left."""
+        return self.exchange is Exchange.CARRIED
 
     @property
     def columns(self) -> int:

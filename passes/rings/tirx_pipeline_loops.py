@@ -42,24 +42,18 @@ from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.match.pipelining import accesses, slice_of, tile_name
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.delayed_parts import delayed_parts, early_parts
-from tirx.passes.rings.start_values import STAGES
+from tirx.passes.rings.start_values import FILL, STAGES, USE
 from tirx.passes.rings.store_rings import ring_stores, staged_stores
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
 if TYPE_CHECKING:
-    from tirx.passes.rings.loop_plan import AccumulatorPlan, HeldTile, LoopPlan, MetadataPlan, RingPlan
-    from tirx.passes.rings.tensor_exchanges import ExchangedTile
+    from tirx.passes.rings.loop_plan import HeldTile, LoopPlan, RingPlan
+    from tirx.passes.rings.tensor_exchanges import ExchangedTile, SharedTile
 
 AUTO = "auto"
-FILL, USE = "fill", "use"
-"""Stations of a ring that hardware fills from global memory."""
 COPY = "cp"
 """The first station of a ring of scale factors in tensor memory."""
-METADATA_SLOTS = 2
-"""Slots of a ring of metadata: four columns for 128 elements of K of f16."""
-INIT, SUM, READ = "init", "sum", "read"
-"""Stations of a ring of accumulators in tensor memory; the first one only where threads fill them."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +117,7 @@ class _Pipeline:
         for tile in plan.held:
             self._hold(tile)
         for accumulator in plan.accumulators:
-            self._accumulator(accumulator)
+            self._take_turns(accumulator)
         emit = Emitter.before(loop)
         trips = trip_count(emit, loop)
         yielded = loop.body.block.last_op
@@ -190,42 +184,31 @@ class _Pipeline:
     def _hold(self, tile: HeldTile) -> None:
         """The tile is the slot of a ring: filled before the loop, held by the readers until behind it."""
         ring = self._ring([tile.alloc], 1, (FILL, USE))
-        first, last = tile.fills[0], tile.fills[-1]
-        slot = self._acquire(Emitter.before(first), ring, FILL)
+        slot = self._acquire(Emitter.before(tile.fills[0]), ring, FILL)
+        Emitter.after(tile.fills[-1])(ReleaseOp(ring.result, FILL, Queue.TMA))
         for fill in tile.fills:
             emit = Emitter.before(fill)
             destination = _view_of(fill.destination, {tile.alloc.result: slot}, emit)
             copy = emit(AsyncCopyOp(fill.source, destination, Engine.TMA))
             copy.location = fill.location
-            if fill is last:
-                emit(ReleaseOp(ring.result, FILL, Queue.TMA))
             erase(fill)
         read = self._acquire(Emitter.before(self.loop), ring, USE)
         _rebase(tile.alloc.result, lambda _: read)
         self.held.append(ring)
 
-    def _accumulator(self, plan: AccumulatorPlan) -> None:
-        """The accumulator is the slot of a ring: filled by threads where it has to be, summed up, read in turns."""
-        reads = (READ, *(f"{READ}_{i}" for i in range(1, len(plan.readers))))
-        ring = self._ring([plan.alloc], 1, (*((INIT,) if plan.fills else ()), SUM, *reads))
-        filled = None
-        if plan.fills:
-            filled = self._acquire(Emitter.before(plan.fills[0]), ring, INIT)
-            Emitter.after(plan.fills[-1])(ReleaseOp(ring.result, INIT))
-        written = self._acquire(Emitter.before(self.loop), ring, SUM)
-        Emitter.after(self.loop)(ReleaseOp(ring.result, SUM, Queue.TCGEN05))
-        behind: dict[Operation, SSAValue] = {}
-        for station, readers in zip(reads, plan.readers, strict=True):
-            read = self._acquire(Emitter.before(readers[0]), ring, station)
-            Emitter.after(readers[-1])(ReleaseOp(ring.result, station))
-            behind.update((inner, read) for reader in readers for inner in reader.walk())
-
-        def tile(op: Operation) -> SSAValue:
-            if filled is not None and op in plan.fills:
-                return filled
-            return behind.get(op, written)
-
-        _rebase(plan.alloc.result, tile)
+    def _take_turns(self, tile: SharedTile | ExchangedTile) -> None:
+        """Puts a ring in the place of a tile, whose slots are held in turns."""
+        stations = tuple(dict.fromkeys(turn.station for turn in tile.turns))
+        ring = self._ring([tile.alloc], tile.slots, stations, tile.carries)
+        slots: dict[Operation, SSAValue] = {}
+        end: Emitter | None = None
+        for turn in tile.turns:
+            begin = Emitter.before(turn.ops[0]) if end is None or not turn.directly else end
+            slot = self._acquire(begin, ring, turn.station)
+            slots.update((inner, slot) for op in turn.ops for inner in op.walk())
+            end = Emitter.after(turn.ops[-1]) if turn.ops else begin
+            end(ReleaseOp(ring.result, turn.station, turn.queue))
+        _rebase(tile.alloc.result, slots.__getitem__)
 
     def _acquire(self, emit: Emitter, ring: RingOp, station: str) -> SSAValue:
         tile = emit(AcquireOp(ring.result, station)).tiles[0]
@@ -325,10 +308,8 @@ class _Pipeline:
         plan = self.plan
         if plan.scales is not None:
             self._scale_ring(part)
-        for metadata in plan.metadata:
-            self._metadata_ring(metadata)
-        for tile in plan.exchanged:
-            self._exchange_ring(tile)
+        for tile in (*plan.metadata, *plan.exchanged):
+            self._take_turns(tile)
         behind: Operation | None = None
         for product in plan.products:
             emit = Emitter.before(product)
@@ -352,40 +333,6 @@ class _Pipeline:
             behind = behind.next_op
         pending = plan.pending * len(plan.products)
         Emitter.after(behind)(AwaitOp(queue=Queue.WGMMA, pending=pending))
-
-    def _metadata_ring(self, plan: MetadataPlan) -> None:
-        """Threads store the metadata of an iteration while products read that of the one before."""
-        ring = self._ring([plan.alloc], METADATA_SLOTS, (FILL, USE))
-        stored = self._acquire(Emitter.before(plan.copies[0]), ring, FILL)
-        emit = Emitter.after(plan.copies[-1])
-        emit(ReleaseOp(ring.result, FILL))
-        read = self._acquire(emit, ring, USE)
-        Emitter.after(plan.last)(ReleaseOp(ring.result, USE, Queue.TCGEN05))
-        _rebase(plan.alloc.result, lambda op: stored if op in plan.copies else read)
-
-    def _exchange_ring(self, tile: ExchangedTile) -> None:
-        """Threads and products take turns at a tile; one that is carried passes the products untouched at both ends."""
-        from tirx.passes.rings.tensor_exchanges import Exchange  # imported with the plan
-
-        stations = tile.exchange.value
-        by_threads, by_products = reversed(stations) if tile.exchange is Exchange.SUMS else stations
-        ring = self._ring([tile.alloc], tile.slots, stations, tile.exchange is Exchange.CARRIED)
-        slots: dict[Operation, SSAValue] = {}
-
-        def turn(ops: Sequence[Operation], station: str, queue: Queue | None = None) -> None:
-            slot = self._acquire(Emitter.before(ops[0]), ring, station)
-            slots.update((inner, slot) for op in ops for inner in op.walk())
-            Emitter.after(ops[-1])(ReleaseOp(ring.result, station, queue))
-
-        turn(tile.threads, by_threads)
-        turn(tile.products, by_products, Queue.TCGEN05)
-        for ops in (tile.before, tile.behind):
-            if ops:
-                turn(ops, by_threads)
-                emit = Emitter.after(ops[-1].next_op or ops[-1])
-                self._acquire(emit, ring, by_products)
-                emit(ReleaseOp(ring.result, by_products, Queue.TCGEN05))
-        _rebase(tile.alloc.result, slots.__getitem__)
 
     def _scale_ring(self, part: Block) -> None:
         """Scale factors go to a slot in tensor memory, in the order of the queue of the products that read them."""

@@ -27,7 +27,8 @@ class Role:
         self.emit = Emitter(InsertPoint.at_end(self.block), UnknownLoc())
         self.copies: Any = object.__new__(CopyCode)
         self.copies.code, self.copies.stores = self, stores
-        self.copies.fills_for_async_proxy = fills_for_async_proxy
+        extraction = SimpleNamespace(fills_for_async_proxy=lambda owner: fills_for_async_proxy)  # pyright: ignore
+        self.plan = SimpleNamespace(extraction=extraction)
 
     def close(self, emit: Emitter) -> None:
         assert emit is self.emit

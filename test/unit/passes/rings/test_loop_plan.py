@@ -6,14 +6,14 @@ import pytest
 from unit.passes.parsed import parsed
 from xdsl.dialects import scf
 
-from tirx.dialects.tirx import AllocOp, CopyOp, KernelOp, MmaOp
+from tirx.dialects.tirx import AllocOp, CopyOp, KernelOp, MmaOp, Queue
 from tirx.hw.targets import Target
 from tirx.passes.rings.loop_plan import (
-    MetadataPlan,
     _metadata,  # pyright: ignore[reportPrivateUsage]
     plan_loops,
 )
 from tirx.passes.rings.start_values import BARRIER_BYTES
+from tirx.passes.rings.tensor_exchanges import SharedTile, Turn
 
 WARPS = "!tirx.tile<192x5xf32, register, #tirx.tile_layout<S[(6, 32, 5) : (1@warpid, 1@laneid, 1)]>>"
 LANES = "!tirx.tile<192x5xf32, register, #tirx.tile_layout<S[(32, 6, 5) : (1@laneid, 1@warpid, 1)]>>"
@@ -182,6 +182,14 @@ tirx.kernel @k(%x: memref<128x1024xi4>, %n: index) target("sm_100a") threads(128
     copies = [op for op in loop.walk() if isinstance(op, CopyOp)]
     products = [op for op in loop.walk() if isinstance(op, MmaOp)]
     assert _metadata(loop, products) == (
-        MetadataPlan(allocs[2], (copies[0],), products[2]),
-        MetadataPlan(allocs[3], (copies[1],), products[1]),
+        SharedTile(
+            allocs[2],
+            (Turn("fill", (copies[0],)), Turn("use", (products[0], products[2]), Queue.TCGEN05, directly=True)),
+            slots=2,
+        ),
+        SharedTile(
+            allocs[3],
+            (Turn("fill", (copies[1],)), Turn("use", (products[1],), Queue.TCGEN05, directly=True)),
+            slots=2,
+        ),
     )
