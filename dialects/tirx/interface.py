@@ -1,4 +1,4 @@
-"""Interfaces of operations of other dialects inside kernels: what they do to tiles, and how they are lowered."""
+"""Interfaces of operations on tiles and of scalar guests: effects, constraints on layouts, and how they are lowered."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.traits import is_pure, is_terminator
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, TileLayout
+from tirx.layout.reduction import reduced
 from tirx.rules import ForeignOperationError
 from tirx.values import dataclass
 
@@ -57,13 +58,29 @@ class ThreadLowering(ABC):
         """The address of the first element of a tile in shared (i32) or global (i64) memory."""
 
 
+@dataclass(frozen=True)
+class Reduced:
+    """`part` has one element where `whole` has several along `dims`: its layout follows from that of `whole`."""
+
+    whole: SSAValue
+    part: SSAValue
+    dims: tuple[int, ...]
+
+    def layout(self, whole: TileLayout) -> TileLayout:
+        """Returns the layout of the part. Raises LayoutError if there is none."""
+        return reduced(whole, TileType.of(self.whole).dims, self.dims)
+
+
 class TileOpInterface:
     """
-    What passes ask an operation of another dialect about the tiles that it uses; a base class beside IRDLOperation.
+    Tells passes what an operation does with tiles; a base class beside IRDLOperation, for tirx and other dialects.
 
-    Without it, an operation is taken to read and write every tile and memref that it is given, and whoever wrote it
-    lowers it before `convert-tirx-to-ptx`. Register tiles are values, which nothing writes: an operation returns new
-    ones. An operation that is `Pure` reads its operands only.
+    `same_layout`, `reductions` and `wanted_layouts` are constraints. `tirx-pick-layouts` gives tiles without a layout
+    one that meets them; where layouts are given that do not, it converts operands and results.
+
+    Without the interface, an operation of another dialect is taken to read and write every tile and memref that it is
+    given, and whoever wrote it lowers it before `convert-tirx-to-ptx`. Register tiles are values, which nothing writes:
+    an operation returns new ones. An operation that is `Pure` reads its operands only.
 
     ```python
     @irdl_op_definition
@@ -111,8 +128,12 @@ class TileOpInterface:
         """Groups of register tiles, operands and results, that must have one layout."""
         return ()
 
+    def reductions(self) -> Sequence[Reduced]:
+        """The register tiles with one element for several of another one, whose layout follows from that one's."""
+        return ()
+
     def wanted_layouts(self, target: Target | None) -> Mapping[SSAValue, TileLayout | ComposeLayout]:
-        """The layouts that operands and results must have. Operands in registers are converted where they differ."""
+        """The layouts that operands and results must have."""
         return {}
 
     def check_layouts(self) -> None:

@@ -27,7 +27,7 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.diagnostics import operation_name
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.interface import ScalarOpInterface
+from tirx.dialects.tirx.interface import Reduced, ScalarOpInterface, TileOpInterface
 from tirx.dialects.tirx.registers import require_register
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text, types_text
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
@@ -65,9 +65,11 @@ def require_broadcast(source: TileType, result: TileType) -> None:
         )
 
 
-def broadcast_dims(source: TileType, result: TileType) -> tuple[int, ...]:
-    """The dimensions along which one element of `source` stands for several of `result`."""
-    return tuple(d for d, (a, b) in enumerate(zip(source.dims, result.dims, strict=True)) if a != b)
+def _broadcast(source: SSAValue, result: SSAValue) -> list[Reduced]:
+    """Returns the constraint of a tile of which one element stands for several of `result`; none for equal shapes."""
+    pairs = zip(TileType.of(source).dims, TileType.of(result).dims, strict=True)
+    dims = tuple(d for d, (a, b) in enumerate(pairs) if a != b)
+    return [Reduced(result, source, dims)] if dims else []
 
 
 class _WritesOuts(MemoryEffect):
@@ -80,7 +82,7 @@ class _WritesOuts(MemoryEffect):
 
 
 @irdl_op_definition
-class MapOp(DirectOperation):
+class MapOp(DirectOperation, TileOpInterface):
     """
     Computes every element of one or several register tiles from the elements at the same place of others:
 
@@ -114,6 +116,19 @@ class MapOp(DirectOperation):
     def out_types(self) -> list[TileType]:
         """The types of the tiles that are computed, values or allocations."""
         return [TileType.of(value) for value in (*self.res, *self.outs)]
+
+    def tile_reads(self) -> Sequence[SSAValue]:
+        return self.ins
+
+    def tile_writes(self) -> Sequence[SSAValue]:
+        return self.outs
+
+    def same_layout(self) -> Sequence[Sequence[SSAValue]]:
+        shape = self.out_types[0].dims
+        return [[*(tile for tile in self.ins if TileType.of(tile).dims == shape), *self.res]]
+
+    def reductions(self) -> Sequence[Reduced]:
+        return [found for tile in self.ins for found in _broadcast(tile, (*self.res, *self.outs)[0])]
 
     @property
     def yielded(self) -> Sequence[SSAValue]:
@@ -250,7 +265,7 @@ class CombinationAttr(EnumAttribute[Combination], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_op_definition
-class ReduceOp(DirectOperation):
+class ReduceOp(DirectOperation, TileOpInterface):
     """
     `%m = tirx.reduce %x dim(1) max : !tirx.tile<128x64xf32, register> -> !tirx.tile<128x1xf32, register>`
 
@@ -272,6 +287,9 @@ class ReduceOp(DirectOperation):
     def along(self) -> tuple[int, ...]:
         """The dimensions that are reduced."""
         return tuple(d.value.data for d in self.dims)
+
+    def reductions(self) -> Sequence[Reduced]:
+        return [Reduced(self.source, self.result, self.along)]
 
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
@@ -314,7 +332,7 @@ class ReduceOp(DirectOperation):
         printer.print_attribute(self.result.type)
 
 
-class _OneToOneOp(DirectOperation):
+class _OneToOneOp(DirectOperation, TileOpInterface):
     """An operation that makes one register tile of another."""
 
     source = operand_def(TileType)
@@ -341,6 +359,12 @@ class BroadcastOp(_OneToOneOp):
     """
 
     name = "tirx.broadcast"
+
+    def same_layout(self) -> Sequence[Sequence[SSAValue]]:
+        return [] if self.reductions() else [(self.source, self.result)]
+
+    def reductions(self) -> Sequence[Reduced]:
+        return _broadcast(self.source, self.result)
 
     def verify_(self) -> None:
         super().verify_()

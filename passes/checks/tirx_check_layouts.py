@@ -18,15 +18,12 @@ from tirx.dialects.nesting import ancestors
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import (
     AllocOp,
-    BroadcastOp,
     CopyOp,
     FillOp,
     KernelOp,
     LoadOp,
-    MapOp,
     MemorySpace,
     MmaOp,
-    ReduceOp,
     StoreOp,
     SubviewOp,
     TileOpInterface,
@@ -107,8 +104,8 @@ class _Checker:
             with errors.attempt():
                 if (rule := rules.get(type(op))) is not None:
                     rule(self, op)
-                elif isinstance(op, TileOpInterface):
-                    self._foreign(op)
+                if isinstance(op, TileOpInterface):
+                    self._tile_operation(op)
         errors.raise_all()
         if self.kernel.is_whole_pair:
             return  # the rest is checked once `tirx-split-pairs` has distributed the tiles
@@ -120,9 +117,11 @@ class _Checker:
             self._contents(op)
         allocate(self.kernel, self.target)
 
-    def _foreign(self, op: TileOpInterface) -> None:
-        """Checks what an operation of another dialect asks of the layouts of its tiles."""
+    def _tile_operation(self, op: TileOpInterface) -> None:
+        """Checks what an operation states about the layouts of its tiles."""
         assert isinstance(op, Operation)
+        if (problem := mismatch(op)) is not None:
+            raise RegisterLayoutError(op, problem)
         try:
             op.check_layouts()
         except ILLEGAL as e:
@@ -321,10 +320,6 @@ class _Checker:
         if target.memory is MemorySpace.GLOBAL and layout is not None and not layout.is_injective():
             raise InjectiveError(op, f"expected a destination that has an address for every element, found {layout}")
 
-    def arithmetic(self, op: MapOp | ReduceOp | BroadcastOp) -> None:
-        if (problem := mismatch(op)) is not None:
-            raise RegisterLayoutError(op, problem)
-
     def product(self, op: MmaOp) -> None:
         product = Product.of(op)
         if op.on_tensor_memory:
@@ -382,9 +377,6 @@ _RULES: Mapping[type[Operation], Callable[[_Checker, Any], None]] = {
     MmaOp: _Checker.product,
     CopyOp: _Checker.copy,
     StoreOp: _Checker.store,
-    MapOp: _Checker.arithmetic,
-    ReduceOp: _Checker.arithmetic,
-    BroadcastOp: _Checker.arithmetic,
 }
 """Operation -> its check in the program of a block."""
 

@@ -21,7 +21,6 @@ from tirx.dialects.tirx import (
     KernelOp,
     MmaOp,
     PendingType,
-    TileOpInterface,
     TileType,
     transfer,
 )
@@ -79,11 +78,6 @@ class RegisterClasses:
     def of(self, value: SSAValue) -> RegisterClass:
         """The class of a register tile."""
         return self._of[value]
-
-    def add(self, value: SSAValue) -> None:
-        """Adds a class for a register tile that has been made since."""
-        self._classes.append(RegisterClass([value]))
-        self._of[value] = self._classes[-1]
 
     def retype(self, registers: RegisterClass, new_type: Callable[[TileType], TileType]) -> None:
         """Gives every value of a class a new type."""
@@ -166,9 +160,8 @@ def register_classes(kernel: KernelOp) -> RegisterClasses:
         for region in op.regions:
             for block in region.blocks:
                 order += filter(_is_held, block.args)
-        ties = _TIES.get(type(op))
-        if ties is not None or isinstance(op, TileOpInterface):
-            for group in op.same_layout() if isinstance(op, TileOpInterface) else ties(op) if ties else ():
+        if (ties := _TIES.get(type(op))) is not None:
+            for group in ties(op):
                 tied = list(filter(_is_held, group))
                 for value in tied[1:]:
                     parents[root(value)] = root(tied[0])

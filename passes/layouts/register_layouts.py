@@ -1,35 +1,25 @@
-"""Layouts of register tiles that arithmetic ties together, and the changes of layout between those that differ."""
+"""Layouts of register tiles that follow from others by what operations state, and conversions where they differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator
+from heapq import heappop, heappush
 
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
+from xdsl.utils.disjoint_set import DisjointSet
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import BroadcastOp, ConvertOp, KernelOp, MapOp, ReduceOp, TileType, broadcast_dims
+from tirx.dialects.tirx import ConvertOp, KernelOp, TileOpInterface, TileType
+from tirx.dialects.tirx.interface import is_register_tile
+from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
-from tirx.layout.reduction import reduced
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_classes import RegisterClass, RegisterClasses, same_layout
 from tirx.passes.ir.register_values import REGISTER_BITS
 from tirx.rules import RegisterLayoutError
-from tirx.values import dataclass
-
-
-@dataclass(frozen=True)
-class Reduced:
-    """`part` has one element where `whole` has several along `dims`: its layout follows from that of `whole`."""
-
-    whole: SSAValue
-    part: SSAValue
-    dims: tuple[int, ...]
-
-    def layout(self, whole: TileLayout) -> TileLayout:
-        """The layout of the part. Raises LayoutError if there is none."""
-        return reduced(whole, TileType.of(self.whole).dims, self.dims)
 
 
 def _tile_layout(value: SSAValue) -> TileLayout | None:
@@ -37,94 +27,98 @@ def _tile_layout(value: SSAValue) -> TileLayout | None:
     return layout if isinstance(layout, TileLayout) else None
 
 
-def same_slots(op: Operation) -> Sequence[SSAValue]:
-    """The register tiles that an operation of arithmetic reads and writes slot by slot, those of results last."""
-    match op:
-        case MapOp():
-            shape = op.out_types[0].dims
-            return [*(tile for tile in op.ins if TileType.of(tile).dims == shape), *op.res]
-        case ConvertOp():
-            return [op.source, op.result]
-        case BroadcastOp() if TileType.of(op.source).dims == op.result.type.dims:
-            return [op.source, op.result]
-        case _:
-            return []
-
-
-def reductions(op: Operation) -> Iterator[Reduced]:
-    """How the operands and results of an operation of arithmetic that have another shape follow from the others."""
-    match op:
-        case MapOp():
-            whole = op.res[0]
-            for tile in op.ins:
-                if dims := broadcast_dims(TileType.of(tile), TileType.of(whole)):
-                    yield Reduced(whole, tile, dims)
-        case ReduceOp():
-            yield Reduced(op.source, op.result, op.along)
-        case BroadcastOp():
-            if dims := broadcast_dims(TileType.of(op.source), op.result.type):
-                yield Reduced(op.result, op.source, dims)
-        case _:
-            pass
-
-
 class LayoutFlow:
-    """Carries the layouts of register tiles along arithmetic to those that have none."""
+    """
+    Carries the layouts of register tiles along the constraints of operations to tiles that have none.
+
+    Each class of registers is looked at as often as operations have tiles of it, however often layouts are spread.
+    """
 
     def __init__(self, kernel: KernelOp, registers: RegisterClasses):
         self.registers = registers
-        self.ops = [op for op in kernel.walk() if isinstance(op, MapOp | ReduceOp | BroadcastOp | ConvertOp)]
+        self._ops: list[TileOpInterface] = []
+        self._users: defaultdict[RegisterClass, set[int]] = defaultdict(set)
+        """The numbers in `_ops` of the operations that state something about a class."""
+        self._tied = DisjointSet(list(registers))
+        self._followers: set[RegisterClass] = set()
+        self._pending: list[tuple[int, int]] = []  # a heap of rounds and numbers of operations
+        self._at = (0, -1)
+        for op in kernel.walk():
+            if isinstance(op, TileOpInterface):
+                self._add(op)
+        self._reductions: defaultdict[RegisterClass, list[tuple[tuple[int, ...], bool]]] = defaultdict(list)
+        """Of classes tied together one -> the dimensions of each reduction of them, and if it computes its part."""
+        for op in self._ops:
+            assert isinstance(op, Operation)
+            for found in op.reductions():
+                whole = self._tied.find(registers.of(found.whole))
+                self._reductions[whole].append((found.dims, found.part in op.results))
 
-    def followers(self) -> set[RegisterClass]:
-        """The classes whose layout follows from that of another one, should it have one."""
-        return {self.registers.of(found.part) for op in self.ops for found in reductions(op)}
+    def _add(self, op: TileOpInterface) -> None:
+        assert isinstance(op, Operation)
+        number = len(self._ops)
+        groups = [[self.registers.of(tile) for tile in group] for group in op.same_layout()]
+        for group in groups:
+            for one in group[1:]:
+                self._tied.union(group[0], one)
+        if isinstance(op, ConvertOp):
+            groups.append([self.registers.of(op.source), self.registers.of(op.result)])
+        for found in op.reductions():
+            whole, part = self.registers.of(found.whole), self.registers.of(found.part)
+            groups.append([whole, part])
+            self._followers.add(part)
+        if not any(groups):
+            return
+        for one in (one for group in groups for one in group):
+            self._users[one].add(number)
+        self._ops.append(op)
+        heappush(self._pending, (0, number))
+
+    def follows(self, registers: RegisterClass) -> bool:
+        """Returns True for a class whose layout follows from that of another one, should it have one."""
+        return registers in self._followers
 
     def has_rows(self, registers: RegisterClass) -> bool:
-        """Whether rows of tiles in the layout of a class are reduced to one number, or meet one number for each row."""
-        same = self._same(registers)
-        return any(
-            self.registers.of(found.whole) in same and len(registers.type.dims) - 1 in found.dims
-            for op in self.ops
-            for found in reductions(op)
-        )
+        """Returns True if rows of tiles in the layout of a class are reduced to, or meet, one number each."""
+        return any(len(registers.type.dims) - 1 in dims for dims, _ in self._reductions[self._tied.find(registers)])
 
     def combined(self, registers: RegisterClass) -> list[tuple[int, ...]]:
-        """The dimensions along which tiles in the layout of a class are reduced, for each reduction."""
-        same = self._same(registers)
-        return [op.along for op in self.ops if isinstance(op, ReduceOp) and self.registers.of(op.source) in same]
+        """Returns the dimensions along which tiles in the layout of a class are reduced, for each reduction."""
+        return [dims for dims, is_computed in self._reductions[self._tied.find(registers)] if is_computed]
 
-    def _same(self, registers: RegisterClass) -> list[RegisterClass]:
-        """The classes that arithmetic ties to one slot by slot, that one first."""
-        same = [registers]
-        for one in same:
-            for op in self.ops:
-                tied = [self.registers.of(value) for value in same_slots(op)]
-                if one in tied and not isinstance(op, ConvertOp):
-                    same += [other for other in tied if other not in same]
-        return same
+    def placed(self, registers: RegisterClass) -> None:
+        """Notes that a class has got a layout, which may carry over to others."""
+        turn, at = self._at
+        for number in self._users[registers]:
+            heappush(self._pending, (turn if number > at else turn + 1, number))
 
     def spread(self) -> Iterator[tuple[RegisterClass, TileLayout, str]]:
-        """Yields a class without a layout, the layout that it gets and why, until there is none; the caller places."""
-        progress = True
-        while progress:
-            progress = False
-            for op in self.ops:
-                for found in self._of(op):
-                    if found[0].type.layout is None:
-                        progress = True
-                        yield found
+        """
+        Yields a class without a layout, the layout that it gets and why, until there is none.
 
-    def _of(self, op: Operation) -> Iterator[tuple[RegisterClass, TileLayout, str]]:
-        tied = same_slots(op)
-        if isinstance(op, ConvertOp) and all(self.registers.of(value).memory for value in tied):
-            return  # each end has memory of its own to fit
-        layout = next((layout for value in tied if (layout := _tile_layout(value)) is not None), None)
-        if layout is not None:
-            for value in same_slots(op):
-                if _tile_layout(value) is None:
-                    yield self.registers.of(value), layout, f"that of the other tiles of {op.name}"
-                    break
-        for found in list(reductions(op)):
+        The caller places it, and says so by `placed`. Operations are asked in order, round by round.
+        """
+        while self._pending:
+            self._at = heappop(self._pending)
+            while self._pending and self._pending[0] == self._at:
+                heappop(self._pending)
+            yield from self._of(self._ops[self._at[1]])
+        self._at = (0, -1)
+
+    def _of(self, op: TileOpInterface) -> Iterator[tuple[RegisterClass, TileLayout, str]]:
+        assert isinstance(op, Operation)
+        groups = op.same_layout()
+        if isinstance(op, ConvertOp):
+            ends = op.source, op.result
+            # Ends that have memory of their own are to fit that.
+            groups = [] if all(self.registers.of(value).memory for value in ends) else [ends]
+        for group in groups:
+            layout = next((layout for value in group if (layout := _tile_layout(value)) is not None), None)
+            missing = next((value for value in group if _tile_layout(value) is None), None)
+            if layout is not None and missing is not None:
+                yield self.registers.of(missing), layout, f"that of the other tiles of {op.name}"
+                break
+        for found in op.reductions():
             if (whole := _tile_layout(found.whole)) is None or _tile_layout(found.part) is not None:
                 continue
             try:
@@ -136,16 +130,15 @@ class LayoutFlow:
 
 
 def insert_conversions(kernel: KernelOp) -> None:
-    """Changes the layouts of operands where those of an operation of arithmetic do not fit together."""
+    """Converts operands and results of operations whose layouts are not what the operations state."""
     for op in list(kernel.walk()):
         if isinstance(op, ConvertOp):
             _drop_identity(op)
-        if not isinstance(op, MapOp | ReduceOp | BroadcastOp):
-            continue
-        try:
-            _fit(op)
-        except LayoutError as e:
-            raise LocatedError(op, str(e)) from e
+        elif isinstance(op, TileOpInterface):
+            try:
+                _fit(op, _required(op, kernel.target_info))
+            except LayoutError as e:
+                raise LocatedError(op, str(e)) from e
 
 
 def _drop_identity(op: ConvertOp) -> None:
@@ -157,35 +150,39 @@ def _drop_identity(op: ConvertOp) -> None:
     if value.type != op.result.type:
         value = Emitter.before(op)(UnrealizedConversionCastOp.get([value], [op.result.type])).results[0]
     op.result.replace_all_uses_with(value)
-    op.detach()
-    op.erase()
+    erase(op)
 
 
-def _fit(op: MapOp | ReduceOp | BroadcastOp) -> None:
+def _required(op: TileOpInterface, target: Target | None) -> dict[SSAValue, TileLayout]:
+    """
+    Returns the layouts in which an operation needs its register tiles.
+
+    Those that it asks for come first, then for tiles of one layout that of most of them, or of the first.
+    """
+    found = {tile: layout for tile, layout in op.wanted_layouts(target).items() if isinstance(layout, TileLayout)}
+    for group in op.same_layout():
+        layouts = [layout for tile in group if (layout := found.get(tile) or _tile_layout(tile)) is not None]
+        if layouts:
+            asked = next((found[tile] for tile in group if tile in found), None)
+            common = asked or max(layouts, key=lambda one: sum(same_layout(one, other) for other in layouts))
+            found.update(dict.fromkeys(group, common))
+    for each in op.reductions():
+        if (whole := found.get(each.whole) or _tile_layout(each.whole)) is not None:
+            found[each.part] = each.layout(whole)
+    return {tile: layout for tile, layout in found.items() if is_register_tile(tile)}
+
+
+def _fit(op: TileOpInterface, required: dict[SSAValue, TileLayout]) -> None:
+    """Lets an operation have its register tiles in these layouts."""
+    assert isinstance(op, Operation)
     emit = Emitter.before(op)
-    match op:
-        case MapOp():
-            common = _common(op)
-            for i, tile in enumerate(op.ins):
-                dims = broadcast_dims(TileType.of(tile), op.out_types[0])
-                op.operands[i] = _converted(emit, tile, reduced(common, op.out_types[0].dims, dims) if dims else common)
-            for result in op.res:
-                _convert_result(op, result, common)
-        case ReduceOp():
-            if (source := _tile_layout(op.source)) is not None:
-                _convert_result(op, op.result, reduced(source, TileType.of(op.source).dims, op.along))
-        case BroadcastOp():
-            if (result := _tile_layout(op.result)) is not None:
-                dims = broadcast_dims(TileType.of(op.source), op.result.type)
-                wanted = reduced(result, op.result.type.dims, dims) if dims else result
-                op.operands[0] = _converted(emit, op.source, wanted)
-
-
-def _common(op: MapOp) -> TileLayout:
-    """The layout in which most of the tiles of a map are; that of the first operand among equals."""
-    layouts = [layout for tile in same_slots(op) if (layout := _tile_layout(tile)) is not None]
-    assert layouts, op.name  # tirx-pick-layouts has chosen them before
-    return max(layouts, key=lambda one: sum(same_layout(one, other) for other in layouts))
+    operands = {tile: _converted(emit, tile, required[tile]) for tile in dict.fromkeys(op.operands) if tile in required}
+    for i, tile in enumerate(op.operands):
+        if tile in operands:
+            op.operands[i] = operands[tile]
+    for result in tuple(op.results):
+        if (layout := required.get(result)) is not None:
+            _convert_result(op, result, layout)
 
 
 def _converted(emit: Emitter, tile: SSAValue, layout: TileLayout) -> SSAValue:
@@ -208,14 +205,14 @@ def _convert_result(op: Operation, result: SSAValue, layout: TileLayout) -> None
         use.operation.operands[use.index] = converted
 
 
-def mismatch(op: Operation) -> str | None:
-    """Why the layouts of the tiles of an operation of arithmetic do not fit together; None if they do."""
-    tied = [layout for tile in same_slots(op) if (layout := _tile_layout(tile)) is not None]
-    if not isinstance(op, ConvertOp):
+def mismatch(op: TileOpInterface) -> str | None:
+    """Returns why the layouts of the register tiles of an operation do not fit together; None if they do."""
+    for group in op.same_layout():
+        tied = [layout for tile in group if (layout := _tile_layout(tile)) is not None]
         for layout in tied[1:]:
             if not same_layout(tied[0], layout):
                 return f"expected tiles of one layout, found {tied[0]} and {layout}"
-    for found in reductions(op):
+    for found in op.reductions():
         whole, part = _tile_layout(found.whole), _tile_layout(found.part)
         if whole is None or part is None:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import partial
 
@@ -17,7 +18,6 @@ from tirx.diagnostics import LocatedError, for_each, remark
 from tirx.dialects.tirx import (
     AllocOp,
     AsyncMmaOp,
-    ConvertOp,
     CopyOp,
     KernelOp,
     MemorySpace,
@@ -44,7 +44,6 @@ from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import row_layout
 from tirx.mma import ROW_ORDERS, WIDENING, FragmentError, choose_variant, pick_fragments
-from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.placement import place
 from tirx.passes.ir.register_classes import (
     RegisterClass,
@@ -130,10 +129,13 @@ class _Picker:
             if isinstance(op, TileOpInterface):
                 self._wanted(op)
         self._packed_and_narrow_registers()
-        operands = dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b))
+        loaded: defaultdict[object, list[RegisterClass]] = defaultdict(list)
+        for registers in dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b)):
+            for alloc in dict.fromkeys(base_allocation(tile).owner for tile in registers.memory):
+                loaded[alloc].append(registers)
         for op in ops:
             if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
-                self._staged_or_plain(op, operands)
+                self._staged_or_plain(op, loaded[op])
         self._other_registers()
         insert_conversions(self.kernel)
 
@@ -188,22 +190,20 @@ class _Picker:
 
     def _other_registers(self) -> None:
         """Picks layouts of all other register tiles, those that tensor memory moves to and from first."""
-        flow = self.flow
         for registers in self.registers:
             # Tensor memory moves to and from few layouts only.
             if registers.type.layout is None and any(
                 TileType.of(tile).memory is MemorySpace.TENSOR for tile in registers.memory
             ):
                 self._registers(registers)
-        self._spread(flow)
-        followers = flow.followers()
-        for registers in sorted(self.registers, key=lambda found: found in followers):
+        self._spread()
+        for registers in sorted(self.registers, key=self.flow.follows):
             if registers.type.layout is None:
                 self._registers(registers)
-                self._spread(flow)
+                self._spread()
 
-    def _spread(self, flow: LayoutFlow) -> None:
-        for registers, layout, why in flow.spread():
+    def _spread(self) -> None:
+        for registers, layout, why in self.flow.spread():
             self._pick_registers(registers, layout, why)
 
     def _view(self, op: ViewOp) -> None:
@@ -221,7 +221,7 @@ class _Picker:
         remark(tile.owner, f"picked {layout_attr(layout)}: {why}")
 
     def _wanted(self, op: TileOpInterface) -> None:
-        """Gives the tiles of an operation of another dialect the layouts that it asks for."""
+        """Gives the tiles of an operation that have no layout the one that it asks for."""
         assert isinstance(op, Operation)
         wanted = op.wanted_layouts(self.kernel.target_info)
         # By place: a value that gets a layout is another value then, and so are others of its class.
@@ -238,10 +238,6 @@ class _Picker:
                     self._picked(tile, layout, reason)
             elif (registers := self.registers.of(tile)).type.layout is None:
                 self._pick_registers(registers, layout, reason)
-            elif not any(tile is result for result in op.results) and not same_layout(registers.type.layout, layout):
-                converted = Emitter.before(op)(ConvertOp(tile, TileType.of(tile).with_layout(layout))).result
-                op.operands = [converted if operand is tile else operand for operand in op.operands]
-                self.registers.add(converted)
 
     def _scales(self, mma: MmaOp) -> None:
         """Places scale factors in tensor memory as products read them, in shared memory as `tcgen05.cp` does."""
@@ -274,6 +270,7 @@ class _Picker:
             self.registers.retype(registers, lambda type_: type_.with_layout(layout))
         except TileTypeError as e:  # more elements in a thread than a tile may have
             raise LayoutChoiceError(registers.first_op, str(e)) from e
+        self.flow.placed(registers)
         remark(registers.first_op, f"picked {layout_attr(layout)}: {why}")
 
     def _written(self, registers: RegisterClass) -> None:
@@ -378,11 +375,12 @@ class _Picker:
             layout = fragments_as_placed([*classes[:2], start], half).c
             self._pick_registers(start, layout, "fragments of C in f16, of a product whose result is f32")
 
-    def _staged_or_plain(self, alloc: AllocOp, operands: Iterable[RegisterClass]) -> None:
+    def _staged_or_plain(self, alloc: AllocOp, loaded: Iterable[RegisterClass]) -> None:
+        """Picks the layout of a tile in memory that no instruction dictates; `loaded` are operands loaded from it."""
         type_ = alloc.result.type
         loads = [
             load
-            for registers in operands
+            for registers in loaded
             if isinstance(layout := registers.type.layout, TileLayout)
             for load in fragment_loads(registers, layout)
             if base_allocation(load.part) is alloc.result

@@ -17,6 +17,7 @@ from tirx.dialects.tirx import BarrierOp, RingOp, kernels
 from tirx.dialects.tirx.interface import TileEffects, foreign_effects
 from tirx.layout import LayoutError, TileLayout
 from tirx.passes import lower_to_ptx_passes
+from tirx.passes.checks.tirx_check_layouts import TirxCheckLayoutsPass
 from tirx.passes.copies.tirx_insert_barriers import TirxInsertBarriersPass
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.describe import describe
@@ -310,8 +311,11 @@ def test_layouts_that_operations_of_others_refuse(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(LocatedError, match="'toy.rows': expected another layout"):
         _build(rows)
     monkeypatch.undo()
+    turned = rows.replace("1@warpid, 1@laneid", "1@laneid, 1@warpid").replace("(2, 32, 32)", "(32, 2, 32)")
+    assert _build(turned)  # tirx-pick-layouts converts
+    module = parse_located(_context(), turned, "toy.mlir")
     with pytest.raises(LocatedError, match="expected a tile of layout .* for 'toy.rows', found S"):
-        _build(rows.replace("1@warpid, 1@laneid", "1@laneid, 1@warpid").replace("(2, 32, 32)", "(32, 2, 32)"))
+        TirxCheckLayoutsPass().apply(_context(), module)
 
 
 def test_a_pure_operation_writes_nothing() -> None:

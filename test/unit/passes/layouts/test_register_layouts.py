@@ -1,15 +1,18 @@
-"""Which register tiles have the same layout or one that follows: what arithmetic asks for, and what does not fit."""
+"""Register tiles with one layout, or with one that follows: what operations state, and what does not fit."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import chain, pairwise
 
 import pytest
 from unit.passes.parsed import parsed
+from xdsl.ir import SSAValue
 
-from tirx.dialects.tirx import BroadcastOp, KernelOp, MapOp, ReduceOp
+from tirx.dialects.tirx import BroadcastOp, KernelOp, MapOp, ReduceOp, TileType
+from tirx.layout import TileLayout
 from tirx.passes.ir.register_classes import register_classes
-from tirx.passes.layouts.register_layouts import LayoutFlow, insert_conversions, mismatch, reductions, same_slots
+from tirx.passes.layouts.register_layouts import LayoutFlow, insert_conversions, mismatch
 
 
 def _kernel(body: str) -> KernelOp:
@@ -97,12 +100,12 @@ def test_parts_follow_from_wholes(whole: str, part: str, problem: bool) -> None:
         found = mismatch(op)
         assert (found is not None) == problem
         assert found is None or found.startswith("expected a tile with layout S[")
-    assert [[(found.whole, found.part, found.dims) for found in reductions(op)] for op in ops] == [
+    assert [[(found.whole, found.part, found.dims) for found in op.reductions()] for op in ops] == [
         [(ops[0].operands[0], ops[0].results[0], (1,))],
         [(ops[1].results[0], ops[1].operands[0], (1,))],
         [(ops[2].results[0], ops[2].operands[1], (1,))],
     ]
-    assert [len(same_slots(op)) for op in ops] == [0, 0, 2]
+    assert [sum(map(len, op.same_layout())) for op in ops] == [0, 0, 2]
 
 
 SPLIT = "#tirx.tile_layout<S[(2, 16, 4) : (16@laneid, 1@laneid, 1)]>"
@@ -129,3 +132,38 @@ def test_changes_of_layout_that_change_nothing(to: str, names: list[str]) -> Non
     assert [op.name.removeprefix("tirx.") for op in ops] == names
     assert all(tuple(later.operands) == tuple(earlier.results) for earlier, later in pairwise(ops))
     assert ops[-1].operands[0].type == before and len(list(ops[0].results[0].uses)) == 1
+
+
+@pytest.mark.parametrize("tiles", [1, 16])
+def test_spreading_asks_each_operation_a_few_times(tiles: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a chain is and whichever end has the layout: time grows with the number of operations only."""
+    asked: list[int] = []
+    for length in (16, 32):
+        lines = [f"%t{i} = tirx.zero : !t" for i in range(tiles)]
+        value = "%t"
+        for i in range(length):
+            lines.append(
+                f"%v{i} = tirx.map ins({value}, %t{i % tiles} : !t, !t) {{\n^bb(%x: f32, %y: f32):\n"
+                "%z = arith.addf %x, %y : f32\ntirx.yield %z : f32\n} -> !t"
+            )
+            value = f"%v{i}"
+        kernel = _kernel("\n".join(lines))
+        calls: list[MapOp] = []
+
+        def same_layout(op: MapOp, calls: list[MapOp] = calls) -> Sequence[Sequence[SSAValue]]:
+            calls.append(op)
+            return [[*op.ins, *op.res]]
+
+        monkeypatch.setattr(MapOp, "same_layout", same_layout)
+        flow = LayoutFlow(kernel, register_classes(kernel))
+        last = [op for op in kernel.body.block.ops if isinstance(op, MapOp)][-1]
+        layout = TileLayout.parse("S[(32, 4) : (1@laneid, 1)]")
+        placed = [(flow.registers.of(last.res[0]), layout, "")]
+        for registers, layout, _ in chain(placed, flow.spread()):
+            flow.registers.retype(registers, lambda type_, layout=layout: type_.with_layout(layout))
+            flow.placed(registers)
+        assert all(
+            TileType.of(tile).layout is not None for op in kernel.walk() if isinstance(op, MapOp) for tile in op.ins
+        )
+        asked.append(len(calls))
+    assert asked[1] <= 2.5 * asked[0]

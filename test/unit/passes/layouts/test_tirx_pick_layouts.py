@@ -42,8 +42,8 @@ class PairOp(IRDLOperation, TileOpInterface):
         return {tile: ROWS if is_register_tile(tile) else COLUMNS for tile in tiles}
 
 
-def test_operands_of_other_dialects_are_converted() -> None:
-    """To what the operation asks for, where they have another layout, and once for both; results and memory are not."""
+def test_operands_and_results_of_other_dialects_are_converted() -> None:
+    """From what the operation asks for and to it, where they have another layout, and once for both; memory is not."""
     own = new_context()
     own.load_op(PairOp)
     text = """
@@ -80,19 +80,20 @@ tirx.kernel @any() threads(32) {
         ROWS,
     ]
     assert tuple(in_memory[2].operands) == (in_memory[0].results[0], in_memory[1].results[0])
-    first, second = (rest[i].results[0] for i in (0, 3))
+    first, made, second = (rest[i].results[0] for i in (0, 1, 4))
     a, b, c = (op.results[0] for op in zeros)
-    assert [op.name for op in rest] == ["tirx.convert", *["toy.pair"] * 2, "tirx.convert", "toy.pair"]
+    assert [op.name.partition(".")[2] for op in rest] == ["convert", "pair", "convert", "pair", "convert", "pair"]
     assert [tuple(op.operands) for op in rest] == [
         (a,),
         (first, first),
+        (made,),
         (b, c),
         (a,),
         (c, second),
     ]
     turned, same = (TileType.of(value).layout for value in (a, b))
     found = [TileType.of(op.results[0]).layout for op in (zeros[2], *rest)]
-    assert found == [ROWS, ROWS, turned, ROWS, ROWS, ROWS] and len({turned, same, ROWS}) == 3
+    assert found == [ROWS, ROWS, ROWS, turned, ROWS, ROWS, ROWS] and len({turned, same, ROWS}) == 3
 
 
 def test_few_pairs() -> None:
