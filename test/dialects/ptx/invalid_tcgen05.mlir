@@ -56,32 +56,10 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %p = ptx.constant true
   // mma a: expected-error@+1 {{expected A as a descriptor (i64), an address (i32) or a tile, found i1}}
   tcgen05.mma f16 %d, %p, %a, %d, %p : i32, i1
-  // mma scaled kind: expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf4'}}
-  tcgen05.mma mxf4 %d, %a, %a, %d, %p : i32, i64
-  // mma group: expected-error@+1 {{expected cta_group 1 or 2, found 4; use 1, or 2 for a pair of CTAs [cta-group]}}
-  tcgen05.mma f16 %d, %a, %a, %d, %p cta_group 4 : i32, i64
-  // mma lanes: expected-error@+1 {{expected 4 registers of disabled lanes with cta_group 1, 8 with 2, found 8; pass one bit for each lane of each CTA [disable-output-lane-size]}}
-  tcgen05.mma f16 %d, %a, %a, %d, %p disable_lanes(%d, %d, %d, %d, %d, %d, %d, %d) : i32, i64
   // scale d kind: expected-error@+1 {{expected no scale-input-d on tcgen05.mma.cta_group::1.kind::f8f6f4, found 1; only kinds f16 and tf32 without .ws have it [scale-input-d-kind]}}
   tcgen05.mma f8f6f4 %d, %a, %a, %d, %p scale_d 1 : i32, i64
-  // scale d range: expected-error@+1 {{expected scale-input-d 0 to 15, found 16; D is scaled by two to the minus that [scale-input-d-range]}}
-  tcgen05.mma f16 %d, %a, %a, %d, %p scale_d 16 : i32, i64
-  // ashift of shared memory: expected-error@+1 {{expected A in tensor memory with .ashift, found a shared-memory descriptor; copy A to tensor memory, or leave out .ashift [ashift-a]}}
-  tcgen05.mma f16 %d, %a, %a, %d, %p ashift : i32, i64
-  // ashift and collector: expected-error@+1 {{expected .collector::a::lastuse or discard with .ashift, found fill; leave out the collector usage [ashift-collector]}}
-  tcgen05.mma f16 %d, %d, %a, %d, %p ashift collector fill : i32, i32
-  // block scale kind: expected-error@+1 {{expected a kind with scale factors (mxf8f6f4, mxf4, mxf4nvf4), found 'f16'}}
-  tcgen05.mma f16 %d, %a, %a, %d, %p scales(%d, %d : i32, i32) : i32, i64
-  // no scale vector: expected-error@+1 {{kind::mxf4nvf4: expected one of scale_vec::2X, block32, scale_vec::4X, block16, found none; name a scale vector of this kind [scale-vector]}}
-  tcgen05.mma mxf4nvf4 %d, %a, %a, %d, %p scales(%d, %d : i32, i32) : i32, i64
   // block scale a: expected-error@+1 {{expected A as a descriptor (i64), an address (i32) or a tile, found i1}}
   tcgen05.mma mxf4 %d, %p, %a, %d, %p scales(%d, %d : i32, i32) : i32, i1
-  // ws kind: expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf8f6f4'}}
-  tcgen05.mma ws mxf8f6f4 %d, %a, %a, %d, %p : i32, i64
-  // ws buffer: expected-error@+1 {{expected collector buffer a, or b0 to b3 with .ws, found b4 on tcgen05.mma.ws.cta_group::1; name a buffer of this instruction [collector-buffer]}}
-  tcgen05.mma ws f16 %d, %a, %a, %d, %p buffer "b4" collector fill : i32, i64
-  // ws collector alone: expected-error@+1 {{expected both or neither of buffer and collector, found one}}
-  tcgen05.mma ws f16 %d, %a, %a, %d, %p collector fill : i32, i64
   ptx.ret
 }
 
@@ -96,16 +74,8 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %i = ptx.constant 136314896 : i32
   // descriptor of another kind: expected-error@+1 {{instruction descriptor: kind::tf32: A type (bits 7-9): expected a code of 2 (tf32), found 0; encode it with InstructionDescriptor [descriptor-bits]}}
   tcgen05.mma tf32 %d, %a, %a, %i, %p : i32, i64
-  %i2 = ptx.constant 270532624 : i32
-  // pair of one: expected-error@+1 {{kind::f16, cta_group 1: expected M in {64, 128}, found 256; nearest is 128; use a shape of the ISA's table [shape]}}
-  tcgen05.mma f16 %d, %a, %a, %i2, %p : i32, i64
-  // dense descriptor: expected-error@+1 {{expected sparse = true in the instruction descriptor of tcgen05.mma.sp.cta_group::1, found false; set bit 2 for .sp and only for .sp [descriptor-sparsity]}}
-  tcgen05.mma f16 %d, %a, %a, %i, %p sparse(%d : i32) : i32, i64
   %b = ptx.constant 7000000000000000000 : i64
   // swizzle that does not exist: expected-error@+1 {{descriptor of B: bits 46-48: expected 0b001, found 0b011; encode it with SmemDescriptor [b-descriptor-bits]}}
   tcgen05.mma f16 %d, %a, %b, %d, %p : i32, i64
-  %mask = ptx.constant 1152921504606846976 : i64
-  // mask beyond max shift: expected-error@+1 {{expected a column shift up to 0, max_shift of the instruction descriptor, found 16; write smallest_max_shift(16) into the instruction descriptor [mask-max-shift]}}
-  tcgen05.mma ws f16 %d, %a, %a, %i, %p zero_column_mask %mask : i32, i64
   ptx.ret
 }

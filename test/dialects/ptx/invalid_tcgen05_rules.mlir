@@ -14,27 +14,6 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %i2 = ptx.constant 136385552 : i32
   // narrow mn major: expected-error@+1 {{kind::f8f6f4: b_major of e2m1 is expected K (4-bit and 6-bit types never are MN-major); use a legal value [descriptor-fields]}}
   tcgen05.mma f8f6f4 %d, %a, %a, %i2, %p : i32, i64
-  %i3 = ptx.constant 136314898 : i32
-  // selector of dense: expected-error@+1 {{kind::f16: expected sparsity_selector 0, found 2; use a legal value [descriptor-fields]}}
-  tcgen05.mma f16 %d, %a, %a, %i3, %p : i32, i64
-  %i4 = ptx.constant 136316069 : i32
-  // selector of bytes: expected-error@+1 {{instruction descriptor: kind::i8: sparsity_selector (bits 0-1): expected a code of 0 (0), found 1; encode it with InstructionDescriptor [descriptor-bits]}}
-  tcgen05.mma i8 %d, %a, %a, %i4, %p sparse(%d : i32) : i32, i64
-  %i5 = ptx.constant -2011168752 : i32
-  // max shift without ws: expected-error@+1 {{kind::f16: expected max_shift 0, found 16; use a legal value [descriptor-fields]}}
-  tcgen05.mma f16 %d, %a, %a, %i5, %p : i32, i64
-  %i6 = ptx.constant -2002779004 : i32
-  // sparse k96: expected-error@+1 {{kind::mxf4: expected k96 False, found True; use a legal value [descriptor-fields]}}
-  tcgen05.mma mxf4 %d, %a, %a, %i6, %p scales(%d, %d : i32, i32) sparse(%d : i32) : i32, i64
-  %i7 = ptx.constant 136324256 : i32
-  // negated integers: expected-error@+1 {{instruction descriptor: kind::i8: negate_a (bit 13): expected a code of 0 (False), found 1; encode it with InstructionDescriptor [descriptor-bits]}}
-  tcgen05.mma i8 %d, %a, %a, %i7, %p : i32, i64
-  %i8 = ptx.constant 136314904 : i32
-  // saturated floats: expected-error@+1 {{instruction descriptor: kind::f16: saturate (bit 3): expected a code of 0 (False), found 1; encode it with InstructionDescriptor [descriptor-bits]}}
-  tcgen05.mma f16 %d, %a, %a, %i8, %p : i32, i64
-  %i9 = ptx.constant 144770176 : i32
-  // transposed mxf4: expected-error@+1 {{instruction descriptor: kind::mxf4: b_major (bit 16): expected a code of 0 (K), found 1; encode it with InstructionDescriptor [descriptor-bits]}}
-  tcgen05.mma mxf4 %d, %a, %a, %i9, %p scales(%d, %d : i32, i32) : i32, i64
   ptx.ret
 }
 
@@ -49,21 +28,12 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %i = ptx.constant 134676496 : i32
   // transposed bytes: expected-error@+1 {{MN-major B of e4m3, cta_group 1: expected N in steps of 16, found 24; nearest is 32; use a shape of the ISA's table [shape]}}
   tcgen05.mma f8f6f4 %d, %a, %a, %i, %p : i32, i64
-  %i2 = ptx.constant 68681744 : i32
-  // weight stationary n: expected-error@+1 {{kind::f16, cta_group 1, .ws: expected N in {64, 128, 256}, found 96; nearest is 64; use a shape of the ISA's table [shape]}}
-  tcgen05.mma ws f16 %d, %a, %a, %i2, %p : i32, i64
   %i3 = ptx.constant 71303188 : i32
   // sparse weight stationary n: expected-error@+1 {{kind::f16, cta_group 1, .ws, sparse: expected N in {64, 128}, found 256; nearest is 128; use a shape of the ISA's table [shape]}}
   tcgen05.mma ws f16 %d, %a, %a, %i3, %p sparse(%d : i32) : i32, i64
   %i4 = ptx.constant 69206032 : i32
   // pair m: expected-error@+1 {{kind::f16, cta_group 2: expected M in {128, 256}, found 64; nearest is 128; use a shape of the ISA's table [shape]}}
   tcgen05.mma f16 %d, %a, %a, %i4, %p cta_group 2 : i32, i64
-  %i5 = ptx.constant 144703492 : i32
-  // scaled pair m: expected-error@+1 {{kind::mxf8f6f4, cta_group 2, sparse: expected M in {256}, found 128; nearest is 256; use a shape of the ISA's table [shape]}}
-  tcgen05.mma mxf8f6f4 %d, %a, %a, %i5, %p scales(%d, %d : i32, i32) cta_group 2 sparse(%d : i32) : i32, i64
-  %i6 = ptx.constant 135005344 : i32
-  // integer n: expected-error@+1 {{kind::i8, cta_group 2: expected N in {32, 64, ..., 256}, found 48; nearest is 32; use a shape of the ISA's table [shape]}}
-  tcgen05.mma i8 %d, %a, %a, %i6, %p cta_group 2 : i32, i64
   ptx.ret
 }
 
@@ -81,11 +51,6 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %i2 = ptx.constant 1210057856 : i32
   // four factors from byte 2: expected-error@+1 {{expected scale-factor ids 0 with block16 (4 factors of each row), found 2 (A) and 0 (B); start at a byte from which all factors fit the 32-bit column [scale-factor-id]}}
   tcgen05.mma mxf4nvf4 "block16" %d, %a, %a, %i2, %p scales(%d, %d : i32, i32) : i32, i64
-  // vector of another kind: expected-error@+1 {{kind::mxf4: expected one of scale_vec::2X, block32, found block16; name a scale vector of this kind [scale-vector]}}
-  tcgen05.mma mxf4 "block16" %d, %a, %a, %d, %p scales(%d, %d : i32, i32) : i32, i64
-  %i3 = ptx.constant 136316032 : i32
-  // type of block32: expected-error@+1 {{expected scale factors of ue8m0 with block32, found ue4m3; use another scale vector, or ue8m0 [scale-type]}}
-  tcgen05.mma mxf4nvf4 "block32" %d, %a, %a, %i3, %p scales(%d, %d : i32, i32) : i32, i64
   %s = ptx.constant 2097152 : i32
   // scales at lane 32: expected-error@+1 {{expected the scale factors of A from lane 0 on, found 32; all lanes hold them, four times the same [scale-a-lane]}}
   tcgen05.mma mxf4 %d, %a, %a, %d, %p scales(%s, %d : i32, i32) : i32, i64
@@ -142,10 +107,6 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %t = ptx.constant 1048576 : i32
   // accumulator lane: expected-error@+1 {{data path D: expected D from lane 0 on, found 16; start D at lane 0 [d-lane]}}
   tcgen05.mma f16 %t, %a, %a, %i2, %p : i32, i64
-  %i3 = ptx.constant 69206032 : i32
-  %t2 = ptx.constant 2097152 : i32
-  // lane of a half: expected-error@+1 {{data path F: expected D from lane 0 or 16 on, found 32; start D at lane 0 [d-lane]}}
-  tcgen05.mma f16 %t2, %a, %a, %i3, %p : i32, i64
   %t3 = ptx.constant 505 : i32
   // last columns of a: expected-error@+1 {{expected A inside its allocation, found 8 columns from column 505 on, of 512 of tensor memory; allocate more columns or start further left [a-tmem-columns]}}
   tcgen05.mma f16 %d, %t3, %a, %i2, %p : i32, i32
