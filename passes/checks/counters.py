@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -13,7 +12,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from tirx.dialects.ptx.base import width
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
 from tirx.layout.arrays import np
-from tirx.passes.checks.thread_values import Numbers, arithmetic_on_each, incoming, is_integer, wrapped
+from tirx.passes.checks.thread_values import Numbers, arithmetic, incoming, is_integer, wrapped
 
 _MOST_NUMBERS = 64
 """Numbers of one register that are followed: more than any ring has slots."""
@@ -31,7 +30,7 @@ class _Leaves(NamedTuple):
     """Operations in between."""
 
 
-_Known: TypeAlias = dict[SSAValue, list[int] | None]
+_Known: TypeAlias = dict[SSAValue, int | Numbers | None]
 """Registers -> what they are for each number of an argument."""
 
 
@@ -41,10 +40,6 @@ class Taken:
 
     allocation: SharedAllocOp | None
     numbers: Numbers
-
-    @staticmethod
-    def of(allocation: SharedAllocOp | None, numbers: Iterable[int]) -> Taken:
-        return Taken(allocation, np.array(sorted(numbers), np.int64))
 
 
 class Counters:
@@ -72,15 +67,15 @@ class Counters:
     def _find_taken(self, value: SSAValue) -> Taken | None:
         if (leaves := self._leaves_of(value)) is None:
             return None
-        allocations, numbers = {leaves.allocation}, [0]
+        allocations, numbers = {leaves.allocation}, 0
         if leaves.argument is not None:
             if (counter := self._counter(leaves.argument)) is None:
                 return None
-            numbers = counter.numbers.tolist()
+            numbers = counter.numbers
             allocations.add(counter.allocation)
         allocations.discard(None)
         found = _evaluated(value, leaves.argument, numbers, self._known[leaves.argument])
-        return None if found is None or len(allocations) > 1 else Taken.of(next(iter(allocations), None), {*found})
+        return None if found is None or len(allocations) > 1 else Taken(next(iter(allocations), None), np.unique(found))
 
     def _counter(self, argument: BlockArgument) -> Taken | None:
         if argument not in self._counters:
@@ -116,9 +111,8 @@ class Counters:
             source, number = waiting.pop()
             known: _Known = {}
             for one, value in users.get(source, ()):
-                if (numbers_found := _evaluated(value, source, [number], known)) is None:
+                if not isinstance(found := _evaluated(value, source, number, known), int):
                     return
-                (found,) = numbers_found
                 if source is not None:
                     again.setdefault(one, set()).add(found)
                 if found not in numbers[one]:
@@ -132,7 +126,7 @@ class Counters:
         # What only takes constants need not come back.
         if len(allocations) <= 1 and all(found <= again.get(one, found) for one, found in numbers.items()):
             for one, found in numbers.items():
-                self._counters[one] = Taken.of(next(iter(allocations), None), found)
+                self._counters[one] = Taken(next(iter(allocations), None), np.array(sorted(found), np.int64))
 
     def _leaves_of(self, value: SSAValue, above: int = 0) -> _Leaves | None:
         """What `value` is computed from, for one that is `above` so many operations. None: it is not known, or more."""
@@ -169,24 +163,32 @@ class Counters:
         return _Leaves(argument, allocation, depth + 1) if depth < _MOST_DEPTH else None
 
 
-def _evaluated(value: SSAValue, argument: BlockArgument | None, numbers: list[int], known: _Known) -> list[int] | None:
+def _evaluated(
+    value: SSAValue, argument: BlockArgument | None, numbers: int | Numbers, known: _Known
+) -> int | Numbers | None:
     """What `value` is for each number of `argument`, None if it cannot be computed. Allocations are at 0."""
     if value is argument:
         return numbers
-    if value in known:
-        return known[value]
-    op, found = value.owner, None
-    known[value] = None
-    if type(op) is ConstantOp and isinstance(op.value, IntegerAttr):
-        found = [wrapped(op.value.value.data, width(value.type))] * len(numbers)
-    elif type(op) is SharedAllocOp:
-        found = [0] * len(numbers)
-    elif isinstance(op, Operation):
-        operands: list[list[int]] = []
-        for operand in op.operands:
-            if (one := _evaluated(operand, argument, numbers, known)) is None:
-                return None
-            operands.append(one)
-        found = arithmetic_on_each(op, operands)
-    known[value] = found
-    return found
+    if value not in known:
+        known[value] = _computed(value, argument, numbers, known)
+    return known[value]
+
+
+def _computed(
+    value: SSAValue, argument: BlockArgument | None, numbers: int | Numbers, known: _Known
+) -> int | Numbers | None:
+    match value.owner:
+        case SharedAllocOp():
+            return 0
+        case ConstantOp(value=IntegerAttr(value=constant)):
+            return wrapped(constant.data, width(value.type))
+        case Operation() as op:
+            operands: list[int | Numbers] = []
+            for operand in op.operands:
+                if (one := _evaluated(operand, argument, numbers, known)) is None:
+                    return None
+                operands.append(one)
+            found = arithmetic(op, operands)
+            return None if found is None else wrapped(found, width(value.type))
+        case _:
+            return None

@@ -409,20 +409,6 @@ def arithmetic(op: Operation, numbers: Sequence[int | Numbers]) -> int | Numbers
     return None if rule is None else rule(op, *numbers)
 
 
-def arithmetic_on_each(op: Operation, operands: Sequence[Sequence[int]]) -> list[int] | None:
-    """As `arithmetic`, on all first integers, on all second ones, and so on; `wrapped`."""
-    function, rule, bits = _FUNCTIONS.get(type(op)), _RULES.get(type(op)), width(op.results[0].type)
-    if function is None and rule is None:
-        return None
-    numbers: list[int] = []
-    for each in zip(*operands, strict=True):
-        found = function(*each) if function is not None else None if rule is None else rule(op, *each)
-        if not isinstance(found, int):
-            return None
-        numbers.append(wrapped(found, bits))
-    return numbers
-
-
 def _any(found: bool | Threads) -> bool:
     return found if isinstance(found, bool) else bool(found.any())
 

@@ -17,14 +17,13 @@ from tirx.dialects.tirx import (
     Engine,
     Queue,
     ReleaseOp,
-    RingOp,
     TmaLoadOp,
     TmaStoreOp,
 )
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.rings.proof.meetings import Meetings
+from tirx.passes.rings.barrier_rounds import commits_group, groups_behind
 from tirx.passes.rings.proof.parties import issuer
-from tirx.passes.rings.proof.slots import executions_since, slot_tile
+from tirx.passes.rings.proof.slots import executions_since, place_of, slot_tile
 from tirx.passes.rings.ring_code import of_block
 from tirx.passes.rings.ring_plan import Passing, To
 from tirx.passes.rings.role_code import RoleCode
@@ -36,7 +35,6 @@ class CopyCode:
 
     def __init__(self, code: RoleCode):
         self.code = code
-        self.meetings = Meetings(code.owner)
         copies = [op for op in code.owner.walk() if isinstance(op, AsyncCopyOp)]
         self.stores = any(op.queue is Queue.STORE for op in copies)
         self.waits_itself = code.plan.awaits(code.owner, Queue.CP_ASYNC)
@@ -103,33 +101,23 @@ class CopyCode:
 
     def counts_rounds(self, part: AtOp) -> bool:
         """True if a part of a loop commits a group in every round, perhaps an empty one."""
-        return any(
-            isinstance(op, ReleaseOp) and op.after is not None and op.after.data is Queue.CP_ASYNC
-            for op in part.body.walk()
-        )
+        return any(map(commits_group, part.body.walk()))
 
     def skip(self, part: AtOp, emit: Emitter) -> None:
         """Commits the empty groups of a part of a loop that does not run in this round."""
         for op in part.body.block.ops:
-            if isinstance(op, ReleaseOp) and op.after is not None and op.after.data is Queue.CP_ASYNC:
+            if commits_group(op):
                 self.code.close(emit)
                 emit(CpAsyncCommitGroupOp())
 
     def wait_for_fill(self, op: AcquireOp, emit: Emitter) -> None:
         """Waits for the copies by cp.async that have filled a slot, where no mbarrier says that they have come."""
-        names = RingOp.of(op.ring).station_names
-        before = names[names.index(op.station.data) - 1]
-        fills = any(
-            isinstance(release, ReleaseOp)
-            and release.ring is op.ring
-            and release.station.data == before
-            and release.after is not None
-            and release.after.data is Queue.CP_ASYNC
-            for release in self.code.owner.walk()
-        )
-        if fills and not self.waits_itself:
+        ring, station = place_of(op)
+        before = ring.station_names[ring.station_names.index(station) - 1]
+        commits = [each for each in self.code.owner.walk() if isinstance(each, ReleaseOp) and commits_group(each)]
+        if any(place_of(each) == (ring, before) for each in commits) and not self.waits_itself:
             self.code.close(emit)
-            emit(CpAsyncWaitGroupOp(self.meetings.groups_behind(op)))
+            emit(CpAsyncWaitGroupOp(groups_behind(self.code.owner, op)))
 
     def wait(self, op: AwaitOp, emit: Emitter) -> None:
         """Waits for groups; copies that the async proxy reads are fenced by the threads that made them."""

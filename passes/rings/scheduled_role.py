@@ -47,6 +47,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.asynchronous_copies import CopyCode
+from tirx.passes.rings.barrier_rounds import is_covered
 from tirx.passes.rings.proof.bound_releases import Passes
 from tirx.passes.rings.proof.parties import SELF, Members, Owner, answers_of, is_issued_by_one_thread, issuer
 from tirx.passes.rings.proof.slots import Place, place_of, yielded
@@ -222,7 +223,7 @@ class Schedule(RoleCode):
             pass
         elif before.first is None:
             self.copies.wait_for_fill(op, emit)
-            if not self.copies.meetings.is_covered(op):
+            if not is_covered(self.owner, op):
                 self.barrier(emit)
                 self.together.add(emit.point.block)
         else:

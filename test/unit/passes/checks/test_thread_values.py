@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from hypothesis import given
@@ -40,7 +40,6 @@ from tirx.passes.checks.thread_values import (
     ThreadValue,
     ThreadValues,
     arithmetic,
-    arithmetic_on_each,
     is_integer,
     mask_of,
     wrapped,
@@ -363,16 +362,21 @@ def test_long_sums_are_unknown_numbers():
 
 def test_arithmetic_number_by_number():
     a, b = ConstantOp.integer(6, i32), ConstantOp.integer(4, i32)
-    assert arithmetic_on_each(AddOp(a, b), [(2**31 - 1, 5), (1, -7)]) == [-(2**31), -2]
-    assert arithmetic_on_each(DivOp(a, b), [(7, 9), (2, 4)]) == [3, 2]
-    assert arithmetic_on_each(DivOp(a, b), [(7, 9), (2, 0)]) is None
-    assert arithmetic_on_each(RemOp(a, b), [(7, 0), (2, 4)]) == [1, 0]
-    assert arithmetic_on_each(RemOp(a, b), [(7, -1), (2, 4)]) is None
-    assert arithmetic_on_each(RemOp(a, b), [(7, 1), (2, 0)]) is None
-    assert arithmetic_on_each(ShlOp(a, b), [(1, 1), (31, 0)]) == [-(2**31), 1]
-    assert arithmetic_on_each(ShlOp(a, b), [(1,), (32,)]) is None and arithmetic(ShlOp(a, b), (1, -1)) is None
-    assert arithmetic_on_each(SetpOp("ltu", a, b), [(1,), (2,)]) is None
-    assert arithmetic(ElectSyncOp(), ()) is None and arithmetic_on_each(ElectSyncOp(), ()) is None
+
+    def on_each(op: Operation, operands: Sequence[Sequence[int]]) -> list[int] | None:
+        found = arithmetic(op, [np.array(numbers, np.int64) for numbers in operands])
+        return None if found is None else np.asarray(wrapped(found, 32)).tolist()
+
+    assert on_each(AddOp(a, b), [(2**31 - 1, 5), (1, -7)]) == [-(2**31), -2]
+    assert on_each(DivOp(a, b), [(7, 9), (2, 4)]) == [3, 2]
+    assert on_each(DivOp(a, b), [(7, 9), (2, 0)]) is None
+    assert on_each(RemOp(a, b), [(7, 0), (2, 4)]) == [1, 0]
+    assert on_each(RemOp(a, b), [(7, -1), (2, 4)]) is None
+    assert on_each(RemOp(a, b), [(7, 1), (2, 0)]) is None
+    assert on_each(ShlOp(a, b), [(1, 1), (31, 0)]) == [-(2**31), 1]
+    assert on_each(ShlOp(a, b), [(1,), (32,)]) is None and arithmetic(ShlOp(a, b), (1, -1)) is None
+    assert on_each(SetpOp("ltu", a, b), [(1,), (2,)]) is None
+    assert arithmetic(ElectSyncOp(), ()) is None and on_each(ElectSyncOp(), ()) is None
     wide = ConstantOp.integer(4, i64)
     assert arithmetic(ShrOp(wide, b, unsigned=True), (-1, 4)) is None
     assert arithmetic(ShrOp(wide, b, unsigned=True), (32, 4)) == 2
@@ -387,7 +391,7 @@ def test_arithmetic_number_by_number():
     assert [arithmetic(choice, (each, 6, 5)) for each in (0, 1)] == [5, 6]
     chosen = arithmetic(choice, (np.array([0, 1, 1]), np.array([6, 7, 8]), np.array([-6, -7, -8])))
     assert np.asarray(chosen).tolist() == [-6, 7, 8]
-    assert arithmetic_on_each(choice, [(0, 1), (6, 7), (-6, -7)]) == [-6, 7]
+    assert on_each(choice, [(0, 1), (6, 7), (-6, -7)]) == [-6, 7]
 
 
 _EDGES = (-(2**31), -33, -5, -1, 0, 1, 2, 5, 31, 32, 2**31 - 1)

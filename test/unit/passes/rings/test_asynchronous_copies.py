@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
 from tirx.dialects.tirx import AcquireOp, AtOp, KernelOp, Queue
 from tirx.passes.ir.emitter import Emitter
+from tirx.passes.rings import asynchronous_copies
 from tirx.passes.rings.asynchronous_copies import CopyCode
 
 
@@ -101,12 +102,12 @@ def test_rounds_that_a_part_does_not_run_in(release: str, groups: int) -> None:
     assert role.steps() == ["close", "ptx.cp.async.commit_group"] * groups
 
 
-def test_waits_for_slots_that_were_filled() -> None:
+def test_waits_for_slots_that_were_filled(monkeypatch: pytest.MonkeyPatch) -> None:
     """At the station behind the one that copies by cp.async fill, unless the program waits for the groups itself."""
     role = Role()
     role.owner = _kernel()
     acquires = [op for op in role.owner.walk() if isinstance(op, AcquireOp)]
-    role.copies.meetings = SimpleNamespace(groups_behind=lambda op: 7 if op is acquires[2] else -1)  # pyright: ignore
+    monkeypatch.setattr(asynchronous_copies, "groups_behind", lambda owner, op: 7 if op is acquires[2] else -1)  # pyright: ignore
     for itself in (True, False):
         role.copies.waits_itself = itself
         for op in acquires:
