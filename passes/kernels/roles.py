@@ -24,7 +24,7 @@ from tirx.dialects.tirx import KernelOp, RoleOp, RolesOp, ThreadSet
 from tirx.dialects.tirx.roles import REGISTER_BOUNDS
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.rings.register_pressure import registers_alive
+from tirx.passes.kernels.register_pressure import registers_alive
 from tirx.passes.rings.start_values import entry_bound
 from tirx.rules import RegisterSumError, RingLoweringError
 

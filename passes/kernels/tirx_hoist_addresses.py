@@ -15,7 +15,7 @@ from tirx.dialects.ptx.base import is_float
 from tirx.dialects.ptx.conversion import CvtOp
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp, entries
 from tirx.passes.ir.emitter import Emitter, erase
-from tirx.passes.rings.register_pressure import registers_alive, registers_of_thread, width
+from tirx.passes.kernels.register_pressure import registers_alive, registers_of_thread, width
 
 _ARITHMETIC = frozenset((AddOp, AndOp, CvtOp, MadLoOp, MulLoOp, MulWideOp, OrOp, ShlOp, ShrOp, SubOp, XorOp))
 

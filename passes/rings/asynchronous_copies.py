@@ -50,7 +50,7 @@ class CopyCode:
                 code.elected(emit, lambda inside: inside(load))
             case Engine.TMA_MULTICAST:
                 mbarrier, group = self._fill_mbarrier(op, emit)
-                everybody = emit.constant((1 << code.plan.num_blocks) - 1, i16)
+                everybody = emit.constant((1 << code.plan.kernel.cluster_size) - 1, i16)
                 load = TmaLoadOp(source, destination, mbarrier, everybody, group)
                 code.elected(emit, lambda inside: inside(load))
             case Engine.TMA_STORE:

@@ -246,9 +246,9 @@ class Turns:
         parity = emit.extend(is_first, i32)
         return Turns(party, parties, Counter(slots, Variable.declare(emit, 0), Variable.declare(emit, parity)))
 
-    def behind(self, emit: Emitter, first: SSAValue, slot: SSAValue, back: int) -> SSAValue:
+    def behind(self, emit: Emitter, first: SSAValue, back: int) -> SSAValue:
         """The address of the mbarrier behind the party `back` places before; `first` is that behind the first."""
-        at = self.party
+        slot, at = self.counter.slot.get(emit), self.party
         if back:
             at = emit.mod(emit.add(self.party, self.others - back), self.others)
         at = emit.add(emit.mul(at, self.counter.slots), slot)

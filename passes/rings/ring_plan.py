@@ -7,7 +7,7 @@ All counts of the lowering come from here. Parties and bytes are those of the ch
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import count
@@ -38,7 +38,7 @@ from tirx.passes.match.memory_by_lifetime import COLUMN_STEP, MBARRIER_BYTES, sh
 from tirx.passes.rings.proof.bound_releases import BoundReleases, Passes
 from tirx.passes.rings.proof.errors import located
 from tirx.passes.rings.proof.extraction import Extraction
-from tirx.passes.rings.proof.model import Kernel, Ring
+from tirx.passes.rings.proof.model import Ring
 from tirx.passes.rings.proof.parties import (
     SELF,
     Members,
@@ -49,7 +49,7 @@ from tirx.passes.rings.proof.parties import (
     stations_of,
 )
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
-from tirx.passes.rings.proof.structure import Activity, activity
+from tirx.passes.rings.proof.structure import activity
 from tirx.rules import RingLoweringError
 
 
@@ -133,11 +133,6 @@ class Side:
     """Parties of the role that share its warps, one of which works here; 1 where all of them do."""
 
     @property
-    def in_first_block_only(self) -> bool:
-        """True if only the first block of a cluster or pair works here."""
-        return self.members is Members.FIRST
-
-    @property
     def warps(self) -> int:
         owner = self.owner
         warps = owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP_SIZE
@@ -182,7 +177,7 @@ class Station:
     def arrivals(self) -> int:
         """Arrivals that complete a phase. Bytes of several blocks are announced by one of them."""
         return sum(
-            side.arrivals * (1 if side.passing is Passing.BYTES or side.in_first_block_only else self.sources)
+            side.arrivals * (1 if side.passing is Passing.BYTES or side.members is Members.FIRST else self.sources)
             for side in self.sides
         )
 
@@ -240,19 +235,12 @@ class RingPlan:
         return self.stations[station.index - 1]
 
 
-@dataclass
 class RingsPlan:
     """The rings of a kernel that has any, or roles, or loops of the scheduled level."""
 
-    kernel: KernelOp
-    extraction: Extraction = field(init=False)
-    model: Kernel = field(init=False)
-    happens: Activity = field(init=False)
-    owners: tuple[Owner, ...] = field(init=False)
-    rings: dict[RingOp, RingPlan] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.extraction = Extraction(self.kernel)
+    def __init__(self, kernel: KernelOp):
+        self.kernel = kernel
+        self.extraction = Extraction(kernel)
         model = self.extraction.run()
         if model is None:
             raise AssertionError(f"expected a kernel of the scheduled level, found @{self.kernel.sym_name.data}")
@@ -262,7 +250,7 @@ class RingsPlan:
         if (threads := self.kernel.num_threads) % WARP_SIZE:
             problem = f"expected whole warps of {WARP_SIZE} threads for rings, found {threads} threads"
             raise RingLoweringError(self.kernel, problem)
-        self.rings = {}
+        self.rings: dict[RingOp, RingPlan] = {}
         first = 0
         for ring in self.extraction.names:
             plan = self._ring(ring, first)
@@ -278,11 +266,6 @@ class RingsPlan:
             if isinstance(owner, RoleOp)
         ]
         return Schedule(tuple(roles), tuple(plan.names() for plan in self.rings.values()))
-
-    @property
-    def num_blocks(self) -> int:
-        """Blocks in a cluster."""
-        return 1 if self.kernel.cluster is None else self.kernel.cluster.value.data
 
     @property
     def spans_blocks(self) -> bool:
@@ -369,10 +352,10 @@ class RingsPlan:
         match None if ring.across is None else ring.across.data:
             case Across.CLUSTER if ring.result.type.is_tile_id:
                 # The first block asks for all, and waits until all have read the answer that was in the slot.
-                return (1, To.ALL) if index == 0 else (self.num_blocks, To.FIRST)
+                return (1, To.ALL) if index == 0 else (self.kernel.cluster_size, To.FIRST)
             case Across.CLUSTER if index == len(names) - 1:
                 # A fill that reaches the slots of all blocks waits until the readers of all blocks are done.
-                return self.num_blocks, To.ALL
+                return self.kernel.cluster_size, To.ALL
             case Across.PAIR:
                 from_first, to_first = (
                     all(self.places[owner][(ring, name)] is Members.FIRST for owner in passings[name])
@@ -380,7 +363,7 @@ class RingsPlan:
                 )
                 if from_first == to_first:
                     return 1, To.OWN
-                return (1, To.ALL) if from_first else (self.num_blocks, To.FIRST)
+                return (1, To.ALL) if from_first else (self.kernel.cluster_size, To.FIRST)
             case _:
                 return 1, To.OWN
 
@@ -514,8 +497,8 @@ def _works_at(op: Operation, queue: Queue, ring: RingOp, station: str) -> bool:
         return op.queue is queue and op.ring is ring.result
     if not isinstance(op, AsyncCopyOp | AsyncMmaOp) or op.queue is not queue:
         return False
-    slots = [slot for operand in op.operands if (slot := slot_tile(operand)) is not None]
-    return any(slot.ring is ring and slot.acquire.station.data == station for slot in slots)
+    slots = (slot_tile(operand) for operand in op.operands)
+    return any(slot is not None and slot.place == (ring, station) for slot in slots)
 
 
 def plan_rings(kernel: KernelOp) -> RingsPlan:

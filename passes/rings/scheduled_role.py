@@ -88,11 +88,6 @@ class Schedule(RoleCode):
         super().__init__(plan, storage, owner, values)
         self.copies = CopyCode(self)
         self.bound = plan.bound_releases(owner)
-        self._entry(emit)
-
-    # Entry
-
-    def _entry(self, emit: Emitter) -> None:
         places = self.plan.places[self.owner]
         thread = emit(ReadSpecialOp("tid.x")).result
         lane = emit.mod(thread, WARP_SIZE)
@@ -110,22 +105,19 @@ class Schedule(RoleCode):
         """The blocks under construction at whose ends the lanes of a warp are together, until one lane arrives."""
         for place in places:
             ring, name = place
-            plan = self.plan.rings[ring]
+            station, side = self._side(place)
             if name == SELF:
-                side = plan.station(name).side(self.owner)
                 before_role = self.owner.thread_set.first
                 own = emit.add(thread, -before_role) if before_role else thread
-                self.turns[ring] = Turns.declare(emit, own, side.warps * WARP_SIZE, side.parties, plan.slots)
+                self.turns[ring] = Turns.declare(emit, own, side.warps * WARP_SIZE, side.parties, ring.num_slots)
                 continue
-            station = plan.station(name)
-            waits = plan.before(station).first is not None
+            waits = plan.rings[ring].before(station).first is not None
             parity = int(station.index == 0) if waits else None
-            self.acquired[place] = Counter.declare(emit, plan.slots, parity)
-            side = station.side(self.owner)
+            self.acquired[place] = Counter.declare(emit, ring.num_slots, parity)
             if side.passing is Passing.BYTES or side.passing in UNCOUNTED or ring.result.type.is_tile_id:
                 continue
             if side.passing is Passing.GROUPS or not self._released_where_acquired(place):
-                self.passed[place] = Counter.declare(emit, plan.slots, None)
+                self.passed[place] = Counter.declare(emit, ring.num_slots, None)
             if side.passing is Passing.GROUPS:
                 self.open[place] = Variable.declare(emit, 0)
 
@@ -281,15 +273,13 @@ class Schedule(RoleCode):
         assert turns.counter.parity is not None
         first = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], emit.constant(0, i32))
         self.close(emit)
-        self.storage.wait(
-            emit, turns.behind(emit, first, turns.counter.slot.get(emit), 1), turns.counter.parity.get(emit)
-        )
+        self.storage.wait(emit, turns.behind(emit, first, 1), turns.counter.parity.get(emit))
         emit(BarWarpSyncOp())
 
     def _end_turn(self, ring: RingOp, emit: Emitter) -> None:
         turns = self.turns[ring]
         first = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], emit.constant(0, i32))
-        mbarrier = turns.behind(emit, first, turns.counter.slot.get(emit), 0)
+        mbarrier = turns.behind(emit, first, 0)
         turns.counter.advance(emit)
         self.close(emit)
         emit(BarWarpSyncOp())
@@ -330,7 +320,9 @@ class Schedule(RoleCode):
                     emit(FenceProxyAsyncOp("shared::cta"))
             case Passing.COMMIT:
                 mbarrier = self._passing_mbarrier(op, place, station, emit)
-                everybody = emit.constant((1 << self.plan.num_blocks) - 1, i16) if station.to is To.ALL else None
+                everybody = (
+                    emit.constant((1 << self.plan.kernel.cluster_size) - 1, i16) if station.to is To.ALL else None
+                )
                 group = 2 if self.plan.kernel.of_pairs else 1
                 commit = CommitOp(mbarrier, multicast=everybody, cta_group=group)
                 self.elected(emit, lambda inside: inside(commit), side.members)
@@ -379,7 +371,7 @@ class Schedule(RoleCode):
             case To.FIRST:
                 return (0,)
             case To.ALL:
-                return range(self.plan.num_blocks)
+                return range(self.plan.kernel.cluster_size)
 
     def _await(self, op: AwaitOp, emit: Emitter) -> None:
         queue = op.awaited_queue

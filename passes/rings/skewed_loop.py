@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
+from itertools import accumulate
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, Signedness, SignednessAttr, i32
@@ -30,7 +31,7 @@ from tirx.rules import RingLoweringError
 
 
 class Runs(Enum):
-    """Returns True if a part of a loop runs in the rounds of a segment."""
+    """In which rounds of a segment a part of a loop runs."""
 
     ALWAYS = auto()
     NEVER = auto()
@@ -103,15 +104,22 @@ class SkewedLoop:
         """Every value of another part or iteration that a part uses, how many rounds before, and the user."""
         found: list[tuple[Key, int, AtOp]] = []
         for user in self.op.parts:
-            for inner in user.body.walk():
-                for operand in inner.operands:
-                    if isinstance(operand, OpResult) and isinstance(operand.op, AtOp) and operand.op is not user:
-                        if operand.op.parent_op() is self.op:
-                            part = operand.op
-                            found += [(key, user.offset - part.offset, user) for key in self.keys(operand, part)]
-                    elif isinstance(operand, BlockArgument) and (key := self.sources.get(operand)) is not None:
-                        found.append((key, user.offset + 1 - key.part.offset, user))
+            for value in self.used(user):
+                if isinstance(part := value.owner, AtOp):
+                    found += [(key, user.offset - part.offset, user) for key in self.keys(value, part)]
+                elif isinstance(value, BlockArgument) and (key := self.sources[value]) is not None:
+                    found.append((key, user.offset + 1 - key.part.offset, user))
         return found
+
+    def used(self, part: AtOp) -> list[SSAValue]:
+        """The results of other parts that a part uses, and the values that the loop carries."""
+        operands = dict.fromkeys(operand for inner in part.body.walk() for operand in inner.operands)
+        return [
+            value
+            for value in operands
+            if value in self.sources
+            or (isinstance(at := value.owner, AtOp) and at is not part and at.parent_op() is self.op)
+        ]
 
     def keys(self, value: SSAValue, part: AtOp) -> list[Key]:
         """What has to live for a value: the value, or the slot that a tile in shared memory is in."""
@@ -148,14 +156,10 @@ class SkewedLoop:
                 return _Round(self, segment, chains, index, carried, trips).emit(inside)
 
             values = list(code.rounds(emit, segment.lower, segment.upper, values, body))
-        ends: dict[Key, SSAValue] = {}
-        at = 0
-        for chain in chains:
-            ends[chain.key] = values[at]
-            at += chain.depth
+        ends = _by_key(chains, values)
         for final, arg, init in zip(op.finals, op.carried, op.inits, strict=True):
             key = self.sources[arg]
-            code.values[final] = code.started(emit, init, arg.type) if key is None else ends[key]
+            code.values[final] = code.started(emit, init, arg.type) if key is None else ends[key][0]
 
     def _is_peeled(self) -> bool:
         """
@@ -204,16 +208,9 @@ class SkewedLoop:
         first = Segment(zero_, one, {0: Runs.ALWAYS, 1: Runs.NEVER})
         values = _Round(self, first, chains, zero_, starts, trips).emit(emit)
         # Of the other carried values only those of the last round are used.
-        living: list[Chain] = []
-        through: list[SSAValue] = []
-        at = 0
-        for chain in chains:
-            if chain.key in later or chain.key.part.offset == 0:
-                living.append(chain)
-                through += values[at : at + chain.depth]
-            else:
-                living.append(Chain(chain.key, 0, chain.start))
-            at += chain.depth
+        lives = {chain.key: chain.key in later or chain.key.part.offset == 0 for chain in chains}
+        living = [chain if lives[chain.key] else replace(chain, depth=0) for chain in chains]
+        through = [value for key, own in _by_key(chains, values).items() if lives[key] for value in own]
 
         def body(inside: Emitter, index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             return _Round(self, Segment(one, trips, both), living, index, carried, trips).emit(inside)
@@ -264,6 +261,12 @@ class SkewedLoop:
         return lives_on or any(map(self.code.counts_rounds, self.op.parts))
 
 
+def _by_key(chains: Sequence[Chain], values: Sequence[SSAValue]) -> dict[Key, Sequence[SSAValue]]:
+    """Shares out what a loop carries among the chains that it is of."""
+    ends = accumulate(chain.depth for chain in chains)
+    return {chain.key: values[end - chain.depth : end] for chain, end in zip(chains, ends, strict=True)}
+
+
 class _Round:
     """One round of a segment."""
 
@@ -281,11 +284,7 @@ class _Round:
         self.segment = segment
         self.index = index
         self.trips = trips
-        self.before: dict[Key, Sequence[SSAValue]] = {}
-        at = 0
-        for chain in chains:
-            self.before[chain.key] = carried[at : at + chain.depth]
-            at += chain.depth
+        self.before = _by_key(chains, carried)
         self.now: dict[Key, SSAValue] = {}
 
     def emit(self, emit: Emitter) -> Sequence[SSAValue]:
@@ -305,11 +304,10 @@ class _Round:
             case Runs.NEVER:
                 code.skip(part, emit)
                 code.close(emit)
-                self._stay(keys)
+                self.now.update((key, self.before[key][0]) for key in keys)
             case Runs.ALWAYS:
                 self._body(part, emit)
-                for key in keys:
-                    self.now[key] = self._current(key)
+                self.now.update((key, self._current(key)) for key in keys)
             case Runs.SOMETIMES:
                 code.close(emit)
                 # Values of this round that a later part of it uses have to leave the branch.
@@ -332,13 +330,8 @@ class _Round:
                 )
                 types = [value.type for value in results]
                 chosen = emit(scf.IfOp(self._guard(part, emit), types, Region(then), Region(other)))
-                for key, value in zip(found, chosen.results, strict=True):
-                    self.now[key] = value
+                self.now.update(zip(found, chosen.results, strict=True))
                 self._forget(part)
-
-    def _stay(self, keys: Sequence[Key]) -> None:
-        for key in keys:
-            self.now[key] = self.before[key][0]
 
     def _guard(self, part: AtOp, emit: Emitter) -> SSAValue:
         """Emits a predicate that holds if round i runs a part at(s): s <= i < n + s."""
@@ -356,47 +349,26 @@ class _Round:
     def _body(self, part: AtOp, emit: Emitter) -> None:
         """Emits a part, with the values of other parts and rounds that it uses."""
         code, op = self.code, self.loop.op
-        used = self._arguments_used(part)
+        used = self.loop.used(part)
         code.values[op.index] = emit.add(self.index, -part.offset)
         for arg, key in self.loop.sources.items():
             if key is None:
                 code.values[arg] = code.started(emit, op.inits[arg.index - 1], arg.type)
             elif arg in used:
-                code.values[arg] = self._at(key, part.offset + 1 - key.part.offset, part)
-        for value in self._results_used(part):
-            source = value.owner
-            if not isinstance(source, AtOp):
+                code.values[arg] = self._at(key, part.offset + 1 - key.part.offset)
+        for value in used:
+            if not isinstance(source := value.owner, AtOp):
                 continue
             rounds = part.offset - source.offset
             if not _is_slot(value):
-                code.values[value] = self._at(Key(value, source), rounds, part)
+                code.values[value] = self._at(Key(value, source), rounds)
                 continue
-            slots = {
-                key.value: self._at(key, rounds, part)
-                for key in self.loop.keys(value, source)
-                if isinstance(key.value, AcquireOp)
-            }
+            keys = self.loop.keys(value, source)
+            slots = {key.value: self._at(key, rounds) for key in keys if isinstance(key.value, AcquireOp)}
             code.values[value] = self._rebuilt(_inner(value), slots, emit)
         code.block(part.body.block, emit)
 
-    def _arguments_used(self, part: AtOp) -> set[BlockArgument]:
-        return {
-            operand
-            for inner in part.body.walk()
-            for operand in inner.operands
-            if isinstance(operand, BlockArgument) and operand in self.loop.sources
-        }
-
-    def _results_used(self, part: AtOp) -> list[SSAValue]:
-        found: dict[SSAValue, None] = {}
-        for inner in part.body.walk():
-            for operand in inner.operands:
-                if isinstance(operand, OpResult) and isinstance(operand.op, AtOp) and operand.op is not part:
-                    if operand.op.parent_op() is self.loop.op:
-                        found[operand] = None
-        return list(found)
-
-    def _at(self, key: Key, rounds: int, user: AtOp) -> SSAValue:
+    def _at(self, key: Key, rounds: int) -> SSAValue:
         """A key as it was so many rounds before."""
         if rounds == 0:
             return self.now[key] if key in self.now else self._current(key)

@@ -114,8 +114,7 @@ def _launched(op: TilesOp, emit: Emitter, x: SSAValue, y: SSAValue, z: SSAValue)
     """The row and column of the tile that stands at a place of the grid; the blocks of a cluster have one together."""
     rows = emit(ReadSpecialOp("nctaid.y")).result
     row = emit.add(y, emit.mul(z, rows))
-    cluster = _kernel_of(op).cluster
-    return row, x if cluster is None else emit.div(x, cluster.value.data)
+    return row, emit.div(x, _kernel_of(op).cluster_size)
 
 
 def _kernel_of(op: Operation) -> KernelOp:
@@ -133,9 +132,7 @@ def _block_and_blocks(op: TilesOp, emit: Emitter) -> tuple[SSAValue, SSAValue]:
     around = _kernel_of(op)
     x, y, z = (_index(emit, f"ctaid.{axis}") for axis in "xyz")
     nx, ny, nz = (_index(emit, f"nctaid.{axis}") for axis in "xyz")
-    if around.cluster is not None:
-        size = around.cluster.value.data
-        x, nx = emit.div(x, size), emit.div(nx, size)
+    x, nx = emit.div(x, around.cluster_size), emit.div(nx, around.cluster_size)
     rows = emit.add(y, emit.mul(z, ny))
     number = emit.add(x, emit.mul(rows, nx))
     return number, emit.mul(emit.mul(nx, ny), nz)

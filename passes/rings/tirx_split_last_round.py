@@ -145,7 +145,7 @@ def _split(kernel: KernelOp, loop: scf.ForOp, most: int | None) -> None:
     if depth != 1:
         raise ScheduleOptionError(kernel, f"expected a grid of two dimensions for split=last, found {depth} along z")
     ids = [op for op in kernel.walk() if isinstance(op, BlockIdOp)]
-    blocks = at_once(most, 1 if kernel.cluster is None else kernel.cluster.value.data)
+    blocks = at_once(most, kernel.cluster_size)
     tiles = product_of(rows, columns)
     whole = product_of(quotient_of(tiles, blocks), blocks)
     left = sum_of(tiles, product_of(whole, -1))

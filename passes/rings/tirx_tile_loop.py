@@ -131,7 +131,7 @@ def _problem(kernel: KernelOp, asked: TileOrder | None, most: int | None) -> tup
         if is_scheduling(op):
             return op, f"'{op.name}' gives it a schedule already"
     if asked is None and (dims := kernel.grid_dims) is not None and (target := kernel.target_info) is not None:
-        blocks = 1 if kernel.cluster is None else kernel.cluster.value.data
+        blocks = kernel.cluster_size
         tiles, clusters = prod(dims), (most or target.multiprocessors) // blocks
         if tiles <= clusters:
             of = "multiprocessors" if blocks == 1 else f"clusters of {blocks} multiprocessors"
@@ -199,7 +199,7 @@ def _loop(kernel: KernelOp, order: TileOrder, group: int | None, most: int | Non
         return
     extents = [launched(before, product_of(y, z)), launched(before, x)]
     before(TilesOp("tile", order, Region(body), extents, group=group))
-    blocks = at_once(most, 1 if kernel.cluster is None else kernel.cluster.value.data)
+    blocks = at_once(most, kernel.cluster_size)
     kernel.grid = ArrayAttr([FormulaAttr(Call("min", (tiles, blocks)))])
     named = order if group is None else f"{order} {group}"
     remark(kernel, f"@{kernel.sym_name.data} loops over {tiles} tiles in the order {named}, a block on each SM")

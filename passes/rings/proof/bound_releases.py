@@ -8,7 +8,7 @@ group of its role and happens at the await that covers it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeGuard
 
 from xdsl.ir import Block, Operation
@@ -50,23 +50,20 @@ _Open = dict[Place, tuple[int, int]]
 """The least and the greatest number of releases that are open."""
 
 
-@dataclass
 class BoundReleases:
     """The releases of one role (`body`) at some `places` that are bound to groups of one queue."""
 
-    body: Block
-    queue: Queue
-    places: frozenset[Place]
-    at: dict[AwaitOp, dict[Place, Passes]] = field(default_factory=dict[AwaitOp, "dict[Place, Passes]"])
-
-    def __post_init__(self) -> None:
+    def __init__(self, body: Block, queue: Queue, places: frozenset[Place]):
+        self.queue = queue
+        self.places = places
+        self.at: dict[AwaitOp, dict[Place, Passes]] = {}
         self._keep: dict[AwaitOp, Mapping[Place, int]] = {}
         # With one release for every group, the newest groups are those of the newest releases, whatever ran between.
-        groups = [op for op in _inside(self.body) if self._is_group(op)]
-        releases = [op for op in _inside(self.body) if self._is_release(op)]
+        groups = [op for op in _inside(body) if self._is_group(op)]
+        releases = [op for op in _inside(body) if self._is_release(op)]
         self._in_step = len(groups) == len(releases) == 1 and groups[0].parent is releases[0].parent
         if self.places:
-            self._block(self.body, dict.fromkeys(self.places, (0, 0)))
+            self._block(body, dict.fromkeys(self.places, (0, 0)))
 
     # Operations
 

@@ -10,7 +10,6 @@ from xdsl.ir import Operation
 
 from tirx.dialects.ptx.cp_async import CpAsyncWaitGroupOp
 from tirx.dialects.tirx import KernelOp
-from tirx.passes.rings.ring_plan import plan_rings
 from tirx.passes.rings.scheduled_kernel import lower_kernel
 
 LAYOUT = "#tirx.tile_layout<S[(64, 64) : (64, 1)]>"
@@ -104,10 +103,6 @@ def test_work_on_slots(text: str, names: list[str], pending: int | None) -> None
 def test_parts_of_one_round_follow_each_other() -> None:
     first, second, user = (op for op in _body(PARTS) if op.name == "test.op")
     assert list(user.operands) == [second.results[0], first.results[0]]
-
-
-def test_blocks_of_a_cluster() -> None:
-    assert [plan_rings(_kernel(WRITE, cluster)).num_blocks for cluster in ("", "cluster(2)")] == [1, 2]
 
 
 FILLED_BY_ROLE = """!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects import scf
 
-from tirx.passes.rings.register_pressure import registers_alive, registers_of_thread
+from tirx.passes.kernels.register_pressure import registers_alive, registers_of_thread
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
