@@ -28,7 +28,7 @@ _BASE = ("values",)
 _LAYOUT = (*_BASE, "layout")
 _HW = (*_LAYOUT, "symbolic", "hw")
 _FAMILIES = (*_HW, "smem", "copy")
-_DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "diagnostics", "rules", "dialects")
+_DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "remarks", "diagnostics", "rules", "dialects")
 _PASSES = (*_DIALECTS, *(f"passes.{room}" for room in PASS_ROOMS), "passes")
 _TEXT = (*_PASSES, "ptx", "text", "universe")
 _TOP = (*_TEXT, "compiler", "sim", "explain", "runtime", "viz", "version")
@@ -42,7 +42,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "mma": _FAMILIES,
     "wgmma": _FAMILIES,
     "tcgen05": _FAMILIES,
-    "diagnostics": _BASE,
+    "remarks": _BASE,
+    "diagnostics": (*_BASE, "remarks"),
     "version": (),
     "rules": (*_BASE, "diagnostics"),
     "dialects": _DIALECTS,
@@ -120,7 +121,7 @@ def folder(module: str) -> str:
 
 _LEVELS = (
     ("version", "values", "layout", "symbolic", "hw"),
-    ("smem", "copy", "mma", "wgmma", "tcgen05", "diagnostics", "rules"),
+    ("smem", "copy", "mma", "wgmma", "tcgen05", "remarks", "diagnostics", "rules"),
     ("dialects",),
     ("passes.ir", "passes.match"),
     ("passes.scalars", "passes.copies", "passes.layouts", "passes.products"),

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, UnregisteredOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
+from tirx.remarks import Remark
 from tirx.values import dataclass
 
 Severity = Literal["error", "warning", "remark"]
@@ -92,6 +93,8 @@ class Diagnostic:
     notes: tuple[Note, ...] = ()
     stage: str | None = None
     """The step that found it: `syntax`, `verify` or a pass."""
+    decision: Remark | None = None
+    """What a remark says, as data."""
 
     @property
     def rule(self) -> str:
@@ -332,6 +335,7 @@ def report(diagnostic: Diagnostic) -> None:
     _handler.get()(diagnostic)
 
 
-def remark(where: Operation, message: str) -> None:
+def remark(where: Operation, decision: Remark) -> None:
     """Reports a decision that the compiler took for the user."""
-    _handler.get()(Diagnostic("remark", message, nearest_location(where), stage=_stage.get()))
+    place = nearest_location(where)
+    _handler.get()(Diagnostic("remark", str(decision), place, stage=_stage.get(), decision=decision))

@@ -27,6 +27,7 @@ from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.match.aliasing import may_share
 from tirx.passes.match.global_accesses import GlobalAccess, accesses_of
+from tirx.remarks import WaitsForStore
 from tirx.values import dataclass
 
 
@@ -201,7 +202,7 @@ def _insert(op: Operation, stores: list[_Pending], wait: bool, fence: bool, lead
             emit(BarrierOp())
     for one in stores:
         name = base_allocation(one.access.tile).name_hint or "memory"
-        remark(op, f"waits for the bulk store to %{name} before it: '{op.name}' may touch the same elements")
+        remark(op, WaitsForStore(name, op.name))
 
 
 def _completed(pending: _State, leader: SSAValue | None) -> _State:

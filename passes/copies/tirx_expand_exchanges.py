@@ -29,6 +29,7 @@ from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import by_warp_and_lane, reduced, row_layout
 from tirx.passes.ir.emitter import Emitter
+from tirx.remarks import LayoutChanged
 from tirx.rules import PackedElementsError, StageError, WholeWarpsError
 
 LEAST_BITS = 16
@@ -91,7 +92,7 @@ class _Expander:
         source, result = _layout(op, op.source), _layout(op, op.result)
         plan = plan_exchange(source, result, type_.dims, type_.dtype.storage_bits, self.threads)
         if plan.way is not Way.MOVES:
-            remark(op, f"{type_.dims} {type_.element_type} change their layout by {plan.way}: {plan.cycles:g} cycles")
+            remark(op, LayoutChanged(type_.dims, str(type_.element_type), plan.way, plan.cycles))
         if plan.shared is None:
             return None
         if type_.dtype.bits != PACKED_BITS:

@@ -26,6 +26,7 @@ from tirx.passes.ir.views import clipped_view, unproved_starts
 from tirx.passes.match.bulk_copies import CHOSEN, async_engine
 from tirx.passes.match.copy_engines import beyond_threads, check_written, match_engine, match_transfer
 from tirx.passes.match.pipelining import is_fill
+from tirx.remarks import BoundsByThreads, CombinedByThreads, FasterEngine, Reason, TrapsBeforeMemref
 
 
 def _explain(copy: AsyncCopyOp) -> None:
@@ -33,7 +34,7 @@ def _explain(copy: AsyncCopyOp) -> None:
     if copy.engine.data is not Engine.CP_ASYNC:
         return
     choice = async_engine(copy)
-    remark(copy, choice.reason if choice.engine is Engine.CP_ASYNC else f"{choice.engine} could do this copy")
+    remark(copy, Reason(choice.reason) if choice.engine is Engine.CP_ASYNC else FasterEngine(choice.engine))
 
 
 def _explain_clipped(copy: CopyOp) -> None:
@@ -43,7 +44,7 @@ def _explain_clipped(copy: CopyOp) -> None:
     if clipped and memories == {MemorySpace.GLOBAL, MemorySpace.SHARED}:
         choice = async_engine(copy)
         if choice.engine not in (Engine.TMA, Engine.TMA_STORE):
-            remark(copy, f"threads look at the bounds of this copy; {choice.reason}")
+            remark(copy, BoundsByThreads(choice.reason))
 
 
 def _mark_start(copy: CopyOp | AsyncCopyOp) -> None:
@@ -55,12 +56,7 @@ def _mark_start(copy: CopyOp | AsyncCopyOp) -> None:
     if not (unproved := unproved_starts(copy.destination)):
         view.begins_inside = UnitAttr()
         return
-    where = " and ".join(map(str, unproved))
-    remark(
-        copy,
-        f"this bulk store traps if its tile begins before the memref in dimension {where}: 'clipped begins_inside' on "
-        "the view says that it never does",
-    )
+    remark(copy, TrapsBeforeMemref(" and ".join(map(str, unproved))))
 
 
 def _combine_by_threads(kernel: KernelOp, chosen: Sequence[CopyOp]) -> None:
@@ -78,7 +74,7 @@ def _combine_by_threads(kernel: KernelOp, chosen: Sequence[CopyOp]) -> None:
         if copy.reduce is not None and beyond_threads(copy.destination) is None:
             if threads_combine(copy.reduce.data, copy.destination_type.element_type):
                 copy.engine = EngineAttr(Engine.LD_ST)
-                remark(copy, "threads combine these elements, as they do others of the same memref")
+                remark(copy, CombinedByThreads())
 
 
 class TirxSelectCopiesPass(ModulePass):

@@ -68,6 +68,7 @@ from tirx.passes.match.tcgen05_product import product_shape
 from tirx.passes.match.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
 from tirx.passes.match.tensor_tiles import common_fragment
 from tirx.passes.match.wgmma_product import check, register_layouts
+from tirx.remarks import Picked
 from tirx.rules import (
     ForeignOperationError,
     KernelArgumentError,
@@ -159,7 +160,7 @@ class _Picker:
             self._scales(mma)
         for root, uses in list(operand_roots([*products, *warpgroup_products])):
             choice = choose_operand_layout(root, uses, thread_set(uses[0].mma).count)
-            self._picked(root, choice.layout, choice.reason)
+            self._picked(root, choice.layout, choice.reason, is_operand=True)
 
     def _registers_of_products(self, mmas: Sequence[MmaOp | AsyncMmaOp]) -> list[MmaOp]:
         """
@@ -212,13 +213,15 @@ class _Picker:
             assert isinstance(layout, TileLayout), layout  # the verifier of views looks for it
             place(op.result, layout)
 
-    def _picked(self, tile: SSAValue, layout: TileLayout | ComposeLayout, why: str) -> None:
+    def _picked(
+        self, tile: SSAValue, layout: TileLayout | ComposeLayout, why: str, *, is_operand: bool = False
+    ) -> None:
         if not isinstance(tile.owner, AllocOp):
             raise LayoutChoiceError(
                 self.kernel, f"expected a layout on the tile type {tile.type}, which is not an allocation"
             )
         place(tile, layout)
-        remark(tile.owner, f"picked {layout_attr(layout)}: {why}")
+        remark(tile.owner, Picked(str(layout_attr(layout)), why, is_operand))
 
     def _wanted(self, op: TileOpInterface) -> None:
         """Gives the tiles of an operation that have no layout the one that it asks for."""
@@ -271,7 +274,7 @@ class _Picker:
         except TileTypeError as e:  # more elements in a thread than a tile may have
             raise LayoutChoiceError(registers.first_op, str(e)) from e
         self.flow.placed(registers)
-        remark(registers.first_op, f"picked {layout_attr(layout)}: {why}")
+        remark(registers.first_op, Picked(str(layout_attr(layout)), why))
 
     def _written(self, registers: RegisterClass) -> None:
         """Gives values without a layout the one that is written on others of their class."""

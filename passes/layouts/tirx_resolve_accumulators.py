@@ -41,6 +41,7 @@ from tirx.passes.layouts.row_blocks import block_of, has_two_blocks, split_rows
 from tirx.passes.match.families import WGMMA, family_of
 from tirx.passes.match.product import ILLEGAL, Product
 from tirx.passes.match.tcgen05_product import product_shape
+from tirx.remarks import AccumulatorPlaced
 from tirx.rules import InvalidOperation, RegisterValueError, TileTypeError
 
 
@@ -170,9 +171,7 @@ def _resolve(alloc: AllocOp) -> None:
     move = _in_tensor_memory if why is None else _in_registers
     for op, tile in dict.fromkeys(views_in_use(alloc.result)):
         move(op, tile)
-    by = "".join(f", for {family}" for family in families)
-    place = alloc.result.type.memory.place
-    remark(alloc, f"accumulator in {place}{by}" + ("" if why is None else f", not in tensor memory: {why}"))
+    remark(alloc, AccumulatorPlaced(alloc.result.type.memory.place, tuple(families), why))
 
 
 def _family(mma: MmaOp, why_not_tensor_memory: str | None) -> str:

@@ -58,6 +58,7 @@ from tirx.passes.match.families import match
 from tirx.passes.match.product import ILLEGAL, Product
 from tirx.passes.match.tcgen05_product import Instructions, ProductShape, check_threads, instructions
 from tirx.passes.match.tensor_tiles import TensorTile
+from tirx.remarks import SourcesDiffer, SourcesDifferOnK96
 from tirx.rules import MemoryRoomError, RegisterLayoutError, RingLoweringError, StageError
 from tirx.tcgen05 import LegalityError, portable
 from tirx.tcgen05.check_memory import Alloc, check_memory
@@ -275,13 +276,9 @@ class _KernelLowering:
         shape = product.shape
         variant = shape.kind, shape.m, shape.n, shape.cta_group, shape.weight_stationary, shape.sparse
         if shape.k96 and shape.cta_group == 1:
-            remark(mma, "K = 96 is in the PTX ISA's table for a pair of blocks only; CUTLASS has it for one, too")
+            remark(mma, SourcesDifferOnK96())
         elif not portable(*variant, k96=shape.k96):
-            remark(
-                mma,
-                f"M = {shape.m} with N = {shape.n} is in the PTX ISA's table, but other sources ask for larger steps "
-                "of N",
-            )
+            remark(mma, SourcesDiffer(shape.m, shape.n))
         return product
 
     def _start(self, op: AsyncMmaOp | AsyncCopyOp) -> None:

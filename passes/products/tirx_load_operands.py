@@ -14,6 +14,7 @@ from tirx.passes.match.copy_engines import is_scale_copy
 from tirx.passes.match.families import MMA_SYNC, family_of
 from tirx.passes.match.product import Product, kernel_around
 from tirx.passes.match.wgmma_product import why_not_wgmma
+from tirx.remarks import MultipliedBySync
 from tirx.rules import FamilyClauseError
 
 
@@ -58,7 +59,7 @@ class TirxLoadOperandsPass(ModulePass):
                             "tcgen05 have it",
                         )
                 if (why := why_not_wgmma(product)) is not None:
-                    remark(mma, f"mma.sync, because wgmma does not do this product: {why}")
+                    remark(mma, MultipliedBySync(why))
                 for index in range(2):
                     tile = mma.operands[index]
                     type_ = TileType.of(tile)

@@ -66,6 +66,7 @@ from tirx.passes.rings.tensor_exchanges import (
     early_products,
     exchanged_tiles,
 )
+from tirx.remarks import Reason, StaysSequential
 from tirx.rules import ScheduleOptionError
 
 METADATA_SLOTS = 2
@@ -199,7 +200,7 @@ def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[Loo
                 raise ScheduleOptionError(
                     e.where, f"expected a loop that can be pipelined for {STAGES}, found that {e.reason}"
                 ) from e
-            remark(e.where, e.reason)
+            remark(e.where, Reason(e.reason))
             continue
         plan.asked = wanted
         plans.append(plan)
@@ -232,7 +233,7 @@ def plan_loop(loop: scf.ForOp) -> LoopPlan:
     if not staged:
         raise problems[0]
     for problem in problems:
-        remark(problem.where, problem.reason)
+        remark(problem.where, Reason(problem.reason))
     schedule = start_values(op for op in walk(loop) if isinstance(op, MmaOp))
     held = tuple(_held_tiles(loop, {tile.alloc for tile, _ in staged}))
     return _with_products(loop, staged, held, schedule)
@@ -576,7 +577,7 @@ def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list
             found = f"{plan.slots} slots of {plan.slot_bytes} bytes, with {room} bytes of shared memory left"
             if plan.loop.attributes.get(STAGES) is not None:
                 raise ScheduleOptionError(plan.loop, f"expected room for {STAGES}, found none for {found}")
-            remark(plan.loop, f"the loop stays sequential: no room for {found} on {target}")
+            remark(plan.loop, StaysSequential(found, target.name))
             continue
         left -= need
         kept.append(plan)

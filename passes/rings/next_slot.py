@@ -28,6 +28,7 @@ from tirx.passes.copies.spread_fill import SpreadFill
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.products.fragment_steps import StagedProduct, Steps, plan_steps
+from tirx.remarks import CopiesInPieces, FragmentsAhead, NoSlotToSpare
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,12 @@ def prefetch_next_slot(loop: ForOp) -> None:
         return
     late = _late_round(loop, found)
     if late is None:
-        remark(loop, "fragments of the next slot are not loaded ahead: the ring has no slot to spare")
+        remark(loop, NoSlotToSpare())
         return
     if not loop.parts:
         found = _as_part(loop, found)
     _split(loop, found, late)
-    remark(loop, "the first fragments of the next slot are loaded before the last products of this one")
+    remark(loop, FragmentsAhead())
 
 
 def _find(loop: ForOp) -> _Found | None:
@@ -227,7 +228,7 @@ def _middle(
     spread = SpreadFill.of(loop, late - 1, steps.count) if found.waits is not None and found.frees else None
     pieces = [] if spread is None else spread.cut()
     if pieces:
-        remark(loop, f"the copies of a slot start in {len(pieces) + 1} pieces, between the steps of the products")
+        remark(loop, CopiesInPieces(len(pieces) + 1))
     middle: list[AtOp] = []
     total: SSAValue = product.mma.accumulator
     index = 1

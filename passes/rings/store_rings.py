@@ -24,6 +24,7 @@ from tirx.dialects.tirx import (
     TilesOp,
 )
 from tirx.passes.ir.emitter import Emitter, erase
+from tirx.remarks import StoreRingMade
 from tirx.values import dataclass
 
 WRITE, STORE = "write", "store"
@@ -94,4 +95,4 @@ def _ring(kernel: KernelOp, staged: StagedStore) -> None:
     at_copy(ReleaseOp(ring.result, STORE, Queue.STORE))
     for op in (copy, alloc):
         erase(op)
-    remark(ring, f"a ring of one slot for %{label or 'a tile'}, stored while the next tile runs")
+    remark(ring, StoreRingMade(f"%{label or 'a tile'}"))

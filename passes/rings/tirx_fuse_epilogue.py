@@ -35,6 +35,7 @@ from tirx.passes.match.bulk_copies import ASYNC_FEATURES, async_engine
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
 from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
 from tirx.passes.rings.start_values import BARRIER_BYTES, chosen_word, fewest_slots, start_values
+from tirx.remarks import StoredDirectly, StoredThroughShared
 from tirx.values import dataclass
 
 AUTO, DIRECT = "auto", "direct"
@@ -92,18 +93,15 @@ def _stage_stores(kernel: KernelOp, loops: Sequence[scf.ForOp], target: Target) 
         if TileType.of(store.destination).memory is not MemorySpace.GLOBAL:
             continue
         if store.engine is not None:
-            remark(store, f"stored directly: engine {store.engine.data} is written")
+            remark(store, StoredDirectly(f"engine {store.engine.data} is written"))
             continue
         combines = "it combines its elements with those that are there"
         found = _staged_type(TileType.of(store.value)) if store.reduce is None else combines
         if isinstance(found, str):
-            remark(store, f"stored directly: {found}")
+            remark(store, StoredDirectly(found))
         elif (size := aligned_bytes(found)) > left:
-            remark(
-                store,
-                f"stored directly: {size} bytes have no room beside {max(staged.values())} slots, {max(left, 0)} are "
-                "left",
-            )
+            slots = max(staged.values())
+            remark(store, StoredDirectly(f"{size} bytes have no room beside {slots} slots, {max(left, 0)} are left"))
         elif _through_shared(kernel, store, found):
             left -= size
 
@@ -143,10 +141,10 @@ def _through_shared(kernel: KernelOp, store: StoreOp, type_: TileType) -> bool:
     copy = Emitter.after(store)(CopyOp(alloc.result, store.destination, Engine.TMA_STORE))
     choice = async_engine(copy)
     if choice.engine is not Engine.TMA_STORE:
-        remark(store, f"stored directly: {choice.reason}")
+        remark(store, StoredDirectly(choice.reason))
         erase(copy)
         erase(alloc)
         return False
     store.operands[1] = alloc.result
-    remark(store, f"stored through {aligned_bytes(type_)} bytes of shared memory, by {Engine.TMA_STORE}")
+    remark(store, StoredThroughShared(aligned_bytes(type_), Engine.TMA_STORE))
     return True

@@ -57,6 +57,7 @@ from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.proof.parties import is_issued_by_one_thread
 from tirx.passes.rings.proof.slots import slot_tile
 from tirx.passes.rings.start_values import Cluster, at_once, check_multiprocessors, chosen_word, start_values
+from tirx.remarks import NoPairs, PairsMade, Reason
 from tirx.values import dataclass
 
 AUTO = "auto"
@@ -98,7 +99,7 @@ class TirxMulticastCopiesPass(ModulePass):
                 pairs = _Pairs(kernel, along, self.multiprocessors)
                 attempt(kernel, "has no pairs of blocks", pairs.share)
             except NotApplicable as e:
-                remark(e.where, f"@{kernel.sym_name.data} has no pairs of blocks: {e.reason}")
+                remark(e.where, NoPairs(kernel.sym_name.data, e.reason))
 
 
 @dataclass(frozen=True)
@@ -143,11 +144,7 @@ class _Pairs:
             self._ring(half.copy).across = AcrossAttr(Across.CLUSTER)
             erase(half.copy)
         names = ", ".join(f"%{half.view.source.name_hint or 'an operand'}" for half in halves)
-        remark(
-            kernel,
-            f"blocks of @{kernel.sym_name.data} form pairs along the {self.along} of tiles: each loads half of the "
-            f"tiles of {names} for both",
-        )
+        remark(kernel, PairsMade(kernel.sym_name.data, self.along, names))
 
     # What has to hold
 
@@ -231,7 +228,7 @@ class _Pairs:
             shared = "no copy by TMA that is the same in both blocks of a pair"
             raise problems[0] if problems else NotApplicable(self.kernel, f"it has {shared}")
         for problem in problems:
-            remark(problem.where, problem.reason)
+            remark(problem.where, Reason(problem.reason))
         return found
 
     def _half(self, copy: AsyncCopyOp) -> _Half:

@@ -44,6 +44,16 @@ from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.delayed_parts import delayed_parts, early_parts
 from tirx.passes.rings.start_values import FILL, STAGES, USE
 from tirx.passes.rings.store_rings import ring_stores, staged_stores
+from tirx.remarks import (
+    ExchangeMade,
+    ProductsEarly,
+    ProductsLate,
+    ProductsPending,
+    Reason,
+    RingMade,
+    SlotHeld,
+    StartValues,
+)
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
@@ -94,7 +104,7 @@ class TirxPipelineLoopsPass(ModulePass):
 def _pipeline(kernel: KernelOp, plans: Sequence[LoopPlan]) -> None:
     for plan in plans:
         _Pipeline(kernel, plan).rewrite()
-        remark(kernel, f"start values: {plan.schedule}")
+        remark(kernel, StartValues(str(plan.schedule)))
 
 
 class _Pipeline:
@@ -375,29 +385,22 @@ class _Pipeline:
     def _remark(self) -> None:
         plan = self.plan
         for ring in plan.rings:
-            queue = "" if ring.after is None else f", read by {ring.after}"
-            ahead = "" if plan.rounds_apart else f" {_count(plan.skew, 'iteration')} ahead"
-            remark(
-                self.loop,
-                f"a ring of {_count(plan.slots, 'slot')} of {ring.slot_bytes} bytes for {ring.names}, filled"
-                f"{ahead} by {ring.engine}{queue}",
-            )
+            ahead = None if plan.rounds_apart else plan.skew
+            remark(self.loop, RingMade(plan.slots, ring.slot_bytes, ring.names, ahead, ring.engine, ring.after))
         for tile in plan.held:
-            name = tile_name(tile.alloc)
-            remark(self.loop, f"a slot of {tile.slot_bytes} bytes for {name}, filled before the loop by {Engine.TMA}")
+            remark(self.loop, SlotHeld(tile.slot_bytes, tile_name(tile.alloc), Engine.TMA))
         for tile in plan.exchanged:
-            passing = " and ".join(f"'{name}'" for name in tile.exchange.value)
-            slots = f"{_count(tile.slots, 'slot')} of {_count(tile.columns, 'column')}"
-            remark(self.loop, f"a ring of {slots} for {tile_name(tile.alloc)}, between {passing}")
+            name, stations = tile_name(tile.alloc), tuple(tile.exchange.value)
+            remark(self.loop, ExchangeMade(tile.slots, tile.columns, name, stations))
         if plan.early:
-            remark(self.loop, "products whose sums threads read run an iteration ahead of the rest")
+            remark(self.loop, ProductsEarly())
         if plan.delayed:
-            remark(self.loop, "products whose sums are carried run an iteration later, behind those of the next one")
+            remark(self.loop, ProductsLate())
         elif plan.products and not plan.early:
             until = "while the next ones run" if plan.pending else "until the next ones start"
-            remark(self.loop, f"its products stay pending {until}")
+            remark(self.loop, ProductsPending(until))
         for note in plan.notes:
-            remark(self.loop, note)
+            remark(self.loop, Reason(note))
 
 
 def _name(slots: Sequence[SSAValue], plan: RingPlan) -> None:
@@ -439,7 +442,3 @@ def _erase_dead(block: Block) -> None:
     for op in reversed(tuple(block.ops)):
         if is_pure(op) and not any(result.uses for result in op.results):
             erase(op)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

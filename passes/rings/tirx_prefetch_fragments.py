@@ -16,6 +16,7 @@ from tirx.dialects.tirx import ForOp, LoadOp, MmaOp, kernels
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.attempt import attempt
+from tirx.remarks import MultipliedInSteps
 from tirx.values import dataclass
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class TirxPrefetchFragmentsPass(ModulePass):
                     continue
                 steps = plan_steps(product)
                 if steps.count > 1:
-                    remark(mma, f"multiplied in {steps.count} steps of {steps.size} elements along K")
+                    remark(mma, MultipliedInSteps(steps.count, steps.size))
                     _split(steps)
 
 

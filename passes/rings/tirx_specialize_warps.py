@@ -57,6 +57,7 @@ from tirx.passes.rings.start_values import (
     role_registers,
     start_values,
 )
+from tirx.remarks import MaySpill, NoProductRole, OneAccumulator, OneRoleKept, RolesMade
 from tirx.tcgen05.tmem import COLUMNS
 from tirx.values import dataclass
 
@@ -108,7 +109,7 @@ def _specialize(kernel: KernelOp, wanted: Roles, asked: bool) -> None:
         attempt(kernel, "keeps one role", partial(_split, kernel, loads, products, asked))
     except (NotApplicable, RingError) as e:
         reason, where = (e.reason, e.where) if isinstance(e, NotApplicable) else (e.message, e.origin)
-        remark(where if isinstance(where, Operation) else kernel, f"@{kernel.sym_name.data} keeps one role: {reason}")
+        remark(where if isinstance(where, Operation) else kernel, OneRoleKept(kernel.sym_name.data, reason))
 
 
 def _gives_part(op: Operation) -> bool:
@@ -153,7 +154,7 @@ def _products(kernel: KernelOp) -> _Stations:
     try:
         return _product_stations(kernel)
     except NotApplicable as e:
-        remark(e.where, f"no role of products in @{kernel.sym_name.data}: {e.reason}")
+        remark(e.where, NoProductRole(kernel.sym_name.data, e.reason))
         return frozenset()
 
 
@@ -230,7 +231,7 @@ def _warps_of_roles(
         )
         if not asked:
             raise NotApplicable(kernel, reason)
-        remark(kernel, f"registers of @{kernel.sym_name.data} may be spilled: {reason}")
+        remark(kernel, MaySpill(kernel.sym_name.data, reason))
     return registers, warps, load_warps, added
 
 
@@ -279,7 +280,7 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool)
     emit(RolesOp(Region(Block(roles))))
     if products:
         _double_accumulators(kernel)
-    remark(kernel, f"roles of @{kernel.sym_name.data}: {', '.join(map(_share, roles))}")
+    remark(kernel, RolesMade(kernel.sym_name.data, ", ".join(map(_share, roles))))
 
 
 def _request_stations(kernel: KernelOp) -> _Stations:
@@ -342,7 +343,7 @@ def _double_accumulators(kernel: KernelOp) -> None:
             continue
         more = slot_columns(ring)
         if not more or columns + more > COLUMNS:
-            remark(ring, f"one accumulator: a second one of {more} columns has no room next to {columns}")
+            remark(ring, OneAccumulator(more, columns))
             continue
         columns += more
         ring.slots = i32_attr(2)

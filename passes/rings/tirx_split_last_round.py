@@ -45,6 +45,7 @@ from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.match.narrow_places import require_small
 from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, start_values
 from tirx.passes.rings.tile_order import MOST_TILES, coordinates_of, counted_tiles, require_countable
+from tirx.remarks import LastRoundSplit
 from tirx.rules import ScheduleOptionError
 
 NONE, LAST = "none", "last"
@@ -178,7 +179,7 @@ def _split(kernel: KernelOp, loop: scf.ForOp, most: int | None) -> None:
         op.result.replace_all_uses_with(emit.constant(0, IndexType()) if at is None else at)
         erase(op)
     _share(kernel, loop, part, count)
-    remark(kernel, f"@{kernel.sym_name.data} splits the last round of {tiles} tiles into up to {MOST_PARTS} parts each")
+    remark(kernel, LastRoundSplit(kernel.sym_name.data, str(tiles), MOST_PARTS))
 
 
 def _type_of_trips(kernel: KernelOp, loop: scf.ForOp) -> IntegerType:

@@ -42,6 +42,7 @@ from tirx.passes.ir.scheduled import is_scheduling
 from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
 from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, start_values
 from tirx.passes.rings.tile_order import MOST_TILES, counted_tiles, require_countable
+from tirx.remarks import GridKept, TileLoopMade, TilesTakenOver
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
@@ -107,7 +108,7 @@ def _order(kernel: KernelOp, word: str, most: int | None) -> tuple[TileOrder, in
         where, reason = problem
         if asked:
             raise ScheduleOptionError(where, f"expected a kernel that can loop over its tiles, found that {reason}")
-        remark(where, f"@{kernel.sym_name.data} keeps its grid: {reason}")
+        remark(where, GridKept(kernel.sym_name.data, reason))
         return None
     return order, group
 
@@ -195,14 +196,14 @@ def _loop(kernel: KernelOp, order: TileOrder, group: int | None, most: int | Non
     require_countable(kernel, _counted(order, group, x, y, z))
     if order is TileOrder.HARDWARE:
         _ask(kernel, body, before)
-        remark(kernel, f"@{kernel.sym_name.data} has {tiles} tiles, of which blocks that run take over those of others")
+        remark(kernel, TilesTakenOver(kernel.sym_name.data, str(tiles)))
         return
     extents = [launched(before, product_of(y, z)), launched(before, x)]
     before(TilesOp("tile", order, Region(body), extents, group=group))
     blocks = at_once(most, kernel.cluster_size)
     kernel.grid = ArrayAttr([FormulaAttr(Call("min", (tiles, blocks)))])
     named = order if group is None else f"{order} {group}"
-    remark(kernel, f"@{kernel.sym_name.data} loops over {tiles} tiles in the order {named}, a block on each SM")
+    remark(kernel, TileLoopMade(kernel.sym_name.data, str(tiles), named))
 
 
 def _counted(order: TileOrder, group: int | None, x: Formula, y: Formula, z: Formula) -> Formula:

@@ -2,7 +2,7 @@
 What the passes decided about a program: layouts, engines, plans, descriptors, memory, roles and rings, and why.
 
 Everything is read off the operations, at the moment at which it stands on them, and the reasons are the remarks of the
-passes. Nothing is decided here.
+passes (`tirx.remarks`). Nothing is decided here.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tirx.explain.report import Explanation
 from tirx.passes import lower_to_ptx_pipeline
 from tirx.passes.ir.scheduled import BARRIERS
 from tirx.passes.match.memory_by_lifetime import shared_bytes
+from tirx.remarks import Picked, Reason, Remark, counted
 from tirx.smem.canonical_form import attribute_text
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS
 from tirx.tools.alternatives import copy_facts, other_swizzles
@@ -108,7 +109,7 @@ class _Kernel:
     copies: list[tuple[_Place | None, str, _Facts]] = field(default_factory=list[tuple[_Place | None, str, _Facts]])
     products: list[tuple[_Place | None, str, _Facts]] = field(default_factory=list[tuple[_Place | None, str, _Facts]])
     others: dict[tuple[_Place | None, str], str] = field(default_factory=dict[tuple[_Place | None, str], str])
-    """What a tile could have been, by its place and layout."""
+    """The costs of other layouts of a tile, by its place and layout."""
     descriptors: dict[_Place | None, _Facts] = field(default_factory=dict[_Place | None, _Facts])
     """By the place of the product."""
     memory: list[Decision] = field(default_factory=list[Decision])
@@ -123,7 +124,7 @@ class DecisionRecorder:
 
     def __init__(self) -> None:
         self._kernels: dict[str, _Kernel] = {}
-        self._remarks: dict[_Place | None, list[str]] = {}
+        self._remarks: dict[_Place | None, list[Remark]] = {}
         names = [spec.partition("{")[0] for spec in lower_to_ptx_pipeline()]
         last = names.index(_DECIDED) + 1
         self._deciding, self._lowering = frozenset(names[:last]), frozenset(names[last:]) - frozenset(names[:last])
@@ -133,9 +134,10 @@ class DecisionRecorder:
         """Keeps a remark."""
         if diagnostic.severity == "remark":
             where = diagnostic.position
-            texts = self._remarks.setdefault(None if where is None else where[1:], [])
-            if diagnostic.message not in texts:
-                texts.append(diagnostic.message)
+            remark = diagnostic.decision or Reason(diagnostic.message)
+            known = self._remarks.setdefault(None if where is None else where[1:], [])
+            if remark not in known:
+                known.append(remark)
 
     def after(self, module_pass: ModulePass, module: ModuleOp) -> None:
         """Reads what stands on the operations behind a pass."""
@@ -186,11 +188,20 @@ class DecisionRecorder:
         if type_.layout is None or where is None:
             return
         layout = attribute_text(type_.layout)
-        picked = any(text.startswith(f"picked {layout}: ") for text in self._remarks.get(where, ()))
-        if picked or isinstance(op, tirx.AllocOp):
+        if isinstance(op, tirx.AllocOp) or self._picked(where, layout):
             # A tile that moves into a ring keeps its line.
             what = f"{_name(value)}: {_type_text(type_)}"
             found.tiles.setdefault((what, layout), (where, [("layout", layout)]))
+
+    def _picked(self, where: _Place | None, layout: str) -> list[Picked]:
+        """The remarks at a place about the choice of a layout."""
+        return [each for each in self._remarks.get(where, ()) if isinstance(each, Picked) and each.layout == layout]
+
+    def _reasons(self, where: _Place | None, used: list[Remark]) -> list[str]:
+        """The other remarks at a place, which are added to those that are `used`."""
+        found = [each for each in self._remarks.get(where, ()) if not isinstance(each, Picked)]
+        used += found
+        return [str(each) for each in found]
 
     def report(self, form: Literal["text", "json"]) -> str:
         """All of it, for people or as JSON."""
@@ -203,29 +214,24 @@ class DecisionRecorder:
         return tuple(self._finished(name, found) for name, found in self._kernels.items())
 
     def _finished(self, name: str, found: _Kernel) -> KernelDecisions:
-        used: set[tuple[_Place | None, str]] = set()
-
-        def made(where: _Place | None, what: str, facts: Iterable[tuple[str, str]], picked: str = "") -> Decision:
-            """With the remarks at its place: for a tile, those about its layout."""
-            why: list[str] = []
-            for text in self._remarks.get(where, ()):
-                if text.startswith(f"picked {picked}: ") if picked else not text.startswith("picked "):
-                    used.add((where, text))
-                    why.append(text.removeprefix(f"picked {picked}: ") if picked else text)
-            if (other := found.others.get((where, picked))) and any("-major operand, " in text for text in why):
-                why.append(other)  # a choice by its copies alone
-            return Decision(None if where is None else where[0], what, tuple(facts), tuple(why))
-
-        tiles = [made(where, what, facts, layout) for (what, layout), (where, facts) in found.tiles.items()]
-        copies = [made(where, what, facts) for where, what, facts in found.copies]
-        products = [
-            made(where, what, [*facts, *found.descriptors.get(where, ())]) for where, what, facts in found.products
-        ]
+        tiles: list[Decision] = []
+        used: list[Remark] = []
+        for (what, layout), (where, facts) in found.tiles.items():
+            picked = self._picked(where, layout)
+            used += picked
+            why = [each.why for each in picked]
+            if (other := found.others.get((where, layout))) and any(each.is_operand for each in picked):
+                why.append(other)
+            tiles.append(_decision(where, what, facts, why))
+        copies, products = (
+            [_decision(where, what, facts, self._reasons(where, used)) for where, what, facts in rows]
+            for rows in (found.copies, [(w, t, [*f, *found.descriptors.get(w, ())]) for w, t, f in found.products])
+        )
         notes = [
-            (where[0], text)
-            for where, texts in self._remarks.items()
-            for text in texts
-            if where is not None and (where, text) not in used
+            (where[0], str(remark))
+            for where, remarks in self._remarks.items()
+            for remark in remarks
+            if where is not None and not any(remark is each for each in used)
         ]
         starts = [each.position for each in self._kernels.values() if each.position is not None]
         # A remark belongs to the last kernel that starts in front of it.
@@ -244,6 +250,10 @@ class DecisionRecorder:
             tuple(found.schedule),
             tuple(sorted(own, key=lambda each: each[0])),
         )
+
+
+def _decision(where: _Place | None, what: str, facts: _Facts, why: Sequence[str]) -> Decision:
+    return Decision(None if where is None else where[0], what, tuple(facts), tuple(why))
 
 
 def _by_line(decisions: Sequence[Decision]) -> tuple[Decision, ...]:
@@ -311,7 +321,7 @@ def _read_places(kernel: KernelOp, found: _Kernel) -> None:
     for ring in schedule.rings:
         for tile in ring.tiles:
             rows.append(
-                (tile.memory, tile.start, tile.stride * ring.slots, f"{_count(ring.slots, 'slot')} of {tile.name}")
+                (tile.memory, tile.start, tile.stride * ring.slots, f"{counted(ring.slots, 'slot')} of {tile.name}")
             )
     found.memory = []
     plan = None if kernel.memory is None else kernel.memory.data
@@ -325,7 +335,7 @@ def _read_places(kernel: KernelOp, found: _Kernel) -> None:
     ]
     for ring in schedule.rings:
         facts = [("stations", " -> ".join(ring.stations)), ("mbarriers", _barriers(ring))]
-        found.schedule.append(Decision(None, f"ring {ring.name}: {_count(ring.slots, 'slot')}", tuple(facts)))
+        found.schedule.append(Decision(None, f"ring {ring.name}: {counted(ring.slots, 'slot')}", tuple(facts)))
 
 
 def _barriers(ring: RingPlace) -> str:
@@ -335,10 +345,6 @@ def _barriers(ring: RingPlace) -> str:
 
 def _span(first: int, count: int) -> str:
     return str(first) if count == 1 else f"{first}-{first + count - 1}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + "s" * (number != 1)
 
 
 def _totals(plan: MemoryPlan | None) -> tuple[tuple[str, str, int], ...]:

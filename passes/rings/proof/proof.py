@@ -10,6 +10,7 @@ from tirx.passes.rings.proof.extraction import Extraction
 from tirx.passes.rings.proof.lowered import check_barriers
 from tirx.passes.rings.proof.overwriting import check_copies
 from tirx.passes.rings.proof.progress import check, smallest_slots
+from tirx.remarks import FewestSlots
 
 
 def prove(kernel: KernelOp) -> None:
@@ -33,4 +34,4 @@ def _prove(kernel: KernelOp) -> None:
     least = smallest_slots(extracted)
     for name, ring in extracted.rings.items():
         if isinstance(ring.origin, RingOp):
-            remark(ring.origin, f"{name} is right with {least[name]} or more slots, found {ring.slots}")
+            remark(ring.origin, FewestSlots(name, least[name], ring.slots))

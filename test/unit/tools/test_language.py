@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tirx.diagnostics import Diagnostic, remark, warn
 from tirx.layout import ComposeLayout, TileLayout, parse_layout
+from tirx.remarks import Reason
 from tirx.smem.canonical_form import attribute_text
 from tirx.text.source import Source, file_location
 from tirx.text.verification import InvalidPassOutputError
@@ -100,7 +101,7 @@ def test_what_passes_report(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def passes(context: object, module: ModuleOp, *_: object) -> None:
         warn(module, "odd", "never-runs")
-        remark(module, "chosen")
+        remark(module, Reason("chosen"))
 
     monkeypatch.setattr(language, "run_passes", passes)
     monkeypatch.setattr(language.DecisionRecorder, "hear", lambda _, each: heard.append(each))  # pyright: ignore

@@ -20,6 +20,7 @@ from tirx.dialects.tirx import CopyOp, RingOp, kernels
 from tirx.layout import LayoutError
 from tirx.passes.scalars.convert_scf_to_ptx import ConvertScfToPtxPass
 from tirx.passes.scalars.tirx_cse import TirxCsePass
+from tirx.remarks import Picked, Reason, counted
 from tirx.text.source import Source, file_location
 from tirx.text.verification import StepTime
 from tirx.tools import decisions, process, tirx_viz
@@ -30,7 +31,6 @@ from tirx.tools.decisions import (
     DecisionRecorder,
     KernelDecisions,
     _barriers,  # pyright: ignore[reportPrivateUsage]
-    _count,  # pyright: ignore[reportPrivateUsage]
     _Kernel,  # pyright: ignore[reportPrivateUsage]
     _read_places,  # pyright: ignore[reportPrivateUsage]
     _read_view,  # pyright: ignore[reportPrivateUsage]
@@ -123,7 +123,7 @@ def test_decisions_for_people() -> None:
 
 
 def test_numbers_for_people() -> None:
-    assert [_span(4, 1), _span(4, 3), _count(1, "slot"), _count(0, "slot"), _count(2, "slot")] == [
+    assert [_span(4, 1), _span(4, 3), counted(1, "slot"), counted(0, "slot"), counted(2, "slot")] == [
         "4", "4-6", "1 slot", "0 slots", "2 slots"
     ]  # fmt: skip
     assert _totals(None) == (("shared", "bytes", 0), ("tensor", "columns", 0))
@@ -136,17 +136,17 @@ def test_numbers_for_people() -> None:
 def test_remarks_go_to_what_they_are_about() -> None:
     """Those of a tile to its layout; others at its place to the copy; what is left to the notes of the kernel."""
     recorder = DecisionRecorder()
-    for line, column, text in (
-        (3, 5, "picked S: a K-major operand, read by a product"),
-        (3, 5, "picked T: for another"),
-        (4, 1, "threads copy"),
-        (4, 1, "threads copy"),
-        (4, 2, "left"),
-        (2, 1, "first"),
-        (9, 1, "of the second kernel"),
-        (1, 1, "in front of all"),
+    for line, column, remark in (
+        (3, 5, Picked("S", "a K-major operand, read by a product", is_operand=True)),
+        (3, 5, Picked("T", "for another")),
+        (4, 1, Reason("threads copy")),
+        (4, 1, Reason("threads copy")),
+        (4, 2, Reason("left")),
+        (2, 1, Reason("first")),
+        (9, 1, Reason("of the second kernel")),
+        (1, 1, Reason("in front of all")),
     ):
-        recorder.hear(Diagnostic("remark", text, file_location("k", line, column)))
+        recorder.hear(Diagnostic("remark", str(remark), file_location("k", line, column), decision=remark))
     recorder.hear(Diagnostic("warning", "no remark", file_location("k", 4, 2)))
     recorder.hear(Diagnostic("remark", "nowhere", UnknownLoc()))
     first = _Kernel("@a", (2, 3))

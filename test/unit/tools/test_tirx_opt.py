@@ -22,6 +22,7 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, Rewrite
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from tirx.diagnostics import LocatedError, remark, warn
+from tirx.remarks import Reason
 from tirx.tools import tirx_opt
 from tirx.tools.flags import OptFlags, parse_flags
 from tirx.tools.tirx_opt import main
@@ -81,16 +82,16 @@ def test_warnings_that_are_off_are_not_shown(run: _Run, capsys: pytest.CaptureFi
 
 
 def test_remarks_are_shown_on_demand(run: _Run, capsys: pytest.CaptureFixture[str]):
-    assert run(_OP, lambda op: remark(op, "chosen")) == 0
+    assert run(_OP, lambda op: remark(op, Reason("chosen"))) == 0
     assert capsys.readouterr().err == ""
-    assert run(_OP, lambda op: remark(op, "chosen"), "--remarks") == 0
+    assert run(_OP, lambda op: remark(op, Reason("chosen")), "--remarks") == 0
     assert capsys.readouterr().err == f"f.mlir:1:1: remark: chosen\n{_OP}\n^\n"
 
 
 def test_expected_warnings_and_remarks(run: _Run, capsys: pytest.CaptureFixture[str]):
     def both(op: Operation) -> None:
         warn(op, "odd", "never-runs")
-        remark(op, "chosen")
+        remark(op, Reason("chosen"))
 
     warned, remarked = f"{_OP} // expected-warning {{{{odd}}}}", " expected-remark {{chosen}}"
     assert run(warned, both, "--verify-diagnostics") == 0

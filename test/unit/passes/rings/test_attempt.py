@@ -9,6 +9,7 @@ from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, remar
 from tirx.dialects.tirx import KernelOp, ReleaseOp, kernels
 from tirx.passes.ir.emitter import erase
 from tirx.passes.rings.attempt import STRICT, attempt
+from tirx.remarks import Reason
 
 _KERNEL = """
 !s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
@@ -36,7 +37,7 @@ def _kernel() -> KernelOp:
 
 def _drop(kernel: KernelOp, station: str) -> None:
     kernel.attributes.pop("kept", None)
-    remark(kernel, "changed")
+    remark(kernel, Reason("changed"))
     for op in [op for op in kernel.walk() if isinstance(op, ReleaseOp) and op.station.data == station]:
         erase(op)
 
