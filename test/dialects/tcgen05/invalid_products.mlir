@@ -89,6 +89,10 @@ func.func @f(%acc: !d, %tile: !b, %a: i64, %p: i1, %s: !scale, %i6: i32) {
   %i5 = tcgen05.instruction_descriptor <kind = "mxf4nvf4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 64, scale = "ue4m3"> : i32
   // scale type: expected-error@+1 {{expected scale factors of ue8m0 with block32, found ue4m3; use another scale vector, or ue8m0 [scale-type]}}
   tcgen05.mma mxf4nvf4 "block32" %acc, %a, %a, %i5, %p scales(%s, %s : !scale, !scale) : !d, i64
+  // one scale: expected-error@+1 {{expected scale factors of A and of B, found 1}}
+  tcgen05.mma mxf4 %acc, %a, %a, %i6, %p scales(%s : !scale) : !d, i64
+  // buffer of others: expected-error@+1 {{expected 'buffer' with 'ws' only: other products keep A, in its one buffer}}
+  tcgen05.mma f16 %acc, %a, %a, %i6, %p buffer "b0" collector fill : !d, i64
   // scale vector: expected-error@+1 {{kind::mxf4nvf4: expected one of scale_vec::2X, block32, scale_vec::4X, block16, found none; name a scale vector of this kind [scale-vector]}}
   tcgen05.mma mxf4nvf4 %acc, %a, %a, %i6, %p scales(%s, %s : !scale, !scale) : !d, i64
   func.return
