@@ -331,7 +331,7 @@ class _Checker:
             except ILLEGAL as e:
                 raise LocatedError(op, str(e)) from e
         if product.is_placed:
-            match(op)
+            match(op, product)
 
     def product_of_pair(self, op: MmaOp) -> None:
         if op.on_tensor_memory:

@@ -136,18 +136,18 @@ def operand_roots(mmas: Sequence[MmaOp | AsyncMmaOp]) -> Iterator[tuple[SSAValue
     """
     uses: dict[SSAValue, list[_Use]] = {}
     for mma in mmas:
+        product = Product.of(mma)
         for index in range(len(OPERANDS)):
             type_ = TileType.of(tile := mma.operands[index])
             if type_.layout is None and type_.memory is not MemorySpace.REGISTER:
                 try:
-                    uses.setdefault(base_allocation(tile), []).append(_use(mma, index))
+                    uses.setdefault(base_allocation(tile), []).append(_use(mma, product, index))
                 except ILLEGAL as e:
                     raise LocatedError(mma, str(e)) from e
     yield from uses.items()
 
 
-def _use(mma: MmaOp | AsyncMmaOp, index: int) -> _Use:
-    product = Product.of(mma)
+def _use(mma: MmaOp | AsyncMmaOp, product: Product, index: int) -> _Use:
     if not mma.on_tensor_memory:
         k = wgmma_product.operand_k(product, index)
         return _Use(mma, index, k, WGMMA_OPERANDS, parts=wgmma_product.operand_parts(product, index))

@@ -57,10 +57,11 @@ def tensor_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[TensorU
     """
     uses: dict[SSAValue, list[TensorUse]] = {}
     for mma in mmas:
+        product = Product.of(mma)
         for operand, tile in tensor_operands(mma):
             if TileType.of(tile).layout is None:
                 try:
-                    shape = product_shape(Product.of(mma))
+                    shape = product_shape(product)
                 except ILLEGAL as e:
                     raise LocatedError(mma, str(e)) from e
                 uses.setdefault(base_allocation(tile), []).append(TensorUse(mma, operand, tile, shape))

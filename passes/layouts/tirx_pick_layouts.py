@@ -60,7 +60,7 @@ from tirx.passes.layouts.staged_layouts import (
     operand_major,
 )
 from tirx.passes.layouts.tensor_layouts import choose_tensor_layout, plain_tensor_layout, tensor_roots
-from tirx.passes.match.families import MMA_SYNC, family_of, is_of_warpgroups
+from tirx.passes.match.families import MMA_SYNC, WGMMA, family_of
 from tirx.passes.match.mma_product import fastest_variants
 from tirx.passes.match.packed_runs import run_distribution
 from tirx.passes.match.product import ILLEGAL, Product
@@ -124,8 +124,11 @@ class _Picker:
             if isinstance(op, ViewOp):
                 self._view(op)
         mmas = [op for op in ops if isinstance(op, MmaOp | AsyncMmaOp)]
-        self._memory_of_products(mmas)
-        warp_level = self._registers_of_products(mmas)
+        families = {mma: family_of(Product.of(mma)) for mma in mmas}
+        by_wgmma = [mma for mma in mmas if families[mma] is WGMMA]
+        warp_level = [mma for mma in mmas if isinstance(mma, MmaOp) and families[mma] is MMA_SYNC]
+        self._memory_of_products(mmas, by_wgmma)
+        self._registers_of_products(by_wgmma, warp_level)
         for op in ops:
             if isinstance(op, TileOpInterface):
                 self._wanted(op)
@@ -147,36 +150,28 @@ class _Picker:
                     self.kernel, f"expected memrefs and numbers as arguments of a kernel, found {argument.type}"
                 )
 
-    def _memory_of_products(self, mmas: Sequence[MmaOp | AsyncMmaOp]) -> None:
+    def _memory_of_products(self, mmas: Sequence[MmaOp | AsyncMmaOp], by_wgmma: Sequence[MmaOp | AsyncMmaOp]) -> None:
         """Picks layouts of the tiles in tensor and shared memory that products of tcgen05 and wgmma read and write."""
         products = [mma for mma in mmas if isinstance(mma, MmaOp) and mma.on_tensor_memory]
-        warpgroup_products = [mma for mma in mmas if is_of_warpgroups(mma)]
-        for mma in warpgroup_products:
+        for mma in by_wgmma:
             _checked(mma)
         for root, uses in list(tensor_roots(products)):
             what = f"data path of a {shape_text(TileType.of(root))} {uses[0].operand}"
             self._picked(root, choose_tensor_layout(root, uses), what)
         for mma in products:
             self._scales(mma)
-        for root, uses in list(operand_roots([*products, *warpgroup_products])):
+        for root, uses in list(operand_roots([*products, *by_wgmma])):
             choice = choose_operand_layout(root, uses, thread_set(uses[0].mma).count)
             self._picked(root, choice.layout, choice.reason, is_operand=True)
 
-    def _registers_of_products(self, mmas: Sequence[MmaOp | AsyncMmaOp]) -> list[MmaOp]:
-        """
-        Picks layouts of register tiles: the written ones first, then those of products by wgmma and mma.sync.
-
-        Returns the products by mma.sync.
-        """
+    def _registers_of_products(self, by_wgmma: Sequence[MmaOp | AsyncMmaOp], warp_level: Sequence[MmaOp]) -> None:
+        """Picks layouts of register tiles: the written ones first, then those of products by wgmma and mma.sync."""
         for registers in self.registers:
             self._written(registers)
-        for mma in mmas:
-            if is_of_warpgroups(mma):
-                self._wgmma(mma)
-        warp_level = [mma for mma in mmas if isinstance(mma, MmaOp) and family_of(Product.of(mma)) is MMA_SYNC]
+        for mma in by_wgmma:
+            self._wgmma(mma)
         for mma in warp_level:
             self._mma_sync(mma)
-        return warp_level
 
     def _packed_and_narrow_registers(self) -> None:
         """Picks layouts of register tiles of small elements that move to or from memory other than tensor memory."""

@@ -36,23 +36,15 @@ def family_of(product: Product) -> Family:
     return next(family for family in FAMILIES if family.multiplies(product))
 
 
-def is_of_warpgroups(mma: MmaOp | AsyncMmaOp) -> bool:
-    """Whether wgmma is the family of an operation: of every asynchronous product into registers, too."""
-    if isinstance(mma, AsyncMmaOp) and not mma.on_tensor_memory:
-        return True
-    return family_of(Product.of(mma)) is WGMMA
-
-
-def match(mma: MmaOp | AsyncMmaOp) -> ProductPlan:
+def match(mma: MmaOp | AsyncMmaOp, product: Product) -> ProductPlan:
     """
-    Chooses the instructions for a product whose tiles all have layouts.
+    Chooses the instructions for the `product` of an operation, whose tiles all have layouts.
 
     Raises LocatedError, saying what is legal, when the hardware does not do this product, and for a written plan that
     is not one of those that it can do it by.
     """
-    product = Product.of(mma)
     try:
-        plan = (WGMMA if is_of_warpgroups(mma) else family_of(product)).match(product)
+        plan = family_of(product).match(product)
     except ILLEGAL as e:
         raise LocatedError(mma, str(e)) from e
     if product.plan is not None and product.plan != plan:

@@ -35,7 +35,7 @@ class Product:
     The types of a product's tiles, its clauses, and the facts about its kernel on which the instructions depend.
 
     `start`: the accumulator in f16, where the result is f32, of which `accumulator` then is the type. `threads`: those
-    that run it together. `of_pairs`, `per_cta`: the clauses of the kernel. `plan`: the written one.
+    that run it together. `of_pairs`, `per_cta`: the clauses of the kernel. `plan`: the written or chosen one.
     """
 
     a: TileType
@@ -57,6 +57,7 @@ class Product:
     of_pairs: bool
     per_cta: bool
     start: TileType | None = None
+    is_asynchronous: bool = False
 
     @staticmethod
     def of(mma: MmaOp | AsyncMmaOp) -> Product:
@@ -85,6 +86,7 @@ class Product:
             kernel is not None and kernel.of_pairs,
             kernel is not None and kernel.per_cta is not None,
             start,
+            isinstance(mma, AsyncMmaOp),
         )
 
     @property

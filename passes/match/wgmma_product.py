@@ -25,8 +25,10 @@ def is_done_by_wgmma(product: Product) -> bool:
     """
     Returns True if wgmma is the family of a product: B is in shared memory, accumulators are in registers, and the
     target has wgmma for these types, sizes and numbers of threads. A clause `instruction` asks for mma.sync, clauses
-    that mma.sync does not have for wgmma.
+    that mma.sync does not have for wgmma, and so does `tirx.async_mma` into registers.
     """
+    if product.is_asynchronous and product.accumulator.memory is MemorySpace.REGISTER:
+        return True
     if not _reads_shared(product):
         return False
     if isinstance(product.plan, WgmmaPlan):

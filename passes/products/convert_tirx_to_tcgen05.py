@@ -271,15 +271,16 @@ class _KernelLowering:
         """
         if mma.plan is None or not isinstance(mma.plan.data, Tcgen05Plan):
             raise StageError(mma, "expected a plan of tcgen05; tirx-select-instructions chooses it")
-        match(mma)
-        product = instructions(Product.of(mma), mma.plan.data)
-        shape = product.shape
+        product = Product.of(mma)
+        match(mma, product)
+        found = instructions(product, mma.plan.data)
+        shape = found.shape
         variant = shape.kind, shape.m, shape.n, shape.cta_group, shape.weight_stationary, shape.sparse
         if shape.k96 and shape.cta_group == 1:
             remark(mma, SourcesDifferOnK96())
         elif not portable(*variant, k96=shape.k96):
             remark(mma, SourcesDiffer(shape.m, shape.n))
-        return product
+        return found
 
     def _start(self, op: AsyncMmaOp | AsyncCopyOp) -> None:
         """Starts asynchronous work in the thread that comes to it; rings order it with everything else."""

@@ -98,9 +98,10 @@ def _lower(mma: MmaOp | AsyncMmaOp) -> None:
             f"expected threads from a multiple of {WARPGROUP_THREADS} on for wgmma, found those from thread {first} on",
         )
     _check_registers(mma)
-    match(mma)
+    product = Product.of(mma)
+    match(mma, product)
     emit = Emitter.before(mma)
-    value = _Products(emit, mma, instructions(Product.of(mma))).run()
+    value = _Products(emit, mma, instructions(product)).run()
     if isinstance(mma, MmaOp):
         value = emit(wgmma.WaitGroupOp(0, [value])).tiles[0]
     if mma.result is None:

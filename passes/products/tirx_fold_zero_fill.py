@@ -34,8 +34,9 @@ from tirx.dialects.wgmma import UninitializedOp
 from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.ir.index_analysis import trip_count_is_positive
 from tirx.passes.ir.trip_count import trip_count
-from tirx.passes.match.families import is_of_warpgroups
+from tirx.passes.match.families import WGMMA, family_of
 from tirx.passes.match.pipelining import accesses
+from tirx.passes.match.product import Product
 from tirx.passes.match.tensor_tiles import common_fragment
 from tirx.tcgen05 import LegalityError
 
@@ -227,7 +228,7 @@ def _is_zero_tile(value: SSAValue) -> bool:
 
 def _fold_value(mma: MmaOp | AsyncMmaOp) -> None:
     """Lets a warpgroup's product overwrite an accumulator that starts at zero."""
-    if mma.accumulate is not None or not is_of_warpgroups(mma):
+    if mma.accumulate is not None or family_of(Product.of(mma)) is not WGMMA:
         return
     loops: list[scf.ForOp] = []
     if not _is_zero_tile(mma.accumulator):

@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import for_each
 from tirx.dialects.tirx import AsyncMmaOp, MmaOp, PlanAttr, kernels
 from tirx.passes.match.families import match
+from tirx.passes.match.product import Product
 
 
 class TirxSelectInstructionsPass(ModulePass):
@@ -28,4 +29,4 @@ class TirxSelectInstructionsPass(ModulePass):
 
 
 def _select(mma: MmaOp | AsyncMmaOp) -> None:
-    mma.plan = PlanAttr(match(mma))
+    mma.plan = PlanAttr(match(mma, Product.of(mma)))
