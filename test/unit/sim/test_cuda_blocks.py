@@ -23,16 +23,6 @@ def test_radix_sort(program: Program, seed: int | None) -> None:
 
 
 @program("blocks")
-@pytest.mark.parametrize("seed", _SEEDS)
-@pytest.mark.sample(1)
-def test_merge_sort(program: Program, seed: int | None) -> None:
-    keys = np.random.default_rng(2).integers(-99, 99, 128).astype(np.int32)
-    found = keys.copy()
-    run(program.ptx, "merge_sort", 1, 64, [found], seed=seed)
-    np.testing.assert_array_equal(found, np.sort(keys))
-
-
-@program("blocks")
 @pytest.mark.parametrize("n", [1, 31, 50, 96])
 def test_reduce_of_some(program: Program, n: int) -> None:
     x, out = np.random.default_rng(3).integers(-9, 9, (2, n)).astype(np.float32), np.zeros(2, np.float32)

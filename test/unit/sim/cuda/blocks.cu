@@ -1,15 +1,9 @@
 // nvcc -ptx -arch=sm_100
 // CUB: collectives of a block and of a warp. They carry values that were never written, and do not use them.
-#include <cub/block/block_merge_sort.cuh>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 #include <cub/warp/warp_reduce.cuh>
-
-struct Less {
-    template <typename T>
-    __device__ bool operator()(const T& a, const T& b) const { return a < b; }
-};
 
 extern "C" __global__ void radix_sort(float* keys, int* values) {
     using Sort = cub::BlockRadixSort<float, 64, 2, int>;
@@ -19,15 +13,6 @@ extern "C" __global__ void radix_sort(float* keys, int* values) {
     for (int i = 0; i < 2; ++i) key[i] = keys[2 * threadIdx.x + i], value[i] = values[2 * threadIdx.x + i];
     Sort(storage).Sort(key, value);
     for (int i = 0; i < 2; ++i) keys[2 * threadIdx.x + i] = key[i], values[2 * threadIdx.x + i] = value[i];
-}
-
-extern "C" __global__ void merge_sort(int* keys) {
-    using Sort = cub::BlockMergeSort<int, 64, 2>;
-    __shared__ typename Sort::TempStorage storage;
-    int key[2];
-    for (int i = 0; i < 2; ++i) key[i] = keys[2 * threadIdx.x + i];
-    Sort(storage).Sort(key, Less());
-    for (int i = 0; i < 2; ++i) keys[2 * threadIdx.x + i] = key[i];
 }
 
 // Only n of the threads have an item.
