@@ -1,4 +1,4 @@
-"""Finds the operations around another."""
+"""Which operations are around another."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _FAMILIES = (*_HW, "smem", "copy")
 _DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "remarks", "diagnostics", "rules", "dialects")
 _PASSES = (*_DIALECTS, *(f"passes.{room}" for room in PASS_ROOMS), "passes")
 _TEXT = (*_PASSES, "ptx", "text", "universe")
-_TOP = (*_TEXT, "compiler", "sim", "explain", "runtime", "viz", "version")
+_TOP = (*_TEXT, "compiler", "interp", "sim", "explain", "runtime", "viz", "version")
 ROOMS: dict[str, tuple[str, ...]] = {
     "values": (),
     "layout": _BASE,
@@ -56,6 +56,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "universe": (*_PASSES, "diagnostics"),
     "text": _TEXT,
     "compiler": _TEXT,
+    "interp": _DIALECTS,
     "sim": (),
     "explain": (*_FAMILIES, "wgmma", "tcgen05", "sim"),
     "runtime": _TOP,
@@ -127,7 +128,7 @@ _LEVELS = (
     ("passes.scalars", "passes.copies", "passes.layouts", "passes.products"),
     ("passes.rings.proof", "passes.rings", "passes.checks", "passes.kernels"),
     ("passes", "ptx", "text", "universe", "compiler"),
-    ("sim", "explain", "runtime", "builder", "embed", "viz"),
+    ("sim", "interp", "explain", "runtime", "builder", "embed", "viz"),
     ("tools", "tirx"),
 )
 """Rows of the picture, from the foundation up; a room imports rooms of its own row or of rows below."""

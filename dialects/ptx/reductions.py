@@ -28,7 +28,7 @@ from tirx.rules import InstructionFormError
 
 
 class Red(StrEnum):
-    """The operation of `red` on the number in memory."""
+    """What `red` does with the number that is there."""
 
     ADD = "add"
     MIN = "min"

@@ -39,7 +39,7 @@ def _check_registers(op: PTXInstruction, types: Sequence[Attribute]) -> None:
 
 
 def _access(op: Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp, depth: int, registers: int) -> LdSt:
-    """Returns the effects that loads and stores have in common."""
+    """What loads and stores have in common."""
     place = tmem_operand(op.taddr, depth, op.offset.value.data)
     return LdSt(
         op.shape.data,
@@ -134,7 +134,7 @@ class Tcgen05LdOp(Tcgen05Op):
 
 
 class Reduction(StrEnum):
-    """The register that `tcgen05.ld.red` keeps of those it loads."""
+    """What `tcgen05.ld.red` keeps of the loaded registers."""
 
     MIN = "min"
     MAX = "max"

@@ -32,7 +32,7 @@ from tirx.rules import InstructionFormError
 
 
 class ShuffleMode(StrEnum):
-    """The lane that `shfl.sync` reads: the given one, or its own number minus, plus or exclusive-or the given one."""
+    """Which lane `shfl.sync` reads: that of the number, or its own number minus, plus or exclusive-or the number."""
 
     IDX = "idx"
     UP = "up"
@@ -42,7 +42,7 @@ class ShuffleMode(StrEnum):
 
 @irdl_attr_definition
 class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
-    """The mode of `shfl.sync`, which chooses the lane."""
+    """How `shfl.sync` chooses the lane."""
 
     name = "ptx.shuffle_mode"
 
@@ -104,7 +104,7 @@ class ShflSyncOp(MaskedOp):
 
 
 class WarpReduction(StrEnum):
-    """The operation by which `redux.sync` combines the registers of the lanes."""
+    """How `redux.sync` combines the registers of the lanes."""
 
     ADD = "add"
     MIN = "min"

@@ -199,7 +199,7 @@ def _is_foreign(kind: type[Operation]) -> bool:
 
 def foreign_effects(op: Operation) -> TileEffects:
     """
-    Returns the effects of an operation of another dialect on the tiles and memrefs that it is given.
+    What an operation of another dialect does to the tiles and memrefs that it is given.
 
     `TileOpInterface` says it; otherwise a pure operation reads them all, and any other reads and writes them all.
     """

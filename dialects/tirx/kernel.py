@@ -31,6 +31,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
+    CallableOpInterface,
     HasParent,
     IsTerminator,
     Pure,
@@ -141,6 +142,24 @@ def thread_set(op: Operation) -> ThreadSet:
     return owner.thread_set
 
 
+class _CallableKernel(CallableOpInterface):
+    """A kernel can be called, as a function without results: each of its blocks runs its body."""
+
+    @classmethod
+    def get_callable_region(cls, op: Operation) -> Region:
+        assert isinstance(op, KernelOp)
+        return op.body
+
+    @classmethod
+    def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        assert isinstance(op, KernelOp)
+        return op.function_type.inputs.data
+
+    @classmethod
+    def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        return ()
+
+
 PAIR = 2
 """Blocks in a cluster: what a product of `.cta_group::2` spans."""
 
@@ -196,7 +215,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
     memory = opt_prop_def(MemoryPlanAttr)
     body = region_def("single_block")
 
-    traits = traits_def(InSymbolTable(), Isolated(), SymbolOpInterface())
+    traits = traits_def(InSymbolTable(), Isolated(), SymbolOpInterface(), _CallableKernel())
 
     def __init__(
         self,

@@ -249,7 +249,7 @@ class IndexOp(DirectOperation):
 
 
 class Combination(StrEnum):
-    """The operation on two elements; `max` and `min` of floats ignore NaN unless all are, as maxnumf does."""
+    """How a reduction combines two elements; `max` and `min` of floats ignore NaN unless all are, as maxnumf does."""
 
     ADD = "add"
     MUL = "mul"

@@ -267,7 +267,7 @@ class _Pairs:
             if isinstance(op, memref.LoadOp) and any(map(self._depends, op.indices)):
                 raise NotApplicable(op, f"'{op.name}' would read for a tile more than {count}")
             written = _written(op)
-            if written is not None and self._depends(written) and not self._is_beyond(written, count):
+            if written is not None and not (self._depends(written) and self._is_beyond(written, count)):
                 raise NotApplicable(op, f"'{op.name}' would write a tile more than {count}")
             if not _is_bounded(op) and any(self._depends(t) and clipped_view(t) is None for t in _in_memory(op)):
                 reason = f"'{op.name}' would access a tile more than {count}, which no 'clipped' leaves out"

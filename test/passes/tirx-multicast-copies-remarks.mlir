@@ -85,6 +85,35 @@ tirx.kernel @odd(%b: memref<64x4096xf16>, %d: memref<256x64xf16>, %n: index) tar
 }
 
 
+// It would be added once more, where no index says which tile it is.
+
+tirx.kernel @sums(%b: memref<64x4096xf16>, %d: memref<64x64xf16>, %n: index) target("sm_90a") grid(1, 3) threads(256) {
+  %c0 = arith.constant 0 : index
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %used = tirx.acquire %ring at(use)
+        %f = tirx.load %used : !s -> !f
+        tirx.release %ring at(use)
+        %gd = tirx.view %d[%c0, %c0] : memref<64x64xf16> -> !g
+        // expected-remark@+1 {{@sums has no pairs of blocks: 'tirx.store' would write a tile more than 3}}
+        tirx.store %f, %gd reduce(add) : !f, !g
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
+        %filled = tirx.acquire %ring at(fill)
+        tirx.async_copy %gb, %filled engine(tma) : !g, !s
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+  }
+  tirx.return
+}
+
+
 // It lies outside of D, where threads would write.
 
 tirx.kernel @beyond(%b: memref<64x4096xf16>, %d: memref<192x64xf16>, %n: index) target("sm_90a") grid(1, 3) threads(256) {

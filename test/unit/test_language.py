@@ -18,7 +18,9 @@ from unit.sim.assembled import assembled
 from xdsl.irdl import IRDLOperation
 
 import tirx
-from tirx.dialects.tirx import TIRX, MemorySpace
+from tirx import embed
+from tirx.dialects.tirx import TIRX, MemorySpace, kernels
+from tirx.interp import run_kernel
 from tirx.layout import element_type
 
 _PAGE = Path(__file__).parents[2] / "docs" / "language.md"
@@ -117,6 +119,10 @@ def test_program(name: str) -> None:
     text = _PROGRAMS[name]["text"]
     arguments = _arguments(text)
     expected = eval(_PROGRAMS[name]["d"], {"np": np, **arguments})
+    interpreted = _arguments(text)
+    (kernel,) = kernels(embed.parse(text, name))
+    assert run_kernel(kernel, list(interpreted.values()), grid=(1, 1, 1)).exact
+    np.testing.assert_array_equal(np.asarray(interpreted["d"]), expected)
     program = tirx.build(text)
     assembled(program.ptx)
     kernel = program.kernels[name]

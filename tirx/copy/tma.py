@@ -120,8 +120,7 @@ def box_problem(row_bytes: int, swizzle: TensorMapSwizzle) -> str | None:
 
 @dataclass(frozen=True)
 class Unit:
-    """The unit that a tensor map counts: `type` is the name of a CUtensorMapDataType, `elements` how many of a tile
-    it holds."""
+    """What a tensor map counts: `type` is the name of a CUtensorMapDataType, `elements` how many of a tile it holds."""
 
     type: str
     elements: int

@@ -1,4 +1,4 @@
-"""The values that one launch passes: arguments checked against the descriptor, formulas evaluated."""
+"""What one launch passes: arguments checked against the descriptor, formulas evaluated."""
 
 from __future__ import annotations
 

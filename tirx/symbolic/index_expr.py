@@ -43,7 +43,7 @@ class IndexExpr(abc.ABC):
     @cached_property
     @abc.abstractmethod
     def known(self) -> Integers:
-        """Returns the facts that hold of every value that the expression takes."""
+        """What holds of every value that the expression takes."""
 
     @property
     @abc.abstractmethod

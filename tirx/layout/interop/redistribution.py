@@ -1,4 +1,4 @@
-"""The collectives, by name, that bring a tensor from one sharding over a mesh to another."""
+"""What it takes to bring a tensor from one sharding over a mesh to another, by the names of the collectives."""
 
 from __future__ import annotations
 

@@ -1,0 +1,235 @@
+"""Operations of `arith` and `math` on arrays, against Python's numbers and against their own definitions."""
+
+from __future__ import annotations
+
+import math as python_math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import Float16Type, Float32Type, IntegerType, f16, f32, i8, i32
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.test_value import create_ssa_value
+
+from tirx.hw.approximations import FUNCTIONS
+from tirx.interp.formats import DTYPES, dtype_of, fused, packed, quantum, rounded, unpacked
+from tirx.interp.numbers import Near, UndefinedValue, evaluate, select
+
+_RNG = np.random.default_rng(0)
+_WORDS = [int(n) for n in _RNG.integers(-128, 128, 200)] + [-128, -1, 0, 1, 127]
+_PAIRS = [(a, _WORDS[-1 - i]) for i, a in enumerate(_WORDS)]
+
+
+def _signed(n: int, bits: int = 8) -> int:
+    return (n + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+
+
+def _toward_zero(a: int, b: int) -> int:
+    return int(python_math.trunc(Fraction(a, b)))
+
+
+_INTEGERS: dict[type[Operation], Callable[[int, int], int]] = {
+    arith.AddiOp: lambda a, b: a + b,
+    arith.SubiOp: lambda a, b: a - b,
+    arith.MuliOp: lambda a, b: a * b,
+    arith.AndIOp: lambda a, b: a & b,
+    arith.OrIOp: lambda a, b: a | b,
+    arith.XOrIOp: lambda a, b: a ^ b,
+    arith.MaxSIOp: max,
+    arith.MinSIOp: min,
+    arith.MaxUIOp: lambda a, b: max(a % 256, b % 256),
+    arith.MinUIOp: lambda a, b: min(a % 256, b % 256),
+    arith.DivSIOp: _toward_zero,
+    arith.DivUIOp: lambda a, b: (a % 256) // (b % 256),
+    arith.RemSIOp: lambda a, b: a - b * _toward_zero(a, b),
+    arith.RemUIOp: lambda a, b: (a % 256) % (b % 256),
+    arith.FloorDivSIOp: lambda a, b: a // b,
+    arith.CeilDivSIOp: lambda a, b: -(-a // b),
+    arith.CeilDivUIOp: lambda a, b: -(-(a % 256) // (b % 256)),
+    arith.ShLIOp: lambda a, b: a << b,
+    arith.ShRSIOp: lambda a, b: a >> b,
+    arith.ShRUIOp: lambda a, b: (a % 256) >> b,
+}
+
+
+def _binary(kind: type[Any], type_: Attribute) -> Operation:
+    return kind(create_ssa_value(type_), create_ssa_value(type_))
+
+
+def _value(op: Operation, *operands: Any) -> Any:
+    return evaluate(op, operands, bounds=False)[0]
+
+
+@pytest.mark.parametrize("kind", _INTEGERS, ids=lambda kind: kind.name)
+def test_integers(kind: type[Operation]) -> None:
+    """Bytes wrap around; divisions by 0 and shifts by more than the width have no result."""
+    divides, shifts = "div" in kind.name or "rem" in kind.name, "sh" in kind.name
+    pairs = [(a, b % 8 if shifts else b) for a, b in _PAIRS if b or not divides]
+    a, b = (np.array(column, np.int8) for column in zip(*pairs, strict=True))
+    found = _value(_binary(kind, i8), a, b)
+    assert found.dtype == np.int8
+    assert found.tolist() == [_signed(_INTEGERS[kind](x, y)) for x, y in pairs]
+    if divides or shifts:
+        with pytest.raises(UndefinedValue, match="found 0|found 8 to 8"):
+            _value(_binary(kind, i8), a, np.array([8 if shifts else 0] * len(a), np.int8))
+
+
+_FLOATS: dict[type[Operation], Callable[[Fraction, Fraction], Fraction]] = {
+    arith.AddfOp: lambda a, b: a + b,
+    arith.SubfOp: lambda a, b: a - b,
+    arith.MulfOp: lambda a, b: a * b,
+    arith.DivfOp: lambda a, b: a / b,
+    arith.MaximumfOp: max,
+    arith.MinimumfOp: min,
+    arith.MaxnumfOp: max,
+    arith.MinnumfOp: min,
+}
+
+
+def _is_nearest(found: float, exact: Fraction, dtype: np.dtype[Any]) -> bool:
+    """Returns True if no other number of the format is closer."""
+    limits = (np.array(each, dtype) for each in (-np.inf, np.inf))
+    others = [float(np.nextafter(np.array(found, dtype), limit)) for limit in limits]
+    return all(abs(Fraction(found) - exact) <= abs(Fraction(each) - exact) for each in others if np.isfinite(each))
+
+
+@pytest.mark.parametrize("type_", [f16, f32], ids=str)
+@pytest.mark.parametrize("kind", _FLOATS, ids=lambda kind: kind.name)
+def test_floats(kind: type[Operation], type_: Float16Type | Float32Type) -> None:
+    """Results are the numbers of the format that are closest to the exact ones."""
+    dtype = dtype_of(type_)
+    a, b = (_RNG.standard_normal(50).astype(dtype) for _ in range(2))
+    found = _value(_binary(kind, type_), a, b)
+    assert found.dtype == dtype
+    for x, y, result in zip(a.tolist(), b.tolist(), found.tolist(), strict=True):
+        assert _is_nearest(result, _FLOATS[kind](Fraction(x), Fraction(y)), dtype)
+
+
+@pytest.mark.parametrize("type_", [f16, f32], ids=str)
+def test_fma_rounds_once(type_: Float16Type | Float32Type) -> None:
+    """Also where a sum in f64 is just between two numbers of the format."""
+    dtype = dtype_of(type_)
+    a, b = (_RNG.standard_normal(200).astype(dtype) for _ in range(2))
+    c = (-a.astype(np.float64) * b * (1 + 2.0 ** -_RNG.integers(0, 30, 200))).astype(dtype)
+    half = dtype.type(1 + float(np.finfo(dtype).eps))
+    a, b, c = np.append(a, half), np.append(b, half), np.append(c, dtype.type(2.0**-60))
+    for x, y, z, found in zip(a.tolist(), b.tolist(), c.tolist(), fused(a, b, c, dtype).tolist(), strict=True):
+        assert _is_nearest(found, Fraction(x) * Fraction(y) + Fraction(z), dtype)
+
+
+def test_nan_in_comparisons_and_extremes() -> None:
+    a = np.array([1.0, np.nan, 2.0, np.nan], np.float32)
+    b = np.array([2.0, 1.0, np.nan, np.nan], np.float32)
+    said = {"oeq": 0, "olt": 1, "ord": 1, "ueq": 14, "ult": 15, "uno": 14, "une": 15, "one": 1}
+    for name, bits in said.items():
+        op = arith.CmpfOp(create_ssa_value(f32), create_ssa_value(f32), name)
+        assert _value(op, a, b).tolist() == [bool(bits >> i & 1) for i in range(4)], name
+    np.testing.assert_array_equal(_value(_binary(arith.MaximumfOp, f32), a, b), [2, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(_value(_binary(arith.MinnumfOp, f32), a, b), [1, 1, 2, np.nan])
+    for name, expected in {"slt": True, "ult": False, "sge": False, "ugt": True}.items():
+        op = arith.CmpiOp(create_ssa_value(i8), create_ssa_value(i8), name)
+        assert bool(_value(op, np.int8(-1), np.int8(1))) is expected
+
+
+_CONVERSIONS: tuple[tuple[type[Any], Attribute, Attribute, Any, Any], ...] = (
+    (arith.ExtSIOp, i8, i32, -1, -1),
+    (arith.ExtUIOp, i8, i32, -1, 255),
+    (arith.ExtSIOp, IntegerType(1), i32, True, -1),
+    (arith.ExtUIOp, IntegerType(1), i32, True, 1),
+    (arith.TruncIOp, i32, i8, 511, -1),
+    (arith.SIToFPOp, i8, f32, -1, -1.0),
+    (arith.UIToFPOp, i8, f32, -1, 255.0),
+    (arith.FPToSIOp, f32, i8, -3.7, -3),
+    (arith.FPToUIOp, f32, i8, 200.9, _signed(200)),
+    (arith.TruncFOp, f32, f16, 1 + 2.0**-11, 1.0),
+    (arith.ExtFOp, f16, f32, 0.5, 0.5),
+    (arith.BitcastOp, f32, i32, -0.0, -(2**31)),
+)
+
+
+@pytest.mark.parametrize(("kind", "source", "result", "operand", "expected"), _CONVERSIONS)
+def test_conversions(kind: type[Any], source: Attribute, result: Attribute, operand: Any, expected: Any) -> None:
+    op = kind(create_ssa_value(source), result)
+    found = _value(op, np.array([operand]).astype(dtype_of(source)))
+    assert found.dtype == dtype_of(result) and found.tolist() == [expected]
+
+
+def test_floats_beyond_the_integers() -> None:
+    with pytest.raises(UndefinedValue, match="expected floats from -128 to 127, found others"):
+        _value(arith.FPToSIOp(create_ssa_value(f32), i8), np.array([1.0, 128.0], np.float32))
+
+
+@pytest.mark.parametrize("name", ["f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN", "f8E8M0FNU"])
+def test_narrow_formats_saturate_and_round(name: str) -> None:
+    """Every number of the format stays, every other one becomes a neighbour; powers of two are rounded up."""
+    dtype = DTYPES[name]
+    bits = {"6": 6, "4": 4}.get(name[1], 8)
+    everything = np.arange(1 << bits, dtype=np.uint8).view(dtype).astype(np.float64)
+    numbers = np.unique(everything[np.isfinite(everything)])
+    np.testing.assert_array_equal(rounded(numbers, dtype).astype(np.float64), numbers)
+    between = (numbers[1:] + numbers[:-1]) / 2 * (1 + 2.0**-20)
+    up = np.where(between < 0, numbers[:-1], numbers[1:])
+    np.testing.assert_array_equal(rounded(between, dtype).astype(np.float64), up)
+    assert float(rounded(np.array(1e300), dtype)) == numbers[-1]
+
+
+@pytest.mark.parametrize("name", ["i4", "f6E2M3FN", "f4E2M1FN"])
+def test_packed_elements(name: str) -> None:
+    """The first element is in the low bits of the first byte."""
+    codes = _RNG.integers(0, 16, (3, 8), dtype=np.uint8)
+    memory = packed(codes.view(DTYPES[name]))
+    bits = 6 if name[1] == "6" else 4
+    whole = int.from_bytes(memory[1].tobytes(), "little")
+    assert [whole >> bits * i & (1 << bits) - 1 for i in range(8)] == codes[1].tolist()
+    np.testing.assert_array_equal(unpacked(memory, DTYPES[name]).view(np.uint8), codes)
+
+
+def test_quantum() -> None:
+    assert quantum(np.array([3.0, -8.0])) == 1.0
+    assert quantum(np.array([0.75, -8.0], np.float32)) == 0.25
+    assert quantum(np.array([1 / 3])) is None
+    assert quantum(np.array([np.inf])) is None
+
+
+_PYTHON: dict[str, Callable[[float], float]] = {
+    "exp": python_math.exp, "exp2": lambda x: 2.0**x, "log": python_math.log, "log2": python_math.log2,
+    "tanh": python_math.tanh, "sin": python_math.sin, "cos": python_math.cos, "erf": python_math.erf,
+    "sqrt": python_math.sqrt, "rsqrt": lambda x: 1 / python_math.sqrt(x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _PYTHON)
+def test_functions(name: str) -> None:
+    """With bounds a result has the error of `tirx.hw.approximations`, and that of the operand where it has one."""
+    kind: Any = next(each for each in vars(math).values() if getattr(each, "name", None) == f"math.{name}")
+    op = kind(create_ssa_value(f32))
+    x = _RNG.uniform(0.1, 3, 100).astype(np.float32)
+    exact = np.array([_PYTHON[name](float(each)) for each in x])
+    near, is_exact = evaluate(op, [x], bounds=True)
+    assert is_exact is (name == "sqrt")
+    value, error = (near.value, near.error) if isinstance(near, Near) else (near, np.zeros(100))
+    assert (np.abs(value - exact) <= error + np.spacing(np.abs(exact).astype(np.float32))).all()
+    if name != "sqrt":
+        bound = FUNCTIONS[name]
+        size = 2.0 ** (bound.relative or -99) * np.abs(exact) + 2.0 ** (bound.absolute or -99)
+        assert (error <= size + 4 * np.spacing(np.abs(exact).astype(np.float32))).all()
+    wide, _ = evaluate(op, [Near(x, np.full(100, 1e-2))], bounds=True)
+    for shift in (-1e-2, 0.0, 1e-2):
+        moved = np.array([_PYTHON[name](float(each) + shift) for each in x])
+        assert (np.abs(wide.value - moved) <= wide.error).all()
+
+
+def test_what_is_nearly_known() -> None:
+    """A comparison that may go either way gives a select that may be either."""
+    x, zero = Near(np.array([0.5, 0.001], np.float32), np.full(2, 0.01)), np.zeros(2, np.float32)
+    compare = arith.CmpfOp(create_ssa_value(f32), create_ssa_value(f32), "ogt")
+    condition, _ = evaluate(compare, [x, zero], bounds=True)
+    assert condition.error.astype(bool).tolist() == [False, True]
+    chosen: NDArray[Any] = select(condition, np.float32(3.0), np.float32(5.0)).error
+    assert chosen.tolist() == [0.0, 2.0]
+    bits, _ = evaluate(_binary(arith.AndIOp, i32), [Near(np.array([3]), np.array([1.0])), np.array([1])], bounds=True)
+    assert np.isinf(bits.error).all()

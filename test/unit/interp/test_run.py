@@ -1,0 +1,337 @@
+"""
+Kernels that are run: what has no result and where, rings and roles, orders of blocks, and bounds of errors.
+
+`test_language.py` runs the programs of the page of the language, which has every operation of the tile level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from unit.examples import EXAMPLES, PROGRAMS
+from unit.sim.example_launches import LAUNCHES, Example
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.interpreter import Interpreter
+
+from tirx import embed
+from tirx.diagnostics import diagnostic_handler
+from tirx.dialects.tirx import KernelOp, kernels
+from tirx.interp import KernelFunctions, Ran, RunError, can_run, run_kernel
+from tirx.interp.products import SPARSE_CODES, expanded
+from tirx.passes import lower_to_ptx_passes
+from tirx.runtime import build
+from tirx.text.verification import run_passes
+from tirx.universe import new_context
+
+_TILE = "!tirx.tile<4xf32, global>"
+_REGISTERS = "!tirx.tile<4xf32, register>"
+
+
+def _kernel(body: str, arguments: str = "%a: memref<8xf32>, %d: memref<8xf32>", clauses: str = "grid(2)") -> KernelOp:
+    lines = "\n".join(f"  {line.strip()}" for line in body.strip().splitlines())
+    constants = "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n  %c4 = arith.constant 4 : index\n"
+    text = f"tirx.kernel @k({arguments}) {clauses} threads(32) {{\n{constants}{lines}\n  tirx.return\n}}"
+    (found,) = kernels(embed.parse(text, "k.mlir"))
+    return found
+
+
+_OWN = f"""
+%i = tirx.block_id x
+%m = arith.muli %i, %c4 : index
+%ga = tirx.view %a[%m] : memref<8xf32> -> {_TILE}
+%gd = tirx.view %d[%m] : memref<8xf32> -> {_TILE}
+"""
+"""The tiles of a block of four elements."""
+
+_LOAD = f"%x = tirx.load %ga : {_TILE} -> {_REGISTERS}\n"
+_STORE = f"tirx.store %x, %gd : {_REGISTERS}, {_TILE}\n"
+_FIRST = _OWN.replace("%d[%m]", "%d[%c0]")
+
+
+def _run(kernel: KernelOp, *arguments: Any, **options: Any) -> Ran:
+    return run_kernel(kernel, arguments, **options)
+
+
+def _error(kernel: KernelOp, *arguments: Any, **options: Any) -> tuple[str, str]:
+    with pytest.raises(RunError) as caught:
+        _run(kernel, *(arguments or (np.arange(8, dtype=np.float32), np.zeros(8, np.float32))), **options)
+    return caught.value.kind, str(caught.value)
+
+
+def test_blocks_write_their_tiles() -> None:
+    a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    for seed in (None, 1, 2):
+        d[...] = 0
+        assert _run(_kernel(_OWN + _LOAD + _STORE), a, d, seed=seed).exact
+        np.testing.assert_array_equal(d, a)
+
+
+def test_blocks_that_disagree() -> None:
+    kind, message = _error(_kernel(_FIRST + _LOAD + _STORE))
+    assert kind == "conflict"
+    assert message.startswith("k.mlir:10:3: expected blocks that write one element to write the same number, found")
+    a, d = np.ones(8, np.float32), np.zeros(8, np.float32)
+    _run(_kernel(_FIRST + _LOAD + _STORE), a, d)
+    assert d.tolist() == [1.0] * 4 + [0.0] * 4
+
+
+def test_blocks_that_read_what_others_write() -> None:
+    read = f"%gr = tirx.view %d[%c4] : memref<8xf32> -> {_TILE}\n%y = tirx.load %gr : {_TILE} -> {_REGISTERS}\n"
+    assert _error(_kernel(_OWN + _LOAD + _STORE + read))[0] == "conflict"
+
+
+def test_outside_of_a_memref() -> None:
+    kind, message = _error(_kernel(_OWN, clauses="grid(3)"))
+    assert kind == "bounds"
+    assert message == ("k.mlir:7:9: expected a tile inside of 8 elements along dimension 0, found elements 8 to 11")
+
+
+def test_clipped_tiles_read_zeros_and_drop_what_is_outside() -> None:
+    text = (_OWN + _LOAD + _STORE).replace("%a[%m]", "%a[%n] clipped").replace("%d[%m]", "%d[%p] clipped")
+    offsets = "%n = arith.addi %m, %c1 : index\n%p = arith.subi %m, %c1 : index\n"
+    a, d = np.arange(8, dtype=np.float32), np.full(8, 9.0, np.float32)
+    _run(_kernel(text.replace("%ga =", f"{offsets}%ga =")), a, d)
+    assert d.tolist() == [2, 3, 4, 5, 6, 7, 0, 9]
+    part = f"""
+        %t = tirx.view %a[%c4] clipped : memref<8xf32> -> !tirx.tile<8xf32, global>
+        %u = tirx.subview %t[2] : !tirx.tile<8xf32, global> -> {_TILE}
+        %x = tirx.load %u : {_TILE} -> {_REGISTERS}
+        %gd = tirx.view %d[%c0] : memref<8xf32> -> {_TILE}
+    """
+    _run(_kernel(part + _STORE, clauses="grid(1)"), a, d)
+    assert d[:4].tolist() == [6, 7, 0, 0]
+
+
+def test_what_was_never_written() -> None:
+    """The operation that reads it is named, where it comes to an argument, and not where it is left out."""
+    load = f"%s = tirx.alloc : {_SLOT}\n%x = tirx.load %s : {_SLOT} -> {_REGISTERS}\n"
+    kind, message = _error(_kernel(_OWN + load + _STORE))
+    assert kind == "never-written" and message.startswith("k.mlir:10:8: expected elements that have been written")
+    a, d = np.ones(8, np.float32), np.zeros(8, np.float32)
+    _run(_kernel(_OWN + load), a, d)
+    chosen = f"%t = arith.constant true\n%z = tirx.zero : {_REGISTERS}\n%y = arith.select %t, %z, %x : {_REGISTERS}\n"
+    _run(_kernel(_OWN + load + chosen + _STORE.replace("%x", "%y")), a, d)
+
+
+def test_arguments() -> None:
+    whole = np.zeros(16, np.float32)
+    kernel = _kernel(_OWN + _LOAD + _STORE)
+    assert _error(kernel, whole[:8], whole[4:12]) == (
+        "overlap", "k.mlir:1:1: expected arguments that do not overlap, found %a and %d in one memory"
+    )  # fmt: skip
+    assert _error(kernel, whole[:8], np.zeros(7, np.float32))[0] == "arguments"
+    assert _error(kernel, whole[:8], np.zeros(8, np.float64))[0] == "arguments"
+    assert _error(kernel, whole[:8])[0] == "arguments"
+    assert _error(kernel, whole[:8], 1.0)[0] == "arguments"
+    assert _error(_kernel(_OWN, clauses=""))[1] == (
+        "k.mlir:1:1: expected a grid of clusters for a kernel without one, found None"
+    )
+
+
+def test_integers_stand_for_formats_that_numpy_lacks() -> None:
+    """Bytes hold packed elements, and words those of bf16."""
+    body = """
+        %ga = tirx.view %a[%c0] : memref<8xf4E2M1FN> -> !tirx.tile<4xf4E2M1FN, global>
+        %gd = tirx.view %a[%c4] : memref<8xf4E2M1FN> -> !tirx.tile<4xf4E2M1FN, global>
+        tirx.copy %ga, %gd : !tirx.tile<4xf4E2M1FN, global>, !tirx.tile<4xf4E2M1FN, global>
+        %w = tirx.view %b[%c0] : memref<4xbf16> -> !tirx.tile<4xbf16, global>
+        %one = arith.constant 1.0 : bf16
+        tirx.fill %w, %one : bf16, !tirx.tile<4xbf16, global>
+    """
+    memory, words = np.array([0x21, 0x43, 0, 0], np.uint8), np.zeros(4, np.uint16)
+    _run(_kernel(body, "%a: memref<8xf4E2M1FN>, %b: memref<4xbf16>", "grid(1)"), memory, words)
+    assert memory.tolist() == [0x21, 0x43, 0x21, 0x43]
+    assert (words.view(ml_dtypes.bfloat16) == 1).all()
+
+
+def test_an_operation_without_a_result() -> None:
+    divide = "%q = arith.divsi %c1, %c0 : index\n"
+    assert _error(_kernel(divide)) == ("undefined", "k.mlir:5:8: expected a divisor other than 0, found 0")
+
+
+def test_an_operation_of_another_level() -> None:
+    kernel = _kernel("%t = ptx.read_special tid.x")
+    assert not can_run(kernel) and can_run(_kernel(_OWN))
+    kind, message = _error(kernel)
+    assert kind == "unsupported" and message.endswith("rings of them, found 'ptx.read_special'")
+
+
+_SLOT = "!tirx.tile<4xf32, shared>"
+_RING = f"""
+%one = arith.constant 1.0 : f32
+%r = tirx.ring slots(2) stations(fill, use) : !tirx.ring<{_SLOT}>
+"""
+_FILL = """
+tirx.for @j %j = 0 to 5 {
+  %s = tirx.acquire %r at(fill)
+  tirx.fill %s, %one : f32, !tirx.tile<4xf32, shared>
+  tirx.release %r at(fill)
+}
+"""
+_USE = f"""
+tirx.for @j %k = 0 to 5 {{
+  %u = tirx.acquire %r at(use)
+  %x = tirx.load %u : !tirx.tile<4xf32, shared> -> {_REGISTERS}
+  %gd = tirx.view %d[%c0] : memref<8xf32> -> {_TILE}
+  tirx.store %x, %gd reduce(add) : {_REGISTERS}, {_TILE}
+  tirx.release %r at(use)
+}}
+"""
+
+
+def _roles(*bodies: str) -> str:
+    roles = "\n".join(f"tirx.role @r{i} warps(1) {{\n{body}\n}}" for i, body in enumerate(bodies))
+    return f"tirx.roles {{\n{roles}\n}}"
+
+
+@pytest.mark.parametrize("seed", [None, *range(4)])
+@pytest.mark.parametrize("bodies", [(_FILL, _USE), (_USE, _FILL)])
+def test_roles_take_turns(bodies: Sequence[str], seed: int | None) -> None:
+    """Whichever begins: a slot that is used is filled, and a slot that is filled has been used."""
+    text = _RING + _roles(*bodies)
+    (kernel,) = kernels(embed.parse(_wrapped(text, 64), "k.mlir"))
+    d = np.zeros(8, np.float32)
+    assert run_kernel(kernel, [d], seed=seed).exact
+    assert d.tolist() == [5.0] * 4 + [0.0] * 4
+
+
+def _wrapped(text: str, threads: int) -> str:
+    head = f"tirx.kernel @k(%d: memref<8xf32>) grid(1) threads({threads}) {{\n  %c0 = arith.constant 0 : index\n"
+    return f"{head}{text}\n  tirx.return\n}}"
+
+
+@pytest.mark.parametrize("order", [("use", "fill"), ("fill", "fill")])
+def test_nobody_does_what_is_waited_for(order: tuple[str, str]) -> None:
+    """In one role the slot is used before it is filled; in two the first one never gets back what it has passed on."""
+    if order[0] == "use":
+        text = _wrapped(_RING + _USE + _FILL, 32)
+    else:
+        text = _wrapped(_RING + _roles(_FILL, _USE.replace("0 to 5", "0 to 2")), 64)
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    kind, message = _error(kernel, np.zeros(8, np.float32))
+    assert kind == "wait"
+    assert message.endswith("expected somebody to do what 'tirx.acquire' waits for, found nobody")
+
+
+def test_a_slot_is_unknown_again() -> None:
+    """A fill that leaves a slot as it is does not pass on what the use before had in it."""
+    fill = f"""
+        %two = arith.constant 2 : index
+        tirx.for @j %j = 0 to 5 {{
+          %s = tirx.acquire %r at(fill)
+          %first = arith.cmpi ult, %j, %two : index
+          scf.if %first {{
+            tirx.fill %s, %one : f32, {_SLOT}
+          }}
+          tirx.release %r at(fill)
+        }}"""
+    text = _wrapped(_RING + _roles(fill, _USE), 64)
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    assert _error(kernel, np.zeros(8, np.float32))[0] == "never-written"
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 5])
+def test_parts_of_a_loop_run_ahead(trips: int) -> None:
+    """Iterations of one part are two rounds ahead of the other's; what one carries on is the next one's."""
+    text = _wrapped(
+        f"""
+        %c1 = arith.constant 1 : index
+        %sum = tirx.for @j %j = 0 to {trips} skew(2) iter(%acc = %c0) {{
+          %v = tirx.at(0) {{ %t = arith.muli %j, %j : index  tirx.yield %t }}
+          %next = tirx.at(2) {{ %n = arith.addi %acc, %v : index  tirx.yield %n }}
+          tirx.yield %next
+        }}
+        %w = arith.index_cast %sum : index to i32
+        %f = arith.sitofp %w : i32 to f32
+        %gd = tirx.view %d[%c0] : memref<8xf32> -> {_TILE}
+        tirx.fill %gd, %f : f32, {_TILE}
+        """.replace("  tirx.yield %t", "\n tirx.yield %t").replace("  tirx.yield %n", "\n tirx.yield %n"),
+        32,
+    )
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    d = np.zeros(8, np.float32)
+    run_kernel(kernel, [d])
+    assert d[0] == sum(j * j for j in range(trips))
+
+
+def test_bounds_of_a_sum_in_any_order() -> None:
+    """Small integers are exact, and other numbers within bounds of each other whichever block is first."""
+    reduce = _FIRST + _LOAD + _STORE.replace("%gd :", "%gd reduce(add) :")
+    a = np.arange(8, dtype=np.float32)
+    assert _run(_kernel(reduce), a, np.zeros(8, np.float32)).exact
+    a = np.random.default_rng(0).standard_normal(8).astype(np.float32)
+    first, second = np.ones(8, np.float32), np.ones(8, np.float32)
+    ran = _run(_kernel(reduce), a, first, bounds=True)
+    _run(_kernel(reduce), np.roll(a, 4), second)
+    error = ran.errors[1]
+    assert not ran.exact and error is not None and 0 < error.max() < 1e-6
+    assert (np.abs(first - second) <= error).all()
+
+
+@pytest.mark.parametrize("codes", [SPARSE_CODES["f16"], SPARSE_CODES["tf32"]])
+def test_sparse_operands(codes: tuple[int, ...]) -> None:
+    """A code has two bits for each stored element, its place among four; that of tf32 is the higher pair."""
+    element = "tf32" if len(codes) == 2 else "f16"
+    stored = np.arange(1, 2 * len(codes) + 1, dtype=np.float32)[None]
+    if element == "tf32":
+        stored = stored[:, : len(codes)]
+    whole = expanded(stored, np.array([codes]), element)[0]
+    for i, code in enumerate(codes):
+        if element == "tf32":
+            assert whole[2 * i + (code >> 3)] == stored[0, i] and np.count_nonzero(whole[2 * i : 2 * i + 2]) == 1
+        else:
+            places = code & 3, code >> 2
+            assert [whole[4 * i + place] for place in places] == stored[0, 2 * i : 2 * i + 2].tolist()
+    assert all(low < high for low, high in pairwise(sorted(codes)))
+
+
+def test_a_module_in_xdsl_s_interpreter() -> None:
+    kernel = _kernel(_OWN + _LOAD + _STORE)
+    module = kernel.parent_op()
+    assert isinstance(module, ModuleOp)
+    interpreter = Interpreter(module)
+    interpreter.register_implementations(KernelFunctions())
+    a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    interpreter.call_op("k", (a, d))
+    assert d.tolist() == a.tolist()
+
+
+def _check(kernel: KernelOp, example: Example, **options: Any) -> None:
+    values = example.make(np.random.default_rng(0), "integers" if example.exact else "normal")
+    grid = None if kernel.grid is not None else (example.one[0] * kernel.cluster_size, *example.one[1:])
+    run_kernel(kernel, values.arguments, grid=grid, **options)
+    for output in values.outputs:
+        found = np.asarray(values.arguments[output.index]).astype(np.float64)
+        assert (np.abs(found - output.expected) <= output.tolerance).all()
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_example(path: Any) -> None:
+    """It computes what numpy says, as it is written and behind all passes that keep tiles."""
+    context, module = new_context(), embed.parse(path.read_text(), path.name)
+    for kernel in kernels(module):
+        _check(kernel, LAUNCHES[kernel.sym_name.data])
+    last: dict[str, KernelOp] = {}
+    with diagnostic_handler(lambda _: None):
+        for each in lower_to_ptx_passes(None, "multiprocessors=2 stages=2").passes:
+            run_passes(context, module, [each])
+            if each.name == "tirx-prefetch-fragments":
+                last.update((kernel.sym_name.data, kernel) for kernel in kernels(module))
+                break
+    for name, kernel in last.items():
+        if can_run(kernel):
+            _check(kernel, LAUNCHES[name], seed=1)
+    assert last
+
+
+def test_a_pass_that_adds_a_part_twice() -> None:
+    """Pairs of blocks of one row of tiles, whose second tile would be added as well, are not made."""
+    program = build((EXAMPLES / "split_k_gemm.mlir").read_text(), options="cluster=rows")
+    values = LAUNCHES["split_k"].make(np.random.default_rng(0), "integers")
+    program.kernels["split_k"].simulate(*values.arguments)
+    np.testing.assert_array_equal(values.arguments[2], values.outputs[0].expected)

@@ -1,0 +1,53 @@
+"""The error of a run: what a program does that has no meaning, and where."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Operation
+
+from tirx.diagnostics import nearest_location
+
+Kind = Literal["bounds", "never-written", "conflict", "overlap", "undefined", "wait", "arguments", "unsupported"]
+"""What is wrong: the last two are about the arguments and about operations without a meaning here."""
+
+
+class RunError(Exception):
+    """
+    A program has no result for its arguments. `op` is the operation that shows it.
+
+    >>> import numpy as np
+    >>> from tirx import embed
+    >>> from tirx.interp import RunError, run_kernel
+    >>> module = embed.parse('''
+    ... tirx.kernel @k(%a: memref<4xf32>, %i: index) threads(32) {
+    ...   %x = tirx.view %a[%i] : memref<4xf32> -> !tirx.tile<4xf32, global>
+    ...   %y = tirx.load %x : !tirx.tile<4xf32, global> -> !tirx.tile<4xf32, register>
+    ...   tirx.return
+    ... }''', "k.mlir")
+    >>> try:
+    ...     run_kernel(module.body.block.first_op, [np.zeros(4, np.float32), 1], grid=(1,))
+    ... except RunError as error:
+    ...     print(error)
+    k.mlir:3:8: expected a tile inside of 4 elements along dimension 0, found elements 1 to 4
+    """
+
+    def __init__(self, op: Operation, kind: Kind, message: str):
+        super().__init__(message)
+        self.op = op
+        self.kind: Kind = kind
+        self.message = message
+
+    @property
+    def position(self) -> tuple[str, int, int] | None:
+        """`(file, line, column)` of the operation, None when it is not known."""
+        match nearest_location(self.op):
+            case FileLineColLoc(filename=file, line=line, column=column):
+                return file.data, line.data, column.data
+            case _:
+                return None
+
+    def __str__(self) -> str:
+        where = self.position
+        return self.message if where is None else f"{where[0]}:{where[1]}:{where[2]}: {self.message}"

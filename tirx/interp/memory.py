@@ -1,0 +1,155 @@
+"""Tiles of the interpreter: parts of numpy arrays, with what is known about every element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tirx.interp.formats import Array
+
+NOBODY, SEVERAL = -1, -2
+
+
+class Conflict(Exception):
+    """Blocks, which nothing orders, use an element of global memory, and one of them changes it."""
+
+
+class Numbers(NamedTuple):
+    """
+    The elements of a tile: their values, which are `known` (None: all) and how far off they may be (None: not at all).
+
+    An element that was never written is not known, and neither is what is computed from it.
+    """
+
+    data: Array
+    known: Array | None = None
+    error: Array | None = None
+
+    def each(self, change: Callable[[Array], Array]) -> Numbers:
+        """Returns the same change of all three arrays."""
+        return Numbers(*(None if part is None else change(part) for part in self))  # pyright: ignore[reportArgumentType]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """For each element of an argument the block that has read it, written it and combined it with something."""
+
+    read: Array
+    written: Array
+    combined: Array
+
+    @staticmethod
+    def of(shape: tuple[int, ...]) -> Marks:
+        """Marks of elements that no block has touched."""
+        return Marks(*(np.full(shape, NOBODY, np.int32) for _ in range(3)))
+
+    def note(self, marks: Array, block: int, *others: Array) -> None:
+        """Adds a block to `marks`, one of the three. Raises Conflict if another one is among `others`."""
+        for each in others:
+            if not ((each == block) | (each == NOBODY)).all():
+                raise Conflict(
+                    "expected elements of global memory that one block changes to be used by no other, found some"
+                )
+        marks[...] = np.where((marks == block) | (marks == NOBODY), block, SEVERAL)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """
+    A tile in some memory, or a register tile, which is a value.
+
+    The arrays of `numbers` are views of the memory. Of a clipped tile they are the part `inside` of the memref: zeros
+    are read elsewhere, and nothing is written. `peers` are the tiles at the same place in all blocks of the cluster.
+    """
+
+    shape: tuple[int, ...]
+    numbers: Numbers
+    marks: Marks | None = None
+    inside: tuple[slice, ...] | None = None
+    peers: tuple[Tile, ...] = ()
+
+    @staticmethod
+    def new(shape: Sequence[int], dtype: np.dtype[Any], *, bounds: bool, known: bool = False) -> Tile:
+        """Returns a tile of zeros that nobody has written. With `bounds` errors of its elements are kept."""
+        error = np.zeros(shape) if bounds else None
+        return Tile(tuple(shape), Numbers(np.zeros(shape, dtype), np.full(shape, known), error))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.numbers.data.dtype
+
+    def read(self, block: int) -> Numbers:
+        """Returns the elements, views of the memory where all are inside. Raises Conflict."""
+        if self.marks is not None:
+            self.marks.note(self.marks.read, block, self.marks.written, self.marks.combined)
+        if self.inside is None or self.numbers.data.shape == self.shape:
+            return self.numbers
+        data, known, error = self.numbers
+        whole = Numbers(
+            np.zeros(self.shape, data.dtype),
+            None if known is None else np.ones(self.shape, np.bool_),
+            None if error is None else np.zeros(self.shape),
+        )
+        for target, source in zip(whole, self.numbers, strict=True):
+            if target is not None and source is not None:
+                target[self.inside] = source
+        return whole
+
+    def write(self, numbers: Numbers, block: int) -> None:
+        """Sets the elements. Raises Conflict if blocks have read them or written others than these."""
+        numbers = self._part(numbers)
+        if (marks := self.marks) is not None:
+            old = self.numbers.data
+            others = (marks.written != NOBODY) & (marks.written != block)
+            same = (old == numbers.data) | ((old != old) & (numbers.data != numbers.data))
+            if (others & ~same).any():
+                raise Conflict("expected blocks that write one element to write the same number, found different ones")
+            marks.note(marks.written, block, marks.read, marks.combined)
+        self._set(numbers)
+
+    def combine(self, numbers: Numbers, block: int, combined: Callable[[Numbers, Numbers], Numbers]) -> None:
+        """Sets the elements to `combined` of them and others. Blocks may do so in any order. Raises Conflict."""
+        numbers = self._part(numbers)
+        if (marks := self.marks) is not None:
+            marks.note(marks.combined, block, marks.read, marks.written)
+        self._set(combined(self.numbers, numbers))
+
+    def forget(self) -> None:
+        """Makes all elements unknown: the tile is used for other elements."""
+        if self.numbers.known is not None:
+            self.numbers.known[...] = False
+
+    def viewed(self, change: Callable[[Array], Array], shape: Sequence[int]) -> Tile:
+        """Returns another view of the same memory, of all blocks."""
+        marks = None if self.marks is None else Marks(*map(change, (*vars(self.marks).values(),)))
+        peers = tuple(peer.viewed(change, shape) for peer in self.peers)
+        return replace(self, shape=tuple(shape), numbers=self.numbers.each(change), marks=marks, peers=peers)
+
+    def part(self, starts: Sequence[int], dims: Sequence[int]) -> Tile:
+        """Returns the part of the tile that begins at `starts`."""
+        if self.inside is None:
+            where = tuple(slice(start, start + extent) for start, extent in zip(starts, dims, strict=True))
+            return self.viewed(lambda each: each[where], dims)
+        region: list[slice] = []
+        inside: list[slice] = []
+        for own, start, extent in zip(self.inside, starts, dims, strict=True):
+            low, high = max(own.start, start), min(own.stop, start + extent)
+            empty = low >= high
+            region.append(slice(0, 0) if empty else slice(low - own.start, high - own.start))
+            inside.append(slice(0, 0) if empty else slice(low - start, high - start))
+        return replace(self.viewed(lambda each: each[tuple(region)], dims), inside=tuple(inside))
+
+    def _part(self, numbers: Numbers) -> Numbers:
+        inside = self.inside
+        return numbers if inside is None else numbers.each(lambda each: each[inside])
+
+    def _set(self, numbers: Numbers) -> None:
+        data, known, error = self.numbers
+        data[...] = numbers.data
+        if known is not None:
+            known[...] = True if numbers.known is None else numbers.known
+        if error is not None:
+            error[...] = 0.0 if numbers.error is None else numbers.error

@@ -1,0 +1,325 @@
+"""Operations of `arith` and `math` on numbers and whole tiles of numbers, with bounds of their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Operation
+
+from tirx.hw.approximations import FUNCTIONS, INSTRUCTIONS, Bound
+from tirx.interp.formats import WORKING, Array, cast, dtype_of, fused, is_float, last_place, rounded
+
+
+class UndefinedValue(Exception):
+    """An operation has no result for its operands."""
+
+
+class Near(NamedTuple):
+    """Numbers that are known up to an absolute error (f64). A truth value with an error may be either."""
+
+    value: Array
+    error: Array
+
+
+Value = Any
+"""A number, an array of numbers or a `Near`."""
+
+_Rule = Callable[..., Array]
+
+
+def constant(op: arith.ConstantOp) -> Array:
+    """Returns the number of a constant. Raises UndefinedValue for one of several numbers."""
+    match op.value:
+        case IntegerAttr(value=value) | FloatAttr(value=value):
+            dtype = dtype_of(op.result.type)
+            number = value.data if is_float(dtype) or dtype.kind == "b" else _wrapped(int(value.data), dtype)
+            return np.asarray(number).astype(dtype)[()]
+        case _:
+            raise UndefinedValue(f"expected a constant of one number, found {op.value}")
+
+
+def _wrapped(value: int, dtype: np.dtype[Any]) -> int:
+    bits = 8 * dtype.itemsize
+    return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+
+
+def _unsigned(x: Array) -> Array:
+    """Returns integers as the unsigned ones of the same bits. Arrays of f64 stand for themselves."""
+    if x.dtype.kind == "b":
+        return x.astype(np.uint8)
+    return x.view(f"u{x.dtype.itemsize}") if x.dtype.kind == "i" else x
+
+
+def _compare_integers(op: arith.CmpiOp, a: Array, b: Array) -> Array:
+    name = "eq ne slt sle sgt sge ult ule ugt uge".split()[op.predicate.value.data]
+    if name[0] == "u":
+        a, b = _unsigned(a), _unsigned(b)
+    elif a.dtype.kind == "b":  # true is -1
+        a, b = -a.astype(np.int8), -b.astype(np.int8)
+    return _ORDERS[name[-2:]](a, b)
+
+
+_ORDERS: dict[str, Any] = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+}  # fmt: skip
+
+
+def _compare_floats(op: arith.CmpfOp, a: Array, b: Array) -> Array:
+    name = "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split()[op.predicate.value.data]
+    nan = np.isnan(a.astype(np.float64)) | np.isnan(b.astype(np.float64))
+    match name:
+        case "false" | "true":
+            return np.broadcast_to(np.asarray(name == "true"), nan.shape)
+        case "ord" | "uno":
+            return nan if name == "uno" else ~nan
+        case _:
+            compared = _ORDERS[name[1:]](a, b)
+            return compared | nan if name[0] == "u" else compared & ~nan
+
+
+def _divide(op: Operation, a: Array, b: Array, *, signed: bool, round_to: int = 0, remainder: bool = False) -> Array:
+    """Returns quotients rounded down (-1), toward zero (0) or up (1), or what is left of the one toward zero."""
+    if not np.all(b):
+        raise UndefinedValue("expected a divisor other than 0, found 0")
+    if not signed:
+        a, b = _unsigned(a), _unsigned(b)
+    down = np.floor_divide(a, b)
+    rest = a - down * b
+    inexact = rest != 0
+    toward_zero = down + (inexact & ((a < 0) != (b < 0)))
+    if remainder:
+        return a - toward_zero * b
+    return (down, toward_zero, down + inexact)[round_to + 1]
+
+
+def _shift(op: Operation, a: Array, b: Array, *, left: bool = False, signed: bool = True) -> Array:
+    bits = 8 * a.dtype.itemsize
+    if not ((b >= 0) & (b < bits)).all():
+        raise UndefinedValue(f"expected shifts by 0 to {bits - 1} bits, found {np.min(b)} to {np.max(b)}")
+    if left:
+        return np.left_shift(a, b)
+    return np.right_shift(a if signed else _unsigned(a), _unsigned(b) if not signed else b)
+
+
+def _to_integer(op: Operation, x: Array, *, unsigned: bool = False) -> Array:
+    dtype = dtype_of(op.results[0].type)
+    limits = np.iinfo(f"u{dtype.itemsize}" if unsigned else dtype)
+    wide = np.trunc(x.astype(np.float64))
+    if not ((wide >= limits.min) & (wide <= limits.max)).all():
+        raise UndefinedValue(f"expected floats from {limits.min} to {limits.max}, found others")
+    return wide.astype(limits.dtype)
+
+
+def _fma(op: Operation, a: Array, b: Array, c: Array) -> Array:
+    return fused(a, b, c, dtype_of(op.results[0].type) if a.dtype != WORKING else WORKING)
+
+
+def _binary(function: Any, change: Callable[[Array], Array] = np.asarray) -> _Rule:
+    def compute(_: Operation, a: Array, b: Array) -> Array:
+        return function(change(a), change(b))
+
+    return compute
+
+
+def _unary(function: Any) -> _Rule:
+    def compute(_: Operation, x: Array) -> Array:
+        return function(x)
+
+    return compute
+
+
+def _wide(function: Any) -> _Rule:
+    def compute(_: Operation, x: Array) -> Array:
+        return function(x.astype(np.float64))
+
+    return compute
+
+
+def _bitcast(op: Operation, x: Array) -> Array:
+    return np.asarray(x).view(dtype_of(op.results[0].type))
+
+
+def _extended(x: Array) -> Array:
+    return -x.astype(np.int8) if x.dtype.kind == "b" else x
+
+
+def _error_function(x: Array) -> Array:
+    from math import erf
+
+    return np.asarray(np.vectorize(erf, otypes=[np.float64])(x))
+
+
+def _power_free(x: Array) -> Array:
+    return 1 / np.sqrt(x)
+
+
+_EXACT: dict[type[Operation], _Rule] = {
+    **{
+        kind: _binary(function)
+        for kind, function in (
+            (arith.AddfOp, np.add), (arith.SubfOp, np.subtract), (arith.MulfOp, np.multiply),
+            (arith.DivfOp, np.true_divide), (arith.MaximumfOp, np.maximum), (arith.MinimumfOp, np.minimum),
+            (arith.MaxnumfOp, np.fmax), (arith.MinnumfOp, np.fmin), (arith.AddiOp, np.add),
+            (arith.SubiOp, np.subtract), (arith.MuliOp, np.multiply), (arith.MaxSIOp, np.maximum),
+            (arith.MinSIOp, np.minimum), (arith.AndIOp, np.bitwise_and), (arith.OrIOp, np.bitwise_or),
+            (arith.XOrIOp, np.bitwise_xor),
+        )
+    },
+    arith.MaxUIOp: _binary(np.maximum, _unsigned),
+    arith.MinUIOp: _binary(np.minimum, _unsigned),
+    arith.DivSIOp: partial(_divide, signed=True),
+    arith.DivUIOp: partial(_divide, signed=False),
+    arith.RemSIOp: partial(_divide, signed=True, remainder=True),
+    arith.RemUIOp: partial(_divide, signed=False, remainder=True),
+    arith.FloorDivSIOp: partial(_divide, signed=True, round_to=-1),
+    arith.CeilDivSIOp: partial(_divide, signed=True, round_to=1),
+    arith.CeilDivUIOp: partial(_divide, signed=False, round_to=1),
+    arith.ShLIOp: partial(_shift, left=True),
+    arith.ShRSIOp: _shift,
+    arith.ShRUIOp: partial(_shift, signed=False),
+    arith.NegfOp: _unary(np.negative),
+    arith.CmpiOp: _compare_integers,
+    arith.CmpfOp: _compare_floats,
+    arith.BitcastOp: _bitcast,
+    **dict.fromkeys((arith.ExtFOp, arith.SIToFPOp, arith.TruncIOp, arith.TruncFOp), _unary(np.asarray)),
+    **dict.fromkeys((arith.ExtSIOp, arith.IndexCastOp), _unary(_extended)),
+    **dict.fromkeys((arith.ExtUIOp, arith.UIToFPOp), _unary(_unsigned)),
+    arith.FPToSIOp: _to_integer,
+    arith.FPToUIOp: partial(_to_integer, unsigned=True),
+    math.AbsFOp: _unary(np.abs),
+    math.FloorOp: _wide(np.floor), math.CeilOp: _wide(np.ceil), math.TruncOp: _wide(np.trunc),
+    math.RoundEvenOp: _wide(np.rint), math.SqrtOp: _wide(np.sqrt),
+}  # fmt: skip
+"""Operations whose results are the numbers closest to the exact ones."""
+
+_APPROXIMATE: dict[type[Operation], _Rule] = {
+    math.FmaOp: _fma,
+    math.ExpOp: _wide(np.exp), math.Exp2Op: _wide(np.exp2), math.LogOp: _wide(np.log), math.Log2Op: _wide(np.log2),
+    math.RsqrtOp: _wide(_power_free), math.TanhOp: _wide(np.tanh), math.SinOp: _wide(np.sin),
+    math.CosOp: _wide(np.cos), math.ErfOp: _wide(_error_function),
+}  # fmt: skip
+"""Functions whose results are off by what `tirx.hw.approximations` says."""
+
+RULES = {**_EXACT, **_APPROXIMATE}
+
+_OF_BITS = (
+    *(arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp, arith.BitcastOp),
+    *(arith.RemSIOp, arith.RemUIOp, arith.TruncIOp),
+)
+"""Operations that do not grow with their operands: of operands that are nearly known nothing is known."""
+
+_INSTRUCTION = {"exp2": "ex2", "log2": "lg2", "exp": "ex2", "log": "lg2"}
+"""Function of `math` -> the instruction that `fastmath<afn>` asks for, where its name differs."""
+
+
+def _bound(op: Operation, dtype: np.dtype[Any]) -> Bound | None:
+    """Returns how far a result may be from the exact one, None for results that are rounded correctly."""
+    flags = op.properties.get("fastmath")
+    approximate = isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.APPROX_FUNC in flags.data
+    name = op.name.partition(".")[2]
+    if isinstance(op, arith.DivfOp):
+        return Bound("div.full.f32", relative=-22.0) if approximate else None
+    if isinstance(op, math.FmaOp):
+        return Bound("fma.rn.f64", relative=-51.0) if dtype == WORKING else None
+    if isinstance(op, math.SqrtOp) and not approximate:
+        return None
+    if type(op) not in _APPROXIMATE and not isinstance(op, math.SqrtOp):
+        return None
+    if not approximate:
+        return FUNCTIONS[name]
+    kind = {"float16": "f16", "bfloat16": "bf16"}.get(dtype.name, "f32")
+    of_instruction = INSTRUCTIONS.get((_INSTRUCTION.get(name, name), kind)) or INSTRUCTIONS.get(
+        (_INSTRUCTION.get(name, name), "f32")
+    )
+    return of_instruction if of_instruction is not None and name != "exp" else Bound("ex2 of x log2(e)", -14.0)
+
+
+def evaluate(op: Operation, operands: Sequence[Value], *, bounds: bool) -> tuple[Value, bool]:
+    """
+    Returns the result of an operation of `RULES`, and whether it is exactly what every lowering computes.
+
+    With `bounds` a result that is not is a `Near`. Raises UndefinedValue for operands without a result.
+    """
+    rule, dtype = RULES[type(op)], dtype_of(op.results[0].type)
+    values = [np.asarray(each.value if isinstance(each, Near) else each) for each in operands]
+    with np.errstate(all="ignore"):
+        centre = cast(np.asarray(rule(op, *values)), dtype)
+        allowed = _bound(op, dtype)
+        if not any(isinstance(each, Near) for each in operands):
+            if allowed is None or not bounds:
+                return centre[()], allowed is None
+            return Near(centre, _own_error(centre, allowed, dtype)), False
+        error = _spread(op, rule, centre, operands, dtype)
+        if allowed is not None:
+            error = error + _own_error(centre, allowed, dtype)
+        return Near(centre, np.where(np.isnan(error), np.inf, error)), False
+
+
+def _own_error(centre: Array, allowed: Bound, dtype: np.dtype[Any]) -> Array:
+    size = np.abs(centre.astype(np.float64))
+    error = last_place(centre, dtype) + 2.0**-126  # results below the normal numbers may be zero
+    if allowed.relative is not None:
+        error = error + size * 2.0**allowed.relative
+    if allowed.absolute is not None:
+        error = error + 2.0**allowed.absolute
+    return error
+
+
+def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value], dtype: np.dtype[Any]) -> Array:
+    """
+    Returns how far results may be from `centre` for operands within their errors.
+
+    All rules but `_OF_BITS` are monotone in each operand, or no steeper than one that is, so the ends of all
+    operands give the ends of the result.
+    """
+    unknown = np.zeros(centre.shape, np.bool_)
+    ends: list[tuple[Array, ...]] = []
+    for each in operands:
+        if not isinstance(each, Near):
+            ends.append((np.asarray(each),))
+            continue
+        lost = ~np.isfinite(each.error) if type(op) not in _OF_BITS else each.error != 0
+        unknown = unknown | lost
+        error = np.where(lost, 0.0, each.error)
+        if each.value.dtype.kind == "b":
+            ends.append((each.value, each.value ^ (error != 0)))
+        elif is_float(each.value.dtype):
+            wide = each.value.astype(np.float64)
+            ends.append((wide - error, wide + error))
+        else:
+            step = np.ceil(error).astype(np.int64)
+            ends.append((each.value.astype(np.int64) - step, each.value.astype(np.int64) + step))
+    widest = np.zeros(centre.shape)
+    middle = centre.astype(np.float64)
+    for corner in product(*ends):
+        try:
+            found = np.asarray(rule(op, *corner)).astype(np.float64)
+        except UndefinedValue:
+            return np.full(centre.shape, np.inf)
+        same = (found == middle) | (np.isnan(found) & np.isnan(middle))
+        widest = np.maximum(widest, np.where(same, 0.0, np.abs(found - middle)))
+    if dtype.kind != "b" and is_float(dtype):
+        wide = np.abs(middle) + widest
+        widest = np.where(widest > 0, widest + last_place(rounded(wide, dtype), dtype), 0.0)
+    return np.where(unknown, np.inf, widest)
+
+
+def select(condition: Value, a: Value, b: Value) -> Value:
+    """Returns `a` where the condition holds, `b` elsewhere; either, where the condition is not known for sure."""
+    if not any(isinstance(each, Near) for each in (condition, a, b)):
+        return np.asarray(np.where(np.asarray(condition), np.asarray(a), np.asarray(b)))[()]
+    choice = condition if isinstance(condition, Near) else Near(np.asarray(condition), np.zeros(()))
+    x, y = (each if isinstance(each, Near) else Near(np.asarray(each), np.zeros(())) for each in (a, b))
+    with np.errstate(all="ignore"):
+        apart = np.abs(x.value.astype(np.float64) - y.value.astype(np.float64))
+        either = np.maximum(x.error, y.error) + np.where(x.value == y.value, 0.0, apart)
+        error = np.where(choice.error != 0, either, np.where(choice.value, x.error, y.error))
+    value: Array = np.where(choice.value, x.value, y.value)
+    return Near(value, np.where(np.isnan(error), np.inf, error))

@@ -1,0 +1,294 @@
+"""Products and reductions of tiles in numpy, and how far those of tensor cores may be from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tirx.dialects.tirx import MemorySpace, PendingType
+from tirx.dialects.tirx.product import ProductOp
+from tirx.interp.formats import DTYPES, Array, cast, fraction_bits, is_float, last_place, quantum
+from tirx.interp.memory import Numbers
+from tirx.interp.numbers import UndefinedValue
+
+_PLACES = {0b0100: (0, 1), 0b1000: (0, 2), 0b1100: (0, 3), 0b1001: (1, 2), 0b1101: (1, 3), 0b1110: (2, 3)}
+"""Code of metadata -> the two of four elements, or pairs of 4-bit elements, that are stored (PTX ISA, "Sparse")."""
+
+SPARSE_CODES = {**dict.fromkeys(DTYPES, tuple(_PLACES)), "tf32": (0b0100, 0b1110)}
+"""Element type of a sparse A -> codes that have a meaning. Those of tf32 say which of two elements is stored."""
+
+_HOPPER_BITS = 13
+"""Bits that sums of 8-bit floats into registers keep below the largest term (`tirx.sim.numerics.tensor_cores`)."""
+
+_EIGHT_BITS = ("f8E4M3FN", "f8E5M2")
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The elements of a result, and whether every order of the additions gives these bits."""
+
+    numbers: Numbers
+    exact: bool
+
+
+def expanded(stored: Array, codes: Array, element: str) -> Array:
+    """Returns a sparse A with its zeros, from the elements that are stored and their codes. Raises UndefinedValue."""
+    codes = codes.astype(int)
+    if not np.isin(codes, SPARSE_CODES[element]).all():
+        raise UndefinedValue(f"expected metadata of codes {SPARSE_CODES[element]}, found others")
+    rows, columns = codes.shape
+    if element == "tf32":
+        whole = np.zeros((rows, columns, 2), stored.dtype)
+        np.put_along_axis(whole, (codes >> 3)[..., None], stored[..., None], 2)
+        return whole.reshape(rows, -1)
+    unit = stored.shape[1] // (2 * columns)  # pairs of elements of 4 bits have one place
+    places = np.array([_PLACES.get(code, (0, 0)) for code in range(16)])[codes]
+    whole = np.zeros((rows, columns, 4, unit), stored.dtype)
+    np.put_along_axis(whole, places[..., None], stored.reshape(rows, columns, 2, unit), 2)
+    return whole.reshape(rows, -1)
+
+
+def _wide(data: Array, element: str) -> Array:
+    """Returns operands as f32, which holds all numbers of 16 bits and fewer and of tf32, or f64."""
+    if element == "tf32":
+        return (data.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    return data.astype(np.float32 if data.dtype.itemsize < 4 else np.float64)
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """An operand as f32 or f64, which rows are known, and the errors of its elements."""
+
+    data: Array
+    known: Array | None
+    error: Array | None
+
+    @staticmethod
+    def of(numbers: Numbers, element: str) -> _Operand:
+        known = None if numbers.known is None or numbers.known.all() else np.asarray(numbers.known.all(-1))
+        error = None if numbers.error is None or not numbers.error.any() else numbers.error
+        return _Operand(_wide(numbers.data, element), known, error)
+
+    def changed(self, change: Callable[[Array], Array]) -> _Operand:
+        return _Operand(change(self.data), self.known, None if self.error is None else change(self.error))
+
+
+def multiply(
+    op: ProductOp, a: Numbers, b: Numbers, accumulator: Numbers | None, others: tuple[Numbers, ...], *, bounds: bool
+) -> Sum:
+    """
+    Returns the accumulator (None: zeros) plus the product of `a` and the transpose of `b`.
+
+    `others` are the scale factors and the metadata. Elements are added up in f64, or in f32 where every order of the
+    additions is exact. Raises UndefinedValue for metadata without a meaning.
+    """
+    left, right = _Operand.of(a, str(op.a_type.element_type)), _Operand.of(b, str(op.b_type.element_type))
+    if op.metadata is not None:
+        codes = others[-1].data
+        left = left.changed(lambda each: expanded(each, codes, str(op.a_type.element_type)))
+    if op.scale_a is not None:
+        left, right = (_scaled(each, factors) for each, factors in zip((left, right), others, strict=False))
+    type_ = op.accumulator_type if op.result is None else PendingType.tile_of(op.result)
+    target = DTYPES[str(type_.element_type)]
+    kept = _digits(op, target)
+    exact = _is_exact(left, right, accumulator, kept)
+    with np.errstate(all="ignore"):
+        if not (exact and left.data.dtype == right.data.dtype == np.float32 and is_float(target)):
+            left, right = (each.changed(lambda x: x.astype(np.float64)) for each in (left, right))
+        total = np.matmul(left.data, np.swapaxes(right.data, -1, -2))
+        total, zeros = _clauses(op, total)
+        if accumulator is not None:
+            total = accumulator.data.astype(total.dtype) + total
+        error = None
+        if bounds and not (exact and left.error is None and right.error is None and accumulator_is_exact(accumulator)):
+            error = _error(left, right, accumulator, total, target, kept, exact)
+            if zeros is not None:
+                error[..., zeros] = 0.0 if accumulator is None else _zeros_like_error(accumulator)[..., zeros]
+        data = _stored(op, total, target)
+    return Sum(Numbers(data, _known(left, right, accumulator, data.shape), error), exact)
+
+
+def accumulator_is_exact(accumulator: Numbers | None) -> bool:
+    """Returns True if no element of an accumulator has an error."""
+    return accumulator is None or accumulator.error is None or not accumulator.error.any()
+
+
+def _zeros_like_error(accumulator: Numbers) -> Array:
+    return np.zeros(accumulator.data.shape) if accumulator.error is None else accumulator.error
+
+
+def _digits(op: ProductOp, dtype: np.dtype[Any]) -> int:
+    """Returns the digits that a sum keeps, from that of its largest term on."""
+    in_registers = op.accumulator_type.memory is not MemorySpace.TENSOR
+    if in_registers and str(op.a_type.element_type) in _EIGHT_BITS:
+        return min(_HOPPER_BITS, fraction_bits(dtype))
+    return fraction_bits(dtype)
+
+
+def _scaled(operand: _Operand, factors: Numbers) -> _Operand:
+    rows = operand.data.shape[0]
+    data = factors.data[:rows].astype(np.float64)
+    wide = np.repeat(data, operand.data.shape[1] // data.shape[1], 1)
+    error = None if operand.error is None else operand.error * np.abs(wide)
+    known = operand.known
+    if factors.known is not None and not factors.known[:rows].all():
+        own = np.asarray(factors.known[:rows].all(-1))
+        known = own if known is None else own & known
+    return _Operand(operand.data * wide, known, error)
+
+
+def _is_exact(a: _Operand, b: _Operand, accumulator: Numbers | None, digits: int) -> bool:
+    """Returns True if all partial sums, in any order, are multiples of one number with few enough digits."""
+    units = [quantum(a.data), quantum(b.data)]
+    if units[0] is None or units[1] is None:
+        return False
+    unit = units[0] * units[1]
+    sizes = np.abs(a.data), np.abs(b.data)
+    sums = (float(size.sum(-1, dtype=np.float64).max(initial=0)) for size in sizes)
+    largest = min(total * float(other.max(initial=0)) for total, other in zip(sums, reversed(sizes), strict=True))
+    if accumulator is not None:
+        data = accumulator.data if accumulator.data.dtype.itemsize >= 4 else accumulator.data.astype(np.float32)
+        own = quantum(data)
+        if own is None:
+            return False
+        unit, largest = min(unit, own), largest + float(np.abs(data).max(initial=0))
+    return largest < 2.0**digits * unit
+
+
+def _clauses(op: ProductOp, total: Array) -> tuple[Array, Array | None]:
+    """Returns the product with negations and zero columns, and which columns are zero."""
+    zeros = None
+    if op.zero_columns is not None:
+        m, n = op.accumulator_type.dims[-2:]
+        zeros = op.zero_columns.data.mask(m, n).expand(m, n)
+        shift = op.zero_columns.data.shift
+        total = total[..., shift:] if shift else total
+        total = np.where(zeros, 0, total)
+    if (op.negate_a is None) != (op.negate_b is None):
+        total = -total
+    return total, zeros
+
+
+def _error(
+    a: _Operand, b: _Operand, accumulator: Numbers | None, total: Array, dtype: np.dtype[Any], digits: int, exact: bool
+) -> Array:
+    """Returns how far each sum may be off: every addition may lose a last place of the sum of the magnitudes."""
+    sizes = [np.abs(each.data.astype(np.float64)) for each in (a, b)]
+    errors = [
+        np.zeros_like(size) if each.error is None else each.error for size, each in zip(sizes, (a, b), strict=True)
+    ]
+    magnitude = np.matmul(sizes[0] + errors[0], np.swapaxes(sizes[1] + errors[1], -1, -2))
+    carried = magnitude - np.matmul(sizes[0], np.swapaxes(sizes[1], -1, -2))
+    if magnitude.shape != total.shape:  # a shift of B
+        magnitude, carried = (each[..., each.shape[-1] - total.shape[-1] :] for each in (magnitude, carried))
+    if accumulator is not None:
+        magnitude = magnitude + np.abs(accumulator.data.astype(np.float64))
+        carried = carried + _zeros_like_error(accumulator)
+    rounding = 0.0 if exact else (a.data.shape[-1] + 2) * 2.0 ** (1 - digits) * magnitude
+    found = carried * (1 + 2.0**-20) + rounding
+    return np.where(np.isfinite(total) & np.isfinite(found), found, np.inf)
+
+
+def _stored(op: ProductOp, total: Array, dtype: np.dtype[Any]) -> Array:
+    if is_float(dtype):
+        return cast(total, dtype)
+    whole = total.astype(np.int64)
+    if op.saturate is not None:
+        limits = np.iinfo(dtype)
+        whole = np.clip(whole, limits.min, limits.max)
+    return whole.astype(dtype)
+
+
+def _known(a: _Operand, b: _Operand, accumulator: Numbers | None, shape: tuple[int, ...]) -> Array | None:
+    parts: list[Array] = []
+    if a.known is not None:
+        parts.append(a.known[..., :, None])
+    if b.known is not None:
+        parts.append(b.known[..., None, -shape[-1] :])
+    if accumulator is not None and accumulator.known is not None and not accumulator.known.all():
+        parts.append(accumulator.known)
+    if not parts:
+        return None
+    known = np.ones(shape, np.bool_)
+    for part in parts:
+        known &= part
+    return known
+
+
+_COMBINE: dict[str, Any] = {
+    "add": np.add, "mul": np.multiply, "max": np.fmax, "min": np.fmin, "and": np.bitwise_and, "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}  # fmt: skip
+
+
+def reduce(source: Numbers, axes: tuple[int, ...], how: str, *, bounds: bool) -> Sum:
+    """Returns the elements combined along some dimensions, whose extents become 1."""
+    data, known, error = source
+    dtype = data.dtype
+    selects = how in ("max", "min")
+    wide = data if selects or not is_float(dtype) else data.astype(np.float64)
+    with np.errstate(all="ignore"):
+        total = np.asarray(_COMBINE[how].reduce(wide, axes, keepdims=True))
+        if not is_float(dtype):
+            total = total.astype(dtype)
+        exact = selects or not is_float(dtype) or _reduces_exactly(wide, axes, how, fraction_bits(dtype))
+        off: Array | None = None
+        if bounds and (not exact or (error is not None and error.any())):
+            off = _reduced_error(wide, np.zeros(data.shape) if error is None else error, axes, how, dtype, exact)
+        result = cast(total, dtype)
+    all_known = None if known is None else np.asarray(known.all(axes, keepdims=True))
+    return Sum(Numbers(result, all_known, off), exact)
+
+
+def _reduces_exactly(wide: Array, axes: tuple[int, ...], how: str, digits: int) -> bool:
+    unit = quantum(wide)
+    if unit is None or (how == "mul" and unit != 1.0):
+        return False
+    size = np.abs(wide)
+    largest = size.sum(axes).max(initial=0) if how == "add" else np.maximum(size, 1).prod(axes).max(initial=0)
+    return bool(largest < 2.0**digits * unit)
+
+
+def _reduced_error(
+    wide: Array, error: Array, axes: tuple[int, ...], how: str, dtype: np.dtype[Any], exact: bool
+) -> Array:
+    if how in ("max", "min"):
+        return np.asarray(error.max(axes, keepdims=True))
+    size = np.abs(wide)
+    grown = size + error
+    terms = int(np.prod([wide.shape[d] for d in axes]))
+    how_far = np.add if how == "add" else np.multiply
+    magnitude = np.asarray(how_far.reduce(grown, axes, keepdims=True))
+    carried = magnitude - how_far.reduce(size, axes, keepdims=True)
+    return carried * (1 + 2.0**-20) + (0.0 if exact else terms * 2.0 ** (1 - fraction_bits(dtype)) * magnitude)
+
+
+def combined(how: str) -> Callable[[Numbers, Numbers], Numbers]:
+    """Returns what global memory holds behind a store with `reduce`, from its elements and those that are stored."""
+
+    def combine(old: Numbers, new: Numbers) -> Numbers:
+        dtype = old.data.dtype
+        with np.errstate(all="ignore"):
+            data = _COMBINE[how](old.data, new.data).astype(dtype)
+            known = None if new.known is None else new.known if old.known is None else new.known & old.known
+            if old.error is None:
+                return Numbers(data, known, None)
+            error = old.error + (0.0 if new.error is None else new.error)
+            if is_float(dtype) and how == "add":
+                total = old.data.astype(np.float64) + new.data.astype(np.float64)
+                error = error + np.where(total == data.astype(np.float64), 0.0, last_place(data, dtype))
+        return Numbers(data, known, error)
+
+    return combine
+
+
+def combines_exactly(old: Numbers, new: Numbers) -> bool:
+    """Returns True if a sum of floats in global memory has the same bits in every order of the blocks."""
+    dtype = old.data.dtype
+    if not is_float(dtype):
+        return True
+    total = old.data.astype(np.float64) + new.data.astype(np.float64)
+    return bool((total.astype(dtype).astype(np.float64) == total).all()) and quantum(total) is not None

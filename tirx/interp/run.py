@@ -1,0 +1,224 @@
+"""Running a kernel: its arguments as memory, and its blocks one after the other or in a random order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.interpreter import Interpreter, PythonValues, impl_callable, register_impls
+from xdsl.interpreters.scf import ScfFunctions
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tirx.diagnostics import operation_name
+from tirx.dialects.formula import LaunchSizes
+from tirx.dialects.nesting import walk
+from tirx.dialects.tirx import AsyncCopyOp, FillOp, GlobalWaitOp, KernelOp, base_allocation, transfer
+from tirx.interp.errors import RunError
+from tirx.interp.formats import Array, dtype_of, packed, packed_bits, unpacked
+from tirx.interp.memory import Marks, Numbers, Tile
+from tirx.interp.parties import Parties
+from tirx.interp.scheduled import ScheduledFunctions
+from tirx.interp.state import Block, Cluster, Functions, Launch, interpreter_for
+from tirx.interp.tiles import RULED, NumberFunctions, TileFunctions
+
+_LEAVES = (ScfFunctions(), TileFunctions(), NumberFunctions())
+_FUNCTIONS = (*_LEAVES, ScheduledFunctions(_LEAVES))
+
+
+@dataclass(frozen=True)
+class Ran:
+    """
+    A run that has ended. `exact`: every lowering gives the same bits for these arguments.
+
+    `errors` are the largest distances of the elements of each array from those of a lowering, where bounds were asked
+    for; None for numbers, and where there are none.
+    """
+
+    exact: bool
+    errors: tuple[Array | None, ...]
+
+
+def run_kernel(
+    kernel: KernelOp,
+    arguments: Sequence[Any],
+    *,
+    grid: Sequence[int] | None = None,
+    sm_count: int = 2,
+    seed: int | None = None,
+    bounds: bool = False,
+) -> Ran:
+    """
+    Runs a kernel of the tile or scheduled level on numpy arrays, which are updated in place, and numbers.
+
+    Arrays and `grid` (in blocks, for a kernel without one) are those of `tirx.runtime.Kernel.simulate`. `sm_count` is
+    how many multiprocessors the GPU has. With a `seed` blocks run in a random order, and the roles of a block take
+    turns at random. `bounds` asks how far a lowering may be off; it takes time. Raises RunError for arguments that do
+    not fit, a program without a result for them, and operations of other levels.
+
+    >>> import numpy as np
+    >>> from tirx import embed
+    >>> from tirx.interp import run_kernel
+    >>> module = embed.parse('''
+    ... tirx.kernel @twice(%a: memref<4xf32>) grid(1) threads(32) {
+    ...   %c0 = arith.constant 0 : index
+    ...   %x = tirx.view %a[%c0] : memref<4xf32> -> !tirx.tile<4xf32, global>
+    ...   %y = tirx.load %x : !tirx.tile<4xf32, global> -> !tirx.tile<4xf32, register>
+    ...   %z = tirx.map ins(%y : !tirx.tile<4xf32, register>) {
+    ...   ^bb0(%e: f32):
+    ...     %s = arith.addf %e, %e : f32
+    ...     tirx.yield %s : f32
+    ...   } -> !tirx.tile<4xf32, register>
+    ...   tirx.store %z, %x : !tirx.tile<4xf32, register>, !tirx.tile<4xf32, global>
+    ...   tirx.return
+    ... }''', "k.mlir")
+    >>> a = np.arange(4, dtype=np.float32)
+    >>> run_kernel(module.body.block.first_op, [a]).exact, a
+    (True, array([0., 2., 4., 6.], dtype=float32))
+    """
+    if (unknown := _without_rule(kernel)) is not None:
+        found = operation_name(unknown)
+        raise RunError(unknown, "unsupported", f"expected operations on whole tiles and rings of them, found '{found}'")
+    memory, elements = _memory(kernel, arguments, bounds)
+    sizes = LaunchSizes(
+        [() if each is None else each.shape for each in elements],
+        [() if each is None else tuple(step // each.itemsize for step in each.strides) for each in elements],
+        sm_count,
+    )
+    rng = None if seed is None else random.Random(seed)
+    launch = Launch(kernel, _grid(kernel, sizes, grid), sizes, Parties(rng), bounds)
+    order = list(range(launch.blocks))
+    if rng is not None:
+        rng.shuffle(order)
+    try:
+        _run_blocks(launch, order, memory)
+    except RunError as error:
+        raise RunError(error.op, error.kind, error.message) from None  # without the IR that xDSL has noted on it
+    for array, new in zip(arguments, elements, strict=True):
+        if new is not None and array.dtype != new.dtype and packed_bits(new.dtype) is not None:
+            array[...] = packed(new).view(array.dtype)
+    errors = tuple(tile.numbers.error if isinstance(tile, Tile) else None for tile in memory)
+    return Ran(launch.exact, errors)
+
+
+def can_run(kernel: KernelOp) -> bool:
+    """Returns True if every operation of a kernel has a rule: those of the tile and of the scheduled level do."""
+    return _without_rule(kernel) is None
+
+
+def _without_rule(kernel: KernelOp) -> Operation | None:
+    return next((op for op in walk(kernel) if type(op) not in RULED), None)
+
+
+def _run_blocks(launch: Launch, order: Sequence[int], memory: Sequence[Any]) -> None:
+    kernel = launch.kernel
+    ranks = range(1 if kernel.per_cta is None else kernel.cluster_size)
+
+    def run(number: int, rank: int, cluster: Cluster) -> None:
+        interpreter = interpreter_for(_FUNCTIONS, Block(launch, number, rank, cluster))
+        interpreter.run_ssacfg_region(kernel.body, tuple(memory), kernel.sym_name.data)
+
+    def run_cluster(number: int) -> None:
+        cluster = Cluster()
+        if len(ranks) == 1:
+            run(number, 0, cluster)
+        else:
+            launch.parties.run([lambda rank=rank: run(number, rank, cluster) for rank in ranks])
+
+    if any(isinstance(op, GlobalWaitOp) for op in walk(kernel)):
+        launch.parties.run([lambda number=number: run_cluster(number) for number in order])
+        return
+    for number in order:
+        run_cluster(number)
+
+
+def _grid(kernel: KernelOp, sizes: LaunchSizes, given: Sequence[int] | None) -> tuple[int, int, int]:
+    """Returns how many blocks there are, or pairs of them in a kernel of pairs."""
+    if (formulas := kernel.grid_formulas) is not None:
+        x, y, z = map(sizes.evaluate, formulas)
+        return x, y, z
+    if given is None or not 1 <= len(given) <= 3 or given[0] % kernel.cluster_size:
+        found = None if given is None else tuple(given)
+        raise RunError(kernel, "arguments", f"expected a grid of clusters for a kernel without one, found {found}")
+    x, y, z = (*given, 1, 1)[:3]
+    return x // kernel.cluster_size, y, z
+
+
+def _memory(kernel: KernelOp, arguments: Sequence[Any], bounds: bool) -> tuple[list[Any], list[Array | None]]:
+    """Returns the values of the kernel's arguments, and the arrays of their elements, None for numbers."""
+    parameters = kernel.body.block.args
+    if len(arguments) != len(parameters):
+        raise RunError(kernel, "arguments", f"expected {len(parameters)} arguments, found {len(arguments)}")
+    written = _written(kernel)
+    elements: list[Array | None] = []
+    memory: list[Any] = []
+    for value, argument in zip(parameters, arguments, strict=True):
+        if not isinstance(value.type, MemRefType):
+            elements.append(None)
+            memory.append(np.asarray(argument).astype(dtype_of(value.type))[()])
+            continue
+        array = _elements(kernel, value, argument)
+        elements.append(array)
+        marks = Marks.of(array.shape) if value in written else None
+        error = np.zeros(array.shape) if bounds and value in written else None
+        memory.append(Tile(array.shape, Numbers(array, None, error), marks))
+    given = [(v, cast("Array", a)) for v, a in zip(parameters, arguments, strict=True) if isinstance(a, np.ndarray)]
+    for (first, a), (second, b) in combinations(given, 2):
+        if (first in written or second in written) and np.shares_memory(a, b):
+            names = " and ".join(f"%{each.name_hint or each.index}" for each in (first, second))
+            raise RunError(kernel, "overlap", f"expected arguments that do not overlap, found {names} in one memory")
+    return memory, elements
+
+
+def _written(kernel: KernelOp) -> set[SSAValue]:
+    """Returns the arguments that the kernel writes."""
+    found: set[SSAValue] = set()
+    for op in walk(kernel):
+        target = _target(op)
+        if target is not None:
+            found.add(base_allocation(target))
+    return found
+
+
+def _target(op: Operation) -> SSAValue | None:
+    match op:
+        case AsyncCopyOp():
+            return op.destination
+        case FillOp():
+            return op.tile
+        case _:
+            moved = transfer(op)
+            return None if moved is None else moved[1]
+
+
+def _elements(kernel: KernelOp, value: SSAValue, argument: Any) -> Array:
+    """Returns the elements of an array that stands for a memref. Raises RunError for one that does not fit."""
+    type_ = cast("MemRefType[Attribute]", value.type)
+    dtype = dtype_of(type_.element_type)
+    if not isinstance(argument, np.ndarray):
+        raise RunError(kernel, "arguments", f"expected an array for {type_}, found {type(argument).__name__}")
+    array = cast("Array", argument)
+    if array.dtype != dtype and packed_bits(dtype) is not None and array.itemsize == 1:
+        array = unpacked(array, dtype)
+    elif array.dtype != dtype and array.itemsize == dtype.itemsize:
+        array = array.view(f"u{dtype.itemsize}").view(dtype)
+    shape = type_.get_shape()
+    fits = len(shape) == array.ndim and all(n in (DYNAMIC_INDEX, m) for n, m in zip(shape, array.shape, strict=True))
+    if array.dtype != dtype or not fits:
+        found = f"{array.dtype} of shape {array.shape}"
+        raise RunError(kernel, "arguments", f"expected an array of {dtype} for {type_}, found {found}")
+    return array
+
+
+@register_impls
+class KernelFunctions(Functions):
+    """Calls of kernels, whose blocks run one after the other: for interpreters of whole modules, as `xdsl-run` has."""
+
+    @impl_callable(KernelOp)
+    def call_kernel(self, interpreter: Interpreter, op: KernelOp, args: PythonValues) -> PythonValues:
+        run_kernel(op, args)
+        return ()

@@ -1,0 +1,275 @@
+"""Rules of the scheduled level: rings, queues, roles and skewed loops, by their sequential meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, register_impls
+from xdsl.ir import Operation, SSAValue
+
+from tirx.dialects.nesting import walk
+from tirx.dialects.tirx import (
+    AcquireOp,
+    AsyncCopyOp,
+    AsyncMmaOp,
+    AsyncNextOp,
+    AtOp,
+    AwaitOp,
+    BarrierOp,
+    Engine,
+    ForOp,
+    GlobalPostOp,
+    GlobalWaitOp,
+    KernelOp,
+    LeaderOp,
+    ReleaseOp,
+    RingOp,
+    RoleOp,
+    RolesOp,
+    TileOrder,
+    TilesOp,
+    TileType,
+    WarpgroupOp,
+    YieldOp,
+)
+from tirx.interp.memory import Tile
+from tirx.interp.state import Block, Functions, Ring, block_of, interpreter_for
+from tirx.interp.tiles import product, rule, tile_dtype, transfer
+
+
+@register_impls
+class ScheduledFunctions(Functions):
+    """Operations that passes make of the tile level. Asynchronous work is done where it starts."""
+
+    def __init__(self, functions: tuple[InterpreterFunctions, ...]):
+        self._functions = (*functions, self)
+
+    @rule(RingOp)
+    def ring(self, interpreter: Interpreter, op: RingOp, args: PythonValues) -> PythonValues:
+        block = block_of(interpreter)
+        ranks = range(block.launch.kernel.cluster_size) if op.across is not None else (block.rank,)
+        rings = block.cluster.rings if op.across is not None else block.rings
+        if op not in rings:
+            rings[op] = Ring(op, _slots(op, tuple(ranks), block), _parties(op))
+        return (rings[op],)
+
+    @rule(AcquireOp)
+    def acquire(self, interpreter: Interpreter, op: AcquireOp, args: PythonValues) -> PythonValues:
+        block, ring = block_of(interpreter), args[0]
+        if ring.op.result.type.is_baton:
+            return ()
+        station, owner = ring.op.station_names.index(op.station.data), _owner(op)
+        use = ring.acquired[block.rank, owner, station]
+        last, slots = len(ring.parties) - 1, ring.op.num_slots
+        block.launch.parties.wait(
+            lambda: ring.passed(station - 1) > use if station else ring.passed(last) > use - slots, op
+        )
+        ring.acquired[block.rank, owner, station] += 1
+        values = ring.slots[block.rank][use % slots]
+        return () if not op.tiles else (False, 0, 0) if ring.op.result.type.is_tile_id else values
+
+    @rule(ReleaseOp)
+    def release(self, interpreter: Interpreter, op: ReleaseOp, args: PythonValues) -> PythonValues:
+        block, ring = block_of(interpreter), args[0]
+        if ring.op.result.type.is_baton:
+            return ()
+        station, owner = ring.op.station_names.index(op.station.data), _owner(op)
+        use = ring.released[block.rank, owner, station]
+        if args[1:]:
+            ring.slots[block.rank][use % ring.op.num_slots] = args[1:]
+        ring.released[block.rank, owner, station] += 1
+        if station == len(ring.parties) - 1 and ring.op.carries is None and ring.passed(station) > use:
+            for slots in ring.slots.values():
+                for tile in slots[use % ring.op.num_slots]:
+                    if isinstance(tile, Tile):
+                        tile.forget()
+        return ()
+
+    @rule(AsyncCopyOp)
+    def async_copy(self, interpreter: Interpreter, op: AsyncCopyOp, args: PythonValues) -> PythonValues:
+        source, target = args
+        for each in target.peers if op.engine.data is Engine.TMA_MULTICAST else (target,):
+            transfer(interpreter, op, (source, each))
+        return ()
+
+    @rule(AsyncMmaOp)
+    def async_mma(self, interpreter: Interpreter, op: AsyncMmaOp, args: PythonValues) -> PythonValues:
+        return product(interpreter, op, args)
+
+    @rule(AwaitOp)
+    def await_(self, interpreter: Interpreter, op: AwaitOp, args: PythonValues) -> PythonValues:
+        return args
+
+    @rule(AsyncNextOp)
+    def async_next(self, interpreter: Interpreter, op: AsyncNextOp, args: PythonValues) -> PythonValues:
+        return ()  # cluster launch control may always answer that there are no more tiles
+
+    @rule(BarrierOp)
+    def barrier(self, interpreter: Interpreter, op: BarrierOp, args: PythonValues) -> PythonValues:
+        return ()
+
+    @rule(LeaderOp)
+    def leader(self, interpreter: Interpreter, op: LeaderOp, args: PythonValues) -> PythonValues:
+        return (True,)
+
+    @rule(WarpgroupOp)
+    def warpgroup(self, interpreter: Interpreter, op: WarpgroupOp, args: PythonValues) -> PythonValues:
+        return interpreter.run_ssacfg_region(op.body, ())
+
+    @rule(GlobalPostOp)
+    def global_post(self, interpreter: Interpreter, op: GlobalPostOp, args: PythonValues) -> PythonValues:
+        args[0].numbers.data[int(args[1])] += 1
+        return ()
+
+    @rule(GlobalWaitOp)
+    def global_wait(self, interpreter: Interpreter, op: GlobalWaitOp, args: PythonValues) -> PythonValues:
+        flags, item = args[0].numbers.data, int(args[1])
+        block_of(interpreter).launch.parties.wait(lambda: bool(flags[item]), op)
+        return ()
+
+    @rule(RolesOp)
+    def roles(self, interpreter: Interpreter, op: RolesOp, args: PythonValues) -> PythonValues:
+        block = block_of(interpreter)
+
+        def run(role: RoleOp) -> None:
+            own = interpreter_for(self._functions, block)
+            outside = _values_from_outside(role)
+            own.set_values(zip(outside, interpreter.get_values(outside), strict=True))
+            own.run_op(role)
+
+        block.launch.parties.run([lambda role=role: run(role) for role in op.roles])
+        return ()
+
+    @rule(RoleOp)
+    def role(self, interpreter: Interpreter, op: RoleOp, args: PythonValues) -> PythonValues:
+        return interpreter.run_ssacfg_region(op.body, (), op.sym_name.data)
+
+    @rule(AtOp)
+    def at(self, interpreter: Interpreter, op: AtOp, args: PythonValues) -> PythonValues:
+        return interpreter.run_ssacfg_region(op.body, ())
+
+    @rule(TilesOp)
+    def tiles(self, interpreter: Interpreter, op: TilesOp, args: PythonValues) -> PythonValues:
+        for coordinates in _coordinates(op, args, block_of(interpreter)):
+            interpreter.run_ssacfg_region(op.body, coordinates, op.loop.data)
+        return ()
+
+    @rule(ForOp)
+    def for_(self, interpreter: Interpreter, op: ForOp, args: PythonValues) -> PythonValues:
+        trips = int(args[0]) if op.constant_trips is None else op.constant_trips.value.data
+        carried = args[len(args) - len(op.inits) :]
+        if op.rounds_ahead == 0 and not op.parts:
+            for j in range(trips):
+                carried = interpreter.run_ssacfg_region(op.body, (j, *carried), op.loop.data)
+            return carried
+        return _Rounds(interpreter, op, trips, carried).run()
+
+
+class _Rounds:
+    """A loop in parts: iteration j of a part runs in round j + s, so that several iterations are under way."""
+
+    def __init__(self, interpreter: Interpreter, op: ForOp, trips: int, inits: PythonValues):
+        self._interpreter = interpreter
+        self._op = op
+        self._trips = trips
+        self._iterations: list[dict[SSAValue, object]] = [{op.index: j} for j in range(trips + 1)]
+        self._iterations[0].update(zip(op.carried, inits, strict=True))
+
+    def run(self) -> PythonValues:
+        """Runs all rounds. Returns the values that the last iteration carries on."""
+        op = self._op
+        for i in range(self._trips + op.rounds_ahead):
+            for part in op.parts:
+                if 0 <= (j := i - part.offset) < self._trips:
+                    self._run_part(part, j)
+        self._carry(self._trips)
+        return tuple(self._iterations[self._trips][value] for value in op.carried)
+
+    def _run_part(self, part: AtOp, j: int) -> None:
+        self._carry(j)
+        known = self._iterations[j]
+        self._interpreter.push_scope(self._op.loop.data)
+        self._interpreter.set_values(known.items())
+        values = self._interpreter.run_op(part)
+        self._interpreter.pop_scope()
+        known.update(zip(part.values, values, strict=True))
+
+    def _carry(self, j: int) -> None:
+        """Gives iteration j the values that iterations before have computed for it by now."""
+        last = self._op.body.block.last_op
+        assert isinstance(last, YieldOp)
+        ahead = max(1, j - self._op.rounds_ahead - len(self._op.carried))
+        for k in range(ahead, j + 1):
+            before, now = self._iterations[k - 1], self._iterations[k]
+            for argument, value in zip(self._op.carried, last.values, strict=True):
+                if argument in now:
+                    continue
+                if value in before:
+                    now[argument] = before[value]
+                elif value.owner is not self._op.body.block and value.owner not in self._op.parts:
+                    (now[argument],) = self._interpreter.get_values((value,))
+        if ahead > 1:
+            self._iterations[ahead - 2].clear()  # nobody looks at it again
+
+
+def _slots(op: RingOp, ranks: tuple[int, ...], block: Block) -> dict[int, list[tuple[object, ...]]]:
+    """Returns the slots of each block, whose tiles know the same ones of the others."""
+    types = [view.type for view in op.result.type.views]
+    found: dict[int, list[tuple[object, ...]]] = {rank: [] for rank in ranks}
+    for _ in range(op.num_slots):
+        columns: list[tuple[Tile, ...]] = []
+        for type_ in types:
+            if isinstance(type_, TileType):
+                new = [Tile.new(type_.dims, tile_dtype(type_), bounds=block.launch.bounds) for _ in ranks]
+                columns.append(tuple(Tile(each.shape, each.numbers, peers=tuple(new)) for each in new))
+        for i, rank in enumerate(ranks):
+            found[rank].append(tuple(column[i] for column in columns))
+    return found
+
+
+def _parties(op: RingOp) -> tuple[frozenset[Operation], ...]:
+    kernel = op.parent_op()
+    assert kernel is not None
+    users = [each for each in walk(kernel) if isinstance(each, AcquireOp) and each.ring is op.result]
+    return tuple(frozenset(_owner(user) for user in users if user.station.data == name) for name in op.station_names)
+
+
+def _owner(op: Operation) -> Operation:
+    """The role that runs an operation, or the kernel."""
+    around: Operation | None = op
+    while not isinstance(around, KernelOp | RoleOp):
+        assert around is not None, "a ring stands in a kernel"
+        around = around.parent_op()
+    return around
+
+
+def _values_from_outside(role: RoleOp) -> tuple[SSAValue, ...]:
+    inside: set[SSAValue] = set()
+    for op in role.walk():
+        inside.update(op.results)
+        inside.update(value for region in op.regions for each in region.blocks for value in each.args)
+    return tuple(dict.fromkeys(value for op in role.walk() for value in op.operands if value not in inside))
+
+
+def _coordinates(op: TilesOp, args: PythonValues, block: Block) -> Iterator[tuple[object, ...]]:
+    """Yields the tiles of a block, every so many of them. The order does not change what a tile computes."""
+    own = range(block.number, _tiles_of(op, args), block.launch.blocks)
+    match op.order.data:
+        case TileOrder.HARDWARE:
+            yield block.at[1], block.at[0]
+        case TileOrder.ITEMS:
+            yield from (tuple(map(int, args[0].numbers.data[t])) for t in own)
+        case TileOrder.TABLE:
+            yield from (divmod(int(args[0].numbers.data[t]), int(args[2])) for t in own)
+        case _:
+            yield from (divmod(t, int(args[1])) for t in own)
+
+
+def _tiles_of(op: TilesOp, args: PythonValues) -> int:
+    match op.order.data:
+        case TileOrder.HARDWARE:
+            return 1
+        case TileOrder.ITEMS:
+            return args[0].shape[0]
+        case _:
+            return int(args[-2]) * int(args[-1])

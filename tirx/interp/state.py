@@ -1,0 +1,152 @@
+"""What a run of a kernel keeps: the launch, and of each block its place, its rings and what it tells its pair."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.interpreter import Interpreter, InterpreterFunctions
+from xdsl.ir import Operation
+
+from tirx.dialects.formula import LaunchSizes
+from tirx.dialects.tirx import KernelOp, RingOp
+from tirx.interp.errors import RunError
+from tirx.interp.memory import Conflict, Numbers, Tile
+from tirx.interp.numbers import UndefinedValue
+from tirx.interp.parties import Parties
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+@dataclass
+class Launch:
+    """
+    A run of one kernel. `exact`: so far every lowering has the same bits. `bounds`: errors of elements are kept.
+
+    `unwritten` is the first operation that has read elements which nobody had written.
+    """
+
+    kernel: KernelOp
+    grid: tuple[int, int, int]
+    sizes: LaunchSizes
+    parties: Parties
+    bounds: bool = False
+    exact: bool = True
+    unwritten: Operation | None = None
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid; pairs of them for kernels of pairs."""
+        x, y, z = self.grid
+        return x * y * z
+
+
+@dataclass(eq=False)
+class Ring:
+    """
+    Slots of a ring, for each block that shares it, and how often each party has acquired and released one.
+
+    A party is a block and a role. `parties` are those of each station.
+    """
+
+    op: RingOp
+    slots: dict[int, list[tuple[Any, ...]]]
+    parties: tuple[frozenset[Operation], ...]
+    acquired: Counter[tuple[int, Operation, int]] = field(default_factory=Counter[tuple[int, Operation, int]])
+    released: Counter[tuple[int, Operation, int]] = field(default_factory=Counter[tuple[int, Operation, int]])
+
+    def passed(self, station: int) -> int:
+        """Returns how many uses all parties of a station have passed on."""
+        return min(self.released[rank, owner, station] for rank in self.slots for owner in self.parties[station])
+
+
+@dataclass(eq=False)
+class Cluster:
+    """What blocks of a pair share: rings across blocks, and operands of products of both."""
+
+    rings: dict[Operation, Ring] = field(default_factory=dict[Operation, Ring])
+    operands: dict[tuple[Operation, int, int], Numbers] = field(
+        default_factory=dict[tuple[Operation, int, int], Numbers]
+    )
+
+
+@dataclass(eq=False)
+class Block:
+    """One block of a run, or a pair of blocks that is still whole."""
+
+    launch: Launch
+    number: int
+    rank: int = 0
+    cluster: Cluster = field(default_factory=Cluster)
+    rings: dict[Operation, Ring] = field(default_factory=dict[Operation, Ring])
+    done: Counter[Operation] = field(default_factory=Counter[Operation])
+    dims: tuple[int, ...] = ()
+    """The extents of the map whose body runs."""
+
+    @property
+    def at(self) -> tuple[int, int, int]:
+        """The position in the grid, along x, y and z."""
+        x, y, _ = self.launch.grid
+        return self.number % x, self.number // x % y, self.number // (x * y)
+
+    @property
+    def mark(self) -> int:
+        """The number of the block among all blocks."""
+        return self.number * self.launch.kernel.cluster_size + self.rank
+
+    def read(self, op: Operation, tile: Tile) -> Numbers:
+        """Returns the elements of a tile that `op` reads."""
+        numbers = tile.read(self.mark)
+        if self.launch.unwritten is None and numbers.known is not None and not numbers.known.all():
+            self.launch.unwritten = op
+        return numbers
+
+    def new(self, tile: Numbers, shape: tuple[int, ...]) -> Tile:
+        """Returns a register tile with copies of these elements."""
+        return Tile(shape, tile.each(lambda each: each.copy()))
+
+    def write(
+        self, op: Operation, tile: Tile, numbers: Numbers, how: Callable[[Numbers, int], None] | None = None
+    ) -> None:
+        """Writes a tile, by `how` where that is not `Tile.write`. Raises RunError for unknown elements in arguments."""
+        if tile.numbers.known is None and numbers.known is not None:
+            inside = numbers.known if tile.inside is None else numbers.known[tile.inside]
+            if not inside.all():
+                found = "expected elements that have been written, found some that nobody has, in what an argument gets"
+                raise RunError(self.launch.unwritten or op, "never-written", found)
+        tile.write(numbers, self.mark) if how is None else how(numbers, self.mark)
+
+
+class Functions(InterpreterFunctions):
+    """Implementations that know the block which runs them."""
+
+
+def block_of(interpreter: Interpreter) -> Block:
+    """Returns the block that an interpreter runs."""
+    return interpreter.get_data(Functions, "block", lambda: None)
+
+
+def located(function: Callable[[Any, Interpreter, OpT, Any], Any]) -> Callable[[Any, Interpreter, OpT, Any], Any]:
+    """Returns an implementation whose errors name the operation."""
+
+    def run(self: Any, interpreter: Interpreter, op: OpT, args: Any) -> Any:
+        try:
+            return function(self, interpreter, op, args)
+        except Conflict as error:
+            raise RunError(op, "conflict", str(error)) from error
+        except UndefinedValue as error:
+            raise RunError(op, "undefined", str(error)) from error
+
+    return run
+
+
+def interpreter_for(functions: tuple[InterpreterFunctions, ...], block: Block) -> Interpreter:
+    """Returns an interpreter that runs `block`."""
+    interpreter = Interpreter(ModuleOp([]), index_bitwidth=64)
+    for each in functions:
+        interpreter.register_implementations(each)
+    interpreter.set_data(Functions, "block", block)
+    return interpreter

@@ -1,0 +1,362 @@
+"""Rules of the tile level: what each operation does to whole tiles, in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from xdsl.dialects import arith, memref, scf
+from xdsl.interpreter import (
+    Interpreter,
+    PythonValues,
+    ReturnedValues,
+    TerminatorValue,
+    impl,
+    impl_terminator,
+    register_impls,
+)
+from xdsl.ir import Operation
+
+from tirx.dialects.tirx import (
+    AllocOp,
+    BlockIdOp,
+    BroadcastOp,
+    ConvertOp,
+    CopyOp,
+    CtaRankOp,
+    FillOp,
+    GridDimOp,
+    IndexOp,
+    KernelOp,
+    LaunchValueOp,
+    LoadOp,
+    MapOp,
+    MmaOp,
+    ReduceOp,
+    ReshapeOp,
+    ReturnOp,
+    SplatOp,
+    StoreOp,
+    SubviewOp,
+    TileType,
+    ViewOp,
+    YieldOp,
+    ZeroOp,
+)
+from tirx.dialects.tirx.engines import ReductionAttr
+from tirx.dialects.tirx.product import ProductOp
+from tirx.dialects.wgmma import UninitializedOp
+from tirx.interp.errors import RunError
+from tirx.interp.formats import cast, dtype_of
+from tirx.interp.memory import Numbers, Tile
+from tirx.interp.numbers import RULES, Near, Value, constant, evaluate, select
+from tirx.interp.products import combined, combines_exactly, multiply, reduce
+from tirx.interp.state import Block, Functions, block_of, located
+
+OpT = TypeVar("OpT", bound=Operation)
+SCF = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
+"""Control flow, as xDSL runs it."""
+
+_Function = Callable[[Any, Interpreter, OpT, PythonValues], PythonValues]
+
+
+RULED: set[type[Operation]] = {YieldOp, ReturnOp, KernelOp, *SCF}
+"""The operations that have a rule."""
+
+
+def rule(kind: type[OpT]) -> Callable[[_Function[OpT]], Any]:
+    """Makes a method what `kind` does; its errors name the operation."""
+    RULED.add(kind)
+    return lambda function: impl(kind)(located(function))
+
+
+def tile_dtype(type_: TileType) -> np.dtype[Any]:
+    """Returns the dtype of the elements of a tile."""
+    return dtype_of(type_.element_type)
+
+
+def _scalar(interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
+    launch = block_of(interpreter).launch
+    value, exact = evaluate(op, args, bounds=launch.bounds)
+    launch.exact = launch.exact and exact
+    return (value,)
+
+
+@register_impls
+class TileFunctions(Functions):
+    """Operations on tiles, and the scalars and maps that compute with their elements."""
+
+    @rule(AllocOp)
+    def alloc(self, interpreter: Interpreter, op: AllocOp, args: PythonValues) -> PythonValues:
+        return (_new(interpreter, op.result.type),)
+
+    @rule(UninitializedOp)
+    def uninitialized(self, interpreter: Interpreter, op: UninitializedOp, args: PythonValues) -> PythonValues:
+        return (_new(interpreter, TileType.of(op.results[0])),)
+
+    @rule(ViewOp)
+    def view(self, interpreter: Interpreter, op: ViewOp, args: PythonValues) -> PythonValues:
+        source: Tile = args[0]
+        dims = op.result.type.dims
+        lead = len(source.shape) - len(dims)
+        region: list[Any] = []
+        inside: list[slice] = []
+        for d, (start, size) in enumerate(zip(map(int, args[1:]), source.shape, strict=True)):
+            extent = 1 if d < lead else dims[d - lead]
+            low, high = max(0, -start), max(0, min(extent, size - start))
+            if low > 0 or high < extent:
+                if op.clipped is None or d < lead:
+                    raise RunError(op, "bounds", _outside("tile", size, d, start, extent))
+                if op.begins_inside is not None and start < 0:
+                    raise RunError(op, "bounds", f"expected a tile that begins inside, found it at {start}")
+            part = slice(start + low, start + high) if low < high else slice(0, 0)
+            region.append(start if d < lead else part)
+            inside.append(slice(low, high) if low < high else slice(0, 0))
+        where = tuple(region)
+        clip = None if op.clipped is None else tuple(inside[lead:])
+        tile = source.viewed(lambda each: each[where], dims)
+        return (Tile(tile.shape, tile.numbers, tile.marks, clip),)
+
+    @rule(SubviewOp)
+    def subview(self, interpreter: Interpreter, op: SubviewOp, args: PythonValues) -> PythonValues:
+        source: Tile = args[0]
+        computed = dict(zip(op.computed, map(int, args[1:]), strict=True))
+        starts = [computed.get(d, n) for d, n in enumerate(op.start)]
+        dims = op.result.type.dims
+        for d, (start, extent, size) in enumerate(zip(starts, dims, source.shape, strict=True)):
+            if not 0 <= start <= size - extent:
+                raise RunError(op, "bounds", _outside("part", size, d, start, extent))
+        return (source.part(starts, dims),)
+
+    @rule(ReshapeOp)
+    def reshape(self, interpreter: Interpreter, op: ReshapeOp, args: PythonValues) -> PythonValues:
+        source: Tile = args[0]
+        dims = op.result.type.dims
+        shared = np.shares_memory(source.numbers.data.reshape(dims), source.numbers.data)
+        if source.inside is not None or not shared:
+            raise RunError(op, "unsupported", "expected a reshape of a whole tile, found one of a part of a tile")
+        return (source.viewed(lambda each: each.reshape(dims), dims),)
+
+    @rule(FillOp)
+    def fill(self, interpreter: Interpreter, op: FillOp, args: PythonValues) -> PythonValues:
+        tile: Tile = args[0]
+        block_of(interpreter).write(op, tile, _full(tile.shape, args[1], tile.dtype))
+        return ()
+
+    @rule(CopyOp)
+    def copy(self, interpreter: Interpreter, op: CopyOp, args: PythonValues) -> PythonValues:
+        transfer(interpreter, op, args, op.reduce)
+        return ()
+
+    @rule(StoreOp)
+    def store(self, interpreter: Interpreter, op: StoreOp, args: PythonValues) -> PythonValues:
+        transfer(interpreter, op, args, op.reduce)
+        return ()
+
+    @rule(LoadOp)
+    def load(self, interpreter: Interpreter, op: LoadOp, args: PythonValues) -> PythonValues:
+        return _loaded(interpreter, op, args[0], op.result.type)
+
+    @rule(ConvertOp)
+    def convert(self, interpreter: Interpreter, op: ConvertOp, args: PythonValues) -> PythonValues:
+        return _loaded(interpreter, op, args[0], op.result.type)
+
+    @rule(BroadcastOp)
+    def broadcast(self, interpreter: Interpreter, op: BroadcastOp, args: PythonValues) -> PythonValues:
+        return _loaded(interpreter, op, args[0], op.result.type)
+
+    @rule(SplatOp)
+    def splat(self, interpreter: Interpreter, op: SplatOp, args: PythonValues) -> PythonValues:
+        type_ = op.result.type
+        return (Tile(type_.dims, _full(type_.dims, args[0], tile_dtype(type_))),)
+
+    @rule(ZeroOp)
+    def zero(self, interpreter: Interpreter, op: ZeroOp, args: PythonValues) -> PythonValues:
+        type_ = op.result.type
+        zeros = np.zeros(type_.dims, f"u{tile_dtype(type_).itemsize}").view(tile_dtype(type_))
+        return (Tile(type_.dims, Numbers(zeros)),)
+
+    @rule(MmaOp)
+    def mma(self, interpreter: Interpreter, op: MmaOp, args: PythonValues) -> PythonValues:
+        return product(interpreter, op, args)
+
+    @rule(MapOp)
+    def map(self, interpreter: Interpreter, op: MapOp, args: PythonValues) -> PythonValues:
+        block, types = block_of(interpreter), op.out_types
+        dims = types[0].dims
+        known: Any = None
+        operands: list[Value] = []
+        for argument, tile in zip(op.body.block.args, args, strict=False):
+            data, each, error = block.read(op, tile)
+            data = data.astype(dtype_of(argument.type), copy=False)
+            operands.append(data if error is None or not error.any() else Near(data, error))
+            if each is not None and not each.all():
+                known = each if known is None else known & each
+        around, block.dims = block.dims, dims
+        yielded = interpreter.run_ssacfg_region(op.body, tuple(operands), "map")
+        block.dims = around
+        results: list[Tile] = []
+        for type_, value, out in zip(types, yielded, (*(None for _ in op.res), *args[len(op.ins) :]), strict=True):
+            numbers = _full(dims, value, tile_dtype(type_))
+            numbers = numbers._replace(known=None if known is None else np.broadcast_to(known, dims))
+            if out is None:
+                results.append(Tile(dims, numbers))
+            else:
+                block.write(op, out, numbers)
+        return tuple(results)
+
+    @rule(IndexOp)
+    def index(self, interpreter: Interpreter, op: IndexOp, args: PythonValues) -> PythonValues:
+        dims, d = block_of(interpreter).dims, op.dim.value.data
+        return (np.arange(dims[d]).reshape([-1 if each == d else 1 for each in range(len(dims))]),)
+
+    @rule(ReduceOp)
+    def reduce(self, interpreter: Interpreter, op: ReduceOp, args: PythonValues) -> PythonValues:
+        block = block_of(interpreter)
+        found = reduce(block.read(op, args[0]), op.along, op.combination.data, bounds=block.launch.bounds)
+        block.launch.exact = block.launch.exact and found.exact
+        return (Tile(op.result.type.dims, found.numbers),)
+
+    @rule(arith.SelectOp)
+    def select(self, interpreter: Interpreter, op: arith.SelectOp, args: PythonValues) -> PythonValues:
+        condition, a, b = args
+        if isinstance(a, Tile):
+            return (a if condition else b,)
+        return (select(condition, a, b),)
+
+    @rule(arith.ConstantOp)
+    def constant(self, interpreter: Interpreter, op: arith.ConstantOp, args: PythonValues) -> PythonValues:
+        return (constant(op),)
+
+    @rule(memref.DimOp)
+    def dim(self, interpreter: Interpreter, op: memref.DimOp, args: PythonValues) -> PythonValues:
+        return (args[0].shape[int(args[1])],)
+
+    @rule(memref.LoadOp)
+    def load_number(self, interpreter: Interpreter, op: memref.LoadOp, args: PythonValues) -> PythonValues:
+        source: Tile = args[0]
+        where = tuple(map(int, args[1:]))
+        for d, (start, size) in enumerate(zip(where, source.shape, strict=True)):
+            if not 0 <= start < size:
+                raise RunError(op, "bounds", _outside("number", size, d, start, 1))
+        found = block_of(interpreter).read(op, source.viewed(lambda each: each[(*where, None)], (1,)))
+        return (found.data[0],)
+
+    @rule(BlockIdOp)
+    def block_id(self, interpreter: Interpreter, op: BlockIdOp, args: PythonValues) -> PythonValues:
+        return (block_of(interpreter).at["xyz".index(op.axis.data)],)
+
+    @rule(GridDimOp)
+    def grid_dim(self, interpreter: Interpreter, op: GridDimOp, args: PythonValues) -> PythonValues:
+        return (block_of(interpreter).launch.grid["xyz".index(op.axis.data)],)
+
+    @rule(CtaRankOp)
+    def cta_rank(self, interpreter: Interpreter, op: CtaRankOp, args: PythonValues) -> PythonValues:
+        return (block_of(interpreter).rank,)
+
+    @rule(LaunchValueOp)
+    def launch_value(self, interpreter: Interpreter, op: LaunchValueOp, args: PythonValues) -> PythonValues:
+        return (block_of(interpreter).launch.sizes.evaluate(op.formula.data),)
+
+    @impl_terminator(YieldOp)
+    def yield_(self, _: Interpreter, op: YieldOp, args: PythonValues) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(args), ()
+
+    @impl_terminator(ReturnOp)
+    def return_(self, _: Interpreter, op: ReturnOp, args: PythonValues) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(()), ()
+
+
+def _number_functions() -> type[Functions]:
+    """The implementations of `tirx.interp.numbers.RULES`."""
+
+    def compute(self: Functions, interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
+        return _scalar(interpreter, op, args)
+
+    methods = {kind.__name__: rule(kind)(compute) for kind in RULES}
+    return register_impls(type("NumberFunctions", (Functions,), methods))
+
+
+NumberFunctions = _number_functions()
+
+
+def _new(interpreter: Interpreter, type_: TileType) -> Tile:
+    return Tile.new(type_.dims, tile_dtype(type_), bounds=block_of(interpreter).launch.bounds)
+
+
+def _outside(what: str, size: int, d: int, start: int, extent: int) -> str:
+    found = f"element {start}" if extent == 1 else f"elements {start} to {start + extent - 1}"
+    return f"expected a {what} inside of {size} elements along dimension {d}, found {found}"
+
+
+def _full(dims: Sequence[int], value: Value, dtype: np.dtype[Any]) -> Numbers:
+    """Returns the numbers of a tile from those of a map, or from one number for all elements."""
+    if isinstance(value, Near):
+        error = np.broadcast_to(value.error, dims)
+        return Numbers(cast(np.broadcast_to(value.value, dims), dtype), None, error)
+    return Numbers(cast(np.broadcast_to(np.asarray(value), dims), dtype))
+
+
+def _loaded(interpreter: Interpreter, op: Operation, source: Tile, type_: TileType) -> PythonValues:
+    block = block_of(interpreter)
+    numbers = block.read(op, source).each(lambda each: np.broadcast_to(each, type_.dims).copy())
+    return (Tile(type_.dims, numbers),)
+
+
+def transfer(interpreter: Interpreter, op: Operation, args: PythonValues, how: ReductionAttr | None = None) -> None:
+    """Copies a tile to another one, or combines it with that."""
+    source: Tile = args[0]
+    target: Tile = args[1]
+    block = block_of(interpreter)
+    numbers = block.read(op, source)
+    if np.may_share_memory(source.numbers.data, target.numbers.data):
+        numbers = numbers.each(lambda each: each.copy())
+    if how is None:
+        block.write(op, target, numbers)
+        return
+    name, combine = how.data, combined(how.data)
+
+    def exactly(old: Numbers, new: Numbers) -> Numbers:
+        if name == "add" and not combines_exactly(old, new):
+            block.launch.exact = False
+        return combine(old, new)
+
+    def write(each: Numbers, mark: int) -> None:
+        target.combine(each, mark, exactly)
+
+    block.write(op, target, numbers, write)
+
+
+def product(interpreter: Interpreter, op: ProductOp, args: PythonValues) -> PythonValues:
+    """Multiplies two tiles and adds the product to the accumulator, or gives the new one."""
+    block, names = block_of(interpreter), op.operands
+    values = dict(zip(names, args, strict=True))
+    a, b = block.read(op, values[op.a]), block.read(op, values[op.b])
+    others = tuple(block.read(op, values[each]) for each in (op.scale_a, op.scale_b, op.metadata) if each is not None)
+    if op.pair is not None:
+        b = _of_both(block, op, b)
+    accumulator: Tile = values[op.accumulator]
+    adds = op.accumulate is None or bool(values[op.accumulate])
+    before = accumulator.read(block.mark) if adds else None
+    found = multiply(op, a, b, before, others, bounds=block.launch.bounds)
+    block.launch.exact = block.launch.exact and found.exact
+    if op.result is not None:
+        return (Tile(accumulator.shape, found.numbers),)
+    block.write(op, accumulator, found.numbers)
+    return ()
+
+
+def _of_both(block: Block, op: ProductOp, own: Numbers) -> Numbers:
+    """Returns the rows of B of both blocks of a pair, which multiply together: each waits for the other's."""
+    block.done[op] += 1
+    turn, shared = block.done[op], block.cluster.operands
+    shared[op, turn, block.rank] = own.each(lambda each: each.copy())
+    block.launch.parties.wait(lambda: all((op, turn, rank) in shared for rank in (0, 1)), op)
+    low, high = (shared[op, turn, rank] for rank in (0, 1))
+    shared.pop((op, turn - 2, block.rank), None)
+    return Numbers(
+        np.concatenate([low.data, high.data]),
+        None if low.known is None or high.known is None else np.concatenate([low.known, high.known]),
+        None if low.error is None or high.error is None else np.concatenate([low.error, high.error]),
+    )
