@@ -13,6 +13,7 @@ import numpy as np
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.hazards.clocks import Row
 from tirx.sim.hazards.global_access import Access, Scope
+from tirx.sim.hazards.global_shadow import INSTANT_MASK, clusters_of, threads_of
 from tirx.sim.hazards.monitor import Flag, Monitor
 
 _MOST_PENDING = 1 << 12  # relaxed reads of a cluster that a fence may still acquire
@@ -25,11 +26,21 @@ _ROWS = {Row.HANDED: Row.VISIBLE, Row.PUBLISHED: Row.VISIBLE, Row.READ: Row.VISI
 
 
 class Level(enum.Enum):
-    """What counts as order: all that hardware does, that without stores that break a chain, the letter alone."""
+    """Kinds of order: all that hardware does, that without stores that break a chain, the letter alone."""
 
     HARDWARE = enum.auto()
     CHAINS = enum.auto()
     LETTER = enum.auto()
+
+
+@dataclass(slots=True, eq=False)
+class Side:
+    """Accesses of one cluster: its number, lanes of a CTA, monitor, and which of the accesses are its own."""
+
+    cluster: int
+    lanes: int
+    monitor: Monitor
+    own: slice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,9 +56,7 @@ class _Release:
     cluster: int
     lanes: int
     threads: Array
-    instant: int
     flags: Sequence[Flag]
-    own: bool  # the threads release all that they know now
     imports: int
     before: Array
     loose: Mask
@@ -119,7 +128,7 @@ class _Pending:
 
 
 class GlobalFlags:
-    """Releases and acquisitions of a launch. Clusters are numbers; `monitor` is that of the cluster."""
+    """Releases and acquisitions of a launch, by threads of one cluster (`side`) at a time."""
 
     def __init__(self) -> None:
         self._releases: list[_Release] = []
@@ -138,22 +147,20 @@ class GlobalFlags:
         """Returns True if something has been released."""
         return self._next > 1
 
-    def release(
-        self, cluster: int, lanes: int, monitor: Monitor, threads: Array, access: Access, before: Array, loose: Mask
-    ) -> Array | None:
+    def release(self, side: Side, threads: Array, access: Access, before: Array, loose: Mask) -> Array | None:
         """
         Returns the numbers of records for strong writes by `threads`, which go on with those in `before`. None if they
         release nothing of their own, and go on with none.
         """
-        flags = tuple(monitor.flags(threads, access.scope if access.releases else None))
+        flags = tuple(side.monitor.flags(threads, access.scope if access.releases else None))
         if not flags and not before.any():
             return None
         if not flags and not loose.any():
             return before
+        imports = self._imports[side.cluster].count
         made = _Release(
-            self._next, cluster, lanes, threads.copy(), monitor.instant(), flags, access.releases,
-            self._imports[cluster].count, before, loose, access.scope,
-        )  # fmt: skip
+            self._next, side.cluster, side.lanes, threads.copy(), flags, imports, before, loose, access.scope
+        )
         self._releases.append(made)
         self._firsts.append(self._next)
         self._next += len(threads)
@@ -162,18 +169,16 @@ class GlobalFlags:
             self._forget()
         return np.arange(made.first, self._next)
 
-    def receive(
-        self, cluster: int, monitor: Monitor, threads: Array, records: Array, scope: Scope, acquires: bool
-    ) -> None:
+    def receive(self, side: Side, threads: Array, records: Array, access: Access) -> None:
         """Notes that `threads` have read records (0 for none)."""
         which = np.flatnonzero(records)
         if not len(which):
             return
-        found = _Import(threads[which], records[which], monitor.instant(), scope, True)
-        if acquires:
-            self._add(cluster, found)
+        found = _Import(threads[which], records[which], side.monitor.instant(), access.scope, True)
+        if access.acquires:
+            self._add(side.cluster, found)
             return
-        pending = self._pending.setdefault(cluster, [])
+        pending = self._pending.setdefault(side.cluster, [])
         if pending and np.array_equal(pending[-1].read.records, found.records):
             if np.array_equal(pending[-1].read.threads, found.threads):
                 pending.pop()
@@ -195,30 +200,21 @@ class GlobalFlags:
             self._imported -= sum(each.forget() for each in self._imports.values())
             self.forgotten = True
 
-    def proxy_fence(self, cluster: int, monitor: Monitor, threads: Array) -> None:
+    def proxy_fence(self, side: Side, threads: Array) -> None:
         """Notes a fence.proxy.async of `threads`: what they have acquired is ordered before later bulk copies."""
-        made, fences = self._imports[cluster].count, self._proxies[cluster]
+        made, fences = self._imports[side.cluster].count, self._proxies[side.cluster]
         if fences and fences[-1][2] == made and np.array_equal(fences[-1][0], threads):
             return  # the fence before says as much
         if made:
-            fences.append((threads.copy(), monitor.instant(), made))
+            fences.append((threads.copy(), side.monitor.instant(), made))
         if len(fences) > _MOST_PROXIES:
             del fences[: _MOST_PROXIES // 2]
             self.forgotten = True
 
-    def proxied(
-        self,
-        cluster: int,
-        lanes: int,
-        monitor: Monitor,
-        threads: Array,
-        clusters: Array,
-        others: Array,
-        instants: Array,
-    ) -> Mask:
+    def proxied(self, side: Side, threads: Array, tokens: Array) -> Mask:
         """The same as `reached`, of generic accesses with a fence.proxy.async behind their acquisition."""
         found = np.zeros(len(threads), np.bool_)
-        for fencers, instant, made in reversed(self._proxies[cluster]):
+        for fencers, instant, made in reversed(self._proxies[side.cluster]):
             for fencer in fencers.tolist():
                 rest = np.flatnonzero(~found)
                 if not len(rest):
@@ -226,26 +222,24 @@ class GlobalFlags:
                 count = len(rest)
                 same = np.full(count, fencer)
                 knows = threads[rest] == fencer
-                knows |= monitor.reached(Row.VISIBLE, threads[rest], same, np.full(count, instant))
+                knows |= side.monitor.reached(Row.VISIBLE, threads[rest], same, np.full(count, instant))
                 rest = rest[knows]
                 if len(rest):
-                    effects = clusters[rest], others[rest], instants[rest]
-                    found[rest] = self.reached(
-                        cluster, lanes, monitor, Row.VISIBLE, same[: len(rest)], *effects, Level.HARDWARE, made
-                    )
+                    own = same[: len(rest)]
+                    found[rest] = self.reached(side, Row.VISIBLE, own, tokens[rest], Level.HARDWARE, made)
         return found
 
-    def fence(self, cluster: int, monitor: Monitor, threads: Array, scope: Scope, sc: bool) -> None:
+    def fence(self, side: Side, threads: Array, scope: Scope, sc: bool) -> None:
         """Acquires, at a fence of `threads`, the records that they, or threads before them by barriers, have read."""
-        pending, instant = self._pending.get(cluster), monitor.instant()
+        pending, instant = self._pending.get(side.cluster), side.monitor.instant()
         if not pending:
             return
-        received = monitor.received(threads)
+        received = side.monitor.received(threads)
         for each in pending:
             read, within = each.read, min(scope, each.read.scope)
             own = np.isin(read.threads, threads) & ~each.fenced
             if own.any():
-                self._add(cluster, read.of(own, instant, within))
+                self._add(side.cluster, read.of(own, instant, within))
                 each.fenced |= own
             if not (received[read.threads] >= read.instant).any():
                 continue
@@ -253,11 +247,11 @@ class GlobalFlags:
                 each.acquired = np.zeros((len(read.threads), len(received)), np.bool_)
             which, by = np.nonzero(~each.acquired[:, threads] & (read.threads[:, None] != threads))
             readers, others = read.threads[which], threads[by]
-            known = monitor.reached(Row.VISIBLE, others, readers, np.full(len(which), read.instant))
+            known = side.monitor.reached(Row.VISIBLE, others, readers, np.full(len(which), read.instant))
             which, others = which[known], others[known]
             if len(which):
                 each.acquired[which, others] = True
-                self._add(cluster, _Import(others, read.records[which], instant, within, sc))
+                self._add(side.cluster, _Import(others, read.records[which], instant, within, sc))
         fenced = [each for each in pending if each.fenced.all()]
         if len(fenced) > _MOST_FENCED:
             gone = set(map(id, fenced[:-_MOST_FENCED]))
@@ -282,16 +276,15 @@ class GlobalFlags:
         return found, record - found.first
 
     def reached(
-        self, cluster: int, lanes: int, monitor: Monitor, row: int, threads: Array, clusters: Array, others: Array,
-        instants: Array, level: Level, most: int | None = None,
-    ) -> Mask:  # fmt: skip
+        self, side: Side, row: int, threads: Array, tokens: Array, level: Level, most: int | None = None
+    ) -> Mask:
         """
-        Returns True for every i where threads[i] of `cluster` has acquired the effects of a sort of others[i] of
-        clusters[i] until instants[i]; by the first `most` acquisitions of the cluster.
+        Returns True for every i where threads[i] of `side` has acquired the effects of a sort (`row`) of the thread of
+        tokens[i] until its instant; by the first `most` acquisitions of the cluster.
         """
         found = np.zeros(len(threads), np.bool_)
         source = _ROWS.get(Row(row), Row(row))
-        for each in reversed(self._imports[cluster].until(most)):
+        for each in reversed(self._imports[side.cluster].until(most)):
             if level is Level.LETTER and not each.letter:
                 continue
             rest = np.flatnonzero(~found)
@@ -301,20 +294,17 @@ class GlobalFlags:
             which, of = np.nonzero(~knows)
             if len(which):
                 at = np.full(len(which), each.instant)
-                knows[which, of] = monitor.reached(Row.VISIBLE, threads[rest][which], each.threads[of], at)
+                knows[which, of] = side.monitor.reached(Row.VISIBLE, threads[rest][which], each.threads[of], at)
             for record in np.unique(each.records[knows.any(axis=0)]).tolist():
                 own = each.records == record
                 some = rest[knows[:, own].any(axis=1)]
-                who = (cluster, int(each.threads[own][0]) // lanes, each.scope)
-                holds = self._holds(record, who, source, clusters[some], others[some], instants[some], level)
-                found[some] |= holds
+                who = (side.cluster, int(each.threads[own][0]) // side.lanes, each.scope)
+                found[some] |= self._holds(record, who, source, tokens[some], level)
         return found
 
-    def _holds(
-        self, record: int, reader: tuple[int, int, Scope], row: Row, clusters: Array, others: Array, instants: Array,
-        level: Level,
-    ) -> Mask:  # fmt: skip
-        """Returns what a reader (cluster, CTA in it, scope) of a record acquires by it."""
+    def _holds(self, record: int, reader: tuple[int, int, Scope], row: Row, tokens: Array, level: Level) -> Mask:
+        """Returns where a reader (cluster, CTA in it, scope) of a record acquires effects of `tokens` by it."""
+        clusters, others, instants = clusters_of(tokens), threads_of(tokens), tokens & INSTANT_MASK
         found = np.zeros(len(clusters), np.bool_)
         waiting = [(record, reader)]
         seen = {waiting[0]}

@@ -119,7 +119,7 @@ class GlobalOrder:
             return
         for side in users.sides:
             own, threads = records[side.own], users.threads[side.own]
-            self._flags.receive(side.cluster, side.monitor, threads, own, access.scope, access.acquires)
+            self._flags.receive(side, threads, own, access)
 
     def write(
         self,
@@ -237,7 +237,7 @@ class GlobalOrder:
         for side in users.sides:
             own, threads = side.own, users.threads[side.own]
             before, loose = self._continued(side, threads, old[own], access)
-            records = self._flags.release(side.cluster, side.lanes, side.monitor, threads, access, before, loose)
+            records = self._flags.release(side, threads, access, before, loose)
             if records is not None:
                 shadow.ensure("records")[places[own]] = records[:, None]
             elif found is not None:
@@ -278,13 +278,13 @@ class GlobalOrder:
         """Notes a fence of threads, which acquires what relaxed reads have received."""
         self._fenced = True
         for side in users.sides if fence.acquires else ():
-            self._flags.fence(side.cluster, side.monitor, users.threads[side.own], fence.scope, fence.sc)
+            self._flags.fence(side, users.threads[side.own], fence.scope, fence.sc)
 
     def proxy_fence(self, users: Users) -> None:
         """Notes fence.proxy.async of global memory."""
         for side in users.sides:
             side.monitor.global_proxy_fence(users.threads[side.own])
-            self._flags.proxy_fence(side.cluster, side.monitor, users.threads[side.own])
+            self._flags.proxy_fence(side, users.threads[side.own])
 
     def touched(self) -> list[tuple[Segment, int, Array, Array]]:
         """

@@ -11,7 +11,7 @@ from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.clocks import Row
 from tirx.sim.hazards.global_access import ASYNC, ATOMIC, Access, Kind, Scope
-from tirx.sim.hazards.global_flags import GlobalFlags, Level
+from tirx.sim.hazards.global_flags import GlobalFlags, Level, Side
 from tirx.sim.hazards.global_shadow import (
     CLUSTER_SHIFT,
     INSTANT_MASK,
@@ -23,7 +23,6 @@ from tirx.sim.hazards.global_shadow import (
     threads_of,
     widths_of,
 )
-from tirx.sim.hazards.monitor import Monitor
 
 # What says that asynchronous reads are complete.
 COMPLETIONS = {Kind.BULK: Row.BULK_WRITTEN, Kind.COPY: Row.COPIED, Kind.MAP: Row.BULK_READ}
@@ -37,18 +36,8 @@ IS_LATE_READ: Mask = np.isin(np.arange(16), (*COMPLETIONS, Kind.READ_ONLY))
 
 
 @dataclass(slots=True, eq=False)
-class Side:
-    """Accesses of one cluster: its number, lanes of a CTA, monitor, and which of the accesses are its own."""
-
-    cluster: int
-    lanes: int
-    monitor: Monitor
-    own: slice
-
-
-@dataclass(slots=True, eq=False)
 class Users:
-    """Who accesses memory: a thread of its cluster for each access, and the clusters."""
+    """Threads that access memory: one of its cluster for each access, and the clusters."""
 
     threads: Array
     sides: Sequence[Side]
@@ -98,8 +87,8 @@ class Pairs:
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
     """
-    Whether each of some pairs is in order: as hardware does it, and by the letter of the memory model. `rule` names
-    what those break that are not in order by the letter only.
+    True for each of some pairs that is in order: as hardware does it, and by the letter of the memory model. `rule` is
+    broken by those that are not in order by the letter only.
     """
 
     hardware: Mask
@@ -305,13 +294,11 @@ class PairRules:
         rest = ~hardware
         if rest.any():
             own = pairs.of(rest)
-            effects = clusters_of(own.tokens), threads_of(own.tokens), own.tokens & INSTANT_MASK
-            found = self._flags.proxied(side.cluster, side.lanes, side.monitor, own.threads, *effects)
+            found = self._flags.proxied(side, own.threads, own.tokens)
             hardware[rest], letter[rest] = found, found
         return hardware, letter
 
     def _by_flags(self, side: Side, pairs: Pairs, row: Row, level: Level) -> Mask:
-        effects = clusters_of(pairs.tokens), threads_of(pairs.tokens), pairs.tokens & INSTANT_MASK
-        return self._flags.reached(side.cluster, side.lanes, side.monitor, row, pairs.threads, *effects, level)
+        return self._flags.reached(side, row, pairs.threads, pairs.tokens, level)
 
     # Launches
