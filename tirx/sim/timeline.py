@@ -31,7 +31,7 @@ _MBARRIER_BYTES = 8
 @dataclass(frozen=True)
 class StepModel:
     """
-    How long things take, in steps. An instruction of a warp takes one; these are the others.
+    Durations in steps. An instruction of a warp takes one; these are the others.
 
     An asynchronous unit works on what it is given in order: `copy_bytes` bytes, or `products` multiplications, in a
     step; what is copied arrives `copy_latency` steps later. The values are of the order of an H100's: 2048 products of

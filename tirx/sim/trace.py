@@ -1,4 +1,4 @@
-"""What a run does, as text: a line for every instruction, and the state of memories and registers at a line."""
+"""The text of a run: a line for every instruction, and the state of memories and registers at a line."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class ProductGroups:
         self.completed = 0  # groups
 
     def instant_of(self, count: int) -> int:
-        """When the last product of the first `count` groups was issued; the group may not be committed yet."""
+        """Returns the instant of the last product of the first `count` groups; the group may not be committed yet."""
         if count > len(self._instants):
             return self._open.instant
         return self._instants[count - 1] if count else 0

@@ -31,7 +31,7 @@ _MAX_POLLED = 64
 @dataclass(frozen=True, slots=True)
 class Place:
     """
-    What CTAs that run side by side share: registers with their states and fences, groups of copies by threads,
+    State of CTAs that run side by side: registers with their states and fences, groups of copies by threads,
     `Cta.last_update` and `Cta.spinning`, and bytes of shared memory. `lanes` and `bytes` are those of one CTA.
     """
 

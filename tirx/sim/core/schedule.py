@@ -242,7 +242,7 @@ class Scheduler:
         return next((SimError(message, op.line, op.text) for op in ops), SimError(message))
 
     def _users(self, group: ThreadGroup, running: Sequence[Cluster]) -> list[str]:
-        """Who has arrived at the mbarriers that a group waits for, by which instruction, and where they are now."""
+        """Says who has arrived at the mbarriers that a group waits for, by what instruction, and where they are now."""
         lines: list[str] = []
         for barrier in group.wait.on if group.wait is not None else ():
             for pc, thread in barrier.users.items():

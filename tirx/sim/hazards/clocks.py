@@ -106,8 +106,8 @@ class Clocks:
 
     def past(self, thread: int, instant: int) -> Array:
         """
-        What `release` of a thread gave at an instant: (rows, threads). It may have what happened before that instant
-        and the thread has only heard of since.
+        Returns the snapshot of a `release` by a thread at an instant: (rows, threads). It may have what happened before
+        that instant and the thread has only heard of since.
         """
         found = np.minimum(self.known[:, thread], instant)
         found[self._own_rows, thread] = instant

@@ -36,7 +36,7 @@ class Scope(enum.IntEnum):
 @dataclass(frozen=True, slots=True)
 class Access:
     """
-    How an instruction accesses global memory.
+    The way in which an instruction accesses global memory.
 
     `scope` matters for strong accesses and updates. `reads`: it acquires what flags release, which `red` and stores
     do not; `writes`: it releases, which loads do not. `collective`: the lanes of a warp access memory together, which

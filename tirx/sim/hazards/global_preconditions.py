@@ -1,4 +1,4 @@
-"""What accesses of global memory need besides order: acquired tensor maps, and the end of the grid before."""
+"""Needs of accesses of global memory besides order: acquired tensor maps, and the end of the grid before."""
 
 from __future__ import annotations
 

@@ -70,8 +70,8 @@ class KnownInstants:
 @dataclass(frozen=True, slots=True, eq=False)
 class Flag:
     """
-    What strong writes of some threads release at a scope, by row (those that they know something of), as hardware does
-    it and by the letter of the memory model.
+    Instants that strong writes of some threads release at a scope, by row (those that they know something of), as
+    hardware does it and by the letter of the memory model.
     """
 
     scope: Scope

@@ -98,7 +98,7 @@ class SharedShadow:
         self._log.clear()
 
     def writes(self, places: Array) -> Writes:
-        """What is known of the last writes to bytes."""
+        """Returns the last writes to bytes, as far as they are known."""
         self.catch_up()
         kinds = self._write_kind[places]
         threads = ((kinds == Writer.GENERIC) | (kinds == Writer.COPY)) & (self._write_time[places] > 0)

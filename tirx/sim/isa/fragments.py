@@ -83,7 +83,7 @@ class Fragment:
         return self.rows.shape[0]
 
     def packing(self, bits: int, rows: int, columns: int) -> Packing:
-        """How registers hold these elements, of matrices of `rows` x `columns`."""
+        """Returns the packing of these elements of matrices of `rows` x `columns` in registers."""
         per_register = 32 // bits
         count = int(self.matrices.max()) + 1
         element, lane = np.arange(self.elements)[:, None], np.arange(WARP)

@@ -178,7 +178,7 @@ def _rows(decoder: Decoder, index: int, count: int) -> tuple[int, ...] | None:
 def _packings(
     is_quads: bool, layouts: tuple[str, str], types: tuple[str, ...], m: int, stored: int, k: int
 ) -> tuple[Packing, Packing, Packing, Packing]:
-    """How registers hold A, B, C and D."""
+    """Returns the packings of A, B, C and D in registers."""
     type_d, type_a, type_b, type_c = types
     if is_quads:
         layout_a, layout_b = layouts

@@ -330,7 +330,7 @@ class _Result:
 
 @lru_cache(maxsize=64)
 def _packings(n: int, depth: int, bits: int, result_bits: int) -> tuple[Packing, Packing]:
-    """How the registers of a warp hold A (single bits: bytes of them) and D."""
+    """Returns the packings of A (single bits: bytes of them) and D in the registers of a warp."""
     own, width = (bits, depth) if bits > 1 else (8, depth // 8)
     of_a = matrix_fragment("a", _ROWS, width, own).packing(own, _ROWS, width)
     return of_a, wide_accumulator(n).packing(result_bits, _ROWS, n)

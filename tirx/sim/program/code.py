@@ -58,8 +58,8 @@ class TableBranch:
 @dataclass(frozen=True, slots=True)
 class SavedSpans:
     """
-    Where the variables of results, and the others, of a function are that may call itself: (first byte, end) in each
-    thread's memory.
+    Places of the variables of results, and of the others, of a function that may call itself: (first byte, end) in
+    each thread's memory.
     """
 
     results: tuple[tuple[int, int], ...]

@@ -145,7 +145,7 @@ class Symbols:
     # Variables
 
     def place(self, variable: Variable) -> Place:
-        """Where a variable is. Raises SimError for one without memory here: .extern, or .local of no function."""
+        """Finds the place of a variable. Raises SimError for one without memory: .extern, or .local of no function."""
         found = self._places.get(id(variable))
         if found is None:
             raise SimError(f"{variable.name} (.{variable.space}) has no definition in this module", variable.line)

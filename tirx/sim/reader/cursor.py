@@ -101,7 +101,7 @@ class Cursor(TokenStream):
         return self._declarator(space, self._attributes(), external=False)
 
     def _attributes(self) -> _Attributes:
-        """What stands before the names of variables: `.align 16 .v2 .f32`."""
+        """Reads the attributes before the names of variables: `.align 16 .v2 .f32`."""
         alignment: int | None = None
         element: str | None = None
         lanes = 1
