@@ -25,9 +25,10 @@ _OWN = frozenset({"tirx", "tcgen05", "wgmma", "ptx", "arith", "math", "scf", "me
 """Dialects whose operations passes know."""
 
 
+@dataclass(frozen=True)
 class ThreadLowering(ABC):
     """
-    Where an operation on tiles becomes what each thread does: the place, and the registers of its operands.
+    Says where an operation on tiles becomes what each thread does: the place, and the registers of its operands.
 
     `thread` (i32) is the index of a thread among the `threads` that run the operation, `target` the GPU.
 

@@ -88,6 +88,17 @@ def held_tile(type_: Attribute) -> TileType | None:
             return None
 
 
+def shared_out(values: Sequence[SSAValue], registers: Sequence[SSAValue]) -> list[Sequence[SSAValue]]:
+    """Returns the registers of each value, from those of all: one of a scalar, those of a thread of a register tile."""
+    found: list[Sequence[SSAValue]] = []
+    at = 0
+    for value in values:
+        count = 1 if (type_ := held_tile(value.type)) is None else register_format(type_).count
+        found.append(registers[at : at + count])
+        at += count
+    return found
+
+
 def registers_of(emit: Emitter, tile: SSAValue) -> Sequence[SSAValue]:
     """The registers that hold a tile value; taken from the cast that made it, if one did."""
     cast = tile.owner

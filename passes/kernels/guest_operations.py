@@ -13,10 +13,14 @@ from tirx.passes.ir.register_values import register_format
 from tirx.rules import ForeignOperationError
 
 
-def lower_tiles(op: TileOpInterface, threads: ThreadLowering) -> Sequence[Sequence[SSAValue]]:
-    """The registers of each result of an operation. Raises LocatedError for those that its tiles do not have."""
+def lower_tiles(op: Operation, threads: ThreadLowering) -> Sequence[Sequence[SSAValue]]:
+    """
+    Lowers an operation by its own method.
+
+    Returns the registers of each result. Raises LocatedError for those that its tiles do not have.
+    """
+    assert isinstance(op, TileOpInterface)
     made = op.lower(threads)
-    assert isinstance(op, Operation)
     if len(made) != len(op.results):
         wanted = f"expected the registers of {len(op.results)} results of 'lower' of '{op.name}'"
         raise ForeignOperationError(op, f"{wanted}, found {len(made)}")

@@ -12,8 +12,8 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tirx.dialects.tirx import ZeroOp
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.ir.register_values import held_tile, register_format
-from tirx.passes.scalars.carried_registers import CONTROL_FLOW
+from tirx.passes.ir.register_values import held_tile
+from tirx.passes.kernels.carried_registers import CONTROL_FLOW
 
 TILES = {
     "!h": "!tirx.tile<32x6xf16, register, #tirx.tile_layout<S[(32, 6) : (1@laneid, 1)]>>",  # 3 registers
@@ -26,8 +26,10 @@ class Registers:
     """The registers of tiles: the block arguments of the kernel, in order, for those that it makes."""
 
     def __init__(self, module: Operation):
+        self.kernel = self
         self.lowered: list[Operation | BlockArgument] = []
         self.blocks: list[Block] = []
+        self.emit: Emitter
         self.made = Block(arg_types=[*HALVES, *DOUBLES])
         made = [op.result for op in module.walk() if isinstance(op, ZeroOp)]
         self.registers: dict[SSAValue, Sequence[SSAValue]] = dict(
@@ -40,19 +42,15 @@ class Registers:
     def expanded(self, values: Sequence[SSAValue]) -> list[SSAValue]:
         return [each for value in values for each in self.registers.get(value, (value,))]
 
-    def collapsed(self, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[SSAValue | None]:
-        left, found = list(new), list[SSAValue | None]()
-        for value in old:
-            type_ = held_tile(value.type)
-            count = 1 if type_ is None else register_format(type_).count
-            self.registers[value], left = left[:count], left[count:]
-            found.append(None if type_ is not None else self.registers[value][0])
-        assert not left
-        return found
+    def bind(self, values: Sequence[SSAValue], made: Sequence[Sequence[SSAValue]]) -> None:
+        for old, new in zip(values, made, strict=True):
+            self.registers[old] = new
+            if held_tile(old.type) is None:
+                old.replace_all_uses_with(new[0])
 
 
-def _lowered(text: str, kind: type[Operation]) -> tuple[Operation, Registers, list[SSAValue | None]]:
-    """The operation that stands for the only one of a kind, once nothing of that is left, and what takes its place."""
+def _lowered(text: str, kind: type[Operation]) -> tuple[Operation, Registers]:
+    """Returns the operation that stands for the only one of a kind, once nothing of that is left."""
     for name, type_ in TILES.items():
         text = text.replace(name, type_)
     module = parsed(
@@ -66,15 +64,16 @@ tirx.kernel @k(%x: i32, %p: i1, %n: index) target("sm_90a") threads(32) {{
     )
     op = next(op for op in module.walk() if isinstance(op, kind))
     registers = Registers(module)
-    found = CONTROL_FLOW[kind](registers, op, Emitter.before(op))
+    registers.emit = Emitter.before(op)
+    found = CONTROL_FLOW[kind](op, registers)
     made = op.prev_op
     assert isinstance(made, kind) and not any(region.blocks for region in op.regions)
     for argument in reversed(registers.lowered):
         assert isinstance(argument, BlockArgument)
         argument.block.erase_arg(argument)
     assert registers.blocks == [block for region in made.regions for block in region.blocks]
-    assert [registers.registers[old] for old in op.results] == _shared_out(made.results, op.results)
-    return made, registers, list(found)
+    assert found is not None and [list(each) for each in found] == _shared_out(made.results, op.results)
+    return made, registers
 
 
 def _shared_out(values: Sequence[SSAValue], by: Sequence[SSAValue]) -> list[Sequence[SSAValue]]:
@@ -89,7 +88,7 @@ def _shared_out(values: Sequence[SSAValue], by: Sequence[SSAValue]) -> list[Sequ
 
 
 def test_loops_with_a_condition() -> None:
-    op, registers, found = _lowered(
+    op, registers = _lowered(
         """
   %r:3 = scf.while (%i = %x, %a = %h, %j = %x, %b = %d) : (i32, !h, i32, !d) -> (!d, i32, !h) {
     scf.condition(%p) %b, %j, %a : !d, i32, !h
@@ -109,12 +108,11 @@ def test_loops_with_a_condition() -> None:
     assert ends[0] is not None and ends[1] is not None
     assert list(ends[0].operands)[1:] == [*before.args[5:], before.args[4], *before.args[1:4]]
     assert list(ends[1].operands) == [after.args[2], *after.args[3:], after.args[2], *after.args[:2]]
-    assert found == [None, op.results[2], None]
 
 
 def test_loops_with_a_count() -> None:
     """The induction variable stays in front of what is carried."""
-    op, registers, found = _lowered(
+    op, registers = _lowered(
         """
   %c = arith.constant 0 : index
   %r:3 = scf.for %k = %c to %n step %n iter_args(%a = %h, %i = %x, %b = %d) -> (!h, i32, !d) {
@@ -132,12 +130,11 @@ def test_loops_with_a_count() -> None:
     cast, end = op.body.block.ops
     assert list(cast.operands) == [args[0]]
     assert list(end.operands) == [*args[1:4], cast.results[0], *args[5:]]
-    assert found == [None, op.results[3], None]
 
 
 @pytest.mark.parametrize("taken", [0, 1])
 def test_branches(taken: int) -> None:
-    op, registers, found = _lowered(
+    op, registers = _lowered(
         """
   %r:2 = scf.if %p -> (!d, i32) {
     scf.yield %d, %x : !d, i32
@@ -150,4 +147,3 @@ def test_branches(taken: int) -> None:
     (end,) = op.regions[taken].block.ops
     assert list(end.operands)[:2] == list(registers.made.args[3:]) and len(end.operands) == 3
     assert [result.type for result in op.results] == [*DOUBLES, i32]
-    assert found == [None, op.results[2]]
