@@ -198,9 +198,9 @@ def _is_foreign(kind: type[Operation]) -> bool:
     return issubclass(kind, UnregisteredOp) or kind.name.partition(".")[0] not in _OWN
 
 
-def foreign_effects(op: Operation) -> TileEffects:
+def tile_effects(op: Operation) -> TileEffects:
     """
-    What an operation of another dialect does to the tiles and memrefs that it is given.
+    Returns what an operation does to the tiles and memrefs that it is given.
 
     `TileOpInterface` says it; otherwise a pure operation reads them all, and any other reads and writes them all.
     """

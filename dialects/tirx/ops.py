@@ -27,6 +27,7 @@ from xdsl.traits import (
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
+from tirx.dialects.tirx.interface import TileOpInterface
 from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, shape_text
 from tirx.layout import Iter, TileLayout
 from tirx.rules import ElementTypeError, PlaceError, TileMemoryError, TileShapeError, ViewError, ViewLayoutError
@@ -173,7 +174,7 @@ class ViewOp(DirectOperation):
 
 
 @irdl_op_definition
-class FillOp(DirectOperation):
+class FillOp(DirectOperation, TileOpInterface):
     """`tirx.fill %t, %v : f32, !tirx.tile<128x256xf32, tensor>`: every element becomes `%v`."""
 
     name = "tirx.fill"
@@ -188,6 +189,12 @@ class FillOp(DirectOperation):
     @property
     def tile_type(self) -> TileType:
         return TileType.of(self.tile)
+
+    def tile_reads(self) -> Sequence[SSAValue]:
+        return ()
+
+    def tile_writes(self) -> Sequence[SSAValue]:
+        return (self.tile,)
 
     def verify_(self) -> None:
         if self.value.type != self.tile_type.element_type:
@@ -240,7 +247,7 @@ def print_transfer(
 
 
 @irdl_op_definition
-class CopyOp(DirectOperation):
+class CopyOp(DirectOperation, TileOpInterface):
     """
     `tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories.
 
@@ -268,6 +275,12 @@ class CopyOp(DirectOperation):
 
     def print(self, printer: Printer) -> None:
         print_transfer(printer, self, self.engine, self.reduce)
+
+    def tile_reads(self) -> Sequence[SSAValue]:
+        return (self.source,)
+
+    def tile_writes(self) -> Sequence[SSAValue]:
+        return (self.destination,)
 
     @property
     def source_type(self) -> TileType:

@@ -22,6 +22,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType, ZeroColumnsAttr
+from tirx.dialects.tirx.interface import TileOpInterface
 from tirx.dialects.tirx.plans import PlanAttr, Tcgen05Plan
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, shape_text
@@ -376,12 +377,15 @@ class ProductOp(DirectOperation):
 
 
 @irdl_op_definition
-class MmaOp(ProductOp):
+class MmaOp(ProductOp, TileOpInterface):
     """`tirx.mma %a, %b, %acc : ...`: the product is complete before the next operation begins."""
 
     name = "tirx.mma"
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def tile_writes(self) -> Sequence[SSAValue]:
+        return (self.accumulator,) if self.result is None else ()
 
     def verify_(self) -> None:
         acc = TileType.of(self.accumulator)

@@ -6,6 +6,7 @@ Constructors go past the checks of xDSL's: the verifier of the final module make
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import ClassVar
 
@@ -30,6 +31,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, ReductionAttr
+from tirx.dialects.tirx.interface import TileOpInterface
 from tirx.dialects.tirx.ops import CopyOp, parse_transfer, print_transfer
 from tirx.dialects.tirx.views import WordsOp
 from tirx.hw.errors import LegalityError
@@ -73,7 +75,7 @@ def _require_engine(found: EngineAttr | None, matrix: Engine, memory: TileType) 
 
 
 @irdl_op_definition
-class LoadOp(DirectOperation):
+class LoadOp(DirectOperation, TileOpInterface):
     """
     `%v = tirx.load %tile : !tirx.tile<..., shared, L> -> !tirx.tile<..., register, L2>`
 
@@ -92,6 +94,9 @@ class LoadOp(DirectOperation):
 
     traits = traits_def(MemoryReadEffect())
 
+    def tile_writes(self) -> Sequence[SSAValue]:
+        return ()
+
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
         _require_moved(result, source, f"{source} and {result}")
@@ -99,7 +104,7 @@ class LoadOp(DirectOperation):
 
 
 @irdl_op_definition
-class StoreOp(DirectOperation):
+class StoreOp(DirectOperation, TileOpInterface):
     """
     `tirx.store %v, %tile : !tirx.tile<..., register, L>, !tirx.tile<..., shared, L2>`
 
@@ -124,6 +129,12 @@ class StoreOp(DirectOperation):
 
     def print(self, printer: Printer) -> None:
         print_transfer(printer, self, self.engine, self.reduce)
+
+    def tile_reads(self) -> Sequence[SSAValue]:
+        return (self.value,)
+
+    def tile_writes(self) -> Sequence[SSAValue]:
+        return (self.destination,)
 
     def verify_(self) -> None:
         value, destination = TileType.of(self.value), TileType.of(self.destination)

@@ -21,19 +21,18 @@ from tirx.dialects.tirx import (
     CopyOp,
     CpAsyncTileOp,
     Engine,
-    FillOp,
     KernelOp,
     MemorySpace,
     MmaOp,
     RolesOp,
     SlotOp,
+    TileOpInterface,
     TileType,
     ViewOp,
     base_allocation,
-    foreign_effects,
     is_foreign,
     kernels,
-    transfer,
+    tile_effects,
 )
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS, WarpgroupOp
 from tirx.passes.copies.bulk_order import order_bulk_copies
@@ -226,8 +225,6 @@ class _BarrierInsertion:
     def _tile_accesses(self, op: Operation) -> _Accesses:
         """What one tile operation reads and writes in the memory that threads share."""
         match op:
-            case FillOp():
-                return self._moves((), (op.tile,))
             case memref.LoadOp():
                 return self._moves((op.memref,), ())
             case CpAsyncTileOp():
@@ -236,12 +233,11 @@ class _BarrierInsertion:
             case MmaOp() | AsyncMmaOp():
                 reads = self._places(op.a, op.b)
                 return _Accesses(reads, by_proxy=reads) if reads else _NOTHING
-            case _ if is_foreign(op):
-                effects = foreign_effects(op)
+            case _ if is_foreign(op) or isinstance(op, TileOpInterface):
+                effects = tile_effects(op)
                 return self._moves(effects.reads, effects.writes)
             case _:
-                ends = transfer(op)
-                return _NOTHING if ends is None else self._moves(ends[:1], ends[1:])
+                return _NOTHING
 
     def _moves(self, sources: Sequence[SSAValue], destinations: Sequence[SSAValue]) -> _Accesses:
         """The accesses of threads that read some tiles and write others."""
@@ -286,7 +282,7 @@ class _BarrierInsertion:
             return set()
         accesses = self._inside(op)
         views = [inner for inner in op.walk() if isinstance(inner, ViewOp) and inner.source in accesses.writes]
-        whole = {at for inner in op.walk() if is_foreign(inner) for at in foreign_effects(inner).writes}
+        whole = {at for inner in op.walk() if is_foreign(inner) for at in tile_effects(inner).writes}
         return parts_of_tiles(op, views) - accesses.reads - whole
 
     def _once(self, op: Operation, pending: _Accesses) -> _Accesses:

@@ -6,20 +6,23 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tirx.dialects.tirx import KernelOp, ScalarOpInterface, ThreadLowering, TileOpInterface, TileType
+from tirx.dialects.tirx import KernelOp, ScalarOpInterface, ThreadLowering, TileOpInterface, TileType, is_foreign
 from tirx.hw.targets import Target
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.register_values import register_format
 from tirx.rules import ForeignOperationError
 
 
-def lower_tiles(op: Operation, threads: ThreadLowering) -> Sequence[Sequence[SSAValue]]:
+def lower_tiles(op: Operation, threads: ThreadLowering) -> Sequence[Sequence[SSAValue]] | None:
     """
     Lowers an operation by its own method.
 
-    Returns the registers of each result. Raises LocatedError for those that its tiles do not have.
+    Returns the registers of each result, None for an operation of tirx that has no such method. Raises LocatedError for
+    registers that its tiles do not have.
     """
     assert isinstance(op, TileOpInterface)
+    if type(op).lower is TileOpInterface.lower and not is_foreign(op):
+        return None
     made = op.lower(threads)
     if len(made) != len(op.results):
         wanted = f"expected the registers of {len(op.results)} results of 'lower' of '{op.name}'"

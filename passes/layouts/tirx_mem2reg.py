@@ -48,12 +48,13 @@ from tirx.dialects.tirx import (
     SplatOp,
     StoreOp,
     SubviewOp,
+    TileOpInterface,
     TileType,
     YieldOp,
     ZeroOp,
-    foreign_effects,
     is_foreign,
     kernels,
+    tile_effects,
 )
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
@@ -81,24 +82,9 @@ def _declares_variable(op: Operation) -> bool:
 
 def _written(op: Operation) -> Sequence[SSAValue]:
     """Returns the variables, or tiles in memory, that `op` overwrites or updates in place."""
-    if type(op) not in _WRITERS:
-        return ()
-    match op:
-        case memref.StoreOp():
-            return (op.memref,)
-        case CopyOp():
-            return (op.destination,)
-        case FillOp():
-            return (op.tile,)
-        case MapOp():
-            return op.outs
-        case MmaOp() if op.result is None:
-            return (op.accumulator,)
-        case _:
-            return ()
-
-
-_WRITERS = frozenset((memref.StoreOp, CopyOp, FillOp, MapOp, MmaOp))
+    if isinstance(op, memref.StoreOp):
+        return (op.memref,)
+    return op.tile_writes() if isinstance(op, TileOpInterface) and not is_foreign(op) else ()
 
 
 def _check_tiles(op: Operation) -> None:
@@ -123,7 +109,7 @@ def _check_tiles(op: Operation) -> None:
 def _check_foreign(op: Operation) -> None:
     """Raises LocatedError if an operation of another dialect may write register tiles, or makes tiles in memory."""
     name = operation_name(op)
-    for value in foreign_effects(op).writes:
+    for value in tile_effects(op).writes:
         if is_register_tile(value):
             raise ForeignOperationError(
                 op,
@@ -208,10 +194,10 @@ class _Promoter:
             for op in operations(block):
                 _check_tiles(op)
                 written = _written(op)
-                read = op.ins if isinstance(op, MapOp) else op._operands  # pyright: ignore[reportPrivateUsage]
-                updates = isinstance(op, MmaOp | MapOp)
+                known = op if isinstance(op, TileOpInterface) and not is_foreign(op) else None
+                read = op._operands if known is None else known.tile_reads()  # pyright: ignore[reportPrivateUsage]
                 for operand in read:
-                    if self._is_variable(operand) and (updates or operand not in written):
+                    if self._is_variable(operand) and (known is not None or operand not in written):
                         found.read(operand, op)
                 if op.regions:
                     branches = [self._effects_of(inner) for inner in op.regions]

@@ -13,14 +13,13 @@ from tirx.dialects.tirx import (
     CopyOp,
     CpAsyncTileOp,
     Engine,
-    FillOp,
     MemorySpace,
+    TileOpInterface,
     TileType,
     TmaLoadOp,
     TmaStoreOp,
-    foreign_effects,
     is_foreign,
-    transfer,
+    tile_effects,
 )
 from tirx.values import dataclass
 
@@ -57,16 +56,13 @@ def accesses_of(op: Operation) -> tuple[GlobalAccess, ...]:
             return tuple(replace(one, reduces=combines, fenced=True) for one in found if _is_global(one.tile))
         case CpAsyncTileOp():
             return (GlobalAccess(op.source, writes=False),)
-        case FillOp():
-            return _of_threads((), (op.tile,))
         case memref.LoadOp():
             return _of_threads((op.memref,), ())
-        case _ if is_foreign(op):
-            effects = foreign_effects(op)
+        case _ if is_foreign(op) or isinstance(op, TileOpInterface):
+            effects = tile_effects(op)
             return _of_threads(effects.reads, effects.writes)
         case _:
-            ends = transfer(op)
-            return () if ends is None else _of_threads(ends[:1], ends[1:])
+            return ()
 
 
 def _of_threads(reads: Iterable[SSAValue], writes: Iterable[SSAValue]) -> tuple[GlobalAccess, ...]:

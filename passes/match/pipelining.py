@@ -30,8 +30,8 @@ from tirx.dialects.tirx import (
     TileType,
     WordsOp,
     base_allocation,
-    foreign_effects,
     is_foreign,
+    tile_effects,
 )
 from tirx.layout.arrays import np
 from tirx.passes.ir.purity import is_pure
@@ -124,19 +124,9 @@ def accesses(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
 
 def writes_to(op: Operation, tile: SSAValue) -> bool:
     """True if an operation may write a tile that it uses. Unknown operations write what they are given."""
-    match op:
-        case CopyOp() | AsyncCopyOp():
-            return op.destination is tile
-        case LoadOp():
-            return False
-        case StoreOp():
-            return op.destination is tile
-        case FillOp():
-            return True
-        case MmaOp():
-            return op.result is None and op.accumulator is tile
-        case _:
-            return tile in foreign_effects(op).writes
+    if isinstance(op, AsyncCopyOp):
+        return op.destination is tile
+    return any(tile is written for written in tile_effects(op).writes)
 
 
 _HARDWARE = ("ptx.", "tcgen05.", "wgmma.", "tirx.address", "tirx.barrier", "tirx.leader")
@@ -308,7 +298,7 @@ def written_memref(op: Operation, source: SSAValue) -> str | None:
                 continue
         elif not isinstance(operand.type, MemRefType) or op.name == "memref.load":
             continue
-        elif is_foreign(op) and operand not in foreign_effects(op).writes:
+        elif is_foreign(op) and operand not in tile_effects(op).writes:
             continue
         if base_allocation(operand) is source:
             return f"%{source.name_hint}" if source.name_hint else "the memory"

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, f64
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import BarrierOp, RingOp, kernels
-from tirx.dialects.tirx.interface import TileEffects, foreign_effects
+from tirx.dialects.tirx.interface import TileEffects, tile_effects
 from tirx.layout import LayoutError, TileLayout
 from tirx.passes import lower_to_ptx_passes
 from tirx.passes.checks.tirx_check_layouts import TirxCheckLayoutsPass
@@ -332,5 +332,5 @@ func.func @f(%p: i1, %a: memref<4xf32>, %b: memref<4xf32>) {
     select, other = (
         next(op for op in module.walk() if op.name == name) for name in ("arith.select", "builtin.unregistered")
     )
-    assert foreign_effects(select) == TileEffects(tuple(select.operands[1:]), ())
-    assert foreign_effects(other) == TileEffects(tuple(other.operands[:1]), tuple(other.operands[:1]))
+    assert tile_effects(select) == TileEffects(tuple(select.operands[1:]), ())
+    assert tile_effects(other) == TileEffects(tuple(other.operands[:1]), tuple(other.operands[:1]))
