@@ -16,18 +16,17 @@ from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx import (
     AllocOp,
-    BroadcastOp,
     ConvertOp,
     CopyOp,
     LoadOp,
     MapOp,
     MemorySpace,
     MmaOp,
-    ReduceOp,
     ReshapeOp,
     RolesOp,
     StoreOp,
     SubviewOp,
+    TileOpInterface,
     TileType,
     kernels,
     thread_set,
@@ -118,16 +117,16 @@ def _written_from_registers(op: MapOp, tile: SSAValue) -> None:
 
 def _in_tensor_memory(op: Operation, tile: SSAValue) -> None:
     """Moves a tile in tensor memory to registers and back where `op` computes with it."""
-    match op:
-        case MapOp():
-            if tile in op.outs:
-                _written_from_registers(op, tile)
-            if tile in op.ins:
-                _read_into_registers(op, [tile])
-        case ReduceOp() | BroadcastOp() | ConvertOp():
-            _read_into_registers(op, [tile])
-        case _:
-            pass
+    if isinstance(op, MapOp) and tile in op.outs:
+        _written_from_registers(op, tile)
+    if isinstance(op, TileOpInterface) and tile in op.operands and _is_constrained(op, tile):
+        _read_into_registers(op, [tile])
+
+
+def _is_constrained(op: TileOpInterface, tile: SSAValue) -> bool:
+    """Returns True if an operation states something about the layout of a tile, which is that of a register tile."""
+    parts = [value for found in op.reductions() for value in (found.whole, found.part)]
+    return isinstance(op, ConvertOp) or any(tile in group for group in (*op.same_layout(), parts))
 
 
 def _in_registers(op: Operation, tile: SSAValue) -> None:

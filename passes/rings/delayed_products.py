@@ -8,7 +8,8 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects.nesting import enclosing
-from tirx.dialects.tirx import KernelOp, MapOp, MemorySpace, MmaOp, TileType
+from tirx.dialects.tirx import KernelOp, MemorySpace, MmaOp, TileOpInterface, TileType
+from tirx.dialects.tirx.interface import is_register_tile
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.match.pipelining import NotApplicable
 from tirx.passes.rings.start_values import has_registers
@@ -62,13 +63,11 @@ def _require_apart(early: Sequence[MmaOp], ops: Iterable[Operation]) -> None:
 
 def _computes(op: Operation) -> bool:
     """True for an operation, and branches of such, that only computes registers from registers."""
-    match op:
-        case MapOp():
-            return not op.outs
-        case scf.IfOp():
-            return all(_computes(inner) for region in op.regions for block in region.blocks for inner in block.ops)
-        case _:
-            return is_pure(op) or isinstance(op, scf.YieldOp)
+    if isinstance(op, TileOpInterface):
+        return not op.tile_writes() and all(map(is_register_tile, op.tile_reads()))
+    if isinstance(op, scf.IfOp):
+        return all(_computes(inner) for region in op.regions for block in region.blocks for inner in block.ops)
+    return is_pure(op) or isinstance(op, scf.YieldOp)
 
 
 def is_only_carried(op: Operation, yielded: Operation) -> bool:
