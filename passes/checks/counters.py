@@ -41,6 +41,16 @@ class Taken:
     allocation: SharedAllocOp | None
     numbers: Numbers
 
+    @property
+    def base(self) -> object:
+        """Equal for allocations that begin at the same address, as all dynamic shared memory does."""
+        return self.allocation if self.allocation is None or self.allocation.dynamic is None else "dynamic"
+
+    @property
+    def places(self) -> list[tuple[object, int]]:
+        """Bytes of allocations."""
+        return [(self.base, number) for number in self.numbers.tolist()]
+
 
 class Counters:
     """

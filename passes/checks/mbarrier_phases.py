@@ -23,7 +23,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tirx.diagnostics import in_line
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
-from tirx.dialects.ptx.core import CondBraOp, ConstantOp, SharedAllocOp
+from tirx.dialects.ptx.core import CondBraOp, ConstantOp
 from tirx.dialects.ptx.effects import (
     BlockBarrier,
     ClusterWait,
@@ -209,7 +209,7 @@ class _Uses:
         taken = self._counters.taken(address)
         if taken is None or taken.allocation is None:
             return None
-        return frozenset((_key(taken.allocation), number) for number in taken.numbers.tolist())
+        return frozenset(taken.places)
 
     def _of_station(self, one: _Use) -> _Use:
         """
@@ -228,15 +228,10 @@ class _Uses:
             value = pending.pop()
             if (taken := self._counters.taken(value)) is not None and len(taken.numbers) == 1:
                 number += int(taken.numbers[0])
-                key = key if taken.allocation is None else _key(taken.allocation)
+                key = key if taken.allocation is None else taken.base
             elif isinstance(value.owner, AddOp):
                 pending += value.owner.operands
         return None if key is None else (key, number)
-
-
-def _key(allocation: SharedAllocOp) -> object:
-    """All dynamic shared memory begins at the same address."""
-    return allocation if allocation.dynamic is None else "dynamic"
 
 
 def _varies(value: SSAValue, loop: frozenset[Block], seen: set[SSAValue]) -> bool:

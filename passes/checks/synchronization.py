@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -283,9 +283,7 @@ class OrderingAnalysis:
     def _step(self, op: Operation, active: ActiveThreads, state: State) -> None:
         """What an instruction does to the state."""
         if (synchronization := self.synchronizations.get(op)) is not None:
-            transfer = _TRANSFER.get(type(synchronization))
-            if transfer is not None:
-                transfer(self, synchronization, active, state)
+            _synchronize(self, synchronization, active, state)
         for access in self._accesses.get(op, ()):
             if access.kind.completes_at_mbarrier:
                 _forget_waits(state, active)
@@ -305,9 +303,6 @@ class OrderingAnalysis:
 
 
 # What synchronising instructions do to what is pending
-
-
-_Transfer: TypeAlias = Callable[["OrderingAnalysis", Any, ActiveThreads, State], None]
 
 
 def _advance(
@@ -371,15 +366,7 @@ def _meet(
         state.waited = frozenset()
 
 
-def _block_barrier(analysis: OrderingAnalysis, op: BlockBarrier, active: ActiveThreads, state: State) -> None:
-    _meet(analysis, active, state, lambda access, ordering: _gained(access.kind, ordering))
-
-
-def _cluster_wait(analysis: OrderingAnalysis, op: ClusterWait, active: ActiveThreads, state: State) -> None:
-    _meet(analysis, active, state, lambda access, ordering: _arrivals(ordering, CLUSTER) | JUST_HEARD)
-
-
-def _warp_barrier(analysis: OrderingAnalysis, op: WarpBarrier, active: ActiveThreads, state: State) -> None:
+def _warp_barrier(analysis: OrderingAnalysis, active: ActiveThreads, state: State) -> None:
     """The lanes of each warp meet: all learn which mbarriers one has waited for."""
     warps = active.warps
     known = frozenset(barrier for barrier, _ in state.waited if all((barrier, warp) in state.waited for warp in warps))
@@ -412,36 +399,24 @@ def _arrive(analysis: OrderingAnalysis, state: State, active: ActiveThreads, bar
     _advance(analysis, state, arrived)
 
 
-def _cluster_arrive(analysis: OrderingAnalysis, op: ClusterArrive, active: ActiveThreads, state: State) -> None:
-    _arrive(analysis, state, active, CLUSTER, op.relaxed)
-
-
-def _mbarrier_arrive(analysis: OrderingAnalysis, op: MbarrierArrive, active: ActiveThreads, state: State) -> None:
-    _arrive(analysis, state, active, analysis.barrier(op.barrier), op.relaxed)
-
-
-def _tensor_commit(analysis: OrderingAnalysis, op: TensorCommit, active: ActiveThreads, state: State) -> None:
+def _tensor_commit(analysis: OrderingAnalysis, barrier: Barrier, active: ActiveThreads, state: State) -> None:
     """A commit tracks what its own thread has issued, implies fence::before_thread_sync, and arrives (PTX ISA,
     "tcgen05.commit")."""
-    barrier = analysis.barrier(op.barrier)
-    committed: OrderingState = frozenset((Ordering.BEFORE, Committed(barrier)))
-
-    def gained(access: Access, ordering: OrderingState) -> OrderingState:
-        return NOTHING if is_elsewhere(access.active, active) else committed
-
-    _advance(analysis, state, gained, (AccessKind.TENSOR_CORE,))
+    _track(analysis, active, state, AccessKind.TENSOR_CORE, frozenset((Ordering.BEFORE, Committed(barrier))))
     _arrive(analysis, state, active, barrier, False)
 
 
-def _copy_arrive(analysis: OrderingAnalysis, op: CopyArrive, active: ActiveThreads, state: State) -> None:
+def _copy_arrive(analysis: OrderingAnalysis, barrier: Barrier, active: ActiveThreads, state: State) -> None:
     """The arrival follows the thread's copies so far, and says nothing of what else it did."""
-    committed: OrderingState = frozenset((Committed(analysis.barrier(op.barrier)),))
-
-    def gained(access: Access, ordering: OrderingState) -> OrderingState:
-        return NOTHING if is_elsewhere(access.active, active) else committed
-
-    _advance(analysis, state, gained, (AccessKind.COPY,))
+    _track(analysis, active, state, AccessKind.COPY, frozenset((Committed(barrier),)))
     _forget_waits(state, active)
+
+
+def _track(
+    analysis: OrderingAnalysis, active: ActiveThreads, state: State, kind: AccessKind, committed: OrderingState
+) -> None:
+    """Accesses of one kind that these threads may have made are tracked by a barrier."""
+    _advance(analysis, state, lambda one, _: NOTHING if is_elsewhere(one.active, active) else committed, (kind,))
 
 
 def _forget_waits(state: State, active: ActiveThreads) -> None:
@@ -454,9 +429,7 @@ def _forget_waits(state: State, active: ActiveThreads) -> None:
     state.waited = frozenset(one for one in state.waited if one[0] not in own)
 
 
-def _mbarrier_wait(analysis: OrderingAnalysis, op: MbarrierWait, active: ActiveThreads, state: State) -> None:
-    barrier = analysis.barrier(op.barrier)
-
+def _mbarrier_wait(analysis: OrderingAnalysis, barrier: Barrier, active: ActiveThreads, state: State) -> None:
     # Whoever completes this phase may know of other mbarriers, and so of what they track.
     waited = analysis.waited_by_others(active) | {barrier}
 
@@ -467,8 +440,7 @@ def _mbarrier_wait(analysis: OrderingAnalysis, op: MbarrierWait, active: ActiveT
     state.waited |= {(barrier, warp) for warp in active.warps}
 
 
-def _mbarrier_inval(analysis: OrderingAnalysis, op: MbarrierInvalidate, active: ActiveThreads, state: State) -> None:
-    barrier = analysis.barrier(op.barrier)
+def _mbarrier_inval(state: State, barrier: Barrier) -> None:
     for access in tuple(state.pending):
         if access.kind is AccessKind.INIT and access.barrier and Barrier(*access.barrier).may_be(barrier):
             del state.pending[access]
@@ -479,7 +451,7 @@ def _always(ordering: Ordering) -> Callable[[Access, OrderingState], frozenset[O
     return lambda access, before: found
 
 
-def _proxy_fence(analysis: OrderingAnalysis, op: ProxyFence, active: ActiveThreads, state: State) -> None:
+def _proxy_fence(analysis: OrderingAnalysis, op: ProxyFence, state: State) -> None:
     def fenced(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
         # The fence orders what its thread knows to be done.
         pending = access.kind is AccessKind.COPY and Ordering.COMPLETE not in ordering
@@ -488,7 +460,7 @@ def _proxy_fence(analysis: OrderingAnalysis, op: ProxyFence, active: ActiveThrea
     _advance(analysis, state, fenced, op.kinds)
 
 
-def _commit_group(analysis: OrderingAnalysis, op: CommitGroup, active: ActiveThreads, state: State) -> None:
+def _commit_group(analysis: OrderingAnalysis, op: CommitGroup, state: State) -> None:
     """Counts groups as far as waits tell them apart: all that are behind more than these are alike."""
     most = analysis.most_pending[op.kind]
 
@@ -504,7 +476,7 @@ def _commit_group(analysis: OrderingAnalysis, op: CommitGroup, active: ActiveThr
             state.loading[loading] = groups + 1
 
 
-def _wait_group(analysis: OrderingAnalysis, op: WaitGroup, active: ActiveThreads, state: State) -> None:
+def _wait_group(analysis: OrderingAnalysis, op: WaitGroup, state: State) -> None:
     """All but the last groups are complete: those with as many behind them on every path."""
     last = Ordering.GROUPED if op.pending == 0 else Younger(op.pending)
 
@@ -523,13 +495,13 @@ def _wait_group(analysis: OrderingAnalysis, op: WaitGroup, active: ActiveThreads
         del state.loading[loaded]
 
 
-def _wait_all(analysis: OrderingAnalysis, op: WaitAll, active: ActiveThreads, state: State) -> None:
+def _wait_all(analysis: OrderingAnalysis, op: WaitAll, state: State) -> None:
     _advance(analysis, state, _always(Ordering.COMPLETE), (op.kind,))
     for loaded in [one for one in state.loading if analysis.is_of(one, op.kind)]:
         del state.loading[loaded]
 
 
-def _tensor_fence(analysis: OrderingAnalysis, op: TensorFence, active: ActiveThreads, state: State) -> None:
+def _tensor_fence(analysis: OrderingAnalysis, op: TensorFence, state: State) -> None:
     def ordered(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
         return frozenset((Ordering.AFTER,)) if Ordering.SENT in ordering else frozenset()
 
@@ -539,20 +511,36 @@ def _tensor_fence(analysis: OrderingAnalysis, op: TensorFence, active: ActiveThr
         _advance(analysis, state, _always(Ordering.BEFORE), (AccessKind.TENSOR_CORE, *OF_WHOLE_WARPS))
 
 
-_TRANSFER: Mapping[type[Synchronization], _Transfer] = {
-    BlockBarrier: _block_barrier,
-    WarpBarrier: _warp_barrier,
-    ClusterArrive: _cluster_arrive,
-    ClusterWait: _cluster_wait,
-    MbarrierArrive: _mbarrier_arrive,
-    MbarrierWait: _mbarrier_wait,
-    MbarrierInvalidate: _mbarrier_inval,
-    ProxyFence: _proxy_fence,
-    CommitGroup: _commit_group,
-    WaitGroup: _wait_group,
-    TensorCommit: _tensor_commit,
-    CopyArrive: _copy_arrive,
-    WaitAll: _wait_all,
-    TensorFence: _tensor_fence,
-}
-"""What each synchronisation does to what is pending. The bytes of an mbarrier order nothing."""
+def _synchronize(analysis: OrderingAnalysis, op: Synchronization, active: ActiveThreads, state: State) -> None:
+    """Does to what is pending what a synchronisation does. The bytes of an mbarrier order nothing."""
+    match op:
+        case BlockBarrier():
+            _meet(analysis, active, state, lambda access, ordering: _gained(access.kind, ordering))
+        case WarpBarrier():
+            _warp_barrier(analysis, active, state)
+        case ClusterArrive():
+            _arrive(analysis, state, active, CLUSTER, op.relaxed)
+        case ClusterWait():
+            _meet(analysis, active, state, lambda access, ordering: _arrivals(ordering, CLUSTER) | JUST_HEARD)
+        case MbarrierArrive(address):
+            _arrive(analysis, state, active, analysis.barrier(address), op.relaxed)
+        case MbarrierWait(address):
+            _mbarrier_wait(analysis, analysis.barrier(address), active, state)
+        case MbarrierInvalidate(address):
+            _mbarrier_inval(state, analysis.barrier(address))
+        case TensorCommit(address):
+            _tensor_commit(analysis, analysis.barrier(address), active, state)
+        case CopyArrive(address):
+            _copy_arrive(analysis, analysis.barrier(address), active, state)
+        case ProxyFence():
+            _proxy_fence(analysis, op, state)
+        case CommitGroup():
+            _commit_group(analysis, op, state)
+        case WaitGroup():
+            _wait_group(analysis, op, state)
+        case WaitAll():
+            _wait_all(analysis, op, state)
+        case TensorFence():
+            _tensor_fence(analysis, op, state)
+        case _:
+            pass

@@ -23,7 +23,7 @@ from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
 from tirx.layout.arrays import BoolArray, np
 from tirx.layout.axis import WARP_SIZE
-from tirx.passes.checks.counters import Counters, Taken
+from tirx.passes.checks.counters import Counters
 from tirx.passes.checks.mbarrier_phases import check_phases
 from tirx.passes.checks.memory_accesses import Access, Footprint, meet
 from tirx.passes.checks.operand_patterns import warn_of_patterns
@@ -64,13 +64,6 @@ def check_synchronization(entry: EntryOp) -> None:
     checker.check_initialised(counters)
     check_phases(analysis, counters)
     warn_of_patterns(analysis, counters)
-
-
-def _places(taken: Taken) -> list[tuple[object, int]]:
-    """Bytes of allocations. All dynamic shared memory begins at the same address."""
-    allocation = taken.allocation
-    key = "dynamic" if allocation is not None and allocation.dynamic is not None else allocation
-    return [(key, number) for number in taken.numbers.tolist()]
 
 
 class _Checker:
@@ -132,12 +125,12 @@ class _Checker:
         for op in self._analysis.flow.control.of_type(MbarrierInitOp):
             if (taken := counters.taken(op.barrier)) is None:
                 return
-            initialised.update(_places(taken))
+            initialised.update(taken.places)
         for op, address in self._analysis.mbarriers.items():
             taken = counters.taken(address)
             if taken is None or taken.allocation is None:
                 continue
-            missing = next((place for place in _places(taken) if place not in initialised), None)
+            missing = next((place for place in taken.places if place not in initialised), None)
             if missing is not None:
                 raise SynchronizationError(
                     op,

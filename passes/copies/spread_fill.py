@@ -21,7 +21,7 @@ from tirx.dialects.tirx import (
     thread_set,
 )
 from tirx.layout import LayoutError
-from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.emitter import Emitter, erase, erase_dead
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.match.bulk_copies import plan_thread_copies
 from tirx.passes.match.product import ILLEGAL
@@ -140,9 +140,7 @@ class SpreadFill:
             self._piece(copy, index, known, emit)
         if index == self.count - 1:
             emit(self.release.clone())
-        for op in reversed(tuple(block.ops)):
-            if is_pure(op) and not any(result.uses for result in op.results):
-                erase(op)
+        erase_dead(block)
         part = AtOp(self.part.offset + 1, Region(block))
         part.location = self.part.location
         return part

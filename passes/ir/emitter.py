@@ -8,11 +8,12 @@ from typing import Literal, TypeVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, i1, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.definition import built
+from tirx.dialects.traits import is_pure
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -36,6 +37,13 @@ def erase(op: Operation) -> None:
     for result in op.results:
         if result.first_use is not None:
             op.erase(drop_references=False)  # which says whose results are used
+
+
+def erase_dead(block: Block) -> None:
+    """Erases pure operations whose results nothing uses."""
+    for op in reversed(tuple(block.ops)):
+        if is_pure(op) and not any(result.uses for result in op.results):
+            erase(op)
 
 
 def replace_uses(value: SSAValue, by: SSAValue) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import gcd
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -10,12 +10,20 @@ from xdsl.ir import Block, SSAValue
 
 from tirx.dialects.tirx import KernelOp, MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, WordsOp
 from tirx.hw.errors import ClippedViewError
+from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.index_analysis import index_limits, index_range
 from tirx.tcgen05.stored_operand import UNIT
 from tirx.values import dataclass
 
 POINTER_ALIGNMENT = 16
 """Bytes to which kernel arguments in global memory are aligned: the widest vector access."""
+
+
+def copied_view(tile: SSAValue, known: Mapping[SSAValue, SSAValue], emit: Emitter) -> SSAValue:
+    """Emits the views that a tile is, of the tile that is `known` to stand for the one that they are views of."""
+    if tile in known or not isinstance(op := tile.owner, SubviewOp | ReshapeOp | WordsOp):
+        return known.get(tile, tile)
+    return emit.value(op.clone({op.source: copied_view(op.source, known, emit)}))
 
 
 @dataclass(frozen=True)

@@ -303,7 +303,7 @@ def _with_products(
     exchanged: tuple[ExchangedTile, ...] = ()
     early: tuple[MmaOp, ...] = ()
     try:
-        products = _wgmma_products(loop, slots)
+        products = _products(loop, slots, on_tensor_memory=False)
         try:
             for op in products:
                 _require_carried(loop, op)
@@ -312,7 +312,7 @@ def _with_products(
             if not delayed:
                 raise
         if not products:
-            products = _tcgen05_products(loop, slots)
+            products = _products(loop, slots, on_tensor_memory=True)
             exchanged = exchanged_tiles(loop, products)
             early = early_products(loop, products, exchanged, [tile.alloc for tile in tiles])
             choose_slots(loop, exchanged, early)
@@ -368,27 +368,24 @@ def _last_use(loop: scf.ForOp, tile: StagedTile) -> Operation:
     return max(tops, key=order.__getitem__)
 
 
-def _require_staged(op: MmaOp, tiles: Sequence[SSAValue], staged: Sequence[AllocOp]) -> None:
-    """Raises NotApplicable unless all of these tiles are slots of rings."""
-    roots = {alloc.result for alloc in staged}
-    for tile in tiles:
-        root = base_allocation(tile)
-        if root not in roots:
-            hint = f"%{root.name_hint}" if root.name_hint else "a tile"
-            raise NotApplicable(op, f"'{op.name}' reads {hint}, which is in no ring")
-
-
-def _wgmma_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp, ...]:
-    """The products in registers that read shared memory, none if there is no such product."""
+def _products(loop: scf.ForOp, staged: Sequence[AllocOp], on_tensor_memory: bool) -> tuple[MmaOp, ...]:
+    """The products whose operands in shared memory are slots: those on tensor memory, or in registers by wgmma."""
     products = [
         op
         for op in walk(loop)
-        if isinstance(op, MmaOp) and not op.on_tensor_memory and op.b_type.memory is MemorySpace.SHARED
+        if isinstance(op, MmaOp)
+        and op.on_tensor_memory is on_tensor_memory
+        and (on_tensor_memory or op.b_type.memory is MemorySpace.SHARED)
     ]
+    roots = {alloc.result for alloc in staged}
     for op in products:
         if top_of(op, loop) is not op:
             raise NotApplicable(op, f"'{op.name}' does not run in every iteration")
-        _require_staged(op, [tile for tile in (op.a, op.b) if TileType.of(tile).memory is MemorySpace.SHARED], staged)
+        for tile in (op.a, op.b):
+            root = base_allocation(tile)
+            if TileType.of(tile).memory is MemorySpace.SHARED and root not in roots:
+                hint = f"%{root.name_hint}" if root.name_hint else "a tile"
+                raise NotApplicable(op, f"'{op.name}' reads {hint}, which is in no ring")
     return tuple(products)
 
 
@@ -416,16 +413,6 @@ def _goes_on(loop: scf.ForOp, use: Use) -> bool:
 
 def _is_added_to(use: Use) -> bool:
     return isinstance(use.operation, MmaOp) and use.operation.accumulator is use.operation.operands[use.index]
-
-
-def _tcgen05_products(loop: scf.ForOp, staged: Sequence[AllocOp]) -> tuple[MmaOp, ...]:
-    """The products on tensor memory, whose operands in shared memory are slots."""
-    products = [op for op in walk(loop) if isinstance(op, MmaOp) and op.on_tensor_memory]
-    for op in products:
-        if top_of(op, loop) is not op:
-            raise NotApplicable(op, f"'{op.name}' does not run in every iteration")
-        _require_staged(op, [tile for tile in (op.a, op.b) if TileType.of(tile).memory is MemorySpace.SHARED], staged)
-    return tuple(products)
 
 
 def _metadata(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[SharedTile, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IntegerAttr, i32
@@ -25,8 +25,9 @@ from tirx.dialects.tirx import (
     YieldOp,
 )
 from tirx.passes.copies.spread_fill import SpreadFill
-from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.emitter import Emitter, erase, erase_dead
 from tirx.passes.ir.purity import is_pure
+from tirx.passes.ir.views import copied_view
 from tirx.passes.products.fragment_steps import StagedProduct, Steps, plan_steps
 from tirx.remarks import CopiesInPieces, FragmentsAhead, NoSlotToSpare
 
@@ -235,7 +236,7 @@ def _middle(
     while index < steps.count:
         block = Block()
         emit = Emitter(InsertPoint.at_end(block), loop.location)
-        sources = _view(product.a.source, {}, emit), _view(product.b.source, {}, emit)
+        sources = copied_view(product.a.source, {}, emit), copied_view(product.b.source, {}, emit)
         end = index + 1 if pieces else steps.count
         for step in range(index, end):
             following = steps.load(step, emit, sources)
@@ -277,7 +278,9 @@ def _split(loop: ForOp, found: _Found, late: int) -> None:
     for op in moved:
         op.detach()
         early.add_op(op)
-    first = steps.load(0, emit, (_view(product.a.source, roots, emit), _view(product.b.source, roots, emit)))
+    first = steps.load(
+        0, emit, (copied_view(product.a.source, roots, emit), copied_view(product.b.source, roots, emit))
+    )
     ahead = _part(loop, late - 1, early, [*roots.values(), *first])
     for root, value in zip(roots, ahead.values, strict=False):
         root.replace_uses_with_if(value, lambda use: use.operation.parent is not early)
@@ -289,9 +292,7 @@ def _split(loop: ForOp, found: _Found, late: int) -> None:
     assert mma.result is not None
     mma.result.replace_all_uses_with(result)
     product.erase()
-    for op in reversed(tuple(found.block.ops)):
-        if is_pure(op) and not any(result.uses for result in op.results):
-            erase(op)
+    erase_dead(found.block)
     place = Emitter.before(found.waits or old)
     for part in (*middle, ahead):
         place(part)
@@ -305,10 +306,3 @@ def _move(ops: Sequence[Operation], block: Block) -> None:
     for op in ops:
         op.detach()
         block.add_op(op)
-
-
-def _view(tile: SSAValue, roots: Mapping[SSAValue, SSAValue], emit: Emitter) -> SSAValue:
-    """A copy of the views that a tile is, of the tile that stands for the one that they are views of."""
-    if tile in roots or not isinstance(op := tile.owner, SubviewOp | ReshapeOp):
-        return roots.get(tile, tile)
-    return emit.value(op.clone({op.source: _view(op.source, roots, emit)}))

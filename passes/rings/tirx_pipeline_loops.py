@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING
@@ -36,9 +36,9 @@ from tirx.dialects.tirx import (
     YieldOp,
     kernels,
 )
-from tirx.passes.ir.emitter import Emitter, constant_value, erase
-from tirx.passes.ir.purity import is_pure
+from tirx.passes.ir.emitter import Emitter, constant_value, erase, erase_dead
 from tirx.passes.ir.trip_count import trip_count
+from tirx.passes.ir.views import copied_view
 from tirx.passes.match.pipelining import accesses, slice_of, tile_name
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.delayed_parts import delayed_parts, early_parts
@@ -198,7 +198,7 @@ class _Pipeline:
         Emitter.after(tile.fills[-1])(ReleaseOp(ring.result, FILL, Queue.TMA))
         for fill in tile.fills:
             emit = Emitter.before(fill)
-            destination = _view_of(fill.destination, {tile.alloc.result: slot}, emit)
+            destination = copied_view(fill.destination, {tile.alloc.result: slot}, emit)
             copy = emit(AsyncCopyOp(fill.source, destination, Engine.TMA))
             copy.location = fill.location
             erase(fill)
@@ -263,7 +263,7 @@ class _Pipeline:
             known |= {tile.alloc.result: slot for tile, slot in zip(plan.tiles, tiles, strict=True)}
             for fill in (fill for tile in plan.tiles for fill in tile.fills):
                 source = known.get(fill.source, fill.source)
-                destination = _view_of(fill.destination, known, emit)
+                destination = copied_view(fill.destination, known, emit)
                 emit(AsyncCopyOp(source, destination, plan.engine)).location = fill.location
             emit(ReleaseOp(ring.result, FILL, plan.fill_queue))
         emit(YieldOp())
@@ -292,7 +292,7 @@ class _Pipeline:
                     op.erase()
                 case _:
                     part.add_op(op)
-        _erase_dead(part)
+        erase_dead(part)
         early = Block()
         slots: list[SSAValue] = []
         for plan, ring in self.rings.items():
@@ -356,7 +356,7 @@ class _Pipeline:
         last: Operation = copies[0]
         for op in copies:
             emit = Emitter.before(op)
-            last = emit(AsyncCopyOp(op.operands[0], _view_of(op.operands[1], known, emit), Engine.TCGEN05_CP))
+            last = emit(AsyncCopyOp(op.operands[0], copied_view(op.operands[1], known, emit), Engine.TCGEN05_CP))
             erase(op)
         emit = Emitter.after(last)
         emit(ReleaseOp(ring.result, COPY, Queue.TCGEN05))
@@ -408,23 +408,11 @@ def _name(slots: Sequence[SSAValue], plan: RingPlan) -> None:
         slot.name_hint = tile.alloc.result.name_hint
 
 
-def _view_of(tile: SSAValue, known: Mapping[SSAValue, SSAValue], emit: Emitter) -> SSAValue:
-    """The same part of the tile that stands for the allocation of `tile`, by copies of the views in between."""
-    views: list[Operation] = []
-    while tile not in known and isinstance(view := tile.owner, Operation):
-        views.append(view)
-        tile = view.operands[0]
-    found = known[tile]
-    for view in reversed(views):
-        found = emit.value(view.clone({view.operands[0]: found}))
-    return found
-
-
 def _rebase(root: SSAValue, pick: Callable[[Operation], SSAValue]) -> None:
     """Every operation that uses an allocation, or views of it, uses the tile that `pick` gives it."""
     for op, tile in list(accesses(root)):
         emit = Emitter.before(op)
-        found = _view_of(tile, {root: pick(op)}, emit)
+        found = copied_view(tile, {root: pick(op)}, emit)
         for i, operand in enumerate(op.operands):
             if operand is tile:
                 op.operands[i] = found
@@ -435,10 +423,3 @@ def _erase_views(tile: SSAValue) -> None:
     for use in tuple(tile.uses):
         _erase_views(use.operation.results[0])
         erase(use.operation)
-
-
-def _erase_dead(block: Block) -> None:
-    """Erases pure operations whose results nothing uses."""
-    for op in reversed(tuple(block.ops)):
-        if is_pure(op) and not any(result.uses for result in op.results):
-            erase(op)
