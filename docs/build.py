@@ -182,7 +182,7 @@ _PLAIN = frozenset(
 
 def instructions_of(program: Path) -> Iterator[tuple[str, str, str]]:
     """
-    (operation, generation, operation of the dialect `ptx`) for all that the operations of a program become.
+    (operation, generation, instruction as an operation) for all that the operations of a program become.
 
     Every pass gives what it makes the location of what it makes it from: the locations carry the names along.
     """
@@ -238,9 +238,9 @@ def _instructions(programs: Sequence[str]) -> list[str]:
     names = [op.name for key, make in get_all_dialects().items() if key != "ptx" for op in make().operations]
     return [
         "## PTX", "",
-        "What the operations become in the examples of the repository, as operations of the dialect",
-        "[`ptx`](#the-dialect-ptx), each of which is one instruction. Arithmetic, conversions and jumps are left out;",
-        "a wait or a fence counts for the operation that needs it.",
+        "What the operations become in the examples of the repository, as operations of the dialects",
+        "[`tcgen05`](#the-dialect-tcgen05) and [`ptx`](#the-dialect-ptx), one for each instruction. Arithmetic,",
+        "conversions and jumps are left out; a wait or a fence counts for the operation that needs it.",
         "", f"| operation | {' | '.join(_GENERATIONS)} |", "|---|---|---|---|",
         *(f"| [`{name}`](#{slug(f'`{name}`')}) | {' | '.join(cell(found[name].get(key)) for key in _GENERATIONS)} |"
           for name in sorted(names) if name in found), "",
@@ -249,6 +249,8 @@ def _instructions(programs: Sequence[str]) -> list[str]:
 
 def operations_page(programs: Sequence[str] = INSTRUCTIONS_OF) -> str:
     """The reference of operations: documentation, clauses, and the instructions that they become in `programs`."""
+    from xdsl.irdl import IRDLOperation
+
     from tirx.dialects import get_all_dialects
     from tirx.tools.language import clauses
 
@@ -269,7 +271,7 @@ def operations_page(programs: Sequence[str] = INSTRUCTIONS_OF) -> str:
             continue
         for op in operations:
             lines += [f"### `{op.name}`", "", cleandoc(op.__doc__ or ""), ""]
-            if found := clauses(op):
+            if issubclass(op, IRDLOperation) and (found := clauses(op)):
                 lines += [f"Clauses: {', '.join(f'`{clause}`' for clause in found)}.", ""]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -350,10 +352,14 @@ def build_site() -> None:
         )
     shutil.rmtree(SITE, ignore_errors=True)
     shutil.copytree(DOCS / "images", SITE / "images")
+
+    def slugify(text: str, separator: str) -> str:
+        return slug(text)
+
     for name in listed:
-        markdown = Markdown(extensions=["tables", "fenced_code", "toc"], extension_configs={
-            "toc": {"slugify": lambda text, _: slug(text)}
-        })  # fmt: skip
+        markdown = Markdown(
+            extensions=["tables", "fenced_code", "toc"], extension_configs={"toc": {"slugify": slugify}}
+        )
         text = re.sub(r"\n\n```$", "\n```", (DOCS / name).read_text(), flags=re.MULTILINE)
         body = markdown.convert(text)
         target = SITE / _site_name(name)

@@ -25,8 +25,6 @@ from tirx.dialects.ptx.packed import *
 from tirx.dialects.ptx.parameters import *
 from tirx.dialects.ptx.reductions import *
 from tirx.dialects.ptx.sync import *
-from tirx.dialects.ptx.tcgen05 import *
-from tirx.dialects.ptx.tcgen05_ld_st import *
 from tirx.dialects.ptx.tma import *
 from tirx.dialects.ptx.warp import *
 from tirx.dialects.ptx.wgmma import *

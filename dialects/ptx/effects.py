@@ -94,11 +94,11 @@ class AccessKind(enum.Enum):
 
 
 COMPLETIONS: Mapping[AccessKind, Completion] = {
-    AccessKind.TENSOR_LOAD: Completion("tcgen05.wait::ld", "put ptx.tcgen05.wait.ld before it"),
-    AccessKind.TENSOR_STORE: Completion("tcgen05.wait::st", "put ptx.tcgen05.wait.st before it"),
+    AccessKind.TENSOR_LOAD: Completion("tcgen05.wait::ld", "put tcgen05.wait ld before it"),
+    AccessKind.TENSOR_STORE: Completion("tcgen05.wait::st", "put tcgen05.wait st before it"),
     AccessKind.TENSOR_CORE: Completion(
         "a tcgen05.commit and a wait on its mbarrier",
-        "put ptx.tcgen05.commit behind it and ptx.mbarrier.wait_parity before this",
+        "put tcgen05.commit behind it and ptx.mbarrier.wait_parity before this",
     ),
     AccessKind.COPY: Completion(
         "cp.async.commit_group and wait_group",

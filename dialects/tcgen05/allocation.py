@@ -2,99 +2,119 @@
 
 from __future__ import annotations
 
+import abc
+from typing import ClassVar
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import I32, IntAttr, IntegerAttr
 from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    ParsePropInAttrDict,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import ParsePropInAttrDict, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
-from tirx.dialects.ptx.tcgen05 import require
-from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group, expect_tile, target_of
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.ptx.base import Names, address
+from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, Issue, MemoryAccess
+from tirx.dialects.ptx.memory import LdOp, Space, StOp
+from tirx.dialects.tcgen05.common import CtaGroupOp, expect_tile, immediate
 from tirx.dialects.tirx import MemorySpace, TileType
-from tirx.rules import PlaceError
-from tirx.tcgen05.check_memory import Alloc, check_memory
+from tirx.rules import InstructionFormError, PlaceError
+from tirx.tcgen05.check_memory import Alloc
 from tirx.tcgen05.tmem import COLUMNS
+
+_SLOT_BYTES = 4
+"""What tcgen05.alloc stores: an address in tensor memory."""
+
+
+class _ColumnsOp(CtaGroupOp, abc.ABC):
+    """Executed by one warp. The number of columns is known, or in a register."""
+
+    ISSUE: ClassVar = Issue.ONE_WARP
+
+    address = operand_def(I32)
+    columns_register = opt_operand_def(I32)
+    columns = opt_prop_def(IntegerAttr[I32])
+
+    assembly_format = """
+    $address (`columns` $columns^)? (`columns_in` $columns_register^)? (`cta_group` $cta_group^)? attr-dict
+    """
+
+    def describe(self, depth: int) -> Alloc:
+        columns = immediate(self.columns_register, depth) if self.columns is None else self.columns.value.data
+        return Alloc(columns, self.cta_group.value.data)
+
+    def verify_(self) -> None:
+        if (self.columns is None) == (self.columns_register is None):
+            found = "none" if self.columns is None else "both"
+            raise InstructionFormError(f"{self.name}: expected one of columns and columns_in, found {found}")
+        super().verify_()
+
+    def count(self, reg: Names) -> str:
+        """The operand with the number of columns."""
+        if self.columns is not None:
+            return str(self.columns.value.data)
+        return "" if self.columns_register is None else reg(self.columns_register)
 
 
 @irdl_op_definition
-class AllocOp(DirectOperation):
+class AllocOp(_ColumnsOp):
     """
-    `tcgen05.alloc %slot, 256 : i32`: one warp allocates columns of tensor memory.
+    `tcgen05.alloc %slot columns 256`: one warp allocates columns of tensor memory.
 
     The address of the allocation is written to the 4 bytes of shared memory at `%slot`. With `cta_group 2`, one warp of
-    each CTA of a pair allocates the columns in both. PTX ISA, "tcgen05.alloc".
+    each CTA of a pair allocates the columns in both. `columns_in %n`: the number is in a register. PTX ISA,
+    "tcgen05.alloc".
     """
 
     name = "tcgen05.alloc"
 
-    slot = operand_def(I32)
-    columns = prop_def(IntegerAttr[I32])
-    cta_group = prop_def(IntegerAttr[I32], default_value=ONE_CTA)
+    def effects(self) -> Effects:
+        slot = Bytes(self.address, _SLOT_BYTES)
+        return Effects(MemoryAccess(AccessKind.GENERIC, writes=(slot,), warp_wide=True))
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$slot `,` $columns (`cta_group` $cta_group^)? attr-dict `:` type($slot)"
-    traits = traits_def(*EFFECTS)
-
-    def __init__(self, slot: SSAValue, columns: int, cta_group: int = 1):
-        super().__init__(
-            operands=[slot],
-            properties={"columns": i32_attr(columns), "cta_group": i32_attr(cta_group)},
-        )
-
-    def verify_(self) -> None:
-        allocation = Alloc(self.columns.value.data, self.cta_group.value.data, target_of(self))
-        require(lambda: check_memory(allocation))
+    def emit(self, reg: Names) -> str:
+        form = f"{self.group}.sync.aligned.shared::cta.b32"
+        return f"tcgen05.alloc.{form} {address(reg, self.address)}, {self.count(reg)}"
 
 
 @irdl_op_definition
-class RelinquishAllocPermitOp(DirectOperation):
-    """`tcgen05.relinquish_alloc_permit`: this block allocates no more tensor memory."""
+class DeallocOp(_ColumnsOp):
+    """
+    `tcgen05.dealloc %base columns 256`: one warp (of each CTA of a pair) gives the columns at `%base` back.
 
-    name = "tcgen05.relinquish_alloc_permit"
-
-    cta_group = prop_def(IntegerAttr[I32], default_value=ONE_CTA)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "(`cta_group` $cta_group^)? attr-dict"
-    traits = traits_def(*EFFECTS)
-
-    def __init__(self, cta_group: int = 1):
-        super().__init__(properties={"cta_group": i32_attr(cta_group)})
-
-    def verify_(self) -> None:
-        check_cta_group(self.cta_group)
-
-
-@irdl_op_definition
-class DeallocOp(DirectOperation):
-    """`tcgen05.dealloc %base, 256 : i32`: one warp (of each CTA of a pair) gives the columns at `%base` back."""
+    It does so before the kernel ends. PTX ISA, "tcgen05.dealloc".
+    """
 
     name = "tcgen05.dealloc"
+    EFFECTS: ClassVar = NO_EFFECTS
 
-    base = operand_def(I32)
-    columns = prop_def(IntegerAttr[I32])
-    cta_group = prop_def(IntegerAttr[I32], default_value=ONE_CTA)
+    def emit(self, reg: Names) -> str:
+        return f"tcgen05.dealloc.{self.group}.sync.aligned.b32 {reg(self.address)}, {self.count(reg)}"
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$base `,` $columns (`cta_group` $cta_group^)? attr-dict `:` type($base)"
-    traits = traits_def(*EFFECTS)
 
-    def __init__(self, base: SSAValue, columns: int, cta_group: int = 1):
-        super().__init__(
-            operands=[base],
-            properties={"columns": i32_attr(columns), "cta_group": i32_attr(cta_group)},
-        )
+@irdl_op_definition
+class RelinquishAllocPermitOp(CtaGroupOp):
+    """`tcgen05.relinquish_alloc_permit`: this block allocates no more tensor memory; executed by one warp."""
 
-    def verify_(self) -> None:
-        allocation = Alloc(self.columns.value.data, self.cta_group.value.data, target_of(self))
-        require(lambda: check_memory(allocation))
+    name = "tcgen05.relinquish_alloc_permit"
+    ISSUE: ClassVar = Issue.ONE_WARP
+    EFFECTS: ClassVar = NO_EFFECTS
+
+    assembly_format = "(`cta_group` $cta_group^)? attr-dict"
+
+    def emit(self, reg: Names) -> str:
+        return f"tcgen05.relinquish_alloc_permit.{self.group}.sync.aligned"
+
+
+def allocation_of(base: SSAValue) -> AllocOp | None:
+    """The allocation at `base`, where that is read from the slot that one allocation, and nothing else, writes."""
+    load = base.owner
+    if not isinstance(load, LdOp) or load.space.data is not Space.SHARED or load.offset.value.data:
+        return None
+    users = [use.operation for use in load.address.uses]
+    if any(isinstance(user, StOp) for user in users):
+        return None
+    writers = [user for user in users if isinstance(user, AllocOp)]
+    return writers[0] if len(writers) == 1 else None
 
 
 @irdl_op_definition
@@ -114,9 +134,6 @@ class TileOp(DirectOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$base `,` $column attr-dict `:` type($base) `->` type($result)"
     traits = traits_def(Pure())
-
-    def __init__(self, base: SSAValue, column: int, type_: TileType):
-        super().__init__(operands=[base], properties={"column": i32_attr(column)}, result_types=[type_])
 
     def verify_(self) -> None:
         type_ = expect_tile(self.result, MemorySpace.TENSOR, "a tile")

@@ -1,35 +1,60 @@
-"""Checks, modifiers and addresses that the operations of the `tcgen05` dialect share."""
+"""What all tcgen05 instructions share, over tiles and over addresses: bases, checks, places in tensor memory.
+
+None of them has a memory-effect trait: unknown effects keep every pass from moving, merging or removing them.
+"""
 
 from __future__ import annotations
 
+import abc
+from collections.abc import Callable
+from typing import ClassVar
+
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import AnyOf, BaseAttr, EqAttrConstraint
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.irdl import AnyOf, BaseAttr, EqAttrConstraint, prop_def
 
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.nesting import enclosing
+from tirx.dialects.ptx.base import PTXInstruction
+from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.tirx import KernelOp, MemorySpace, TileType
 from tirx.layout import LayoutError, TileLayout
-from tirx.rules import InstructionFormError, OperandFormError
+from tirx.rules import InstructionFormError, InvalidOperation, OperandFormError
+from tirx.tcgen05 import LegalityError
+from tirx.tcgen05.check import Instruction, check_instruction
 from tirx.tcgen05.tmem import CTA_GROUPS
 
 COLUMN_BITS = 32
 """Bits of one lane of one column of tensor memory."""
 
-EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
-"""Traits of whatever touches tensor memory or synchronises: no pass moves or merges it."""
+TOUCHED_LANES = 16
+"""Lanes of every 32 that all data paths put rows in."""
 
 TENSOR = AnyOf[Attribute]((EqAttrConstraint(i32), BaseAttr(TileType)))
 """What is in tensor memory: a tile, or its address, lane << 16 | column."""
-
-ONE_CTA = i32_attr(1)
-"""The default of `cta_group`, which is not printed."""
 
 
 def text(value: StringAttr | None) -> str | None:
     """The value of an optional property."""
     return None if value is None else value.data
+
+
+def immediate(value: SSAValue | None, depth: int = IMMEDIATE) -> int | None:
+    """The bits of an operand where all of them are known before the kernel runs."""
+    return None if value is None else known_bits(value, depth).value
+
+
+def is_tile(value: SSAValue) -> bool:
+    """Returns True for a tile, False for an address."""
+    return isinstance(value.type, TileType)
+
+
+def require(check: Callable[[], None]) -> None:
+    """Runs a check of `tirx.tcgen05`; VerifyException with its message if it fails."""
+    try:
+        check()
+    except LegalityError as error:
+        raise InvalidOperation(str(error)) from error
 
 
 def expect_tile(value: SSAValue, memory: MemorySpace, what: str) -> TileType:
@@ -40,29 +65,56 @@ def expect_tile(value: SSAValue, memory: MemorySpace, what: str) -> TileType:
     return type_
 
 
-def expect_tensor_tile(value: SSAValue, what: str) -> TileType:
-    """As `expect_tile`, of a tile in tensor memory that starts with a column and so has an address."""
-    type_ = expect_tile(value, MemorySpace.TENSOR, what)
-    first_cell(type_)
-    return type_
-
-
 def expect_place(value: SSAValue | None, what: str) -> None:
-    """As `expect_tensor_tile`, of an operand that may be an address instead, or missing."""
-    if value is not None and isinstance(value.type, TileType):
-        expect_tensor_tile(value, what)
+    """VerifyException unless a tile is in tensor memory and starts with a column. Addresses may be any, or missing."""
+    if value is not None and is_tile(value):
+        first_cell(expect_tile(value, MemorySpace.TENSOR, what))
 
 
 def target_of(op: Operation) -> str | None:
-    """The target of the kernel that an operation is in: one on tiles. That of an entry counts when it is printed."""
+    """The target of the kernel on tiles that an operation is in. That of an entry counts when it is printed."""
     parent = enclosing(op, KernelOp)
     return None if parent is None or parent.target is None else parent.target.data
 
 
-def check_cta_group(group: IntegerAttr[I32]) -> None:
-    """VerifyException unless the group is one CTA or a pair."""
-    if group.value.data not in CTA_GROUPS:
-        raise InstructionFormError(f"expected cta_group 1 or 2, found {group.value.data}")
+class Tcgen05Op(PTXInstruction, abc.ABC):
+    """An instruction of the targets that have tensor memory, on tiles or, once those have their places, on addresses.
+
+    The rules of `tirx.tcgen05.check` hold for it. The verifier looks at tiles and immediates; the printer, with the
+    target known, at all that is known of the operands.
+    """
+
+    NEEDS: ClassVar = ("tcgen05",)
+
+    def describe(self, depth: int) -> Instruction | None:
+        """The instruction as plain data, with what is known of its operands (`known_bits`); None where there are no
+        rules for it."""
+        return None
+
+    @property
+    def description(self) -> Instruction | None:
+        """The instruction with all that is known of its operands."""
+        return self.describe(EVERYTHING)
+
+    def verify_(self) -> None:
+        if (description := self.describe(IMMEDIATE)) is not None:
+            require(lambda: check_instruction(description, target_of(self)))
+
+
+class CtaGroupOp(Tcgen05Op, abc.ABC):
+    """`cta_group` 2 works on the tensor memories of a pair of CTAs."""
+
+    cta_group = prop_def(IntegerAttr[I32], default_value=i32_attr(1))
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.cta_group.value.data not in CTA_GROUPS:
+            raise InstructionFormError(f"expected cta_group 1 or 2, found {self.cta_group.value.data}")
+
+    @property
+    def group(self) -> str:
+        """The modifier's text."""
+        return f"cta_group::{self.cta_group.value.data}"
 
 
 def first_cell(type_: TileType) -> tuple[int, int]:

@@ -1,24 +1,26 @@
 """The operands of a `tcgen05` operation as the plain data that `tirx.tcgen05` checks.
 
-Descriptors are known while they are symbolic, and where they are constants; tiles as far as their allocation is seen.
+Descriptors are known while they are symbolic, and then as far as their bits are; tiles as far as their allocation is
+seen, addresses as far as their terms are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
+from tirx.dialects.ptx.arith import AddOp
 from tirx.dialects.ptx.known_bits import IMMEDIATE, known_bits
-from tirx.dialects.ptx.memory import LdOp
-from tirx.dialects.ptx.tcgen05 import immediate, require, tmem_operand
-from tirx.dialects.tcgen05.allocation import AllocOp, TileOp
-from tirx.dialects.tcgen05.common import first_cell
+from tirx.dialects.tcgen05.allocation import TileOp, allocation_of
+from tirx.dialects.tcgen05.common import first_cell, immediate, is_tile, require
 from tirx.dialects.tcgen05.descriptors import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import TileType, base_allocation
 from tirx.layout import LayoutError, TileLayout
 from tirx.rules import ElementTypeError
+from tirx.symbolic.integers import Integers
 from tirx.tcgen05 import (
     InstructionDescriptor,
     LegalityError,
@@ -35,28 +37,46 @@ from tirx.tcgen05.stored_operand import SLOT_BITS
 
 def tensor_operand(value: SSAValue, depth: int = IMMEDIATE) -> TmemOperand:
     """The place of a tile in tensor memory, counted from its allocation, and its contents; or that of an address."""
-    return _tile_operand(value) if isinstance(value.type, TileType) else tmem_operand(value, depth)
-
-
-def _tile_operand(tile: SSAValue) -> TmemOperand:
-    type_ = TileType.of(tile)
+    if not is_tile(value):
+        return address_operand(value, depth)
+    type_ = TileType.of(value)
     lane, column = first_cell(type_)
     layout = type_.layout if isinstance(type_.layout, TileLayout) else None
     rows = type_.dims[-2] if len(type_.dims) > 1 else None
-    root = base_allocation(tile).owner
+    root = base_allocation(value).owner
     if not isinstance(root, TileOp):
         return TmemOperand(None, lane, dtype=type_.dtype.name, layout=layout, rows=rows)
-    first, allocated = root.column.value.data + column, _allocated(root.base)
-    return TmemOperand(first, lane, allocated, type_.dtype.name, layout, rows, root.base)
+    allocation = allocation_of(root.base)
+    allocated = None if allocation is None else allocation.describe(depth).columns
+    return TmemOperand(root.column.value.data + column, lane, allocated, type_.dtype.name, layout, rows, root.base)
 
 
-def _allocated(base: SSAValue) -> int | None:
-    """Columns of the allocation at `base`, where that is read from the slot that one allocation writes."""
-    load = base.owner
-    if not isinstance(load, LdOp) or load.offset.value.data:
-        return None
-    writers = [use.operation for use in load.address.uses if isinstance(use.operation, AllocOp)]
-    return writers[0].columns.value.data if len(writers) == 1 else None
+def address_operand(address: SSAValue, depth: int, offset: int = 0) -> TmemOperand:
+    """Lane and column of an address in tensor memory, as far as they are known.
+
+    The column counts from the start of an allocation where the address is a sum with what `tcgen05.alloc` wrote.
+    """
+    terms = list(_terms(address, depth - 1, set()))
+    base = next((term for term in terms if depth > IMMEDIATE and allocation_of(term) is not None), None)
+    if base is not None:
+        terms.remove(base)
+    place = Integers.of(offset, 32)
+    for term in terms:
+        place += known_bits(term, depth)
+    column, lane = place.extend(16, signed=False).value, place.shift_right(16, signed=False).value
+    if base is None or (allocation := allocation_of(base)) is None:
+        return TmemOperand(column, lane, base="tensor memory")
+    return TmemOperand(column, lane, allocation.describe(depth).columns, base=allocation)
+
+
+def _terms(value: SSAValue, depth: int, seen: set[SSAValue]) -> Iterator[SSAValue]:
+    """The values that add up to a value; a sum that comes again is a term itself, so that doublings stay short."""
+    if isinstance(op := value.owner, AddOp) and depth and value not in seen:
+        seen.add(value)
+        yield from _terms(op.lhs, depth - 1, seen)
+        yield from _terms(op.rhs, depth - 1, seen)
+    else:
+        yield value
 
 
 def _slice_of(op: SmemDescriptorOp) -> OperandSlice | None:

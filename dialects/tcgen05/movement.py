@@ -1,176 +1,274 @@
-"""Data movement: registers to and from tensor memory, shared memory to tensor memory, rows within tensor memory."""
+"""Data movement: registers to and from tensor memory, shared memory to tensor memory, rows within tensor memory.
+
+`tcgen05.ld`, `tcgen05.ld.red` and `tcgen05.st` on tiles are as many instructions as the tiles need; on addresses, with
+`num`, they are one instruction. PTX ISA, "Tensor Memory Data Movement Instructions".
+"""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr
-from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    ParsePropInAttrDict,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition, string, unit
-from tirx.dialects.ptx.tcgen05 import require
-from tirx.dialects.tcgen05.attributes import Reduction, ReductionAttr
+from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, f32, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, var_operand_def, var_result_def
+
+from tirx.dialects.definition import i32_attr, irdl_op_definition
+from tirx.dialects.ptx.base import Names, address, vector
+from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MemoryAccess, SharedMatrix, TensorCells
+from tirx.dialects.tcgen05.attributes import ReductionAttr
 from tirx.dialects.tcgen05.common import (
-    EFFECTS,
-    ONE_CTA,
-    expect_tensor_tile,
+    TENSOR,
+    TOUCHED_LANES,
+    CtaGroupOp,
+    Tcgen05Op,
+    expect_place,
     expect_tile,
+    is_tile,
+    require,
     same_registers,
     target_of,
     text,
 )
-from tirx.dialects.tcgen05.facts import shared_operand, tensor_operand
+from tirx.dialects.tcgen05.facts import address_operand, shared_operand, tensor_operand
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import TileLayout
-from tirx.rules import ElementTypeError, InstructionNameError, InvalidOperation, OperandFormError, TileShapeError
+from tirx.rules import (
+    ElementTypeError,
+    InstructionFormError,
+    InstructionNameError,
+    InvalidOperation,
+    OperandFormError,
+    TileShapeError,
+)
 from tirx.tcgen05 import LD_SHAPES, LegalityError, TmemAccessPlan, plan_tmem_access
-from tirx.tcgen05.check_memory import Cp, LdSt, Shift, check_memory
-from tirx.tcgen05.tmem_access import MAX_REGISTERS
+from tirx.tcgen05.check_memory import CP_SHAPES, SHIFT_COLUMNS, Cp, LdSt, Shift, check_memory
+from tirx.tcgen05.tmem_access import MAX_REGISTERS, find_ld_shape
+
+_COPIED_LANES = 1
+"""Lanes of every 32 that every tcgen05.cp writes."""
+
+REDUCTION_TYPES: Mapping[str, Attribute] = {"f32": f32, "u32": i32, "s32": i32}
+"""How `tcgen05.ld.red` reads the columns -> the register that holds the result."""
 
 
-def _check_ld_shape(name: str) -> None:
-    if name not in LD_SHAPES:
-        raise InstructionNameError(f"expected a shape of tcgen05.ld and st ({', '.join(LD_SHAPES)}), found '{name}'")
+class _AccessOp(Tcgen05Op, abc.ABC):
+    """Between tensor memory and the registers of a warp: tiles, or an address and registers."""
 
+    ISSUE: ClassVar = Issue.WARP
 
-def _plan(name: str, memory: TileType, registers: TileType, pack: bool, most: int = MAX_REGISTERS) -> TmemAccessPlan:
-    """The instructions for a tensor tile, of at most `most` registers each, and the register tile that they make of it.
+    shape = prop_def(StringAttr)
+    num = opt_prop_def(IntegerAttr[I32])
+    taddr = operand_def(TENSOR)
+    offset = prop_def(IntegerAttr[I32], default_value=i32_attr(0))
+    half_split_offset = opt_prop_def(IntegerAttr[I32])
 
-    VerifyException, saying what is legal, for a tile that the shape does not move.
-    """
-    _check_ld_shape(name)
-    assert isinstance(memory.layout, TileLayout) and isinstance(registers.layout, TileLayout), (memory, registers)
-    warps = "wid_in_wg" if "wid_in_wg" in registers.layout.axes else "warpid"
-    bits = memory.dtype.storage_bits
-    try:
-        return plan_tmem_access(
-            memory.layout, memory.dims, name, max_registers=most, warp_axis=warps, element_bits=bits, pack=pack
+    @property
+    @abc.abstractmethod
+    def moved(self) -> Sequence[SSAValue]:
+        """The registers, or the one register tile."""
+        raise NotImplementedError
+
+    @property
+    def packs(self) -> bool:
+        """True if a register holds the 16-bit elements of two neighbouring columns."""
+        return False
+
+    def describe(self, depth: int) -> LdSt | None:
+        if is_tile(self.taddr):
+            return None  # as many instructions as `plan` says
+        place = address_operand(self.taddr, depth, self.offset.value.data)
+        return LdSt(
+            self.shape.data,
+            self._repeats,
+            len(self.moved),
+            packed=self.packs,
+            split=None if self.half_split_offset is None else self.half_split_offset.value.data,
+            lane=place.lane,
+            column=place.column,
+            allocated=place.allocated,
         )
-    except LegalityError as error:
-        raise InvalidOperation(str(error)) from error
 
+    def verify_(self) -> None:
+        if is_tile(self.taddr):
+            self.verify_tiles()
+            return
+        if self.num is None:
+            raise InstructionFormError(f"{self.name}: expected num with an address, found none")
+        super().verify_()
+        for value in self.moved:
+            if value.type not in (i32, f32):
+                raise InstructionFormError(f"{self.name}: expected registers of type i32 or f32, found {value.type}")
 
-def _check_access(plan: TmemAccessPlan, memory: TileType, registers: TileType) -> None:
-    if (memory.dims, memory.element_type) != (registers.dims, registers.element_type):
-        raise TileShapeError(f"expected tiles of one shape and element type, found {memory} and {registers}")
-    assert isinstance(registers.layout, TileLayout), registers
-    if not same_registers(plan.fragment, registers.layout):
-        raise OperandFormError(
-            f"expected registers as shape {plan.shape} moves them, {plan.fragment}, found {registers.layout}"
-        )
+    def verify_tiles(self) -> TmemAccessPlan:
+        """Returns the instructions. VerifyException unless they move the tile in tensor memory to the registers."""
+        if self.num is not None or self.half_split_offset is not None or self.offset.value.data:
+            raise InstructionFormError(f"{self.name}: expected num, offset and half_split_offset with an address only")
+        if len(self.moved) != 1:
+            raise InstructionFormError(f"{self.name}: expected one tile in registers, found {len(self.moved)}")
+        memory = expect_tile(self.taddr, MemorySpace.TENSOR, "a tile")
+        registers = expect_tile(self.moved[0], MemorySpace.REGISTER, "a tile")
+        plan = self.plan()
+        if (memory.dims, memory.element_type) != (registers.dims, registers.element_type):
+            raise TileShapeError(f"expected tiles of one shape and element type, found {memory} and {registers}")
+        assert isinstance(registers.layout, TileLayout), registers
+        if not same_registers(plan.fragment, registers.layout):
+            raise OperandFormError(
+                f"expected registers as shape {plan.shape} moves them, {plan.fragment}, found {registers.layout}"
+            )
+        return plan
+
+    def plan(self, most: int = MAX_REGISTERS) -> TmemAccessPlan:
+        """The instructions that move a tile, of at most `most` registers each, and the register tile that they make.
+
+        VerifyException, saying what is legal, for a tile that the shape does not move.
+        """
+        name = self.shape.data
+        if name not in LD_SHAPES:
+            raise InstructionNameError(
+                f"expected a shape of tcgen05.ld and st ({', '.join(LD_SHAPES)}), found '{name}'"
+            )
+        memory, registers = TileType.of(self.taddr), TileType.of(self.moved[0])
+        assert isinstance(memory.layout, TileLayout) and isinstance(registers.layout, TileLayout), (memory, registers)
+        warps = "wid_in_wg" if "wid_in_wg" in registers.layout.axes else "warpid"
+        bits = memory.dtype.storage_bits
+        try:
+            return plan_tmem_access(
+                memory.layout,
+                memory.dims,
+                name,
+                max_registers=most,
+                warp_axis=warps,
+                element_bits=bits,
+                pack=self.packs,
+            )
+        except LegalityError as error:
+            raise InvalidOperation(str(error)) from error
+
+    def effects(self) -> Effects:
+        return Effects(MemoryAccess(AccessKind.TENSOR_LOAD, reads=(self.cells(),)))
+
+    def cells(self) -> TensorCells:
+        """The lanes and columns that one instruction loads or stores."""
+        row = find_ld_shape(self.shape.data)
+        columns = row.columns * self._repeats * (2 if self.packs else 1)
+        return TensorCells(self.taddr, row.lanes, columns, self.offset.value.data)
+
+    @property
+    def _repeats(self) -> int:
+        return 0 if self.num is None else self.num.value.data
+
+    def form(self, modifiers: str = "", type_: str = "b32") -> str:
+        """The end of the mnemonic."""
+        return f"sync.aligned.{self.shape.data}.x{self._repeats}{modifiers}.{type_}"
+
+    def where(self, reg: Names) -> str:
+        """The address with its offset."""
+        return address(reg, self.taddr, self.offset.value.data)
+
+    @property
+    def split(self) -> tuple[str, ...]:
+        """The operand `immHalfSplitoff`, if there is one."""
+        return () if self.half_split_offset is None else (str(self.half_split_offset.value.data),)
 
 
 @irdl_op_definition
-class LdOp(DirectOperation):
+class LdOp(_AccessOp):
     """
     `%v = tcgen05.ld "32x32b" %t : !tirx.tile<128x32xf32, tensor, L> -> !tirx.tile<128x32xf32, register, L2>`
 
-    Tensor memory to registers, with the data movement of one instruction shape. `pack`: the 16-bit elements of two
-    neighbouring columns share a register. PTX ISA, "tcgen05.ld".
+    Tensor memory to registers, all lanes of a warp together, with the data movement of one instruction shape; they may
+    be used after `tcgen05.wait ld`. `pack`: the 16-bit elements of two neighbouring columns share a register.
+
+    `%0, %1 = tcgen05.ld "32x32b" num 2 %t offset 8 : i32 -> i32, i32` is one instruction, of the registers at the
+    address `%t` plus 8 columns. PTX ISA, "tcgen05.ld".
     """
 
     name = "tcgen05.ld"
 
-    ld_shape = prop_def(StringAttr)
-    source = operand_def(TileType)
     pack = opt_prop_def(UnitAttr)
-    result = result_def(TileType)
+    res = var_result_def()
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$ld_shape $source (`pack` $pack^)? attr-dict `:` type($source) `->` type($result)"
-    traits = traits_def(*EFFECTS)
+    assembly_format = """
+    $shape (`num` $num^)? $taddr (`offset` $offset^)? (`pack` $pack^)? (`half_split_offset` $half_split_offset^)?
+    attr-dict `:` type($taddr) `->` type($res)
+    """
 
-    def __init__(self, shape: str, source: SSAValue, type_: TileType, *, pack: bool = False):
-        super().__init__(
-            operands=[source], properties={"ld_shape": StringAttr(shape), "pack": unit(pack)}, result_types=[type_]
-        )
+    @property
+    def moved(self) -> Sequence[SSAValue]:
+        return self.res
 
-    def verify_(self) -> None:
-        source = expect_tile(self.source, MemorySpace.TENSOR, "a tile")
-        result = expect_tile(self.result, MemorySpace.REGISTER, "a tile")
-        _check_access(self.plan(), source, result)
+    @property
+    def packs(self) -> bool:
+        return self.pack is not None
 
-    def plan(self, most: int = MAX_REGISTERS) -> TmemAccessPlan:
-        """Instructions of at most `most` registers each; VerifyException where the shape does not move the tile."""
-        return _plan(self.ld_shape.data, TileType.of(self.source), self.result.type, self.pack is not None, most)
+    def emit(self, reg: Names) -> str:
+        operands = (vector(reg, self.res), self.where(reg), *self.split)
+        return f"tcgen05.ld.{self.form('.pack::16b' if self.packs else '')} {', '.join(operands)}"
 
 
 @irdl_op_definition
-class LdRedOp(DirectOperation):
+class LdRedOp(_AccessOp):
     """
-    `%v, %m = tcgen05.ld.red max "32x32b" %t : !tirx.tile<128x32xf32, tensor, L> -> !tirx.tile<128x32xf32, register,
-    L2>, !tirx.tile<128xf32, register, L3>`
+    `%m, %v = tcgen05.ld.red max "32x32b" %t : !tirx.tile<128x32xf32, tensor, L> -> !tirx.tile<128xf32, register, L3>,
+    !tirx.tile<128x32xf32, register, L2>`
 
     `tcgen05.ld` that also gives the least or greatest element that each thread got: its tile has the layout of the
-    loaded one without the registers. `abs` compares magnitudes, `nan` keeps a NaN; both for f32. PTX ISA,
+    loaded one without the registers. `abs` compares magnitudes, `nan` keeps a NaN; both for f32.
+
+    `%m, %0, %1 = tcgen05.ld.red max "32x32b" num 2 %t as "f32" : i32 -> f32, f32, f32` is one instruction. PTX ISA,
     "tcgen05.ld.red".
     """
 
     name = "tcgen05.ld.red"
+    NEEDS: ClassVar = ("tcgen05", "tcgen05.ld.red")
 
     reduction = prop_def(ReductionAttr)
-    ld_shape = prop_def(StringAttr)
-    source = operand_def(TileType)
+    type = opt_prop_def(StringAttr)
     abs = opt_prop_def(UnitAttr)
     nan = opt_prop_def(UnitAttr)
-    result = result_def(TileType)
-    reduced = result_def(TileType)
+    reduced = result_def()
+    res = var_result_def()
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$reduction $ld_shape $source (`abs` $abs^)? (`nan` $nan^)? attr-dict "
-        "`:` type($source) `->` type($result) `,` type($reduced)"
-    )
-    traits = traits_def(*EFFECTS)
+    assembly_format = """
+    $reduction $shape (`num` $num^)? $taddr (`offset` $offset^)? (`as` $type^)? (`abs` $abs^)? (`nan` $nan^)?
+    (`half_split_offset` $half_split_offset^)? attr-dict `:` type($taddr) `->` type($reduced) `,` type($res)
+    """
 
-    def __init__(
-        self,
-        reduction: Reduction | str,
-        shape: str,
-        source: SSAValue,
-        type_: TileType,
-        reduced: TileType,
-        *,
-        abs: bool = False,
-        nan: bool = False,
-    ):
-        super().__init__(
-            operands=[source],
-            properties={
-                "reduction": ReductionAttr(Reduction(reduction)),
-                "ld_shape": StringAttr(shape),
-                "abs": unit(abs),
-                "nan": unit(nan),
-            },
-            result_types=[type_, reduced],
-        )
+    @property
+    def moved(self) -> Sequence[SSAValue]:
+        return self.res
 
     @property
     def ptx_type(self) -> str:
-        """The PTX name of the type that is compared."""
-        return TileType.of(self.source).dtype.name
+        """The PTX name of the type that is compared; "" if nothing says it."""
+        if self.type is not None:
+            return self.type.data
+        return TileType.of(self.taddr).dtype.name if is_tile(self.taddr) else ""
+
+    def _reducing(self, access: LdSt) -> LdSt:
+        modified = self.abs is not None or self.nan is not None
+        return replace(access, reduce=self.reduction.data.value, type=self.ptx_type, modified=modified)
+
+    def describe(self, depth: int) -> LdSt | None:
+        return None if (access := super().describe(depth)) is None else self._reducing(access)
 
     def verify_(self) -> None:
-        source = expect_tile(self.source, MemorySpace.TENSOR, "a tile")
-        result = expect_tile(self.result, MemorySpace.REGISTER, "a tile")
-        plan = self.plan()
-        _check_access(plan, source, result)
-        for access in plan.accesses:
-            instruction = LdSt(
-                access.shape,
-                access.num,
-                split=access.split,
-                reduce=self.reduction.data.value,
-                type=source.dtype.name,
-                modified=self.abs is not None or self.nan is not None,
-                target=target_of(self),
+        if not is_tile(self.taddr) and self.type is None:
+            raise InstructionFormError(f"{self.name}: expected the type that is compared, 'as', with an address")
+        super().verify_()
+        if not is_tile(self.taddr) and (expected := REDUCTION_TYPES[self.ptx_type]) != self.reduced.type:
+            raise InstructionFormError(
+                f"expected the reduction of {self.ptx_type} in a register {expected}, found {self.reduced.type}"
             )
+
+    def verify_tiles(self) -> TmemAccessPlan:
+        plan = super().verify_tiles()
+        source = TileType.of(self.taddr)
+        for access in plan.accesses:
+            instruction = self._reducing(LdSt(access.shape, access.num, split=access.split, target=target_of(self)))
             require(lambda instruction=instruction: check_memory(instruction))
         if len({access.lane for access in plan.accesses}) > 1:
             raise OperandFormError(
@@ -184,137 +282,137 @@ class LdRedOp(DirectOperation):
         layout = reduced.layout
         if not isinstance(layout, TileLayout) or not same_registers(threads, layout):
             raise OperandFormError(f"expected one element of the reduction in each thread, {threads}, found {layout}")
+        return plan
 
-    def plan(self, most: int = MAX_REGISTERS) -> TmemAccessPlan:
-        """Instructions of at most `most` registers each; VerifyException where the shape does not move the tile."""
-        return _plan(self.ld_shape.data, TileType.of(self.source), self.result.type, False, most)
+    def emit(self, reg: Names) -> str:
+        flags = ("" if self.abs is None else ".abs") + ("" if self.nan is None else ".NaN")
+        operands = (vector(reg, self.res), reg(self.reduced), self.where(reg), *self.split)
+        form = self.form(f".{self.reduction.data.value}{flags}", self.ptx_type)
+        return f"tcgen05.ld.red.{form} {', '.join(operands)}"
 
 
 @irdl_op_definition
-class StOp(DirectOperation):
+class StOp(_AccessOp):
     """
-    `tcgen05.st "32x32b" %v, %t : !tirx.tile<128x32xf32, register, L2>, !tirx.tile<128x32xf32, tensor, L>`
+    `tcgen05.st "32x32b" %t, %v : !tirx.tile<128x32xf32, tensor, L>, !tirx.tile<128x32xf32, register, L2>`
 
-    Registers to tensor memory. `unpack`: a register of two 16-bit elements goes to two columns. PTX ISA, "tcgen05.st".
+    Registers to tensor memory, all lanes of a warp together; complete after `tcgen05.wait st`. `unpack`: a register of
+    two 16-bit elements goes to two columns.
+
+    `tcgen05.st "32x32b" num 2 %t offset 8, %0, %1 : i32, i32, i32` is one instruction, to the address `%t` plus 8
+    columns. PTX ISA, "tcgen05.st".
     """
 
     name = "tcgen05.st"
 
-    st_shape = prop_def(StringAttr)
-    value = operand_def(TileType)
-    destination = operand_def(TileType)
+    data = var_operand_def()
     unpack = opt_prop_def(UnitAttr)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$st_shape $value `,` $destination (`unpack` $unpack^)? attr-dict `:` type($value) `,` type($destination)"
-    )
-    traits = traits_def(*EFFECTS)
+    assembly_format = """
+    $shape (`num` $num^)? $taddr (`offset` $offset^)? (`unpack` $unpack^)? (`half_split_offset` $half_split_offset^)?
+    `,` $data attr-dict `:` type($taddr) `,` type($data)
+    """
 
-    def __init__(self, shape: str, value: SSAValue, destination: SSAValue, *, unpack: bool = False):
-        super().__init__(
-            operands=[value, destination], properties={"st_shape": StringAttr(shape), "unpack": unit(unpack)}
-        )
+    @property
+    def moved(self) -> Sequence[SSAValue]:
+        return self.data
 
-    def verify_(self) -> None:
-        value = expect_tile(self.value, MemorySpace.REGISTER, "a tile")
-        destination = expect_tile(self.destination, MemorySpace.TENSOR, "a tile")
-        _check_access(self.plan(), destination, value)
+    @property
+    def packs(self) -> bool:
+        return self.unpack is not None
 
-    def plan(self, most: int = MAX_REGISTERS) -> TmemAccessPlan:
-        """Instructions of at most `most` registers each; VerifyException where the shape does not move the tile."""
-        destination, value = TileType.of(self.destination), TileType.of(self.value)
-        return _plan(self.st_shape.data, destination, value, self.unpack is not None, most)
+    def effects(self) -> Effects:
+        return Effects(MemoryAccess(AccessKind.TENSOR_STORE, writes=(self.cells(),)))
+
+    def emit(self, reg: Names) -> str:
+        operands = (self.where(reg), *self.split, vector(reg, self.data))
+        return f"tcgen05.st.{self.form('.unpack::16b' if self.packs else '')} {', '.join(operands)}"
 
 
 @irdl_op_definition
-class CpOp(DirectOperation):
+class CpOp(CtaGroupOp):
     """
-    `tcgen05.cp "32x128b" %desc, %t multicast "warpx4" : !tirx.tile<128x4xf8E8M0FNU, tensor, L>`
+    `tcgen05.cp "32x128b" %t, %desc multicast "warpx4" : !tirx.tile<128x4xf8E8M0FNU, tensor, L>`
 
-    Shared memory, by a K-major descriptor, to the lanes and columns at the start of a tile in tensor memory. One thread
-    issues it; products of the same thread that follow see what it wrote, others wait for a commit.
+    Shared memory, by a K-major descriptor, to the lanes and columns at the start of a tile in tensor memory, or at an
+    address. One thread issues it; products of the same thread that follow see what it wrote, others wait for a commit.
 
     `multicast`: which warps' lanes get the rows of the shapes of 32 and 64 rows. `decompress "b4x16_p64"`: elements of
     4 bits (16 of them and 64 bits of padding) become bytes; `"b6x16_p32"`: of 6 bits. PTX ISA, "tcgen05.cp".
     """
 
     name = "tcgen05.cp"
+    ISSUE: ClassVar = Issue.ONE_THREAD
 
-    cp_shape = prop_def(StringAttr)
+    shape = prop_def(StringAttr)
+    taddr = operand_def(TENSOR)
     source = operand_def(I64)
-    destination = operand_def(TileType)
     multicast = opt_prop_def(StringAttr)
     decompress = opt_prop_def(StringAttr)
-    cta_group = prop_def(IntegerAttr[I32], default_value=ONE_CTA)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$cp_shape $source `,` $destination (`multicast` $multicast^)? (`decompress` $decompress^)? "
-        "(`cta_group` $cta_group^)? attr-dict `:` type($destination)"
-    )
-    traits = traits_def(*EFFECTS)
-
-    def __init__(
-        self,
-        shape: str,
-        source: SSAValue,
-        destination: SSAValue,
-        *,
-        multicast: str | None = None,
-        decompress: str | None = None,
-        cta_group: int = 1,
-    ):
-        super().__init__(
-            operands=[source, destination],
-            properties={
-                "cp_shape": StringAttr(shape),
-                "multicast": string(multicast),
-                "decompress": string(decompress),
-                "cta_group": i32_attr(cta_group),
-            },
-        )
+    assembly_format = """
+    $shape $taddr `,` $source (`multicast` $multicast^)? (`decompress` $decompress^)? (`cta_group` $cta_group^)?
+    attr-dict `:` type($taddr)
+    """
 
     def verify_(self) -> None:
-        expect_tensor_tile(self.destination, "a tile")
-        place = tensor_operand(self.destination)
-        instruction = Cp(
-            self.cp_shape.data,
+        expect_place(self.taddr, "a tile")
+        super().verify_()
+
+    def describe(self, depth: int) -> Cp:
+        place = tensor_operand(self.taddr, depth)
+        return Cp(
+            self.shape.data,
             text(self.multicast),
             text(self.decompress),
             self.cta_group.value.data,
             place.lane,
             place.column,
             place.allocated,
-            target=target_of(self),
-            descriptor=shared_operand(self.source).descriptor,
+            descriptor=shared_operand(self.source, depth).descriptor,
         )
-        require(lambda: check_memory(instruction))
+
+    def effects(self) -> Effects:
+        shape = CP_SHAPES[self.shape.data]
+        source = SharedMatrix(self.source, "K", (shape.rows, shape.row_bytes), 8)
+        written = TensorCells(self.taddr, _COPIED_LANES, shape.columns, all_warps=True)
+        return Effects(MemoryAccess(AccessKind.TENSOR_CORE, reads=(source,), writes=(written,)))
+
+    def emit(self, reg: Names) -> str:
+        multicast = "" if self.multicast is None else f".{self.multicast.data}"
+        formats = "" if self.decompress is None else f".b8x16.{self.decompress.data}"
+        form = f"{self.group}.{self.shape.data}{multicast}{formats}"
+        return f"tcgen05.cp.{form} {address(reg, self.taddr)}, {reg.imm(self.source)}"
 
 
 @irdl_op_definition
-class ShiftOp(DirectOperation):
+class ShiftOp(CtaGroupOp):
     """
     `tcgen05.shift %t : !tirx.tile<128x8xf16, tensor, L>`
 
-    Every row of 32 bytes of the 32 lanes from the tile's first on takes the place of the row before, but for the last.
-    One thread issues it. PTX ISA, "tcgen05.shift".
+    Every row of 32 bytes of the 32 lanes from the tile's first on, or from those at an address, takes the place of the
+    row before, but for the last. One thread issues it. PTX ISA, "tcgen05.shift".
     """
 
     name = "tcgen05.shift"
+    ISSUE: ClassVar = Issue.ONE_THREAD
+    NEEDS: ClassVar = ("tcgen05", "tcgen05.shift")
 
-    tile = operand_def(TileType)
-    cta_group = prop_def(IntegerAttr[I32], default_value=ONE_CTA)
+    taddr = operand_def(TENSOR)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$tile (`cta_group` $cta_group^)? attr-dict `:` type($tile)"
-    traits = traits_def(*EFFECTS)
-
-    def __init__(self, tile: SSAValue, cta_group: int = 1):
-        super().__init__(operands=[tile], properties={"cta_group": i32_attr(cta_group)})
+    assembly_format = "$taddr (`cta_group` $cta_group^)? attr-dict `:` type($taddr)"
 
     def verify_(self) -> None:
-        expect_tensor_tile(self.tile, "a tile")
-        place = tensor_operand(self.tile)
-        instruction = Shift(place.lane, place.column, place.allocated, self.cta_group.value.data, target_of(self))
-        require(lambda: check_memory(instruction))
+        expect_place(self.taddr, "a tile")
+        super().verify_()
+
+    def describe(self, depth: int) -> Shift:
+        place = tensor_operand(self.taddr, depth)
+        return Shift(place.lane, place.column, place.allocated, cta_group=self.cta_group.value.data)
+
+    def effects(self) -> Effects:
+        cells = TensorCells(self.taddr, TOUCHED_LANES, SHIFT_COLUMNS, all_warps=True)
+        return Effects(MemoryAccess(AccessKind.TENSOR_CORE, reads=(cells,), writes=(cells,)))
+
+    def emit(self, reg: Names) -> str:
+        return f"tcgen05.shift.{self.group}.down {address(reg, self.taddr)}"

@@ -6,7 +6,6 @@ descriptors and masks: the verifier does where they are constants, and the print
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import ClassVar
@@ -15,7 +14,6 @@ from xdsl.dialects.builtin import I1, I32, I64, IntegerAttr, StringAttr, UnitAtt
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    ParsePropInAttrDict,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -23,13 +21,21 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
-from tirx.dialects.definition import Value, int32, irdl_op_definition, string, unit
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, address, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MemoryAccess, Region, SharedMatrix, TensorCells
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE
-from tirx.dialects.ptx.tcgen05 import TOUCHED_LANES, CtaGroupOp, immediate
-from tirx.dialects.tcgen05.attributes import Collector, CollectorAttr, MmaKind, MmaKindAttr
-from tirx.dialects.tcgen05.common import ONE_CTA, TENSOR, expect_place, target_of, text
+from tirx.dialects.tcgen05.attributes import CollectorAttr, MmaKindAttr
+from tirx.dialects.tcgen05.common import (
+    TENSOR,
+    TOUCHED_LANES,
+    CtaGroupOp,
+    expect_place,
+    immediate,
+    is_tile,
+    target_of,
+    text,
+)
 from tirx.dialects.tcgen05.facts import (
     check_product,
     instruction_descriptor,
@@ -38,7 +44,6 @@ from tirx.dialects.tcgen05.facts import (
     tensor_operand,
     zero_column_mask,
 )
-from tirx.dialects.tirx import TileType
 from tirx.rules import InstructionFormError, InstructionNameError, ProductClauseError
 from tirx.tcgen05 import KINDS, Mma
 from tirx.tcgen05.mma_info import K_BITS, MmaInfo
@@ -96,7 +101,6 @@ class MmaOp(CtaGroupOp):
     ws = opt_prop_def(UnitAttr)
     scale_vector = opt_prop_def(StringAttr)
     scales = var_operand_def(TENSOR)
-    cta_group = prop_def(IntegerAttr[I32], default_value=ONE_CTA)
     zero_column_mask = opt_operand_def(I64)
     sparse_metadata = opt_operand_def(TENSOR)
     disable_lanes = var_operand_def(I32)
@@ -105,7 +109,7 @@ class MmaOp(CtaGroupOp):
     collector = opt_prop_def(CollectorAttr)
     scale_d = opt_prop_def(IntegerAttr[I32])
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = """
     (`ws` $ws^)? $kind ($scale_vector^)? $d `,` $a `,` $b `,` $idesc `,` $enable_d
     (`scales` `(` $scales^ `:` type($scales) `)`)? (`cta_group` $cta_group^)?
@@ -114,48 +118,13 @@ class MmaOp(CtaGroupOp):
     (`scale_d` $scale_d^)? attr-dict `:` type($d) `,` type($a)
     """
 
-    def __init__(
-        self,
-        kind: MmaKind | str,
-        d: Value,
-        a: Value,
-        b: Value,
-        idesc: Value,
-        enable_d: Value,
-        *,
-        ws: bool = False,
-        scale_vector: str | None = None,
-        scales: Sequence[Value] = (),
-        cta_group: int = 1,
-        zero_column_mask: Value | None = None,
-        sparse_metadata: Value | None = None,
-        disable_lanes: Sequence[Value] = (),
-        ashift: bool = False,
-        buffer: str | None = None,
-        collector: Collector | str | None = None,
-        scale_d: int | None = None,
-    ):
-        super().__init__(
-            operands=[d, a, b, idesc, enable_d, scales, zero_column_mask, sparse_metadata, disable_lanes],
-            properties={
-                "kind": MmaKindAttr(MmaKind(kind)),
-                "ws": unit(ws),
-                "scale_vector": string(scale_vector),
-                "cta_group": int32(cta_group),
-                "ashift": unit(ashift),
-                "buffer": string(buffer),
-                "collector": None if collector is None else CollectorAttr(Collector(collector)),
-                "scale_d": int32(scale_d),
-            },
-        )
-
     def verify_(self) -> None:
         expect_place(self.d, "the accumulator")
         expect_place(self.a, "A")
         expect_place(self.sparse_metadata, "the sparsity metadata")
         for name, scale in zip("AB", self.scales, strict=False):
             expect_place(scale, f"the scale factors of {name}")
-        if self.a.type not in (i32, i64) and not isinstance(self.a.type, TileType):
+        if self.a.type not in (i32, i64) and not is_tile(self.a):
             raise InstructionFormError(
                 f"expected A as a descriptor (i64), an address (i32) or a tile, found {self.a.type}"
             )

@@ -2,74 +2,87 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I16, I32, IntegerAttr
-from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    ParsePropInAttrDict,
-    operand_def,
-    opt_operand_def,
-    prop_def,
-    traits_def,
-)
+from collections.abc import Mapping
+from typing import ClassVar
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from xdsl.dialects.builtin import I16, I32
+from xdsl.irdl import operand_def, opt_operand_def, prop_def
+
+from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.ptx.base import Names, address
+from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, TensorCommit, TensorFence, WaitAll
 from tirx.dialects.tcgen05.attributes import FencePosition, FencePositionAttr, WaitFor, WaitForAttr
-from tirx.dialects.tcgen05.common import EFFECTS, ONE_CTA, check_cta_group
+from tirx.dialects.tcgen05.common import CtaGroupOp, Tcgen05Op
 
 
 @irdl_op_definition
-class CommitOp(DirectOperation):
+class CommitOp(CtaGroupOp):
     """
-    `tcgen05.commit %mbar : i32`: the mbarrier gets one arrival when this thread's products are complete.
+    `tcgen05.commit %mbar`: the mbarrier gets one arrival when all asynchronous work of this thread so far is complete.
 
-    `tcgen05.commit %mbar multicast %ctas cta_group 2 : i32`: so do the mbarriers at the same place of those CTAs of the
+    `tcgen05.commit %mbar multicast %ctas cta_group 2`: so do the mbarriers at the same place of those CTAs of the
     cluster whose bits of the mask (i16) are set. PTX ISA, "tcgen05.commit".
     """
 
     name = "tcgen05.commit"
+    ISSUE: ClassVar = Issue.ONE_THREAD
 
-    mbarrier = operand_def(I32)
+    barrier = operand_def(I32)
     multicast = opt_operand_def(I16)
-    cta_group = prop_def(IntegerAttr[I32], default_value=ONE_CTA)
 
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$mbarrier (`multicast` $multicast^)? (`cta_group` $cta_group^)? attr-dict `:` type($mbarrier)"
-    traits = traits_def(*EFFECTS)
+    assembly_format = "$barrier (`multicast` $multicast^)? (`cta_group` $cta_group^)? attr-dict"
 
-    def __init__(self, mbarrier: SSAValue, *, multicast: SSAValue | None = None, cta_group: int = 1):
-        super().__init__(operands=[mbarrier, multicast], properties={"cta_group": i32_attr(cta_group)})
+    def effects(self) -> Effects:
+        return Effects(synchronization=TensorCommit(self.barrier))
 
-    def verify_(self) -> None:
-        check_cta_group(self.cta_group)
+    def emit(self, reg: Names) -> str:
+        multicast = "" if self.multicast is None else ".multicast::cluster"
+        mask = "" if self.multicast is None else f", {reg(self.multicast)}"
+        where = address(reg, self.barrier)
+        return f"tcgen05.commit.{self.group}.mbarrier::arrive::one.shared::cluster{multicast}.b64 {where}{mask}"
+
+
+_WAITED: Mapping[WaitFor, Effects] = {
+    WaitFor.LD: Effects(synchronization=WaitAll(AccessKind.TENSOR_LOAD)),
+    WaitFor.ST: Effects(synchronization=WaitAll(AccessKind.TENSOR_STORE)),
+}
 
 
 @irdl_op_definition
-class WaitOp(DirectOperation):
-    """`tcgen05.wait ld`: this thread's `tcgen05.ld` (or `st`) are complete."""
+class WaitOp(Tcgen05Op):
+    """`tcgen05.wait ld`: this thread's `tcgen05.ld` (or `st`) are complete. PTX ISA, "tcgen05.wait"."""
 
     name = "tcgen05.wait"
+    ISSUE: ClassVar = Issue.WARP
 
     kind = prop_def(WaitForAttr)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$kind attr-dict"
-    traits = traits_def(*EFFECTS)
 
-    def __init__(self, kind: WaitFor):
-        super().__init__(properties={"kind": WaitForAttr(kind)})
+    def effects(self) -> Effects:
+        return _WAITED[self.kind.data]
+
+    def emit(self, reg: Names) -> str:
+        return f"tcgen05.wait::{self.kind.data.value}.sync.aligned"
 
 
 @irdl_op_definition
-class FenceOp(DirectOperation):
-    """`tcgen05.fence before_thread_sync`: orders asynchronous tcgen05 work with a synchronisation of threads."""
+class FenceOp(Tcgen05Op):
+    """`tcgen05.fence before_thread_sync`: orders asynchronous tcgen05 work with a synchronisation of threads.
+
+    Earlier work of this thread before a barrier that follows; `after_thread_sync`: later work after one that precedes.
+    PTX ISA, "tcgen05.fence".
+    """
 
     name = "tcgen05.fence"
+    ISSUE: ClassVar = Issue.THREAD
 
     position = prop_def(FencePositionAttr)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$position attr-dict"
-    traits = traits_def(*EFFECTS)
 
-    def __init__(self, position: FencePosition):
-        super().__init__(properties={"position": FencePositionAttr(position)})
+    def effects(self) -> Effects:
+        return Effects(synchronization=TensorFence(after=self.position.data is FencePosition.AFTER))
+
+    def emit(self, reg: Names) -> str:
+        return f"tcgen05.fence::{self.position.data.value}"

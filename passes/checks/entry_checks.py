@@ -15,24 +15,24 @@ from tirx.dialects.ptx.core import CondBraOp, EntryOp
 from tirx.dialects.ptx.effects import Issue
 from tirx.dialects.ptx.known_bits import EVERYTHING
 from tirx.dialects.ptx.sync import ElectSyncOp
-from tirx.dialects.ptx.tcgen05 import (
-    CtaGroupOp,
-    Tcgen05AllocOp,
-    Tcgen05DeallocOp,
-    Tcgen05Op,
-    Tcgen05RelinquishAllocPermitOp,
-    allocation_of,
-    tmem_operand,
-)
-from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
+from tirx.dialects.tcgen05 import (
+    AllocOp,
+    CtaGroupOp,
+    DeallocOp,
+    RelinquishAllocPermitOp,
+    Tcgen05Op,
+    address_operand,
+    allocation_of,
+)
 from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.control_flow import ControlFlow
 from tirx.rules import AllocationError, CollectorError, CtaGroupError, IssueError
 from tirx.tcgen05 import LegalityError, Mma
 from tirx.tcgen05.check import check_instruction
+from tirx.tcgen05.check_memory import LdSt
 from tirx.tcgen05.mma_info import MmaInfo
 from tirx.tcgen05.tmem import COLUMNS
 from tirx.wgmma import check_wgmma
@@ -182,10 +182,8 @@ def _check_lanes(entry: EntryOp, instructions: list[Tcgen05Op], flow: ControlFlo
     if threads is None or threads <= WARP_SIZE:
         return
     for op in instructions:
-        if not isinstance(op, Tcgen05LdOp | Tcgen05LdRedOp | Tcgen05StOp) or not flow.is_executed_by_all(op):
-            continue
-        access = op.describe(EVERYTHING)
-        if access.lane is not None:
+        access = op.description
+        if isinstance(access, LdSt) and access.lane is not None and flow.is_executed_by_all(op):
             other = 1 if access.lane < WARP_SIZE else 0
             _located(op, lambda access=access, other=other: check_instruction(replace(access, warp=other)))
 
@@ -193,20 +191,20 @@ def _check_lanes(entry: EntryOp, instructions: list[Tcgen05Op], flow: ControlFlo
 def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None:
     """Nothing is allocated after the permit is given up, sizes do not increase, and all is given back, in the sizes it
     was allocated in (PTX ISA, "tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit")."""
-    allocated = [op for op in instructions if isinstance(op, Tcgen05AllocOp)]
-    freed = [op for op in instructions if isinstance(op, Tcgen05DeallocOp)]
+    allocated = [op for op in instructions if isinstance(op, AllocOp)]
+    freed = [op for op in instructions if isinstance(op, DeallocOp)]
     for op in freed:
-        place = tmem_operand(op.taddr, EVERYTHING)
+        place = address_operand(op.address, EVERYTHING)
         if place.allocated is not None and place.column:
             raise AllocationError(
                 op,
                 f"expected the address that tcgen05.alloc wrote, found column {place.column} of the {place.allocated} "
                 "allocated there; give back all of them",
             )
-    origins = [allocation_of(op.taddr) for op in freed]
+    origins = [allocation_of(op.address) for op in freed]
     for op in allocated:
         for permit in instructions:
-            if isinstance(permit, Tcgen05RelinquishAllocPermitOp) and flow.may_follow(op, permit):
+            if isinstance(permit, RelinquishAllocPermitOp) and flow.may_follow(op, permit):
                 raise AllocationError(
                     op, "expected no allocation after tcgen05.relinquish_alloc_permit, found one; allocate first"
                 )
@@ -238,11 +236,11 @@ def _check_capacity(instructions: list[Tcgen05Op]) -> None:
     """An allocation waits until there is room: for ever, where the CTA itself holds it."""
     live, block = 0, None
     for op in instructions:
-        if not isinstance(op, Tcgen05AllocOp | Tcgen05DeallocOp):
+        if not isinstance(op, AllocOp | DeallocOp):
             continue
         columns = op.describe(EVERYTHING).columns
         live, block = (live if op.parent is block else 0), op.parent
-        if isinstance(op, Tcgen05DeallocOp):
+        if isinstance(op, DeallocOp):
             live = 0 if columns is None else max(0, live - columns)
         else:
             live += columns or 0

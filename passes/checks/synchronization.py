@@ -33,7 +33,7 @@ from tirx.dialects.ptx.effects import (
     WarpBarrier,
 )
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp
-from tirx.dialects.ptx.tcgen05 import Tcgen05DeallocOp
+from tirx.dialects.tcgen05 import DeallocOp
 from tirx.passes.checks.access_reader import AccessReader
 from tirx.passes.checks.memory_accesses import Access, AccessTable
 from tirx.passes.checks.orderings import (
@@ -144,7 +144,7 @@ class OrderingAnalysis:
         stepping = self._accesses.keys() | self.synchronizations.keys()
         self._stepping = [[op for op in ops[block] if op in stepping] for block in self.flow.blocks]
         """The instructions of each block that do anything to the state."""
-        self._others = set[Operation](self.flow.control.of_type(Tcgen05DeallocOp))
+        self._others = set[Operation](self.flow.control.of_type(DeallocOp))
         """Instructions that are checked although their accesses are not known, or count as none."""
         self._others |= self.mbarriers.keys()
         self._waits = {

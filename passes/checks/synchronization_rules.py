@@ -18,9 +18,9 @@ from tirx.dialects.ptx.effects import (
     TensorCommit,
 )
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp
-from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp, Tcgen05DeallocOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
+from tirx.dialects.tcgen05 import AllocOp, DeallocOp
 from tirx.layout.arrays import BoolArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.counters import Counters
@@ -107,7 +107,7 @@ class _Checker:
             self._check_mbarrier(op, mbarrier, active, state)
         if isinstance(synchronization, TensorCommit):
             self._check_phase(op, self._analysis.barrier(synchronization.barrier), state)
-        if isinstance(op, Tcgen05DeallocOp):
+        if isinstance(op, DeallocOp):
             self._check_dealloc(op, active, state)
 
     def _missing(self, what: str, before: Access, op: Operation, use: str, fix: str, source: str) -> LocatedError:
@@ -186,8 +186,8 @@ class _Checker:
                 source = 'PTX ISA, "wgmma.wait_group"' if warpgroup else _ORDER
                 raise _missing(completion.by, writer, op, use, completion.fix, source)
 
-    def _check_dealloc(self, op: Tcgen05DeallocOp, active: ActiveThreads, state: State) -> None:
-        base = self._analysis.flow.values.get(op.taddr)
+    def _check_dealloc(self, op: DeallocOp, active: ActiveThreads, state: State) -> None:
+        base = self._analysis.flow.values.get(op.address)
         if base is None or base.is_known:
             return
         use = "the deallocation of its tensor memory"
@@ -282,7 +282,7 @@ class _Checker:
                     before,
                     op,
                     use,
-                    "put ptx.tcgen05.fence.after_thread_sync behind the barrier or wait before it",
+                    "put tcgen05.fence after_thread_sync behind the barrier or wait before it",
                     _ORDER,
                 )
             if Ordering.BEFORE in ordering:
@@ -291,7 +291,7 @@ class _Checker:
                     before,
                     op,
                     f"{use} by another thread",
-                    "put ptx.bar.sync 0 before it, behind ptx.tcgen05.fence.before_thread_sync",
+                    "put ptx.bar.sync 0 before it, behind tcgen05.fence before_thread_sync",
                     _ORDER,
                 )
             raise self._missing(
@@ -299,7 +299,7 @@ class _Checker:
                 before,
                 op,
                 f"{use} by another thread",
-                "put ptx.tcgen05.fence.before_thread_sync before the barrier between them",
+                "put tcgen05.fence before_thread_sync before the barrier between them",
                 _ORDER,
             )
 
@@ -409,10 +409,10 @@ def _check_deallocations(flow: ThreadFlow) -> None:
 
     Where threads take different paths, one of them is enough. That some path gives it back is for the printer to check.
     """
-    deallocations = _reached(flow, Tcgen05DeallocOp)
+    deallocations = _reached(flow, DeallocOp)
     if not deallocations:
         return
-    for block, alloc in _reached(flow, Tcgen05AllocOp):
+    for block, alloc in _reached(flow, AllocOp):
         frees = [(other, op) for other, op in deallocations if _may_free(op, alloc, flow)]
         if any(other is block and alloc.is_before_in_block(op) for other, op in frees):
             continue
@@ -432,10 +432,10 @@ def _reached(flow: ThreadFlow, kind: type[_OpT]) -> list[tuple[Block, _OpT]]:
     return sorted(reached, key=lambda one: flow.control.position[one[0]])
 
 
-def _may_free(op: Tcgen05DeallocOp, alloc: Tcgen05AllocOp, flow: ThreadFlow) -> bool:
-    match flow.values.get(op.taddr):
+def _may_free(op: DeallocOp, alloc: AllocOp, flow: ThreadFlow) -> bool:
+    match flow.values.get(op.address):
         case ThreadValue(symbols=(symbol,)) if symbol.kind == "tensor":
-            return symbol.key is alloc.dst.owner
+            return symbol.key is alloc.address.owner
         case _:
             return True
 

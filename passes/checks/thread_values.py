@@ -37,7 +37,7 @@ from tirx.dialects.ptx.effects import Issue
 from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
 from tirx.dialects.ptx.sync import ElectSyncOp
-from tirx.dialects.ptx.tcgen05 import Tcgen05AllocOp
+from tirx.dialects.tcgen05 import AllocOp
 from tirx.layout.arrays import BoolArray, IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.control_flow import ControlFlow, successors
@@ -193,7 +193,7 @@ class ThreadValues:
         """0 for a block of more than one dimension, of which nothing is known."""
         self._values: dict[SSAValue, ThreadValue] = {}
         self._held: dict[SSAValue, tuple[int, bool] | None] = {}
-        slots = Counter(op.dst for op in flow.of_type(Tcgen05AllocOp))
+        slots = Counter(op.address for op in flow.of_type(AllocOp))
         self.slots = {slot for slot, allocations in slots.items() if allocations == 1}
         """Where one allocation of tensor memory, and no other, stores its address."""
         self.ids = np.arange(self.count, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""`convert-tcgen05-to-ptx`: tensor-memory operations become instructions on addresses and registers."""
+"""`convert-tcgen05-to-ptx`: tensor-memory operations on tiles become those on addresses and registers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from xdsl.passes import ModulePass
 
 from tirx.dialects import tcgen05
 from tirx.dialects.nesting import walk
-from tirx.dialects.ptx import tcgen05 as ptx
 from tirx.dialects.ptx.arith import MaxOp, MinOp
 from tirx.dialects.ptx.core import ReadSpecialOp
-from tirx.dialects.ptx.tcgen05_ld_st import Tcgen05LdOp, Tcgen05LdRedOp, Tcgen05StOp
-from tirx.dialects.tcgen05 import FencePosition, Reduction, WaitFor, first_cell
+from tirx.dialects.tcgen05 import Reduction, WaitFor, first_cell, is_tile
 from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, base_allocation, kernels
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.layout.axis import WARP_SIZE
@@ -61,7 +59,7 @@ def _place(op: Operation) -> None:
     """Replaces the tiles that an instruction reads and writes by their addresses."""
     emit = Emitter.before(op)
     for index, operand in enumerate(op.operands):
-        if isinstance(operand.type, TileType):
+        if is_tile(operand):
             op.operands[index] = _origin(operand, emit)
 
 
@@ -72,99 +70,50 @@ def _warp_address(tile: SSAValue, emit: Emitter) -> SSAValue:
     return emit.add(_address(tile, emit), lane)
 
 
-def _column(access: TmemAccess) -> int:
-    return access.lane << LANE_SHIFT | access.column
-
-
-@_RULES.of(tcgen05.AllocOp)
-def _alloc(op: tcgen05.AllocOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(ptx.Tcgen05AllocOp(op.slot, op.columns.value.data, op.cta_group.value.data))
-    return ()
-
-
-@_RULES.of(tcgen05.RelinquishAllocPermitOp)
-def _relinquish(op: tcgen05.RelinquishAllocPermitOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(ptx.Tcgen05RelinquishAllocPermitOp(op.cta_group.value.data))
-    return ()
-
-
-@_RULES.of(tcgen05.DeallocOp)
-def _dealloc(op: tcgen05.DeallocOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(ptx.Tcgen05DeallocOp(op.base, op.columns.value.data, op.cta_group.value.data))
-    return ()
-
-
-@_RULES.of(tcgen05.CommitOp)
-def _commit(op: tcgen05.CommitOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(ptx.Tcgen05CommitOp(op.mbarrier, op.cta_group.value.data, op.multicast))
-    return ()
-
-
-@_RULES.of(tcgen05.CpOp)
-def _cp(op: tcgen05.CpOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(
-        ptx.Tcgen05CpOp(
-            _origin(op.destination, emit),
-            op.source,
-            op.cp_shape.data,
-            multicast=None if op.multicast is None else op.multicast.data,
-            decompress=None if op.decompress is None else op.decompress.data,
-            cta_group=op.cta_group.value.data,
-        )
-    )
-    return ()
-
-
-@_RULES.of(tcgen05.ShiftOp)
-def _shift(op: tcgen05.ShiftOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(ptx.Tcgen05ShiftOp(_origin(op.tile, emit), op.cta_group.value.data))
-    return ()
-
-
 def _most_registers(op: Operation) -> int:
     """How many registers one instruction may move: half of those of a thread, since others are in use next to them."""
     kernel = kernel_around(op)
     return MAX_REGISTERS if kernel is None else min(MAX_REGISTERS, REGISTER_FILE // kernel.num_threads // 2)
 
 
+def _fields(access: TmemAccess) -> dict[str, int | None]:
+    """What one instruction states besides its shape, address and registers."""
+    offset = access.lane << LANE_SHIFT | access.column
+    return {"num": access.num, "offset": offset, "half_split_offset": access.split}
+
+
 @_RULES.of(tcgen05.LdOp)
 def _ld(op: tcgen05.LdOp, emit: Emitter) -> Sequence[SSAValue]:
-    format_ = register_format(op.result.type)
-    address = _warp_address(op.source, emit)
+    type_ = TileType.of(op.res[0])
+    register = register_format(type_).type
+    address = _warp_address(op.taddr, emit)
     registers: list[SSAValue] = []
     for access in op.plan(_most_registers(op)).accesses:
-        ld = Tcgen05LdOp(
-            address,
-            access.shape,
-            access.num,
-            result_type=format_.type,
-            offset=_column(access),
-            pack=access.pack,
-            half_split_offset=access.split,
-        )
-        registers += emit(ld).res
-    return [tile_of(emit, registers, op.result.type)]
+        types = [register] * access.registers
+        registers += emit(tcgen05.LdOp(access.shape, address, types, pack=access.pack, **_fields(access))).res
+    return [tile_of(emit, registers, type_)]
 
 
 @_RULES.of(tcgen05.LdRedOp)
 def _ld_red(op: tcgen05.LdRedOp, emit: Emitter) -> Sequence[SSAValue]:
     """Loads with a reduction per instruction, then reduces the results of all instructions."""
-    format_ = register_format(op.result.type)
-    address = _warp_address(op.source, emit)
+    type_ = TileType.of(op.res[0])
+    register = register_format(type_).type
+    address = _warp_address(op.taddr, emit)
     registers: list[SSAValue] = []
     found: list[SSAValue] = []
+    nan = op.nan is not None
     for access in op.plan(_most_registers(op)).accesses:
-        ld = Tcgen05LdRedOp(
-            address,
+        ld = tcgen05.LdRedOp(
             access.shape,
-            access.num,
-            reduction=op.reduction.data.value,
+            address,
+            op.reduction,
+            tcgen05.REDUCTION_TYPES[op.ptx_type],
+            [register] * access.registers,
             type=op.ptx_type,
-            result_type=format_.type,
-            offset=_column(access),
             abs=op.abs is not None,
-            nan=op.nan is not None,
-            half_split_offset=access.split,
+            nan=nan,
+            **_fields(access),
         )
         registers += emit(ld).res
         found.append(ld.reduced)
@@ -172,42 +121,20 @@ def _ld_red(op: tcgen05.LdRedOp, emit: Emitter) -> Sequence[SSAValue]:
     best = found[0]
     if len(found) > 1:
         # The registers of an asynchronous load have no value before the wait.
-        emit(ptx.Tcgen05WaitLdOp())
+        emit(tcgen05.WaitOp(WaitFor.LD))
     for other in found[1:]:
-        best = emit(compare(best, other, unsigned=op.ptx_type == "u32", nan=op.nan is not None)).result
-    return [tile_of(emit, registers, op.result.type), tile_of(emit, [best], op.reduced.type)]
+        best = emit(compare(best, other, unsigned=op.ptx_type == "u32", nan=nan)).result
+    tile = tile_of(emit, registers, type_)
+    return [tile_of(emit, [best], TileType.of(op.reduced)), tile]
 
 
 @_RULES.of(tcgen05.StOp)
 def _st(op: tcgen05.StOp, emit: Emitter) -> Sequence[SSAValue]:
-    registers = registers_of(emit, op.value)
-    address = _warp_address(op.destination, emit)
+    registers = registers_of(emit, op.data[0])
+    address = _warp_address(op.taddr, emit)
     for access in op.plan(_most_registers(op)).accesses:
         data = registers[access.first_register : access.first_register + access.registers]
-        emit(
-            Tcgen05StOp(
-                address,
-                data,
-                access.shape,
-                access.num,
-                offset=_column(access),
-                unpack=access.pack,
-                half_split_offset=access.split,
-            )
-        )
-    return ()
-
-
-@_RULES.of(tcgen05.WaitOp)
-def _wait(op: tcgen05.WaitOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(ptx.Tcgen05WaitLdOp() if op.kind.data is WaitFor.LD else ptx.Tcgen05WaitStOp())
-    return ()
-
-
-@_RULES.of(tcgen05.FenceOp)
-def _fence(op: tcgen05.FenceOp, emit: Emitter) -> Sequence[SSAValue]:
-    before = op.position.data is FencePosition.BEFORE
-    emit(ptx.Tcgen05FenceBeforeThreadSyncOp() if before else ptx.Tcgen05FenceAfterThreadSyncOp())
+        emit(tcgen05.StOp(access.shape, address, data, unpack=access.pack, **_fields(access)))
     return ()
 
 
@@ -221,11 +148,11 @@ _SYMBOLIC = (
 
 class ConvertTcgen05ToPtxPass(ModulePass):
     """
-    Lowers the `tcgen05` dialect to the instructions of the `ptx` dialect.
+    Lowers the `tcgen05` instructions on tiles to those on addresses and registers.
 
-    Tensor tiles become addresses, register tiles the registers of each thread (through casts that
-    `convert-tirx-to-ptx` resolves). Descriptors must have been materialized. What is allocated must be given back,
-    and not be used after that.
+    Tensor tiles become addresses in place, register tiles the registers of each thread (through casts that
+    `convert-tirx-to-ptx` resolves): `tcgen05.ld` and `tcgen05.st` become as many instructions as a tile needs.
+    Descriptors must have been materialized. What is allocated must be given back, and not be used after that.
     """
 
     name = "convert-tcgen05-to-ptx"
@@ -241,9 +168,10 @@ class ConvertTcgen05ToPtxPass(ModulePass):
                 raise StageError(inner, f"{message}; run tirx-materialize-descriptors first")
             if isinstance(inner, tcgen05.TileOp | SubviewOp | ReshapeOp):
                 views.append(inner)
-            if kind is tcgen05.MmaOp:
-                _place(inner)
+            if not isinstance(inner, tcgen05.Tcgen05Op) or not any(map(is_tile, inner.operands)):
+                continue
             if (rule := _RULES.get(kind)) is None:
+                _place(inner)
                 continue
             for old, new in zip(inner.results, rule(inner, Emitter.before(inner)), strict=True):
                 old.replace_all_uses_with(new)

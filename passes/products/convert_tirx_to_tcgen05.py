@@ -161,8 +161,8 @@ class _KernelLowering:
         else:
             # One lane may have prefetched tensor maps; all come to the allocation together, as they do for a leader.
             emit(BarWarpSyncOp())
-        allocation = [tcgen05.AllocOp(slot, plan.columns, self.group), tcgen05.RelinquishAllocPermitOp(self.group)]
-        self._if(emit, is_first_warp, allocation)
+        alloc = tcgen05.AllocOp(slot, columns=plan.columns, cta_group=self.group)
+        self._if(emit, is_first_warp, [alloc, tcgen05.RelinquishAllocPermitOp(self.group)])
         if leader is not None:
             self._if(emit, leader, [MbarrierInitOp(self.mbarrier, 1), FenceMbarrierInitOp()])
         self._barrier(emit)
@@ -326,7 +326,7 @@ class _KernelLowering:
             whole = TileType.of(copy.destination).dims == part.extent
             tile = copy.destination if whole else emit(SubviewOp.of(copy.destination, part.origin, part.extent)).result
             shape, multicast = part.shape.name, part.shape.multicast
-            issued.append(tcgen05.CpOp(shape, descriptor, tile, multicast=multicast, cta_group=self.group))
+            issued.append(tcgen05.CpOp(shape, tile, descriptor, multicast=multicast, cta_group=self.group))
         return issued
 
     def _instructions(self, emit: Emitter, mma: MmaOp | AsyncMmaOp, product: Instructions) -> list[Operation]:
@@ -386,7 +386,7 @@ class _KernelLowering:
                 source = TileType.of(op.source)
                 shape = self._shape(op, source, op.result.type)
                 pack = TensorTile.of(source).own_columns
-                value = emit(tcgen05.LdOp(shape, op.source, op.result.type, pack=pack)).result
+                value = emit(tcgen05.LdOp(shape, op.source, [op.result.type], pack=pack)).res[0]
                 emit(tcgen05.WaitOp(WaitFor.LD))
                 op.result.replace_all_uses_with(value)
             case StoreOp():
@@ -394,7 +394,7 @@ class _KernelLowering:
                 shape = self._shape(op, destination, TileType.of(op.value))
                 unpack = TensorTile.of(destination).own_columns
                 store = [
-                    tcgen05.StOp(shape, op.value, op.destination, unpack=unpack),
+                    tcgen05.StOp(shape, op.destination, [op.value], unpack=unpack),
                     tcgen05.WaitOp(WaitFor.ST),
                 ]
                 warps = self._storing_warps(op, shape)
@@ -465,7 +465,7 @@ class _KernelLowering:
         assert isinstance(last, ReturnOp)
         emit = Emitter.before(last)
         self._barrier(emit)
-        self._if(emit, is_first_warp, [tcgen05.DeallocOp(base, columns, self.group)])
+        self._if(emit, is_first_warp, [tcgen05.DeallocOp(base, columns=columns, cta_group=self.group)])
 
 
 def _copies_before(mma: MmaOp) -> list[CopyOp]:

@@ -11,6 +11,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects.nesting import ancestors, enclosing
+from tirx.dialects.ptx.known_bits import EVERYTHING
 from tirx.dialects.ptx.memory import LdOp
 from tirx.dialects.tcgen05 import AllocOp, DeallocOp, TileOp
 from tirx.dialects.tirx import KernelOp, ReshapeOp, SubviewOp, TileType
@@ -27,8 +28,9 @@ class _Allocation:
     freed: list[DeallocOp] = field(default_factory=list[DeallocOp])
 
     @property
-    def columns(self) -> int:
-        return self.op.columns.value.data
+    def columns(self) -> int | None:
+        """None if a register says it."""
+        return self.op.describe(EVERYTHING).columns
 
     def freed_before(self, op: Operation) -> bool:
         """Returns True if a dealloc has run when `op` does; one in the other branch of a condition has not."""
@@ -53,10 +55,10 @@ def check_lifetimes(kernel: KernelOp) -> None:
                 _check_size(op, allocations)
                 allocations.append(_Allocation(op))
             case LdOp():
-                found = [each for each in allocations if each.op.slot is op.address and not op.offset.value.data]
+                found = [each for each in allocations if each.op.address is op.address and not op.offset.value.data]
                 if found:
                     addresses[op.res[0]] = found[-1]
-            case DeallocOp() if (allocation := addresses.get(op.base)) is not None:
+            case DeallocOp() if (allocation := addresses.get(op.address)) is not None:
                 _check_dealloc(op, allocation)
                 allocation.freed.append(op)
             case DeallocOp():
@@ -77,16 +79,17 @@ def check_lifetimes(kernel: KernelOp) -> None:
 
 
 def _check_size(op: AllocOp, before: list[_Allocation]) -> None:
-    columns = op.columns.value.data
+    if (columns := op.describe(EVERYTHING).columns) is None:
+        return
     earlier = [each for each in before if not _exclusive(each.op, op)]
-    smallest = min((each.columns for each in earlier), default=COLUMNS)
+    smallest = min((each.columns for each in earlier if each.columns is not None), default=COLUMNS)
     if columns > smallest:
         raise AllocationError(
             op,
             f"expected at most the {smallest} columns of an allocation before this one, found {columns}: sizes must "
             "not grow; allocate the largest first",
         )
-    taken = sum(each.columns for each in earlier if not each.freed_before(op))
+    taken = sum(each.columns or 0 for each in earlier if not each.freed_before(op))
     if taken + columns > COLUMNS:
         raise AllocationError(
             op, f"expected at most {COLUMNS - taken} columns next to the {taken} that are allocated, found {columns}"

@@ -48,13 +48,13 @@
 // CHECK-NEXT:    tcgen05.mma mxf4nvf4 "scale_vec::4X" %base, %19, %b, %i, %p scales(%21, %23 : i32, i32) sparse(%25 : i32) collector use : i32, i32
 // CHECK-NEXT:    %26 = arith.constant 104 : i32
 // CHECK-NEXT:    %27 = arith.addi %base, %26 : i32
-// CHECK-NEXT:    ptx.tcgen05.cp "32x128b" %27, %a multicast "warpx4" cta_group 1
+// CHECK-NEXT:    tcgen05.cp "32x128b" %27, %a multicast "warpx4" : i32
 // CHECK-NEXT:    %28 = arith.constant 64 : i32
 // CHECK-NEXT:    %29 = arith.addi %base, %28 : i32
 // CHECK-NEXT:    %30 = arith.constant 2 : i32
 // CHECK-NEXT:    %31 = arith.addi %29, %30 : i32
-// CHECK-NEXT:    ptx.tcgen05.cp "128x256b" %31, %a decompress "b4x16_p64" cta_group 1
-// CHECK-NEXT:    ptx.tcgen05.shift %base cta_group 1
+// CHECK-NEXT:    tcgen05.cp "128x256b" %31, %a decompress "b4x16_p64" : i32
+// CHECK-NEXT:    tcgen05.shift %base : i32
 // CHECK-NEXT:    tirx.return
 tirx.kernel @modifiers(%a: i64, %b: i64, %i: i32, %w: i32, %base: i32) target("sm_100a") threads(128) {
   %p = arith.constant true
@@ -69,8 +69,8 @@ tirx.kernel @modifiers(%a: i64, %b: i64, %i: i32, %w: i32, %base: i32) target("s
   tcgen05.mma ws f16 %acc, %at, %b, %i, %p zero_column_mask %b : !d, !at
   tcgen05.mma mxf8f6f4 %acc, %a, %b, %i, %p scales(%sa, %sb : !sf, !sf) : !d, i64
   tcgen05.mma mxf4nvf4 "scale_vec::4X" %acc, %at, %b, %i, %p scales(%sa, %sb : !sf, !sf) sparse(%meta : !words) collector use : !d, !at
-  tcgen05.cp "32x128b" %a, %sa multicast "warpx4" : !sf
-  tcgen05.cp "128x256b" %a, %at decompress "b4x16_p64" : !at
+  tcgen05.cp "32x128b" %sa, %a multicast "warpx4" : !sf
+  tcgen05.cp "128x256b" %at, %a decompress "b4x16_p64" : !at
   tcgen05.shift %acc : !d
   tirx.return
 }
@@ -82,27 +82,27 @@ tirx.kernel @modifiers(%a: i64, %b: i64, %i: i32, %w: i32, %base: i32) target("s
 // CHECK-NEXT:    %mbar = ptx.shared_alloc @mbar bytes 8 align 8
 // CHECK-NEXT:    %p = arith.constant true
 // CHECK-NEXT:    %ctas = arith.constant 3 : i16
-// CHECK-NEXT:    ptx.tcgen05.alloc %slot columns 32 cta_group 2
-// CHECK-NEXT:    ptx.tcgen05.relinquish_alloc_permit cta_group 2
+// CHECK-NEXT:    tcgen05.alloc %slot columns 32 cta_group 2
+// CHECK-NEXT:    tcgen05.relinquish_alloc_permit cta_group 2
 // CHECK-NEXT:    tcgen05.mma f16 %base, %a, %a, %i, %p cta_group 2 disable_lanes(%w, %w, %w, %w, %w, %w, %w, %w) : i32, i64
-// CHECK-NEXT:    ptx.tcgen05.cp "4x256b" %base, %a cta_group 2
-// CHECK-NEXT:    ptx.tcgen05.shift %base cta_group 2
-// CHECK-NEXT:    ptx.tcgen05.commit %mbar multicast %ctas cta_group 2
-// CHECK-NEXT:    ptx.tcgen05.dealloc %base columns 32 cta_group 2
+// CHECK-NEXT:    tcgen05.cp "4x256b" %base, %a cta_group 2 : i32
+// CHECK-NEXT:    tcgen05.shift %base cta_group 2 : i32
+// CHECK-NEXT:    tcgen05.commit %mbar multicast %ctas cta_group 2
+// CHECK-NEXT:    tcgen05.dealloc %base columns 32 cta_group 2
 // CHECK-NEXT:    tirx.return
 tirx.kernel @pairs(%a: i64, %i: i32, %w: i32, %base: i32) target("sm_100a") threads(128) {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   %mbar = ptx.shared_alloc @mbar bytes 8 align 8
   %p = arith.constant true
   %ctas = arith.constant 3 : i16
-  tcgen05.alloc %slot, 32 cta_group 2 : i32
+  tcgen05.alloc %slot columns 32 cta_group 2
   tcgen05.relinquish_alloc_permit cta_group 2
   %acc = tcgen05.tile %base, 0 : i32 -> !d
   tcgen05.mma f16 %acc, %a, %a, %i, %p cta_group 2 disable_lanes(%w, %w, %w, %w, %w, %w, %w, %w) : !d, i64
-  tcgen05.cp "4x256b" %a, %acc cta_group 2 : !d
+  tcgen05.cp "4x256b" %acc, %a cta_group 2 : !d
   tcgen05.shift %acc cta_group 2 : !d
-  tcgen05.commit %mbar multicast %ctas cta_group 2 : i32
-  tcgen05.dealloc %base, 32 cta_group 2 : i32
+  tcgen05.commit %mbar multicast %ctas cta_group 2
+  tcgen05.dealloc %base columns 32 cta_group 2
   tirx.return
 }
 
@@ -122,16 +122,16 @@ tirx.kernel @pairs(%a: i64, %i: i32, %w: i32, %base: i32) target("sm_100a") thre
 // CHECK-NEXT:    %3 = arith.constant 16 : i32
 // CHECK-NEXT:    %4 = arith.shli %2, %3 : i32
 // CHECK-NEXT:    %5 = arith.addi %base, %4 : i32
-// CHECK-NEXT:    %6, %7, %8, %9 = ptx.tcgen05.ld "32x32b" num 4 %5 offset 16 pack -> i32, i32, i32, i32
+// CHECK-NEXT:    %6, %7, %8, %9 = tcgen05.ld "32x32b" num 4 %5 offset 16 pack : i32 -> i32, i32, i32, i32
 // CHECK-NEXT:    %v = builtin.unrealized_conversion_cast %6, %7, %8, %9 : i32, i32, i32, i32 to !tirx.tile<128x8xf16, register, 
-// CHECK-NEXT:    ptx.tcgen05.wait.ld
+// CHECK-NEXT:    tcgen05.wait ld
 // CHECK-NEXT:    %10 = ptx.read_special tid.x
 // CHECK-NEXT:    %11 = arith.constant 96 : i32
 // CHECK-NEXT:    %12 = arith.andi %10, %11 : i32
 // CHECK-NEXT:    %13 = arith.constant 16 : i32
 // CHECK-NEXT:    %14 = arith.shli %12, %13 : i32
 // CHECK-NEXT:    %15 = arith.addi %base, %14 : i32
-// CHECK-NEXT:    ptx.tcgen05.st "32x32b" num 4 %15 offset 16 unpack, %6, %7, %8, %9 : i32, i32, i32, i32
+// CHECK-NEXT:    tcgen05.st "32x32b" num 4 %15 offset 16 unpack, %6, %7, %8, %9 : i32, i32, i32, i32, i32
 // CHECK-NEXT:    %16 = ptx.read_special tid.x
 // CHECK-NEXT:    %17 = arith.constant 96 : i32
 // CHECK-NEXT:    %18 = arith.andi %16, %17 : i32
@@ -140,16 +140,16 @@ tirx.kernel @pairs(%a: i64, %i: i32, %w: i32, %base: i32) target("sm_100a") thre
 // CHECK-NEXT:    %21 = arith.constant 32 : i32
 // CHECK-NEXT:    %22 = arith.addi %base, %21 : i32
 // CHECK-NEXT:    %23 = arith.addi %22, %20 : i32
-// CHECK-NEXT:    ptx.tcgen05.st "32x32b" num 4 %23, %6, %7, %8, %9 : i32, i32, i32, i32
-// CHECK-NEXT:    ptx.tcgen05.wait.st
+// CHECK-NEXT:    tcgen05.st "32x32b" num 4 %23, %6, %7, %8, %9 : i32, i32, i32, i32, i32
+// CHECK-NEXT:    tcgen05.wait st
 // CHECK-NEXT:    tirx.return
 tirx.kernel @packed(%base: i32) target("sm_100a") threads(128) {
   %low = tcgen05.tile %base, 0 : i32 -> !low
   %full = tcgen05.tile %base, 32 : i32 -> !full
   %v = tcgen05.ld "32x32b" %low pack : !low -> !halves
   tcgen05.wait ld
-  tcgen05.st "32x32b" %v, %low unpack : !halves, !low
-  tcgen05.st "32x32b" %v, %full : !halves, !full
+  tcgen05.st "32x32b" %low unpack, %v : !low, !halves
+  tcgen05.st "32x32b" %full, %v : !full, !halves
   tcgen05.wait st
   tirx.return
 }
@@ -168,16 +168,16 @@ tirx.kernel @packed(%base: i32) target("sm_100a") threads(128) {
 // CHECK-NEXT:    %3 = arith.constant 16 : i32
 // CHECK-NEXT:    %4 = arith.shli %2, %3 : i32
 // CHECK-NEXT:    %5 = arith.addi %base, %4 : i32
-// CHECK-NEXT:    %6, %7, %8, %9, %10 = ptx.tcgen05.ld.red max "f32" "32x32b" num 4 %5 nan -> f32, f32, f32, f32, f32
-// CHECK-NEXT:    %11, %12, %13 = ptx.tcgen05.ld.red max "f32" "32x32b" num 2 %5 offset 4 nan -> f32, f32, f32
-// CHECK-NEXT:    ptx.tcgen05.wait.ld
+// CHECK-NEXT:    %6, %7, %8, %9, %10 = tcgen05.ld.red max "32x32b" num 4 %5 as "f32" nan : i32 -> f32, f32, f32, f32, f32
+// CHECK-NEXT:    %11, %12, %13 = tcgen05.ld.red max "32x32b" num 2 %5 offset 4 as "f32" nan : i32 -> f32, f32, f32
+// CHECK-NEXT:    tcgen05.wait ld
 // CHECK-NEXT:    %14 = ptx.max nan %6, %11 : f32
 // CHECK-NEXT:    %v = builtin.unrealized_conversion_cast %7, %8, %9, %10, %12, %13 : f32, f32, f32, f32, f32, f32 to !tirx.tile<128x6xf32, register, 
 // CHECK-NEXT:    %m = builtin.unrealized_conversion_cast %14 : f32 to !tirx.tile<128xf32, register, 
 // CHECK-NEXT:    tirx.return
 tirx.kernel @reduction(%base: i32) target("sm_103a") threads(128) {
   %t = tcgen05.tile %base, 0 : i32 -> !six
-  %v, %m = tcgen05.ld.red max "32x32b" %t nan : !six -> !tirx.tile<128x6xf32, register, #r6>, !tirx.tile<128xf32, register, #r1>
+  %m, %v = tcgen05.ld.red max "32x32b" %t nan : !six -> !tirx.tile<128xf32, register, #r1>, !tirx.tile<128x6xf32, register, #r6>
   tirx.return
 }
 
@@ -188,13 +188,13 @@ tirx.kernel @reduction(%base: i32) target("sm_103a") threads(128) {
 !four = !tirx.tile<128x4xf32, tensor, #four>
 
 // CHECK-LABEL: tirx.kernel @one_reduction
-// CHECK:         ptx.tcgen05.ld.red min "f32" "32x32b" num 4
+// CHECK:         tcgen05.ld.red min "32x32b" num 4
 // CHECK-NEXT:    %v = builtin.unrealized_conversion_cast
 // CHECK-NEXT:    %m = builtin.unrealized_conversion_cast
 // CHECK-NEXT:    tirx.return
 tirx.kernel @one_reduction(%base: i32) target("sm_103a") threads(128) {
   %t = tcgen05.tile %base, 0 : i32 -> !four
-  %v, %m = tcgen05.ld.red min "32x32b" %t : !four -> !tirx.tile<128x4xf32, register, #r4>, !tirx.tile<128xf32, register, #r1>
+  %m, %v = tcgen05.ld.red min "32x32b" %t : !four -> !tirx.tile<128xf32, register, #r1>, !tirx.tile<128x4xf32, register, #r4>
   tirx.return
 }
 

@@ -10,8 +10,8 @@
 // CHECK:         %slot = ptx.shared_alloc @slot bytes 4 align 4
 // CHECK-NEXT:    %mbar = ptx.shared_alloc @mbar bytes 8 align 8
 // CHECK-NEXT:    %p = arith.constant true
-// CHECK-NEXT:    ptx.tcgen05.alloc %slot columns 256 cta_group 1
-// CHECK-NEXT:    ptx.tcgen05.relinquish_alloc_permit cta_group 1
+// CHECK-NEXT:    tcgen05.alloc %slot columns 256
+// CHECK-NEXT:    tcgen05.relinquish_alloc_permit
 // CHECK-NEXT:    %base = ptx.ld shared %slot : i32 -> i32
 // CHECK-NEXT:    %0 = arith.constant 64 : i32
 // CHECK-NEXT:    %1 = arith.addi %base, %0 : i32
@@ -23,25 +23,25 @@
 // CHECK-NEXT:    %6 = arith.constant 8 : i32
 // CHECK-NEXT:    %7 = arith.addi %5, %6 : i32
 // CHECK-NEXT:    tcgen05.mma ws tf32 %7, {{.*}}, %p zero_column_mask %d : i32, i64
-// CHECK-NEXT:    ptx.tcgen05.commit %mbar cta_group 1
-// CHECK-NEXT:    ptx.tcgen05.fence.before_thread_sync
-// CHECK-NEXT:    ptx.tcgen05.fence.after_thread_sync
-// CHECK-NEXT:    ptx.tcgen05.dealloc %base columns 256 cta_group 1
+// CHECK-NEXT:    tcgen05.commit %mbar
+// CHECK-NEXT:    tcgen05.fence before_thread_sync
+// CHECK-NEXT:    tcgen05.fence after_thread_sync
+// CHECK-NEXT:    tcgen05.dealloc %base columns 256
 // CHECK-NEXT:    tirx.return
 tirx.kernel @instructions(%d: i64, %i: i32) target("sm_100a") threads(128) {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   %mbar = ptx.shared_alloc @mbar bytes 8 align 8
   %p = arith.constant true
-  tcgen05.alloc %slot, 256 : i32
+  tcgen05.alloc %slot columns 256
   tcgen05.relinquish_alloc_permit
   %base = ptx.ld shared %slot : i32 -> i32
   %acc = tcgen05.tile %base, 64 : i32 -> !acc
   tcgen05.mma f16 %acc, %d, %d, %i, %p : !acc, i64
   tcgen05.mma ws tf32 %acc, %d, %d, %i, %p zero_column_mask %d : !acc, i64
-  tcgen05.commit %mbar : i32
+  tcgen05.commit %mbar
   tcgen05.fence before_thread_sync
   tcgen05.fence after_thread_sync
-  tcgen05.dealloc %base, 256 : i32
+  tcgen05.dealloc %base columns 256
   tirx.return
 }
 
@@ -59,10 +59,10 @@ tirx.kernel @instructions(%d: i64, %i: i32) target("sm_100a") threads(128) {
 // CHECK-NEXT:    %5 = arith.constant 64 : i32
 // CHECK-NEXT:    %6 = arith.addi %base, %5 : i32
 // CHECK-NEXT:    %7 = arith.addi %6, %4 : i32
-// CHECK-NEXT:    %8, {{.*}}, %39 = ptx.tcgen05.ld "32x32b" num 32 %7 offset 24
-// CHECK-NEXT:    %40, {{.*}}, %55 = ptx.tcgen05.ld "32x32b" num 16 %7 offset 56
+// CHECK-NEXT:    %8, {{.*}}, %39 = tcgen05.ld "32x32b" num 32 %7 offset 24
+// CHECK-NEXT:    %40, {{.*}}, %55 = tcgen05.ld "32x32b" num 16 %7 offset 56
 // CHECK-NEXT:    %v = builtin.unrealized_conversion_cast %8, {{.*}}, %55
-// CHECK-NEXT:    ptx.tcgen05.wait.ld
+// CHECK-NEXT:    tcgen05.wait ld
 // CHECK-NEXT:    %56 = ptx.read_special tid.x
 // CHECK-NEXT:    %57 = arith.constant 96 : i32
 // CHECK-NEXT:    %58 = arith.andi %56, %57 : i32
@@ -71,16 +71,16 @@ tirx.kernel @instructions(%d: i64, %i: i32) target("sm_100a") threads(128) {
 // CHECK-NEXT:    %61 = arith.constant 64 : i32
 // CHECK-NEXT:    %62 = arith.addi %base, %61 : i32
 // CHECK-NEXT:    %63 = arith.addi %62, %60 : i32
-// CHECK-NEXT:    ptx.tcgen05.st "32x32b" num 32 %63 offset 24, %8, {{.*}}, %39
-// CHECK-NEXT:    ptx.tcgen05.st "32x32b" num 16 %63 offset 56, %40, {{.*}}, %55
-// CHECK-NEXT:    ptx.tcgen05.wait.st
+// CHECK-NEXT:    tcgen05.st "32x32b" num 32 %63 offset 24, %8, {{.*}}, %39
+// CHECK-NEXT:    tcgen05.st "32x32b" num 16 %63 offset 56, %40, {{.*}}, %55
+// CHECK-NEXT:    tcgen05.wait st
 // CHECK-NEXT:    tirx.return
 tirx.kernel @load_store(%base: i32) target("sm_100a") threads(128) {
   %t = tcgen05.tile %base, 64 : i32 -> !acc
   %part = tirx.subview %t[0, 16] : !acc -> !tirx.tile<128x48xf32, tensor, #tirx.tile_layout<S[(128, 48) : (1@TLane, 1@TCol)] + 24@TCol>>
   %v = tcgen05.ld "32x32b" %part : !tirx.tile<128x48xf32, tensor, #tirx.tile_layout<S[(128, 48) : (1@TLane, 1@TCol)] + 24@TCol>> -> !tirx.tile<128x48xf32, register, #r48>
   tcgen05.wait ld
-  tcgen05.st "32x32b" %v, %part : !tirx.tile<128x48xf32, register, #r48>, !tirx.tile<128x48xf32, tensor, #tirx.tile_layout<S[(128, 48) : (1@TLane, 1@TCol)] + 24@TCol>>
+  tcgen05.st "32x32b" %part, %v : !tirx.tile<128x48xf32, tensor, #tirx.tile_layout<S[(128, 48) : (1@TLane, 1@TCol)] + 24@TCol>>, !tirx.tile<128x48xf32, register, #r48>
   tcgen05.wait st
   tirx.return
 }
@@ -97,9 +97,9 @@ tirx.kernel @load_store(%base: i32) target("sm_100a") threads(128) {
 // CHECK-NEXT:    %3 = arith.constant 16 : i32
 // CHECK-NEXT:    %4 = arith.shli %2, %3 : i32
 // CHECK-NEXT:    %5 = arith.addi %base, %4 : i32
-// CHECK-NEXT:    %6, {{.*}}, %21 = ptx.tcgen05.ld "16x32bx2" num 16 %5 half_split_offset 16
+// CHECK-NEXT:    %6, {{.*}}, %21 = tcgen05.ld "16x32bx2" num 16 %5 half_split_offset 16
 // CHECK-NEXT:    %v = builtin.unrealized_conversion_cast %6, {{.*}}, %21
-// CHECK-NEXT:    ptx.tcgen05.wait.ld
+// CHECK-NEXT:    tcgen05.wait ld
 // CHECK-NEXT:    tirx.return
 tirx.kernel @data_path_f(%base: i32) target("sm_100a") threads(128) {
   %t = tcgen05.tile %base, 0 : i32 -> !tirx.tile<64x32xf32, tensor, #f>
@@ -122,10 +122,10 @@ tirx.kernel @data_path_f(%base: i32) target("sm_100a") threads(128) {
 // CHECK-NEXT:    %5 = arith.constant 32 : i32
 // CHECK-NEXT:    %6 = arith.addi %base, %5 : i32
 // CHECK-NEXT:    %7 = arith.addi %6, %4 : i32
-// CHECK-NEXT:    %8, {{.*}}, %15 = ptx.tcgen05.ld "16x256b" num 2 %7
-// CHECK-NEXT:    %16, {{.*}}, %23 = ptx.tcgen05.ld "16x256b" num 2 %7 offset 1048576
+// CHECK-NEXT:    %8, {{.*}}, %15 = tcgen05.ld "16x256b" num 2 %7
+// CHECK-NEXT:    %16, {{.*}}, %23 = tcgen05.ld "16x256b" num 2 %7 offset 1048576
 // CHECK-NEXT:    %v = builtin.unrealized_conversion_cast %8, {{.*}}, %23
-// CHECK-NEXT:    ptx.tcgen05.wait.ld
+// CHECK-NEXT:    tcgen05.wait ld
 // CHECK-NEXT:    tirx.return
 tirx.kernel @data_path_g(%base: i32) target("sm_100a") threads(128) {
   %t = tcgen05.tile %base, 32 : i32 -> !tirx.tile<32x64xf32, tensor, #g>

@@ -13,7 +13,7 @@
 // so that one synchronisation serves all. Each instruction of 64 elements reads 4 factors, a column of its own.
 
 // CHECK-LABEL: tirx.kernel @four_factors
-// CHECK:         tcgen05.alloc %{{.*}}, 256 : i32
+// CHECK:         tcgen05.alloc %{{.*}} columns 256
 // CHECK:         %[[ACC:.*]] = tcgen05.tile %{{.*}}, 0 : i32
 // CHECK-NEXT:    %[[SFA:.*]] = tcgen05.tile %{{.*}}, 128 : i32
 // CHECK-NEXT:    %[[SFB:.*]] = tcgen05.tile %{{.*}}, 136 : i32
@@ -38,10 +38,10 @@
 // CHECK:         %[[SA1:.*]] = tirx.subview %[[SFA]][0, 4]
 // CHECK-NEXT:    %[[SB1:.*]] = tirx.subview %[[SFB]][0, 4]
 // CHECK:         scf.if
-// CHECK-NEXT:      tcgen05.cp "32x128b" %[[A0]], %[[TA0]] multicast "warpx4"
-// CHECK-NEXT:      tcgen05.cp "32x128b" %[[A1]], %[[TA1]] multicast "warpx4"
-// CHECK-NEXT:      tcgen05.cp "32x128b" %[[B0]], %[[TB0]] multicast "warpx4"
-// CHECK-NEXT:      tcgen05.cp "32x128b" %[[B1]], %[[TB1]] multicast "warpx4"
+// CHECK-NEXT:      tcgen05.cp "32x128b" %[[TA0]], %[[A0]] multicast "warpx4"
+// CHECK-NEXT:      tcgen05.cp "32x128b" %[[TA1]], %[[A1]] multicast "warpx4"
+// CHECK-NEXT:      tcgen05.cp "32x128b" %[[TB0]], %[[B0]] multicast "warpx4"
+// CHECK-NEXT:      tcgen05.cp "32x128b" %[[TB1]], %[[B1]] multicast "warpx4"
 // CHECK-NEXT:      tcgen05.mma mxf4nvf4 "block16" %[[ACC]], %[[DA0]], %{{.*}}, %[[I]], %p scales(%[[SA0]], %[[SB0]] :
 // CHECK-NEXT:      tcgen05.mma mxf4nvf4 "block16" %[[ACC]], %{{.*}}, %{{.*}}, %[[I]], %[[ALWAYS]] scales(%[[SA1]], %[[SB1]] :
 // CHECK-NEXT:      tcgen05.commit

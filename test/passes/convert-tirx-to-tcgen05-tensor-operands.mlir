@@ -8,7 +8,7 @@
 // CHECK-LABEL: tirx.kernel @a_in_tensor_memory
 // CHECK:         %[[A:.*]] = tcgen05.tile %{{.*}}, 0 : i32 -> !tirx.tile<128x32xf16, tensor
 // CHECK:         %[[D:.*]] = tcgen05.tile %{{.*}}, 16 : i32 -> !tirx.tile<128x64xf32, tensor
-// CHECK:         tcgen05.st "32x32b" %r, %[[A]] :
+// CHECK:         tcgen05.st "32x32b" %[[A]], %r :
 // CHECK-NEXT:    tcgen05.wait st
 // CHECK-NEXT:    ptx.fence.proxy.async
 // CHECK-NEXT:    tcgen05.fence before_thread_sync
@@ -37,10 +37,10 @@ tirx.kernel @a_in_tensor_memory() target("sm_100a") threads(128) {
 // Sums of f16 have a column each: registers of two are packed and unpacked.
 
 // CHECK-LABEL: tirx.kernel @f16_accumulator
-// CHECK:           tcgen05.alloc %{{.*}}, 32 : i32
+// CHECK:           tcgen05.alloc %{{.*}} columns 32
 // CHECK:         %[[V:.*]] = tcgen05.ld "32x32b" %{{.*}} pack : !tirx.tile<128x32xf16, tensor
 // CHECK-NEXT:    tcgen05.wait ld
-// CHECK:         tcgen05.st "32x32b" %[[V]], %{{.*}} unpack :
+// CHECK:         tcgen05.st "32x32b" %{{.*}} unpack, %[[V]] :
 // CHECK-NEXT:    tcgen05.wait st
 #d16 = #tirx.tile_layout<S[(128, 32) : (1@TLane, 2@TCol)]>
 tirx.kernel @f16_accumulator() target("sm_100a") threads(128) {

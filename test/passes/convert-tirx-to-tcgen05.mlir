@@ -26,7 +26,7 @@
 // CHECK-NEXT:    %[[BARRIER:.*]] = tirx.address %[[M]]
 // CHECK-NEXT:    %[[LEADER:.*]] = tirx.leader
 // CHECK-NEXT:    scf.if %[[FIRST]] {
-// CHECK-NEXT:      tcgen05.alloc %[[SLOT]], 64 : i32
+// CHECK-NEXT:      tcgen05.alloc %[[SLOT]] columns 64
 // CHECK-NEXT:      tcgen05.relinquish_alloc_permit
 // CHECK-NEXT:    }
 // CHECK-NEXT:    scf.if %[[LEADER]] {
@@ -57,7 +57,7 @@
 // CHECK-NEXT:    scf.if %[[LEADER]] {
 // CHECK-NEXT:      tcgen05.mma f16 %[[ACC]], %[[A0]], %[[B0]], %[[IDESC]], %p : 
 // CHECK-NEXT:      tcgen05.mma f16 %[[ACC]], %[[A1]], %[[B1]], %[[IDESC]], %[[ALWAYS]] : 
-// CHECK-NEXT:      tcgen05.commit %[[BARRIER]] : i32
+// CHECK-NEXT:      tcgen05.commit %[[BARRIER]]
 // CHECK-NEXT:    }
 // CHECK-NEXT:    %[[OLD:.*]] = memref.load %[[PHASE]][] : memref<i32>
 // CHECK-NEXT:    ptx.mbarrier.wait_parity %[[BARRIER]], %[[OLD]]
@@ -70,7 +70,7 @@
 // CHECK-NEXT:    tirx.barrier
 // CHECK-NEXT:    tcgen05.fence after_thread_sync
 // CHECK-NEXT:    scf.if %[[FIRST]] {
-// CHECK-NEXT:      tcgen05.dealloc %[[BASE]], 64 : i32
+// CHECK-NEXT:      tcgen05.dealloc %[[BASE]] columns 64
 // CHECK-NEXT:    }
 // CHECK-NEXT:    tirx.return
 tirx.kernel @product() target("sm_100a") threads(128) {
@@ -86,7 +86,7 @@ tirx.kernel @product() target("sm_100a") threads(128) {
 // their end. Without products that threads wait for there is no mbarrier.
 
 // CHECK-LABEL: tirx.kernel @transfers
-// CHECK:           tcgen05.alloc %{{.*}}, 256 : i32
+// CHECK:           tcgen05.alloc %{{.*}} columns 256
 // CHECK-NOT:     ptx.mbarrier.init
 // CHECK:         %[[BASE:.*]] = ptx.ld shared
 // CHECK:         %[[X:.*]] = tcgen05.tile %[[BASE]], 0 : i32
@@ -94,13 +94,13 @@ tirx.kernel @product() target("sm_100a") threads(128) {
 // CHECK-NEXT:    %[[Z:.*]] = tcgen05.tile %[[BASE]], 128 : i32
 // CHECK:         %[[V:.*]] = tcgen05.ld "32x32b" %[[X]]
 // CHECK-NEXT:    tcgen05.wait ld
-// CHECK-NEXT:    tcgen05.st "32x32b" %[[V]], %[[Y]]
+// CHECK-NEXT:    tcgen05.st "32x32b" %[[Y]], %[[V]]
 // CHECK-NEXT:    tcgen05.wait st
-// CHECK-NEXT:    tcgen05.st "32x32b" %[[V]], %[[Z]]
+// CHECK-NEXT:    tcgen05.st "32x32b" %[[Z]], %[[V]]
 // CHECK-NEXT:    tcgen05.wait st
-// CHECK-NEXT:    tcgen05.st "32x32b" %[[V]], %[[X]]
+// CHECK-NEXT:    tcgen05.st "32x32b" %[[X]], %[[V]]
 // CHECK-NEXT:    tcgen05.wait st
-// CHECK-NEXT:    tcgen05.st "32x32b" %[[V]], %[[Y]]
+// CHECK-NEXT:    tcgen05.st "32x32b" %[[Y]], %[[V]]
 tirx.kernel @transfers() target("sm_100a") threads(128) {
   %x = tirx.alloc : !d
   %y = tirx.alloc : !d
@@ -117,11 +117,11 @@ tirx.kernel @transfers() target("sm_100a") threads(128) {
 // next iteration, is beside both. The part of a tile is a use of it.
 
 // CHECK-LABEL: tirx.kernel @lifetimes
-// CHECK:           tcgen05.alloc %{{.*}}, 128 : i32
+// CHECK:           tcgen05.alloc %{{.*}} columns 128
 // CHECK:         tcgen05.tile %[[BASE:.*]], 0 : i32
 // CHECK-NEXT:    tcgen05.tile %[[BASE]], 0 : i32
 // CHECK-NEXT:    tcgen05.tile %[[BASE]], 64 : i32
-// CHECK:           tcgen05.dealloc %[[BASE]], 128 : i32
+// CHECK:           tcgen05.dealloc %[[BASE]] columns 128
 tirx.kernel @lifetimes() target("sm_100a") threads(128) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -157,7 +157,7 @@ tirx.kernel @lifetimes() target("sm_100a") threads(128) {
 // CHECK-NEXT:    %[[NONE:.*]] = arith.constant 0 : i32
 // CHECK-NEXT:    %[[HOLDS:.*]] = arith.cmpi ne, %[[BIT]], %[[NONE]] : i32
 // CHECK-NEXT:    scf.if %[[HOLDS]] {
-// CHECK-NEXT:      tcgen05.st "32x32b" %r, %[[PART]]
+// CHECK-NEXT:      tcgen05.st "32x32b" %[[PART]], %r
 // CHECK-NEXT:      tcgen05.wait st
 // CHECK-NEXT:    }
 tirx.kernel @part_of_the_lanes() target("sm_100a") threads(128) {
@@ -205,7 +205,7 @@ tirx.kernel @untouched() target("sm_80") threads(64) {
 // CHECK-NEXT:    %[[ZERO:[0-9]+]] = arith.constant 0 : i32
 // CHECK-NEXT:    %[[FIRST:[0-9]+]] = arith.cmpi eq, %[[RANK]], %[[ZERO]] : i32
 // CHECK-NEXT:    %[[ISSUER:[0-9]+]] = arith.andi %[[LEADER]], %[[FIRST]] : i1
-// CHECK:           tcgen05.alloc %{{.*}}, 64 cta_group 2 : i32
+// CHECK:           tcgen05.alloc %{{.*}} columns 64 cta_group 2
 // CHECK-NEXT:      tcgen05.relinquish_alloc_permit cta_group 2
 // CHECK:         scf.if %[[LEADER]] {
 // CHECK-NEXT:      ptx.mbarrier.init
@@ -219,12 +219,12 @@ tirx.kernel @untouched() target("sm_80") threads(64) {
 // CHECK:         %[[BOTH:[0-9]+]] = arith.constant 3 : i16
 // CHECK-NEXT:    scf.if %[[ISSUER]] {
 // CHECK-NEXT:      tcgen05.mma f16 %{{.*}} cta_group 2 :
-// CHECK-NEXT:      tcgen05.commit %{{.*}} multicast %[[BOTH]] cta_group 2 : i32
+// CHECK-NEXT:      tcgen05.commit %{{.*}} multicast %[[BOTH]] cta_group 2
 // CHECK-NEXT:    }
 // CHECK:         ptx.mbarrier.wait_parity
 // CHECK:         tcgen05.fence before_thread_sync
 // CHECK-NEXT:    tirx.barrier
-// CHECK:           tcgen05.dealloc %{{.*}}, 64 cta_group 2 : i32
+// CHECK:           tcgen05.dealloc %{{.*}} columns 64 cta_group 2
 tirx.kernel @pair() target("sm_100a") cluster(2) per_cta threads(128) {
   %a = tirx.alloc : !pair_operand
   %b = tirx.alloc : !pair_operand
@@ -236,11 +236,11 @@ tirx.kernel @pair() target("sm_100a") cluster(2) per_cta threads(128) {
 // A tile that is one column wide need not name the axis.
 
 // CHECK-LABEL: tirx.kernel @one_column
-// CHECK:         tcgen05.alloc %{{.*}}, 32
+// CHECK:         tcgen05.alloc %{{.*}} columns 32
 // CHECK:         %[[FIRST:.*]] = tcgen05.tile %{{.*}}, 0
 // CHECK-NEXT:    %[[SECOND:.*]] = tcgen05.tile %{{.*}}, 1
 // CHECK:         %[[V:.*]] = tcgen05.ld "32x32b" %[[FIRST]]
-// CHECK:         tcgen05.st "32x32b" %[[V]], %[[SECOND]]
+// CHECK:         tcgen05.st "32x32b" %[[SECOND]], %[[V]]
 #lanes = #tirx.tile_layout<S[128 : 1@TLane]>
 #threads = #tirx.tile_layout<S[(128, 1) : (1@tx, 1)]>
 tirx.kernel @one_column() target("sm_100a") threads(128) {
@@ -257,7 +257,7 @@ tirx.kernel @one_column() target("sm_100a") threads(128) {
 // CHECK-LABEL: tirx.kernel @two_warpgroups
 // CHECK:         %[[MASK:.*]] = arith.constant 15 : i32
 // CHECK:         scf.if
-// CHECK-NEXT:      tcgen05.st "32x32b" %r, %[[X:[a-z0-9]+]] :
+// CHECK-NEXT:      tcgen05.st "32x32b" %[[X:[a-z0-9]+]], %r :
 // CHECK-NEXT:      tcgen05.wait st
 // CHECK-NEXT:    }
 // CHECK-NEXT:    tcgen05.fence before_thread_sync
@@ -266,7 +266,7 @@ tirx.kernel @one_column() target("sm_100a") threads(128) {
 // CHECK-NEXT:    tirx.warpgroup 1 {
 // CHECK-NEXT:      %[[V:.*]] = tcgen05.ld "32x32b" %[[X]]
 // CHECK-NEXT:      tcgen05.wait ld
-// CHECK-NEXT:      tcgen05.st "32x32b" %[[V]], %[[X]]
+// CHECK-NEXT:      tcgen05.st "32x32b" %[[X]], %[[V]]
 // CHECK-NEXT:      tcgen05.wait st
 // CHECK-NEXT:    }
 tirx.kernel @two_warpgroups() target("sm_100a") threads(256) {

@@ -3,8 +3,8 @@
 ptx.entry @registers(t : u32, d : u64 ptr) target("sm_100a") {
   %t = ptx.ld.param @t : i32
   %d = ptx.ld.param @d : i64
-  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
-  // expected-error@+1 {{expected tcgen05.wait::ld between 'ptx.tcgen05.ld' and the use of its registers, found none; put ptx.tcgen05.wait.ld before it ('ptx.tcgen05.ld' in line 6; PTX ISA, "tcgen05 Memory Consistency Model")}}
+  %v = tcgen05.ld "32x32b" num 1 %t : i32 -> i32
+  // expected-error@+1 {{expected tcgen05.wait::ld between 'tcgen05.ld' and the use of its registers, found none; put tcgen05.wait ld before it ('tcgen05.ld' in line 6; PTX ISA, "tcgen05 Memory Consistency Model")}}
   ptx.st global %d, %v : i64, i32
   ptx.ret
 }
@@ -15,30 +15,30 @@ ptx.entry @registers_on_one_way(t : u32, d : u64 ptr, n : u32) target("sm_100a")
   %n = ptx.ld.param @n : i32
   %0 = ptx.constant 0 : i32
   %p = ptx.setp eq %n, %0 : i32
-  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
+  %v = tcgen05.ld "32x32b" num 1 %t : i32 -> i32
   ptx.cond_bra %p, ^wait, ^use
 ^wait:
-  ptx.tcgen05.wait.ld
+  tcgen05.wait ld
   ptx.bra ^use
 ^use:
-  // expected-error@+1 {{expected tcgen05.wait::ld between 'ptx.tcgen05.ld' and the use of its registers, found none}}
+  // expected-error@+1 {{expected tcgen05.wait::ld between 'tcgen05.ld' and the use of its registers, found none}}
   ptx.st global %d, %v : i64, i32
   ptx.ret
 }
 
 ptx.entry @overwritten_by_store(t : u32) target("sm_100a") {
   %t = ptx.ld.param @t : i32
-  %v, %w, %x, %y = ptx.tcgen05.ld "32x32b" num 4 %t -> i32, i32, i32, i32
-  // expected-error@+1 {{expected tcgen05.wait::ld between 'ptx.tcgen05.ld' and the access to the same tensor memory, found none; put ptx.tcgen05.wait.ld before it}}
-  ptx.tcgen05.st "32x32b" num 1 %t offset 2, %t : i32
+  %v, %w, %x, %y = tcgen05.ld "32x32b" num 4 %t : i32 -> i32, i32, i32, i32
+  // expected-error@+1 {{expected tcgen05.wait::ld between 'tcgen05.ld' and the access to the same tensor memory, found none; put tcgen05.wait ld before it}}
+  tcgen05.st "32x32b" num 1 %t offset 2, %t : i32, i32
   ptx.ret
 }
 
 ptx.entry @store_then_load(t : u32) target("sm_100a") {
   %t = ptx.ld.param @t : i32
-  ptx.tcgen05.st "32x32b" num 1 %t, %t : i32
-  // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the access to the same tensor memory, found none; put ptx.tcgen05.wait.st before it}}
-  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
+  tcgen05.st "32x32b" num 1 %t, %t : i32, i32
+  // expected-error@+1 {{expected tcgen05.wait::st between 'tcgen05.st' and the access to the same tensor memory, found none; put tcgen05.wait st before it}}
+  %v = tcgen05.ld "32x32b" num 1 %t : i32 -> i32
   ptx.ret
 }
 
@@ -47,8 +47,8 @@ ptx.entry @store_then_product(t : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
-  ptx.tcgen05.st "32x32b" num 1 %t, %t : i32
-  // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the access to the same tensor memory, found none}}
+  tcgen05.st "32x32b" num 1 %t, %t : i32, i32
+  // expected-error@+1 {{expected tcgen05.wait::st between 'tcgen05.st' and the access to the same tensor memory, found none}}
   tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
   ptx.ret
 }
@@ -60,8 +60,8 @@ ptx.entry @metadata(t : u32, a : u64) target("sm_100a") {
   %yes = ptx.constant true
   %64 = ptx.constant 64 : i32
   %e = ptx.add %t, %64 : i32
-  ptx.tcgen05.st "32x32b" num 1 %e, %t : i32
-  // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the access to the same tensor memory, found none}}
+  tcgen05.st "32x32b" num 1 %e, %t : i32, i32
+  // expected-error@+1 {{expected tcgen05.wait::st between 'tcgen05.st' and the access to the same tensor memory, found none}}
   tcgen05.mma f16 %t, %a, %a, %idesc, %yes sparse(%e : i32) : i32, i64
   ptx.ret
 }
@@ -72,8 +72,8 @@ ptx.entry @not_committed(t : u32, a : u64, d : u64 ptr) target("sm_100a") {
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
   tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'tcgen05.mma' and the access to the same tensor memory, found none; put ptx.tcgen05.commit behind it and ptx.mbarrier.wait_parity before this}}
-  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'tcgen05.mma' and the access to the same tensor memory, found none; put tcgen05.commit behind it and ptx.mbarrier.wait_parity before this}}
+  %v = tcgen05.ld "32x32b" num 1 %t : i32 -> i32
   ptx.ret
 }
 
@@ -91,11 +91,11 @@ ptx.entry @another_mbarrier(t : u32, a : u64) target("sm_100a") {
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
   tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
-  ptx.tcgen05.commit %bars cta_group 1
+  tcgen05.commit %bars
   ptx.mbarrier.wait_parity %other, %0
-  ptx.tcgen05.fence.after_thread_sync
+  tcgen05.fence after_thread_sync
   // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'tcgen05.mma' and the access to the same tensor memory, found none}}
-  ptx.tcgen05.st "32x32b" num 1 %t, %t : i32
+  tcgen05.st "32x32b" num 1 %t, %t : i32, i32
   ptx.ret
 }
 
@@ -108,12 +108,12 @@ ptx.entry @committed_too_early(t : u32, s : u64) target("sm_100a") {
   %s = ptx.ld.param @s : i64
   %0 = ptx.constant 0 : i32
   %bar = ptx.shared_alloc @bar bytes 8 align 8
-  ptx.tcgen05.commit %bar cta_group 1
-  ptx.tcgen05.cp "128x256b" %t, %s cta_group 1
+  tcgen05.commit %bar
+  tcgen05.cp "128x256b" %t, %s : i32
   ptx.mbarrier.wait_parity %bar, %0
-  ptx.tcgen05.fence.after_thread_sync
-  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'ptx.tcgen05.cp' and the access to the same tensor memory, found none}}
-  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
+  tcgen05.fence after_thread_sync
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'tcgen05.cp' and the access to the same tensor memory, found none}}
+  %v = tcgen05.ld "32x32b" num 1 %t : i32 -> i32
   ptx.ret
 }
 
@@ -125,10 +125,10 @@ ptx.entry @not_ordered_behind_the_wait(t : u32, a : u64) target("sm_100a") {
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
   tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.mbarrier.wait_parity %bar, %0
-  // expected-error@+1 {{expected tcgen05.fence::after_thread_sync between 'tcgen05.mma' and the access to the same tensor memory, found none; put ptx.tcgen05.fence.after_thread_sync behind the barrier or wait before it}}
-  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
+  // expected-error@+1 {{expected tcgen05.fence::after_thread_sync between 'tcgen05.mma' and the access to the same tensor memory, found none; put tcgen05.fence after_thread_sync behind the barrier or wait before it}}
+  %v = tcgen05.ld "32x32b" num 1 %t : i32 -> i32
   ptx.ret
 }
 
@@ -146,10 +146,10 @@ ptx.entry @phases(t : u32, a : u64) target("sm_100a") {
   ptx.mbarrier.init %bar, 1
   ptx.fence.mbarrier_init
   tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
   // expected-error@+1 {{expected a wait on the mbarrier of its commit between 'tcgen05.mma' and the next commit to that mbarrier, found none; put ptx.mbarrier.wait_parity before this}}
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.mbarrier.wait_parity %bar, %0
   ptx.ret
 }
@@ -204,13 +204,13 @@ ptx.entry @before(t : u32, a : u64) target("sm_100a") reqntid(128) {
   %at = ptx.add %t, %lane : i32
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
-  ptx.tcgen05.st "32x32b" num 1 %at, %0 : i32
-  ptx.tcgen05.wait.st
+  tcgen05.st "32x32b" num 1 %at, %0 : i32, i32
+  tcgen05.wait st
   ptx.bar.sync 0
-  ptx.tcgen05.fence.after_thread_sync
+  tcgen05.fence after_thread_sync
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
-  // expected-error@+1 {{expected tcgen05.fence::before_thread_sync between 'ptx.tcgen05.st' and the access to the same tensor memory by another thread, found none; put ptx.tcgen05.fence.before_thread_sync before the barrier between them}}
+  // expected-error@+1 {{expected tcgen05.fence::before_thread_sync between 'tcgen05.st' and the access to the same tensor memory by another thread, found none; put tcgen05.fence before_thread_sync before the barrier between them}}
   tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
   ptx.bra ^end
 ^end:
@@ -230,13 +230,13 @@ ptx.entry @no_barrier(t : u32, a : u64) target("sm_100a") reqntid(128) {
   %at = ptx.add %t, %lane : i32
   %idesc = ptx.constant 138412048 : i32
   %yes = ptx.constant true
-  %v = ptx.tcgen05.ld "32x32b" num 1 %at -> i32
-  ptx.tcgen05.wait.ld
-  ptx.tcgen05.fence.before_thread_sync
-  ptx.tcgen05.fence.after_thread_sync
+  %v = tcgen05.ld "32x32b" num 1 %at : i32 -> i32
+  tcgen05.wait ld
+  tcgen05.fence before_thread_sync
+  tcgen05.fence after_thread_sync
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
-  // expected-error@+1 {{expected a barrier between 'ptx.tcgen05.ld' and the access to the same tensor memory by another thread, found none; put ptx.bar.sync 0 before it, behind ptx.tcgen05.fence.before_thread_sync}}
+  // expected-error@+1 {{expected a barrier between 'tcgen05.ld' and the access to the same tensor memory by another thread, found none; put ptx.bar.sync 0 before it, behind tcgen05.fence before_thread_sync}}
   tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
   ptx.bra ^end
 ^end:
@@ -342,7 +342,7 @@ ptx.entry @operand_overwritten(t : u32) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^go
 ^issue:
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.bra ^go
 ^go:
   ptx.bar.sync 0
@@ -461,12 +461,12 @@ ptx.entry @address_not_there() target("sm_100a") reqntid(128) {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   ptx.cond_bra %first, ^alloc, ^go
 ^alloc:
-  ptx.tcgen05.alloc %slot columns 32 cta_group 1
+  tcgen05.alloc %slot columns 32
   ptx.bra ^go
 ^go:
-  // expected-error@+1 {{expected a barrier between 'ptx.tcgen05.alloc' and this access to the same shared memory by another thread (32 behind 0), found none}}
+  // expected-error@+1 {{expected a barrier between 'tcgen05.alloc' and this access to the same shared memory by another thread (32 behind 0), found none}}
   %t = ptx.ld shared %slot : i32 -> i32
-  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  tcgen05.dealloc %t columns 32
   ptx.ret
 }
 
@@ -477,17 +477,17 @@ ptx.entry @freed_too_early() target("sm_100a") reqntid(128) {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   ptx.cond_bra %first, ^alloc, ^go
 ^alloc:
-  ptx.tcgen05.alloc %slot columns 32 cta_group 1
+  tcgen05.alloc %slot columns 32
   ptx.bra ^go
 ^go:
   ptx.bar.sync 0
   %t = ptx.ld shared %slot : i32 -> i32
-  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
-  ptx.tcgen05.wait.ld
+  %v = tcgen05.ld "32x32b" num 1 %t : i32 -> i32
+  tcgen05.wait ld
   ptx.cond_bra %first, ^free, ^end
 ^free:
-  // expected-error@+1 {{expected a barrier between 'ptx.tcgen05.ld' and the deallocation of its tensor memory, found none; put ptx.bar.sync 0 before it, for all warps}}
-  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  // expected-error@+1 {{expected a barrier between 'tcgen05.ld' and the deallocation of its tensor memory, found none; put ptx.bar.sync 0 before it, for all warps}}
+  tcgen05.dealloc %t columns 32
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -495,11 +495,11 @@ ptx.entry @freed_too_early() target("sm_100a") reqntid(128) {
 
 ptx.entry @freed_in_use() target("sm_100a") {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
-  ptx.tcgen05.alloc %slot columns 32 cta_group 1
+  tcgen05.alloc %slot columns 32
   %t = ptx.ld shared %slot : i32 -> i32
-  ptx.tcgen05.st "32x32b" num 1 %t, %t : i32
-  // expected-error@+1 {{expected tcgen05.wait::st between 'ptx.tcgen05.st' and the deallocation of its tensor memory, found none}}
-  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  tcgen05.st "32x32b" num 1 %t, %t : i32, i32
+  // expected-error@+1 {{expected tcgen05.wait::st between 'tcgen05.st' and the deallocation of its tensor memory, found none}}
+  tcgen05.dealloc %t columns 32
   ptx.ret
 }
 
@@ -507,14 +507,14 @@ ptx.entry @freed_on_one_way(n : u32) target("sm_100a") {
   %n = ptx.ld.param @n : i32
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   // expected-error@+1 {{expected a tcgen05.dealloc of what is allocated on every path to the end of the kernel, found a path without; the columns would stay taken on the multiprocessor}}
-  ptx.tcgen05.alloc %slot columns 32 cta_group 1
+  tcgen05.alloc %slot columns 32
   %t = ptx.ld shared %slot : i32 -> i32
   %some = ptx.setp gt %n, %t : i32
   %0 = ptx.constant 0 : i32
   %any = ptx.setp gt %n, %0 : i32
   ptx.cond_bra %any, ^free, ^end
 ^free:
-  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  tcgen05.dealloc %t columns 32
   ptx.bra ^end
 ^end:
   ptx.ret

@@ -30,21 +30,21 @@ ptx.entry @lane_arrives(t : u32, b : u64, n : u32) target("sm_100a") reqntid(128
   ptx.cond_bra %first, ^issue, ^convert
 ^issue:
   ptx.mbarrier.wait_parity %a, %i
-  ptx.tcgen05.fence.after_thread_sync
+  tcgen05.fence after_thread_sync
   tcgen05.mma f16 %t, %b, %b, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %sums cta_group 1
+  tcgen05.commit %sums
   ptx.bra ^convert
 ^convert:
   ptx.mbarrier.wait_parity %sums, %i
-  ptx.tcgen05.fence.after_thread_sync
+  tcgen05.fence after_thread_sync
   %96 = ptx.constant 96 : i32
   %16 = ptx.constant 16 : i32
   %row = ptx.and %tid, %96 : i32
   %lanes = ptx.shl %row, %16 : i32
   %at = ptx.add %t, %lanes : i32
-  %v = ptx.tcgen05.ld "32x32b" num 1 %at -> i32
-  ptx.tcgen05.wait.ld
-  ptx.tcgen05.fence.before_thread_sync
+  %v = tcgen05.ld "32x32b" num 1 %at : i32 -> i32
+  tcgen05.wait ld
+  tcgen05.fence before_thread_sync
   ptx.bar.warp.sync
   ptx.cond_bra %elected, ^arrive, ^next
 ^arrive:
@@ -159,7 +159,7 @@ ptx.entry @first_turn(t : u32, a : u64 ptr, n : u32) target("sm_100a") reqntid(1
   ptx.cond_bra %leader, ^issue, ^issued
 ^issue:
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.bra ^issued
 ^issued:
   %i1 = ptx.add %i, %1 : i32
@@ -183,7 +183,7 @@ ptx.entry @roles_by_the_way() target("sm_100a") reqntid(128) {
   %no = ptx.constant false
   ptx.cond_bra %first, ^alloc, ^go(%no : i1)
 ^alloc:
-  ptx.tcgen05.alloc %slot columns 256 cta_group 1
+  tcgen05.alloc %slot columns 256
   ptx.bra ^go(%yes : i1)
 ^go(%p : i1):
   ptx.bar.sync 0
@@ -191,7 +191,7 @@ ptx.entry @roles_by_the_way() target("sm_100a") reqntid(128) {
   ptx.bar.sync 0
   ptx.cond_bra %p, ^free, ^end
 ^free:
-  ptx.tcgen05.dealloc %t columns 256 cta_group 1
+  tcgen05.dealloc %t columns 256
   ptx.bra ^end
 ^end:
   ptx.ret

@@ -33,7 +33,7 @@ ptx.entry @stored_plain(t : u32) target("sm_100a") reqntid(128) {
 ^issue:
   // expected-warning@+1 {{the operand at byte 0 of 'tile' is read with swizzle 128B, but 'ptx.st' in line 27 writes it with swizzle none; use one swizzle for both}}
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -73,7 +73,7 @@ ptx.entry @stored_swizzled(t : u32) target("sm_100a") reqntid(128) {
 ^issue:
   // expected-warning@+1 {{the operand at byte 0 of 'tile' is read with swizzle none, but 'ptx.st' in line 67 writes it with swizzle 128B}}
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -119,7 +119,7 @@ ptx.entry @copied(a : u64 ptr, t : u32, n : u32, map : b8[128] align 64 from #ti
   %desc = ptx.or %wide, %fields : i64
   // expected-warning@+1 {{the operand at byte 0 of 'tiles' is read with swizzle 128B, but 'ptx.cp.async.bulk.tensor.load' in line 115 writes it with swizzle none}}
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %done cta_group 1
+  tcgen05.commit %done
   ptx.mbarrier.wait_parity %done, %parity
   %next = ptx.add %slot, %1 : i32
   %last = ptx.setp eq %next, %2 : i32
@@ -168,7 +168,7 @@ ptx.entry @never(t : u32) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.bra ^end
 ^end:
   ptx.ret

@@ -32,7 +32,7 @@ ptx.entry @stored_plain(t : u32) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -73,7 +73,7 @@ ptx.entry @stored_swizzled(t : u32) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -111,7 +111,7 @@ ptx.entry @zeros(t : u32) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -149,7 +149,7 @@ ptx.entry @unknown(t : u32) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -192,7 +192,7 @@ ptx.entry @copied(a : u64 ptr, t : u32, n : u32, map : b8[128] align 64 from #ti
   %wide = ptx.cvt unsigned %units : i32 -> i64
   %desc = ptx.or %wide, %fields : i64
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %done cta_group 1
+  tcgen05.commit %done
   ptx.mbarrier.wait_parity %done, %parity
   %next = ptx.add %slot, %1 : i32
   %last = ptx.setp eq %next, %2 : i32
@@ -244,7 +244,7 @@ ptx.entry @copied_anywhere(a : u64 ptr, t : u32, n : u32, map : b8[128] align 64
   %wide = ptx.cvt unsigned %units : i32 -> i64
   %desc = ptx.or %wide, %fields : i64
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %done cta_group 1
+  tcgen05.commit %done
   ptx.mbarrier.wait_parity %done, %parity
   %next = ptx.add %slot, %1 : i32
   %last = ptx.setp eq %next, %2 : i32

@@ -85,14 +85,14 @@ ptx.entry @one_row_gives_back(n : u32) target("sm_100a") reqntid(32, 4) {
   %chosen = ptx.setp eq %row, %n : i32
   ptx.cond_bra %first, ^alloc, ^work
 ^alloc:
-  ptx.tcgen05.alloc %slot columns 64 cta_group 1
+  tcgen05.alloc %slot columns 64
   ptx.bra ^work
 ^work:
   ptx.bar.sync 0
   %t = ptx.ld shared %slot : i32 -> i32
   ptx.cond_bra %chosen, ^free, ^end
 ^free:
-  ptx.tcgen05.dealloc %t columns 64 cta_group 1
+  tcgen05.dealloc %t columns 64
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -123,7 +123,7 @@ ptx.entry @stored_before_the_commit(t : u32, b : u64) target("sm_100a") reqntid(
 ^issue:
   ptx.st shared %word, %0 : i32, i32
   tcgen05.mma f16 %t, %b, %b, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %sums cta_group 1
+  tcgen05.commit %sums
   ptx.bra ^wait
 ^wait:
   ptx.mbarrier.wait_parity %sums, %0

@@ -16,7 +16,7 @@ ptx.entry @stored(d : u64 ptr) target("sm_100a") reqntid(128) {
   %tile = ptx.shared_alloc @tile bytes 16384 align 1024
   ptx.cond_bra %first, ^alloc, ^allocated
 ^alloc:
-  ptx.tcgen05.alloc %slot columns 256 cta_group 1
+  tcgen05.alloc %slot columns 256
   ptx.cond_bra %leader, ^init, ^allocated
 ^init:
   ptx.mbarrier.init %bar, 1
@@ -43,25 +43,25 @@ ptx.entry @stored(d : u64 ptr) target("sm_100a") reqntid(128) {
   // Two in a pipeline need nothing between them.
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.bra ^issued
 ^issued:
   ptx.mbarrier.wait_parity %bar, %0
-  ptx.tcgen05.fence.after_thread_sync
+  tcgen05.fence after_thread_sync
   %96 = ptx.constant 96 : i32
   %16 = ptx.constant 16 : i32
   %row = ptx.and %tid, %96 : i32
   %lane = ptx.shl %row, %16 : i32
   %at = ptx.add %t, %lane : i32
-  %v = ptx.tcgen05.ld "32x32b" num 1 %at -> f32
-  ptx.tcgen05.wait.ld
+  %v = tcgen05.ld "32x32b" num 1 %at : i32 -> f32
+  tcgen05.wait ld
   %d = ptx.ld.param @d : i64
   ptx.st global %d, %v : i64, f32
   ptx.st shared %mine, %0, %0, %0, %0 : i32, i32, i32, i32, i32
   ptx.bar.sync 0
   ptx.cond_bra %first, ^free, ^end
 ^free:
-  ptx.tcgen05.dealloc %t columns 256 cta_group 1
+  tcgen05.dealloc %t columns 256
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -99,7 +99,7 @@ ptx.entry @roles(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128)
   %yes = ptx.constant true
   ptx.cond_bra %first, ^setup, ^ready
 ^setup:
-  ptx.tcgen05.alloc %slot columns 256 cta_group 1
+  tcgen05.alloc %slot columns 256
   ptx.cond_bra %elected, ^init, ^ready
 ^init:
   ptx.mbarrier.init %full, 1
@@ -128,23 +128,23 @@ ptx.entry @roles(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128)
 ^issue_one:
   ptx.mbarrier.wait_parity %full, %j
   tcgen05.mma f16 %t, %desc, %desc, %idesc, %yes : i32, i64
-  ptx.tcgen05.commit %empty cta_group 1
+  tcgen05.commit %empty
   %j1 = ptx.add %j, %1 : i32
   ptx.bra ^issue(%j1 : i32)
 ^last:
-  ptx.tcgen05.commit %done cta_group 1
+  tcgen05.commit %done
   ptx.bra ^all
 ^rest:
   ptx.mbarrier.wait_parity %done, %0
-  ptx.tcgen05.fence.after_thread_sync
-  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> f32
-  ptx.tcgen05.wait.ld
+  tcgen05.fence after_thread_sync
+  %v = tcgen05.ld "32x32b" num 1 %t : i32 -> f32
+  tcgen05.wait ld
   ptx.bra ^all
 ^all:
   ptx.bar.sync 0
   ptx.cond_bra %second, ^free, ^end
 ^free:
-  ptx.tcgen05.dealloc %t columns 256 cta_group 1
+  tcgen05.dealloc %t columns 256
   ptx.bra ^end
 ^end:
   ptx.ret
@@ -177,14 +177,14 @@ ptx.entry @sent(t : u32, b : u64) target("sm_100a") reqntid(128) {
   %row = ptx.and %tid, %96 : i32
   %lane = ptx.shl %row, %16 : i32
   %at = ptx.add %t, %lane : i32
-  ptx.tcgen05.st "32x32b" num 8 %at, %0, %0, %0, %0, %0, %0, %0, %0 : i32, i32, i32, i32, i32, i32, i32, i32
-  ptx.tcgen05.wait.st
-  ptx.tcgen05.fence.before_thread_sync
+  tcgen05.st "32x32b" num 8 %at, %0, %0, %0, %0, %0, %0, %0, %0 : i32, i32, i32, i32, i32, i32, i32, i32, i32
+  tcgen05.wait st
+  tcgen05.fence before_thread_sync
   ptx.mbarrier.arrive %bar relaxed
   ptx.cond_bra %leader, ^issue, ^end
 ^issue:
   ptx.mbarrier.wait_parity %bar, %0 relaxed
-  ptx.tcgen05.fence.after_thread_sync
+  tcgen05.fence after_thread_sync
   tcgen05.mma f16 %d, %t, %b, %idesc, %yes : i32, i32
   ptx.bra ^end
 ^end:
@@ -203,16 +203,16 @@ ptx.entry @pipelined(t : u32, s : u64, a : u64) target("sm_100a") {
   %d = ptx.add %t, %64 : i32
   %idesc = ptx.constant 144703488 : i32
   %yes = ptx.constant true
-  ptx.tcgen05.cp "32x128b" %t, %s multicast "warpx4" cta_group 1
+  tcgen05.cp "32x128b" %t, %s multicast "warpx4" : i32
   tcgen05.mma mxf8f6f4 %d, %a, %a, %idesc, %yes scales(%t, %t : i32, i32) : i32, i64
   %128 = ptx.constant 128 : i32
   %e = ptx.add %d, %128 : i32
-  ptx.tcgen05.st "32x32b" num 1 %e, %t : i32
-  ptx.tcgen05.wait.st
-  %v = ptx.tcgen05.ld "32x32b" num 1 %e -> i32
-  ptx.tcgen05.wait.ld
-  ptx.tcgen05.st "32x32b" num 1 %e, %v : i32
-  ptx.tcgen05.wait.st
+  tcgen05.st "32x32b" num 1 %e, %t : i32, i32
+  tcgen05.wait st
+  %v = tcgen05.ld "32x32b" num 1 %e : i32 -> i32
+  tcgen05.wait ld
+  tcgen05.st "32x32b" num 1 %e, %v : i32, i32
+  tcgen05.wait st
   ptx.ret
 }
 
@@ -356,21 +356,21 @@ ptx.entry @same_branch_twice(t : u32, a : u64) target("sm_100a") reqntid(128) {
   ptx.cond_bra %leader, ^issue, ^issued
 ^issue:
   tcgen05.mma f16 %t, %a, %a, %idesc, %yes : i32, i64
-  ptx.tcgen05.commit %bar cta_group 1
+  tcgen05.commit %bar
   ptx.bra ^issued
 ^issued:
   ptx.cond_bra %leader, ^wait, ^waited
 ^wait:
   ptx.mbarrier.wait_parity %bar, %0
-  ptx.tcgen05.fence.after_thread_sync
-  ptx.tcgen05.fence.before_thread_sync
+  tcgen05.fence after_thread_sync
+  tcgen05.fence before_thread_sync
   ptx.mbarrier.arrive %done
   ptx.bra ^waited
 ^waited:
   ptx.mbarrier.wait_parity %done, %0
-  ptx.tcgen05.fence.after_thread_sync
-  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
-  ptx.tcgen05.wait.ld
+  tcgen05.fence after_thread_sync
+  %v = tcgen05.ld "32x32b" num 1 %t : i32 -> i32
+  tcgen05.wait ld
   ptx.ret
 }
 
@@ -407,9 +407,9 @@ ptx.entry @handed_over(t : u32, b : u64, n : u32) target("sm_100a") reqntid(64) 
   ptx.cond_bra %first, ^issue(%0 : i32), ^not_first
 ^issue(%i: i32):
   tcgen05.mma f16 %t, %b, %b, %idesc, %no : i32, i64
-  ptx.tcgen05.commit %sums cta_group 1
+  tcgen05.commit %sums
   ptx.mbarrier.wait_parity %a, %i
-  ptx.tcgen05.fence.after_thread_sync
+  tcgen05.fence after_thread_sync
   tcgen05.mma f16 %d, %t, %b, %idesc, %yes : i32, i32
   %i1 = ptx.xor %i, %1 : i32
   %more = ptx.setp lt %i1, %n : i32
@@ -418,12 +418,12 @@ ptx.entry @handed_over(t : u32, b : u64, n : u32) target("sm_100a") reqntid(64) 
   ptx.cond_bra %second, ^convert(%0 : i32), ^end
 ^convert(%j: i32):
   ptx.mbarrier.wait_parity %sums, %j
-  ptx.tcgen05.fence.after_thread_sync
-  %v = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
-  ptx.tcgen05.wait.ld
-  ptx.tcgen05.st "32x32b" num 1 %t, %v : i32
-  ptx.tcgen05.wait.st
-  ptx.tcgen05.fence.before_thread_sync
+  tcgen05.fence after_thread_sync
+  %v = tcgen05.ld "32x32b" num 1 %t : i32 -> i32
+  tcgen05.wait ld
+  tcgen05.st "32x32b" num 1 %t, %v : i32, i32
+  tcgen05.wait st
+  tcgen05.fence before_thread_sync
   ptx.mbarrier.arrive %a
   %j1 = ptx.xor %j, %1 : i32
   %again = ptx.setp lt %j1, %n : i32
@@ -443,13 +443,13 @@ ptx.entry @allocated_if_needed(n : u32) target("sm_100a") reqntid(32) {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   ptx.cond_bra %needed, ^alloc, ^go
 ^alloc:
-  ptx.tcgen05.alloc %slot columns 32 cta_group 1
+  tcgen05.alloc %slot columns 32
   ptx.bra ^go
 ^go:
   ptx.cond_bra %needed, ^free, ^end
 ^free:
   %t = ptx.ld shared %slot : i32 -> i32
-  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  tcgen05.dealloc %t columns 32
   ptx.bra ^end
 ^end:
   ptx.ret

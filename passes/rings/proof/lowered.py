@@ -55,7 +55,7 @@ _ARRIVES = MbarrierArriveOp, MbarrierArriveExpectTxOp, CpAsyncMbarrierArriveOp, 
 
 def _of_rings(op: MbarrierInitOp | _Arrives) -> bool:
     """True if an operation is on an mbarrier of a ring. Others are not looked at."""
-    address = op.mbarrier if isinstance(op, CommitOp) else op.barrier
+    address = op.barrier
     pending = [address]
     while pending:
         value = pending.pop()
@@ -143,7 +143,7 @@ def _arrival(kernel: KernelOp, op: _Arrives) -> _Arrival:
                 blocks = 1
             case _:
                 pass  # what all threads of a role decide alike
-    at = _address(op.mbarrier if isinstance(op, CommitOp) else op.barrier)
+    at = _address(op.barrier)
     if at.party is not None and threads > 1:
         threads = threads * min(at.party, everyone) // everyone
     return _Arrival(op, at, threads, blocks)

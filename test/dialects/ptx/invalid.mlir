@@ -114,15 +114,15 @@ ptx.entry @k2() target("sm_90") {
 ptx.entry @k3(d : u32, a : u64, p : u32) target("sm_100a") {
   %0 = ptx.constant 1 : i32
   // columns: expected-error@+1 {{expected a power of two of columns from 32 to 512, found 48; round up with allocation_columns [alloc-columns]}}
-  ptx.tcgen05.alloc %0 columns 48 cta_group 1
-  // group: expected-error@+1 {{expected cta_group to be one of 1, 2, found 4}}
-  ptx.tcgen05.relinquish_alloc_permit cta_group 4
+  tcgen05.alloc %0 columns 48
+  // group: expected-error@+1 {{expected cta_group 1 or 2, found 4}}
+  tcgen05.relinquish_alloc_permit cta_group 4
   // ld count: expected-error@+1 {{expected 4 registers for .16x128b.x2, found 2; pass as many as the shape moves [ld-registers]}}
-  %1, %2 = ptx.tcgen05.ld "16x128b" num 2 %0 -> i32, i32
+  %1, %2 = tcgen05.ld "16x128b" num 2 %0 : i32 -> i32, i32
   // ld num: expected-error@+1 {{expected the repeats of .16x256b to be a power of two up to 32, found 3; split the access [ld-num]}}
-  %101 = ptx.tcgen05.ld "16x256b" num 3 %0 -> i32
+  %101 = tcgen05.ld "16x256b" num 3 %0 : i32 -> i32
   // split offset: expected-error@+1 {{expected immHalfSplitoff with .16x32bx2 and only there, found none with .16x32bx2; say where the upper threads read, for .16x32bx2 [ld-split]}}
-  ptx.tcgen05.st "16x32bx2" num 1 %0, %0 : i32
+  tcgen05.st "16x32bx2" num 1 %0, %0 : i32, i32
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true

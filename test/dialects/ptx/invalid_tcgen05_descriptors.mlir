@@ -141,7 +141,7 @@ ptx.entry @copied_rows(d : u32, b : u64) target("sm_100a") {
   %step = ptx.constant 7 : i64
   %a = ptx.add %base, %step : i64
   // expected-error@+1 {{descriptor: start address: expected 32 bytes of K within one 128-byte row of swizzle 128B, found byte 112 of a row; nearest is byte 96; start at the first byte of a row of a K-major layout [cp-descriptor]}}
-  ptx.tcgen05.cp "128x256b" %d, %a cta_group 1
+  tcgen05.cp "128x256b" %d, %a : i32
   ptx.ret
 }
 

@@ -61,19 +61,19 @@ ptx.entry @k(a : u64, d : u32) target("sm_100a") {
   tcgen05.mma f16 %d, %a, %a, %i, %p : i32, i64
   %t = ptx.constant 1048576 : i32
   // lane: expected-error@+1 {{expected an address at lane 0 or 32 or 64 or 96 for .32x32b of any warp, found 16; a warp reaches the 32 lanes from 32 * (warp % 4) on [ld-lane]}}
-  %0 = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
+  %0 = tcgen05.ld "32x32b" num 1 %t : i32 -> i32
   %t2 = ptx.constant 480 : i32
   // last columns: expected-error@+1 {{expected 2 columns from column 511 on, of 512, to be inside; allocate more columns, start further left, or use fewer repeats [ld-columns]}}
-  %100, %1 = ptx.tcgen05.ld "32x32b" num 2 %t2 offset 31 -> i32, i32
+  %100, %1 = tcgen05.ld "32x32b" num 2 %t2 offset 31 : i32 -> i32, i32
   %d2 = ptx.ld.param @d : i32
   %a2 = ptx.constant 0 : i64
   // cp: expected-error@+1 {{descriptor: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [cp-descriptor-bits]}}
-  ptx.tcgen05.cp "128x256b" %d2, %a2 cta_group 1
+  tcgen05.cp "128x256b" %d2, %a2 : i32
   %t3 = ptx.constant 1114112 : i32
   // shift: expected-error@+1 {{expected an address at lane 0, 32, 64 or 96, found lane 17; rows move inside groups of 32 lanes [shift-lane]}}
-  ptx.tcgen05.shift %t3 cta_group 1
+  tcgen05.shift %t3 : i32
   %n = ptx.constant 96 : i32
   // columns in: expected-error@+1 {{expected a power of two of columns from 32 to 512, found 96; round up with allocation_columns [alloc-columns]}}
-  ptx.tcgen05.dealloc %d2 columns_in %n cta_group 1
+  tcgen05.dealloc %d2 columns_in %n
   ptx.ret
 }

@@ -151,10 +151,10 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %t = ptx.constant 2097152 : i32
   // copied to lane 32: expected-error@+1 {{expected an address from lane 0 to 0 with .128x256b, found lane 32; the shape says which lanes are written [cp-lane]}}
-  ptx.tcgen05.cp "128x256b" %t, %a cta_group 1
+  tcgen05.cp "128x256b" %t, %a : i32
   %t2 = ptx.constant 508 : i32
   // shifted columns: expected-error@+1 {{expected 8 columns from column 508 on, of 512, to be inside; allocate more columns or start further left [shift-columns]}}
-  ptx.tcgen05.shift %t2 cta_group 1
+  tcgen05.shift %t2 : i32
   ptx.ret
 }
 
@@ -165,7 +165,7 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
 ptx.entry @k(a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %slot = ptx.shared_alloc @slot bytes 4 align 4
-  ptx.tcgen05.alloc %slot columns 128 cta_group 1
+  tcgen05.alloc %slot columns 128
   %base = ptx.ld shared %slot : i32 -> i32
   %c64 = ptx.constant 64 : i32
   %d = ptx.add %base, %c64 : i32
@@ -174,7 +174,7 @@ ptx.entry @k(a : u64) target("sm_100a") {
   // past an allocation: expected-error@+1 {{expected D inside its allocation, found 128 columns from column 64 on, of 128 allocated; allocate more columns, start further left, or make N smaller [d-columns]}}
   tcgen05.mma f16 %d, %a, %a, %i, %p : i32, i64
   %slot2 = ptx.shared_alloc @slot bytes 4 align 4
-  ptx.tcgen05.alloc %slot2 columns 32 cta_group 1
+  tcgen05.alloc %slot2 columns 32
   %base2 = ptx.ld shared %slot2 : i32 -> i32
   %tid = ptx.read_special tid.x
   %warps = ptx.constant 96 : i32
@@ -183,7 +183,7 @@ ptx.entry @k(a : u64) target("sm_100a") {
   %lane = ptx.shl %warp, %c16 : i32
   %t = ptx.add %base2, %lane : i32
   // loaded past an allocation: expected-error@+1 {{expected 2 columns from column 31 on, of 32, to be inside; allocate more columns, start further left, or use fewer repeats [ld-columns]}}
-  %0, %1 = ptx.tcgen05.ld "32x32b" num 2 %t offset 31 -> i32, i32
+  %0, %1 = tcgen05.ld "32x32b" num 2 %t offset 31 : i32 -> i32, i32
   ptx.ret
 }
 
@@ -194,7 +194,7 @@ ptx.entry @k(a : u64) target("sm_100a") {
 ptx.entry @accumulator_over_a(b : u64) target("sm_100a") {
   %b = ptx.ld.param @b : i64
   %slot = ptx.shared_alloc @slot bytes 4 align 4
-  ptx.tcgen05.alloc %slot columns 256 cta_group 1
+  tcgen05.alloc %slot columns 256
   %d = ptx.ld shared %slot : i32 -> i32
   %base = ptx.ld shared %slot : i32 -> i32
   %c120 = ptx.constant 120 : i32

@@ -124,20 +124,20 @@ ptx.entry @memory_and_sync(a : u64) target("sm_90") {
 // CHECK:      ptx.entry @tensor_cores(x : f64, t : u32, d : u64) target("sm_100a") {
 // CHECK:        %0, %1 = ptx.mma.m8n8k4.f64 %x, %x, %x, %x
 // CHECK-NEXT:   %2, %3, %4, %5 = ptx.mma.m8n8k4.f16 row col a(%t, %t : i32, i32) b(%t, %t : i32, i32) c(%t, %t, %t, %t : i32, i32, i32, i32) -> i32, i32, i32, i32
-// CHECK-NEXT:   ptx.tcgen05.alloc %t columns 64 cta_group 1
-// CHECK-NEXT:   ptx.tcgen05.relinquish_alloc_permit cta_group 1
-// CHECK-NEXT:   %6, %7 = ptx.tcgen05.ld "32x32b" num 2 %t offset 32 pack -> i32, i32
-// CHECK-NEXT:   ptx.tcgen05.wait.ld
-// CHECK-NEXT:   ptx.tcgen05.st "16x32bx2" num 1 %t half_split_offset 16, %6 : i32
-// CHECK-NEXT:   ptx.tcgen05.wait.st
-// CHECK-NEXT:   ptx.tcgen05.fence.before_thread_sync
-// CHECK-NEXT:   ptx.tcgen05.fence.after_thread_sync
+// CHECK-NEXT:   tcgen05.alloc %t columns 64
+// CHECK-NEXT:   tcgen05.relinquish_alloc_permit
+// CHECK-NEXT:   %6, %7 = tcgen05.ld "32x32b" num 2 %t offset 32 pack : i32 -> i32, i32
+// CHECK-NEXT:   tcgen05.wait ld
+// CHECK-NEXT:   tcgen05.st "16x32bx2" num 1 %t half_split_offset 16, %6 : i32, i32
+// CHECK-NEXT:   tcgen05.wait st
+// CHECK-NEXT:   tcgen05.fence before_thread_sync
+// CHECK-NEXT:   tcgen05.fence after_thread_sync
 // CHECK-NEXT:   tcgen05.mma f16 %t, %d, %d, %t, %p : i32, i64
 // CHECK-NEXT:   tcgen05.mma tf32 %t, %t, %d, %t, %p sparse(%t : i32) disable_lanes(%t, %t, %t, %t) ashift collector discard scale_d 4 : i32, i32
 // CHECK-NEXT:   tcgen05.mma mxf4 "block32" %t, %d, %d, %t, %p scales(%t, %t : i32, i32) sparse(%t : i32) collector fill : i32, i64
 // CHECK-NEXT:   tcgen05.mma ws i8 %t, %d, %d, %t, %p zero_column_mask %d sparse(%t : i32) buffer "b1" collector lastuse : i32, i64
-// CHECK-NEXT:   ptx.tcgen05.commit %t multicast %m cta_group 1
-// CHECK-NEXT:   ptx.tcgen05.dealloc %t columns 64 cta_group 1
+// CHECK-NEXT:   tcgen05.commit %t multicast %m
+// CHECK-NEXT:   tcgen05.dealloc %t columns 64
 ptx.entry @tensor_cores(x : f64, t : u32, d : u64) target("sm_100a") {
   %x = ptx.ld.param @x : f64
   %t = ptx.ld.param @t : i32
@@ -146,19 +146,19 @@ ptx.entry @tensor_cores(x : f64, t : u32, d : u64) target("sm_100a") {
   %p = ptx.constant false
   %0, %1 = ptx.mma.m8n8k4.f64 %x, %x, %x, %x
   %2, %3, %4, %5 = ptx.mma.m8n8k4.f16 row col a(%t, %t : i32, i32) b(%t, %t : i32, i32) c(%t, %t, %t, %t : i32, i32, i32, i32) -> i32, i32, i32, i32
-  ptx.tcgen05.alloc %t columns 64 cta_group 1
-  ptx.tcgen05.relinquish_alloc_permit cta_group 1
-  %6, %7 = ptx.tcgen05.ld "32x32b" num 2 %t offset 32 pack -> i32, i32
-  ptx.tcgen05.wait.ld
-  ptx.tcgen05.st "16x32bx2" num 1 %t half_split_offset 16, %6 : i32
-  ptx.tcgen05.wait.st
-  ptx.tcgen05.fence.before_thread_sync
-  ptx.tcgen05.fence.after_thread_sync
+  tcgen05.alloc %t columns 64
+  tcgen05.relinquish_alloc_permit
+  %6, %7 = tcgen05.ld "32x32b" num 2 %t offset 32 pack : i32 -> i32, i32
+  tcgen05.wait ld
+  tcgen05.st "16x32bx2" num 1 %t half_split_offset 16, %6 : i32, i32
+  tcgen05.wait st
+  tcgen05.fence before_thread_sync
+  tcgen05.fence after_thread_sync
   tcgen05.mma f16 %t, %d, %d, %t, %p : i32, i64
   tcgen05.mma tf32 %t, %t, %d, %t, %p sparse(%t : i32) disable_lanes(%t, %t, %t, %t) ashift collector discard scale_d 4 : i32, i32
   tcgen05.mma mxf4 "block32" %t, %d, %d, %t, %p scales(%t, %t : i32, i32) sparse(%t : i32) collector fill : i32, i64
   tcgen05.mma ws i8 %t, %d, %d, %t, %p zero_column_mask %d sparse(%t : i32) buffer "b1" collector lastuse : i32, i64
-  ptx.tcgen05.commit %t multicast %m cta_group 1
-  ptx.tcgen05.dealloc %t columns 64 cta_group 1
+  tcgen05.commit %t multicast %m
+  tcgen05.dealloc %t columns 64
   ptx.ret
 }

@@ -6,15 +6,15 @@
 // CHECK-NEXT:   %t = ptx.ld.param @t : i32
 // CHECK-NEXT:   %s = ptx.ld.param @s : i64
 // CHECK-NEXT:   %n = ptx.ld.param @n : i32
-// CHECK-NEXT:   ptx.tcgen05.alloc %t columns_in %n cta_group 2
-// CHECK-NEXT:   ptx.tcgen05.cp "128x256b" %t, %s cta_group 2
-// CHECK-NEXT:   ptx.tcgen05.cp "4x256b" %t, %s decompress "b6x16_p32" cta_group 2
-// CHECK-NEXT:   ptx.tcgen05.cp "128x128b" %t, %s decompress "b4x16_p64" cta_group 2
-// CHECK-NEXT:   ptx.tcgen05.cp "64x128b" %t, %s multicast "warpx2::02_13" cta_group 2
-// CHECK-NEXT:   ptx.tcgen05.cp "64x128b" %t, %s multicast "warpx2::01_23" cta_group 2
-// CHECK-NEXT:   ptx.tcgen05.cp "32x128b" %t, %s multicast "warpx4" decompress "b4x16_p64" cta_group 2
-// CHECK-NEXT:   ptx.tcgen05.shift %t cta_group 2
-// CHECK-NEXT:   ptx.tcgen05.dealloc %t columns_in %n cta_group 2
+// CHECK-NEXT:   tcgen05.alloc %t columns_in %n cta_group 2
+// CHECK-NEXT:   tcgen05.cp "128x256b" %t, %s cta_group 2 : i32
+// CHECK-NEXT:   tcgen05.cp "4x256b" %t, %s decompress "b6x16_p32" cta_group 2 : i32
+// CHECK-NEXT:   tcgen05.cp "128x128b" %t, %s decompress "b4x16_p64" cta_group 2 : i32
+// CHECK-NEXT:   tcgen05.cp "64x128b" %t, %s multicast "warpx2::02_13" cta_group 2 : i32
+// CHECK-NEXT:   tcgen05.cp "64x128b" %t, %s multicast "warpx2::01_23" cta_group 2 : i32
+// CHECK-NEXT:   tcgen05.cp "32x128b" %t, %s multicast "warpx4" decompress "b4x16_p64" cta_group 2 : i32
+// CHECK-NEXT:   tcgen05.shift %t cta_group 2 : i32
+// CHECK-NEXT:   tcgen05.dealloc %t columns_in %n cta_group 2
 // CHECK-NEXT:   ptx.ret
 // CHECK-NEXT: }
 
@@ -22,35 +22,35 @@ ptx.entry @copies(t : u32, s : u64, n : u32) target("sm_100a") cluster(2) {
   %t = ptx.ld.param @t : i32
   %s = ptx.ld.param @s : i64
   %n = ptx.ld.param @n : i32
-  ptx.tcgen05.alloc %t columns_in %n cta_group 2
-  ptx.tcgen05.cp "128x256b" %t, %s cta_group 2
-  ptx.tcgen05.cp "4x256b" %t, %s decompress "b6x16_p32" cta_group 2
-  ptx.tcgen05.cp "128x128b" %t, %s decompress "b4x16_p64" cta_group 2
-  ptx.tcgen05.cp "64x128b" %t, %s multicast "warpx2::02_13" cta_group 2
-  ptx.tcgen05.cp "64x128b" %t, %s multicast "warpx2::01_23" cta_group 2
-  ptx.tcgen05.cp "32x128b" %t, %s multicast "warpx4" decompress "b4x16_p64" cta_group 2
-  ptx.tcgen05.shift %t cta_group 2
-  ptx.tcgen05.dealloc %t columns_in %n cta_group 2
+  tcgen05.alloc %t columns_in %n cta_group 2
+  tcgen05.cp "128x256b" %t, %s cta_group 2 : i32
+  tcgen05.cp "4x256b" %t, %s decompress "b6x16_p32" cta_group 2 : i32
+  tcgen05.cp "128x128b" %t, %s decompress "b4x16_p64" cta_group 2 : i32
+  tcgen05.cp "64x128b" %t, %s multicast "warpx2::02_13" cta_group 2 : i32
+  tcgen05.cp "64x128b" %t, %s multicast "warpx2::01_23" cta_group 2 : i32
+  tcgen05.cp "32x128b" %t, %s multicast "warpx4" decompress "b4x16_p64" cta_group 2 : i32
+  tcgen05.shift %t cta_group 2 : i32
+  tcgen05.dealloc %t columns_in %n cta_group 2
   ptx.ret
 }
 
 // CHECK:      ptx.entry @reductions(t : u32) target("sm_103a") {
 // CHECK-NEXT:   %t = ptx.ld.param @t : i32
-// CHECK-NEXT:   %max, %0, %1 = ptx.tcgen05.ld.red max "f32" "32x32b" num 2 %t -> f32, f32, f32
-// CHECK-NEXT:   %min, %2, %3 = ptx.tcgen05.ld.red min "f32" "32x32b" num 2 %t offset 16 abs nan -> f32, i32, i32
-// CHECK-NEXT:   %umax, %4, %5 = ptx.tcgen05.ld.red max "u32" "16x32bx2" num 2 %t half_split_offset 16 -> i32, i32, i32
-// CHECK-NEXT:   %smin, %6, %7 = ptx.tcgen05.ld.red min "s32" "32x32b" num 2 %t -> i32, i32, i32
-// CHECK-NEXT:   ptx.tcgen05.wait.ld
+// CHECK-NEXT:   %max, %0, %1 = tcgen05.ld.red max "32x32b" num 2 %t as "f32" : i32 -> f32, f32, f32
+// CHECK-NEXT:   %min, %2, %3 = tcgen05.ld.red min "32x32b" num 2 %t offset 16 as "f32" abs nan : i32 -> f32, i32, i32
+// CHECK-NEXT:   %umax, %4, %5 = tcgen05.ld.red max "16x32bx2" num 2 %t as "u32" half_split_offset 16 : i32 -> i32, i32, i32
+// CHECK-NEXT:   %smin, %6, %7 = tcgen05.ld.red min "32x32b" num 2 %t as "s32" : i32 -> i32, i32, i32
+// CHECK-NEXT:   tcgen05.wait ld
 // CHECK-NEXT:   ptx.ret
 // CHECK-NEXT: }
 
 ptx.entry @reductions(t : u32) target("sm_103a") {
   %t = ptx.ld.param @t : i32
-  %max, %0, %1 = ptx.tcgen05.ld.red max "f32" "32x32b" num 2 %t -> f32, f32, f32
-  %min, %2, %3 = ptx.tcgen05.ld.red min "f32" "32x32b" num 2 %t offset 16 abs nan -> f32, i32, i32
-  %umax, %4, %5 = ptx.tcgen05.ld.red max "u32" "16x32bx2" num 2 %t half_split_offset 16 -> i32, i32, i32
-  %smin, %6, %7 = ptx.tcgen05.ld.red min "s32" "32x32b" num 2 %t -> i32, i32, i32
-  ptx.tcgen05.wait.ld
+  %max, %0, %1 = tcgen05.ld.red max "32x32b" num 2 %t as "f32" : i32 -> f32, f32, f32
+  %min, %2, %3 = tcgen05.ld.red min "32x32b" num 2 %t offset 16 as "f32" abs nan : i32 -> f32, i32, i32
+  %umax, %4, %5 = tcgen05.ld.red max "16x32bx2" num 2 %t as "u32" half_split_offset 16 : i32 -> i32, i32, i32
+  %smin, %6, %7 = tcgen05.ld.red min "32x32b" num 2 %t as "s32" : i32 -> i32, i32, i32
+  tcgen05.wait ld
   ptx.ret
 }
 

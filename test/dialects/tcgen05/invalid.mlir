@@ -4,15 +4,15 @@
 
 func.func @f(%slot: i32) {
   // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 33; round up with allocation_columns [alloc-columns]}}
-  tcgen05.alloc %slot, 33 : i32
+  tcgen05.alloc %slot columns 33
   // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 0; round up with allocation_columns [alloc-columns]}}
-  tcgen05.alloc %slot, 0 : i32
+  tcgen05.alloc %slot columns 0
   // expected-error@+1 {{expected a power of two of columns from 32 to 512, found -32; round up with allocation_columns [alloc-columns]}}
-  tcgen05.alloc %slot, -32 : i32
+  tcgen05.alloc %slot columns -32
   // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 1024; round up with allocation_columns [alloc-columns]}}
-  tcgen05.alloc %slot, 1024 : i32
+  tcgen05.alloc %slot columns 1024
   // expected-error@+1 {{expected a power of two of columns from 32 to 512, found 16; round up with allocation_columns [alloc-columns]}}
-  tcgen05.dealloc %slot, 16 : i32
+  tcgen05.dealloc %slot columns 16
   // expected-error@+1 {{expected columns 0 to 511 of tensor memory, found -1 to 254}}
   %t = tcgen05.tile %slot, -1 : i32 -> !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
   // expected-error@+1 {{expected columns 0 to 511 of tensor memory, found 257 to 512}}
@@ -28,21 +28,21 @@ func.func @f(%slot: i32) {
 
 func.func @f(%slot: i32) {
   // expected-error@+1 {{Integer value 99999999999 is out of range for type i32}}
-  tcgen05.alloc %slot, 99999999999 : i32
+  tcgen05.alloc %slot columns 99999999999
 }
 
 // -----
 
 func.func @f(%slot: i32) {
   // expected-error@+1 {{Expected integer literal}}
-  tcgen05.alloc %slot, true : i32
+  tcgen05.alloc %slot columns true
 }
 
 // -----
 
 func.func @f(%slot: i64) {
-  // expected-error@+1 {{Expected attribute i32 but got i64}}
-  tcgen05.alloc %slot, 32 : i64
+  // expected-error@+1 {{operand is used with type i32, but has been previously used or defined with type i64}}
+  tcgen05.alloc %slot columns 32
 }
 
 // -----
@@ -294,8 +294,8 @@ func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256
 // -----
 
 func.func @f(%m: i64) {
-  // expected-error@+1 {{Expected attribute i32 but got i64}}
-  tcgen05.commit %m : i64
+  // expected-error@+1 {{operand is used with type i32, but has been previously used or defined with type i64}}
+  tcgen05.commit %m
 }
 
 // -----
@@ -321,13 +321,13 @@ func.func @f(
   // expected-error@+1 {{expected tiles of one shape and element type, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> and !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
   %v6 = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
   // expected-error@+1 {{expected a shape of tcgen05.ld and st (32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2), found ''}}
-  tcgen05.st "" %t3, %t : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  tcgen05.st "" %t, %t3 : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
   // expected-error@+1 {{expected a tile in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
-  tcgen05.st "32x32b" %t3, %t4 : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
+  tcgen05.st "32x32b" %t4, %t3 : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>, !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
   // expected-error@+1 {{expected a tile in registers with a layout, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>}}
-  tcgen05.st "32x32b" %v7, %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  tcgen05.st "32x32b" %t, %v7 : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
   // expected-error@+1 {{expected tiles of one shape and element type, found !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> and !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>}}
-  tcgen05.st "32x32b" %v8, %t : !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+  tcgen05.st "32x32b" %t, %v8 : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x256xf16, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
   func.return
 }
 

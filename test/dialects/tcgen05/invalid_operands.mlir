@@ -84,7 +84,7 @@ tirx.kernel @k(%base: i32, %b: i64, %i3: i32) target("sm_100a") threads(128) {
   // swizzle: expected-error@+1 {{descriptor of A: K-major f16: expected swizzle none, 32B, 64B, 128B, found 128B_base32B; give A a canonical layout of its type and major-ness [a-descriptor]}}
   tcgen05.mma f16 %d, %a, %b, %i, %p : !d, i64
   %slot = ptx.shared_alloc @slot bytes 4 align 4
-  tcgen05.alloc %slot, 128 : i32
+  tcgen05.alloc %slot columns 128
   %base2 = ptx.ld shared %slot : i32 -> i32
   %d2 = tcgen05.tile %base2, 64 : i32 -> !d
   // columns: expected-error@+1 {{expected D inside its allocation, found 128 columns from column 64 on, of 128 allocated; allocate more columns, start further left, or make N smaller [d-columns]}}
@@ -107,15 +107,15 @@ tirx.kernel @k(%base: i32, %b: i64, %i3: i32) target("sm_100a") threads(128) {
   // expected-error@+1 {{expected K = 64 on sm_100a, found 96 in the instruction descriptor; compile for sm_103a [k96-target]}}
   tcgen05.mma mxf4 %d, %b, %b, %i5, %p scales(%s, %s : !s, !s) : !d, i64
   %slot2 = ptx.shared_alloc @slot bytes 4 align 4
-  tcgen05.alloc %slot2, 32 : i32
+  tcgen05.alloc %slot2 columns 32
   %base3 = ptx.ld shared %slot2 : i32 -> i32
   %d5 = tcgen05.tile %base3, 28 : i32 -> !d4
   // cp: expected-error@+1 {{expected 8 columns from column 28 on, of 32, to be inside; allocate more columns or start further left [cp-columns]}}
-  tcgen05.cp "128x256b" %b, %d5 : !d4
+  tcgen05.cp "128x256b" %d5, %b : !d4
   %a3 = arith.constant 1 : i64
   %d6 = tcgen05.tile %base, 0 : i32 -> !d4
   // cp bits: expected-error@+1 {{descriptor: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [cp-descriptor-bits]}}
-  tcgen05.cp "128x128b" %a3, %d6 : !d4
+  tcgen05.cp "128x128b" %d6, %a3 : !d4
   tirx.return
 }
 

@@ -144,7 +144,7 @@ tirx.kernel @shift_target(%base: i32) target("sm_100f") threads(128) {
 tirx.kernel @reduction_target(%base: i32) target("sm_100a") threads(128) {
   %acc = tcgen05.tile %base, 0 : i32 -> !d
   // expected-error@+1 {{'tcgen05.ld.red' does not exist on sm_100a; supported on sm_103a, sm_103f, sm_110a, sm_110f; compile for a target and PTX version that have it [ld-target]}}
-  %v, %m = tcgen05.ld.red max "32x32b" %acc : !d -> !tirx.tile<128x64xf32, register, #r>, !tirx.tile<128xf32, register, #m>
+  %m, %v = tcgen05.ld.red max "32x32b" %acc : !d -> !tirx.tile<128xf32, register, #m>, !tirx.tile<128x64xf32, register, #r>
   tirx.return
 }
 
@@ -153,7 +153,7 @@ tirx.kernel @reduction_target(%base: i32) target("sm_100a") threads(128) {
 func.func @copy_columns(%base: i32, %a: i64) {
   %t = tcgen05.tile %base, 508 : i32 -> !d2
   // expected-error@+1 {{expected 8 columns from column 508 on, of 512, to be inside; allocate more columns or start further left [cp-columns]}}
-  tcgen05.cp "128x256b" %a, %t : !d2
+  tcgen05.cp "128x256b" %t, %a : !d2
   func.return
 }
 

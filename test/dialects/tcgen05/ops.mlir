@@ -11,19 +11,19 @@
 !registers = !tirx.tile<128x256xf32, register, #registers>
 
 // CHECK-LABEL: func.func @allocation(
-// CHECK-NEXT:    tcgen05.alloc %slot, 32 : i32
-// CHECK-NEXT:    tcgen05.alloc %slot, 512 {tag} : i32
+// CHECK-NEXT:    tcgen05.alloc %slot columns 32
+// CHECK-NEXT:    tcgen05.alloc %slot columns 512 {tag}
 // CHECK-NEXT:    tcgen05.relinquish_alloc_permit
 // CHECK-NEXT:    %acc = tcgen05.tile %base, 256 : i32 -> !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-// CHECK-NEXT:    tcgen05.dealloc %base, 512 : i32
+// CHECK-NEXT:    tcgen05.dealloc %base columns 512
 // GENERIC:     "tcgen05.alloc"(%slot) <{columns = 512 : i32, cta_group = 1 : i32}> {tag} : (i32) -> ()
 // GENERIC:     %acc = "tcgen05.tile"(%base) <{column = 256 : i32}> : (i32) -> !tirx.tile<128x256xf32, tensor,
 func.func @allocation(%slot: i32, %base: i32) {
-  tcgen05.alloc %slot, 32 : i32
-  tcgen05.alloc %slot, 512 {tag} : i32
+  tcgen05.alloc %slot columns 32
+  tcgen05.alloc %slot columns 512 {tag}
   tcgen05.relinquish_alloc_permit
   %acc = tcgen05.tile %base, 256 : i32 -> !accumulator
-  tcgen05.dealloc %base, 512 : i32
+  tcgen05.dealloc %base columns 512
   func.return
 }
 
@@ -59,7 +59,7 @@ func.func @descriptors(%a: !operand) {
 // CHECK-NEXT:    tcgen05.mma f16 %acc, %a, %b, %idesc, %enable : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
 // CHECK-NEXT:    tcgen05.mma f8f6f4 %acc, %a, %b, %idesc, %enable {tag} : !tirx.tile<128x256xf32, tensor,
 // CHECK-NEXT:    tcgen05.mma ws tf32 %acc, %a, %b, %idesc, %enable zero_column_mask %mask : !tirx.tile<128x256xf32, tensor,
-// CHECK-NEXT:    tcgen05.commit %mbarrier : i32
+// CHECK-NEXT:    tcgen05.commit %mbarrier
 // GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable) <{kind = #tcgen05<mma_kind f8f6f4>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0, 0>, cta_group = 1 : i32}> {tag} : (!tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64, i64, i32, i1) -> ()
 // GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable, %mask) <{ws, kind = #tcgen05<mma_kind tf32>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 0, 0>, cta_group = 1 : i32}> : (
 // GENERIC:     "tcgen05.commit"(%mbarrier) <{cta_group = 1 : i32}> : (i32) -> ()
@@ -67,24 +67,24 @@ func.func @products(%acc: !accumulator, %a: i64, %b: i64, %idesc: i32, %enable: 
   tcgen05.mma f16 %acc, %a, %b, %idesc, %enable : !accumulator, i64
   tcgen05.mma f8f6f4 %acc, %a, %b, %idesc, %enable {tag} : !accumulator, i64
   tcgen05.mma ws tf32 %acc, %a, %b, %idesc, %enable zero_column_mask %mask : !accumulator, i64
-  tcgen05.commit %mbarrier : i32
+  tcgen05.commit %mbarrier
   func.return
 }
 
 // CHECK-LABEL: func.func @movement(
 // CHECK-NEXT:    %v = tcgen05.ld "32x32b" %t : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
-// CHECK-NEXT:    tcgen05.st "32x32b" %v, %t {tag} : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.st "32x32b" %t, %v {tag} : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
 // CHECK-NEXT:    tcgen05.wait ld
 // CHECK-NEXT:    tcgen05.wait st
 // CHECK-NEXT:    tcgen05.fence before_thread_sync
 // CHECK-NEXT:    tcgen05.fence after_thread_sync
-// GENERIC:     %v = "tcgen05.ld"(%t) <{ld_shape = "32x32b"}> : (
-// GENERIC:     "tcgen05.st"(%v, %t) <{st_shape = "32x32b"}> {tag} : (
+// GENERIC:     %v = "tcgen05.ld"(%t) <{shape = "32x32b", offset = 0 : i32}> : (
+// GENERIC:     "tcgen05.st"(%v, %t) <{shape = "32x32b", offset = 0 : i32}> {tag} : (
 // GENERIC:     "tcgen05.wait"() <{kind = #tcgen05<wait_for ld>}> : () -> ()
 // GENERIC:     "tcgen05.fence"() <{position = #tcgen05<fence_position before_thread_sync>}> : () -> ()
 func.func @movement(%t: !accumulator) {
   %v = tcgen05.ld "32x32b" %t : !accumulator -> !registers
-  tcgen05.st "32x32b" %v, %t {tag} : !registers, !accumulator
+  tcgen05.st "32x32b" %t, %v {tag} : !accumulator, !registers
   tcgen05.wait ld
   tcgen05.wait st
   tcgen05.fence before_thread_sync
@@ -101,19 +101,19 @@ func.func @movement(%t: !accumulator) {
 !metadata = !tirx.tile<128x4xf32, tensor, #column>
 
 // CHECK-LABEL: func.func @pairs(
-// CHECK-NEXT:    tcgen05.alloc %slot, 256 cta_group 2 : i32
+// CHECK-NEXT:    tcgen05.alloc %slot columns 256 cta_group 2
 // CHECK-NEXT:    tcgen05.relinquish_alloc_permit cta_group 2
-// CHECK-NEXT:    tcgen05.commit %mbarrier cta_group 2 : i32
-// CHECK-NEXT:    tcgen05.commit %mbarrier multicast %ctas cta_group 2 : i32
-// CHECK-NEXT:    tcgen05.commit %mbarrier multicast %ctas : i32
-// CHECK-NEXT:    tcgen05.dealloc %base, 256 cta_group 2 {tag} : i32
+// CHECK-NEXT:    tcgen05.commit %mbarrier cta_group 2
+// CHECK-NEXT:    tcgen05.commit %mbarrier multicast %ctas cta_group 2
+// CHECK-NEXT:    tcgen05.commit %mbarrier multicast %ctas
+// CHECK-NEXT:    tcgen05.dealloc %base columns 256 cta_group 2 {tag}
 func.func @pairs(%slot: i32, %base: i32, %mbarrier: i32, %ctas: i16) {
-  tcgen05.alloc %slot, 256 cta_group 2 : i32
+  tcgen05.alloc %slot columns 256 cta_group 2
   tcgen05.relinquish_alloc_permit cta_group 2
-  tcgen05.commit %mbarrier cta_group 2 : i32
-  tcgen05.commit %mbarrier multicast %ctas cta_group 2 : i32
-  tcgen05.commit %mbarrier multicast %ctas : i32
-  tcgen05.dealloc %base, 256 cta_group 2 {tag} : i32
+  tcgen05.commit %mbarrier cta_group 2
+  tcgen05.commit %mbarrier multicast %ctas cta_group 2
+  tcgen05.commit %mbarrier multicast %ctas
+  tcgen05.dealloc %base columns 256 cta_group 2 {tag}
   func.return
 }
 
@@ -144,15 +144,15 @@ func.func @block_scaled(%acc: !accumulator, %at: !a_tmem, %s: !scales, %meta: !m
 }
 
 // CHECK-LABEL: func.func @copies(
-// CHECK-NEXT:    tcgen05.cp "128x256b" %d, %acc : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-// CHECK-NEXT:    tcgen05.cp "64x128b" %d, %acc multicast "warpx2::01_23" decompress "b6x16_p32" cta_group 2 : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
-// CHECK-NEXT:    tcgen05.cp "32x128b" %d, %s multicast "warpx4" {tag} : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.cp "128x256b" %acc, %d : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.cp "64x128b" %acc, %d multicast "warpx2::01_23" decompress "b6x16_p32" cta_group 2 : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
+// CHECK-NEXT:    tcgen05.cp "32x128b" %s, %d multicast "warpx4" {tag} : !tirx.tile<128x4xf8E8M0FNU, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>
 // CHECK-NEXT:    tcgen05.shift %acc : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
 // CHECK-NEXT:    tcgen05.shift %acc cta_group 2 : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>
 func.func @copies(%d: i64, %acc: !accumulator, %s: !scales) {
-  tcgen05.cp "128x256b" %d, %acc : !accumulator
-  tcgen05.cp "64x128b" %d, %acc multicast "warpx2::01_23" decompress "b6x16_p32" cta_group 2 : !accumulator
-  tcgen05.cp "32x128b" %d, %s multicast "warpx4" {tag} : !scales
+  tcgen05.cp "128x256b" %acc, %d : !accumulator
+  tcgen05.cp "64x128b" %acc, %d multicast "warpx2::01_23" decompress "b6x16_p32" cta_group 2 : !accumulator
+  tcgen05.cp "32x128b" %s, %d multicast "warpx4" {tag} : !scales
   tcgen05.shift %acc : !accumulator
   tcgen05.shift %acc cta_group 2 : !accumulator
   func.return
@@ -169,11 +169,11 @@ func.func @copies(%d: i64, %acc: !accumulator, %s: !scales) {
 
 // CHECK-LABEL: func.func @packed(
 // CHECK-NEXT:    %v = tcgen05.ld "32x32b" %t pack : !tirx.tile<128x32xf16, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 2@TCol)]>> -> !tirx.tile<128x32xf16, register, #tirx.tile_layout<S[(4, 32, 32) : (1@warpid, 1@laneid, 1)]>>
-// CHECK-NEXT:    tcgen05.st "32x32b" %v, %t unpack : !tirx.tile<128x32xf16, register, #tirx.tile_layout<S[(4, 32, 32) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128x32xf16, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 2@TCol)]>>
-// CHECK-NEXT:    %0, %m = tcgen05.ld.red max "32x32b" %acc abs nan : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, !tirx.tile<128xf32, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>
+// CHECK-NEXT:    tcgen05.st "32x32b" %t unpack, %v : !tirx.tile<128x32xf16, tensor, #tirx.tile_layout<S[(128, 32) : (1@TLane, 2@TCol)]>>, !tirx.tile<128x32xf16, register, #tirx.tile_layout<S[(4, 32, 32) : (1@warpid, 1@laneid, 1)]>>
+// CHECK-NEXT:    %m, %0 = tcgen05.ld.red max "32x32b" %acc abs nan : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>> -> !tirx.tile<128xf32, register, #tirx.tile_layout<S[(4, 32) : (1@warpid, 1@laneid)]>>, !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>
 func.func @packed(%t: !wide, %acc: !accumulator) {
   %v = tcgen05.ld "32x32b" %t pack : !wide -> !packed
-  tcgen05.st "32x32b" %v, %t unpack : !packed, !wide
-  %0, %m = tcgen05.ld.red max "32x32b" %acc abs nan : !accumulator -> !registers, !rows
+  tcgen05.st "32x32b" %t unpack, %v : !wide, !packed
+  %m, %0 = tcgen05.ld.red max "32x32b" %acc abs nan : !accumulator -> !rows, !registers
   func.return
 }

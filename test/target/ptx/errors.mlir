@@ -27,9 +27,9 @@ ptx.entry @no_clusters() target("sm_89") cluster(2) {
 // -----
 
 ptx.entry @mixed_groups() target("sm_100a") {
-  ptx.tcgen05.relinquish_alloc_permit cta_group 1
-  // expected-error@+1 {{expected cta_group::1 as in 'ptx.tcgen05.relinquish_alloc_permit', found cta_group::2: a kernel uses one cta_group}}
-  ptx.tcgen05.relinquish_alloc_permit cta_group 2
+  tcgen05.relinquish_alloc_permit
+  // expected-error@+1 {{expected cta_group::1 as in 'tcgen05.relinquish_alloc_permit', found cta_group::2: a kernel uses one cta_group}}
+  tcgen05.relinquish_alloc_permit cta_group 2
   ptx.ret
 }
 
@@ -37,8 +37,8 @@ ptx.entry @weight_stationary_is_one_cta(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
-  ptx.tcgen05.alloc %d columns 32 cta_group 2
-  // expected-error@+1 {{expected cta_group::2 as in 'ptx.tcgen05.alloc', found cta_group::1: a kernel uses one cta_group}}
+  tcgen05.alloc %d columns 32 cta_group 2
+  // expected-error@+1 {{expected cta_group::2 as in 'tcgen05.alloc', found cta_group::1: a kernel uses one cta_group}}
   tcgen05.mma ws f16 %d, %a, %a, %d, %p : i32, i64
   ptx.ret
 }
@@ -46,15 +46,15 @@ ptx.entry @weight_stationary_is_one_cta(d : u32, a : u64) target("sm_100a") {
 ptx.entry @odd_cluster(d : u32) target("sm_100a") cluster(3) {
   %d = ptx.ld.param @d : i32
   // expected-error@+1 {{expected a cluster of pairs of CTAs for cta_group::2, found 3 CTAs in a cluster of @odd_cluster}}
-  ptx.tcgen05.alloc %d columns 32 cta_group 2
+  tcgen05.alloc %d columns 32 cta_group 2
   ptx.ret
 }
 
 // -----
 
 ptx.entry @hopper() target("sm_90a") {
-  // expected-error@+1 {{'ptx.tcgen05.wait.ld' needs tcgen05, which sm_90a lacks; supported on sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f}}
-  ptx.tcgen05.wait.ld
+  // expected-error@+1 {{'tcgen05.wait' needs tcgen05, which sm_90a lacks; supported on sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f}}
+  tcgen05.wait ld
   ptx.ret
 }
 
@@ -62,8 +62,8 @@ ptx.entry @hopper() target("sm_90a") {
 
 ptx.entry @consumer_blackwell(d : u32) target("sm_120a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{'ptx.tcgen05.alloc' needs tcgen05, which sm_120a lacks}}
-  ptx.tcgen05.alloc %d columns 32 cta_group 1
+  // expected-error@+1 {{'tcgen05.alloc' needs tcgen05, which sm_120a lacks}}
+  tcgen05.alloc %d columns 32
   ptx.ret
 }
 
@@ -71,8 +71,8 @@ ptx.entry @consumer_blackwell(d : u32) target("sm_120a") {
 
 ptx.entry @shift(d : u32) target("sm_100f") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{'ptx.tcgen05.shift' needs tcgen05.shift, which sm_100f lacks; supported on sm_100a, sm_103a, sm_110a}}
-  ptx.tcgen05.shift %d cta_group 1
+  // expected-error@+1 {{'tcgen05.shift' needs tcgen05.shift, which sm_100f lacks; supported on sm_100a, sm_103a, sm_110a}}
+  tcgen05.shift %d : i32
   ptx.ret
 }
 
@@ -80,8 +80,8 @@ ptx.entry @shift(d : u32) target("sm_100f") {
 
 ptx.entry @reduction(d : u32) target("sm_100a") {
   %d = ptx.ld.param @d : i32
-  // expected-error@+1 {{'ptx.tcgen05.ld.red' needs tcgen05.ld.red, which sm_100a lacks; supported on sm_103a, sm_103f, sm_110a, sm_110f}}
-  %0, %1, %2 = ptx.tcgen05.ld.red max "u32" "32x32b" num 2 %d -> i32, i32, i32
+  // expected-error@+1 {{'tcgen05.ld.red' needs tcgen05.ld.red, which sm_100a lacks; supported on sm_103a, sm_103f, sm_110a, sm_110f}}
+  %0, %1, %2 = tcgen05.ld.red max "32x32b" num 2 %d as "u32" : i32 -> i32, i32, i32
   ptx.ret
 }
 
@@ -195,26 +195,26 @@ func.func @f() {
 
 ptx.entry @late_allocation(s : u32) target("sm_100a") {
   %s = ptx.ld.param @s : i32
-  ptx.tcgen05.relinquish_alloc_permit cta_group 1
+  tcgen05.relinquish_alloc_permit
   // expected-error@+1 {{expected no allocation after tcgen05.relinquish_alloc_permit, found one; allocate first}}
-  ptx.tcgen05.alloc %s columns 32 cta_group 1
-  ptx.tcgen05.dealloc %s columns 32 cta_group 1
+  tcgen05.alloc %s columns 32
+  tcgen05.dealloc %s columns 32
   ptx.ret
 }
 
 ptx.entry @never_freed(s : u32) target("sm_100a") {
   %s = ptx.ld.param @s : i32
   // expected-error@+1 {{expected a tcgen05.dealloc of what is allocated before the kernel ends, found none}}
-  ptx.tcgen05.alloc %s columns 32 cta_group 1
+  tcgen05.alloc %s columns 32
   ptx.ret
 }
 
 ptx.entry @freed_in_part(s : u32) target("sm_100a") {
   %s = ptx.ld.param @s : i32
-  ptx.tcgen05.alloc %s columns 64 cta_group 1
+  tcgen05.alloc %s columns 64
   %t = ptx.ld shared %s : i32 -> i32
   // expected-error@+1 {{expected the 64 columns that were allocated there, found 32; give back all of them}}
-  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  tcgen05.dealloc %t columns 32
   ptx.ret
 }
 

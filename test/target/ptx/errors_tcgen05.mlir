@@ -22,17 +22,17 @@ ptx.entry @every_thread_commits(m : u32) target("sm_100a") reqntid(8, 4) {
 ^then:
   ptx.bra ^join
 ^join:
-  // expected-error@+1 {{expected one thread to execute 'ptx.tcgen05.commit', found all 32 of the CTA; elect one of a warp}}
-  ptx.tcgen05.commit %m cta_group 1
+  // expected-error@+1 {{expected one thread to execute 'tcgen05.commit', found all 32 of the CTA; elect one of a warp}}
+  tcgen05.commit %m
   ptx.ret
 }
 
 ptx.entry @every_warp_allocates() target("sm_100a") reqntid(128) {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
-  // expected-error@+1 {{expected one warp to execute 'ptx.tcgen05.alloc', found all 4 of the CTA; choose one}}
-  ptx.tcgen05.alloc %slot columns 32 cta_group 1
+  // expected-error@+1 {{expected one warp to execute 'tcgen05.alloc', found all 4 of the CTA; choose one}}
+  tcgen05.alloc %slot columns 32
   %t = ptx.ld shared %slot : i32 -> i32
-  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  tcgen05.dealloc %t columns 32
   ptx.ret
 }
 
@@ -45,8 +45,8 @@ ptx.entry @one_thread_loads(t : u32) target("sm_100a") reqntid(128) {
 ^then:
   ptx.bra ^next
 ^next:
-  // expected-error@+1 {{expected all threads of a warp to execute 'ptx.tcgen05.ld', found the one that elect.sync chose; leave its branch first}}
-  %0 = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
+  // expected-error@+1 {{expected all threads of a warp to execute 'tcgen05.ld', found the one that elect.sync chose; leave its branch first}}
+  %0 = tcgen05.ld "32x32b" num 1 %t : i32 -> i32
   ptx.bra ^join
 ^join:
   ptx.ret
@@ -74,7 +74,7 @@ ptx.entry @one_thread_multiplies(d : u32, a : u64) target("sm_100a") reqntid(128
 ptx.entry @lanes_of_warp_0() target("sm_100a") reqntid(128) {
   %t = ptx.constant 0 : i32
   // expected-error@+1 {{expected an address at lane 32 for .32x32b of warp 1, found 0; a warp reaches the 32 lanes from 32 * (warp % 4) on [ld-lane]}}
-  %0 = ptx.tcgen05.ld "32x32b" num 1 %t -> i32
+  %0 = tcgen05.ld "32x32b" num 1 %t : i32 -> i32
   ptx.ret
 }
 
@@ -82,7 +82,7 @@ ptx.entry @lanes_of_warp_2(v : u32) target("sm_100a") reqntid(128) {
   %v = ptx.ld.param @v : i32
   %t = ptx.constant 4194304 : i32
   // expected-error@+1 {{expected an address at lane 0 for .32x32b of warp 0, found 64; a warp reaches the 32 lanes from 32 * (warp % 4) on [ld-lane]}}
-  ptx.tcgen05.st "32x32b" num 1 %t, %v : i32
+  tcgen05.st "32x32b" num 1 %t, %v : i32, i32
   ptx.ret
 }
 
@@ -91,10 +91,10 @@ ptx.entry @allocation_in_a_later_block(s : u32) target("sm_100a") {
   ptx.bra ^loop
 ^loop:
   // expected-error@+1 {{expected no allocation after tcgen05.relinquish_alloc_permit, found one; allocate first}}
-  ptx.tcgen05.alloc %s columns 32 cta_group 1
+  tcgen05.alloc %s columns 32
   %t = ptx.ld shared %s : i32 -> i32
-  ptx.tcgen05.dealloc %t columns 32 cta_group 1
-  ptx.tcgen05.relinquish_alloc_permit cta_group 1
+  tcgen05.dealloc %t columns 32
+  tcgen05.relinquish_alloc_permit
   %c = ptx.setp eq %t, %s : i32
   ptx.cond_bra %c, ^loop, ^end
 ^end:
@@ -104,50 +104,50 @@ ptx.entry @allocation_in_a_later_block(s : u32) target("sm_100a") {
 ptx.entry @larger_after_smaller() target("sm_100a") {
   %first = ptx.shared_alloc @first bytes 4 align 4
   %second = ptx.shared_alloc @second bytes 4 align 4
-  ptx.tcgen05.alloc %first columns 32 cta_group 1
+  tcgen05.alloc %first columns 32
   %s = ptx.ld shared %first : i32 -> i32
   ptx.bra ^next
 ^next:
   // expected-error@+1 {{expected at most the 32 columns of the allocation before, found 64; allocate more first}}
-  ptx.tcgen05.alloc %second columns 64 cta_group 1
+  tcgen05.alloc %second columns 64
   %t = ptx.ld shared %second : i32 -> i32
-  ptx.tcgen05.dealloc %s columns 32 cta_group 1
-  ptx.tcgen05.dealloc %t columns 64 cta_group 1
+  tcgen05.dealloc %s columns 32
+  tcgen05.dealloc %t columns 64
   ptx.ret
 }
 
 ptx.entry @more_than_there_is() target("sm_100a") {
   %first = ptx.shared_alloc @first bytes 4 align 4
   %second = ptx.shared_alloc @second bytes 4 align 4
-  ptx.tcgen05.alloc %first columns 512 cta_group 1
+  tcgen05.alloc %first columns 512
   // expected-error@+1 {{expected at most 512 columns to be allocated at a time, found 544; give some back first}}
-  ptx.tcgen05.alloc %second columns 32 cta_group 1
+  tcgen05.alloc %second columns 32
   %s = ptx.ld shared %first : i32 -> i32
   %t = ptx.ld shared %second : i32 -> i32
-  ptx.tcgen05.dealloc %s columns 512 cta_group 1
-  ptx.tcgen05.dealloc %t columns 32 cta_group 1
+  tcgen05.dealloc %s columns 512
+  tcgen05.dealloc %t columns 32
   ptx.ret
 }
 
 ptx.entry @only_the_other_is_freed() target("sm_100a") {
   %first = ptx.shared_alloc @first bytes 4 align 4
   %second = ptx.shared_alloc @second bytes 4 align 4
-  ptx.tcgen05.alloc %first columns 32 cta_group 1
+  tcgen05.alloc %first columns 32
   // expected-error@+1 {{expected a tcgen05.dealloc of what is allocated before the kernel ends, found none; the columns would stay taken on the multiprocessor}}
-  ptx.tcgen05.alloc %second columns 32 cta_group 1
+  tcgen05.alloc %second columns 32
   %s = ptx.ld shared %first : i32 -> i32
-  ptx.tcgen05.dealloc %s columns 32 cta_group 1
+  tcgen05.dealloc %s columns 32
   ptx.ret
 }
 
 ptx.entry @freed_from_the_middle() target("sm_100a") {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
-  ptx.tcgen05.alloc %slot columns 64 cta_group 1
+  tcgen05.alloc %slot columns 64
   %t = ptx.ld shared %slot : i32 -> i32
   %c32 = ptx.constant 32 : i32
   %u = ptx.add %t, %c32 : i32
   // expected-error@+1 {{expected the address that tcgen05.alloc wrote, found column 32 of the 64 allocated there; give back all of them}}
-  ptx.tcgen05.dealloc %u columns 32 cta_group 1
+  tcgen05.dealloc %u columns 32
   ptx.ret
 }
 
@@ -177,12 +177,12 @@ ptx.entry @collector_filled_too_late(d : u32, a : u64) target("sm_100a") {
 ptx.entry @freed_in_between() target("sm_100a") {
   %first = ptx.shared_alloc @first bytes 4 align 4
   %second = ptx.shared_alloc @second bytes 4 align 4
-  ptx.tcgen05.alloc %first columns 512 cta_group 1
+  tcgen05.alloc %first columns 512
   %s = ptx.ld shared %first : i32 -> i32
-  ptx.tcgen05.dealloc %s columns 512 cta_group 1
-  ptx.tcgen05.alloc %second columns 512 cta_group 1
+  tcgen05.dealloc %s columns 512
+  tcgen05.alloc %second columns 512
   %t = ptx.ld shared %second : i32 -> i32
-  ptx.tcgen05.dealloc %t columns 512 cta_group 1
+  tcgen05.dealloc %t columns 512
   ptx.ret
 }
 
@@ -193,7 +193,7 @@ ptx.entry @freed_in_between() target("sm_100a") {
 ptx.entry @load_of_a_pair(d : u32, map : b8[128] align 64) target("sm_100a") cluster(2) {
   %d = ptx.ld.param @d : i32
   %map = ptx.param_address @map
-  ptx.tcgen05.commit %d cta_group 1
+  tcgen05.commit %d
   ptx.cp.async.bulk.tensor.load "shared::cluster" %d, %map[%d, %d], %d cta_group 2
   ptx.ret
 }

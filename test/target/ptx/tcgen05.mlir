@@ -7,24 +7,24 @@
 ptx.entry @tensor_memory() target("sm_100a") {
   %slot = ptx.shared_alloc @slot bytes 4 align 4
   %bar = ptx.shared_alloc @bar bytes 8 align 8
-  ptx.tcgen05.alloc %slot columns 128 cta_group 1
-  ptx.tcgen05.relinquish_alloc_permit cta_group 1
-  ptx.tcgen05.fence.before_thread_sync
+  tcgen05.alloc %slot columns 128
+  tcgen05.relinquish_alloc_permit
+  tcgen05.fence before_thread_sync
   ptx.bar.sync 0
-  ptx.tcgen05.fence.after_thread_sync
+  tcgen05.fence after_thread_sync
   %t = ptx.ld shared %slot : i32 -> i32
-  %0, %1, %2, %3 = ptx.tcgen05.ld "32x32b" num 4 %t -> i32, i32, i32, i32
-  %4, %5 = ptx.tcgen05.ld "16x128b" num 1 %t offset 32 pack -> f32, f32
-  %6 = ptx.tcgen05.ld "16x32bx2" num 1 %t half_split_offset 16 -> i32
-  ptx.tcgen05.wait.ld
-  ptx.tcgen05.st "32x32b" num 2 %t offset 64, %0, %1 : i32, i32
-  ptx.tcgen05.st "16x64b" num 1 %t unpack, %4 : f32
-  ptx.tcgen05.st "16x32bx2" num 1 %t half_split_offset 16, %6 : i32
-  ptx.tcgen05.wait.st
+  %0, %1, %2, %3 = tcgen05.ld "32x32b" num 4 %t : i32 -> i32, i32, i32, i32
+  %4, %5 = tcgen05.ld "16x128b" num 1 %t offset 32 pack : i32 -> f32, f32
+  %6 = tcgen05.ld "16x32bx2" num 1 %t half_split_offset 16 : i32 -> i32
+  tcgen05.wait ld
+  tcgen05.st "32x32b" num 2 %t offset 64, %0, %1 : i32, i32, i32
+  tcgen05.st "16x64b" num 1 %t unpack, %4 : i32, f32
+  tcgen05.st "16x32bx2" num 1 %t half_split_offset 16, %6 : i32, i32
+  tcgen05.wait st
   %ctas = ptx.constant 3 : i16
-  ptx.tcgen05.commit %bar cta_group 1
-  ptx.tcgen05.commit %bar multicast %ctas cta_group 1
-  ptx.tcgen05.dealloc %t columns 128 cta_group 1
+  tcgen05.commit %bar
+  tcgen05.commit %bar multicast %ctas
+  tcgen05.dealloc %t columns 128
   ptx.ret
 }
 

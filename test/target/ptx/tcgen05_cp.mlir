@@ -10,15 +10,15 @@ ptx.entry @copies(t : u32, s : u64, n : u32) target("sm_100a") cluster(2) {
   %t = ptx.ld.param @t : i32
   %s = ptx.ld.param @s : i64
   %n = ptx.ld.param @n : i32
-  ptx.tcgen05.alloc %t columns_in %n cta_group 2
-  ptx.tcgen05.cp "128x256b" %t, %s cta_group 2
-  ptx.tcgen05.cp "4x256b" %t, %s decompress "b6x16_p32" cta_group 2
-  ptx.tcgen05.cp "128x128b" %t, %s decompress "b4x16_p64" cta_group 2
-  ptx.tcgen05.cp "64x128b" %t, %s multicast "warpx2::02_13" cta_group 2
-  ptx.tcgen05.cp "64x128b" %t, %s multicast "warpx2::01_23" cta_group 2
-  ptx.tcgen05.cp "32x128b" %t, %s multicast "warpx4" decompress "b4x16_p64" cta_group 2
-  ptx.tcgen05.shift %t cta_group 2
-  ptx.tcgen05.dealloc %t columns_in %n cta_group 2
+  tcgen05.alloc %t columns_in %n cta_group 2
+  tcgen05.cp "128x256b" %t, %s cta_group 2 : i32
+  tcgen05.cp "4x256b" %t, %s decompress "b6x16_p32" cta_group 2 : i32
+  tcgen05.cp "128x128b" %t, %s decompress "b4x16_p64" cta_group 2 : i32
+  tcgen05.cp "64x128b" %t, %s multicast "warpx2::02_13" cta_group 2 : i32
+  tcgen05.cp "64x128b" %t, %s multicast "warpx2::01_23" cta_group 2 : i32
+  tcgen05.cp "32x128b" %t, %s multicast "warpx4" decompress "b4x16_p64" cta_group 2 : i32
+  tcgen05.shift %t cta_group 2 : i32
+  tcgen05.dealloc %t columns_in %n cta_group 2
   ptx.ret
 }
 

@@ -8,11 +8,11 @@
 
 ptx.entry @reductions(t : u32) target("sm_103a") {
   %t = ptx.ld.param @t : i32
-  %max, %0, %1 = ptx.tcgen05.ld.red max "f32" "32x32b" num 2 %t -> f32, f32, f32
-  %min, %2, %3 = ptx.tcgen05.ld.red min "f32" "32x32b" num 2 %t offset 16 abs nan -> f32, i32, i32
-  %umax, %4, %5 = ptx.tcgen05.ld.red max "u32" "16x32bx2" num 2 %t half_split_offset 16 -> i32, i32, i32
-  %smin, %6, %7 = ptx.tcgen05.ld.red min "s32" "32x32b" num 2 %t -> i32, i32, i32
-  ptx.tcgen05.wait.ld
+  %max, %0, %1 = tcgen05.ld.red max "32x32b" num 2 %t as "f32" : i32 -> f32, f32, f32
+  %min, %2, %3 = tcgen05.ld.red min "32x32b" num 2 %t offset 16 as "f32" abs nan : i32 -> f32, i32, i32
+  %umax, %4, %5 = tcgen05.ld.red max "16x32bx2" num 2 %t as "u32" half_split_offset 16 : i32 -> i32, i32, i32
+  %smin, %6, %7 = tcgen05.ld.red min "32x32b" num 2 %t as "s32" : i32 -> i32, i32, i32
+  tcgen05.wait ld
   ptx.ret
 }
 

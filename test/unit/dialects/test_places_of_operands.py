@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects import ptx, tcgen05
-from tirx.dialects.ptx.tcgen05 import immediate
+from tirx.dialects.tcgen05 import immediate
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.dialects.wgmma import MmaAsyncOp
 from tirx.layout import TileLayout
@@ -123,7 +123,7 @@ def test_slices_of_operands(step: int, k: int, message: str):
 
 def test_tensor_memory_is_copied_to_and_shifted():
     source = AnyOp(result_types=[i64]).results[0]
-    for op in (tcgen05.CpOp("128x256b", source, value(SHARED)), tcgen05.ShiftOp(value(SHARED))):
+    for op in (tcgen05.CpOp("128x256b", value(SHARED), source), tcgen05.ShiftOp(value(SHARED))):
         with pytest.raises(VerifyException) as error:
             op.verify_()
         assert str(error.value) == f"expected a tile in tensor memory with a layout, found {SHARED}"

@@ -193,7 +193,7 @@ _ON_TENSOR_MEMORY = """
 tcgen05.shift %a : !a
     expected a tile in tensor memory with a layout, found !tirx.tile<128x64xf16, shared,
     #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
-tcgen05.cp "128x256b" %d, %a : !a
+tcgen05.cp "128x256b" %a, %d : !a
     expected a tile in tensor memory with a layout, found !tirx.tile<128x64xf16, shared,
     #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
 """

@@ -32,20 +32,20 @@ def value(type_: Attribute) -> SSAValue:
 def test_every_operation() -> None:
     address, descriptor, enable = value(i32), value(i64), value(i1)
     tile = tcgen05.TileOp(address, 256, ACCUMULATOR).result
-    loaded = tcgen05.LdOp("32x32b", tile, REGISTERS).result
+    loaded = tcgen05.LdOp("32x32b", tile, [REGISTERS]).res[0]
     ops: list[Operation] = [
-        tcgen05.AllocOp(address, 512),
+        tcgen05.AllocOp(address, columns=512),
         tcgen05.RelinquishAllocPermitOp(),
-        tcgen05.DeallocOp(address, 512),
+        tcgen05.DeallocOp(address, columns=512),
         tcgen05.SmemDescriptorOp(value(OPERAND), 3, 16),
         tcgen05.CpDescriptorOp(value(OPERAND), 512),
         tcgen05.InstructionDescriptorOp(InstructionDescriptor()),
         tcgen05.ZeroColumnMaskOp(ZeroColumnMask()),
         tcgen05.MmaOp("f16", tile, descriptor, descriptor, address, enable),
         tcgen05.MmaOp("f16", tile, descriptor, descriptor, address, enable, ws=True, zero_column_mask=descriptor),
-        tcgen05.AllocOp(address, 64, cta_group=2),
+        tcgen05.AllocOp(address, columns_register=address, cta_group=2),
         tcgen05.RelinquishAllocPermitOp(2),
-        tcgen05.DeallocOp(address, 64, cta_group=2),
+        tcgen05.DeallocOp(address, columns=64, cta_group=2),
         tcgen05.MmaOp(
             "tf32",
             tile,
@@ -76,12 +76,12 @@ def test_every_operation() -> None:
         tcgen05.MmaOp(
             "i8", tile, tile, descriptor, address, enable, ws=True, sparse_metadata=tile, buffer="b3", collector="use"
         ),
-        tcgen05.CpOp("32x128b", descriptor, tile, multicast="warpx4", decompress="b4x16_p64", cta_group=2),
+        tcgen05.CpOp("32x128b", tile, descriptor, multicast="warpx4", decompress="b4x16_p64", cta_group=2),
         tcgen05.ShiftOp(tile, 2),
-        tcgen05.LdRedOp(tcgen05.Reduction.MAX, "32x32b", tile, REGISTERS, ROWS, abs=True, nan=True),
+        tcgen05.LdRedOp("32x32b", tile, "max", ROWS, [REGISTERS], abs=True, nan=True),
         tcgen05.CommitOp(address),
         tcgen05.CommitOp(address, multicast=value(i16), cta_group=2),
-        tcgen05.StOp("32x32b", loaded, tile),
+        tcgen05.StOp("32x32b", tile, [loaded]),
         tcgen05.WaitOp(tcgen05.WaitFor.ST),
         tcgen05.FenceOp(tcgen05.FencePosition.AFTER),
     ]
@@ -95,7 +95,7 @@ def test_every_operation() -> None:
 @pytest.mark.parametrize(
     ("op", "message"),
     [
-        (lambda: tcgen05.AllocOp(value(i32), 48), "expected a power of two of columns from 32 to 512, found 48"),
+        (lambda: tcgen05.AllocOp(value(i32), columns=48), "expected a power of two of columns from 32 to 512"),
         (lambda: tcgen05.TileOp(value(i32), 300, ACCUMULATOR), "expected columns 0 to 511 .* found 300 to 555"),
         (lambda: tcgen05.SmemDescriptorOp(value(OPERAND), 0, 48), "found slices of 48"),
         (lambda: tcgen05.InstructionDescriptorOp(InstructionDescriptor(m=100)), "expected M in"),
@@ -103,7 +103,7 @@ def test_every_operation() -> None:
             lambda: tcgen05.MmaOp("mxf4", value(ACCUMULATOR), value(i64), value(i64), value(i32), value(i1)),
             "expected a kind without scale factors",
         ),
-        (lambda: tcgen05.LdOp("64x64b", value(ACCUMULATOR), REGISTERS), "found '64x64b'"),
+        (lambda: tcgen05.LdOp("64x64b", value(ACCUMULATOR), [REGISTERS]), "found '64x64b'"),
     ],
 )
 def test_operations_that_do_not_verify(op: Callable[[], Operation], message: str) -> None:

@@ -17,7 +17,7 @@ from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects import ptx
+from tirx.dialects import ptx, tcgen05
 from tirx.dialects.ptx import (
     cp_async,
     functions,
@@ -27,8 +27,6 @@ from tirx.dialects.ptx import (
     packed,
     reductions,
     sync,
-    tcgen05,
-    tcgen05_ld_st,
     tma,
     warp,
 )
@@ -67,23 +65,22 @@ def _words(number: int) -> list[SSAValue]:
 
 def _allocation() -> Iterator[PTXInstruction]:
     for group, columns in product((1, 2), (32, 64, 128, 256, 512, 0, 16, 48, 1024, OTHER)):
-        yield ptx.Tcgen05AllocOp(WORD, columns, group)
-        yield ptx.Tcgen05DeallocOp(WORD, columns, group)
+        count = {"columns": columns} if isinstance(columns, int) else {"columns_register": columns}
+        yield tcgen05.AllocOp(WORD, cta_group=group, **count)
+        yield tcgen05.DeallocOp(WORD, cta_group=group, **count)
     for group in (1, 2):
-        yield ptx.Tcgen05RelinquishAllocPermitOp(group)
-        yield ptx.Tcgen05CommitOp(WORD, group)
-        yield ptx.Tcgen05CommitOp(WORD, group, MASK)
-        yield ptx.Tcgen05ShiftOp(WORD, group)
-    yield ptx.Tcgen05WaitLdOp()
-    yield ptx.Tcgen05WaitStOp()
-    yield ptx.Tcgen05FenceBeforeThreadSyncOp()
-    yield ptx.Tcgen05FenceAfterThreadSyncOp()
+        yield tcgen05.RelinquishAllocPermitOp(group)
+        yield tcgen05.CommitOp(WORD, group)
+        yield tcgen05.CommitOp(WORD, group, MASK)
+        yield tcgen05.ShiftOp(WORD, group)
+    yield from map(tcgen05.WaitOp, tcgen05.WaitFor)
+    yield from map(tcgen05.FenceOp, tcgen05.FencePosition)
 
 
 def _copies() -> Iterator[PTXInstruction]:
     multicasts = dict.fromkeys(m for row in CP_SHAPES.values() for m in row.multicasts)
     for shape, multicast, format_, group in product(CP_SHAPES, multicasts, (None, *CP_SOURCES, "b8x16_p0"), (1, 2)):
-        yield ptx.Tcgen05CpOp(WORD, WIDE, shape, multicast=multicast, decompress=format_, cta_group=group)
+        yield tcgen05.CpOp(shape, WORD, WIDE, multicast=multicast, decompress=format_, cta_group=group)
 
 
 def _loads_and_stores() -> Iterator[PTXInstruction]:
@@ -92,22 +89,22 @@ def _loads_and_stores() -> Iterator[PTXInstruction]:
         registers = LD_SHAPES[shape].registers_per_repeat * num
         if registers > 128:  # more than ptxas has in a vector, with a syntax error for each
             continue
-        yield ptx.Tcgen05LdOp(WORD, shape, num, pack=pack, half_split_offset=split)
-        yield ptx.Tcgen05StOp(WORD, _words(registers), shape, num, unpack=pack, half_split_offset=split)
-    yield ptx.Tcgen05LdOp(WORD, "32x32b", 2, result_type=f32, offset=32)
-    yield ptx.Tcgen05StOp(WORD, [FLOAT] * 2, "32x32b", 2, offset=32)
+        yield tcgen05.LdOp(shape, WORD, [i32] * registers, num=num, pack=pack, half_split_offset=split)
+        yield tcgen05.StOp(shape, WORD, _words(registers), num=num, unpack=pack, half_split_offset=split)
+    yield tcgen05.LdOp("32x32b", WORD, [f32, f32], num=2, offset=32)
+    yield tcgen05.StOp("32x32b", WORD, [FLOAT] * 2, num=2, offset=32)
 
 
 def _reductions() -> Iterator[PTXInstruction]:
-    for shape, exponent, reduction, type_, absolute, nan, split in product(
-        SHAPES, (0, 1, 5), tcgen05_ld_st.Reduction, tcgen05_ld_st.REDUCTION_TYPES, FLAG, FLAG, (None, 16)
+    for shape, exponent, reduction, (type_, register), absolute, nan, split in product(
+        SHAPES, (0, 1, 5), tcgen05.Reduction, tcgen05.REDUCTION_TYPES.items(), FLAG, FLAG, (None, 16)
     ):
         num = 1 << exponent
-        if LD_SHAPES[shape].registers_per_repeat * num > 128:
+        if (registers := LD_SHAPES[shape].registers_per_repeat * num) > 128:
             continue
-        yield ptx.Tcgen05LdRedOp(
-            WORD, shape, num, reduction=reduction, type=type_, abs=absolute, nan=nan, half_split_offset=split
-        )
+        types = register, [i32] * registers
+        flags = {"abs": absolute, "nan": nan}
+        yield tcgen05.LdRedOp(shape, WORD, reduction, *types, num=num, type=type_, half_split_offset=split, **flags)
 
 
 def _dense_and_sparse() -> Iterator[PTXInstruction]:
@@ -471,7 +468,7 @@ def test_the_table_refuses_what_ptxas_rejects(name: str, rejected: Rejected, sam
 
 
 def test_every_instruction_has_a_form():
-    modules = (tcgen05, tcgen05_ld_st, sync, mbarrier, tma, matrix, packed, functions, reductions)
+    modules = (sync, mbarrier, tma, matrix, packed, functions, reductions)
     modules += (launch_control,)
     expected = {op for op in ptx.PTX.operations if op.__module__ in {module.__name__ for module in modules}}
     expected |= {op for op in TCGEN05.operations if issubclass(op, PTXInstruction)}

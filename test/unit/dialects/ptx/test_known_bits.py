@@ -8,7 +8,7 @@ import pytest
 import tirx
 from tirx.dialects import ptx
 from tirx.dialects.ptx.known_bits import EVERYTHING, known_bits
-from tirx.dialects.ptx.tcgen05 import tmem_operand
+from tirx.dialects.tcgen05 import address_operand
 from tirx.sim import run
 from tirx.symbolic.integers import Integers
 from tirx.text.parsing import parse_located
@@ -112,4 +112,4 @@ def test_what_is_used_twice_is_looked_at_once():
     for _ in range(EVERYTHING - 1):
         value = ptx.AddOp(value, value).results[0]
     assert known_bits(value) == Integers(32)
-    assert tmem_operand(value, EVERYTHING).column is None
+    assert address_operand(value, EVERYTHING).column is None

@@ -29,29 +29,29 @@ ptx.entry @k(n : u32, d : u32, a : u64, map : b8[128] align 64) target("sm_100a"
 }
 """
 _BASES = "%base = ptx.ld shared %slot : i32 -> i32\n%base2 = ptx.ld shared %slot2 : i32 -> i32"
-_SHIFTED = "%moved = ptx.add %base, %32 : i32\nptx.tcgen05.dealloc %moved columns 64 cta_group 1"
+_SHIFTED = "%moved = ptx.add %base, %32 : i32\ntcgen05.dealloc %moved columns 64"
 _STEPS = {
     "bases": _BASES,
-    "permit": "ptx.tcgen05.relinquish_alloc_permit cta_group 1",
-    "alloc n": "ptx.tcgen05.alloc %slot columns_in %n cta_group 1",
-    "free n": "ptx.tcgen05.dealloc %base columns_in %n cta_group 1",
-    "free given": "ptx.tcgen05.dealloc %d columns 32 cta_group 1",
+    "permit": "tcgen05.relinquish_alloc_permit",
+    "alloc n": "tcgen05.alloc %slot columns_in %n",
+    "free n": "tcgen05.dealloc %base columns_in %n",
+    "free given": "tcgen05.dealloc %d columns 32",
     "free moved": _SHIFTED,
-    "alloc pair": "ptx.tcgen05.alloc %slot columns 32 cta_group 2",
-    "free pair": "ptx.tcgen05.dealloc %base columns 32 cta_group 2",
+    "alloc pair": "tcgen05.alloc %slot columns 32 cta_group 2",
+    "free pair": "tcgen05.dealloc %base columns 32 cta_group 2",
     "pair load": 'ptx.cp.async.bulk.tensor.load "shared::cluster" %tile, %map[%0], %bar cta_group 2',
     "own load": 'ptx.cp.async.bulk.tensor.load "shared::cluster" %tile, %map[%0], %bar cta_group 1',
-    "commit": "ptx.tcgen05.commit %bar cta_group 1",
+    "commit": "tcgen05.commit %bar",
     "if one": "%one{i} = ptx.elect.sync\nptx.cond_bra %one{i}, ^then{i}, ^join{i}\n^then{i}:",
     "if one and q": "%one{i} = ptx.elect.sync\n%both{i} = ptx.and %q, %one{i} : i1\n"
     "ptx.cond_bra %both{i}, ^then{i}, ^join{i}\n^then{i}:",
     "if q": "ptx.cond_bra %q, ^then{i}, ^join{i}\n^then{i}:",
     "unless one": "%one{i} = ptx.elect.sync\nptx.cond_bra %one{i}, ^join{i}, ^then{i}\n^then{i}:",
-    "wait": "ptx.tcgen05.wait.ld",
+    "wait": "tcgen05.wait ld",
     "warp": "ptx.bar.warp.sync",
-    "shift": "ptx.tcgen05.shift %d cta_group 1",
+    "shift": "tcgen05.shift %d : i32",
 } | {
-    f"{name} {columns}{where}": f"ptx.tcgen05.{op} %{at}{where} columns {columns} cta_group 1"
+    f"{name} {columns}{where}": f"tcgen05.{op} %{at}{where} columns {columns}"
     for name, op, at in (("alloc", "alloc", "slot"), ("free", "dealloc", "base"))
     for columns in (32, 64, 256, 512)
     for where in ("", "2")
@@ -159,26 +159,26 @@ _SAID = (
         ],
     ),
     (
-        "expected cta_group::1 as in 'ptx.tcgen05.alloc', found cta_group::2: a kernel uses one cta_group",
+        "expected cta_group::1 as in 'tcgen05.alloc', found cta_group::2: a kernel uses one cta_group",
         [
             "alloc 64, bases, free pair",
         ],
     ),
     (
-        "expected cta_group::2 as in 'ptx.tcgen05.alloc', found cta_group::1: a kernel uses one cta_group",
+        "expected cta_group::2 as in 'tcgen05.alloc', found cta_group::1: a kernel uses one cta_group",
         [
             "alloc pair, bases, free 64",
         ],
     ),
     (
-        ("expected one thread to execute 'ptx.tcgen05.commit', found all 32 of the CTA; elect one of a warp"),
+        ("expected one thread to execute 'tcgen05.commit', found all 32 of the CTA; elect one of a warp"),
         [
             "commit",
         ],
     ),
     (
         (
-            "expected all threads of a warp to execute 'ptx.tcgen05.wait.ld', found the one that elect.sync "
+            "expected all threads of a warp to execute 'tcgen05.wait', found the one that elect.sync "
             "chose; leave its branch first"
         ),
         [
@@ -190,7 +190,7 @@ _SAID = (
         ],
     ),
     (
-        "expected one thread to execute 'ptx.tcgen05.shift', found all 32 of the CTA; elect one of a warp",
+        "expected one thread to execute 'tcgen05.shift', found all 32 of the CTA; elect one of a warp",
         [
             "shift",
         ],
@@ -205,14 +205,14 @@ _SAID = (
         ],
     ),
     (
-        "expected one warp to execute 'ptx.tcgen05.alloc', found all 2 of the CTA; choose one",
+        "expected one warp to execute 'tcgen05.alloc', found all 2 of the CTA; choose one",
         [
             "alloc 64, bases, free 64; reqntid(64)",
             "alloc 64, bases, free 64; reqntid(8, 8)",
         ],
     ),
     (
-        "expected one thread to execute 'ptx.tcgen05.commit', found all 2 of the CTA; elect one of a warp",
+        "expected one thread to execute 'tcgen05.commit', found all 2 of the CTA; elect one of a warp",
         [
             "commit; reqntid(2)",
         ],

@@ -68,14 +68,14 @@ _STEPS = {
     "product wait 0": "ptx.wgmma.wait_group 0",
     "product wait 1": "ptx.wgmma.wait_group 1",
     "product wait 2": "ptx.wgmma.wait_group 2",
-    "load": '%v{i} = ptx.tcgen05.ld "32x32b" num 1 %t -> i32',
-    "loaded": "ptx.tcgen05.wait.ld",
-    "put": 'ptx.tcgen05.st "32x32b" num 1 %t, %0 : i32',
-    "stored": "ptx.tcgen05.wait.st",
+    "load": '%v{i} = tcgen05.ld "32x32b" num 1 %t : i32 -> i32',
+    "loaded": "tcgen05.wait ld",
+    "put": 'tcgen05.st "32x32b" num 1 %t, %0 : i32, i32',
+    "stored": "tcgen05.wait st",
     "mma": "tcgen05.mma f16 %t, %b, %b, %idesc, %yes : i32, i64",
-    "commit": "ptx.tcgen05.commit %bar cta_group 1",
-    "before": "ptx.tcgen05.fence.before_thread_sync",
-    "after": "ptx.tcgen05.fence.after_thread_sync",
+    "commit": "tcgen05.commit %bar",
+    "before": "tcgen05.fence before_thread_sync",
+    "after": "tcgen05.fence after_thread_sync",
 }
 
 

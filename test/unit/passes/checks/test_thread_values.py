@@ -334,9 +334,9 @@ def test_addresses_that_are_loaded():
       %m1 = ptx.constant -1 : i32
       %next = ptx.add %s, %16 : i32
       %third = ptx.add %next, %16 : i32
-      ptx.tcgen05.alloc %s columns 32 cta_group 1
-      ptx.tcgen05.alloc %next columns 32 cta_group 1
-      ptx.tcgen05.alloc %next columns 32 cta_group 1
+      tcgen05.alloc %s columns 32
+      tcgen05.alloc %next columns 32
+      tcgen05.alloc %next columns 32
       %base = ptx.ld shared %s : i32 -> i32
       %behind = ptx.ld shared %s offset 4 : i32 -> i32
       %twice = ptx.ld shared %next : i32 -> i32

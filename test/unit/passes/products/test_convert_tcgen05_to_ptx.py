@@ -115,7 +115,7 @@ def _weight_stationary() -> Iterator[Case]:
 
 def _memory(group: int) -> Iterator[Case]:
     yield Case(
-        f"tcgen05.alloc %slot, 64 cta_group {group} : i32",
+        f"tcgen05.alloc %slot columns 64 cta_group {group}",
         f"tcgen05.alloc.cta_group::{group}.sync.aligned.shared::cta.b32",
     )
     yield Case(
@@ -125,7 +125,7 @@ def _memory(group: int) -> Iterator[Case]:
     for row in CP_SHAPES.values():
         for multicast, source in product(row.multicasts, (None, *CP_SOURCES)):
             yield Case(
-                f'tcgen05.cp "{row.name}" %b, %d'
+                f'tcgen05.cp "{row.name}" %d, %b'
                 + (f' multicast "{multicast}"' if multicast else "")
                 + (f' decompress "{source}"' if source else "")
                 + f" cta_group {group} : !d",
@@ -135,23 +135,23 @@ def _memory(group: int) -> Iterator[Case]:
             )
     yield Case(f"tcgen05.shift %d cta_group {group} : !d", f"tcgen05.shift.cta_group::{group}.down")
     commit = f"tcgen05.commit.cta_group::{group}.mbarrier::arrive::one.shared::cluster"
-    yield Case(f"tcgen05.commit %mbar cta_group {group} : i32", f"{commit}.b64")
-    yield Case(f"tcgen05.commit %mbar multicast %ctas cta_group {group} : i32", f"{commit}.multicast::cluster.b64")
+    yield Case(f"tcgen05.commit %mbar cta_group {group}", f"{commit}.b64")
+    yield Case(f"tcgen05.commit %mbar multicast %ctas cta_group {group}", f"{commit}.multicast::cluster.b64")
     yield Case('%v = tcgen05.ld "32x32b" %e : !d -> !r', "tcgen05.ld.sync.aligned.32x32b.x64.b32")
     yield Case("tcgen05.wait ld", "tcgen05.wait::ld.sync.aligned")
-    yield Case('tcgen05.st "32x32b" %v, %e : !r, !d', "tcgen05.st.sync.aligned.32x32b.x64.b32")
+    yield Case('tcgen05.st "32x32b" %e, %v : !d, !r', "tcgen05.st.sync.aligned.32x32b.x64.b32")
     yield Case(
         '%h = tcgen05.ld "32x32b" %low pack : !low -> !halves', "tcgen05.ld.sync.aligned.32x32b.x16.pack::16b.b32"
     )
     yield Case("tcgen05.wait ld", "tcgen05.wait::ld.sync.aligned")
     yield Case(
-        'tcgen05.st "32x32b" %h, %low unpack : !halves, !low', "tcgen05.st.sync.aligned.32x32b.x16.unpack::16b.b32"
+        'tcgen05.st "32x32b" %low unpack, %h : !low, !halves', "tcgen05.st.sync.aligned.32x32b.x16.unpack::16b.b32"
     )
     yield Case("tcgen05.wait st", "tcgen05.wait::st.sync.aligned")
     yield Case("tcgen05.fence before_thread_sync", "tcgen05.fence::before_thread_sync")
     yield Case("tcgen05.fence after_thread_sync", "tcgen05.fence::after_thread_sync")
     yield Case(
-        f"tcgen05.dealloc %other, 64 cta_group {group} : i32", f"tcgen05.dealloc.cta_group::{group}.sync.aligned.b32"
+        f"tcgen05.dealloc %other columns 64 cta_group {group}", f"tcgen05.dealloc.cta_group::{group}.sync.aligned.b32"
     )
 
 

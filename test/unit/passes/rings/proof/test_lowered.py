@@ -95,7 +95,7 @@ _OF_WARPS = "%party = arith.shrui %tid, %5 : i32"
         (f"%x = arith.andi %tid, %63 : i32\n%is = arith.cmpi eq, %x, %0 : i32\n{when('%is', arrive())}", 256, "", 256),
         (f"%x = arith.ori %tid, %31 : i32\n%is = arith.cmpi eq, %x, %0 : i32\n{when('%is', arrive())}", 256, "", 256),
         ("ptx.cp.async.mbarrier.arrive noinc %bars", 256, "", 256),
-        (when("%one", "tcgen05.commit %bars : i32"), 256, "", 1),
+        (when("%one", "tcgen05.commit %bars"), 256, "", 1),
         (when("%one", "ptx.mbarrier.arrive.expect_tx %bars, 0"), 256, "", 1),
         (arrive("%far"), 256, PAIR, 512),
         (arrive("%far"), 256, "", 256),
