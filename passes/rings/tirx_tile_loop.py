@@ -131,9 +131,11 @@ def _check(kernel: KernelOp, order: TileOrder, group: int | None, asked: bool, m
     for op in kernel.body.block.ops:
         if is_scheduling(op):
             raise NotApplicable(op, f"'{op.name}' gives it a schedule already")
-    if not asked and (dims := kernel.grid_dims) is not None and (target := kernel.target_info) is not None:
+    dims, target = kernel.grid_dims, kernel.target_info
+    count = None if target is None else most or target.multiprocessors
+    if not asked and dims is not None and count is not None:
         blocks = kernel.cluster_size
-        tiles, clusters = prod(dims), (most or target.multiprocessors) // blocks
+        tiles, clusters = prod(dims), count // blocks
         if tiles <= clusters:
             of = "multiprocessors" if blocks == 1 else f"clusters of {blocks} multiprocessors"
             raise NotApplicable(kernel, f"its {tiles} tiles are no more than {clusters} {of}")

@@ -5,7 +5,7 @@
 tirx.kernel @target() target("sm_80") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x256xf16, shared>
   %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
-  // expected-error@+1 {{'tcgen05' does not exist on sm_80; supported on sm_100a}}
+  // expected-error@+1 {{'tcgen05' does not exist on sm_80; supported on}}
   tirx.mma %a, %a, %acc : !tirx.tile<128x256xf16, shared>, !tirx.tile<128x256xf16, shared>, !tirx.tile<128x128xf32, tensor>
   tirx.return
 }
@@ -17,7 +17,7 @@ tirx.kernel @target() target("sm_80") threads(128) {
 #t = #tirx.tile_layout<S[(128, 32) : (1@TLane, 1@TCol)]>
 tirx.kernel @tensor_tile() target("sm_80") threads(128) {
   %two = arith.constant 2.0 : f32
-  // expected-error@+1 {{'tcgen05' does not exist on sm_80; supported on sm_100a}}
+  // expected-error@+1 {{'tcgen05' does not exist on sm_80; supported on}}
   %t = tirx.alloc : !tirx.tile<128x32xf32, tensor, #t>
   tirx.fill %t, %two : f32, !tirx.tile<128x32xf32, tensor, #t>
   tirx.return

@@ -36,7 +36,7 @@ tirx.kernel @newer(%f: f16, %x: f32) target("sm_70") threads(32) {
   tirx.fill %a, %f : f16, !a
   tirx.fill %b, %f : f16, !b
   tirx.fill %c, %x : f32, !c
-  // expected-error@+1 {{'mma.m16n8k16.f16' does not exist on sm_70; supported on sm_80, }}
+  // expected-error@+1 {{'mma.m16n8k16.f16' does not exist on sm_70; supported on}}
   tirx.mma %a, %b, %c : !a, !b, !c
   tirx.return
 }

@@ -2,7 +2,7 @@
 
 // Pairs of blocks.
 
-// expected-error@+1 {{'cluster' does not exist on sm_80; supported on sm_90}}
+// expected-error@+1 {{'cluster' does not exist on sm_80; supported on}}
 tirx.kernel @no_clusters() target("sm_80") cluster(2) threads(128) {
   tirx.return
 }

@@ -33,14 +33,14 @@ class Target:
     `shared_limit` is the most shared memory one block may use (bytes, opt-in, static and dynamic together);
     `static_shared_limit` is the most that `.shared` declarations of an entry may take (bytes): 48 KiB except on the
     architecture-specific targets. `multiprocessors` is the number of blocks that run at once where an SM holds one:
-    what a persistent grid is made for.
+    what a persistent grid is made for. It is None where that is not known.
     """
 
     name: str
     min_ptx: PtxVersion
     shared_limit: int
     static_shared_limit: int
-    multiprocessors: int
+    multiprocessors: int | None
 
     def blocks_of_sm(self, shared: int) -> int:
         """
@@ -107,7 +107,7 @@ class _Chip:
     cc: int
     first: dict[str, PtxVersion]
     shared: int
-    multiprocessors: int
+    multiprocessors: int | None
 
     def targets(self) -> Iterator[Target]:
         """The targets of the chip."""

@@ -16,13 +16,13 @@ FORM_CASES: Cases = {
     ),
     "target": (
         [
-            (mma(target="sm_90a"), "'tcgen05' does not exist on sm_90a; supported on sm_100a"),
+            (mma(target="sm_90a"), "'tcgen05' does not exist on sm_90a; supported on"),
             (mma(target="sm_120a"), "'tcgen05' does not exist on sm_120a"),
             (mma(target="sm_100"), "'tcgen05' does not exist on sm_100"),
             (mma(target="sm_1"), "unknown target 'sm_1'; did you mean"),
             (
                 mma("i8", target="sm_103a"),
-                "'tcgen05.kind::i8' does not exist on sm_103a; supported on sm_100a",
+                "'tcgen05.kind::i8' does not exist on sm_103a; supported on",
             ),
             (mma(scale_input_d=1, target="sm_110a"), "'tcgen05.scale_input_d' does not exist on sm_110a"),
             (mma("mxf4", scale_vector="scale_vec::2X", target="sm_100f"), "'tcgen05.scale_vec::2X' does not exist on"),

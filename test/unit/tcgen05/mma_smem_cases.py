@@ -42,7 +42,7 @@ SMEM_CASES: Cases = {
             (mma(a=BASE_32B), "descriptor of A: K-major f16: expected swizzle none, 32B, 64B, 128B, found"),
             (mma(a=SmemOperand(replace(K_MAJOR, base_offset=1))), "matrix base offset: expected 0, found 1"),
             (mma(a=SmemOperand(replace(K_MAJOR, start=112))), "expected 32 bytes of K within one 128-byte row"),
-            (mma("mxf4", a=SmemOperand(FAR)), "absolute LBO: expected target sm_103a, found sm_100a"),
+            (mma("mxf4", a=SmemOperand(FAR)), "absolute LBO: expected target"),
             (mma("mxf4", a=SmemOperand(FAR), target=None), "absolute LBO: expected 48 bytes of K"),
         ],
         [

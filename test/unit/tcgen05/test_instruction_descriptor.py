@@ -306,10 +306,10 @@ def test_smallest_max_shift():
 
 def test_the_target_decides_too():
     example("i8").verify(1, False, "sm_100a")
-    with pytest.raises(LegalityError, match="kind::i8, cta_group 1: expected target sm_100a, sm_110a, found sm_103a"):
+    with pytest.raises(LegalityError, match="kind::i8, cta_group 1: expected target .*, found sm_103a"):
         example("i8").verify(1, False, "sm_103a")
     example("mxf4nvf4", k96=True).verify(target="sm_103a")
-    with pytest.raises(LegalityError, match="K = 96: expected target sm_103a, found sm_100a"):
+    with pytest.raises(LegalityError, match="K = 96: expected target .*, found sm_100a"):
         example("mxf4nvf4", k96=True).verify(target="sm_100a")
 
 
