@@ -12,7 +12,7 @@ from unit.sim.assembled import assembled
 import tirx
 from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.ptx.sync import BarSyncOp, FenceProxyAsyncOp
-from tirx.hw.targets import TARGETS
+from tirx.hw import targets
 from tirx.passes.checks.synchronization_rules import check_synchronization
 from tirx.passes.pipeline import lower_to_ptx_passes
 from tirx.rules import SynchronizationError
@@ -182,7 +182,7 @@ def test_each_access_waits_for_the_one_before(name: str, target: str, options: s
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_103a"])
 @pytest.mark.sample(1)
 def test_more_tiles_than_multiprocessors_at_default_options(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(TARGETS, target, replace(TARGETS[target], multiprocessors=2))
+    monkeypatch.setitem(targets.TARGETS, target, replace(targets.TARGETS[target], multiprocessors=2))
     ptx = _check("read_back", target, "", 5)
     assert "cp.async.bulk.wait_group.read 0;" in ptx  # a bulk store that a tile leaves unfinished
 
