@@ -69,7 +69,7 @@ def _run(body: str, blocks: int, **options: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("seed", [None, 1])
-@pytest.mark.parametrize("blocks", [1, 20])
+@pytest.mark.parametrize("blocks", [1, 12])
 def test_what_does_not_depend_on_the_order(blocks: int, seed: int | None, wide: list[int]) -> None:
     count = 32 * blocks
     _, state = _run(_LAST, blocks, seed=seed)
@@ -139,7 +139,7 @@ def _one(lanes: int) -> int:
 
 @pytest.mark.parametrize("word", list(_WORDS))
 @pytest.mark.parametrize("operation", _OPERATIONS, ids=lambda each: f"{each[0]} {each[1]}")
-@pytest.mark.sample(24)
+@pytest.mark.sample(12)
 def test_updates_as_one_block_after_another(
     operation: tuple[str, str, str, int], word: str, monkeypatch: pytest.MonkeyPatch, wide: list[int]
 ) -> None:
