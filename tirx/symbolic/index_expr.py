@@ -417,6 +417,17 @@ def _exact_quotient(x: IndexExpr, divisor: int) -> IndexExpr:
             return _floordiv(x, divisor)
 
 
+def _lowered(x: IndexExpr, unit: int) -> tuple[IndexExpr, int]:
+    """
+    `(rest, count)` with `x = rest + count * unit`, where `rest` is at least 0 and as little above it as is known.
+
+    Bits may tell a greater least value of a sum than of its terms. Without its constant it would be below 0: it stays.
+    """
+    count = x.known.least // unit
+    rest = x - count * unit
+    return (rest, count) if count < 0 or rest.known.least >= 0 else (x, 0)
+
+
 def _floordiv(x: IndexExpr, divisor: int) -> IndexExpr:
     if divisor <= 0:
         raise ValueError(f"expected a positive divisor, found {divisor}")
@@ -432,8 +443,8 @@ def _floordiv(x: IndexExpr, divisor: int) -> IndexExpr:
             return _xor(tuple(_floordiv(term, divisor) for term in terms))
         case Mul() if x.known.divisor % divisor == 0:
             return _exact_quotient(x, divisor)
-        case _ if least:
-            return _floordiv(x - least * divisor, divisor) + least
+        case _ if (lowered := _lowered(x, divisor))[1]:
+            return _floordiv(lowered[0], divisor) + lowered[1]
         case FloorDiv(operand, inner):
             return _floordiv(operand, inner * divisor)
         case Mod(operand, modulus) if modulus % divisor == 0:
@@ -465,8 +476,8 @@ def _mod(x: IndexExpr, modulus: int) -> IndexExpr:
             return _and(operand, mask & (modulus - 1))
         case Xor(terms) if modulus.bit_count() == 1:
             return _xor(tuple(_mod(term, modulus) for term in terms))
-        case _ if least:
-            return _mod(x - least * modulus, modulus)
+        case _ if (lowered := _lowered(x, modulus))[1]:
+            return _mod(lowered[0], modulus)
         case Mod(operand, inner) if inner % modulus == 0:
             return _mod(operand, modulus)
         case Mul(operand, factor) if (common := gcd(factor, modulus)) > 1:
