@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import gc
 import importlib
 import math
 import multiprocessing
@@ -138,6 +139,7 @@ class _Limits:
 def _pytest(root: Path, tests: list[str], seconds: float, options: list[str], usual: Mapping[str, float]) -> None:
     """Runs tests in a copy of the tree. Ends the process, with the exit status of pytest or `_UNDECIDED`."""
     status = 1
+    gc.freeze()  # what was made before stays: to look at it takes longer than most tests
     try:
         os.setsid()  # with the processes that tests start it can be ended
         resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), -1))
