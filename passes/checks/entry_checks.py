@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
-from tirx.diagnostics import Errors, LocatedError, warn
+from tirx.diagnostics import Errors, warn
 from tirx.dialects.ptx.arith import AndOp
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
@@ -29,8 +28,9 @@ from tirx.dialects.tcgen05 import (
 from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.control_flow import ControlFlow
+from tirx.passes.match.product import legal
 from tirx.rules import AllocationError, CollectorError, CtaGroupError, IssueError
-from tirx.tcgen05 import LegalityError, Mma
+from tirx.tcgen05 import Mma
 from tirx.tcgen05.check import check_instruction
 from tirx.tcgen05.check_memory import LdSt
 from tirx.tcgen05.mma_info import MmaInfo
@@ -62,13 +62,15 @@ def check_entry(entry: EntryOp, target: Target) -> None:
     errors = Errors()
     for op, description in described:
         with errors.attempt():
-            _located(op, lambda description=description: check_instruction(description, target.name))
+            with legal(op):
+                check_instruction(description, target.name)
             for message in MmaInfo(description).aliases if isinstance(description, Mma) else ():
                 warn(op, message, "aliased-elements")
     for op in products:
         with errors.attempt():
             product = replace(op.description, threads=_threads(entry))
-            _located(op, lambda product=product: check_wgmma(product))
+            with legal(op):
+                check_wgmma(product)
             for message in WgmmaFacts(product).aliases:
                 warn(op, message, "aliased-elements")
     errors.raise_all()
@@ -78,14 +80,6 @@ def check_entry(entry: EntryOp, target: Target) -> None:
     _check_lanes(entry, instructions, flow)
     _check_allocations(instructions, flow)
     _check_collectors([(op, product) for op, product in described if isinstance(product, Mma)], flow)
-
-
-def _located(op: Operation, check: Callable[[], None]) -> None:
-    """Runs a check of `tirx.tcgen05`; LocatedError at the operation if it fails."""
-    try:
-        check()
-    except LegalityError as error:
-        raise LocatedError(op, str(error)) from error
 
 
 def _check_cta_groups(entry: EntryOp, instructions: list[Tcgen05Op], loads: list[CpAsyncBulkTensorLoadOp]) -> None:
@@ -185,7 +179,8 @@ def _check_lanes(entry: EntryOp, instructions: list[Tcgen05Op], flow: ControlFlo
         access = op.description
         if isinstance(access, LdSt) and access.lane is not None and flow.is_executed_by_all(op):
             other = 1 if access.lane < WARP_SIZE else 0
-            _located(op, lambda access=access, other=other: check_instruction(replace(access, warp=other)))
+            with legal(op):
+                check_instruction(replace(access, warp=other))
 
 
 def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None:

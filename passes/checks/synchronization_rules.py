@@ -27,7 +27,7 @@ from tirx.passes.checks.counters import Counters
 from tirx.passes.checks.mbarrier_phases import check_phases
 from tirx.passes.checks.memory_accesses import Access, Footprint, meet
 from tirx.passes.checks.operand_patterns import warn_of_patterns
-from tirx.passes.checks.orderings import Barrier, Committed, Ordering, OrderingState, State
+from tirx.passes.checks.orderings import OF_WHOLE_WARPS, Barrier, Committed, Ordering, OrderingState, State
 from tirx.passes.checks.synchronization import OrderingAnalysis
 from tirx.passes.checks.thread_flow import ActiveThreads, Decision, Edge, ThreadFlow
 from tirx.passes.checks.thread_values import ThreadValue, mask_of
@@ -254,54 +254,34 @@ class _Checker:
         met = self._analysis.accesses.met(before, now, tensor=True)
         if met is None:
             return
-        complete = Ordering.COMPLETE in ordering
-        match before.kind, now.kind:
+        kinds = before.kind, now.kind
+        if kinds in ((kind, kind) for kind in OF_WHOLE_WARPS):
+            return  # of one warp, since no other reaches these lanes
+        if Ordering.COMPLETE not in ordering and not (before.kind is now.kind and _is_pipelined(before, now)):
+            raise self._incomplete(before, op, use)
+        match kinds:
             case AccessKind.TENSOR_CORE, AccessKind.TENSOR_CORE:
-                if not complete and not _is_pipelined(before, now):
-                    raise self._incomplete(before, op, use)
                 other = before.active.exact and now.active.exact and not before.active.mask & now.active.mask
-            case (AccessKind.TENSOR_STORE, AccessKind.TENSOR_STORE) | (AccessKind.TENSOR_LOAD, AccessKind.TENSOR_LOAD):
-                return  # of one warp, since no other reaches these lanes
-            case (AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE, AccessKind.TENSOR_CORE):
-                if not complete:
-                    raise self._incomplete(before, op, use)
+            case AccessKind.TENSOR_CORE, _:
+                other = True
+            case _, AccessKind.TENSOR_CORE:
                 touching = replace(before.active, mask=before.active.mask & mask_of(np.asarray(met.any(axis=1))))
                 other = _is_of_another_warp(touching, now.active)
-            case (AccessKind.TENSOR_CORE, _):
-                if not complete:
-                    raise self._incomplete(before, op, use)
-                other = True
             case _:
-                if not complete:
-                    raise self._incomplete(before, op, use)
-                return
-        if other and Ordering.AFTER not in ordering:
-            if Ordering.SENT in ordering:
-                raise self._missing(
-                    "tcgen05.fence::after_thread_sync",
-                    before,
-                    op,
-                    use,
-                    "put tcgen05.fence after_thread_sync behind the barrier or wait before it",
-                    _ORDER,
-                )
-            if Ordering.BEFORE in ordering:
-                raise self._missing(
-                    "a barrier",
-                    before,
-                    op,
-                    f"{use} by another thread",
-                    "put ptx.bar.sync 0 before it, behind tcgen05.fence before_thread_sync",
-                    _ORDER,
-                )
-            raise self._missing(
-                "tcgen05.fence::before_thread_sync",
-                before,
-                op,
-                f"{use} by another thread",
-                "put tcgen05.fence before_thread_sync before the barrier between them",
-                _ORDER,
-            )
+                other = False
+        if not other or Ordering.AFTER in ordering:
+            return
+        if Ordering.SENT in ordering:
+            what = "tcgen05.fence::after_thread_sync"
+            fix = "put tcgen05.fence after_thread_sync behind the barrier or wait before it"
+            raise self._missing(what, before, op, use, fix, _ORDER)
+        if Ordering.BEFORE in ordering:
+            what = "a barrier"
+            fix = "put ptx.bar.sync 0 before it, behind tcgen05.fence before_thread_sync"
+        else:
+            what = "tcgen05.fence::before_thread_sync"
+            fix = "put tcgen05.fence before_thread_sync before the barrier between them"
+        raise self._missing(what, before, op, f"{use} by another thread", fix, _ORDER)
 
     def _check_shared(self, before: Access, ordering: OrderingState, op: Operation, now: Access) -> None:
         """Shared and global memory: an access behind another to the same bytes, one of them a write."""

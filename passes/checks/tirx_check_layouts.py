@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleO
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import Errors, LocatedError, for_each, warn
+from tirx.diagnostics import Errors, for_each, warn
 from tirx.dialects.formula import Call
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.requirements import Requirement, add_requirement
@@ -39,8 +39,8 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.hw.errors import TensorCellsError, TensorMemoryError
-from tirx.hw.features import UnsupportedFeature, required_version
-from tirx.layout import LayoutError, TileLayout, axis
+from tirx.hw.features import required_version
+from tirx.layout import TileLayout, axis
 from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.ir.index_analysis import index_range, never_runs, trip_count_is_positive
 from tirx.passes.ir.register_values import REGISTER_BITS, register_format
@@ -51,7 +51,7 @@ from tirx.passes.match.computed_parts import located
 from tirx.passes.match.copy_engines import check_scale_source, holds_scales, is_scale_copy, planned_scale_copies
 from tirx.passes.match.families import match
 from tirx.passes.match.memory_by_lifetime import allocate
-from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.product import ILLEGAL, Product, legal
 from tirx.passes.match.tcgen05_product import (
     ProductShape,
     check_operands,
@@ -69,7 +69,6 @@ from tirx.rules import (
     UnwrittenError,
     ViewBoundsError,
 )
-from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.tmem import CTA_AXIS
 
 
@@ -147,10 +146,8 @@ class _Checker:
                 continue
             words = type_.memory is not MemorySpace.TENSOR and type_.layout is not None
             if isinstance(op, CopyOp | LoadOp | StoreOp) and words:
-                try:
+                with legal(op):
                     WordsOp.type_of(type_)
-                except LegalityError as e:
-                    raise LocatedError(op, str(e)) from e
 
     def alloc(self, op: AllocOp) -> None:
         type_ = op.result.type
@@ -202,14 +199,12 @@ class _Checker:
             raise InjectiveError(op, f"expected a layout that gives every element its own address, found {layout}")
 
     def _tensor(self, op: AllocOp, type_: TileType) -> None:
-        try:
+        with legal(op):
             check_threads(self.kernel)
             if type_.layout is None:
                 return
             if not type_.layout.is_injective():
                 raise TensorCellsError(f"expected a layout that gives every element its own cell, found {type_.layout}")
-        except (LegalityError, LayoutError) as e:
-            raise LocatedError(op, str(e)) from e
 
     def _register(self, op: Operation, type_: TileType) -> None:
         layout = type_.layout
@@ -282,12 +277,10 @@ class _Checker:
         memory = op.source_type.memory
         target = op.destination_type
         if is_scale_copy(op):
-            try:
+            with legal(op):
                 check_scale_source(op.source_type)
                 if op.source_type.layout is not None and target.layout is not None:
                     planned_scale_copies(op)
-            except ILLEGAL as e:
-                raise LocatedError(op, str(e)) from e
         self._destination(op, op.destination)
         if memory is MemorySpace.REGISTER or base_allocation(op.source) is not base_allocation(op.destination):
             return
@@ -300,10 +293,8 @@ class _Checker:
 
     def store(self, op: StoreOp) -> None:
         if holds_scales(op.destination):
-            try:
+            with legal(op):
                 check_scale_source(TileType.of(op.value))
-            except ILLEGAL as e:
-                raise LocatedError(op, str(e)) from e
         self._destination(op, op.destination)
 
     @staticmethod
@@ -324,12 +315,10 @@ class _Checker:
         product = Product.of(op)
         if op.on_tensor_memory:
             shape = self._tensor_product(op, product)
-            try:
+            with legal(op):
                 self._apart(op)
                 if not product.is_placed:
                     check_operands(product, shape)
-            except ILLEGAL as e:
-                raise LocatedError(op, str(e)) from e
         if product.is_placed:
             match(op, product)
 
@@ -340,16 +329,12 @@ class _Checker:
     @staticmethod
     def _tensor_product(op: MmaOp, product: Product) -> ProductShape:
         """The instruction that the types and shapes of a product ask for, which the target must have."""
-        try:
+        with legal(op):
             return product_shape(product)
-        except ILLEGAL as e:
-            raise LocatedError(op, str(e)) from e
 
     def _require(self, op: Operation, feature: str) -> None:
-        try:
+        with legal(op):
             required_version(feature, self.target)
-        except UnsupportedFeature as e:
-            raise LocatedError(op, str(e)) from e
 
     @staticmethod
     def _apart(op: MmaOp) -> None:

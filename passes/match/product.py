@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from xdsl.ir import Operation
 
+from tirx.diagnostics import LocatedError
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import AsyncMmaOp, KernelOp, MmaOp, ProductPlan, TileType, ZeroColumns
 from tirx.dialects.tirx.kernel import thread_set
@@ -16,6 +20,15 @@ from tirx.values import dataclass
 
 ILLEGAL = (LegalityError, LayoutError, FragmentError, UnsupportedFeature)
 """The errors of rules about what the hardware does."""
+
+
+@contextmanager
+def legal(op: Operation) -> Generator[None]:
+    """Raises a rule of the hardware that is broken as an error at an operation."""
+    try:
+        yield
+    except ILLEGAL as error:
+        raise LocatedError(op, str(error)) from error
 
 
 def kernel_around(op: Operation) -> KernelOp | None:

@@ -41,7 +41,7 @@ from tirx.passes.ir.register_classes import RegisterClass, register_classes
 from tirx.passes.ir.scheduled import require_sequential
 from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.narrow_places import keep_narrow_mark
-from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.product import Product, legal
 from tirx.passes.match.tcgen05_product import product_shape
 from tirx.passes.rings.pair_order import PairAccess, check_pair_order
 from tirx.rules import PairError
@@ -193,10 +193,8 @@ class _Splitter:
 
     def _distribute_operands(self, mma: MmaOp) -> None:
         """Gives each block its rows of the tiles of a product. Raises LocatedError for what is no product of pairs."""
-        try:
+        with legal(mma):
             product_shape(Product.of(mma))  # a message about the tiles as they are written
-        except ILLEGAL as e:
-            raise LocatedError(mma, str(e)) from e
         for name, tile in (
             ("A", mma.a),
             ("B", mma.b),
