@@ -97,7 +97,7 @@ class AccessReader:
                 yield found
 
     def _box(self, region: TensorBox) -> Footprint | None:
-        """What is known to be in a box: whole granules inside of the tensor, at coordinates that are numbers."""
+        """Returns the known granules of a box: whole ones inside of the tensor, at coordinates that are numbers."""
         if region not in self._boxes:
             self._boxes[region] = self._find_box(region)
             self.has_boxes |= self._boxes[region] is not None

@@ -66,7 +66,7 @@ class Counters:
         self._counters: dict[BlockArgument, Taken | None] = {}
         self._taken: dict[SSAValue, Taken | None] = {}
         self._known: defaultdict[BlockArgument | None, _Known] = defaultdict(dict)
-        """What registers are for all numbers that arguments take."""
+        """Numbers of registers for all numbers that arguments take."""
 
     def taken(self, value: SSAValue) -> Taken | None:
         """Returns the numbers that `value` takes, the same in all threads; None if they are not known."""
@@ -115,7 +115,7 @@ class Counters:
                 if leaves.argument is not None:
                     pending.append(leaves.argument)
         again: dict[BlockArgument, set[int]] = {}
-        """What arguments take in later turns."""
+        """Numbers of arguments in later turns."""
         waiting: list[tuple[BlockArgument | None, int]] = [(None, 0)]
         while waiting:
             source, number = waiting.pop()
@@ -139,7 +139,7 @@ class Counters:
                 self._counters[one] = Taken(next(iter(allocations), None), np.array(sorted(found), np.int64))
 
     def _leaves_of(self, value: SSAValue, above: int = 0) -> _Leaves | None:
-        """What `value` is computed from, for one that is `above` so many operations. None: it is not known, or more."""
+        """Returns the leaves that `value` is computed from, `above` operations further up; None if there are others."""
         if value not in self._leaves:
             self._leaves[value] = self._find_leaves(value, above)
         return self._leaves[value]
@@ -176,7 +176,7 @@ class Counters:
 def _evaluated(
     value: SSAValue, argument: BlockArgument | None, numbers: int | Numbers, known: _Known
 ) -> int | Numbers | None:
-    """What `value` is for each number of `argument`, None if it cannot be computed. Allocations are at 0."""
+    """Computes `value` for each number of `argument`, None if it cannot be computed. Allocations are at 0."""
     if value is argument:
         return numbers
     if value not in known:

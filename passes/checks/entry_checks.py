@@ -1,4 +1,4 @@
-"""What must hold between the tcgen05 instructions of one entry, and on its target. `ptxas` looks at none of it."""
+"""Checks rules between the tcgen05 instructions of one entry, and of its target. `ptxas` looks at none of them."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _load_of_a_pair(loads: list[CpAsyncBulkTensorLoadOp]) -> CpAsyncBulkTensorLo
 
 
 def _check_issue(entry: EntryOp, flow: ControlFlow) -> None:
-    """Who executes what (PTX ISA, "Issue Granularity"): what one thread starts is started once for each that does."""
+    """Checks the threads that execute each instruction, as each starts it once more (PTX ISA, "Issue Granularity")."""
     threads = _threads(entry)
     elected = _elected_blocks(flow)
     for op in (op for block in flow.blocks for op in block.ops if isinstance(op, PTXInstruction)):

@@ -127,7 +127,7 @@ def _apart(analysis: OrderingAnalysis, wait: _Use) -> Iterable[frozenset[int]]:
 
 
 class _Uses:
-    """What waits and arrives in an entry."""
+    """The operations of an entry that wait and arrive."""
 
     def __init__(self, analysis: OrderingAnalysis, counters: Counters):
         self._analysis, self._counters = analysis, counters

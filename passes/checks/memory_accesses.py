@@ -1,4 +1,4 @@
-"""Where the instructions of a kernel touch shared, global and tensor memory, thread by thread."""
+"""Places where the instructions of a kernel touch shared, global and tensor memory, thread by thread."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Footprint:
 
     @cached_property
     def _other_bounds(self) -> tuple[int, int]:
-        """Those of operands, and in tensor memory."""
+        """The bounds of operands, and in tensor memory."""
         if self.operand is not None:
             return min(self._granules) * GRANULE, (max(self._granules) + 1) * GRANULE
         return int(self.column.min()), int(self.column.max()) + self.columns
@@ -177,7 +177,7 @@ class Footprint:
         return found
 
     def _in(self, other: Footprint, threads: NDArray[np.intp]) -> Threads:
-        """Which threads touch a granule that `other` touches."""
+        """Returns the threads that touch a granule that `other` touches."""
         if self.operand is not None:
             return np.ones(threads.shape, np.bool_)  # all of them the same
         touched, column = other._sorted_granules, self.column[threads]
@@ -210,7 +210,7 @@ class Access:
 
     @property
     def threads(self) -> Threads:
-        """Those that may execute it."""
+        """The threads that may execute it."""
         return self.active.threads
 
     @property
@@ -220,12 +220,12 @@ class Access:
 
     @cached_property
     def in_tensor_memory(self) -> tuple[tuple[Footprint, ...], tuple[Footprint, ...]]:
-        """What it reads and writes in tensor memory."""
+        """The footprints that it reads and writes in tensor memory."""
         return tuple(f for f in self.reads if f.is_tensor), tuple(f for f in self.writes if f.is_tensor)
 
     @cached_property
     def elsewhere(self) -> tuple[tuple[Footprint, ...], tuple[Footprint, ...]]:
-        """What it reads and writes in shared and global memory."""
+        """The footprints that it reads and writes in shared and global memory."""
         return tuple(f for f in self.reads if not f.is_tensor), tuple(f for f in self.writes if not f.is_tensor)
 
 
@@ -310,7 +310,7 @@ class AccessTable:
         return all(other is access for other in self._around(access))
 
     def near(self, access: Access, pending: Collection[Access]) -> list[Access]:
-        """Those of `pending` that may meet `access`, one of the two a write, in the order of their addition."""
+        """Returns accesses of `pending` that may meet `access`, one of the two a write, in the order of addition."""
         if access not in self._near:
             self._near[access] = sorted(set(self._around(access)), key=self._order.__getitem__)
         return [other for other in self._near[access] if other in pending]

@@ -108,7 +108,7 @@ def _operands(analysis: OrderingAnalysis, counters: Counters) -> Iterator[_Opera
 
 @lru_cache(maxsize=256)
 def _swizzle(descriptor: int, family: OperandFamily) -> str | None:
-    """That of a matrix descriptor, None if it is not legal."""
+    """Returns the swizzle of a matrix descriptor, None if it is not legal."""
     try:
         return decode_descriptor(descriptor, family).swizzle
     except LegalityError:

@@ -1,4 +1,4 @@
-"""What is known of the order of memory accesses at a point of a kernel."""
+"""The known order of memory accesses at a point of a kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tirx.passes.checks.thread_values import Symbol
 
 
 class Ordering(enum.Enum):
-    """What has happened to an access since, on every path to a point of the kernel."""
+    """An event behind an access, on every path to a point of the kernel."""
 
     __hash__ = object.__hash__  # that of Enum is not built in
 

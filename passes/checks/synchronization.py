@@ -79,7 +79,7 @@ def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingSta
 
 
 def _gained(kind: AccessKind, ordering: OrderingState, relaxed: bool = False) -> frozenset[Ordering]:
-    """What those who meet the threads of an access learn of it."""
+    """Returns the events that threads learn of which meet those of an access."""
     match kind:
         case AccessKind.INIT if Ordering.FENCED in ordering:
             # fence.mbarrier_init releases, so that a relaxed arrival is enough.
@@ -118,9 +118,9 @@ class OrderingAnalysis:
         self.flow = ThreadFlow(control)
         self.accesses = AccessTable()
         self.stated: dict[Operation, MemoryAccess] = {}
-        """What instructions state of the memory that they access."""
+        """Accesses to memory that instructions state."""
         self.synchronizations: dict[Operation, Synchronization] = {}
-        """What instructions synchronise."""
+        """Synchronisations that instructions state."""
         self.latest: dict[Access, Operation] = {}
         """The last instruction that `visit` came to with each access."""
         self.has_proxies = False
@@ -281,7 +281,7 @@ class OrderingAnalysis:
         return self._bypassing[edge]
 
     def _step(self, op: Operation, active: ActiveThreads, state: State) -> None:
-        """What an instruction does to the state."""
+        """Changes the state as an instruction does."""
         if (synchronization := self.synchronizations.get(op)) is not None:
             _synchronize(self, synchronization, active, state)
         for access in self._accesses.get(op, ()):
@@ -334,7 +334,7 @@ _KNOWN_COMPLETE = frozenset((Ordering.COMPLETE, Ordering.SENT, Ordering.MET, Ord
 
 
 def _completed(ordering: OrderingState, waited: frozenset[Barrier]) -> frozenset[Ordering]:
-    """What those know of an access who know that `waited` have completed their phases."""
+    """Returns the events that follow for an access if `waited` have completed their phases."""
     committed = [one.barrier for one in ordering if isinstance(one, Committed)]
     return _KNOWN_COMPLETE if any(one.may_be(other) for one in committed for other in waited) else frozenset()
 
@@ -386,7 +386,7 @@ def _arrivals(ordering: OrderingState, barrier: Barrier) -> frozenset[Ordering]:
 
 
 def _arrive(analysis: OrderingAnalysis, state: State, active: ActiveThreads, barrier: Barrier, relaxed: bool) -> None:
-    """Who waits at `barrier` learns of what the arriving threads did: not of what others did, whom they never met."""
+    """Tells threads that wait at `barrier` of what the arriving ones did, not of others, whom they never met."""
 
     def arrived(access: Access, ordering: OrderingState) -> OrderingState:
         # A lane arrives for its warp, if that has met since.

@@ -1,4 +1,4 @@
-"""Which accesses of a kernel must be complete, visible or ordered before which others."""
+"""Checks that accesses of a kernel are complete, visible and ordered before others that need it."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class _Checker:
         return self._missing(completion.by, before, op, use, completion.fix, source)
 
     def check_initialised(self, counters: Counters) -> None:
-        """What is used as an mbarrier is initialised somewhere, the slots of rings one by one."""
+        """Checks that each mbarrier in use is initialised somewhere, the slots of rings one by one."""
         initialised = set[tuple[object, int]]()
         for op in self._analysis.flow.control.of_type(MbarrierInitOp):
             if (taken := counters.taken(op.barrier)) is None:

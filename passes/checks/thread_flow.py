@@ -1,4 +1,4 @@
-"""Which threads of a block come to which part of a kernel."""
+"""The threads of a block that come to each part of a kernel."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class ThreadFlow:
         self.control = control
         self.blocks = self.control.blocks
         self.edges = {block: _edges(block, control.position) for block in self.blocks}
-        """Where control goes from each block."""
+        """The edges out of each block."""
         self.values = ThreadValues(self.control)
         self._fixed = self._fixed_predicates()
         self._interned: dict[object, ActiveThreads] = {}
@@ -121,7 +121,7 @@ class ThreadFlow:
         return self.values.is_varying(condition)
 
     def along(self, edge: Edge, active: ActiveThreads) -> ActiveThreads:
-        """Those of `active` that take `edge`."""
+        """Returns the threads of `active` that take `edge`."""
         if (edge, active) not in self._taking:
             self._taking[edge, active] = self._intern(self._along(edge, active))
         return self._taking[edge, active]

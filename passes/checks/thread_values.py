@@ -101,11 +101,6 @@ class ThreadValue:
     def _common(self) -> int | None:
         return self.first if (self.numbers == self.first).all() else None
 
-    @property
-    def is_uniform(self) -> bool:
-        """Returns True if all threads have the same."""
-        return self.number is not None
-
     @cached_property
     def numbers(self) -> Numbers:
         """The number of each thread."""
@@ -127,7 +122,7 @@ class ThreadValue:
 
     @cached_property
     def distances(self) -> bytes:
-        """How far the number of each thread is from that of thread 0, as bytes; none if they are the same."""
+        """The distance of each thread's number from that of thread 0, as bytes; none if they are the same."""
         return b"" if self.number is not None else (self.numbers - self.first).tobytes()
 
     @cached_property
@@ -195,7 +190,7 @@ class ThreadValues:
         self._held: dict[SSAValue, tuple[int, bool] | None] = {}
         slots = Counter(op.address for op in flow.of_type(AllocOp))
         self.slots = {slot for slot, allocations in slots.items() if allocations == 1}
-        """Where one allocation of tensor memory, and no other, stores its address."""
+        """Places where one allocation of tensor memory, and no other, stores its address."""
         self.ids = np.arange(self.count, dtype=np.int64)
         unknown: list[AndOp] = []
         if self.count:
@@ -247,7 +242,7 @@ class ThreadValues:
                 differing += [one] * self._varying[one]
                 continue
             self._varying[one] = False
-            if (known := self._values.get(one)) is not None and known.is_uniform:
+            if (known := self._values.get(one)) is not None and known.number is not None:
                 continue
             if self._is_varying_source(one):
                 differing.append(one)
@@ -302,7 +297,7 @@ class ThreadValues:
                 return
             value = self._computed(op, operands)
             if value is None:
-                if not _is_uniform_source(op) or not all(operand.is_uniform for operand in operands):
+                if not _is_uniform_source(op) or not all(operand.number is not None for operand in operands):
                     return
                 value = _symbol(self, "value", result)
         given = wrapped(value.given, width(result.type))

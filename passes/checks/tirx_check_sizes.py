@@ -20,7 +20,7 @@ from tirx.passes.match.narrow_places import mark_narrow_views
 
 
 def _copied(tile: SSAValue) -> list[SSAValue]:
-    """What an operand of a product is loaded from, or what is copied to an allocation or to parts of it."""
+    """Returns the tile that an operand of a product is loaded from, or those copied to an allocation or its parts."""
     if isinstance(load := tile.owner, LoadOp):
         return [load.source]
     return [op.source for op, part in views_in_use(tile) if isinstance(op, CopyOp) and op.destination is part]

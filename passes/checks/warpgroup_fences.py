@@ -1,4 +1,4 @@
-"""Where wgmma products need a wgmma.fence (PTX ISA, "wgmma.fence")."""
+"""Checks that wgmma products have the wgmma.fence that they need (PTX ISA, "wgmma.fence")."""
 
 from __future__ import annotations
 

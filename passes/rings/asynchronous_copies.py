@@ -44,19 +44,15 @@ class CopyCode:
         code = self.code
         source, destination = code.value(op.source), code.value(op.destination)
         match op.engine.data:
-            case Engine.TMA:
+            case Engine.TMA | Engine.TMA_MULTICAST as engine:
                 mbarrier, group = self._fill_mbarrier(op, emit)
-                load = TmaLoadOp(source, destination, mbarrier, cta_group=group)
-                code.elected(emit, lambda inside: inside(load))
-            case Engine.TMA_MULTICAST:
-                mbarrier, group = self._fill_mbarrier(op, emit)
-                everybody = emit.constant((1 << code.plan.kernel.cluster_size) - 1, i16)
+                blocks = code.plan.kernel.cluster_size
+                everybody = emit.constant((1 << blocks) - 1, i16) if engine is Engine.TMA_MULTICAST else None
                 load = TmaLoadOp(source, destination, mbarrier, everybody, group)
                 code.elected(emit, lambda inside: inside(load))
-            case Engine.TMA_STORE:
-                code.elected(emit, lambda inside: inside(TmaStoreOp(source, destination)))
-            case Engine.TMA_REDUCE:
-                code.elected(emit, lambda inside: inside(TmaStoreOp(source, destination, "add")))
+            case Engine.TMA_STORE | Engine.TMA_REDUCE as engine:
+                store = TmaStoreOp(source, destination, "add" if engine is Engine.TMA_REDUCE else None)
+                code.elected(emit, lambda inside: inside(store))
             case Engine.CP_ASYNC:
                 code.close(emit)
                 emit(CpAsyncTileOp(source, destination))

@@ -19,7 +19,7 @@ from tirx.values import dataclass
 
 @dataclass(frozen=True)
 class PairAccess:
-    """What an operation does to global memory, and the dimension of the tile whose halves the blocks take, or None."""
+    """An access to global memory, and the dimension of the tile whose halves the blocks take, or None."""
 
     op: Operation
     access: GlobalAccess

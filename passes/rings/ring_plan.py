@@ -43,9 +43,9 @@ from tirx.passes.rings.proof.parties import (
     SELF,
     Members,
     Owner,
-    answers_of,
     is_of_one_thread,
     owners,
+    response_place,
     stations_of,
 )
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
@@ -54,7 +54,7 @@ from tirx.rules import RingLoweringError
 
 
 class Passing(Enum):
-    """How the threads of a role pass a slot on (the rows of the table of lowerings)."""
+    """A way in which the threads of a role pass a slot on: a row of the table of lowerings."""
 
     BYTES = "tma"
     """One thread announces the bytes of all copies before it starts them; they arrive by hardware."""
@@ -116,13 +116,13 @@ def _size(view: TileType) -> int:
 
 
 def _alignment(view: TileType) -> int:
-    """What the start of a view is a multiple of, in the units of `_size`."""
+    """Returns a number of which the start of a view is a multiple, in the units of `_size`."""
     return COLUMN_STEP.get(view.dtype.bits, 1) if view.memory is MemorySpace.TENSOR else shared_alignment(view)
 
 
 @dataclass(frozen=True)
 class Side:
-    """What one role does at a station of a ring."""
+    """The part of one role in a station of a ring."""
 
     owner: Owner
     members: Members
@@ -182,7 +182,7 @@ class Station:
         )
 
     def side(self, owner: Owner) -> Side:
-        """What a role does here."""
+        """Returns the part of a role."""
         return next(side for side in self.sides if side.owner is owner)
 
 
@@ -192,7 +192,7 @@ class RingPlan:
 
     op: RingOp
     name: str
-    """That of the SSA value, or a number; no other ring of the kernel has it."""
+    """The name of the SSA value, or a number; no other ring of the kernel has it."""
     tiles: tuple[Tile, ...]
     stations: tuple[Station, ...]
 
@@ -347,7 +347,7 @@ class RingsPlan:
         return RingPlan(ring, name, tuple(tiles), tuple(stations))
 
     def _blocks(self, ring: RingOp, index: int, passings: Mapping[str, Mapping[Owner, Passing]]) -> tuple[int, To]:
-        """How many blocks arrive at the barriers behind a station, and at whose."""
+        """Returns how many blocks arrive at the barriers behind a station, and the blocks of these barriers."""
         names = ring.station_names
         match None if ring.across is None else ring.across.data:
             case Across.CLUSTER if ring.result.type.is_tile_id:
@@ -424,7 +424,7 @@ class RingsPlan:
         for op in owner.walk():
             if isinstance(op, ReleaseOp) and op.ring is ring.result and op.station.data == station:
                 found.setdefault(None if op.after is None else op.after.data, op)
-            elif isinstance(op, TilesOp) and answers_of(op) == (ring, station):
+            elif isinstance(op, TilesOp) and response_place(op) == (ring, station):
                 found.setdefault(None, op)
         if len(found) != 1:
             op = next(iter(found.values()), ring)

@@ -1,4 +1,4 @@
-"""What all code of one role has: its threads, the values of the program, and loops."""
+"""Code of one role: its threads, the values of the program, and loops."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RoleCode(abc.ABC):
         """True if a part of a loop does something even in rounds in which it does not run."""
 
     def value(self, value: SSAValue) -> SSAValue:
-        """What a value of the program is in the code."""
+        """Returns the value of the code that stands for one of the program."""
         return self.values.get(value, value)
 
     # Threads
@@ -112,7 +112,7 @@ class RoleCode(abc.ABC):
     # Loops
 
     def started(self, emit: Emitter, init: SSAValue, type_: Attribute) -> SSAValue:
-        """What a loop carries at its start: a tile that starts a value which is pending later counts as pending."""
+        """Returns a loop's first carried value; a tile that starts a value which is pending later counts as pending."""
         value = self.value(init)
         if value.type == type_:
             return value

@@ -49,7 +49,7 @@ from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.asynchronous_copies import CopyCode
 from tirx.passes.rings.barrier_rounds import is_covered
 from tirx.passes.rings.proof.bound_releases import Passes
-from tirx.passes.rings.proof.parties import SELF, Members, Owner, answers_of, is_issued_by_one_thread, issuer
+from tirx.passes.rings.proof.parties import SELF, Members, Owner, is_issued_by_one_thread, issuer, response_place
 from tirx.passes.rings.proof.slots import Place, place_of, yielded
 from tirx.passes.rings.ring_code import (
     Counter,
@@ -343,7 +343,7 @@ class Schedule(RoleCode):
     def _arrive(
         self, emit: Emitter, station: Station, side: Side, mbarrier: SSAValue, condition: SSAValue | None = None
     ) -> None:
-        """Where `condition` holds, one lane of every warp arrives once all lanes are done, or the elected thread."""
+        """Lets a lane of every warp arrive once all lanes are done, or the elected thread, where `condition` holds."""
         fences = side.passing is Passing.THREADS and station.needs_fence
         if side.members is not Members.ALL:
 
@@ -420,9 +420,9 @@ class Schedule(RoleCode):
         request = TryCancelOp(at, mbarrier, multicast=ring.across is not None)
         self.elected(emit, lambda inside: inside(request), issuer(op))
 
-    def _answer(self, op: TilesOp, emit: Emitter) -> QueryCancelOp:
+    def _response(self, op: TilesOp, emit: Emitter) -> QueryCancelOp:
         """Waits for the answer to a request, reads it and gives its slot back."""
-        place = answers_of(op)
+        place = response_place(op)
         assert place is not None
         ring, _ = place
         station, side = self._side(place)
@@ -480,8 +480,8 @@ class Schedule(RoleCode):
             self.values.update(zip(op.body.block.args, coordinates, strict=True))
             self.block(op.body.block, inside)
 
-        if answers_of(op) is not None:
-            launched_tiles(op, emit, lambda inside: self._answer(op, inside), body)
+        if response_place(op) is not None:
+            launched_tiles(op, emit, lambda inside: self._response(op, inside), body)
         else:
             table = None if op.source is None else self.value(op.source)
             persistent_tiles(op, [self.value(extent) for extent in op.extents], table, emit, body)

@@ -31,7 +31,7 @@ from tirx.rules import RingLoweringError
 
 
 class Runs(Enum):
-    """In which rounds of a segment a part of a loop runs."""
+    """The rounds of a segment in which a part of a loop runs."""
 
     ALWAYS = auto()
     NEVER = auto()
@@ -122,7 +122,7 @@ class SkewedLoop:
         ]
 
     def keys(self, value: SSAValue, part: AtOp) -> list[Key]:
-        """What has to live for a value: the value, or the slot that a tile in shared memory is in."""
+        """Returns the keys that live for a value: the value, or the slot that a tile in shared memory is in."""
         if not _is_slot(value):
             return [Key(value, part)]
         return [Key(acquire, part) for acquire in _acquires(_inner(value))]
@@ -343,7 +343,7 @@ class _Round:
         return emit.bit_and(begun, below)
 
     def _used_at_once(self, part: AtOp) -> list[Key]:
-        """What other parts of the same round use of a part."""
+        """Returns the keys of a part that other parts of the same round use."""
         return list(dict.fromkeys(key for key, rounds, _ in self.loop.uses if key.part is part and not rounds))
 
     def _body(self, part: AtOp, emit: Emitter) -> None:
@@ -429,7 +429,7 @@ def _is_slot(value: SSAValue) -> bool:
 
 
 def _inner(value: SSAValue) -> SSAValue:
-    """What the part of a loop that gives a result computes for it."""
+    """Returns the value in a part of a loop that the part gives as a result."""
     assert isinstance(value, OpResult) and isinstance(value.op, AtOp)
     return yielded(value.op)[value.index]
 

@@ -36,7 +36,7 @@ BARRIER_BYTES = 1024
 
 
 class Roles(StrEnum):
-    """How the warps of a kernel share its work."""
+    """A way in which the warps of a kernel share its work."""
 
     NONE = "none"
     LOAD = "load"
@@ -44,7 +44,7 @@ class Roles(StrEnum):
 
 
 class Cluster(StrEnum):
-    """Which blocks form pairs that load an operand together."""
+    """The blocks that form pairs, which load an operand together."""
 
     NONE = "none"
     ROWS = "rows"

@@ -63,7 +63,7 @@ class SharedTile:
 
 
 class Exchange(Enum):
-    """How a tile changes hands in each iteration: the stations of its ring."""
+    """A way in which a tile changes hands in each iteration: the stations of its ring."""
 
     SUMS = "sum", "read"
     """Products overwrite it, then threads read it."""
@@ -92,7 +92,7 @@ class ExchangedTile:
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """Those of an iteration, and those around the loop, where the products leave a carried tile as it is."""
+        """The turns of an iteration, and around the loop, where the products leave a carried tile as it is."""
         first, second = self.exchange.value
         if self.exchange is Exchange.SUMS:
             return Turn(first, self.products, Queue.TCGEN05), Turn(second, self.threads)
@@ -188,7 +188,7 @@ def choose_slots(loop: scf.ForOp, exchanged: Sequence[ExchangedTile], early: Seq
 
 @dataclass
 class _Accesses:
-    """Who uses a tile, as operations of one block; `written` are views that are written whatever the conditions."""
+    """The users of a tile, as operations of one block; `written` are views that are written whatever the conditions."""
 
     loop: scf.ForOp
     alloc: AllocOp

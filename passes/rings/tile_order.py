@@ -70,7 +70,7 @@ def coordinates_of(
 
 
 def counted_tiles(order: TileOrder, group: int | None, rows: Formula, columns: Formula) -> Formula:
-    """What has to be at most `MOST_TILES` for `coordinates_of`: the tiles, with a group of rows or a square more."""
+    """Returns a number for `coordinates_of`, at most `MOST_TILES`: the tiles, with a group of rows or a square more."""
     more = {TileOrder.GROUP: group or 0, TileOrder.HILBERT: _SQUARE}.get(order, 0)
     return product_of(sum_of(rows, more) if more else rows, columns)
 
@@ -170,7 +170,7 @@ def _hilbert(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group
         return emit(arith.DivUIOp(value, by)).result, emit(arith.RemUIOp(value, by)).result
 
     def rest(whole: SSAValue, before: SSAValue) -> SSAValue:
-        """What is left behind whole squares, at most one."""
+        """Returns the rest behind whole squares, at most one."""
         left = emit(arith.SubiOp(whole, emit.mul(before, _SQUARE))).result
         return emit(arith.MinSIOp(left, size)).result
 

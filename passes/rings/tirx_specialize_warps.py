@@ -311,7 +311,7 @@ def _fills(op: Operation, loads: _Stations) -> bool:
 
 
 def _shared_prelude(ops: Iterable[Operation]) -> set[Operation]:
-    """What stays around the roles: rings, tiles, and scalars and views that every role can compute again."""
+    """Returns what stays around the roles: rings, tiles, and scalars and views that every role can compute."""
     found: set[Operation] = set()
     for op in ops:
         match op:

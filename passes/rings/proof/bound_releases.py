@@ -143,7 +143,7 @@ class BoundReleases:
     # Which stay open
 
     def _kept(self, op: AwaitOp) -> Mapping[Place, int]:
-        """How many releases of each station may be bound to groups that the await leaves pending."""
+        """Returns the number of releases of each station that may be bound to groups that the await leaves pending."""
         if op not in self._keep:
             self._keep[op] = dict(self._count_kept(op))
         return self._keep[op]

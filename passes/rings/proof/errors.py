@@ -1,4 +1,4 @@
-"""What the check of rings raises."""
+"""The errors of the check of rings."""
 
 from __future__ import annotations
 

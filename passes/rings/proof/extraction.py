@@ -37,8 +37,8 @@ from tirx.dialects.tirx import (
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.ir.scheduled import is_cp_async, is_scheduling
-from tirx.passes.rings.proof.answers import check_answers
 from tirx.passes.rings.proof.errors import PartyError, SlotUseError, UndecidedError
+from tirx.passes.rings.proof.launch_control import check_launch_control
 from tirx.passes.rings.proof.model import (
     Access,
     Acquire,
@@ -65,13 +65,13 @@ from tirx.passes.rings.proof.parties import (
     Members,
     Owner,
     Party,
-    answers_of,
     cluster_blocks,
     duplicated,
     is_multicast,
     issuer,
     owners,
     parties_of,
+    response_place,
     station_index,
     stations_of,
 )
@@ -112,7 +112,7 @@ _NO_ACCESSES = (AcquireOp, ReleaseOp, AtOp)
 
 
 def tile_accesses(op: Operation) -> Iterator[TileAccess]:
-    """What an operation itself does with tiles of slots, reads first."""
+    """Yields the accesses of an operation itself to tiles of slots, reads first."""
     if not op.operands or type(op) in _NO_ACCESSES or is_pure(op) or is_terminator(op):
         return
     slots = [(value, slot) for value in op.operands if (slot := slot_tile(value)) is not None]
@@ -195,7 +195,7 @@ class Extraction:
                 case _:
                     pass
         roles = owners(self.source)
-        check_answers(self.source, self.names, roles)
+        check_launch_control(self.source, self.names, roles)
         self.accesses = {role: list(_accesses_in(role)) for role in roles}
         for ring in self.names:
             self._require_contents(ring)
@@ -215,7 +215,7 @@ class Extraction:
         return Kernel(rings, programs)
 
     def _require_roles_only(self) -> None:
-        """Where there are roles, nothing else works with rings."""
+        """Raises PartyError if there are roles, and something else works with rings."""
         block = self.source.body.block
         roles = [op for op in block.ops if isinstance(op, RolesOp)]
         for op in block.ops if roles else ():
@@ -499,7 +499,7 @@ class _Program:
     def _tiles(self, op: TilesOp) -> Loop:
         name = op.loop.data
         body = self._block(op.body.block)
-        if (answers := answers_of(op)) is not None and self._takes_part(*answers):
+        if (answers := response_place(op)) is not None and self._takes_part(*answers):
             place, index = self._at(*answers)
             answer = Access(place, index, Mode.READ)
             body += (Acquire(place, index, None, op), Use(answer, op), Fence(op), Release(place, index, None, op))

@@ -88,7 +88,7 @@ def check_barriers(kernel: KernelOp) -> None:
 
 
 def _address(value: SSAValue) -> _Address:
-    """What an address of an mbarrier is made of; the index of a slot is left out."""
+    """Takes an address of an mbarrier apart; the index of a slot is left out."""
     constants: list[int] = []
     rank = party = None
     while isinstance(value, OpResult):

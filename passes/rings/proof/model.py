@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 
 class Completion(Enum):
-    """Who passes a slot on when asynchronous work on it is complete."""
+    """The agent that passes a slot on when asynchronous work on it is complete."""
 
     __hash__ = object.__hash__  # that of Enum is not built in
 
@@ -42,7 +42,7 @@ class WorkQueue:
 
 
 class Mode(Enum):
-    """What an access does with a slot."""
+    """The effect of an access on a slot."""
 
     __hash__ = object.__hash__  # that of Enum is not built in
 

@@ -102,7 +102,7 @@ def _race(extraction: Extraction, copy: _Copy, what: str, where: Operation) -> S
 
 @dataclass(frozen=True)
 class _Part:
-    """What a copy writes: a box of a view of the slot's bytes, () for all of it."""
+    """The bytes that a copy writes: a box of a view of the slot's bytes, () for all of it."""
 
     view: OpResult
     box: tuple[slice, ...]

@@ -1,4 +1,4 @@
-"""Who takes part in a ring: the parties of every role, and at which stations they work."""
+"""Finds who takes part in a ring: the parties of every role, and the stations at which they work."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Owner = RoleOp | KernelOp
 
 
 class Members(Enum):
-    """Which parties of a role work at a station."""
+    """The parties of a role that work at a station."""
 
     __hash__ = object.__hash__  # that of Enum is not built in
 
@@ -147,7 +147,7 @@ def stations_of(owner: Owner) -> dict[Place, Members]:
             case AsyncNextOp():
                 ring = RingOp.of(op.ring)
                 touched.setdefault((ring, ring.station_names[0]), set()).add(issuer(op))
-            case TilesOp() if (answer := answers_of(op)) is not None:
+            case TilesOp() if (answer := response_place(op)) is not None:
                 answers.append(answer)
             case _ if is_terminator(op) or is_pure(op):
                 pass
@@ -163,13 +163,13 @@ def stations_of(owner: Owner) -> dict[Place, Members]:
 
 
 def _all_of(issuers: set[Members]) -> Members:
-    """Who works at a station where these do."""
+    """Returns the parties that work at a station for all of these issuers."""
     if not issuers or Members.ALL in issuers:
         return Members.ALL
     return Members.ELECTED if Members.ELECTED in issuers else Members.FIRST
 
 
-def answers_of(op: TilesOp) -> Place | None:
+def response_place(op: TilesOp) -> Place | None:
     """The ring of answers that a tile loop reads, and the station at which it does; None for another order."""
     return None if op.source is None or op.station is None else (RingOp.of(op.source), op.station.data)
 
@@ -211,7 +211,7 @@ def _units(owner: Owner) -> tuple[str, int]:
 
 
 def _derived_unit(owner: Owner) -> Unit:
-    """What moves together: a warpgroup for wgmma, a warp for mma.sync, else all threads of the role."""
+    """Returns the unit that moves together: a warpgroup for wgmma, a warp for mma.sync, else all threads of a role."""
     for op in owner.walk():
         match op:
             case AsyncMmaOp() if not op.on_tensor_memory:

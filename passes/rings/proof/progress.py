@@ -113,7 +113,7 @@ def _with_trail(trail: tuple[str, ...]) -> Generator[None]:
 
 @dataclass(frozen=True)
 class _Segment:
-    """What roles do between two loops."""
+    """The statements of roles between two loops."""
 
     bodies: dict[str, Body]
 
@@ -206,7 +206,7 @@ def _require_same_trips(name: str, loops: Mapping[str, Loop]) -> None:
 
 @dataclass(frozen=True)
 class _Steps:
-    """What each role executes between two loops of a round: one entry for all values of the conditions together."""
+    """The steps of each role between two loops of a round: one entry for all values of the conditions together."""
 
     choices: tuple[dict[str, tuple[Step, ...]], ...]
 
@@ -336,7 +336,7 @@ def _bound(loops: Iterable[Loop]) -> int:
 
 
 def _prepared(bodies: Mapping[str, Body], i: int, rounds: Mapping[str, int]) -> _Steps:
-    """What bodies without loops execute in round i of each role's `rounds`, for all values of their conditions."""
+    """Returns the steps of bodies without loops in round i of each role's `rounds`, for all values of conditions."""
     names = {
         statement.guard.name: None
         for body in bodies.values()
@@ -353,7 +353,7 @@ def _prepared(bodies: Mapping[str, Body], i: int, rounds: Mapping[str, int]) -> 
 
 
 def _steps(body: Body, i: int, rounds: int, known: Mapping[Hashable, bool]) -> Iterator[Step]:
-    """What a body without loops executes in round i of `rounds`."""
+    """Yields the steps of a body without loops in round i of `rounds`."""
     for statement in body:
         match statement:
             case If(guard=guard):

@@ -1,4 +1,4 @@
-"""What `tirx-check-rings` proves of one kernel, with an error at the operation that breaks it."""
+"""Proves the rings of one kernel right, with an error at the operation that breaks a rule."""
 
 from __future__ import annotations
 

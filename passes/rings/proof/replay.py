@@ -113,7 +113,7 @@ class State:
         return new
 
     def key(self) -> Hashable:
-        """What decides how the replay goes on; uses count from the oldest one that somebody has not passed on."""
+        """Equal for states that go on alike; uses count from the oldest one that somebody has not passed on."""
         base: dict[str, int] = {}
         for (ring, _, _), use in self.passed.items():
             base[ring] = min(use, base.get(ring, use))

@@ -50,7 +50,7 @@ class ScalarNames:
         return self._numbers[value]
 
     def _term(self, value: SSAValue, operands: tuple[int, ...]) -> Hashable:
-        """What makes a value equal to another one, given the numbers of its operands."""
+        """Returns a key that equal values share, given the numbers of the operands."""
         if isinstance(value, BlockArgument):
             loop = value.block.parent_op()
             if isinstance(loop, ForOp) and value.index == 0:

@@ -1,4 +1,4 @@
-"""Which use of a ring a tile belongs to, and which product a pending tile waits for."""
+"""Finds the use of a ring that a tile belongs to, and the product that a pending tile waits for."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from tirx.passes.rings.proof.model import (
 
 
 class Happens(Flag):
-    """What happens with the slots of a ring at a station."""
+    """Kinds of accesses to the slots of a ring at a station."""
 
     NOTHING = 0
     THREAD_READ = auto()
@@ -45,12 +45,12 @@ READS = Happens.THREAD_READ | Happens.ASYNC_READ | Happens.GENERIC_ASYNC_READ
 
 @dataclass(frozen=True)
 class Activity:
-    """What happens at every station of every ring, by all parties."""
+    """The kinds of accesses at every station of every ring, by all parties."""
 
     at: Mapping[tuple[str, int], Happens]
 
     def of(self, ring: Ring) -> Happens:
-        """What happens at any station of a ring."""
+        """Returns the kinds of accesses at any station of a ring."""
         found = Happens.NOTHING
         for station in range(len(ring.stations)):
             found |= self.at[(ring.name, station)]
@@ -94,7 +94,7 @@ def _happens(statement: Use | Issue, access: Access) -> Happens:
 
 
 def activity(kernel: Kernel) -> Activity:
-    """What happens at the stations. Raises RingError for a party that touches a ring where it has no part."""
+    """Returns the kinds of accesses at stations. Raises RingError for a party that takes no part in a ring."""
     at = {(r.name, s): Happens.NOTHING for r in kernel.rings.values() for s in range(len(r.stations))}
     for role, body in kernel.roles.items():
         for statement in walk(body):

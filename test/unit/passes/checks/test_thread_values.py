@@ -272,11 +272,11 @@ def test_what_threads_differ_in():
     assert numbers("elected") == [int(i % 32 == 0) for i in range(64)]
     assert numbers("none") == [0] * 64
     value = found["sum"]
-    assert value is not None and [s.kind for s in value.symbols] == ["value"] and not value.is_uniform
+    assert value is not None and [s.kind for s in value.symbols] == ["value"] and value.number is None
     assert value.numbers.tolist() == list(range(64)) and not value.is_known
     assert found["product"] is None
     block = found["block"]
-    assert block is not None and block.is_uniform and block.symbols[0].key == "ctaid.x"
+    assert block is not None and block.number is not None and block.symbols[0].key == "ctaid.x"
 
 
 def test_blocks_of_several_dimensions_are_not_looked_at():

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from tirx.dialects.tirx import AcquireOp, Across, AsyncNextOp, KernelOp, ReleaseOp, RingOp, TilesOp
 from tirx.passes.rings.proof.errors import LaunchControlError
-from tirx.passes.rings.proof.parties import Owner, answers_of
+from tirx.passes.rings.proof.parties import Owner, response_place
 from tirx.passes.rings.proof.slots import place_of
 
 
-def check_answers(kernel: KernelOp, rings: Iterable[RingOp], owners: Iterable[Owner]) -> None:
+def check_launch_control(kernel: KernelOp, rings: Iterable[RingOp], owners: Iterable[Owner]) -> None:
     """
     Raises LaunchControlError unless each tile asks for one more, all blocks hear the answer, and nobody asks behind
     the last.
@@ -24,7 +24,9 @@ def check_answers(kernel: KernelOp, rings: Iterable[RingOp], owners: Iterable[Ow
     for ring in answers:
         _check_ring(kernel, ring)
         for owner in owners:
-            _check_loops(owner, [op for op in owner.walk() if isinstance(op, TilesOp) and answers_of(op) is not None])
+            _check_loops(
+                owner, [op for op in owner.walk() if isinstance(op, TilesOp) and response_place(op) is not None]
+            )
         _check_requests(kernel, ring)
 
 
@@ -69,7 +71,7 @@ def _check_requests(kernel: KernelOp, ring: RingOp) -> None:
         raise LaunchControlError("expected 'tirx.async_next' in a loop over the tiles of this ring, found none", ring)
     for op in requests:
         loop = op.parent_op()
-        if not isinstance(loop, TilesOp) or answers_of(loop) is None:
+        if not isinstance(loop, TilesOp) or response_place(loop) is None:
             inside = "nothing" if loop is None else f"'{loop.name}'"
             raise LaunchControlError(
                 "expected one request in every tile, at the top of 'tirx.tiles' with hardware(...): behind the last "
