@@ -223,6 +223,14 @@ class ForOp(DirectOperation):
         )
 
     @property
+    def iterations(self) -> SSAValue | int:
+        """The number of iterations."""
+        if self.trips is not None:
+            return self.trips
+        assert self.constant_trips is not None  # by the verifier
+        return self.constant_trips.value.data
+
+    @property
     def rounds_ahead(self) -> int:
         """The skew d: how many rounds more than iterations there are."""
         return 0 if self.skew is None else self.skew.value.data

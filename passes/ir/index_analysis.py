@@ -136,7 +136,7 @@ def _extent_of(value: SSAValue) -> SSAValue | int | None:
         return None
     match value.block.parent_op():
         case ForOp() as loop if value is loop.index:
-            return loop.trips if loop.constant_trips is None else loop.constant_trips.value.data
+            return loop.iterations
         case TilesOp() as loop if loop.extents:
             return loop.extents[value.index]
         case _:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
@@ -141,7 +141,8 @@ class LoopPlan:
     slots: int = FEWEST_SLOTS
     asked: int | None = None
     """The number of slots that the program asks for."""
-    notes: list[str] = field(default_factory=list[str])
+    note: str | None = None
+    """The reason why each product is awaited."""
 
     @property
     def slot_bytes(self) -> int:
@@ -236,7 +237,13 @@ def plan_loop(loop: scf.ForOp) -> LoopPlan:
         remark(problem.where, Reason(problem.reason))
     schedule = start_values(op for op in walk(loop) if isinstance(op, MmaOp))
     held = tuple(_held_tiles(loop, {tile.alloc for tile, _ in staged}))
-    return _with_products(loop, staged, held, schedule)
+    try:
+        return _plan_of_products(loop, staged, held, schedule)
+    except NotApplicable as e:
+        if (pair := next((op for op in walk(loop) if isinstance(op, MmaOp) and op.pair is not None), None)) is not None:
+            # Both blocks would have to wait for each other in every iteration.
+            raise NotApplicable(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
+        return LoopPlan(loop, _rings(loop, staged, ()), schedule, held, note=f"each product is awaited: {e.reason}")
 
 
 def _held_tiles(loop: scf.ForOp, staged: set[AllocOp]) -> Iterator[HeldTile]:
@@ -292,53 +299,39 @@ def _engine(tile: StagedTile) -> Engine:
     return engine
 
 
-def _with_products(
+def _plan_of_products(
     loop: scf.ForOp, staged: Sequence[tuple[StagedTile, Engine]], held: tuple[HeldTile, ...], schedule: Schedule
 ) -> LoopPlan:
-    """The plan with asynchronous products where all that they touch is in rings."""
-    notes: list[str] = []
+    """The plan with asynchronous products. Raises NotApplicable where something that they touch is in no ring."""
     tiles = [tile for tile, _ in staged]
     slots = [tile.alloc for tile in (*tiles, *held)]
-    delayed = False
     exchanged: tuple[ExchangedTile, ...] = ()
     early: tuple[MmaOp, ...] = ()
+    delayed = False
+    products = _products(loop, slots, on_tensor_memory=False)
     try:
-        products = _products(loop, slots, on_tensor_memory=False)
-        try:
-            for op in products:
-                _require_carried(loop, op)
-        except NotApplicable:
-            delayed = can_delay(loop, products, [fill for tile in tiles for fill in tile.fills])
-            if not delayed:
-                raise
-        if not products:
-            products = _products(loop, slots, on_tensor_memory=True)
-            exchanged = exchanged_tiles(loop, products)
-            early = early_products(loop, products, exchanged, [tile.alloc for tile in tiles])
-            choose_slots(loop, exchanged, early)
-        scales = _scales(loop, products, tiles)
-        metadata = _metadata(loop, products)
-        accumulators = _accumulators(loop, products, {tile.alloc for tile in exchanged})
-        _check_readers(tiles, _asynchronous(products, scales))
-    except NotApplicable as e:
-        if (pair := next((op for op in walk(loop) if isinstance(op, MmaOp) and op.pair is not None), None)) is not None:
-            # Both blocks would have to wait for each other in every iteration.
-            raise NotApplicable(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
-        notes.append(f"each product is awaited: {e.reason}")
-        products, delayed, accumulators, scales, metadata, exchanged, early = (), False, (), None, (), (), ()
-    rings = _rings(loop, staged, _asynchronous(products, scales))
-    return LoopPlan(
-        loop, rings, schedule, held, products, delayed, accumulators, scales, metadata, exchanged, early, notes=notes
-    )
-
-
-def _asynchronous(products: Sequence[MmaOp], scales: ScalePlan | None) -> set[Operation]:
-    """The operations of a loop that read slots asynchronously."""
-    return {*products, *(() if scales is None else scales.copies)}
+        for op in products:
+            _require_carried(loop, op)
+    except NotApplicable:
+        delayed = can_delay(loop, products, [fill for tile in tiles for fill in tile.fills])
+        if not delayed:
+            raise
+    if not products:
+        products = _products(loop, slots, on_tensor_memory=True)
+        exchanged = exchanged_tiles(loop, products)
+        early = early_products(loop, products, exchanged, [tile.alloc for tile in tiles])
+        choose_slots(loop, exchanged, early)
+    scales = _scales(loop, products, tiles)
+    metadata = _metadata(loop, products)
+    accumulators = _accumulators(loop, products, {tile.alloc for tile in exchanged})
+    asynchronous = {*products, *(() if scales is None else scales.copies)}
+    _check_readers(tiles, asynchronous)
+    rings = _rings(loop, staged, asynchronous)
+    return LoopPlan(loop, rings, schedule, held, products, delayed, accumulators, scales, metadata, exchanged, early)
 
 
 def _rings(
-    loop: scf.ForOp, staged: Sequence[tuple[StagedTile, Engine]], asynchronous: set[Operation]
+    loop: scf.ForOp, staged: Sequence[tuple[StagedTile, Engine]], asynchronous: Collection[Operation]
 ) -> tuple[RingPlan, ...]:
     groups: dict[tuple[Engine, Operation, Queue | None], list[StagedTile]] = {}
     for tile, engine in staged:
@@ -532,7 +525,7 @@ def _turns(readers: Mapping[Operation, Sequence[tuple[Operation, SSAValue]]]) ->
     return tuple(map(tuple, turns))
 
 
-def _check_readers(tiles: Sequence[StagedTile], asynchronous: set[Operation]) -> None:
+def _check_readers(tiles: Sequence[StagedTile], asynchronous: Collection[Operation]) -> None:
     """Raises NotApplicable for a tile that both asynchronous operations and threads read."""
     for tile in tiles:
         others: list[Access] = [read for read in tile.reads if read.op not in asynchronous]

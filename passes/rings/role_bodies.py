@@ -121,9 +121,10 @@ class _Copier:
         return block
 
     def _for(self, op: ForOp, block: Block, known: _Known) -> None:
-        if op.trips is not None:
-            self._value(op.trips, op, block, known)
-        trips = _trips(op, known)
+        trips = op.iterations
+        if isinstance(trips, SSAValue):
+            self._value(trips, op, block, known)
+            trips = known.get(trips, trips)
         parts = [part for part in op.parts if _has(part, self.keep)]
         body = Block(arg_types=[op.index.type])
         body.args[0].name_hint = op.index.name_hint
@@ -141,13 +142,6 @@ class _Copier:
         loop.attributes.update(op.attributes)
         loop.location = op.location
         block.add_op(loop)
-
-
-def _trips(op: ForOp, known: _Known) -> SSAValue | int:
-    if op.trips is not None:
-        return known.get(op.trips, op.trips)
-    assert op.constant_trips is not None
-    return op.constant_trips.value.data
 
 
 def _name(op: Operation | None) -> str:

@@ -120,10 +120,8 @@ class RoleCode(abc.ABC):
 
     def trips(self, op: ForOp, emit: Emitter) -> SSAValue:
         """The number of iterations of a loop."""
-        if op.trips is not None:
-            return self.value(op.trips)
-        assert op.constant_trips is not None
-        return emit.constant(op.constant_trips.value.data, IndexType())
+        trips = op.iterations
+        return emit.constant(trips, IndexType()) if isinstance(trips, int) else self.value(trips)
 
     @staticmethod
     def rounds(

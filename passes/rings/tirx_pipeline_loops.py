@@ -399,8 +399,8 @@ class _Pipeline:
         elif plan.products and not plan.early:
             until = "while the next ones run" if plan.pending else "until the next ones start"
             remark(self.loop, ProductsPending(until))
-        for note in plan.notes:
-            remark(self.loop, Reason(note))
+        if plan.note is not None:
+            remark(self.loop, Reason(plan.note))
 
 
 def _name(slots: Sequence[SSAValue], plan: RingPlan) -> None:

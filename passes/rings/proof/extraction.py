@@ -492,9 +492,8 @@ class _Program:
         return Loop(name, trips, skew, tuple(body), self.extraction.ranks[name], op)
 
     def _trips(self, op: ForOp) -> Hashable:
-        if op.trips is not None:
-            return self.extraction.scalar(op.trips)
-        return None if op.constant_trips is None else ("constant", op.constant_trips.value.data)
+        trips = op.iterations
+        return ("constant", trips) if isinstance(trips, int) else self.extraction.scalar(trips)
 
     def _tiles(self, op: TilesOp) -> Loop:
         name = op.loop.data
@@ -537,7 +536,9 @@ class _Program:
         loop = loops[0]
         slot = writes[0].slot
         if not isinstance(loop, ForOp) or not (
-            _always_runs(loop) or self._written_earlier(slot) or self._readers_select(slot, loop)
+            (isinstance(n := loop.iterations, int) and n > 0)
+            or self._written_earlier(slot)
+            or self._readers_select(slot, loop)
         ):
             return []
         name, index = self._at(*place_of(op))
@@ -595,10 +596,6 @@ def loop_inside(op: Operation, acquire: AcquireOp) -> Operation | None:
         found = around
         around = enclosing_loop(around)
     return found
-
-
-def _always_runs(loop: ForOp) -> bool:
-    return loop.constant_trips is not None and loop.constant_trips.value.data > 0
 
 
 def _is_asynchronous(op: Operation) -> bool:

@@ -88,7 +88,7 @@ def _conditions(extraction: Extraction, op: Operation) -> Iterable[tuple[Hashabl
 
 def _has_more_rounds(loop: Operation) -> bool:
     """True for a loop that may have two iterations or more."""
-    return not isinstance(loop, ForOp) or loop.constant_trips is None or loop.constant_trips.value.data > 1
+    return not isinstance(loop, ForOp) or not isinstance(n := loop.iterations, int) or n > 1
 
 
 def _race(extraction: Extraction, copy: _Copy, what: str, where: Operation) -> SlotUseError:
