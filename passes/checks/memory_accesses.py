@@ -106,20 +106,15 @@ class Footprint:
         shape = self.rows, self.columns, self.is_tensor, self.all_warps, self.operand
         return self.origin, self.address.first + self.offset, self.address.distances, shape
 
-    @property
+    @cached_property
     def bounds(self) -> tuple[int, int]:
         """The first column that some thread touches, and the first behind the last."""
-        if self.operand is not None or self.is_tensor:
-            return self._other_bounds
-        low, high = self.address.bounds
-        return low + self.offset, high + self.offset + self.columns
-
-    @cached_property
-    def _other_bounds(self) -> tuple[int, int]:
-        """The bounds of operands, and in tensor memory."""
         if self.operand is not None:
             return min(self._granules) * GRANULE, (max(self._granules) + 1) * GRANULE
-        return int(self.column.min()), int(self.column.max()) + self.columns
+        if self.is_tensor:
+            return int(self.column.min()), int(self.column.max()) + self.columns
+        low, high = self.address.bounds
+        return low + self.offset, high + self.offset + self.columns
 
     @cached_property
     def _granules(self) -> frozenset[int]:
