@@ -32,8 +32,8 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         "1-layouts-on-paper", "2-a-first-kernel", "3-products", "4-descriptors", "5-pipelines"
     )),
     "Reference": ("language.md", "operations.md", "passes.md", "layouts.md", "descriptors.md", "launching.md"),
-    "Guides": ("rings.md", "simulator.md", "visualizer.md", "editors.md", "embedding.md", "performance.md", "corpus.md",
-               "security.md"),
+    "Guides": ("rings.md", "checking.md", "simulator.md", "visualizer.md", "editors.md", "embedding.md",
+               "performance.md", "corpus.md", "security.md"),
     "Inside": ("architecture.md", "proofs.md", "../CONTRIBUTING.md", "../CHANGELOG.md"),
 }  # fmt: skip
 """Chapter -> its pages, relative to docs/; the order of the site."""

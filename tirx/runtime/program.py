@@ -18,6 +18,7 @@ from tirx.runtime.launch import Launch, read_launches, write_launches
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from tirx.runtime.check import Checked, Source
     from tirx.runtime.launcher import Launcher
 
 _CACHE_SIZE = 256
@@ -35,9 +36,29 @@ class Program:
     (['nothing'], '.target sm_80')
     """
 
-    def __init__(self, ptx: str, launches: Sequence[Launch]):
+    def __init__(self, ptx: str, launches: Sequence[Launch], source: Source | None = None):
         self.ptx = ptx
+        self.source = source
         self.kernels: Mapping[str, Kernel] = MappingProxyType({each.entry: Kernel(self, each) for each in launches})
+
+    def check(self, **options: Any) -> list[Checked]:
+        """
+        Compares every kernel with its tile program, see `Kernel.check`.
+
+        >>> import tirx
+        >>> program = tirx.build('''
+        ... tirx.kernel @copy(%a: memref<32xf32>, %d: memref<32xf32>) target("sm_80") grid(1) threads(32) {
+        ...   %c0 = arith.constant 0 : index
+        ...   %x = tirx.view %a[%c0] : memref<32xf32> -> !tirx.tile<32xf32, global>
+        ...   %y = tirx.view %d[%c0] : memref<32xf32> -> !tirx.tile<32xf32, global>
+        ...   %t = tirx.load %x : !tirx.tile<32xf32, global> -> !tirx.tile<32xf32, register>
+        ...   tirx.store %t, %y : !tirx.tile<32xf32, register>, !tirx.tile<32xf32, global>
+        ...   tirx.return
+        ... }''')
+        >>> print(program.check()[0])
+        @copy: 2 launches of 1 sizes agree, 2 bit for bit, in ... s
+        """
+        return [kernel.check(**options) for kernel in self.kernels.values()]
 
     def to_json(self) -> str:
         """The program as text: PTX and launch descriptors."""
@@ -101,6 +122,21 @@ class Kernel:
 
         simulate(self.program.ptx, self.launch, arguments, **options)
 
+    def check(self, *arguments: Any, **options: Any) -> Checked:
+        """
+        Compares the kernel in the simulator with its tile program, run by `tirx.interp`.
+
+        Without arguments random ones of several sizes are made. Options are then `seconds` that this may take, `seed`,
+        and `numbers`, of "integers", "normal" and "special". Raises CheckError where they differ, which names the pass.
+        """
+        from tirx.runtime.check import check_kernel, check_launch
+
+        if self.program.source is None:
+            raise ValueError("expected a program that was compiled by this process, found one without its source")
+        if arguments:
+            return check_launch(self.program.ptx, self.launch, self.program.source, arguments)
+        return check_kernel(self.program.ptx, self.launch, self.program.source, **options)
+
 
 def build(
     module_or_text: ModuleOp | str,
@@ -151,10 +187,12 @@ def _compile(module_or_text: ModuleOp | str, target: str | None, options: str) -
     # Here, so that a program that is read from disk does not wait for the compiler.
     from tirx import compiler
     from tirx.ptx.printer import print_ptx
+    from tirx.runtime.check import Source
     from tirx.runtime.describe import describe
 
+    source = Source(str(module_or_text), target, options)
     module = compiler.lower(module_or_text, target, options)
-    return Program(print_ptx(module), describe(module))
+    return Program(print_ptx(module), describe(module), source)
 
 
 def _guests(module: ModuleOp) -> tuple[str, ...]:

@@ -31,6 +31,11 @@ def tirx_sim() -> int:
     return _run("tirx_sim", sys.argv[1:])
 
 
+def tirx_check() -> int:
+    """The command `tirx-check`."""
+    return _run("tirx_check", sys.argv[1:])
+
+
 def tirx_lsp() -> int:
     """The command `tirx-lsp`."""
     try:

@@ -1,0 +1,167 @@
+"""Programs against their own PTX: they agree, and a compiler with a fault is found out, with the pass that has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from unit.cases import Sampled
+from unit.examples import PROGRAMS, compiled
+
+import tirx
+from tirx.dialects.definition import i32_attr
+from tirx.dialects.tirx import KernelOp, SubviewOp, kernels
+from tirx.interp import RunError
+from tirx.passes.checks.tirx_check_synchronization import TirxCheckSynchronizationPass
+from tirx.passes.copies import tirx_insert_barriers
+from tirx.passes.copies.tirx_fold_subviews import TirxFoldSubviewsPass
+from tirx.runtime import Program
+from tirx.runtime.check import CheckError
+from tirx.tools.tirx_check import main
+
+_SAMPLE = 8
+"""Examples that are checked without `--all-cases`."""
+
+
+def test_examples_agree(sampled: Sampled) -> None:
+    """With the arguments that are made for them by default, in a few seconds of CPU time."""
+    for path in sampled(PROGRAMS, _SAMPLE):
+        for checked in compiled(path.stem).program.check(seconds=1):
+            assert checked.launches >= 1 and checked.seconds < 10, path
+
+
+_STORES = """
+tirx.kernel @k(%m: memref<192x64xf16>) target("TARGET") grid(3) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c20 = arith.constant 20 : index
+  %c64 = arith.constant 64 : index
+  %z = arith.constant 7.0 : f16
+  %b = tirx.block_id x
+  %s = arith.muli %b, %c64 : index
+  %ta = tirx.alloc : !tirx.tile<64x32xf16, shared>
+  scf.for %i = %c0 to %c1 step %c1 {
+    %ga = tirx.view %m[%s, %i] : memref<192x64xf16> -> !tirx.tile<64x32xf16, global>
+    tirx.copy %ga, %ta : !tirx.tile<64x32xf16, global>, !tirx.tile<64x32xf16, shared>
+  }
+  %t3 = tirx.splat %z : f16 -> !tirx.tile<32x32xf16, register>
+  %r = arith.addi %c20, %s : index
+  %g1 = tirx.view %m[%r, %c16] : memref<192x64xf16> -> !tirx.tile<32x32xf16, global>
+  tirx.copy %t3, %g1 : !tirx.tile<32x32xf16, register>, !tirx.tile<32x32xf16, global>
+  %g2 = tirx.view %m[%s, %c0] : memref<192x64xf16> -> !tirx.tile<64x32xf16, global>
+  tirx.copy %ta, %g2 : !tirx.tile<64x32xf16, shared>, !tirx.tile<64x32xf16, global>
+  tirx.return
+}
+"""
+"""The later one of two stores to overlapping parts of one memref wins."""
+
+_READ_BACK = """
+tirx.kernel @k(%a: memref<128x32xf16>, %d: memref<128x32xf16>) target("TARGET") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 7.0 : f16
+  %s = tirx.alloc : !tirx.tile<64x32xf16, shared>
+  %r = tirx.splat %z : f16 -> !tirx.tile<64x32xf16, register>
+  %g = tirx.view %a[%c0, %c0] : memref<128x32xf16> -> !tirx.tile<64x32xf16, global>
+  %gd = tirx.view %d[%c0, %c0] : memref<128x32xf16> -> !tirx.tile<64x32xf16, global>
+  tirx.copy %r, %s : !tirx.tile<64x32xf16, register>, !tirx.tile<64x32xf16, shared>
+  tirx.copy %s, %g engine tma_store : !tirx.tile<64x32xf16, shared>, !tirx.tile<64x32xf16, global>
+  %x = tirx.load %g : !tirx.tile<64x32xf16, global> -> !tirx.tile<64x32xf16, register>
+  tirx.store %x, %gd : !tirx.tile<64x32xf16, register>, !tirx.tile<64x32xf16, global>
+  tirx.return
+}
+"""
+"""A tile of global memory is loaded behind a bulk store to it."""
+
+
+def _built(text: str, options: str, salt: str) -> Program:
+    return tirx.build(text, options=options, salt=salt)
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+@pytest.mark.parametrize("text", [_STORES, _READ_BACK], ids=["stores", "read back"])
+def test_order_of_global_memory(text: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler that neither waits for bulk stores nor misses the wait is found out, and another one is not."""
+    text = text.replace("TARGET", target)
+    assert [each.exact for each in _built(text, "order=row", "right").check(numbers=["integers"])] == [1]
+
+    def forget(kernel: KernelOp) -> None:
+        assert kernel.sym_name.data == "k"
+
+    def believe(self: TirxCheckSynchronizationPass, ctx: Any, op: Any) -> None:
+        assert any(op.walk())
+
+    monkeypatch.setattr(tirx_insert_barriers, "order_bulk_copies", forget)
+    monkeypatch.setattr(TirxCheckSynchronizationPass, "apply", believe)
+    with pytest.raises(CheckError, match="of %[md] differ|the simulator refuses it") as caught:
+        _built(text, "order=row", "wrong").check()
+    assert caught.value.culprit is not None and caught.value.culprit.startswith("the lowering behind tirx-")
+
+
+_PART = """
+tirx.kernel @k(%a: memref<?x64xf32>, %d: memref<?x32xf32>) target("sm_80") grid(ceildiv(size(1, 0), 16)) threads(64) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %i = tirx.block_id x
+  %m = arith.muli %i, %c16 : index
+  %ga = tirx.view %a[%m, %c0] clipped : memref<?x64xf32> -> !tirx.tile<16x64xf32, global>
+  %gd = tirx.view %d[%m, %c0] clipped : memref<?x32xf32> -> !tirx.tile<16x32xf32, global>
+  %s = tirx.alloc : !tirx.tile<16x64xf32, shared>
+  tirx.copy %ga, %s : !tirx.tile<16x64xf32, global>, !tirx.tile<16x64xf32, shared>
+  %h = tirx.subview %s[0, 32] : !tirx.tile<16x64xf32, shared> -> !tirx.tile<16x32xf32, shared>
+  tirx.copy %h, %gd : !tirx.tile<16x32xf32, shared>, !tirx.tile<16x32xf32, global>
+  tirx.return
+}
+"""
+
+
+def test_the_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass that moves a part of a tile is the one behind which the program differs; its change is shown."""
+    (checked,) = _built(_PART, "", "right").check()
+    assert checked.sizes > 1 and checked.exact == checked.launches
+    right = TirxFoldSubviewsPass.apply
+
+    def wrong(self: TirxFoldSubviewsPass, ctx: Any, op: Any) -> None:
+        right(self, ctx, op)
+        for kernel in kernels(op):
+            for part in kernel.walk():
+                if isinstance(part, SubviewOp):
+                    part.offsets = type(part.offsets)([part.offsets.data[0], i32_attr(31)])
+
+    monkeypatch.setattr(TirxFoldSubviewsPass, "apply", wrong)
+    program = _built(_PART, "", "wrong")
+    with pytest.raises(CheckError) as caught:
+        program.kernels["k"].check()
+    assert caught.value.culprit is not None and caught.value.culprit.startswith("first behind tirx-fold-subviews: ")
+    assert "elements of %d differ, first %d[0, " in caught.value.message
+    assert "-    %h = tirx.subview %s[0, 32]" in caught.value.change
+    assert "+    %h = tirx.subview %s[0, 31]" in caught.value.change
+
+
+def test_one_launch() -> None:
+    program = _built(_PART, "", "right")
+    a, d = np.ones((20, 64), np.float32), np.zeros((20, 32), np.float32)
+    checked = program.kernels["k"].check(a, d)
+    assert (checked.launches, checked.exact) == (1, 1) and not d.any()
+    with pytest.raises(RunError, match="expected an array of float32"):
+        program.kernels["k"].check(a.astype(np.float64), d)
+
+
+def test_a_program_without_its_source() -> None:
+    program = Program.from_json(_built(_PART, "", "right").to_json())
+    with pytest.raises(ValueError, match="found one without its source"):
+        program.check()
+
+
+def test_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "part.mlir"
+    path.write_text(_PART)
+    assert main([str(path), "--numbers", "special", "--seed", "3"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"{path}: @k: ") and " bit for bit, in " in said and said.count("\n") == 1
+    assert main([str(path), "--kernel", "other"]) == 1
+    assert "expected a kernel of the file (@k), found other" in capsys.readouterr().err
+    path.write_text("tirx.kernel @k(")
+    assert main([str(path)]) == 1
+    assert capsys.readouterr().err.startswith(f"{path}:1:")

@@ -1,0 +1,150 @@
+"""Arguments at random for a kernel: sizes that its launch may have, and numbers that show mistakes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute
+
+from tirx.dialects.nesting import walk
+from tirx.dialects.tirx import KernelOp, TileType
+from tirx.dialects.tirx.product import ProductOp
+from tirx.interp.formats import Array, dtype_of, is_float, packed, packed_bits, rounded
+from tirx.interp.products import SPARSE_CODES
+
+Numbers = Literal["integers", "normal", "special"]
+"""Small integers, whose sums are exact; a normal distribution; and the same with zeros, infinities and NaN."""
+
+_SIZES = (1, 16, 40, 72, 130, 7, 64, 129, 0, 200)
+"""Sizes of dimensions that the launch knows, the first ones first: small, at edges of tiles, odd and none."""
+
+_TRIPS = (1, 2, 3, 0, 5)
+"""Values of integer arguments, which mostly count tiles or steps."""
+
+_POWERS = (0.5, 1.0, 2.0, 4.0)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The extents of each memref of a kernel, None for numbers, and the values of its integer arguments."""
+
+    shapes: tuple[tuple[int, ...] | None, ...]
+    numbers: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """Elements of all arrays."""
+        return sum(int(np.prod(shape)) for shape in self.shapes if shape is not None)
+
+    def __str__(self) -> str:
+        shapes = ", ".join("x".join(map(str, shape)) for shape in self.shapes if shape is not None)
+        return shapes + (f" and numbers {', '.join(map(str, self.numbers))}" if self.numbers else "")
+
+
+def sizes_of(kernel: KernelOp, seed: int) -> Iterator[Sizes]:
+    """Yields sizes of the arguments, each once; those of static kernels have one. They need not be legal."""
+    rng = random.Random(seed)
+    types = kernel.function_type.inputs.data
+    dynamic = any(isinstance(each, MemRefType) and DYNAMIC_INDEX in each.get_shape() for each in types)
+    integers = [each for each in types if not isinstance(each, MemRefType) and not str(each).startswith("f")]
+    seen: set[Sizes] = set()
+    for attempt in range(len(_SIZES) * 8 if dynamic or integers else 1):
+        by_dimension = {d: rng.choice(_SIZES) for d in range(8)} if attempt >= len(_SIZES) else {}
+        shared = _SIZES[attempt % len(_SIZES)]
+        alone = attempt >= 4 * len(_SIZES)  # each dimension has a size of its own
+        shapes: list[tuple[int, ...] | None] = []
+        for type_ in types:
+            if not isinstance(type_, MemRefType):
+                shapes.append(None)
+                continue
+            shapes.append(
+                tuple(
+                    n if n != DYNAMIC_INDEX else rng.choice(_SIZES) if alone else by_dimension.get(d, shared)
+                    for d, n in enumerate(type_.get_shape())
+                )
+            )
+        trips = rng.choice(_TRIPS)
+        numbers = tuple(trips if attempt < len(_SIZES) else rng.choice(_TRIPS) for _ in integers)
+        found = Sizes(tuple(shapes), numbers)
+        if found not in seen:
+            seen.add(found)
+            yield found
+
+
+def arguments_of(kernel: KernelOp, sizes: Sizes, numbers: Numbers, seed: int) -> list[Any]:
+    """Returns arrays and numbers for a launch, with the strides of the kernel. Raises ValueError for strides of 0."""
+    rng = np.random.default_rng(seed)
+    chosen = _values(kernel)
+    integers = iter(sizes.numbers)
+    found: list[Any] = []
+    for type_, shape in zip(kernel.function_type.inputs, sizes.shapes, strict=True):
+        if shape is None or not isinstance(type_, MemRefType):
+            found.append(0.5 if str(type_).startswith("f") else next(integers))
+            continue
+        memref = cast("MemRefType[Attribute]", type_)
+        dtype = dtype_of(memref.element_type)
+        values = chosen.get(str(memref.element_type))
+        elements = _random(rng, shape, dtype, numbers, values).astype(dtype)
+        if packed_bits(dtype) is not None:
+            found.append(packed(elements))
+            continue
+        array = _strided(memref.get_strides(), shape, dtype)
+        array[...] = elements
+        found.append(array)
+    return found
+
+
+def _random(
+    rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any], numbers: Numbers, values: Any
+) -> Array:
+    if values is not None:
+        return rng.choice(np.array(values), shape).astype(dtype)
+    if not is_float(dtype):
+        if numbers == "integers" or dtype.itemsize > 1 or dtype.kind not in "iu":  # words may be places in a table
+            return rng.integers(0 if dtype.kind != "i" or dtype.itemsize > 1 else -2, 3, shape).astype(dtype)
+        limits = np.iinfo(dtype)
+        return rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
+    if numbers == "integers":
+        return rounded(rng.integers(-2, 3, shape).astype(np.float64), dtype)
+    found = rounded(rng.standard_normal(shape), dtype)
+    if numbers == "special" and dtype.itemsize > 1:
+        places = rng.random(shape) < 0.02
+        found[places] = rng.choice(np.array([0.0, -0.0, np.inf, -np.inf, np.nan]), shape).astype(dtype)[places]
+    return found
+
+
+def _strided(strides: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Returns zeros with these strides, in elements; those that the launch knows are as small as they can be."""
+    steps: list[int] = []
+    for d in reversed(range(len(shape))):
+        inner = 1 if not steps else steps[0] * shape[d + 1]
+        given = None if strides is None else strides[d]
+        steps.insert(0, inner if given is None else given)
+    if any(step < 1 for step in steps) and 0 not in shape:
+        raise ValueError(f"expected strides of 1 or more, found {steps}")
+    room = 1 + sum(max(n - 1, 0) * step for n, step in zip(shape, steps, strict=True))
+    words = np.zeros(room, f"u{dtype.itemsize}")
+    return np.lib.stride_tricks.as_strided(words, shape, [step * dtype.itemsize for step in steps]).view(dtype)
+
+
+def _values(kernel: KernelOp) -> Mapping[str, Any]:
+    """Returns the numbers of elements that are metadata or scale factors of a product, by element type."""
+    found: dict[str, Any] = {"f8E8M0FNU": _POWERS}
+    for op in walk(kernel):
+        if isinstance(op, ProductOp):
+            if op.metadata is not None:
+                codes = set(SPARSE_CODES[str(op.a_type.element_type)])
+                found[_element(op.metadata.type)] = sorted(codes & set(found.get(_element(op.metadata.type), codes)))
+            if op.scale_a is not None:
+                found.setdefault(_element(op.scale_a.type), _POWERS)
+    return found
+
+
+def _element(type_: Attribute) -> str:
+    assert isinstance(type_, TileType)
+    return str(type_.element_type)

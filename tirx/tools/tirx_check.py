@@ -1,0 +1,101 @@
+"""
+`tirx-check`: compares the PTX of tile programs, in the simulator, with what the programs mean.
+
+Exit code 0 says that all launches agree, 1 that one differs or that the input or the command line is wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from tirx.diagnostics import LocatedError
+from tirx.hw.targets import TargetError
+from tirx.passes.pipeline import OptionError
+from tirx.runtime.check import CheckError
+from tirx.runtime.check_arguments import Numbers
+from tirx.runtime.program import build
+from tirx.text.parsing import parse_located
+from tirx.tools.commands import INTERRUPTED
+from tirx.tools.files import FileError, read_input
+from tirx.tools.process import ArgumentParser, UsageError, prepare_process
+from tirx.universe import new_context
+
+_EPILOG = """\
+Arguments are random: several legal sizes, small integers and numbers of a normal distribution. Each launch is run on
+whole tiles, as docs/language.md says, and in the simulator, with all checks. Results are compared bit for bit where all
+sums are exact, and within the bounds of their errors elsewhere. The simulated GPU has 2 multiprocessors, so that
+kernels which loop over tiles do. Where a launch differs, the pass is named behind which the program does.
+
+  tirx-check examples/tcgen05_gemm.mlir
+  tirx-check kernel.mlir --options "pipeline=off" --numbers integers --seconds 60
+"""
+
+
+@dataclass(frozen=True)
+class CheckFlags:
+    """What one run of `tirx-check` was asked to do."""
+
+    input_path: str
+    target: str | None
+    options: str
+    kernel: str | None
+    numbers: tuple[Numbers, ...]
+    seconds: float
+    seed: int
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog="tirx-check",
+        description=__doc__,
+        epilog=_EPILOG,
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("input", help="the file with the kernels, - for standard input")
+    parser.add_argument("--target", help="the GPU, instead of that which the kernels name")
+    parser.add_argument("--options", default="", help="options of the pipeline, such as 'stages=2 roles=load'")
+    parser.add_argument("--kernel", help="only this kernel")
+    parser.add_argument(
+        "--numbers", action="append", choices=get_args(Numbers), help="which numbers arrays hold (integers and normal)"
+    )
+    parser.add_argument("--seconds", type=float, default=3.0, help="of CPU time that launches may take (3)")
+    parser.add_argument("--seed", type=int, default=0, help="of sizes and numbers (0)")
+    return parser
+
+
+def _check(flags: CheckFlags) -> int:
+    text = read_input(flags.input_path).decode(errors="surrogateescape")
+    program = build(parse_located(new_context(), text, flags.input_path), flags.target, flags.options)
+    chosen = {name: each for name, each in program.kernels.items() if flags.kernel in (None, name)}
+    if not chosen:
+        names = ", ".join(f"@{name}" for name in program.kernels) or "none"
+        raise UsageError(f"expected a kernel of the file ({names}), found {flags.kernel or 'none'}")
+    status = 0
+    for kernel in chosen.values():
+        try:
+            seconds = flags.seconds / len(chosen)
+            print(f"{flags.input_path}: {kernel.check(numbers=flags.numbers, seconds=seconds, seed=flags.seed)}")
+        except CheckError as error:
+            print(f"{flags.input_path}: error: {error}\n{error.change}".rstrip())
+            status = 1
+    return status
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs `tirx-check`. Returns the exit code."""
+    prepare_process()
+    try:
+        given = _parser().parse_args(arguments)
+        numbers: tuple[Numbers, ...] = tuple(given.numbers or ("integers", "normal"))
+        flags = CheckFlags(given.input, given.target, given.options, given.kernel, numbers, given.seconds, given.seed)
+        return _check(flags)
+    except (UsageError, FileError, LocatedError, OptionError, TargetError) as error:
+        print(error if isinstance(error, LocatedError) else f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
