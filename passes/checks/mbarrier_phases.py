@@ -32,7 +32,7 @@ from tirx.dialects.ptx.effects import (
     MbarrierWait,
     TensorCommit,
 )
-from tirx.dialects.ptx.mbarrier import MbarrierInitOp, MbarrierWaitParityOp
+from tirx.dialects.ptx.mbarrier import MbarrierArriveOp, MbarrierInitOp, MbarrierWaitParityOp
 from tirx.dialects.ptx.memory import MapaOp
 from tirx.dialects.ptx.sync import BarSyncOp
 from tirx.layout.axis import WARP_SIZE
@@ -53,13 +53,14 @@ class _Use:
     An operation that waits, or that arrives at an mbarrier, and the warps of the threads that execute it.
 
     `places`: where the mbarrier lies, None if that is not known, or for a barrier. `loop`: the blocks of the loop that
-    brings the next phase, None outside of loops.
+    brings the next phase, None outside of loops. `most`: the most arrivals in a phase, None if that is not known.
     """
 
     op: Operation
     warps: frozenset[int]
     places: _Places | None = None
     loop: frozenset[Block] | None = None
+    most: int | None = None
 
     def meets(self, other: _Use) -> bool:
         """Returns True if both may be about one mbarrier."""
@@ -68,8 +69,8 @@ class _Use:
 
 def check_phases(analysis: OrderingAnalysis, counters: Counters) -> None:
     """
-    Raises LocatedError at a wait for an mbarrier at which nobody arrives, and at an arrival in a loop that does not
-    stop for the threads that wait for it in a loop.
+    Raises LocatedError at a wait for an mbarrier at which nobody arrives, or fewer than it counts in each phase, and at
+    an arrival in a loop that does not stop for the threads that wait for it in a loop.
 
     A wait for parity 1 outside of loops is let through: it may be for the phase before the first.
     """
@@ -87,6 +88,13 @@ def check_phases(analysis: OrderingAnalysis, counters: Counters) -> None:
                 wait.op,
                 f"expected an arrival at the mbarrier that '{wait.op.name}' waits for, found none; put "
                 "ptx.mbarrier.arrive or a commit where the threads behind it may go on "
+                '(PTX ISA, "Phase of the mbarrier object")',
+            )
+        if (counts := uses.short_of(wait, own)) is not None:
+            raise SynchronizationError(
+                wait.op,
+                f"expected {counts[0]} arrivals in each phase of the mbarrier that '{wait.op.name}' waits for, as its "
+                f"ptx.mbarrier.init says, found at most {counts[1]}; put ptx.mbarrier.arrive where the others arrive "
                 '(PTX ISA, "Phase of the mbarrier object")',
             )
     stopped: dict[frozenset[int], set[_Use]] = {}
@@ -154,6 +162,18 @@ class _Uses:
 
         self._stops = {one: self._stops_of(one, one.loop) for one in self.arrivals if one.loop is not None}
 
+    def short_of(self, wait: _Use, arrivals: Sequence[_Use]) -> tuple[int, int] | None:
+        """
+        Returns the arrivals that an mbarrier of a wait counts in a phase, and those that there are at most, if these
+        are fewer; None if they are not, or are not known.
+        """
+        for place in wait.places or ():
+            own = [one.most for one in arrivals if one.places is None or place in one.places]
+            known = [most for most in own if most is not None]
+            if own and len(known) == len(own) and sum(known) < self._counts.get(place, 0):
+                return self._counts[place], sum(known)
+        return None
+
     def stopped(self, warps: frozenset[int]) -> set[_Use]:
         """The arrivals that do not happen, again and again, as long as `warps` stand still."""
         stopped: set[_Use] = set()
@@ -201,7 +221,15 @@ class _Uses:
             # One mbarrier in all loops: a turn of the innermost one completes a phase, if one arrival does.
             alone = places is not None and all(self._counts.get(place) == 1 for place in places)
             loop = around[0] if alone else around[-1]
-        return _Use(op, self._warps(op), places, loop)
+        slot_by_slot = loop is None or (loop is around[0] and _varies(address, loop, set()))
+        return _Use(op, self._warps(op), places, loop, self._most(op) if arrives and slot_by_slot else None)
+
+    def _most(self, op: Operation) -> int:
+        """Returns how often the threads of all blocks of a cluster arrive at most when they execute `op` once."""
+        assert op.parent is not None
+        count = op.count.value.data if isinstance(op, MbarrierArriveOp) and op.count is not None else 1
+        entry = self._analysis.flow.control.entry
+        return self._analysis.flow.active[op.parent].mask.bit_count() * count * entry.cluster_size
 
     def _places(self, address: SSAValue) -> _Places | None:
         while isinstance(address.owner, MapaOp):

@@ -661,3 +661,117 @@ ptx.entry @released_again_in_a_loop(n : u32) target("sm_90a") reqntid(64) {
 ^end:
   ptx.ret
 }
+
+// -----
+
+// Whoever takes arrives twice for each slot, as the mbarriers of empty slots count.
+
+ptx.entry @two_arrivals(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 64
+  ptx.mbarrier.init %empty1, 64
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0, %1 : i32, i32, i32), ^take(%0, %0, %0 : i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  ptx.mbarrier.wait_parity %theirs, %parity
+  ptx.mbarrier.arrive %mine
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  %tempty = ptx.add %empty, %tshift : i32
+  ptx.mbarrier.wait_parity %tfull, %tparity
+  ptx.mbarrier.arrive %tempty
+  ptx.mbarrier.arrive %tempty
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip : i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// Only once: no slot ever gets empty.
+
+ptx.entry @one_of_two_arrivals(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %3 = ptx.constant 3 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %full = ptx.shared_alloc @bars bytes 32 align 8
+  %full1 = ptx.add %full, %8 : i32
+  %empty = ptx.add %full, %16 : i32
+  %empty1 = ptx.add %full, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %full, 32
+  ptx.mbarrier.init %full1, 32
+  ptx.mbarrier.init %empty, 64
+  ptx.mbarrier.init %empty1, 64
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0, %1 : i32, i32, i32), ^take(%0, %0, %0 : i32, i32, i32)
+^put(%i: i32, %slot: i32, %parity: i32):
+  %shift = ptx.shl %slot, %3 : i32
+  %mine = ptx.add %full, %shift : i32
+  %theirs = ptx.add %empty, %shift : i32
+  // expected-error@+1 {{expected 64 arrivals in each phase of the mbarrier that 'ptx.mbarrier.wait_parity' waits for}}
+  ptx.mbarrier.wait_parity %theirs, %parity
+  ptx.mbarrier.arrive %mine
+  %next = ptx.xor %slot, %1 : i32
+  %flip = ptx.xor %parity, %slot : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %next, %flip : i32, i32, i32), ^end
+^take(%j: i32, %tslot: i32, %tparity: i32):
+  %tshift = ptx.shl %tslot, %3 : i32
+  %tfull = ptx.add %full, %tshift : i32
+  %tempty = ptx.add %empty, %tshift : i32
+  ptx.mbarrier.wait_parity %tfull, %tparity
+  ptx.mbarrier.arrive %tempty
+  %tnext = ptx.xor %tslot, %1 : i32
+  %tflip = ptx.xor %tparity, %tslot : i32
+  %j1 = ptx.add %j, %1 : i32
+  %tmore = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %tmore, ^take(%j1, %tnext, %tflip : i32, i32, i32), ^end
+^end:
+  ptx.ret
+}
