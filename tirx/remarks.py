@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, dataclass_transform
 
 from tirx.values import dataclass
 
@@ -12,16 +12,19 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" + "s" * (number != 1)
 
 
+@dataclass_transform(frozen_default=True)
 class Remark:
-    """One decision: the fields of a subclass are its facts, and `TEXT` is its sentence, a template of them."""
+    """One decision: subclasses are frozen dataclasses of its facts, and `TEXT` is its sentence, a template of them."""
 
     TEXT: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
     def __str__(self) -> str:
         return self.TEXT.format_map(vars(self))
 
 
-@dataclass(frozen=True)
 class Reason(Remark):
     """A schedule, an engine or a form that an operation does not get, in the words of the rule that refuses it."""
 
@@ -32,7 +35,6 @@ class Reason(Remark):
 # Layouts and memories
 
 
-@dataclass(frozen=True)
 class Picked(Remark):
     """The layout of a tile, as text. `is_operand`: of an operand in shared memory, by the cost of its copies."""
 
@@ -42,7 +44,6 @@ class Picked(Remark):
     is_operand: bool = False
 
 
-@dataclass(frozen=True)
 class AccumulatorPlaced(Remark):
     """The memory of an accumulator, the families of products that add to it, and why it is not tensor memory."""
 
@@ -56,7 +57,6 @@ class AccumulatorPlaced(Remark):
         return f"accumulator in {self.place}{by}{why_not}"
 
 
-@dataclass(frozen=True)
 class LayoutChanged(Remark):
     TEXT = "{dims} {type} change their layout by {way}: {cycles:g} cycles"
     dims: tuple[int, ...]
@@ -68,24 +68,20 @@ class LayoutChanged(Remark):
 # Copies
 
 
-@dataclass(frozen=True)
 class FasterEngine(Remark):
     TEXT = "{engine} could do this copy"
     engine: str
 
 
-@dataclass(frozen=True)
 class BoundsByThreads(Remark):
     TEXT = "threads look at the bounds of this copy; {why}"
     why: str
 
 
-@dataclass(frozen=True)
 class CombinedByThreads(Remark):
     TEXT = "threads combine these elements, as they do others of the same memref"
 
 
-@dataclass(frozen=True)
 class TrapsBeforeMemref(Remark):
     TEXT = (
         "this bulk store traps if its tile begins before the memref in dimension {dimensions}: 'clipped begins_inside' "
@@ -94,20 +90,17 @@ class TrapsBeforeMemref(Remark):
     dimensions: str
 
 
-@dataclass(frozen=True)
 class WaitsForStore(Remark):
     TEXT = "waits for the bulk store to %{memref} before it: '{operation}' may touch the same elements"
     memref: str
     operation: str
 
 
-@dataclass(frozen=True)
 class StoredDirectly(Remark):
     TEXT = "stored directly: {why}"
     why: str
 
 
-@dataclass(frozen=True)
 class StoredThroughShared(Remark):
     TEXT = "stored through {bytes} bytes of shared memory, by {engine}"
     bytes: int
@@ -117,27 +110,23 @@ class StoredThroughShared(Remark):
 # Products
 
 
-@dataclass(frozen=True)
 class MultipliedBySync(Remark):
     TEXT = "mma.sync, because wgmma does not do this product: {why}"
     why: str
 
 
-@dataclass(frozen=True)
 class MultipliedInSteps(Remark):
     TEXT = "multiplied in {count} steps of {size} elements along K"
     count: int
     size: int
 
 
-@dataclass(frozen=True)
 class SourcesDiffer(Remark):
     TEXT = "M = {m} with N = {n} is in the PTX ISA's table, but other sources ask for larger steps of N"
     m: int
     n: int
 
 
-@dataclass(frozen=True)
 class SourcesDifferOnK96(Remark):
     """K = 96 in one block."""
 
@@ -147,13 +136,11 @@ class SourcesDifferOnK96(Remark):
 # Schedules of loops
 
 
-@dataclass(frozen=True)
 class StartValues(Remark):
     TEXT = "start values: {schedule}"
     schedule: str
 
 
-@dataclass(frozen=True)
 class RingMade(Remark):
     """The ring of the tiles `names`; `ahead`: iterations, None where rounds are apart; `queue`: of its readers."""
 
@@ -171,7 +158,6 @@ class RingMade(Remark):
         return f"a ring of {slots} for {self.names}, filled{ahead} by {self.engine}{queue}"
 
 
-@dataclass(frozen=True)
 class SlotHeld(Remark):
     TEXT = "a slot of {bytes} bytes for {name}, filled before the loop by {engine}"
     bytes: int
@@ -179,7 +165,6 @@ class SlotHeld(Remark):
     engine: str
 
 
-@dataclass(frozen=True)
 class ExchangeMade(Remark):
     """The ring of a tile in tensor memory that passes between stations."""
 
@@ -194,36 +179,30 @@ class ExchangeMade(Remark):
         return f"a ring of {size} for {self.name}, between {stations}"
 
 
-@dataclass(frozen=True)
 class StoreRingMade(Remark):
     TEXT = "a ring of one slot for {name}, stored while the next tile runs"
     name: str
 
 
-@dataclass(frozen=True)
 class ProductsEarly(Remark):
     TEXT = "products whose sums threads read run an iteration ahead of the rest"
 
 
-@dataclass(frozen=True)
 class ProductsLate(Remark):
     TEXT = "products whose sums are carried run an iteration later, behind those of the next one"
 
 
-@dataclass(frozen=True)
 class ProductsPending(Remark):
     TEXT = "its products stay pending {until}"
     until: str
 
 
-@dataclass(frozen=True)
 class StaysSequential(Remark):
     TEXT = "the loop stays sequential: no room for {needed} on {target}"
     needed: str
     target: str
 
 
-@dataclass(frozen=True)
 class FewestSlots(Remark):
     """A ring that would be right with fewer slots than it has, or with more."""
 
@@ -233,17 +212,14 @@ class FewestSlots(Remark):
     found: int
 
 
-@dataclass(frozen=True)
 class FragmentsAhead(Remark):
     TEXT = "the first fragments of the next slot are loaded before the last products of this one"
 
 
-@dataclass(frozen=True)
 class NoSlotToSpare(Remark):
     TEXT = "fragments of the next slot are not loaded ahead: the ring has no slot to spare"
 
 
-@dataclass(frozen=True)
 class CopiesInPieces(Remark):
     TEXT = "the copies of a slot start in {pieces} pieces, between the steps of the products"
     pieces: int
@@ -252,35 +228,30 @@ class CopiesInPieces(Remark):
 # Schedules of kernels
 
 
-@dataclass(frozen=True)
 class OneRoleKept(Remark):
     TEXT = "@{kernel} keeps one role: {why}"
     kernel: str
     why: str
 
 
-@dataclass(frozen=True)
 class NoProductRole(Remark):
     TEXT = "no role of products in @{kernel}: {why}"
     kernel: str
     why: str
 
 
-@dataclass(frozen=True)
 class MaySpill(Remark):
     TEXT = "registers of @{kernel} may be spilled: {why}"
     kernel: str
     why: str
 
 
-@dataclass(frozen=True)
 class RolesMade(Remark):
     TEXT = "roles of @{kernel}: {roles}"
     kernel: str
     roles: str
 
 
-@dataclass(frozen=True)
 class OneAccumulator(Remark):
     """An accumulator that has no second slot of so many more columns, next to those that are taken."""
 
@@ -289,21 +260,18 @@ class OneAccumulator(Remark):
     columns: int
 
 
-@dataclass(frozen=True)
 class GridKept(Remark):
     TEXT = "@{kernel} keeps its grid: {why}"
     kernel: str
     why: str
 
 
-@dataclass(frozen=True)
 class TilesTakenOver(Remark):
     TEXT = "@{kernel} has {tiles} tiles, of which blocks that run take over those of others"
     kernel: str
     tiles: str
 
 
-@dataclass(frozen=True)
 class TileLoopMade(Remark):
     TEXT = "@{kernel} loops over {tiles} tiles in the order {order}, a block on each SM"
     kernel: str
@@ -311,7 +279,6 @@ class TileLoopMade(Remark):
     order: str
 
 
-@dataclass(frozen=True)
 class LastRoundSplit(Remark):
     TEXT = "@{kernel} splits the last round of {tiles} tiles into up to {parts} parts each"
     kernel: str
@@ -319,14 +286,12 @@ class LastRoundSplit(Remark):
     parts: int
 
 
-@dataclass(frozen=True)
 class NoPairs(Remark):
     TEXT = "@{kernel} has no pairs of blocks: {why}"
     kernel: str
     why: str
 
 
-@dataclass(frozen=True)
 class PairsMade(Remark):
     """A kernel with copies to pairs of blocks, of the tiles `names`."""
 
