@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import gcd, prod
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError
@@ -97,13 +97,8 @@ class TensorMapParameters:
         """The thread of index 0 (i32) brings all tensor maps into the cache at the start of the entry."""
         if not self._addresses:
             return
-        block = Block()
-        inside = Emitter(InsertPoint.at_end(block), self._start.location)
-        for address in self._addresses.values():
-            inside(PrefetchTensormapOp(address))
-        inside(scf.YieldOp())
         first = self._start.compare(thread, self._start.constant(0, i32), "eq")
-        self._start(scf.IfOp(first, [], Region(block), Region()))
+        self._start.branch(first, [PrefetchTensormapOp(address) for address in self._addresses.values()])
 
     def load(self, emit: Emitter, op: TmaLoadOp, base: SSAValue) -> None:
         """Starts to load all boxes of a tile to the shared address `base` (i32) and on."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import ModuleOp, i32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -52,16 +52,6 @@ def _fence_space(kernel: KernelOp, array: SSAValue, *, is_store: bool) -> str | 
             if not access.bulk and (is_store or access.writes) and base_allocation(access.tile) is array:
                 return None
     return "shared::cta"
-
-
-def _by_leader(emit: Emitter, leader: SSAValue, ops: Sequence[Operation]) -> None:
-    """One thread executes some operations."""
-    block = Block()
-    inside = Emitter(InsertPoint.at_end(block), emit.location)
-    for op in ops:
-        inside(op)
-    inside(scf.YieldOp())
-    emit(scf.IfOp(leader, [], Region(block), Region()))
 
 
 class _Expansion:
@@ -119,7 +109,7 @@ class _Expansion:
         emit(FenceProxyAsyncOp(_fence_space(kernel, base_allocation(copy.source), is_store=False)))
         emit(BarrierOp())
         expect = MbarrierArriveExpectTxOp(self._mbarrier, boxes.num_bytes)
-        _by_leader(emit, self._leader, [expect, TmaLoadOp(copy.source, copy.destination, self._mbarrier)])
+        emit.branch(self._leader, [expect, TmaLoadOp(copy.source, copy.destination, self._mbarrier)])
         parity = emit(memref.LoadOp.get(self._parity, [])).results[0]
         emit(MbarrierWaitParityOp(self._mbarrier, parity))
         # Instructions of whole warps may follow.
@@ -131,7 +121,7 @@ class _Expansion:
         emit(FenceProxyAsyncOp(_fence_space(kernel, base_allocation(copy.destination), is_store=True)))
         emit(BarrierOp())
         store = TmaStoreOp(copy.source, copy.destination, None if copy.reduce is None else copy.reduce.data)
-        _by_leader(emit, self._leader, [store, CpAsyncBulkCommitGroupOp(), CpAsyncBulkWaitGroupOp(0)])
+        emit.branch(self._leader, [store, CpAsyncBulkCommitGroupOp(), CpAsyncBulkWaitGroupOp(0)])
         emit(BarrierOp())
 
 
@@ -169,7 +159,7 @@ def _mbarriers(kernel: KernelOp, count: int, emit: Emitter, leader: SSAValue) ->
     type_ = TileType.get((words,), i32, MemorySpace.SHARED, TileLayout.row_major((words,)))
     first = emit(AddressOp(emit(AllocOp(type_, kernel.memory.data.copies)).result)).result
     found = [emit.add(first, MBARRIER_BYTES * i) for i in range(count)]
-    _by_leader(emit, leader, [*(MbarrierInitOp(each, 1) for each in found), FenceMbarrierInitOp()])
+    emit.branch(leader, [*(MbarrierInitOp(each, 1) for each in found), FenceMbarrierInitOp()])
     emit(BarrierOp())
     return found
 

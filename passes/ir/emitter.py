@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, TypeVar
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, i1, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
 
@@ -152,6 +152,15 @@ class Emitter:
     ) -> SSAValue:
         other = self.constant(b, _integer_type(a.type)) if isinstance(b, int) else b
         return self._built(kind, (a, other), a.type, properties)
+
+    def branch(self, condition: SSAValue, ops: Iterable[Operation] = ()) -> Emitter:
+        """Emits `scf.if condition { ops }`. Returns an emitter for the end of its body."""
+        last = scf.YieldOp()
+        self(scf.IfOp(condition, [], Region(Block([last])), Region()))
+        inside = Emitter(InsertPoint.before(last), self.location)
+        for op in ops:
+            inside(op)
+        return inside
 
     def add(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
         return a if b == 0 else self._binary(arith.AddiOp, a, b, _MAY_WRAP)

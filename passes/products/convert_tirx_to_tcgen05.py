@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import ModuleOp, i1, i16, i32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
@@ -162,9 +162,9 @@ class _KernelLowering:
             # One lane may have prefetched tensor maps; all come to the allocation together, as they do for a leader.
             emit(BarWarpSyncOp())
         alloc = tcgen05.AllocOp(slot, columns=plan.columns, cta_group=self.group)
-        self._if(emit, is_first_warp, [alloc, tcgen05.RelinquishAllocPermitOp(self.group)])
+        emit.branch(is_first_warp, [alloc, tcgen05.RelinquishAllocPermitOp(self.group)])
         if leader is not None:
-            self._if(emit, leader, [MbarrierInitOp(self.mbarrier, 1), FenceMbarrierInitOp()])
+            emit.branch(leader, [MbarrierInitOp(self.mbarrier, 1), FenceMbarrierInitOp()])
         self._barrier(emit)
         base = emit(LdOp("shared", slot, [i32])).results[0]
         if waiting:
@@ -226,15 +226,6 @@ class _KernelLowering:
         """The address of so many 32-bit words at a place in shared memory."""
         type_ = TileType.get((words,), i32, MemorySpace.SHARED, TileLayout.row_major((words,)))
         return emit(AddressOp(emit(AllocOp(type_, start)).result)).result
-
-    @staticmethod
-    def _if(emit: Emitter, condition: SSAValue, ops: Sequence[Operation]) -> None:
-        block = Block()
-        inside = Emitter(InsertPoint.at_end(block), emit.location)
-        for op in ops:
-            inside(op)
-        inside(scf.YieldOp())
-        emit(scf.IfOp(condition, [], Region(block), Region()))
 
     @staticmethod
     def _barrier(emit: Emitter) -> None:
@@ -306,7 +297,7 @@ class _KernelLowering:
         block."""
         both = emit.constant(ALL_CTAS, i16) if self.kernel.of_pairs else None
         commit = tcgen05.CommitOp(self.mbarrier, multicast=both, cta_group=self.group)
-        self._if(emit, self.issuer, [*issued, commit])
+        emit.branch(self.issuer, [*issued, commit])
         phase = emit(memref.LoadOp.get(self.phase, [])).results[0]
         emit(MbarrierWaitParityOp(self.mbarrier, phase))
         emit(memref.StoreOp.get(emit.xor(phase, 1), self.phase, []))
@@ -402,7 +393,7 @@ class _KernelLowering:
                     for instruction in store:
                         emit(instruction)
                 else:
-                    self._if(emit, self._is_one_of(emit, warps, threads), store)
+                    emit.branch(self._is_one_of(emit, warps, threads), store)
             case CopyOp() if op.engine == EngineAttr(Engine.TCGEN05_CP):
                 # No product follows that it could be issued with.
                 self._publish(emit)
@@ -465,7 +456,7 @@ class _KernelLowering:
         assert isinstance(last, ReturnOp)
         emit = Emitter.before(last)
         self._barrier(emit)
-        self._if(emit, is_first_warp, [tcgen05.DeallocOp(base, columns=columns, cta_group=self.group)])
+        emit.branch(is_first_warp, [tcgen05.DeallocOp(base, columns=columns, cta_group=self.group)])
 
 
 def _copies_before(mma: MmaOp) -> list[CopyOp]:

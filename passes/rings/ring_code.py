@@ -32,14 +32,6 @@ from tirx.passes.ir.scheduled import BARRIERS
 from tirx.passes.rings.ring_plan import INTEGER_BYTES, RingPlan, RingsPlan, Station, Tile
 from tirx.rules import RingLoweringError, TileTypeError
 
-
-def branch(emit: Emitter, condition: SSAValue) -> Emitter:
-    """Emits `scf.if condition { }`; returns an emitter for its body, in front of the terminator."""
-    last = scf.YieldOp()
-    emit(scf.IfOp(condition, [], Region(Block([last])), Region()))
-    return Emitter(InsertPoint.before(last), emit.location)
-
-
 _DEFAULTS = {"nontemporal": BoolAttr.from_bool(False)}
 """The properties of loads and stores of memrefs."""
 
@@ -147,7 +139,7 @@ class RingStorage:
         """Initialises the mbarriers by one thread, and lets all threads wait for it."""
         if self.mbarriers is None:
             return
-        inside = branch(emit, first_thread)
+        inside = emit.branch(first_thread)
         for plan in self.plan.rings.values():
             for station in plan.stations:
                 if station.first is None:

@@ -15,7 +15,7 @@ from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import AcquireOp, AtOp, BarrierOp, ForOp
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.proof.parties import Members, Owner, runs_in_first_block_only
-from tirx.passes.rings.ring_code import RingStorage, branch
+from tirx.passes.rings.ring_code import RingStorage
 from tirx.passes.rings.ring_plan import RingsPlan
 
 
@@ -89,7 +89,7 @@ class RoleCode(abc.ABC):
         before = emit.point.block.last_op if following is None else following.prev_op
         if before not in self.in_first_block:
             rank = emit(ReadSpecialOp("cluster_ctarank")).result
-            branch(emit, emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result)
+            emit.branch(emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result)
             before = emit.point.block.last_op if following is None else following.prev_op
             assert before is not None
             self.in_first_block.add(before)

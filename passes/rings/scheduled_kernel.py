@@ -11,7 +11,7 @@ from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import KernelOp, LeaderOp, ReturnOp, RingOp, RolesOp
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.proof.parties import runs_in_first_block_only
-from tirx.passes.rings.ring_code import RingStorage, branch
+from tirx.passes.rings.ring_code import RingStorage
 from tirx.passes.rings.ring_plan import RingsPlan, plan_rings
 from tirx.passes.rings.scheduled_role import Schedule
 
@@ -60,10 +60,10 @@ def _roles(op: RolesOp, plan: RingsPlan, storage: RingStorage, values: dict[SSAV
         inner = Block()
         inside = around = Emitter(InsertPoint.at_end(inner), role.location)
         if plan.is_single(role):
-            inside = branch(around, around(LeaderOp()).result)
+            inside = around.branch(around(LeaderOp()).result)
         if runs_in_first_block_only(role):
             rank = inside(ReadSpecialOp("cluster_ctarank")).result
-            inside = branch(inside, inside.compare(rank, inside.constant(0, i32), "eq"))
+            inside = inside.branch(inside.compare(rank, inside.constant(0, i32), "eq"))
         code = Schedule(plan, storage, role, dict(values), inside)
         code.block(role.body.block, inside)
         code.finish(inside)

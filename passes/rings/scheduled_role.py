@@ -57,7 +57,6 @@ from tirx.passes.rings.ring_code import (
     Turns,
     Variable,
     arrive,
-    branch,
     expect_bytes,
     read_integers,
     write_integers,
@@ -265,7 +264,7 @@ class Schedule(RoleCode):
         """
         if station.to is To.FIRST:
             rank = emit(ReadSpecialOp("cluster_ctarank")).result
-            emit = branch(emit, emit.compare(rank, emit.constant(0, i32), "eq"))
+            emit = emit.branch(emit.compare(rank, emit.constant(0, i32), "eq"))
         expect_bytes(emit, mbarrier, count, self._ranks(station) if station.to is To.ALL else ())
 
     def _take_turn(self, ring: RingOp, emit: Emitter) -> None:
@@ -283,7 +282,7 @@ class Schedule(RoleCode):
         turns.counter.advance(emit)
         self.close(emit)
         emit(BarWarpSyncOp())
-        arrive(branch(emit, self.first_lane), mbarrier)
+        arrive(emit.branch(self.first_lane), mbarrier)
 
     def _release(self, op: ReleaseOp, emit: Emitter) -> None:
         ring = RingOp.of(op.ring)
@@ -350,7 +349,7 @@ class Schedule(RoleCode):
             def by_one_thread(inside: Emitter) -> None:
                 if fences:
                     inside(FenceProxyAsyncOp("shared::cta"))
-                arrive(inside if condition is None else branch(inside, condition), mbarrier, self._ranks(station))
+                arrive(inside if condition is None else inside.branch(condition), mbarrier, self._ranks(station))
 
             self.elected(emit, by_one_thread, side.members)
             return
@@ -360,7 +359,7 @@ class Schedule(RoleCode):
         if side.passing is Passing.THREADS:
             emit(BarWarpSyncOp())
         both = self.first_lane if condition is None else emit.bit_and(condition, self.first_lane)
-        arrive(branch(emit, both), mbarrier, self._ranks(station))
+        arrive(emit.branch(both), mbarrier, self._ranks(station))
         self.together.clear()
 
     def _ranks(self, station: Station) -> Sequence[int]:
