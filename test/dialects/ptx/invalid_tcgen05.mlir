@@ -1,28 +1,11 @@
 // RUN: tirx-opt %s --split-input-file --verify-diagnostics
 
-ptx.entry @k(d : u32, a : u64) target("sm_100a") {
+ptx.entry @k(d : u32) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   // columns twice: expected-error@+1 {{tcgen05.alloc: expected one of columns and columns_in, found both}}
   tcgen05.alloc %d columns 32 columns_in %d
   // no columns: expected-error@+1 {{tcgen05.dealloc: expected one of columns and columns_in, found none}}
   tcgen05.dealloc %d
-  // dealloc columns: expected-error@+1 {{expected a power of two of columns from 32 to 512, found 1024; round up with allocation_columns [alloc-columns]}}
-  tcgen05.dealloc %d columns 1024
-  // commit group: expected-error@+1 {{expected cta_group 1 or 2, found 3}}
-  tcgen05.commit %d cta_group 3
-  // shift group: expected-error@+1 {{expected cta_group 1 or 2, found 0; use 1, or 2 for a pair of CTAs [shift-cta-group]}}
-  tcgen05.shift %d cta_group 0 : i32
-  %a = ptx.ld.param @a : i64
-  // cp shape: expected-error@+1 {{expected a shape out of 128x256b, 128x128b, 4x256b, 64x128b, 32x128b, found 64x256b; use one of them [cp-shape]}}
-  tcgen05.cp "64x256b" %d, %a : i32
-  // cp without multicast: expected-error@+1 {{expected multicast warpx2::02_13 or warpx2::01_23 with .64x128b, found none; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
-  tcgen05.cp "64x128b" %d, %a : i32
-  // cp other multicast: expected-error@+1 {{expected multicast warpx4 with .32x128b, found warpx2::02_13; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
-  tcgen05.cp "32x128b" %d, %a multicast "warpx2::02_13" : i32
-  // cp no multicast: expected-error@+1 {{expected multicast none with .128x256b, found warpx4; 64 rows go to two warps (.warpx2::02_13 or ::01_23), 32 to four (.warpx4), others are not repeated [cp-multicast]}}
-  tcgen05.cp "128x256b" %d, %a multicast "warpx4" : i32
-  // cp format: expected-error@+1 {{expected a source format out of b6x16_p32, b4x16_p64, found b8x16; leave it out where nothing is widened [cp-source]}}
-  tcgen05.cp "4x256b" %d, %a decompress "b8x16" : i32
   // ld shape: expected-error@+1 {{expected a shape out of 32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2, found 64x32b; use one of them [ld-shape]}}
   %0 = tcgen05.ld "64x32b" num 1 %d : i32 -> i32
   // ld type: expected-error@+1 {{tcgen05.ld: expected registers of type i32 or f32, found i64}}
@@ -37,10 +20,6 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %400, %1, %2 = tcgen05.ld.red max "16x64b" num 2 %d as "u32" : i32 -> i32, i32, i32
   // red type: expected-error@+1 {{expected a reduction of f32, u32 or s32, found f16; load first and reduce in registers [ld-reduce-type]}}
   %500, %101, %102 = tcgen05.ld.red max "32x32b" num 2 %d as "f16" : i32 -> i32, i32, i32
-  // red num: expected-error@+1 {{expected min or max of .32x32b or .16x32bx2, .x2 or more, not packed, found max of .32x32b.x1; load first and reduce in registers [ld-reduce]}}
-  %600, %201 = tcgen05.ld.red max "32x32b" num 1 %d as "u32" : i32 -> i32, i32
-  // red abs: expected-error@+1 {{expected .abs and .NaN on a reduction of f32 only, found one with max of s32; leave it out [ld-reduce-modifier]}}
-  %700, %301, %202 = tcgen05.ld.red max "32x32b" num 2 %d as "s32" abs : i32 -> i32, i32, i32
   ptx.ret
 }
 
