@@ -17,10 +17,6 @@ ptx.entry @k(d : u32, b : u64) target("sm_100a") {
   %base = ptx.or %wide, %fields : i64
   // constant bits: expected-error@+1 {{descriptor of A: bits 46-48: expected 0b001, found 0b000; encode it with SmemDescriptor [a-descriptor-bits]}}
   tcgen05.mma f16 %d, %base, %b, %i, %p : i32, i64
-  %fields3 = ptx.constant 6917599671263232000 : i64
-  %base3 = ptx.or %wide, %fields3 : i64
-  // swizzle code: expected-error@+1 {{descriptor of A: bits 61-63: expected a swizzle mode [0, 1, 2, 4, 6], found 3; encode it with SmemDescriptor [a-descriptor-bits]}}
-  tcgen05.mma f16 %d, %base3, %b, %i, %p : i32, i64
   %fields5 = ptx.constant 4613445511909801984 : i64
   %base5 = ptx.or %wide, %fields5 : i64
   // base offset: expected-error@+1 {{descriptor of A: matrix base offset: expected 0, found 3; align the tile to 1024 bytes; give A a canonical layout of its type and major-ness [a-descriptor]}}
@@ -107,18 +103,6 @@ ptx.entry @k(d : u32, b : u64) target("sm_103a") {
   %base = ptx.or %wide, %fields : i64
   // absolute lbo of another swizzle: expected-error@+1 {{descriptor of A: absolute LBO: expected swizzle 128B (16-byte atoms), found 64B; encode it with SmemDescriptor [a-descriptor-bits]}}
   tcgen05.mma mxf4 %d, %base, %b, %i, %p scales(%d, %d : i32, i32) : i32, i64
-  %fields2 = ptx.constant 4616823211638652928 : i64
-  %base2 = ptx.or %wide, %fields2 : i64
-  // absolute lbo and base offset: expected-error@+1 {{descriptor of A: absolute LBO: expected matrix base offset 0, found 1; encode it with SmemDescriptor [a-descriptor-bits]}}
-  tcgen05.mma mxf4 %d, %base2, %b, %i, %p scales(%d, %d : i32, i32) : i32, i64
-  %i2 = ptx.constant 144704640 : i32
-  %fields3 = ptx.constant 4616260261685231616 : i64
-  %base3 = ptx.or %wide, %fields3 : i64
-  // absolute lbo of k64: expected-error@+1 {{descriptor of A: absolute LBO: expected 48 bytes of K (K = 96 of 4-bit elements), found 32; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  tcgen05.mma mxf4 %d, %base3, %b, %i2, %p scales(%d, %d : i32, i32) : i32, i64
-  %i3 = ptx.constant 136347664 : i32
-  // absolute lbo of mn major: expected-error@+1 {{descriptor of A: absolute LBO: expected a K-major operand, found MN-major; give A a canonical layout of its type and major-ness [a-descriptor]}}
-  tcgen05.mma f16 %d, %base3, %b, %i3, %p : i32, i64
   %fields4 = ptx.constant 4616260261685297152 : i64
   %base4 = ptx.or %wide, %fields4 : i64
   // absolute lbo off its pattern: expected-error@+1 {{descriptor of A: absolute LBO: expected the second data chunk aligned to 1024 bytes, found 2064; nearest is 2048; give A a canonical layout of its type and major-ness [a-descriptor]}}
