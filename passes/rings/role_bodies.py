@@ -78,29 +78,19 @@ class _Copier:
             case ForOp():
                 self._for(op, block, known)
             case TilesOp() | scf.ForOp() | scf.IfOp():
-                self._operands_of_region(op, block, known)
-                regions = [self._copied_region(region, op, known) for region in op.regions]
-                clone = self._around(op, regions, known)
+                operands = (op.lb, op.ub, op.step) if isinstance(op, scf.ForOp) else op.operands
+                for operand in operands:
+                    self._value(operand, op, block, known)
+                clone = type(op).create(
+                    operands=[known.get(value, value) for value in operands],
+                    properties=op.properties,
+                    attributes=op.attributes,
+                    regions=[self._copied_region(region, op, known) for region in op.regions],
+                )
                 clone.location = op.location
                 block.add_op(clone)
             case _:
                 raise NotApplicable(op, f"'{op.name}' is around operations of several roles")
-
-    def _operands_of_region(self, op: Operation, block: Block, known: _Known) -> None:
-        operands = (op.lb, op.ub, op.step) if isinstance(op, scf.ForOp) else op.operands
-        for operand in operands:
-            self._value(operand, op, block, known)
-
-    def _around(self, op: TilesOp | scf.ForOp | scf.IfOp, regions: list[Region], known: _Known) -> Operation:
-        if isinstance(op, scf.ForOp):
-            low, high, step = (known.get(value, value) for value in (op.lb, op.ub, op.step))
-            return scf.ForOp(low, high, step, [], regions[0])
-        return type(op).create(
-            operands=[known.get(value, value) for value in op.operands],
-            properties=op.properties,
-            attributes=op.attributes,
-            regions=regions,
-        )
 
     def _copied_region(self, region: Region, op: Operation, known: _Known) -> Region:
         if not region.blocks:

@@ -179,7 +179,7 @@ class Schedule(RoleCode):
 
     def _other(self, op: Operation, emit: Emitter) -> None:
         """Everything else stays; what is inside of it may be scheduled."""
-        if not _only_computes(op):
+        if not (is_pure(op) or isinstance(op, memref.LoadOp | memref.StoreOp | memref.AllocaOp)):
             self.close(emit)
         if _wants_whole_warps(op):
             self._bring_together(emit)
@@ -491,10 +491,6 @@ class Schedule(RoleCode):
         self.close(emit)
         if self.plan.spans_blocks and isinstance(self.owner, KernelOp):
             emit(BarrierOp())
-
-
-def _only_computes(op: Operation) -> bool:
-    return is_pure(op) or isinstance(op, memref.LoadOp | memref.StoreOp | memref.AllocaOp)
 
 
 def _wants_whole_warps(op: Operation) -> bool:

@@ -66,7 +66,6 @@ from tirx.passes.rings.proof.parties import (
     Owner,
     Party,
     cluster_blocks,
-    duplicated,
     is_multicast,
     issuer,
     owners,
@@ -207,7 +206,8 @@ class Extraction:
         places = {role: stations_of(role) for role in roles}
         rings = {
             name: found
-            for ring, block in duplicated(list(self.names), blocks)
+            for ring in self.names
+            for block in ((None,) if ring.across is not None else blocks)
             if (found := self._ring(ring, block, parties, places)) is not None
             for name in (found.name,)
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import Enum
 
 from xdsl.ir import Operation
@@ -258,10 +258,3 @@ def station_index(ring: RingOp, station: str, party: Party) -> int:
             ring,
         )
     return ring.station_names.index(name)
-
-
-def duplicated(rings: list[RingOp], blocks: tuple[int | None, ...]) -> Iterator[tuple[RingOp, int | None]]:
-    """Every ring with the block that has it: None for a ring that all blocks share."""
-    for ring in rings:
-        for block in (None,) if ring.across is not None else blocks:
-            yield ring, block

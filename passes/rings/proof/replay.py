@@ -9,6 +9,7 @@ its party's own path: held while touched, complete before released, fenced, fill
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -101,11 +102,10 @@ class State:
         self.trail: tuple[str, ...] = ()
 
     def copy(self) -> State:
-        new = State.__new__(State)
-        new.kernel, new.happens, new.trail = self.kernel, self.happens, self.trail
+        new = copy(self)
         new.waiting = {role: list(steps) for role, steps in self.waiting.items()}
         new.acquired, new.released, new.passed = self.acquired.copy(), self.released.copy(), self.passed.copy()
-        new.held, new.filled, new.unfenced = self.held.copy(), self.filled.copy(), self.unfenced
+        new.held, new.filled = self.held.copy(), self.filled.copy()
         new.queues = {
             role: {queue: [group.copy() for group in groups] for queue, groups in queues.items()}
             for role, queues in self.queues.items()

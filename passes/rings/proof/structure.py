@@ -20,6 +20,7 @@ from tirx.passes.rings.proof.model import (
     Restart,
     Ring,
     Statement,
+    Step,
     Use,
     accesses,
     walk,
@@ -112,10 +113,9 @@ def activity(kernel: Kernel) -> Activity:
     return Activity(at)
 
 
-def _require_party(kernel: Kernel, role: str, ring: str, station: int, statement: Statement) -> None:
+def _require_party(kernel: Kernel, role: str, ring: str, station: int, step: Step) -> None:
     if role not in kernel.rings[ring].stations[station]:
-        origin = None if isinstance(statement, If | Loop) else statement.origin
-        raise PartyError(f"{role} works at {kernel.rings[ring].place(station)}, where it is not a party", origin)
+        raise PartyError(f"{role} works at {kernel.rings[ring].place(station)}, where it is not a party", step.origin)
 
 
 def check_structure(kernel: Kernel, happens: Activity) -> None:
