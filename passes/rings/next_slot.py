@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IntegerAttr, i32
@@ -47,6 +47,12 @@ class _Found:
     waits: AtOp | None
     releases: tuple[ReleaseOp, ...]
     frees: bool
+
+
+def prefetch_next_slots(loops: Iterable[ForOp]) -> None:
+    """Splits the loops that `prefetch_next_slot` can split."""
+    for loop in loops:
+        prefetch_next_slot(loop)
 
 
 def prefetch_next_slot(loop: ForOp) -> None:

@@ -123,7 +123,9 @@ def exchanged_tiles(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[Exchang
     found = tuple(tile for root in roots if (tile := _exchanged_tile(loop, products, root)) is not None)
     for op in products if found else ():
         if op.pair is not None or op.scales or op.metadata is not None:
-            raise NotApplicable(op, f"'{op.name}' is of pairs, scaled or sparse, and threads use {_name(found[0])}")
+            raise NotApplicable(
+                op, f"'{op.name}' is of pairs, scaled or sparse, and threads use {tile_name(found[0].alloc)}"
+            )
     return found
 
 
@@ -182,7 +184,7 @@ def choose_slots(loop: scf.ForOp, exchanged: Sequence[ExchangedTile], early: Seq
         elif tile.alloc.result in ahead:
             raise NotApplicable(
                 tile.products[0],
-                f"{_name(tile)} has no room for a second slot: {tile.columns} columns, with {left} left",
+                f"{tile_name(tile.alloc)} has no room for a second slot: {tile.columns} columns, with {left} left",
             )
 
 
@@ -282,16 +284,8 @@ def _overwrite(alloc: AllocOp, sums: Sequence[MmaOp]) -> bool:
     """True if the first product on each part of a tile overwrites it, and all parts have one."""
     written: list[SSAValue] = []
     for op in sums:
-        if _is_false(op.accumulate):
+        if op.accumulate is not None and constant_value(op.accumulate) == 0:
             written.append(op.accumulator)
         elif not covers(alloc, written, [op.accumulator]):
             return False
     return covers(alloc, written, [alloc.result])
-
-
-def _is_false(value: SSAValue | None) -> bool:
-    return value is not None and constant_value(value) == 0
-
-
-def _name(tile: ExchangedTile) -> str:
-    return tile_name(tile.alloc)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -42,13 +41,11 @@ class TirxPrefetchFragmentsPass(ModulePass):
             if not any(isinstance(inner, MmaOp) for inner in kernel.walk()):
                 continue
             from tirx.passes.products.fragment_steps import StagedProduct, plan_steps
-            from tirx.passes.rings.next_slot import prefetch_next_slot  # imports what only such kernels need
+            from tirx.passes.rings.next_slot import prefetch_next_slots  # imports what only such kernels need
 
             loops = [inner for inner in kernel.walk() if isinstance(inner, ForOp)]
             if self.next_slot and loops:
-                attempt(
-                    kernel, "loads no fragments of the next slot ahead", partial(_for_each, prefetch_next_slot, loops)
-                )
+                attempt(kernel, "loads no fragments of the next slot ahead", partial(prefetch_next_slots, loops))
             for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp)]:
                 product = StagedProduct.of(mma)
                 if product is None or not _loads_may_move(product):
@@ -57,11 +54,6 @@ class TirxPrefetchFragmentsPass(ModulePass):
                 if steps.count > 1:
                     remark(mma, MultipliedInSteps(steps.count, steps.size))
                     _split(steps)
-
-
-def _for_each(change: Callable[[ForOp], None], loops: Iterable[ForOp]) -> None:
-    for loop in loops:
-        change(loop)
 
 
 def _loads_may_move(product: StagedProduct) -> bool:

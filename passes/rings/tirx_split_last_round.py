@@ -110,13 +110,8 @@ def _splittable(kernel: KernelOp) -> scf.ForOp:
 
 
 def _is_zero(value: SSAValue) -> bool:
-    match value.owner:
-        case arith.ConstantOp(value=FloatAttr(value=data)):
-            return data.data == 0
-        case arith.ConstantOp(value=IntegerAttr(value=data)):
-            return data.data == 0
-        case _:
-            return False
+    constant = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    return isinstance(constant, FloatAttr | IntegerAttr) and constant.value.data == 0
 
 
 def _only_sums(loop: scf.ForOp, sums: set[SSAValue]) -> bool:
