@@ -2,7 +2,7 @@
 Random kernels on tiles: memories, shapes, element types, control flow, targets.
 
 Statements work on buffers (shared, tensor and register allocations) and register values. Most kernels are legal;
-`fuzz.semantics` knows what they compute. Numbers stay small, so that arithmetic is exact.
+`tirx.interp` knows what they compute. Numbers stay small, so that arithmetic is exact.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ Random kernels that hand data on through global memory: stored tiles are read ba
 loops, next to additions, in every order of tiles.
 
 A block changes only memory that no other block uses, or adds to it as all do, so that the order of blocks does not
-matter; `fuzz.semantics` raises Undefined otherwise. Numbers are small integers: all sums are exact. Kernels have a few
+matter; `tirx.interp` raises RunError otherwise. Numbers are small integers: all sums are exact. Kernels have a few
 tiles, more than the multiprocessors that their options name, so that they become persistent.
 """
 

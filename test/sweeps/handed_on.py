@@ -85,7 +85,7 @@ class Verdict:
 
 
 def case_of(number: int, seed: int, kinds: Sequence[tuple[str, str]] = KINDS) -> Case:
-    """Program `number` of a seed. Raises Undefined and Unsupported where its result is not determined."""
+    """Program `number` of a seed. Raises RunError where its result is not determined."""
     family, target = kinds[number % len(kinds)]
     rng = random.Random(f"{family} {target} {seed} {number // len(kinds)}")
     if family == BUILDER:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import random
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from fuzz.classes import CLASSES, SHARES
 from fuzz.engine import CORPUS, Finding, InputClass, Problem, examine
 from fuzz.minimise import minimised
-from fuzz.semantics import DTYPES, SCALARS
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32
-from xdsl.parser import Parser
-from xdsl.utils.test_value import create_ssa_value
-
-from tirx.universe import new_context
 
 _INPUTS = {"programs": 5, "modules": 5, "documents": 2, "layouts": 40, "kernels": 6, "commands": 10}
 """Of each class, in every run of the tests."""
@@ -50,25 +40,6 @@ def test_some_inputs(name: str) -> None:
         assert text == inputs.generate(random.Random(f"{name} 0 {number}"))
         found = examine(inputs, text)
         assert not isinstance(found, Finding), f"{found}\n{text}"
-
-
-@pytest.mark.parametrize(
-    ("element", "expected"),
-    [
-        ("f8E8M0FNU", [2.0**-127, 1.0, 2.0, 2.0, 4.0, 2.0**127, math.nan]),
-        ("f8E4M3FN", [0.0, 1.0, 1.125, 2.0, 3.0, 448.0, math.nan]),
-        ("f8E5M2", [0.0, 1.0, 1.0, 2.0, 3.0, 57344.0, math.nan]),
-        ("f4E2M1FN", [0.0, 1.0, 1.0, 2.0, 3.0, 6.0, 6.0]),
-    ],
-)
-def test_numbers_that_narrow_types_do_not_have(element: str, expected: list[float]) -> None:
-    """They are those of docs/language.md: nearest and saturated, powers of two rounded up."""
-    dtype = np.dtype(DTYPES[element])
-    type_: Any = Parser(new_context(), element).parse_type()
-    operation = arith.TruncFOp(create_ssa_value(f32), type_)
-    values = np.array([0.0, 1.0, 1.1, 2.0, 3.0, 1e38 if element != "f8E8M0FNU" else 3e38, math.nan], np.float32)
-    found = SCALARS["arith.truncf"][1](operation, values).astype(dtype).astype(np.float64)
-    np.testing.assert_array_equal(found, expected)
 
 
 def test_every_class_has_a_share() -> None:

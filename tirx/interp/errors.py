@@ -9,7 +9,9 @@ from xdsl.ir import Operation
 
 from tirx.diagnostics import nearest_location
 
-Kind = Literal["bounds", "never-written", "conflict", "overlap", "undefined", "wait", "arguments", "unsupported"]
+Kind = Literal[
+    "bounds", "never-written", "conflict", "overlap", "undefined", "wait", "too-long", "arguments", "unsupported"
+]
 """What is wrong: the last two are about the arguments and about operations without a meaning here."""
 
 

@@ -51,14 +51,16 @@ def run_kernel(
     sm_count: int = 2,
     seed: int | None = None,
     bounds: bool = False,
+    max_operations: int | None = None,
 ) -> Ran:
     """
     Runs a kernel of the tile or scheduled level on numpy arrays, which are updated in place, and numbers.
 
     Arrays and `grid` (in blocks, for a kernel without one) are those of `tirx.runtime.Kernel.simulate`. `sm_count` is
     how many multiprocessors the GPU has. With a `seed` blocks run in a random order, and the roles of a block take
-    turns at random. `bounds` asks how far a lowering may be off; it takes time. Raises RunError for arguments that do
-    not fit, a program without a result for them, and operations of other levels.
+    turns at random. `bounds` asks how far a lowering may be off; it takes time. `max_operations` is for programs that
+    may have no end. Raises RunError for arguments that do not fit, a program without a result for them, and operations
+    of other levels.
 
     >>> import numpy as np
     >>> from tirx import embed
@@ -90,7 +92,7 @@ def run_kernel(
         sm_count,
     )
     rng = None if seed is None else random.Random(seed)
-    launch = Launch(kernel, _grid(kernel, sizes, grid), sizes, Parties(rng), bounds)
+    launch = Launch(kernel, _grid(kernel, sizes, grid), sizes, Parties(rng), bounds, max_operations)
     order = list(range(launch.blocks))
     if rng is not None:
         rng.shuffle(order)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.interpreter import Interpreter, InterpreterFunctions
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues
 from xdsl.ir import Operation
 
 from tirx.dialects.formula import LaunchSizes
@@ -34,8 +34,10 @@ class Launch:
     sizes: LaunchSizes
     parties: Parties
     bounds: bool = False
+    max_operations: int | None = None
     exact: bool = True
     unwritten: Operation | None = None
+    operations: int = 0
 
     @property
     def blocks(self) -> int:
@@ -120,6 +122,21 @@ class Block:
         tile.write(numbers, self.mark) if how is None else how(numbers, self.mark)
 
 
+class _Limit(Interpreter.Listener):
+    """Counts the operations of all blocks of a launch. Raises RunError beyond its limit."""
+
+    def __init__(self, launch: Launch):
+        self._launch = launch
+
+    def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
+        launch = self._launch
+        assert launch.max_operations is not None
+        launch.operations += 1
+        if launch.operations > launch.max_operations:
+            found = "more, in a loop that may have no end"
+            raise RunError(op, "too-long", f"expected at most {launch.max_operations} operations, found {found}")
+
+
 class Functions(InterpreterFunctions):
     """Implementations that know the block which runs them."""
 
@@ -145,7 +162,8 @@ def located(function: Callable[[Any, Interpreter, OpT, Any], Any]) -> Callable[[
 
 def interpreter_for(functions: tuple[InterpreterFunctions, ...], block: Block) -> Interpreter:
     """Returns an interpreter that runs `block`."""
-    interpreter = Interpreter(ModuleOp([]), index_bitwidth=64)
+    listeners = () if block.launch.max_operations is None else (_Limit(block.launch),)
+    interpreter = Interpreter(ModuleOp([]), index_bitwidth=64, listeners=listeners)
     for each in functions:
         interpreter.register_implementations(each)
     interpreter.set_data(Functions, "block", block)

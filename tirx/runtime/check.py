@@ -108,9 +108,9 @@ def check_kernel(
     return Checked(launch.entry, len(exact), len(sizes), sum(exact), time.process_time() - start)
 
 
-def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[Any]) -> Checked:
+def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[Any], **options: Any) -> Checked:
     """
-    Compares one launch with its tile program; the arguments stay as they are.
+    Compares one launch with its tile program; the arguments stay as they are. `options` are those of `tirx.sim.run`.
 
     Raises CheckError where they differ, and RunError and ArgumentError for arguments that have no result.
     """
@@ -118,7 +118,7 @@ def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[A
     tile = _tile_kernel(source, launch.entry)
     arrays = [cast("Array", each) if isinstance(each, np.ndarray) else None for each in arguments]
     shapes = tuple(None if each is None else each.shape for each in arrays)
-    ran = _compare(ptx, launch, tile, source, arguments, Sizes(shapes, ()))
+    ran = _compare(ptx, launch, tile, source, arguments, Sizes(shapes, ()), **options)
     return Checked(launch.entry, 1, 1, int(ran.exact), time.process_time() - start)
 
 
@@ -163,19 +163,21 @@ def _expected(tile: KernelOp, arguments: Sequence[Any]) -> tuple[Ran, list[Any]]
     return ran, expected
 
 
-def _compare(ptx: str, launch: Launch, tile: KernelOp, source: Source, arguments: Sequence[Any], size: Sizes) -> Ran:
+def _compare(
+    ptx: str, launch: Launch, tile: KernelOp, source: Source, arguments: Sequence[Any], size: Sizes, **options: Any
+) -> Ran:
     """Runs a launch in both ways. Raises CheckError where they differ."""
     ran, expected = _expected(tile, arguments)
     found = _copies(arguments)
     try:
-        simulate(ptx, launch, found, grid=_grid(tile), sm_count=SM_COUNT, check="strict")
+        simulate(ptx, launch, found, grid=_grid(tile), sm_count=SM_COUNT, check="strict", **options)
     except SimError as error:
         problem: str | None = f"the simulator refuses it: {error.message}"
     else:
         problem = _difference(tile, ran, expected, found)
     if problem is not None:
-        options = f' with options "{source.options}"' if source.options else ""
-        message = f"@{launch.entry}{options}, arguments of {size}: {problem}"
+        words = f' with options "{source.options}"' if source.options else ""
+        message = f"@{launch.entry}{words}, arguments of {size}: {problem}"
         raise CheckError(message, *_culprit(source, tile, arguments, ran, expected))
     return ran
 

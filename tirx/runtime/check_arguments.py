@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -127,6 +128,9 @@ def _strided(strides: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Arra
         steps.insert(0, inner if given is None else given)
     if any(step < 1 for step in steps) and 0 not in shape:
         raise ValueError(f"expected strides of 1 or more, found {steps}")
+    used = sorted((step, n) for step, n in zip(steps, shape, strict=True) if n > 1)
+    if any(after < step * n for (step, n), (after, _) in pairwise(used)):
+        raise ValueError(f"expected strides that give each element a place of its own, found {steps} for {shape}")
     room = 1 + sum(max(n - 1, 0) * step for n, step in zip(shape, steps, strict=True))
     words = np.zeros(room, f"u{dtype.itemsize}")
     return np.lib.stride_tricks.as_strided(words, shape, [step * dtype.itemsize for step in steps]).view(dtype)

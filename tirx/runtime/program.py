@@ -126,15 +126,16 @@ class Kernel:
         """
         Compares the kernel in the simulator with its tile program, run by `tirx.interp`.
 
-        Without arguments random ones of several sizes are made. Options are then `seconds` that this may take, `seed`,
-        and `numbers`, of "integers", "normal" and "special". Raises CheckError where they differ, which names the pass.
+        Options are those of `tirx.sim.run`. Without arguments random ones of several sizes are made, and options are
+        `seconds` that this may take, `seed`, and `numbers`, of "integers", "normal" and "special". Raises CheckError
+        where they differ, which names the pass.
         """
         from tirx.runtime.check import check_kernel, check_launch
 
         if self.program.source is None:
             raise ValueError("expected a program that was compiled by this process, found one without its source")
         if arguments:
-            return check_launch(self.program.ptx, self.launch, self.program.source, arguments)
+            return check_launch(self.program.ptx, self.launch, self.program.source, arguments, **options)
         return check_kernel(self.program.ptx, self.launch, self.program.source, **options)
 
 

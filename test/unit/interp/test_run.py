@@ -154,6 +154,19 @@ def test_an_operation_without_a_result() -> None:
     assert _error(_kernel(divide)) == ("undefined", "k.mlir:5:8: expected a divisor other than 0, found 0")
 
 
+def test_a_loop_without_an_end() -> None:
+    forever = """
+        %t = arith.constant true
+        %n = scf.while (%i = %c0) : (index) -> index {
+          scf.condition(%t) %i : index
+        } do {
+        ^bb0(%j: index):
+          scf.yield %j : index
+        }
+    """
+    assert _error(_kernel(forever), max_operations=100)[0] == "too-long"
+
+
 def test_an_operation_of_another_level() -> None:
     kernel = _kernel("%t = ptx.read_special tid.x")
     assert not can_run(kernel) and can_run(_kernel(_OWN))
