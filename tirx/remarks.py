@@ -19,7 +19,8 @@ class Remark:
     TEXT: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
-        dataclass(frozen=True)(cls)
+        if Remark in cls.__bases__:  # not what `tirx.values` makes of a kind beside other threads
+            dataclass(frozen=True)(cls)
 
     def __str__(self) -> str:
         return self.TEXT.format_map(vars(self))

@@ -7,10 +7,11 @@ import inspect
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, asdict, field, fields, is_dataclass, replace
-from threading import Barrier, Thread
+from threading import Barrier, Event, Thread
 
 import pytest
 
+from tirx.remarks import Remark
 from tirx.values import dataclass
 
 
@@ -108,6 +109,21 @@ def test_threads_may_make_the_first_object_at_once() -> None:
             thread.join()
         assert found == [made(1)] * 4
         assert repr(found[0]).endswith("Made(x=1, y=2, z=3)")
+
+
+def test_remarks_are_made_beside_other_threads() -> None:
+    class Kind(Remark):
+        TEXT = "{count} of them"
+        count: int
+
+    end = Event()
+    other = Thread(target=end.wait)
+    other.start()
+    try:
+        assert str(Kind(3)) == "3 of them" and Kind(3) == Kind(3)
+    finally:
+        end.set()
+        other.join()
 
 
 def test_signature_of_a_class_without_objects():
