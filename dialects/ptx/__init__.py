@@ -27,6 +27,5 @@ from tirx.dialects.ptx.reductions import *
 from tirx.dialects.ptx.sync import *
 from tirx.dialects.ptx.tma import *
 from tirx.dialects.ptx.warp import *
-from tirx.dialects.ptx.wgmma import *
 
 PTX = Dialect("ptx", defined(globals(), "ptx", Operation), defined(globals(), "ptx", Attribute), [PtxConstants()])

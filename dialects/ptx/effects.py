@@ -114,7 +114,7 @@ COMPLETIONS: Mapping[AccessKind, Completion] = {
     ),
     AccessKind.WARPGROUP: Completion(
         "wgmma.commit_group and wait_group",
-        "put ptx.wgmma.commit_group behind it and ptx.wgmma.wait_group 0 before this",
+        "put wgmma.commit_group behind it and wgmma.wait_group 0 before this",
     ),
 }
 """Kinds of asynchronous accesses -> how to wait for them."""

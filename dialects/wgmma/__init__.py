@@ -1,8 +1,9 @@
 """
-The `wgmma` dialect: Hopper's warpgroup products, one step above PTX.
+The `wgmma` dialect: Hopper's warpgroup products, one operation for one instruction of PTX.
 
-Accumulators are values: register tiles, pending from the product that writes them to the wait. Descriptors still say
-what they describe. Fences, commits and waits are explicit. PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
+Before `convert-wgmma-to-ptx` accumulators are register tiles, pending from the product that writes them to the wait,
+and descriptors still say what they describe; behind it both are registers, and the operations are printed as PTX.
+Fences, commits and waits are explicit. PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
 """
 
 from xdsl.ir import Attribute, Dialect, Operation

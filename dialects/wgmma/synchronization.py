@@ -1,55 +1,69 @@
-"""Order and completion of the asynchronous wgmma operations."""
+"""Order and completion of the asynchronous wgmma operations.
+
+No pass may move, merge or remove them: none has a memory-effect trait.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import abc
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr
-from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, prop_def, traits_def, var_operand_def, var_result_def
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.irdl import prop_def, var_operand_def, var_result_def
 
-from tirx.dialects.definition import i32_attr, irdl_op_definition
+from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.ptx.base import Names, PTXInstruction
+from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, CommitGroup, Effects, Issue, WaitGroup
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.rules import QueueError
 from tirx.wgmma import MAX_PENDING
 
-EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
-"""Traits of all that is asynchronous or orders it: no pass moves, merges or removes it."""
+
+class WgmmaOp(PTXInstruction, abc.ABC):
+    """All threads of a warpgroup execute it together."""
+
+    ISSUE: ClassVar = Issue.WARPGROUP
+    NEEDS: ClassVar = ("wgmma",)
 
 
 @irdl_op_definition
-class FenceOp(IRDLOperation):
+class FenceOp(WgmmaOp):
     """
-    `wgmma.fence`: orders what threads did with registers before the products that follow.
+    `wgmma.fence`: orders what threads did with registers and shared memory before the products that follow.
 
     Needed before the first product, and whenever registers of A or accumulators were touched by anything else than
     products of one shape. PTX ISA, "wgmma.fence".
     """
 
     name = "wgmma.fence"
+    EFFECTS: ClassVar = NO_EFFECTS
 
     assembly_format = "attr-dict"
-    traits = traits_def(*EFFECTS)
+
+    def emit(self, reg: Names) -> str:
+        return "wgmma.fence.sync.aligned"
 
 
 @irdl_op_definition
-class CommitGroupOp(IRDLOperation):
+class CommitGroupOp(WgmmaOp):
     """`wgmma.commit_group`: the products since the last one form a group. PTX ISA, "wgmma.commit_group"."""
 
     name = "wgmma.commit_group"
+    EFFECTS: ClassVar = Effects(synchronization=CommitGroup(AccessKind.WARPGROUP))
 
     assembly_format = "attr-dict"
-    traits = traits_def(*EFFECTS)
+
+    def emit(self, reg: Names) -> str:
+        return "wgmma.commit_group.sync.aligned"
 
 
 @irdl_op_definition
-class WaitGroupOp(IRDLOperation):
+class WaitGroupOp(WgmmaOp):
     """
     `%d = wgmma.wait_group 0(%p : !tirx.pending<T>) -> T`
 
     Waits until at most so many groups are pending. The results are the accumulators that are complete then, in the same
-    registers. PTX ISA, "wgmma.wait_group".
+    registers; there are none where accumulators are registers. PTX ISA, "wgmma.wait_group".
     """
 
     name = "wgmma.wait_group"
@@ -58,16 +72,7 @@ class WaitGroupOp(IRDLOperation):
     values = var_operand_def(PendingType)
     tiles = var_result_def(TileType)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$pending (`(` $values^ `:` type($values) `)` `->` type($tiles))? attr-dict"
-    traits = traits_def(*EFFECTS)
-
-    def __init__(self, pending: int, values: Sequence[SSAValue] = ()):
-        super().__init__(
-            operands=[values],
-            properties={"pending": i32_attr(pending)},
-            result_types=[[PendingType.tile_of(value) for value in values]],
-        )
 
     def verify_(self) -> None:
         if not 0 <= (pending := self.pending.value.data) <= MAX_PENDING:
@@ -78,3 +83,9 @@ class WaitGroupOp(IRDLOperation):
                 f"expected the pending tiles as results, ({', '.join(map(str, expected))}), found "
                 f"({', '.join(map(str, self.tiles.types))})"
             )
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=WaitGroup(AccessKind.WARPGROUP, self.pending.value.data))
+
+    def emit(self, reg: Names) -> str:
+        return f"wgmma.wait_group.sync.aligned {self.pending.value.data}"

@@ -15,7 +15,6 @@ from tirx.dialects.ptx.effects import Issue
 from tirx.dialects.ptx.known_bits import EVERYTHING
 from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
-from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
 from tirx.dialects.tcgen05 import (
     AllocOp,
     CtaGroupOp,
@@ -25,6 +24,7 @@ from tirx.dialects.tcgen05 import (
     address_operand,
     allocation_of,
 )
+from tirx.dialects.wgmma import MmaAsyncOp
 from tirx.hw.targets import Target
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.control_flow import ControlFlow
@@ -46,13 +46,13 @@ def check_entry(entry: EntryOp, target: Target) -> None:
     not fit the others of the entry.
     """
     instructions: list[Tcgen05Op] = []
-    products: list[WgmmaMmaAsyncOp] = []
+    products: list[MmaAsyncOp] = []
     loads: list[CpAsyncBulkTensorLoadOp] = []
     for op in entry.walk():
         match op:
             case Tcgen05Op():
                 instructions.append(op)
-            case WgmmaMmaAsyncOp():
+            case MmaAsyncOp():
                 products.append(op)
             case CpAsyncBulkTensorLoadOp():
                 loads.append(op)

@@ -19,8 +19,8 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
-from tirx.dialects.ptx.wgmma import WgmmaMmaAsyncOp
 from tirx.dialects.tcgen05 import AllocOp, DeallocOp
+from tirx.dialects.wgmma import MmaAsyncOp
 from tirx.layout.arrays import BoolArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.counters import Counters
@@ -77,7 +77,7 @@ class _Checker:
         for op in analysis.asynchronous:
             for result in op.results:
                 self._writers.setdefault(self._register(result), []).append(op)
-            if isinstance(op, WgmmaMmaAsyncOp):
+            if isinstance(op, MmaAsyncOp):
                 for value in (*op.d, *(() if op.a_is_descriptor else op.a)):
                     self._products.setdefault(self._register(value), []).append(op)
 
@@ -165,7 +165,7 @@ class _Checker:
         if isinstance(op, PTXInstruction):
             in_place = {op.operands[index] for _, index in op.in_place()}
             # What products write after each other they write in order.
-            written: list[SSAValue] = [] if isinstance(op, WgmmaMmaAsyncOp) else list(op.results)
+            written: list[SSAValue] = [] if isinstance(op, MmaAsyncOp) else list(op.results)
         else:
             passed = passed_values(op)
             in_place = {value for argument, value in passed if self._register(argument) is self._register(value)}

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.dialects.ptx.core import EntryOp
-from tirx.dialects.ptx.wgmma import WgmmaFenceOp, WgmmaMmaAsyncOp
+from tirx.dialects.wgmma import FenceOp, MmaAsyncOp
 from tirx.passes.ir.control_flow import ControlFlow
 from tirx.passes.ir.in_place import passed_values
 from tirx.rules import SynchronizationError
 
 _SOURCE = 'PTX ISA, "wgmma.fence"'
-_FIX = "put ptx.wgmma.fence before it"
+_FIX = "put wgmma.fence before it"
 
 
 def check_fences(control: ControlFlow, shared: Mapping[SSAValue, SSAValue]) -> None:
@@ -23,7 +23,7 @@ def check_fences(control: ControlFlow, shared: Mapping[SSAValue, SSAValue]) -> N
     The first product needs one, and each whose accumulators or A other instructions have written; accumulators of a
     product of the same shape need none. `shared`: values with the register of another one (`shared_registers`).
     """
-    for op in control.of_type(WgmmaMmaAsyncOp):
+    for op in control.of_type(MmaAsyncOp):
         if (touching := _unfenced(op, control, shared)) is not None:
             what = "the start of the kernel" if isinstance(touching, EntryOp) else f"'{touching.name}'"
             raise SynchronizationError(
@@ -33,7 +33,7 @@ def check_fences(control: ControlFlow, shared: Mapping[SSAValue, SSAValue]) -> N
             )
 
 
-def _unfenced(op: WgmmaMmaAsyncOp, flow: ControlFlow, shared: Mapping[SSAValue, SSAValue]) -> Operation | None:
+def _unfenced(op: MmaAsyncOp, flow: ControlFlow, shared: Mapping[SSAValue, SSAValue]) -> Operation | None:
     """Returns what touches registers of `op`, or the entry, where a path from there to `op` has no fence."""
     registers = {*op.c, *(() if op.a_is_descriptor else op.a)}
     owners = {register.owner for register in registers}
@@ -42,7 +42,7 @@ def _unfenced(op: WgmmaMmaAsyncOp, flow: ControlFlow, shared: Mapping[SSAValue, 
     seen: set[Block] = set()
     while pending:
         current, block = pending.pop()
-        while current is not None and not isinstance(current, WgmmaFenceOp):
+        while current is not None and not isinstance(current, FenceOp):
             if current in writers:
                 return current
             current = current.prev_op
@@ -63,6 +63,6 @@ def _unfenced(op: WgmmaMmaAsyncOp, flow: ControlFlow, shared: Mapping[SSAValue, 
     return None
 
 
-def _is_alike(other: Operation, op: WgmmaMmaAsyncOp) -> bool:
+def _is_alike(other: Operation, op: MmaAsyncOp) -> bool:
     """Returns True for a product of the same shape, whose accumulators need no fence."""
-    return isinstance(other, WgmmaMmaAsyncOp) and other.form.shape == op.form.shape
+    return isinstance(other, MmaAsyncOp) and other.form.shape == op.form.shape

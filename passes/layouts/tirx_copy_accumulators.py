@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.conversion import MovOp
 from tirx.dialects.ptx.core import entries
-from tirx.dialects.ptx.wgmma import WgmmaFenceOp
+from tirx.dialects.wgmma import FenceOp
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.in_place import in_place_operands
 
@@ -22,7 +22,7 @@ def _place_of_copy(op: PTXInstruction, operand: SSAValue) -> Operation:
     """
     before = op.prev_op
     while before is not None and before is not operand.owner:
-        if isinstance(before, WgmmaFenceOp):
+        if isinstance(before, FenceOp):
             return before
         before = before.prev_op
     return op
@@ -33,7 +33,7 @@ class TirxCopyAccumulatorsPass(ModulePass):
     Gives accumulators that an instruction overwrites a register of their own, by `ptx.mov`, where the operand is a
     constant, comes from outside of a loop, or is read again.
 
-    The copies stand before the `ptx.wgmma.fence` that the product has.
+    The copies stand before the `wgmma.fence` that the product has.
     """
 
     name = "tirx-copy-accumulators"

@@ -9,7 +9,7 @@ from xdsl.passes import ModulePass
 
 from tirx.dialects import wgmma
 from tirx.dialects.ptx.core import REGISTER_LIMIT
-from tirx.dialects.tirx import AsyncMmaOp, AwaitOp, MmaOp, Queue, RoleOp, WgmmaPlan, kernels, thread_set
+from tirx.dialects.tirx import AsyncMmaOp, AwaitOp, MmaOp, PendingType, Queue, RoleOp, WgmmaPlan, kernels, thread_set
 from tirx.dialects.tirx.kernel import thread_owner
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
@@ -48,12 +48,14 @@ class _Products:
             condition = accumulate if index < self.pieces else None
             overwrite = condition is not None and constant_value(condition) == 0
             value = self.emit(
-                wgmma.MmaAsyncOp(
+                wgmma.MmaAsyncOp.of(
                     step.form,
-                    value,
-                    a,
+                    [a],
                     b,
-                    step.d,
+                    [value],
+                    [PendingType(PendingType.tile_of(value))],
+                    n=step.form.n,
+                    at=step.d,
                     a_at=step.a if self.plan.a_read is None else None,
                     scale_d=None if overwrite else condition,
                     overwrite=overwrite,
@@ -63,7 +65,7 @@ class _Products:
                     transpose_a=transpose_a,
                     transpose_b=transpose_b,
                 )
-            ).result
+            ).d[0]
         self.emit(wgmma.CommitGroupOp())
         return value
 
@@ -103,7 +105,7 @@ def _lower(mma: MmaOp | AsyncMmaOp) -> None:
     emit = Emitter.before(mma)
     value = _Products(emit, mma, instructions(product)).run()
     if isinstance(mma, MmaOp):
-        value = emit(wgmma.WaitGroupOp(0, [value])).tiles[0]
+        value = emit(wgmma.WaitGroupOp(0, [value], [PendingType.tile_of(value)])).tiles[0]
     if mma.result is None:
         raise StageError(mma, "expected a register accumulator that is a value; tirx-mem2reg makes one")
     mma.result.replace_all_uses_with(value)
@@ -133,7 +135,7 @@ def _lower_await(op: AwaitOp) -> None:
         emit(wgmma.WaitGroupOp(min(op.pending.value.data, MAX_PENDING)))
     else:
         pending = min(groups_since(op.value, op), MAX_PENDING)
-        tile = emit(wgmma.WaitGroupOp(pending, [op.value])).tiles[0]
+        tile = emit(wgmma.WaitGroupOp(pending, [op.value], [PendingType.tile_of(op.value)])).tiles[0]
         op.results[0].replace_all_uses_with(tile)
     op.detach()
     op.erase()

@@ -1,4 +1,4 @@
-"""`convert-wgmma-to-ptx`: warpgroup products become instructions on descriptors and registers."""
+"""`convert-wgmma-to-ptx`: warpgroup products on tiles become those on descriptors and registers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from xdsl.passes import ModulePass
 from tirx.dialects import wgmma
 from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.conversion import UndefinedOp
-from tirx.dialects.ptx.wgmma import WgmmaCommitGroupOp, WgmmaFenceOp, WgmmaMmaAsyncOp, WgmmaWaitGroupOp
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_values import register_format, registers_of, tile_of
@@ -53,51 +52,40 @@ def _uninitialized(op: wgmma.UninitializedOp, emit: Emitter) -> Sequence[SSAValu
 
 @_RULES.of(wgmma.MmaAsyncOp)
 def _mma(op: wgmma.MmaAsyncOp, emit: Emitter) -> Sequence[SSAValue]:
+    assert op.accumulator is not None and op.at is not None  # on tiles, by the verifier
     form = op.form
-    format_ = register_format(op.accumulator_type)
+    format_ = register_format(PendingType.tile_of(op.accumulator))
     registers = list(_registers(emit, op.accumulator))
     start = op.at.value.data // format_.packed
     part = slice(start, start + form.d_registers)
     product = emit(
-        WgmmaMmaAsyncOp(
+        wgmma.MmaAsyncOp.of(
             form,
-            _part(emit, op.a, op.a_at, form.a_registers) if isinstance(op.a.type, TileType) else [op.a],
+            op.a if op.a_is_descriptor else _part(emit, op.a[0], op.a_at, form.a_registers),
             op.b,
             [] if op.overwrite is not None else registers[part],
-            format_.type,
+            [format_.type] * form.d_registers,
             scale_d=op.scale_d,
             metadata=None if op.metadata is None else _part(emit, op.metadata, op.metadata_at, 1)[0],
-            selector=None if op.selector is None else op.selector.value.data,
+            selector=op.selector,
             transpose_a=op.transpose_a is not None,
             transpose_b=op.transpose_b is not None,
         )
     )
     registers[part] = product.d
-    return emit(UnrealizedConversionCastOp.get(registers, [op.result.type])).results
-
-
-@_RULES.of(wgmma.FenceOp)
-def _fence(op: wgmma.FenceOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(WgmmaFenceOp())
-    return ()
-
-
-@_RULES.of(wgmma.CommitGroupOp)
-def _commit(op: wgmma.CommitGroupOp, emit: Emitter) -> Sequence[SSAValue]:
-    emit(WgmmaCommitGroupOp())
-    return ()
+    return emit(UnrealizedConversionCastOp.get(registers, [op.d[0].type])).results
 
 
 @_RULES.of(wgmma.WaitGroupOp)
 def _wait(op: wgmma.WaitGroupOp, emit: Emitter) -> Sequence[SSAValue]:
     values = [_registers(emit, value) for value in op.values]
-    emit(WgmmaWaitGroupOp(op.pending.value.data))
+    emit(wgmma.WaitGroupOp(op.pending))
     return [tile_of(emit, registers, TileType.of(tile)) for registers, tile in zip(values, op.tiles, strict=True)]
 
 
 class ConvertWgmmaToPtxPass(ModulePass):
     """
-    Lowers the `wgmma` dialect to the instructions of the `ptx` dialect.
+    Lowers the `wgmma` instructions on tiles to those on registers.
 
     Register tiles, pending ones too, become the registers of each thread, through casts that `convert-tirx-to-ptx`
     resolves. Descriptors must have been materialized.
@@ -110,7 +98,10 @@ class ConvertWgmmaToPtxPass(ModulePass):
             if isinstance(inner, wgmma.SmemDescriptorOp):
                 message = f"expected materialized descriptors, found {inner.name}"
                 raise StageError(inner, f"{message}; run tirx-materialize-descriptors first")
-            if (rule := _RULES.get(type(inner))) is None:
+            on_tiles = any(
+                isinstance(value.type, TileType | PendingType) for value in (*inner.operands, *inner.results)
+            )
+            if not on_tiles or (rule := _RULES.get(type(inner))) is None:
                 continue
             results = rule(inner, Emitter.before(inner))
             for old, new in zip(inner.results, results, strict=True):

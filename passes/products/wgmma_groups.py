@@ -8,7 +8,6 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
-from tirx.dialects.ptx.wgmma import WgmmaCommitGroupOp
 from tirx.dialects.tirx import AsyncMmaOp, MmaOp, PendingType, WgmmaPlan
 from tirx.dialects.wgmma import CommitGroupOp
 from tirx.passes.ir.emitter import constant_value
@@ -92,7 +91,7 @@ def _committed(op: Operation) -> int:
             return 0 if op.on_tensor_memory else 1
         case MmaOp():
             return 1 if op.plan is not None and isinstance(op.plan.data, WgmmaPlan) else 0
-        case CommitGroupOp() | WgmmaCommitGroupOp():
+        case CommitGroupOp():
             return 1
         case scf.IfOp():
             return min(_in_region(region) for region in op.regions)

@@ -16,8 +16,8 @@
 // CHECK-NEXT:    %[[A1:.*]] = wgmma.smem_descriptor %sa, 1 of 16 rows 64 from [0, 64] :
 // CHECK-NEXT:    %[[B1:.*]] = wgmma.smem_descriptor %sb, 1 of 16 rows 32 from [0] :
 // CHECK-NEXT:    wgmma.fence
-// CHECK-NEXT:    %[[P0:.*]] = wgmma.mma_async "f16" "f16" n 32 %z at 0, %[[A0]], %[[B0]] scale_d %p negate_a :
-// CHECK-NEXT:    %[[P1:.*]] = wgmma.mma_async "f16" "f16" n 32 %[[P0]] at 0, %[[A1]], %[[B1]] negate_a :
+// CHECK-NEXT:    %[[P0:.*]] = wgmma.mma_async "f16" "f16" n 32 a(%[[A0]] : i64) b(%[[B0]]) c(%z : {{.*}}) at 0 scale_d %p negate_a ->
+// CHECK-NEXT:    %[[P1:.*]] = wgmma.mma_async "f16" "f16" n 32 a(%[[A1]] : i64) b(%[[B1]]) c(%[[P0]] : {{.*}}) at 0 negate_a ->
 // CHECK-NEXT:    wgmma.commit_group
 // CHECK-NEXT:    %[[D:.*]] = wgmma.wait_group 0(%[[P1]] : {{.*}}) ->
 // CHECK:         tirx.store %[[D]], %gd
@@ -41,8 +41,8 @@ tirx.kernel @sequential(%d: memref<128x32xf32>) target("sm_90a") threads(256) {
 
 // CHECK-LABEL: tirx.kernel @registers
 // CHECK:         wgmma.fence
-// CHECK-NEXT:    %[[P0:.*]] = wgmma.mma_async "f16" "f16" n 32 %z at 0, %ra a_at 0, %{{.*}} overwrite :
-// CHECK-NEXT:    wgmma.mma_async "f16" "f16" n 32 %[[P0]] at 0, %ra a_at 8, %{{.*}} :
+// CHECK-NEXT:    %[[P0:.*]] = wgmma.mma_async "f16" "f16" n 32 a(%ra : {{.*}}) b(%{{.*}}) c(%z : {{.*}}) at 0 a_at 0 overwrite ->
+// CHECK-NEXT:    wgmma.mma_async "f16" "f16" n 32 a(%ra : {{.*}}) b(%{{.*}}) c(%[[P0]] : {{.*}}) at 0 a_at 8 ->
 tirx.kernel @registers() target("sm_90a") threads(256) {
   %never = arith.constant false
   %zero = arith.constant 0.0 : f32

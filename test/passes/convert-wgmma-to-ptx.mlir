@@ -8,7 +8,7 @@
 // Warpgroup 1 reads rows 0 to 63, warpgroup 2 those 8192 bytes (512 units of 16) on; slice 1 starts 32 bytes in.
 
 // CHECK-LABEL: func.func @two_warpgroups(
-// CHECK-NEXT:    ptx.wgmma.fence
+// CHECK-NEXT:    wgmma.fence
 // CHECK-NEXT:    %[[P:.*]] = tirx.address %a
 // CHECK:         %[[START:.*]] = arith.andi
 // CHECK-NEXT:    %[[WIDE:.*]] = arith.extui %[[START]] : i32 to i64
@@ -25,18 +25,18 @@
 // CHECK-NEXT:    %[[START2:.*]] = arith.addi %[[TILE]], %[[ROWS]] : i64
 // CHECK-NEXT:    %[[TWO:.*]] = arith.constant 2 : i64
 // CHECK-NEXT:    %[[A:.*]] = arith.addi %[[START2]], %[[TWO]] : i64
-// CHECK:         %[[D:.*]], %{{.*}}, %{{.*}}, %{{.*}} = ptx.wgmma.mma_async "f16" "f16" a(%[[A]] : i64) b(%[[B:.*]]) -> f32, f32, f32, f32
-// CHECK:         ptx.wgmma.mma_async "f16" "f16" a(%[[A]] : i64) b(%[[B]]) c(%[[D]], %{{.*}}, %{{.*}}, %{{.*}} : f32, f32, f32, f32) scale_d %p -> f32, f32, f32, f32
-// CHECK:         ptx.wgmma.commit_group
-// CHECK-NEXT:    ptx.wgmma.wait_group 0
+// CHECK:         %[[D:.*]], %{{.*}}, %{{.*}}, %{{.*}} = wgmma.mma_async "f16" "f16" a(%[[A]] : i64) b(%[[B:.*]]) -> f32, f32, f32, f32
+// CHECK:         wgmma.mma_async "f16" "f16" a(%[[A]] : i64) b(%[[B]]) c(%[[D]], %{{.*}}, %{{.*}}, %{{.*}} : f32, f32, f32, f32) scale_d %p -> f32, f32, f32, f32
+// CHECK:         wgmma.commit_group
+// CHECK-NEXT:    wgmma.wait_group 0
 // CHECK:         func.return
 func.func @two_warpgroups(%a: !a, %p: i1) {
   wgmma.fence
   %0 = wgmma.smem_descriptor %a, 1 of 16 rows 64 from [0, 64] warpgroup 1 : !a -> i64
   %1 = wgmma.smem_descriptor %a, 1 of 16 rows 8 from [0] : !a -> i64
   %2 = wgmma.uninitialized : !d
-  %3 = wgmma.mma_async "f16" "f16" n 8 %2 at 0, %0, %1 overwrite : !d, i64 -> !tirx.pending<!d>
-  %4 = wgmma.mma_async "f16" "f16" n 8 %3 at 0, %0, %1 scale_d %p : !tirx.pending<!d>, i64 -> !tirx.pending<!d>
+  %3 = wgmma.mma_async "f16" "f16" n 8 a(%0 : i64) b(%1) c(%2 : !d) at 0 overwrite -> !tirx.pending<!d>
+  %4 = wgmma.mma_async "f16" "f16" n 8 a(%0 : i64) b(%1) c(%3 : !tirx.pending<!d>) at 0 scale_d %p -> !tirx.pending<!d>
   wgmma.commit_group
   %5 = wgmma.wait_group 0 (%4 : !tirx.pending<!d>) -> !d
   func.return
@@ -56,9 +56,9 @@ func.func @two_warpgroups(%a: !a, %p: i1) {
 // CHECK-LABEL: func.func @parts(
 // CHECK:         %{{.*}}, %{{.*}}, %[[D2:.*]], %[[D3:.*]] = builtin.unrealized_conversion_cast %d
 // CHECK:         %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[R4:.*]], %[[R5:.*]], %[[R6:.*]], %[[R7:.*]] = builtin.unrealized_conversion_cast %r
-// CHECK:         ptx.wgmma.mma_async "f16" "f16" a(%[[R4]], %[[R5]], %[[R6]], %[[R7]] : i32, i32, i32, i32) b(%b) c(%[[D2]], %[[D3]] : i32, i32) transpose_b negate_a -> i32, i32
+// CHECK:         wgmma.mma_async "f16" "f16" a(%[[R4]], %[[R5]], %[[R6]], %[[R7]] : i32, i32, i32, i32) b(%b) c(%[[D2]], %[[D3]] : i32, i32) transpose_b negate_a -> i32, i32
 func.func @parts(%b: i64, %d: !d, %r: !fragment) {
-  %1 = wgmma.mma_async "f16" "f16" n 8 %d at 4, %r a_at 8, %b transpose_b negate_a : !d, !fragment -> !tirx.pending<!d>
+  %1 = wgmma.mma_async "f16" "f16" n 8 a(%r : !fragment) b(%b) c(%d : !d) at 4 a_at 8 transpose_b negate_a -> !tirx.pending<!d>
   func.return
 }
 

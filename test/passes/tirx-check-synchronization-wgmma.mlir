@@ -14,11 +14,11 @@ ptx.entry @legal(out : u64) target("sm_90a") reqntid(128) {
   %row = ptx.shr unsigned %tile, %four : i32
   %wide = ptx.cvt unsigned %row : i32 -> i64
   %a = ptx.or %wide, %desc : i64
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 0
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  %4, %5, %6, %7 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  wgmma.commit_group
+  wgmma.wait_group 0
   ptx.st global %out, %4 : i64, f32
   ptx.st shared %tile, %zero : i32, i32
   ptx.ret
@@ -36,9 +36,9 @@ ptx.entry @not_fenced() target("sm_90a") reqntid(128) {
   %row = ptx.shr unsigned %tile, %four : i32
   %wide = ptx.cvt unsigned %row : i32 -> i64
   %a = ptx.or %wide, %desc : i64
-  ptx.wgmma.fence
+  wgmma.fence
   // expected-error@+1 {{expected fence.proxy.async between 'ptx.st' and this read through the async proxy, found none}}
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
   ptx.ret
 }
 
@@ -59,19 +59,19 @@ ptx.entry @not_met() target("sm_90a") reqntid(128) {
   %row = ptx.shr unsigned %tile, %four : i32
   %wide = ptx.cvt unsigned %row : i32 -> i64
   %a = ptx.or %wide, %desc : i64
-  ptx.wgmma.fence
+  wgmma.fence
   // expected-error@+1 {{expected a barrier between 'ptx.st' and this access to the same shared memory by another thread}}
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
   ptx.ret
 }
 
 ptx.entry @read_too_early(a : u64, out : u64) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64
   %out = ptx.ld.param @out : i64
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and the use of its registers, found none; put ptx.wgmma.commit_group behind it and ptx.wgmma.wait_group 0 before this}}
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  wgmma.commit_group
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'wgmma.mma_async' and the use of its registers, found none; put wgmma.commit_group behind it and wgmma.wait_group 0 before this}}
   ptx.st global %out, %0 : i64, f32
   ptx.ret
 }
@@ -84,10 +84,10 @@ ptx.entry @overwritten_too_early() target("sm_90a") reqntid(128) {
   %row = ptx.shr unsigned %tile, %four : i32
   %wide = ptx.cvt unsigned %row : i32 -> i64
   %a = ptx.or %wide, %desc : i64
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and this write of the same shared memory, found none}}
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  wgmma.commit_group
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'wgmma.mma_async' and this write of the same shared memory, found none}}
   ptx.st shared %tile, %zero : i32, i32
   ptx.ret
 }
@@ -104,27 +104,27 @@ ptx.entry @no_group() target("sm_90a") reqntid(128) {
   %row = ptx.shr unsigned %tile, %four : i32
   %wide = ptx.cvt unsigned %row : i32 -> i64
   %a = ptx.or %wide, %desc : i64
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  ptx.wgmma.wait_group 0
-  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and this write of the same shared memory}}
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  wgmma.wait_group 0
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'wgmma.mma_async' and this write of the same shared memory}}
   ptx.st shared %tile, %zero : i32, i32
   ptx.ret
 }
 
 ptx.entry @first_product(a : u64) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{expected wgmma.fence between the start of the kernel, which comes before or writes registers of this product, and 'ptx.wgmma.mma_async', found none; put ptx.wgmma.fence before it (PTX ISA, "wgmma.fence")}}
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  // expected-error@+1 {{expected wgmma.fence between the start of the kernel, which comes before or writes registers of this product, and 'wgmma.mma_async', found none; put wgmma.fence before it (PTX ISA, "wgmma.fence")}}
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
   ptx.ret
 }
 
 ptx.entry @registers_of_a(a : u64, t : u32) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64
-  ptx.wgmma.fence
+  wgmma.fence
   %t = ptx.ld.param @t : i32
   // expected-error@+1 {{expected wgmma.fence between 'ptx.ld.param'}}
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) -> f32, f32, f32, f32
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) -> f32, f32, f32, f32
   ptx.ret
 }
 
@@ -134,10 +134,10 @@ ptx.entry @registers_of_a(a : u64, t : u32) target("sm_90a") reqntid(128) {
 
 ptx.entry @another_shape(a : u64) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  // expected-error@+1 {{expected wgmma.fence between 'ptx.wgmma.mma_async'}}
-  %4, %5, %6, %7 = ptx.wgmma.mma_async "tf32" "tf32" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  // expected-error@+1 {{expected wgmma.fence between 'wgmma.mma_async'}}
+  %4, %5, %6, %7 = wgmma.mma_async "tf32" "tf32" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
   ptx.ret
 }
 
@@ -149,11 +149,11 @@ ptx.entry @before_the_loop(a : u64) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64
   %zero = ptx.constant 0.0 : f32
   %none = ptx.constant 0 : i64
-  ptx.wgmma.fence
+  wgmma.fence
   ptx.bra ^loop(%zero, %zero, %zero, %zero : f32, f32, f32, f32)
 ^loop(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
   // expected-error@+1 {{expected wgmma.fence between 'ptx.bra'}}
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
   %p = ptx.setp eq %a, %none : i64
   ptx.cond_bra %p, ^loop(%0, %1, %2, %3 : f32, f32, f32, f32), ^exit
 ^exit:
@@ -168,14 +168,14 @@ ptx.entry @peeled(a : u64, out : u64) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64
   %out = ptx.ld.param @out : i64
   %none = ptx.constant 0 : i64
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 0
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  wgmma.commit_group
+  wgmma.wait_group 0
   ptx.bra ^loop(%0, %1, %2, %3 : f32, f32, f32, f32)
 ^loop(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
   // expected-error@+1 {{expected wgmma.fence between 'ptx.bra'}}
-  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  %4, %5, %6, %7 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
   %p = ptx.setp eq %a, %none : i64
   ptx.cond_bra %p, ^loop(%4, %5, %6, %7 : f32, f32, f32, f32), ^exit
 ^exit:
@@ -192,10 +192,10 @@ ptx.entry @peeled(a : u64, out : u64) target("sm_90a") reqntid(128) {
 
 ptx.entry @copied_too_early(a : u64) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and the use of its registers}}
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  wgmma.commit_group
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'wgmma.mma_async' and the use of its registers}}
   ptx.bra ^next(%0 : f32)
 ^next(%c0 : f32):
   ptx.ret
@@ -212,14 +212,14 @@ ptx.entry @pending_round_a_loop(a : u64, out : u64) target("sm_90a") reqntid(128
   %none = ptx.constant 0 : i64
   ptx.bra ^loop(%zero, %zero, %zero, %zero : f32, f32, f32, f32)
 ^loop(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
-  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  %4, %5, %6, %7 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  wgmma.commit_group
   %p = ptx.setp eq %a, %none : i64
   ptx.cond_bra %p, ^loop(%4, %5, %6, %7 : f32, f32, f32, f32), ^exit
 ^exit:
-  ptx.wgmma.wait_group 0
+  wgmma.wait_group 0
   ptx.st global %out, %4 : i64, f32
   ptx.ret
 }
@@ -233,22 +233,22 @@ ptx.entry @pending_from_loop_to_loop(a : u64, out : u64) target("sm_90a") reqnti
   %out = ptx.ld.param @out : i64
   %zero = ptx.constant 0.0 : f32
   %none = ptx.constant 0 : i64
-  ptx.wgmma.fence
+  wgmma.fence
   ptx.bra ^first(%zero, %zero, %zero, %zero : f32, f32, f32, f32)
 ^first(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 1
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  wgmma.commit_group
+  wgmma.wait_group 1
   %p = ptx.setp eq %a, %none : i64
   ptx.cond_bra %p, ^first(%0, %1, %2, %3 : f32, f32, f32, f32), ^second(%0, %1, %2, %3 : f32, f32, f32, f32)
 ^second(%d0 : f32, %d1 : f32, %d2 : f32, %d3 : f32):
-  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%d0, %d1, %d2, %d3 : f32, f32, f32, f32) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 1
+  %4, %5, %6, %7 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%d0, %d1, %d2, %d3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  wgmma.commit_group
+  wgmma.wait_group 1
   ptx.cond_bra %p, ^second(%4, %5, %6, %7 : f32, f32, f32, f32), ^exit
 ^exit:
-  ptx.wgmma.wait_group 0
+  wgmma.wait_group 0
   ptx.st global %out, %4 : i64, f32
   ptx.ret
 }
@@ -260,15 +260,15 @@ ptx.entry @pending_from_loop_to_loop(a : u64, out : u64) target("sm_90a") reqnti
 ptx.entry @the_one_before(a : u64, out : u64) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64
   %out = ptx.ld.param @out : i64
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 1
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  wgmma.commit_group
+  %4, %5, %6, %7 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  wgmma.commit_group
+  wgmma.wait_group 1
   %early = ptx.add %0, %0 : f32
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 1
+  wgmma.commit_group
+  wgmma.wait_group 1
   ptx.st global %out, %4 : i64, f32
   ptx.ret
 }
@@ -278,11 +278,11 @@ ptx.entry @the_one_before(a : u64, out : u64) target("sm_90a") reqntid(128) {
 ptx.entry @the_last(a : u64, out : u64) target("sm_90a") reqntid(128) {
   %a = ptx.ld.param @a : i64
   %out = ptx.ld.param @out : i64
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 1
-  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and the use of its registers}}
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  wgmma.commit_group
+  wgmma.wait_group 1
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'wgmma.mma_async' and the use of its registers}}
   ptx.st global %out, %0 : i64, f32
   ptx.ret
 }
@@ -296,16 +296,16 @@ ptx.entry @on_every_path(a : u64, out : u64) target("sm_90a") reqntid(128) {
   %out = ptx.ld.param @out : i64
   %none = ptx.constant 0 : i64
   %p = ptx.setp eq %a, %none : i64
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  wgmma.commit_group
   ptx.cond_bra %p, ^more, ^wait
 ^more:
-  ptx.wgmma.commit_group
+  wgmma.commit_group
   ptx.bra ^wait
 ^wait:
-  ptx.wgmma.wait_group 1
-  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and the use of its registers}}
+  wgmma.wait_group 1
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'wgmma.mma_async' and the use of its registers}}
   ptx.st global %out, %0 : i64, f32
   ptx.ret
 }
@@ -322,11 +322,11 @@ ptx.entry @read_while_written() target("sm_90a") reqntid(128) {
   %row = ptx.shr unsigned %tile, %four : i32
   %wide = ptx.cvt unsigned %row : i32 -> i64
   %a = ptx.or %wide, %desc : i64
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 1
-  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and this write of the same shared memory}}
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  wgmma.commit_group
+  wgmma.wait_group 1
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'wgmma.mma_async' and this write of the same shared memory}}
   ptx.st shared %tile, %zero : i32, i32
   ptx.ret
 }
@@ -342,12 +342,12 @@ ptx.entry @a_written_again(a : u64, out : u64) target("sm_90a") reqntid(128) {
   %none = ptx.constant 0 : i64
   ptx.bra ^loop(%zero, %zero, %zero, %zero : f32, f32, f32, f32)
 ^loop(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
-  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and the next value in its registers}}
+  // expected-error@+1 {{expected wgmma.commit_group and wait_group between 'wgmma.mma_async' and the next value in its registers}}
   %t = ptx.ld global %out : i64 -> i32
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 1
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  wgmma.commit_group
+  wgmma.wait_group 1
   %p = ptx.setp eq %a, %none : i64
   ptx.cond_bra %p, ^loop(%0, %1, %2, %3 : f32, f32, f32, f32), ^exit
 ^exit:
@@ -367,13 +367,13 @@ ptx.entry @a_passed_on(a : u64, out : u64) target("sm_90a") reqntid(128) {
   %first = ptx.ld global %out : i64 -> i32
   ptx.bra ^loop(%zero, %zero, %zero, %zero, %first : f32, f32, f32, f32, i32)
 ^loop(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32, %t : i32):
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  wgmma.commit_group
   %next = ptx.ld global %out : i64 -> i32
   ptx.cond_bra %p, ^exit, ^wait
 ^wait:
-  ptx.wgmma.wait_group 0
+  wgmma.wait_group 0
   ptx.bra ^loop(%0, %1, %2, %3, %next : f32, f32, f32, f32, i32)
 ^exit:
   ptx.ret
@@ -392,12 +392,12 @@ ptx.entry @started_again(a : u64) target("sm_90a") reqntid(128) {
 ^tile:
   ptx.bra ^loop(%zero, %zero, %zero, %zero : f32, f32, f32, f32)
 ^loop(%c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  wgmma.commit_group
   ptx.cond_bra %p, ^loop(%0, %1, %2, %3 : f32, f32, f32, f32), ^again
 ^again:
-  // expected-error@-7 {{expected wgmma.commit_group and wait_group between 'ptx.wgmma.mma_async' and the next value in its registers}}
+  // expected-error@-7 {{expected wgmma.commit_group and wait_group between 'wgmma.mma_async' and the next value in its registers}}
   ptx.cond_bra %p, ^tile, ^exit
 ^exit:
   ptx.ret

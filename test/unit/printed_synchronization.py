@@ -120,11 +120,11 @@ _TENSOR = (
     "ptx.bar.sync 0",
 )
 _WARPGROUP = (
-    "ptx.wgmma.fence",
-    '%v, %w, %x, %y = ptx.wgmma.mma_async "f16" "f16" a(%desc : i64) b(%desc) -> f32, f32, f32, f32',
-    "ptx.wgmma.commit_group",
-    "ptx.wgmma.wait_group 0",
-    "ptx.wgmma.wait_group 1",
+    "wgmma.fence",
+    '%v, %w, %x, %y = wgmma.mma_async "f16" "f16" a(%desc : i64) b(%desc) -> f32, f32, f32, f32',
+    "wgmma.commit_group",
+    "wgmma.wait_group 0",
+    "wgmma.wait_group 1",
     "ptx.bar.sync 0",
     'ptx.fence.proxy.async "shared::cta"',
 )

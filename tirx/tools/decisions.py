@@ -366,9 +366,10 @@ def _read_descriptors(kernel: KernelOp, found: _Kernel) -> None:
                 facts.append(fact)
 
 
-def _descriptor_facts(op: Operation) -> Iterable[tuple[str, str]]:
+def _descriptor_facts(op: tcgen05.MmaOp | wgmma.MmaAsyncOp) -> Iterable[tuple[str, str]]:
     """What the words say that the first instruction of a product reads; the others differ in the start address."""
-    for name, operand in zip("AB", (getattr(op, "a"), getattr(op, "b")), strict=True):  # noqa: B009
+    a = op.a if isinstance(op, tcgen05.MmaOp) else op.a[0]
+    for name, operand in (("A", a), ("B", op.b)):
         match operand.owner:
             case tcgen05.SmemDescriptorOp() | wgmma.SmemDescriptorOp() as made:
                 yield f"{name}, descriptor", f"{_operand_text(made)}; the address of {_name(made.tile)} is added"

@@ -15,9 +15,9 @@ ptx.entry @start(a : u64) target("sm_90a") reqntid(128) {
   %c1 = ptx.undefined : f32
   %c2 = ptx.undefined : f32
   %c3 = ptx.undefined : f32
-  ptx.wgmma.fence
-  %d:4 = "ptx.wgmma.mma_async"(%a, %a, %c, %c1, %c2, %c3, %p) <{a_type = "f16", b_type = "f16", operandSegmentSizes = array<i32: 1, 1, 4, 1, 0>}> : (i64, i64, f32, f32, f32, f32, i1) -> (f32, f32, f32, f32)
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 0
+  wgmma.fence
+  %d:4 = "wgmma.mma_async"(%a, %a, %c, %c1, %c2, %c3, %p) <{a_type = "f16", b_type = "f16", operandSegmentSizes = array<i32: 1, 1, 4, 1, 0>}> : (i64, i64, f32, f32, f32, f32, i1) -> (f32, f32, f32, f32)
+  wgmma.commit_group
+  wgmma.wait_group 0
   ptx.ret
 }

@@ -18,8 +18,8 @@
 // CHECK-NEXT:    %0 = wgmma.smem_descriptor %a, 2 of 16 rows 64 from [0, 64] warpgroup 1 : !tirx.tile<128x64xf16, shared, {{.*}}> -> i64
 // CHECK-NEXT:    %1 = wgmma.smem_descriptor %a, 2 of 16 rows 64 from [0] {tag} : !tirx.tile<128x64xf16, shared, {{.*}}> -> i64
 // CHECK-NEXT:    %2 = wgmma.uninitialized : !tirx.tile<128x64xf32, register, [[D:.*]]>
-// CHECK-NEXT:    %3 = wgmma.mma_async "f16" "f16" n 64 %2 at 0, %0, %1 overwrite : !tirx.tile<128x64xf32, register, [[D]]>, i64 -> !tirx.pending<!tirx.tile<128x64xf32, register, [[D]]>>
-// CHECK-NEXT:    %4 = wgmma.mma_async "f16" "f16" n 64 %3 at 0, %0, %1 scale_d %p negate_a negate_b {tag} : !tirx.pending<!tirx.tile<128x64xf32, register, [[D]]>>, i64 -> !tirx.pending<!tirx.tile<128x64xf32, register, [[D]]>>
+// CHECK-NEXT:    %3 = wgmma.mma_async "f16" "f16" n 64 a(%0 : i64) b(%1) c(%2 : !tirx.tile<128x64xf32, register, [[D]]>) at 0 overwrite -> !tirx.pending<!tirx.tile<128x64xf32, register, [[D]]>>
+// CHECK-NEXT:    %4 = wgmma.mma_async "f16" "f16" n 64 a(%0 : i64) b(%1) c(%3 : !tirx.pending<!tirx.tile<128x64xf32, register, [[D]]>>) at 0 scale_d %p negate_a negate_b {tag} -> !tirx.pending<!tirx.tile<128x64xf32, register, [[D]]>>
 // CHECK-NEXT:    wgmma.commit_group
 // CHECK-NEXT:    wgmma.wait_group 1
 // CHECK-NEXT:    %5 = wgmma.wait_group 0(%4 : !tirx.pending<!tirx.tile<128x64xf32, register, [[D]]>>) -> !tirx.tile<128x64xf32, register, [[D]]> {tag}
@@ -28,8 +28,8 @@ func.func @two_warpgroups(%a: !a, %p: i1) {
   %0 = wgmma.smem_descriptor %a, 2 of 16 rows 64 from [0, 64] warpgroup 1 : !a -> i64
   %1 = wgmma.smem_descriptor %a, 2 of 16 rows 64 from [0] {tag} : !a -> i64
   %2 = wgmma.uninitialized : !d
-  %3 = wgmma.mma_async "f16" "f16" n 64 %2 at 0, %0, %1 overwrite : !d, i64 -> !tirx.pending<!d>
-  %4 = wgmma.mma_async "f16" "f16" n 64 %3 at 0, %0, %1 scale_d %p negate_a negate_b {tag} : !tirx.pending<!d>, i64 -> !tirx.pending<!d>
+  %3 = wgmma.mma_async "f16" "f16" n 64 a(%0 : i64) b(%1) c(%2 : !d) at 0 overwrite -> !tirx.pending<!d>
+  %4 = wgmma.mma_async "f16" "f16" n 64 a(%0 : i64) b(%1) c(%3 : !tirx.pending<!d>) at 0 scale_d %p negate_a negate_b {tag} -> !tirx.pending<!d>
   wgmma.commit_group
   wgmma.wait_group 1
   %5 = wgmma.wait_group 0 (%4 : !tirx.pending<!d>) -> !d {tag}
@@ -40,11 +40,11 @@ func.func @two_warpgroups(%a: !a, %p: i1) {
 
 // CHECK-LABEL: func.func @parts(
 // CHECK-NEXT:    %0 = wgmma.smem_descriptor %a, 0 of 16 rows 32 from [32] : {{.*}} -> i64
-// CHECK-NEXT:    %1 = wgmma.mma_async "f16" "f16" n 32 %d at 16, %r a_at 0, %0 : {{.*}}
-// CHECK-NEXT:    %2 = wgmma.mma_async "f16" "f16" n 64 %1 at 0, %x, %x metadata(%e : {{.*}}) metadata_at 0 selector 1 transpose_a transpose_b : {{.*}}
+// CHECK-NEXT:    %1 = wgmma.mma_async "f16" "f16" n 32 a(%r : {{.*}}) b(%0) c(%d : {{.*}}) at 16 a_at 0 -> {{.*}}
+// CHECK-NEXT:    %2 = wgmma.mma_async "f16" "f16" n 64 a(%x : i64) b(%x) c(%1 : {{.*}}) at 0 metadata(%e : {{.*}}) metadata_at 0 selector 1 transpose_a transpose_b -> {{.*}}
 func.func @parts(%a: !a, %x: i64, %d: !d64, %r: !a16, %e: !codes) {
   %0 = wgmma.smem_descriptor %a, 0 of 16 rows 32 from [32] : !a -> i64
-  %1 = wgmma.mma_async "f16" "f16" n 32 %d at 16, %r a_at 0, %0 : !d64, !a16 -> !tirx.pending<!d64>
-  %2 = wgmma.mma_async "f16" "f16" n 64 %1 at 0, %x, %x metadata(%e : !codes) metadata_at 0 selector 1 transpose_a transpose_b : !tirx.pending<!d64>, i64 -> !tirx.pending<!d64>
+  %1 = wgmma.mma_async "f16" "f16" n 32 a(%r : !a16) b(%0) c(%d : !d64) at 16 a_at 0 -> !tirx.pending<!d64>
+  %2 = wgmma.mma_async "f16" "f16" n 64 a(%x : i64) b(%x) c(%1 : !tirx.pending<!d64>) at 0 metadata(%e : !codes) metadata_at 0 selector 1 transpose_a transpose_b -> !tirx.pending<!d64>
   func.return
 }

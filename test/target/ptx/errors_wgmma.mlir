@@ -2,8 +2,8 @@
 
 ptx.entry @older_target(a : u64) target("sm_90") {
   %a = ptx.ld.param @a : i64
-  // expected-error@+1 {{'ptx.wgmma.fence' needs wgmma, which sm_90 lacks; supported on}}
-  ptx.wgmma.fence
+  // expected-error@+1 {{'wgmma.fence' needs wgmma, which sm_90 lacks; supported on}}
+  wgmma.fence
   ptx.ret
 }
 
@@ -14,8 +14,8 @@ ptx.entry @older_target(a : u64) target("sm_90") {
 ptx.entry @constants(a : u64) target("sm_90a") {
   %a = ptx.ld.param @a : i64
   %zero = ptx.constant 0.0 : f32
-  // expected-error@+1 {{expected accumulators that 'ptx.wgmma.mma_async' can overwrite, found a constant; tirx-copy-accumulators copies it}}
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%zero, %zero, %zero, %zero : f32, f32, f32, f32) -> f32, f32, f32, f32
+  // expected-error@+1 {{expected accumulators that 'wgmma.mma_async' can overwrite, found a constant; tirx-copy-accumulators copies it}}
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%zero, %zero, %zero, %zero : f32, f32, f32, f32) -> f32, f32, f32, f32
   ptx.ret
 }
 
@@ -25,9 +25,9 @@ ptx.entry @constants(a : u64) target("sm_90a") {
 
 ptx.entry @other_uses(a : u64) target("sm_90a") {
   %a = ptx.ld.param @a : i64
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
-  // expected-error@+1 {{expected accumulators that 'ptx.wgmma.mma_async' can overwrite, found one that is used again}}
-  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  // expected-error@+1 {{expected accumulators that 'wgmma.mma_async' can overwrite, found one that is used again}}
+  %4, %5, %6, %7 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
   ptx.st global %a, %2 : i64, f32
   ptx.ret
 }
@@ -39,11 +39,11 @@ ptx.entry @other_uses(a : u64) target("sm_90a") {
 ptx.entry @from_outside_of_a_loop(a : u64) target("sm_90a") {
   %a = ptx.ld.param @a : i64
   %zero = ptx.constant 0 : i64
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
   ptx.bra ^loop
 ^loop:
-  // expected-error@+1 {{expected accumulators that 'ptx.wgmma.mma_async' can overwrite, found one from outside of a loop}}
-  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  // expected-error@+1 {{expected accumulators that 'wgmma.mma_async' can overwrite, found one from outside of a loop}}
+  %4, %5, %6, %7 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) c(%0, %1, %2, %3 : f32, f32, f32, f32) -> f32, f32, f32, f32
   %p = ptx.setp eq %a, %zero : i64
   ptx.cond_bra %p, ^loop, ^exit
 ^exit:

@@ -11,7 +11,7 @@ ptx.entry @stride(out : u64) target("sm_90a") reqntid(128) {
   %wide = ptx.cvt unsigned %row : i32 -> i64
   %a = ptx.or %wide, %desc : i64
   // expected-warning@+1 {{descriptor of A: elements (4, 0) and (8, 0) (row, k) are both read from byte 576 of shared memory; SBO is 512 bytes, and one repeat of the pattern takes 1024}}
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%a) -> f32, f32, f32, f32
   ptx.ret
 }
 

@@ -34,12 +34,12 @@ ptx.entry @loop(a : u64, b : u64, n : u32, out : u64) target("sm_90a") reqntid(1
   %two = ptx.constant 2 : i64
   ptx.bra ^loop(%start, %zero, %zero, %zero, %zero : i32, f32, f32, f32, f32)
 ^loop(%k : i32, %c0 : f32, %c1 : f32, %c2 : f32, %c3 : f32):
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "f16" "f16" a(%a : i64) b(%b) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "f16" "f16" a(%a : i64) b(%b) c(%c0, %c1, %c2, %c3 : f32, f32, f32, f32) -> f32, f32, f32, f32
   %next = ptx.add %a, %two : i64
-  %4, %5, %6, %7 = ptx.wgmma.mma_async "f16" "f16" a(%next : i64) b(%b) c(%0, %1, %2, %3 : f32, f32, f32, f32) transpose_b -> f32, f32, f32, f32
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 0
+  %4, %5, %6, %7 = wgmma.mma_async "f16" "f16" a(%next : i64) b(%b) c(%0, %1, %2, %3 : f32, f32, f32, f32) transpose_b -> f32, f32, f32, f32
+  wgmma.commit_group
+  wgmma.wait_group 0
   %i = ptx.add %k, %one : i32
   %more = ptx.setp lt %i, %n : i32
   ptx.cond_bra %more, ^loop(%i, %4, %5, %6, %7 : i32, f32, f32, f32, f32), ^exit
@@ -65,13 +65,13 @@ ptx.entry @forms(a : u64, t : u32) target("sm_90a") reqntid(128) {
   %zero = ptx.constant 0 : i32
   %p = ptx.setp eq %t, %zero : i32
   %desc = ptx.constant 4611686293305294848 : i64
-  ptx.wgmma.fence
-  %0, %1, %2, %3 = ptx.wgmma.mma_async "e4m3" "e5m2" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) -> i32, i32, i32, i32
-  %4, %5, %6, %7 = ptx.wgmma.mma_async "e4m3" "e5m2" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) c(%0, %1, %2, %3 : i32, i32, i32, i32) scale_d %p negate_a -> i32, i32, i32, i32
-  %8, %9, %10, %11 = ptx.wgmma.mma_async "s8" "u8" a(%a : i64) b(%a) saturate -> i32, i32, i32, i32
-  %12, %13, %14, %15 = ptx.wgmma.mma_async "tf32" "tf32" a(%a : i64) b(%desc) metadata %t selector 1 negate_b -> f32, f32, f32, f32
-  %16, %17, %18, %19 = ptx.wgmma.mma_async "b1" "b1" a(%a : i64) b(%a) -> i32, i32, i32, i32
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 1
+  wgmma.fence
+  %0, %1, %2, %3 = wgmma.mma_async "e4m3" "e5m2" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) -> i32, i32, i32, i32
+  %4, %5, %6, %7 = wgmma.mma_async "e4m3" "e5m2" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%a) c(%0, %1, %2, %3 : i32, i32, i32, i32) scale_d %p negate_a -> i32, i32, i32, i32
+  %8, %9, %10, %11 = wgmma.mma_async "s8" "u8" a(%a : i64) b(%a) saturate -> i32, i32, i32, i32
+  %12, %13, %14, %15 = wgmma.mma_async "tf32" "tf32" a(%a : i64) b(%desc) metadata(%t : i32) selector 1 negate_b -> f32, f32, f32, f32
+  %16, %17, %18, %19 = wgmma.mma_async "b1" "b1" a(%a : i64) b(%a) -> i32, i32, i32, i32
+  wgmma.commit_group
+  wgmma.wait_group 1
   ptx.ret
 }

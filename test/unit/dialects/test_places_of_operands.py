@@ -23,7 +23,7 @@ _WGMMA = """
 !d = !tirx.tile<128x64xf32, register, #d>
 func.func @f(%a: !a, %d: !d, %x: i64) {
   %0 = wgmma.smem_descriptor %a, 0 of 16 rows ROWS : !a -> i64
-  %1 = wgmma.mma_async "f16" "f16" n 64 %d at 0, OPERANDS : !d, i64 -> !tirx.pending<!d>
+  %1 = wgmma.mma_async "f16" "f16" n 64 OPERANDS c(%d : !d) at 0 -> !tirx.pending<!d>
   func.return
 }
 """
@@ -50,7 +50,9 @@ func.func @f(%a: !a, %d: !d, %x: i64) {
 )
 def test_rows_of_warpgroups(operand: str, rows: str, is_right: bool):
     """Warpgroups 0 and 1 multiply rows 0 and 64 of A by columns 0 of B."""
-    text = _WGMMA.replace("ROWS", rows).replace("OPERANDS", "%0, %x" if operand == "A" else "%x, %0")
+    text = _WGMMA.replace("ROWS", rows).replace(
+        "OPERANDS", "a(%0 : i64) b(%x)" if operand == "A" else "a(%x : i64) b(%0)"
+    )
     (op,) = [op for op in parsed(text).walk() if isinstance(op, MmaAsyncOp)]
     if is_right:
         return op.verify_()

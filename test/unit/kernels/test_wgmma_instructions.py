@@ -36,7 +36,7 @@ def _module(a_major: Major, b_major: Major) -> tuple[str, Tile, Tile]:
             body.append(f"%{name}{number} = ptx.add %{name}_base, %w{name}{number} : i64")
         results = [f"%d{number}_{i}" for i in range(count)]
         body.append(
-            f'{", ".join(results)} = ptx.wgmma.mma_async "f16" "f16" a(%a{number} : i64) b(%b{number}) '
+            f'{", ".join(results)} = wgmma.mma_async "f16" "f16" a(%a{number} : i64) b(%b{number}) '
             f"c({', '.join(current)} : {types}){flags} -> {types}"
         )
         current = results
@@ -90,10 +90,10 @@ ptx.entry @k(image : u64, out : u64) target("sm_90a") reqntid(256) {{
 ^multiply:
   ptx.fence.proxy.async "shared::cta"
   ptx.bar.sync 0
-  ptx.wgmma.fence
+  wgmma.fence
 {lines}
-  ptx.wgmma.commit_group
-  ptx.wgmma.wait_group 0
+  wgmma.commit_group
+  wgmma.wait_group 0
   ptx.bar.sync 0
   %i = ptx.add %k, %one : i32
   %again = ptx.setp lt %i, %trips : i32

@@ -56,8 +56,8 @@ def _kernel() -> str:
     for step in range(4):
         accumulator, type_, scale = (f"%p{step - 1}", "!p", "") if step else ("%old", "!d", " scale_d %again")
         lines.append(
-            f'%p{step} = wgmma.mma_async "f16" "f16" n 32 {accumulator} at 0, %a{step}, %b{step}{scale} : '
-            f"{type_}, i64 -> !p"
+            f'%p{step} = wgmma.mma_async "f16" "f16" n 32 a(%a{step} : i64) b(%b{step}) c({accumulator} : {type_}) at 0'
+            f"{scale} -> !p"
         )
     return _TEXT.replace("STEPS", "\n".join(f"    {line}" for line in lines))
 

@@ -3,7 +3,7 @@
 }
 func.func @parts(%a: !a, %x: i64, %d: !d64, %r: !a16, %e: !codes) {
   %0 = wgmma.smem_descriptor %a, 0 of 16 rows 32 from [32] : !a -> i64
-  %1 = wgmma.mma_async "f16" "f16" n 32 %d at 16, %r a_at 0, %0 : !d64, !a16 -> !tirx.pending<!d64>
-  %2 = wgmma.mma_async "f16" "f16" n 64 %1 at 0, %x, %x metadata(%e : !codes) metadata_at 0 selector 1: !tirx.pending<!d64>, i64 -> !tirx.pending<!d64>
+  %1 = wgmma.mma_async "f16" "f16" n 32 a(%r : !a16) b(%0) c(%d : !d64) at 16 a_at 0 -> !tirx.pending<!d64>
+  %2 = wgmma.mma_async "f16" "f16" n 64 a(%x : i64) b(%x) c(%1 : !tirx.pending<!d64>) at 0 metadata(%e : !codes) metadata_at 0 selector 1 -> !tirx.pending<!d64>
   func.return
 }

@@ -34,11 +34,12 @@ from tirx.dialects.ptx.effects import (
 )
 from tirx.dialects.ptx.known_bits import IMMEDIATE
 from tirx.dialects.tcgen05 import TCGEN05, MmaOp
+from tirx.dialects.wgmma import WGMMA
 from tirx.tcgen05 import InstructionDescriptor
 
 INSTRUCTIONS = [
     *(op for op in PTX.operations if not issubclass(op, EntryOp | BinaryOp | PTXTerminator)),
-    *(op for op in TCGEN05.operations if issubclass(op, PTXInstruction)),
+    *(op for op in (*TCGEN05.operations, *WGMMA.operations) if issubclass(op, PTXInstruction)),
 ]
 
 

@@ -17,7 +17,7 @@ from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects import ptx, tcgen05
+from tirx.dialects import ptx, tcgen05, wgmma
 from tirx.dialects.ptx import (
     cp_async,
     functions,
@@ -294,10 +294,10 @@ def _pairs() -> Iterator[PTXInstruction]:
 
 
 def _warpgroup() -> Iterator[PTXInstruction]:
-    yield ptx.WgmmaFenceOp()
-    yield ptx.WgmmaCommitGroupOp()
+    yield wgmma.FenceOp()
+    yield wgmma.CommitGroupOp()
     for pending in (-1, 0, 7, 8):
-        yield ptx.WgmmaWaitGroupOp(pending)
+        yield wgmma.WaitGroupOp(pending)
     for (a, b), n, sparse, in_place, registers in product(WGMMA_KINDS, (8, 12, 40, 256, 264), FLAG, FLAG, FLAG):
         for d in WGMMA_KINDS[a, b].results:
             yield _wgmma(WgmmaForm(a, b, d, n, sparse), in_place, registers, False, False)
@@ -312,16 +312,14 @@ def _warpgroup() -> Iterator[PTXInstruction]:
         yield _wgmma(form, True, registers, transpose_a, transpose_b)
 
 
-def _wgmma(
-    form: WgmmaForm, in_place: bool, registers: bool, transpose_a: bool, transpose_b: bool
-) -> ptx.WgmmaMmaAsyncOp:
+def _wgmma(form: WgmmaForm, in_place: bool, registers: bool, transpose_a: bool, transpose_b: bool) -> wgmma.MmaAsyncOp:
     type_, accumulator = (f32, FLOAT) if form.d == "f32" else (i32, WORD)
-    return ptx.WgmmaMmaAsyncOp(
+    return wgmma.MmaAsyncOp.of(
         form,
         _words(4) if registers else [WIDE],
         WIDE,
         [accumulator] * form.d_registers if in_place else [],
-        type_,
+        [type_] * form.d_registers,
         scale_d=PREDICATE if in_place else None,
         metadata=OTHER if form.sparse else None,
         selector=0 if form.sparse else None,
@@ -471,7 +469,8 @@ def test_every_instruction_has_a_form():
     modules = (sync, mbarrier, tma, matrix, packed, functions, reductions)
     modules += (launch_control,)
     expected = {op for op in ptx.PTX.operations if op.__module__ in {module.__name__ for module in modules}}
-    expected |= {op for op in TCGEN05.operations if issubclass(op, PTXInstruction)}
+    hardware = (*TCGEN05.operations, *wgmma.WGMMA.operations)
+    expected |= {op for op in hardware if issubclass(op, PTXInstruction)}
     assert expected <= {type(op) for family in FAMILIES for op in family()}
 
 

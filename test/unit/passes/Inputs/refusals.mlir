@@ -1514,7 +1514,7 @@ tirx.kernel @k() target("sm_100a") threads(128) memory(shared = 16, columns = 48
 !a = !tirx.tile<64x32xf16, register, #tirx.tile_layout<S[(4, 2, 8, 4, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
 !d = !tirx.tile<64x16xf16, register, #tirx.tile_layout<S[(4, 2, 8, 2, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
 func.func @f(%b: i64, %d: !d, %a: !a) {
-  %p = wgmma.mma_async "f16" "f16" n 8 %d at 4, %a a_at 10, %b : !d, !a -> !tirx.pending<!d>
+  %p = wgmma.mma_async "f16" "f16" n 8 a(%a : !a) b(%b) c(%d : !d) at 4 a_at 10 -> !tirx.pending<!d>
   func.return
 }
 
@@ -1525,7 +1525,7 @@ func.func @f(%b: i64, %d: !d, %a: !a) {
 !a = !tirx.tile<64x32xf16, register, #tirx.tile_layout<S[(4, 2, 8, 4, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
 !d = !tirx.tile<64x16xf16, register, #tirx.tile_layout<S[(4, 2, 8, 2, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
 func.func @f(%b: i64, %d: !d, %a: !a) {
-  %p = wgmma.mma_async "f16" "f16" n 8 %d at 4, %a a_at -16, %b : !d, !a -> !tirx.pending<!d>
+  %p = wgmma.mma_async "f16" "f16" n 8 a(%a : !a) b(%b) c(%d : !d) at 4 a_at -16 -> !tirx.pending<!d>
   func.return
 }
 

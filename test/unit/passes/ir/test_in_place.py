@@ -31,7 +31,7 @@ def expanded(body: str) -> str:
     body = re.sub(
         r"(\w+) = mma (\w+)(?: (\w+))?",
         lambda m: (
-            f'%{m[1]}, %{m[1]}_1, %{m[1]}_2, %{m[1]}_3 = ptx.wgmma.mma_async "f16" "f16" a(%x : i64) b(%x) '
+            f'%{m[1]}, %{m[1]}_1, %{m[1]}_2, %{m[1]}_3 = wgmma.mma_async "f16" "f16" a(%x : i64) b(%x) '
             f"c(%{m[2]}, %{m[3] or 'j'}, %k, %l : f32, f32, f32, f32) -> f32, f32, f32, f32"
         ),
         body,

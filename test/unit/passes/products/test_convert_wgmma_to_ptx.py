@@ -7,7 +7,7 @@ from unit.passes.parsed import parsed
 from xdsl.context import Context
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 
-from tirx.dialects.ptx import WgmmaMmaAsyncOp
+from tirx.dialects.wgmma import MmaAsyncOp
 from tirx.passes.products.convert_wgmma_to_ptx import ConvertWgmmaToPtxPass
 
 _PRODUCT = """
@@ -16,7 +16,7 @@ _PRODUCT = """
 !fragment = !tirx.tile<64x32xf16, register, #fragment>
 !d = !tirx.tile<64x16xf16, register, #d>
 func.func @k(%b: i64, %d: !d, %r: !fragment) {{
-  %0 = wgmma.mma_async "f16" "f16" n 8 %d at 0, %r {at}, %b : !d, !fragment -> !tirx.pending<!d>
+  %0 = wgmma.mma_async "f16" "f16" n 8 a(%r : !fragment) b(%b) c(%d : !d) at 0 {at} -> !tirx.pending<!d>
   func.return
 }}
 """
@@ -26,7 +26,7 @@ func.func @k(%b: i64, %d: !d, %r: !fragment) {{
 def test_registers_of_a(at: str, first: int) -> None:
     module = parsed(_PRODUCT.format(at=at))
     ConvertWgmmaToPtxPass().apply(Context(), module)
-    product = next(op for op in module.walk() if isinstance(op, WgmmaMmaAsyncOp))
+    product = next(op for op in module.walk() if isinstance(op, MmaAsyncOp))
     held = product.a[0].owner
     assert isinstance(held, UnrealizedConversionCastOp)
     assert list(product.a) == list(held.results[first : first + 4])
