@@ -37,6 +37,9 @@ __all__ = ["dataclass"]
 
 _lock = RLock()
 
+_REPLACED = {"__init__", "__setstate__", "__dataclass_fields__", "__signature__"}
+"""The attributes of a class that is pending."""
+
 
 class _Signature:
     """What `inspect.signature` asks a class for: those of the methods that will be made."""
@@ -84,6 +87,8 @@ class _Pending:
                 # Other threads may be about to call it: it is never without `__init__`.
                 dataclasses.dataclass(cls, **self._options | {"init": False})
                 shadow = new_class(cls.__name__, (cls,))
+                for name in _REPLACED & vars(shadow).keys():  # where `__init_subclass__` makes dataclasses
+                    delattr(shadow, name)
                 dataclasses.dataclass(shadow, **self._options)
                 cls.__init__ = vars(shadow)["__init__"]
             else:
