@@ -27,8 +27,11 @@ DTYPES: dict[str, DType] = {
 """Every element type of the tensor cores by its PTX name."""
 
 
-def find_dtype(name: str | DType) -> DType:
-    """The element type of that PTX or MLIR name. Raises LegalityError for one that the tensor cores do not know."""
+def find_dtype(name: object) -> DType:
+    """Returns the element type of a name or a type of numpy, as `element_type` does.
+
+    Raises LegalityError for one that the tensor cores do not know.
+    """
     if isinstance(name, DType):
         return name
     try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby, pairwise
+from math import prod
 
 from tirx.layout.axis import axis, canonical_name
 from tirx.layout.errors import LayoutError
@@ -12,14 +14,23 @@ from tirx.layout.strided import Strided, group, memory_first, scale, span, sum_o
 
 
 def _join(outer: Iters, outer_shape: Sequence[int], inner: Iters, inner_shape: Sequence[int]) -> Iters:
-    """Interleaves two grouped shards: the iters of outer dimension d, then those of inner dimension d."""
-    a, seps_a = group_iters(outer, outer_shape, "m")
-    b, seps_b = group_iters(inner, inner_shape, "m")
-    joined: list[Iter] = []
-    for d in range(len(outer_shape)):
-        joined += a[seps_a[d] : seps_a[d + 1]]
-        joined += b[seps_b[d] : seps_b[d + 1]]
-    return tuple(joined)
+    """Interleaves two shards: the iters of outer dimension d, then those of inner dimension d, without unit iters.
+
+    Dimensions of one of them are one where the other has unit dimensions only between them.
+    """
+    places = [place for pair in zip(outer_shape, inner_shape, strict=True) for place in enumerate(pair) if place[1] > 1]
+    dims = [(part, prod(extent for _, extent in run)) for part, run in groupby(places, key=lambda place: place[0])]
+    parts = [
+        iter(_of_dimensions(iters, [extent for part, extent in dims if part == which]))
+        for which, iters in enumerate((outer, inner))
+    ]
+    return tuple([it for part, _ in dims for it in next(parts[part])])
+
+
+def _of_dimensions(iters: Iters, shape: Sequence[int]) -> list[Iters]:
+    """Returns the iters of each dimension."""
+    grouped, seps = group_iters(iters, shape, "m")
+    return [grouped[begin:end] for begin, end in pairwise(seps)]
 
 
 def direct_sum(right: Strided, left: Strided, left_shape: Shape, right_shape: Shape) -> Strided:

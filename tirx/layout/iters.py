@@ -6,10 +6,11 @@ Everything here works on plain tuples of iters, outermost first, so that the lay
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from math import prod
 from operator import index
+from typing import TypeVar
 
 from tirx.layout.arrays import IntArray, NDArray, np
 from tirx.layout.axis import axis as registered
@@ -106,6 +107,22 @@ def canonical_shard(iters: Iters) -> Iters:
             changed = True
         outer_stride, outer_axis = stride, own
     return tuple(fused) if changed else iters
+
+
+_Grouped = TypeVar("_Grouped")
+
+
+def fused_if_needed(iters: Iters, grouped: Callable[[Iters], _Grouped]) -> _Grouped:
+    """Returns what `grouped` gives for the iters as they are, or else for the shortest iters of the same map.
+
+    The shortest iters line up with every shape that any iters of the map line up with. Raises their LayoutError.
+    """
+    try:
+        return grouped(iters)
+    except LayoutError:
+        if (fused := canonical_shard(iters)) is iters:
+            raise
+    return grouped(fused)
 
 
 def group_iters(iters: Sequence[Iter], shape: Sequence[int], unit_axis: str) -> tuple[Iters, tuple[int, ...]]:

@@ -20,6 +20,7 @@ from tirx.layout.iters import (
     Table,
     broadcast_sums,
     canonical_shard,
+    fused_if_needed,
     group_iters,
     reach,
     scaled,
@@ -186,7 +187,7 @@ def owner_table(layout: Strided) -> Table:
 
 def group(layout: Strided, dims: tuple[int, ...]) -> tuple[Strided, tuple[int, ...]]:
     """See TileLayout.group."""
-    iters, seps = group_iters(layout.shard, dims, unit_axis(layout))
+    iters, seps = fused_if_needed(layout.shard, lambda shard: group_iters(shard, dims, unit_axis(layout)))
     return layout._replace(shard=iters), seps
 
 

@@ -22,7 +22,7 @@ from tirx.layout import algebra, slicing, strided
 from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import axis, canonical_name
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import Iter, Iters, Table, group_many_iters, reach, row_major, size_of
+from tirx.layout.iters import Iter, Iters, Table, fused_if_needed, group_many_iters, reach, row_major, size_of
 from tirx.layout.notation import ParsedTile, read_tile
 from tirx.layout.replica import replica_offsets
 from tirx.layout.shape import Coordinate, Region, Shape, check_region, check_shape, flatten_coordinate
@@ -166,7 +166,10 @@ class TileLayout:
         return cls(*cute.read_thread_value(text, check_shape(shape, None), axis))
 
     def to_cute(self, shape: Shape) -> str:
-        """CuTe text with one top-level mode per dimension of `shape`; LayoutError unless all is on axis m."""
+        """Returns CuTe text with one top-level mode per dimension of `shape`.
+
+        Raises LayoutError for a map with copies, an offset or another axis than m, and where `group` does.
+        """
         from tirx.layout.interop import cute
 
         return cute.print_cute(self.strided, shape)
@@ -388,8 +391,8 @@ class TileLayout:
     def group(self, shape: Shape) -> tuple[TileLayout, tuple[int, ...]]:
         """The same map with iters split so that dimension d of `shape` owns shard[seps[d]:seps[d + 1]].
 
-        Nothing is reordered or fused; a unit dimension owns a unit iter, other unit iters go. LayoutError when an iter
-        cannot be cut.
+        Nothing is reordered, and iters are fused only where they do not line up with the shape otherwise; a unit
+        dimension owns a unit iter, other unit iters go. Raises LayoutError when no iters of the map line up.
         """
         dims = check_shape(shape, self.size())
         grouped, seps = strided.group(self.strided, dims)
@@ -398,10 +401,11 @@ class TileLayout:
     def group_many(self, shapes: Sequence[Shape]) -> tuple[TileLayout, tuple[tuple[int, ...], ...]]:
         """`group` by several shapes at once: the common refinement, and the separators of every shape.
 
-        LayoutError when the boundaries of two shapes, or of a shape and an iter, do not nest.
+        Raises LayoutError when the boundaries of two shapes, or of a shape and the iters of the map, do not nest.
         """
         dims = [check_shape(shape, self.size()) for shape in shapes]
-        iters, seps = group_many_iters(self.shard, dims, strided.unit_axis(self.strided))
+        axis = strided.unit_axis(self.strided)
+        iters, seps = fused_if_needed(self.shard, lambda shard: group_many_iters(shard, dims, axis))
         return TileLayout._of(self.strided._replace(shard=iters)), seps
 
     def permute(self, perm: Sequence[int], shape: Shape | None = None) -> TileLayout:

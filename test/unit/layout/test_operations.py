@@ -129,7 +129,7 @@ def test_tile_errors() -> None:
     with pytest.raises(LayoutError, match=r"the layout has 8 elements, shape \(2, 3\) has 6"):
         tile("S[8 : 1]").tile(tile("S[4 : 1]"), (4, 1), (2, 3))
     with pytest.raises(LayoutError, match=r"dimension 1 of shape \(4, 3\) does not line up"):
-        tile("S[(6, 2) : (5, 1)]").tile(tile("S[4 : 1]"), (4, 1), (4, 3))
+        tile("S[(6, 2) : (5, 1)]").tile(tile("S[4 : 1]"), (2, 2), (4, 3))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sweeps.layout_refusals import sweep
 
 from tirx.layout import (
     Axis,
@@ -120,3 +121,10 @@ def test_a_set_of_copies_that_is_too_large_to_search():
     layout = TileLayout([Iter(2, 1, "laneid")], iters)
     kept = layout.canonicalize()
     assert kept == kept.canonicalize() and kept.owners(1) == layout.owners(1)
+
+
+def test_no_refusal_is_false() -> None:
+    """A share of `test/sweeps/layout_refusals.py`; each operation answers and refuses."""
+    counts, wrong = sweep(400, seed=1)
+    assert not wrong
+    assert len(counts) == 2 * len({line.split(":")[0] for line in counts})

@@ -212,6 +212,24 @@ def test_weight_stationary_sparse_with_zero_columns(m: int):
     _check(replace(product, zero_mask=mask, zero_columns=zero))
 
 
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("mask", "zero"),
+    [
+        (0, range(0)),
+        (1 << 39 | 255 << 48, range(0)),
+        (1 << 39 | 1 << 32 | 255 << 40, range(128)),
+        (1 << 39 | 251 | 255 << 48, range(5, 6)),
+        (1 << 39 | 129 | 255 << 48, range(127, 128)),
+    ],
+    ids=["off", "empty", "full", "one column", "the last column"],
+)
+def test_weight_stationary_with_all_one_or_no_zero_column(mask: int, zero: range, sparse: bool):
+    """M is 128, which has one sub-mask: `start` columns into a first run of 256 used or zeroed ones."""
+    product = Product("f16", "f16", "f16", 128, 128, weight_stationary=True, sparse=sparse)
+    _check(replace(product, zero_mask=mask, zero_columns=tuple(zero)))
+
+
 def test_weight_stationary_sparse_has_no_256_columns():
     _check(Product("f16", "f16", "f16", 32, 256, weight_stationary=True, steps=1))
     with pytest.raises(SimError, match="no shape M=32, N=256 of .ws with a sparse A"):

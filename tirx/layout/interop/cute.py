@@ -25,11 +25,11 @@ from operator import mul
 from typing import Literal, get_args
 
 from tirx.layout.errors import LayoutError
-from tirx.layout.iters import Iter, Iters, group_many_iters
+from tirx.layout.iters import Iter, Iters, fused_if_needed, group_many_iters
 from tirx.layout.notation import ParsedSwizzle
 from tirx.layout.scanner import Scanner, check_integer
 from tirx.layout.shape import check_shape
-from tirx.layout.strided import Strided
+from tirx.layout.strided import Strided, normal_form
 
 _SWIZZLE = re.compile(r"(Swizzle|Sw|S)\s*<")
 _POINTER = re.compile(r"_?smem_ptr\[([0-9]{1,4})b\]\((unset|0x[0-9a-fA-F]{1,16})\)")
@@ -321,11 +321,17 @@ def _mode(values: Sequence[int]) -> str:
     return str(values[0]) if len(values) == 1 else f"({','.join(map(str, values))})"
 
 
+def _is_on_m(layout: Strided) -> bool:
+    return not layout.replica and not layout.offset and all(it.axis == "m" for it in layout.shard)
+
+
 def print_cute(layout: Strided, shape: Sequence[int]) -> str:
     """CuTe text of a layout on axis m, one top-level mode per dimension of `shape`."""
-    if layout.replica or layout.offset or any(it.axis != "m" for it in layout.shard):
+    plain = layout if _is_on_m(layout) else normal_form(layout)
+    if not _is_on_m(plain):
         raise LayoutError(f"CuTe text holds a shard on axis m only, found {layout}")
-    iters, (seps,) = group_many_iters(layout.shard, [check_shape(shape, layout.size)], "m")
+    dims = [check_shape(shape, layout.size)]
+    iters, (seps,) = fused_if_needed(plain.shard, lambda shard: group_many_iters(shard, dims, "m"))
     modes = [iters[a:b][::-1] for a, b in zip(seps, seps[1:], strict=False)]
     extents = [_mode([it.extent for it in mode]) for mode in modes]
     strides = [_mode([it.stride for it in mode]) for mode in modes]

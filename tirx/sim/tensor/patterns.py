@@ -37,7 +37,7 @@ def check_operand(
     without repetition; `used` marks them. `element`: bytes of an element, 0 for half a byte.
     """
     launch = cta.launch
-    if not launch.checks:
+    if not launch.checks or not distinct.size:
         return
     count = addresses.size if used is None else int(np.count_nonzero(used))
     if len(distinct) < count and not launch.has_noted(ALIAS):
