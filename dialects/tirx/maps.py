@@ -110,6 +110,10 @@ class MapOp(DirectOperation, TileOpInterface):
     outs = var_operand_def(TileType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "(`ins` `(` $ins^ `:` type($ins) `)`)? (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict-with-keyword $body "
+        "(`->` type($res)^)?"
+    )
     traits = traits_def(_WritesOuts())
 
     @property
@@ -174,49 +178,6 @@ class MapOp(DirectOperation, TileOpInterface):
                     f"found '{operation_name(op)}'"
                 )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> MapOp:
-        ins = _parse_tiles(parser, "ins")
-        outs = _parse_tiles(parser, "outs")
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        body = parser.parse_region()
-        types: list[Attribute] = []
-        if parser.parse_optional_punctuation("->") is not None:
-            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        op = cls(ins, body, types, outs)
-        op.attributes.update({} if attributes is None else attributes.data)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        _print_tiles(printer, "ins", self.ins)
-        _print_tiles(printer, "outs", self.outs)
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" ")
-        printer.print_region(self.body)
-        if self.res:
-            printer.print_string(" -> ")
-            printer.print_list(self.res.types, printer.print_attribute)
-
-
-def _parse_tiles(parser: Parser, keyword: str) -> list[SSAValue]:
-    if parser.parse_optional_keyword(keyword) is None:
-        return []
-    with parser.in_parens():
-        start = parser.pos
-        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return list(parser.resolve_operands(operands, types, start))
-
-
-def _print_tiles(printer: Printer, keyword: str, tiles: Sequence[SSAValue]) -> None:
-    if tiles:
-        printer.print_string(f" {keyword}")
-        with printer.in_parens():
-            printer.print_list(tiles, printer.print_ssa_value)
-            printer.print_string(" : ")
-            printer.print_list([tile.type for tile in tiles], printer.print_attribute)
-
 
 @irdl_op_definition
 class IndexOp(DirectOperation):
@@ -227,6 +188,8 @@ class IndexOp(DirectOperation):
     dim = prop_def(IntegerAttr[I32])
     result = result_def(IndexType())
 
+    assembly_format = "$dim attr-dict"
+
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
@@ -236,16 +199,6 @@ class IndexOp(DirectOperation):
         rank = len(around.out_types[0].dims)
         if not 0 <= self.dim.value.data < rank:
             raise DimensionError(f"expected a dimension from 0 to {rank - 1}, found {self.dim.value.data}")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> IndexOp:
-        op = cls(parse_integer(parser))
-        op.attributes.update(parse_attributes(parser, cls))
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.dim.value.data}")
-        printer.print_op_attributes(self.attributes)
 
 
 class Combination(StrEnum):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, i8
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -28,18 +28,13 @@ from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import by_warp_and_lane, reduced, row_layout
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.register_values import layout_of
 from tirx.remarks import LayoutChanged
-from tirx.rules import PackedElementsError, StageError, WholeWarpsError
+from tirx.rules import PackedElementsError, WholeWarpsError
 
 LEAST_BITS = 16
 """Bits of the elements that are combined: the arithmetic of narrower ones is done in wider registers."""
-
-
-def _layout(op: Operation, tile: SSAValue) -> TileLayout:
-    if not isinstance(layout := TileType.of(tile).layout, TileLayout):
-        raise StageError(op, f"expected a layout on {tile.type}; tirx-pick-layouts chooses one")
-    return layout
 
 
 def _recast(emit: Emitter, tile: SSAValue, type_: TileType) -> SSAValue:
@@ -72,8 +67,7 @@ class _Expander:
             return op.result
         result.name_hint = result.name_hint or op.result.name_hint
         op.result.replace_all_uses_with(result)
-        op.detach()
-        op.erase()
+        erase(op)
         return result
 
     def _through_shared(
@@ -89,7 +83,7 @@ class _Expander:
 
     def _convert(self, emit: Emitter, op: ConvertOp) -> SSAValue | None:
         type_ = op.result.type
-        source, result = _layout(op, op.source), _layout(op, op.result)
+        source, result = layout_of(op, TileType.of(op.source)), layout_of(op, type_)
         plan = plan_exchange(source, result, type_.dims, type_.dtype.storage_bits, self.threads)
         if plan.way is not Way.MOVES:
             remark(op, LayoutChanged(type_.dims, str(type_.element_type), plan.way, plan.cycles))
@@ -104,7 +98,7 @@ class _Expander:
 
     def _reduce(self, emit: Emitter, op: ReduceOp) -> SSAValue | None:
         source = TileType.of(op.source)
-        layout = _layout(op, op.source)
+        layout = layout_of(op, source)
         if plan_reduction(layout, source.dims, op.along, self.threads) is not None:
             return None
         if source.dtype.bits < LEAST_BITS:
@@ -132,7 +126,7 @@ class _Expander:
         source = TileType.of(op.source)
         combination, along = op.combination.data, op.along
         try:
-            split = by_warp_and_lane(_layout(op, op.source))
+            split = by_warp_and_lane(layout_of(op, source))
             grouped, starts = split.group(source.dims)
         except LayoutError:
             return None
@@ -164,7 +158,9 @@ class _Expander:
         gathered = TileType.get(shape, source.element_type, source.memory, _gathered(partial, shape, across))
         parts = self._through_shared(emit, parts, TileLayout.row_major(shape), gathered)
         rest = reduced_shape(shape, across.keys())
-        last = TileType.get(rest, source.element_type, source.memory, reduced(_layout(op, parts), shape, across.keys()))
+        last = TileType.get(
+            rest, source.element_type, source.memory, reduced(layout_of(op, gathered), shape, across.keys())
+        )
         total = emit(ReduceOp(parts, tuple(across), combination, last)).result
         return _recast(emit, total, op.result.type)
 

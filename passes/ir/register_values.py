@@ -13,7 +13,7 @@ from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.layout import TileLayout
 from tirx.passes.ir.emitter import Emitter
-from tirx.rules import NoFormError
+from tirx.rules import NoFormError, StageError
 from tirx.values import dataclass
 
 REGISTER_BITS = 32
@@ -56,6 +56,13 @@ def no_register(user: Operation, type_: Attribute) -> NoFormError:
     """The error of an operation that uses a value which no register holds, and is no fill."""
     hint = "; a number of this type may only fill a tile, by 'tirx.splat'" if is_narrow_float(type_) else ""
     return NoFormError(user, f"'{operation_name(user)}': no PTX register holds {type_}{hint}")
+
+
+def layout_of(op: Operation, tile: TileType) -> TileLayout:
+    """Returns the layout of a register tile. Raises StageError at `op` if it has none."""
+    if not isinstance(tile.layout, TileLayout):
+        raise StageError(op, f"expected a layout on {tile}; tirx-pick-layouts chooses one")
+    return tile.layout
 
 
 @lru_cache(maxsize=1024)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from tirx.passes.ir.emitter import Emitter
+_ResultT = TypeVar("_ResultT")
+_RuleT = TypeVar("_RuleT", bound=Callable[..., object])
 
-_OpT = TypeVar("_OpT", bound=Operation)
 
+class Rules(dict[type[Operation], Callable[..., _ResultT]], Generic[_ResultT]):
+    """Operation -> its rule, which emits the replacement and returns what the table is of."""
 
-class Rules(dict[type[Operation], Callable[[Any, Emitter], Sequence[SSAValue]]]):
-    """Operation -> its rule, which emits the replacement and returns the new results."""
+    def of(self, *op_types: type[Operation]) -> Callable[[_RuleT], _RuleT]:
+        """Decorates the rule for some operations."""
 
-    def of(self, op_type: type[_OpT]) -> Callable[[Callable[[_OpT, Emitter], Sequence[SSAValue]]], None]:
-        """Decorates the rule for one operation."""
-
-        def register(rule: Callable[[_OpT, Emitter], Sequence[SSAValue]]) -> None:
-            self[op_type] = rule
+        def register(rule: _RuleT) -> _RuleT:
+            self.update(dict.fromkeys(op_types, rule))  # pyright: ignore
+            return rule
 
         return register

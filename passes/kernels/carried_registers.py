@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import scf
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.passes.ir.register_values import held_tile, register_format, shared_out
-from tirx.passes.kernels.kernel_lowering import Place, Registers, Rules
-
-
-def _expand_arguments(at: Place, block: Block, first: int) -> None:
-    """Adds one argument for each register of the arguments from `first` on, which go once nothing uses them."""
-    old = block.args[first:]
-    new = [block.insert_arg(type_, len(block.args)) for type_ in _expanded_types(old)]
-    at.bind(old, shared_out(old, new))
-    at.kernel.lowered += old
-
-
-def _expand_end(at: Place, block: Block) -> None:
-    if isinstance(last := block.last_op, scf.YieldOp | scf.ConditionOp):
-        last.operands = at.expanded(last.operands)
+from tirx.passes.kernels.kernel_lowering import Place, Registers
 
 
 def _expanded_types(values: Sequence[SSAValue]) -> list[Attribute]:
@@ -34,36 +20,24 @@ def _expanded_types(values: Sequence[SSAValue]) -> list[Attribute]:
     return types
 
 
-def _for(op: scf.ForOp, at: Place) -> Sequence[Registers]:
-    block = op.body.block
-    _expand_arguments(at, block, 1)
-    at.block(block)
-    _expand_end(at, block)
-    loop = at.emit(scf.ForOp(op.lb, op.ub, op.step, at.expanded(op.iter_args), op.detach_region(op.body)))
-    return shared_out(op.results, loop.results)
+def _expanded(op: scf.ForOp | scf.IfOp | scf.WhileOp, at: Place) -> Sequence[Registers]:
+    """Lets a loop or branch take, pass on and give the registers of tiles in their place."""
+    first = 1 if isinstance(op, scf.ForOp) else 0  # behind the counter
+    for block in [block for region in op.regions for block in region.blocks]:
+        old = block.args[first:]
+        new = [block.insert_arg(type_, len(block.args)) for type_ in _expanded_types(old)]
+        at.bind(old, shared_out(old, new))
+        at.kernel.lowered += old  # which go once nothing uses them
+        at.block(block)
+        if isinstance(last := block.last_op, scf.YieldOp | scf.ConditionOp):
+            last.operands = at.expanded(last.operands)
+    operands, types = at.expanded(op.operands), _expanded_types(op.results)
+    regions = [op.detach_region(region) for region in tuple(op.regions)]
+    made = at.emit(type(op).create(operands=operands, result_types=types, regions=regions))
+    return shared_out(op.results, made.results)
 
 
-def _while(op: scf.WhileOp, at: Place) -> Sequence[Registers]:
-    for region in op.regions:
-        _expand_arguments(at, region.block, 0)
-        at.block(region.block)
-        _expand_end(at, region.block)
-    regions = [op.detach_region(region) for region in (op.before_region, op.after_region)]
-    types = _expanded_types(op.results)
-    loop = at.emit(scf.WhileOp(at.expanded(op.arguments), types, regions[0], regions[1]))
-    return shared_out(op.results, loop.results)
-
-
-def _if(op: scf.IfOp, at: Place) -> Sequence[Registers]:
-    for region in (op.true_region, op.false_region):
-        for block in region.blocks:
-            at.block(block)
-            _expand_end(at, block)
-    types = _expanded_types(op.results)
-    true, false = op.true_region, op.false_region
-    merged = at.emit(scf.IfOp(op.cond, types, op.detach_region(true), op.detach_region(false)))
-    return shared_out(op.results, merged.results)
-
-
-CONTROL_FLOW: Rules = MappingProxyType({scf.ForOp: _for, scf.WhileOp: _while, scf.IfOp: _if})
+CONTROL_FLOW: Mapping[type[Operation], Callable[..., Sequence[Registers]]] = dict.fromkeys(
+    (scf.ForOp, scf.IfOp, scf.WhileOp), _expanded
+)
 """Loop or branch -> its lowering, which expands the tiles that it carries into registers."""

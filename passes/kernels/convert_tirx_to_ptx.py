@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import gcd
-from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, ModuleOp, UnrealizedConversionCastOp, i32, i64
-from xdsl.ir import Operation, Region
+from xdsl.ir import Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -63,6 +62,7 @@ from tirx.passes.copies.memory_access import emit_cp_async
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.ir.register_values import held_tile, is_narrow_float, register_format, shared_out, zero_register
+from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.ir.views import POINTER_ALIGNMENT
 from tirx.passes.kernels.carried_registers import CONTROL_FLOW
 from tirx.passes.kernels.kernel_lowering import KernelLowering, Place, Registers
@@ -73,16 +73,11 @@ from tirx.passes.match.run_time_strides import why_beyond_threads
 from tirx.passes.products.mma_sync import emit_mma_sync
 from tirx.rules import KernelArgumentError, StageError
 
-OpT = TypeVar("OpT", bound=Operation)
-_Rule = Callable[[OpT, Place], Sequence[Registers] | None]
-_RULES: dict[type[Operation], Callable[..., Sequence[Registers] | None]] = {**CONTROL_FLOW}
+_RULES: Rules[Sequence[Registers] | None] = Rules(CONTROL_FLOW)
 """Operation -> its lowering at a place: emits its replacement and returns the registers of each result."""
 
+_lowering = _RULES.of
 _NOTHING: Registers = ()
-
-
-def _lowering(*op_types: type[OpT]) -> Callable[[_Rule[OpT]], None]:
-    return lambda rule: _RULES.update(dict.fromkeys(op_types, rule))
 
 
 # Blocks, threads and where they meet.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -37,6 +37,7 @@ from tirx.passes.copies.memory_access import ClippedAccess, MatrixAccess, Memory
 from tirx.passes.copies.tensor_map_parameters import TensorMapParameters
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_values import held_tile, no_register
+from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.ir.scheduled import require_lowered
 from tirx.passes.ir.views import Origin, clipped_view, plan_clip
 from tirx.passes.kernels.entry_parameters import Parameters
@@ -58,9 +59,6 @@ OpT = TypeVar("OpT", bound=Operation)
 Registers = Sequence[SSAValue]
 """The registers of a value: one of a scalar, those of a thread of a register tile, none of what needs none."""
 
-Rules = Mapping[type[Operation], Callable[..., Sequence[Registers] | None]]
-"""Operation -> its lowering at a `Place`; see `KernelLowering`."""
-
 
 class KernelLowering:
     """
@@ -70,7 +68,7 @@ class KernelLowering:
     as it is. Operations without a rule are lowered by their method `lower` (`TileOpInterface`).
     """
 
-    def __init__(self, kernel: KernelOp, rules: Rules):
+    def __init__(self, kernel: KernelOp, rules: Rules[Sequence[Registers] | None]):
         self.kernel = kernel
         self.rules = rules
         self.bases: dict[SSAValue, tuple[SSAValue, int]] = {}  # tile in memory -> its address and alignment

@@ -235,10 +235,8 @@ class _Promoter:
             match op:
                 case _ if not op.regions:
                     self._operation(op, values)
-                case scf.ForOp():
-                    self._for(op, values)
-                case scf.WhileOp():
-                    self._while(op, values)
+                case scf.ForOp() | scf.WhileOp():
+                    self._loop(op, values)
                 case scf.IfOp():
                     self._if(op, values)
                 case MapOp():
@@ -330,23 +328,19 @@ class _Promoter:
         values.update(zip(outs, made.res, strict=False))
         erase(op)
 
-    def _for(self, op: scf.ForOp, values: _Values) -> None:
+    def _loop(self, op: scf.ForOp | scf.WhileOp, values: _Values) -> None:
+        """Gives each region the carried variables; the first of two passes them on to the other and to what follows."""
         self._read_operands(op, values)
         carried = self._carried(op)
+        inits = self._inits(op, carried, values, Emitter.before(op))
         inside = dict(values)
-        if not carried:
-            self._block(op.body.block, inside)
-            return
-        emit = Emitter.before(op)
-        inits = self._inits(op, carried, values, emit)
-        block = op.body.block
-        for variable, init in zip(carried, inits, strict=True):
-            inside[variable] = block.insert_arg(init.type, len(block.args))
-        self._block(block, inside)
-        _extend_end(block, [inside[v] for v in carried])
-        body = op.detach_region(op.body)
-        loop = emit(scf.ForOp(op.lb, op.ub, op.step, [*op.iter_args, *inits], body))
-        _finish(op, loop, carried, values)
+        for region in op.regions:
+            block = region.block
+            for variable, init in zip(carried, inits, strict=True):
+                inside[variable] = block.insert_arg(init.type, len(block.args))
+            self._block(block, inside)
+            _extend_end(block, [inside[v] for v in carried])
+        _carry(op, carried, inits, values)
 
     def _inits(self, op: Operation, carried: Sequence[SSAValue], values: _Values, emit: Emitter) -> list[SSAValue]:
         """Returns the values of carried variables at the start of a loop, zeros for those that it writes first."""
@@ -358,24 +352,6 @@ class _Promoter:
             else:
                 inits.append(values[variable] if variable in values else _zero(emit, _contents(variable)))
         return inits
-
-    def _while(self, op: scf.WhileOp, values: _Values) -> None:
-        """Both regions get the carried variables; the first passes them on to the second and to what follows."""
-        self._read_operands(op, values)
-        carried = self._carried(op)
-        emit = Emitter.before(op)
-        inits = self._inits(op, carried, values, emit)
-        inside = dict(values)
-        for region in op.regions:
-            block = region.block
-            for variable, init in zip(carried, inits, strict=True):
-                inside[variable] = block.insert_arg(init.type, len(block.args))
-            self._block(block, inside)
-            _extend_end(block, [inside[v] for v in carried])
-        types = [*op.result_types, *(init.type for init in inits)]
-        regions = [op.detach_region(region) for region in (op.before_region, op.after_region)]
-        loop = emit(scf.WhileOp([*op.arguments, *inits], types, regions[0], regions[1]))
-        _finish(op, loop, carried, values)
 
     def _if(self, op: scf.IfOp, values: _Values) -> None:
         carried = self._carried(op)
@@ -394,20 +370,23 @@ class _Promoter:
             if not region.blocks:
                 region.add_block(Block([scf.YieldOp()]))
             _extend_end(region.block, [branch.get(v) or zeros[v] for v in carried])
-        types = [*op.result_types, *map(_contents, carried)]
-        merged = emit(scf.IfOp(op.cond, types, op.detach_region(regions[0]), op.detach_region(regions[1])))
-        _finish(op, merged, carried, values)
+        _carry(op, carried, [], values)
 
 
-def _finish(old: Operation, new: Operation, carried: Sequence[SSAValue], values: _Values) -> None:
-    """Replaces `old` by `new`, whose results behind those of `old` are the carried variables."""
-    new.attributes.update(old.attributes)
-    own = len(old.results)
-    for result, replacement in zip(old.results, new.results[:own], strict=True):
+def _carry(op: Operation, carried: Sequence[SSAValue], inits: Sequence[SSAValue], values: _Values) -> None:
+    """Replaces a loop or branch by one with more results, for the variables that it carries, unless there are none."""
+    if not carried:
+        return
+    types = [*op.result_types, *map(_contents, carried)]
+    regions = [op.detach_region(region) for region in tuple(op.regions)]
+    new = Emitter.before(op)(type(op).create(operands=[*op.operands, *inits], result_types=types, regions=regions))
+    new.attributes.update(op.attributes)
+    own = len(op.results)
+    for result, replacement in zip(op.results, new.results[:own], strict=True):
         replacement.name_hint = result.name_hint
         result.replace_all_uses_with(replacement)
     values.update(zip(carried, new.results[own:], strict=True))
-    erase(old)
+    erase(op)
 
 
 def _contents(variable: SSAValue) -> Attribute:

@@ -31,7 +31,7 @@ from tirx.tcgen05.tmem_access import MAX_REGISTERS
 LANE_SHIFT = 16
 """A tensor-memory address is lane << 16 | column (PTX ISA, "Tensor Memory Addressing")."""
 
-_RULES = Rules()
+_RULES: Rules[Sequence[SSAValue]] = Rules()
 
 
 def _root(tile: SSAValue, emit: Emitter) -> tcgen05.TileOp:

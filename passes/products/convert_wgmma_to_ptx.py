@@ -18,7 +18,7 @@ from tirx.passes.ir.register_values import register_format, registers_of, tile_o
 from tirx.passes.ir.rule_tables import Rules
 from tirx.rules import RegisterLayoutError, StageError
 
-_RULES = Rules()
+_RULES: Rules[Sequence[SSAValue]] = Rules()
 
 
 def _registers(emit: Emitter, value: SSAValue) -> Sequence[SSAValue]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -32,6 +31,7 @@ from tirx.dialects.ptx.base import PTXInstruction, register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
 from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
+from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.scalars.fast_math import may_approximate
 from tirx.passes.scalars.narrow_integers import defined_values, widen_bytes
 from tirx.rules import NoFormError
@@ -89,20 +89,10 @@ def _drop_identity_cast(op: UnrealizedConversionCastOp) -> None:
     erase(op)
 
 
-OpT = TypeVar("OpT", bound=Operation)
-Rule = Callable[[Any, Emitter], SSAValue]
-"""Emits the instructions for an op and gives the value that replaces its result."""
+RULES: Rules[SSAValue] = Rules()
+"""Op -> its lowering, which emits instructions and gives the value that replaces its result."""
 
-RULES: dict[type[Operation], Rule] = {}
-"""Op -> its lowering."""
-
-
-def _rule(*ops: type[OpT]) -> Callable[[Callable[[OpT, Emitter], SSAValue]], Callable[[OpT, Emitter], SSAValue]]:
-    def register(rule: Callable[[OpT, Emitter], SSAValue]) -> Callable[[OpT, Emitter], SSAValue]:
-        RULES.update(dict.fromkeys(ops, rule))
-        return rule
-
-    return register
+_rule = RULES.of
 
 
 def _lower(op: Operation) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -15,6 +14,7 @@ from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
 from tirx.passes.ir.emitter import erase
+from tirx.passes.ir.rule_tables import Rules
 from tirx.rules import NoFormError, StageError
 
 
@@ -45,20 +45,10 @@ def convert_entry(entry: EntryOp) -> None:
             pending += RULES[type(op)](op)
 
 
-OpT = TypeVar("OpT", bound=Operation)
-Rule = Callable[[Any], Sequence[Block]]
-"""Replaces an op by blocks and returns those that were inside of it."""
+RULES: Rules[Sequence[Block]] = Rules()
+"""Op -> its lowering, which replaces it by blocks and returns those that were inside of it."""
 
-RULES: dict[type[Operation], Rule] = {}
-"""Op -> its lowering."""
-
-
-def _rule(op: type[OpT]) -> Callable[[Callable[[OpT], Sequence[Block]]], Callable[[OpT], Sequence[Block]]]:
-    def register(rule: Callable[[OpT], Sequence[Block]]) -> Callable[[OpT], Sequence[Block]]:
-        RULES[op] = rule
-        return rule
-
-    return register
+_rule = RULES.of
 
 
 def _append(block: Block, op: Operation, like: Operation) -> None:

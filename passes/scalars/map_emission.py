@@ -41,9 +41,9 @@ from tirx.hw.targets import Target
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.index_emission import IndexEmission
-from tirx.passes.ir.register_values import REGISTER_BITS, register_format, zero_register
+from tirx.passes.ir.register_values import REGISTER_BITS, layout_of, register_format, zero_register
 from tirx.passes.scalars.fast_math import may_approximate
-from tirx.rules import NoFormError, PackedElementsError, StageError
+from tirx.rules import NoFormError, PackedElementsError
 
 _FORMAT_OF: dict[Attribute, PairFormat] = {element: format_ for format_, element in HALVES.items()}
 
@@ -132,16 +132,13 @@ class MapEmission:
         self.same: dict[SSAValue, SSAValue] = {}  # what is the same for all elements
         self.emission: IndexEmission | None = None
 
-    def _layout(self, type_: TileType) -> TileLayout:
-        if not isinstance(layout := type_.layout, TileLayout):
-            raise StageError(self.op, f"expected a layout on {type_}; tirx-pick-layouts chooses one")
-        return layout
-
     def _slots(self, tile: SSAValue) -> Sequence[int | None]:
         """The slot of an operand for each slot of the results, None where they have none."""
         type_, whole = TileType.of(tile), self.whole
         try:
-            return source_slots(self._layout(whole), whole.dims, self._layout(type_), type_.dims, self.threads)
+            return source_slots(
+                layout_of(self.op, whole), whole.dims, layout_of(self.op, type_), type_.dims, self.threads
+            )
         except LayoutError as e:
             raise LocatedError(self.op, str(e)) from e
 
@@ -340,7 +337,7 @@ class MapEmission:
             along = TileLayout([Iter(n, int(d == dim), "m") for d, n in enumerate(dims)])
             try:
                 # Elements of 4 bytes that are read one by one.
-                plan = plan_accesses(self._layout(self.whole), along, dims, 32, self.threads, 4, 4)
+                plan = plan_accesses(layout_of(self.op, self.whole), along, dims, 32, self.threads, 4, 4)
             except LayoutError as e:
                 raise LocatedError(op, str(e)) from e
             if self.emission is None:

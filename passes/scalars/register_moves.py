@@ -19,20 +19,13 @@ from tirx.dialects.tirx import BroadcastOp, Combination, ConvertOp, ReduceOp, Ti
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
-from tirx.layout import LayoutError, TileLayout
+from tirx.layout import LayoutError
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, bit_pattern
-from tirx.passes.ir.register_values import RegisterFormat, register_format, zero_register
+from tirx.passes.ir.register_values import RegisterFormat, layout_of, register_format, zero_register
 from tirx.rules import PackedElementsError, StageError
 
 Registers = Sequence[SSAValue]
-
-
-def layout_of(op: Operation, type_: TileType) -> TileLayout:
-    """The layout of a register tile. Raises LocatedError at `op` if it has none."""
-    if not isinstance(type_.layout, TileLayout):
-        raise StageError(op, f"expected a layout on {type_}; tirx-pick-layouts chooses one")
-    return type_.layout
 
 
 def gathered(emit: Emitter, type_: TileType, registers: Registers, slots: Sequence[int | None]) -> Registers:
