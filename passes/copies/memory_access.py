@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i16, i32, i64
-from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import Attribute, SSAValue
 
 from tirx.copy.access import THREAD_VARIABLE, Access, AccessPlan, Owners, plan_accesses
 from tirx.copy.cp_async import CpAsyncPlan
@@ -124,9 +122,11 @@ class _Addresses:
         return self._addresses[expr]
 
 
-def _on_owners(
-    emit: Emitter, tid: SSAValue, owners: Owners, types: Sequence[Attribute], held: Block, other: Block | None
-) -> Sequence[SSAValue]:
+_Make = Callable[[Emitter], Sequence[SSAValue]]
+"""Emits at a place, and returns what a branch yields."""
+
+
+def _on_owners(emit: Emitter, tid: SSAValue, owners: Owners, held: _Make, other: _Make | None) -> Sequence[SSAValue]:
     """Runs `held` on the threads that hold a part of the tile and `other` on the others."""
     warp, lane = emit.div(tid, WARP_SIZE), emit.mod(tid, WARP_SIZE)
     warps, lanes = (
@@ -138,10 +138,10 @@ def _on_owners(
     if owners.below is not None:
         below = emit.compare(tid, emit.constant(owners.below, i32), "ult")
         condition = emit.bit_and(condition, below)
-    branch = emit(scf.IfOp(condition, types, Region(held), Region([] if other is None else other)))
+    results = emit.either(condition, held, other)
     # Instructions of whole warps may follow.
     emit(BarWarpSyncOp())
-    return branch.results
+    return results
 
 
 class TileAccess:
@@ -199,24 +199,11 @@ class TileAccess:
 
     def load(self) -> Sequence[SSAValue]:
         """Emits the loads; returns the registers of the tile. Registers without an element are zero."""
-        if self.plan.owners is None:
-            return self._load()
-        types = [self.format.type] * self.format.count
-        with self._branch() as held:
-            self.emit(scf.YieldOp(*self._load()))
-        with self._branch() as other:
-            self.emit(scf.YieldOp(*(zero_register(self.emit, t) for t in types)))
-        return _on_owners(self.emit, self.tid, self.plan.owners, types, held, other)
+        return self._by_owners(self._load, [self.format.type] * self.format.count)
 
     def store(self, registers: Sequence[SSAValue]) -> None:
         """Emits the stores of the registers of the tile."""
-        if self.plan.owners is None:
-            self._store(registers)
-            return
-        with self._branch() as held:
-            self._store(registers)
-            self.emit(scf.YieldOp())
-        _on_owners(self.emit, self.tid, self.plan.owners, [], held, None)
+        self._by_owners(lambda: self._store(registers), ())
 
     def reduce(self, registers: Sequence[SSAValue], operation: Red, target: Target) -> None:
         """
@@ -231,13 +218,7 @@ class TileAccess:
                 f"{self.register.layout}",
             )
         store = GlobalReduction(operation, self.register.element_type, supports(target, "red.vector"))
-        if self.plan.owners is None:
-            self._reduce(store, registers)
-            return
-        with self._branch() as held:
-            self._reduce(store, registers)
-            self.emit(scf.YieldOp())
-        _on_owners(self.emit, self.tid, self.plan.owners, [], held, None)
+        self._by_owners(lambda: self._reduce(store, registers), ())
 
     def _is_once(self) -> bool:
         """Whether the threads that take part hold every element once."""
@@ -248,9 +229,10 @@ class TileAccess:
             held = held[self.plan.owners.holds(np.arange(threads, dtype=np.int64))]
         return int((held >= 0).sum()) == self.register.num_elements
 
-    def _reduce(self, store: GlobalReduction, registers: Sequence[SSAValue]) -> None:
+    def _reduce(self, store: GlobalReduction, registers: Sequence[SSAValue]) -> Sequence[SSAValue]:
         for access in self.plan.accesses:
             self._reduce_access(store, registers, access)
+        return ()
 
     def _reduce_access(self, store: GlobalReduction, registers: Sequence[SSAValue], access: Access) -> None:
         first, count = self._registers_of(access)
@@ -265,32 +247,39 @@ class TileAccess:
 
         self._within(access, (), make)
 
-    @contextmanager
-    def _branch(self) -> Generator[Block]:
-        """Emits into a new block inside of the `with`."""
-        outside, block = self.emit, Block()
-        self._emit_at(Emitter(InsertPoint.at_end(block), outside.location))
-        yield block
-        self._emit_at(outside)
+    def _by_owners(self, move: Callable[[], Sequence[SSAValue]], types: Sequence[Attribute]) -> Sequence[SSAValue]:
+        """Emits accesses, in a branch where some threads have no part in them; what they give is zero there."""
+        if self.plan.owners is None:
+            return move()
+
+        def held(inside: Emitter) -> Sequence[SSAValue]:
+            outside = self.emit
+            self._emit_at(inside)
+            made = move()
+            self._emit_at(outside)
+            return made
+
+        def zeros(inside: Emitter) -> Sequence[SSAValue]:
+            return [zero_register(inside, type_) for type_ in types]
+
+        return _on_owners(self.emit, self.tid, self.plan.owners, held, zeros if types else None)
 
     def _emit_at(self, emit: Emitter) -> None:
         self.emit = self.addresses.emit = emit
         if self.bounds is not None:
             self.bounds.emit = emit
 
-    def _within(
-        self, access: Access, types: Sequence[Attribute], make: Callable[[Emitter], Sequence[SSAValue]]
-    ) -> Sequence[SSAValue]:
+    def _within(self, access: Access, types: Sequence[Attribute], make: _Make) -> Sequence[SSAValue]:
         """Emits an access, in a branch where it may be beyond the bounds; what it gives is zero there."""
         if self.clip is None:
             return make(self.emit)
         assert self.bounds is not None
         exists = self.clip.contains(self.bounds, self.plan.flat(access))
-        held, other = Block(), Block()
-        inside, outside = (Emitter(InsertPoint.at_end(block), self.emit.location) for block in (held, other))
-        inside(scf.YieldOp(*make(inside)))
-        outside(scf.YieldOp(*(zero_register(outside, type_) for type_ in types)))
-        return self.emit(scf.IfOp(exists, types, Region(held), Region(other) if types else Region())).results
+
+        def zeros(outside: Emitter) -> Sequence[SSAValue]:
+            return [zero_register(outside, type_) for type_ in types]
+
+        return self.emit.either(exists, make, zeros if types else None)
 
     def _load(self) -> Sequence[SSAValue]:
         registers: list[SSAValue | None] = [None] * self.format.count
@@ -337,7 +326,7 @@ class TileAccess:
             whole = placed if whole is None else self.emit.bit_or(whole, placed)
         return zero_register(self.emit, i32) if whole is None else whole
 
-    def _store(self, registers: Sequence[SSAValue]) -> None:
+    def _store(self, registers: Sequence[SSAValue]) -> Sequence[SSAValue]:
         halves: dict[int, tuple[SSAValue, SSAValue]] = {}
         for access in self.plan.accesses:
             first, count = self._registers_of(access)
@@ -354,6 +343,7 @@ class TileAccess:
                 data = [halves[first][self._bit_of(access) // 16]]
             address, constant = self.addresses.place(access)
             self._write(access, StOp(self.memory.space, address, data, constant))
+        return ()
 
     def _bit_of(self, access: Access) -> int:
         """Returns the bit of its register at which an access starts."""
@@ -400,14 +390,9 @@ class ClippedAccess:
         """Moves the tile without a look at the bounds if they hold for all of it, access by access otherwise."""
         if self.whole is None:
             return self._move(self.emit, True, move)
-        branches = [Block(), Block()]
-        types: Sequence[Attribute] = ()
-        for block, careful in zip(branches, (False, True), strict=True):
-            inside = Emitter(InsertPoint.at_end(block), self.emit.location)
-            registers = self._move(inside, careful, move)
-            types = [register.type for register in registers]
-            inside(scf.YieldOp(*registers))
-        return self.emit(scf.IfOp(self.whole, types, Region(branches[0]), Region(branches[1]))).results
+        return self.emit.either(
+            self.whole, lambda inside: self._move(inside, False, move), lambda inside: self._move(inside, True, move)
+        )
 
     def _move(
         self, emit: Emitter, careful: bool, move: Callable[[TileAccess], Sequence[SSAValue]]
@@ -480,24 +465,24 @@ def emit_cp_async(
         plan = plan_thread_copies(op.source, destination.type, threads)
     except ILLEGAL as e:
         raise LocatedError(op, str(e)) from e
+
+    def start(emit: Emitter, bounds: Clip | None) -> Sequence[SSAValue]:
+        def held(inside: Emitter) -> Sequence[SSAValue]:
+            return _start_copies(inside, source, destination, plan, tid, bounds)
+
+        return held(emit) if plan.owners is None else _on_owners(emit, tid, plan.owners, held, None)
+
     if clip is None or clip.plan.never_whole:
-        _start_copies(emit, source, destination, plan, tid, clip)
-        return
-    branches = [Block(), Block()]
-    for block, bounds in zip(branches, (None, clip), strict=True):
-        inside = Emitter(InsertPoint.at_end(block), emit.location)
-        _start_copies(inside, source, destination, plan, tid, bounds)
-        inside(scf.YieldOp())
-    emit(scf.IfOp(clip.contains_tile(emit), [], Region(branches[0]), Region(branches[1])))
+        start(emit, clip)
+    else:
+        emit.either(clip.contains_tile(emit), lambda inside: start(inside, None), lambda inside: start(inside, clip))
 
 
 def _start_copies(
     emit: Emitter, source: MemoryTile, destination: MemoryTile, plan: CpAsyncPlan, tid: SSAValue, clip: Clip | None
-) -> None:
-    block = Block()
-    inside = emit if plan.owners is None else Emitter(InsertPoint.at_end(block), emit.location)
-    ends = _Addresses(inside, source, tid), _Addresses(inside, destination, tid)
-    bounds = None if clip is None else clip.emission(inside, tid)
+) -> tuple[()]:
+    ends = _Addresses(emit, source, tid), _Addresses(emit, destination, tid)
+    bounds = None if clip is None else clip.emission(emit, tid)
     for read, written in plan.pairs:
         (src, source_offset), (dst, offset) = ends[0].place(read), ends[1].place(written)
         size = plan.bytes(read)
@@ -506,10 +491,8 @@ def _start_copies(
         if clip is not None:
             assert bounds is not None
             count = _bytes_within(clip, bounds, plan, read)
-        inside(CpAsyncOp(dst, src, size, cache=cache, source_bytes=count, offset=offset, source_offset=source_offset))
-    if plan.owners is not None:
-        inside(scf.YieldOp())
-        _on_owners(emit, tid, plan.owners, [], block, None)
+        emit(CpAsyncOp(dst, src, size, cache=cache, source_bytes=count, offset=offset, source_offset=source_offset))
+    return ()
 
 
 def _bytes_within(clip: Clip, bounds: IndexEmission, plan: CpAsyncPlan, read: Access) -> SSAValue:

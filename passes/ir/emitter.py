@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, TypeVar
 
@@ -128,6 +128,23 @@ class Emitter:
             op.parent = block
             behind._insert_prev_op(op)  # pyright: ignore[reportPrivateUsage]
         return op
+
+    def either(
+        self,
+        condition: SSAValue,
+        then: Callable[[Emitter], Sequence[SSAValue]],
+        other: Callable[[Emitter], Sequence[SSAValue]] | None = None,
+    ) -> Sequence[SSAValue]:
+        """Emits a branch whose ways yield what `then` and `other` return, given where to emit. Returns its results."""
+        ways: list[Block] = []
+        yielded: Sequence[SSAValue] = ()
+        for make in (then,) if other is None else (then, other):
+            ways.append(block := Block())
+            inside = Emitter(InsertPoint.at_end(block), self.location)
+            yielded = make(inside)
+            inside(scf.YieldOp(*yielded))
+        types = [value.type for value in yielded]
+        return self(scf.IfOp(condition, types, Region(ways[0]), Region(ways[1:]))).results
 
     def value(self, op: Operation) -> SSAValue:
         """Inserts `op` and returns its only result."""

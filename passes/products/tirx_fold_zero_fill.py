@@ -9,9 +9,8 @@ from typing import TypeAlias, TypeGuard
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, ModuleOp, i1
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
@@ -174,11 +173,8 @@ def _read_if_any(reader: LoadOp | CopyOp, loop: scf.ForOp) -> None:
     assert isinstance(trips, SSAValue)
     some = emit.compare(trips, emit.constant(0, IndexType()), "ne")
     type_ = _registers_of(reader)
-    then, other = Block(), Block()
-    for block, made in ((then, LoadOp(reader.source, type_)), (other, ZeroOp(type_))):
-        inside = Emitter(InsertPoint.at_end(block), reader.location)
-        inside(scf.YieldOp(inside(made).results[0]))
-    value = emit(scf.IfOp(some, [type_], Region(then), Region(other))).results[0]
+    loaded, zero = LoadOp(reader.source, type_), ZeroOp(type_)
+    (value,) = emit.either(some, lambda inside: inside(loaded).results, lambda inside: inside(zero).results)
     if isinstance(reader, LoadOp):
         value.name_hint = reader.result.name_hint
         reader.result.replace_all_uses_with(value)
