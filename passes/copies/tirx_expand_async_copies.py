@@ -37,7 +37,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.layout import TileLayout
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.bulk_copies import ASYNC_FEATURES, plan_tma
 from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.memory_by_lifetime import MBARRIER_BYTES
@@ -96,8 +96,7 @@ class _Expansion:
                     emit(CpAsyncWaitGroupOp(0))
                 case _:
                     self._store(emit, copy, kernel)
-            copy.detach()
-            copy.erase()
+            erase(copy)
 
     def _load(self, emit: Emitter, copy: CopyOp, kernel: KernelOp) -> None:
         assert self._mbarrier is not None and self._parity is not None and self._leader is not None

@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import MemorySpace, SubviewOp, TileType, ViewOp, kernels
 from tirx.layout import LayoutError
-from tirx.passes.ir.emitter import Emitter, constant_value
+from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.views import Origin
 from tirx.rules import ViewBoundsError, ViewShapeError
 
@@ -53,8 +53,7 @@ def _fold(part: SubviewOp) -> None:
         new = emit(SubviewOp(part.source, offsets, type_)).result
     new.name_hint = part.result.name_hint
     part.result.replace_all_uses_with(new)
-    part.detach()
-    part.erase()
+    erase(part)
 
 
 def _view(part: SubviewOp, offsets: list[int | SSAValue]) -> ViewOp:

@@ -122,8 +122,7 @@ def _warpgroup(op: WarpgroupOp, at: Place) -> Sequence[Registers]:
     index = at.emit(arith.CmpiOp(warpgroup, at.emit.constant(op.index.value.data, i32), "eq"))
     block, group, thread = op.body.block, op.thread_set, at.thread
     if distance := group.first - at.group.first:
-        start = InsertPoint.at_end(block) if block.first_op is None else InsertPoint.before(block.first_op)
-        thread = Emitter(start, op.location).add(thread, -distance)
+        thread = Emitter(InsertPoint.at_start(block), op.location).add(thread, -distance)
     at.of(group, thread).block(block)
     Emitter(InsertPoint.at_end(block), op.location)(scf.YieldOp())
     at.emit(scf.IfOp(index, [], op.detach_region(op.body), Region()))

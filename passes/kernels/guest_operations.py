@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects.tirx import KernelOp, ScalarOpInterface, ThreadLowering, TileOpInterface, TileType, is_foreign
 from tirx.hw.targets import Target
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_values import register_format
 from tirx.rules import ForeignOperationError
 
@@ -65,5 +65,4 @@ def lower_scalars(kernel: KernelOp, target: Target) -> None:
         assert isinstance(op, Operation)
         _check_types(op, "lower_scalar", 0, [value], [op.results[0].type])
         op.results[0].replace_all_uses_with(value)
-        op.detach()
-        op.erase()
+        erase(op)

@@ -95,8 +95,7 @@ class KernelLowering:
         except ParameterError as e:
             raise LocatedError(kernel, str(e)) from e
         block = kernel.body.block
-        first = block.first_op
-        emit = Emitter(InsertPoint.at_end(block) if first is None else InsertPoint.before(first), kernel.location)
+        emit = Emitter(InsertPoint.at_start(block), kernel.location)
         self.parameters = Parameters(kernel, emit, self.name)
         thread = emit(ReadSpecialOp("tid.x")).result
         plan = MemoryPlan() if kernel.memory is None else kernel.memory.data

@@ -65,8 +65,7 @@ def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tupl
     for role in op.roles:
         threads = role.thread_set
         block = role.body.block
-        start = InsertPoint.at_end(block) if block.first_op is None else InsertPoint.before(block.first_op)
-        inside = Emitter(start, role.location)
+        inside = Emitter(InsertPoint.at_start(block), role.location)
         count = entry if role.registers is None else role.registers.value.data
         if count > entry:
             inside(SetMaxNRegOp(RegisterChange.INC, count))

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import AllocOp, MemorySpace, MmaOp, SubviewOp, TileType, base_allocation
 from tirx.layout import Iter, TileLayout
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.placement import place
 from tirx.passes.match.product import ILLEGAL, Product
 from tirx.tcgen05 import accumulator_layout
@@ -64,8 +64,7 @@ def split_rows(mma: MmaOp) -> None:
         product.operands[0] = emit(SubviewOp.of(mma.a, (row, 0), (LANES, depth))).result
         product.operands[2] = emit(SubviewOp.of(mma.accumulator, (row, 0), (LANES, columns))).result
         emit(product)
-    mma.detach()
-    mma.erase()
+    erase(mma)
 
 
 def _place(tile: SSAValue) -> bool:

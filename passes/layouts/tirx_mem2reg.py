@@ -485,8 +485,7 @@ def _widen(mma: MmaOp) -> None:
     product.operands[2] = start
     assert product.result is not None
     mma.result.replace_all_uses_with(product.result)
-    mma.detach()
-    mma.erase()
+    erase(mma)
 
 
 def _promote_extent(kernel: KernelOp, dim: GridDimOp) -> None:

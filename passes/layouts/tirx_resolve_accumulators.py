@@ -35,7 +35,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.product import K96_INSTRUCTION
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.hw.errors import TensorProductError
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.layouts.row_blocks import block_of, has_two_blocks, split_rows
 from tirx.passes.match.families import WGMMA, family_of
 from tirx.passes.match.product import ILLEGAL, Product
@@ -139,8 +139,7 @@ def _in_registers(op: Operation, tile: SSAValue) -> None:
             Emitter.before(op)(CopyOp(op.value, tile))
         case _:
             return
-    op.detach()
-    op.erase()
+    erase(op)
 
 
 def _resolve(alloc: AllocOp) -> None:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.values import dataclass
 
 _BYTE = IntegerType(8)
@@ -103,8 +103,7 @@ def _widen(bytes_: _Bytes) -> None:
 
 def _replace(op: Operation, value: SSAValue) -> None:
     op.results[0].replace_all_uses_with(value)
-    op.detach()
-    op.erase()
+    erase(op)
 
 
 def _truncated(emit: Emitter, value: SSAValue) -> SSAValue:
