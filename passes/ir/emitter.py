@@ -133,7 +133,7 @@ class Emitter:
         self,
         condition: SSAValue,
         then: Callable[[Emitter], Sequence[SSAValue]],
-        other: Callable[[Emitter], Sequence[SSAValue]] | None = None,
+        other: Callable[[Emitter], Sequence[SSAValue]] | None,
     ) -> Sequence[SSAValue]:
         """Emits a branch whose ways yield what `then` and `other` return, given where to emit. Returns its results."""
         ways: list[Block] = []
