@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     I32,
@@ -109,20 +109,6 @@ def _declared(operation: type[IRDLOperation], names: set[str]) -> list[str]:
     return list(found)
 
 
-class Parts(TypedDict, total=False):
-    """The arguments of `IRDLOperation`."""
-
-    operands: Sequence[Value | Sequence[Value] | None]
-    result_types: Sequence[Attribute | Sequence[Attribute] | None]
-    properties: Mapping[str, Attribute | None]
-    successors: Sequence[Block]
-    regions: Sequence[Region]
-
-
-KINDS = Parts.__annotations__.keys()
-"""The names of the arguments of `IRDLOperation`, which no field of a definition has."""
-
-
 class Constructor:
     """The parameters of an operation's constructor, and how they become operands, types and properties."""
 
@@ -133,6 +119,7 @@ class Constructor:
         self._regions = [(name, isinstance(each, SingleBlockRegionDef)) for name, each in definition.regions]
         self._successors = [name for name, _ in definition.successors]
         self.has_segments = any(isinstance(option, AttrSizedOperandSegments) for option in definition.options)
+        self.has_blocks = bool(definition.regions or definition.successors)
         self.has_defaults = any(each.default_value is not None for each in definition.properties.values())
 
         variables: dict[str, str] = {}
@@ -173,9 +160,10 @@ class Constructor:
         self._positional = sorted(order, key=lambda name: name in optional)
         self._known = known | {name for name, _ in self._flags}
 
-    def bind(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    def fields(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the fields by name. Raises TypeError for one that is unknown, missing or given twice."""
-        given = {**dict(zip(self._positional, arguments, strict=False)), **named}
+        given = dict(zip(self._positional, arguments, strict=False))
+        given.update(named)
         if len(given) != len(arguments) + len(named) or not self._required <= given.keys() <= self._known:
             flags = [f"{name}=False" for name, _ in self._flags]
             expected = [*(name if name in self._required else f"{name}=None" for name in self._positional), *flags]
@@ -183,13 +171,29 @@ class Constructor:
             raise TypeError(f"{self._operation}: expected ({', '.join(expected)}), found {found}")
         return given
 
-    def build(self, given: Mapping[str, Any]) -> Parts:
-        """Returns the parts of an operation with these fields."""
-        types: list[Attribute | Sequence[Attribute] | None] = []
+    def operands(self, given: Mapping[str, Any]) -> list[Value | Sequence[Value] | None]:
+        """Returns the operands of each name."""
+        return [given.get(name) for name in self._operands]
+
+    def types(self, given: Mapping[str, Any]) -> list[Attribute]:
+        """Returns the types of all results."""
+        types: list[Attribute] = []
         for field, type_ in self._types:
-            found: Any = type_ if field is None else given.get(field)
-            types.append(value_of(cast(Value, found)).type if isinstance(found, SSAValue | Operation) else found)
-        properties: dict[str, Attribute | None] = {}
+            if field is not None:
+                found: Any = given.get(field)
+                if not isinstance(found, Attribute):
+                    if not isinstance(found, SSAValue | Operation):
+                        types += found or ()
+                        continue
+                    found = value_of(cast(Value, found)).type
+                types.append(found)
+            elif type_ is not None:
+                types.append(type_)
+        return types
+
+    def properties(self, given: Mapping[str, Any]) -> dict[str, Attribute]:
+        """Returns the properties that are there, values of Python converted."""
+        properties: dict[str, Attribute] = {}
         for name, key, convert, default in self._properties:
             value = given.get(name)
             if value is None:
@@ -199,10 +203,12 @@ class Constructor:
         for name, key in self._flags:
             if given.get(name):
                 properties[key] = UNIT
-        return {
-            "operands": [given.get(name) for name in self._operands],
-            "result_types": types,
-            "properties": properties,
-            "successors": [given[name] for name in self._successors],
-            "regions": [_region(given.get(name), single) for name, single in self._regions],
-        }
+        return properties
+
+    def successors(self, given: Mapping[str, Any]) -> list[Block]:
+        """Returns the successors."""
+        return [given[name] for name in self._successors]
+
+    def regions(self, given: Mapping[str, Any]) -> list[Region]:
+        """Returns the regions, an empty block for those that are missing."""
+        return [_region(given.get(name), single) for name, single in self._regions]

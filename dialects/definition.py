@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 from xdsl.ir.core import SSAValues, Use
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -55,7 +55,7 @@ from xdsl.printer import Printer
 from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.constructor import KINDS, UNIT, Constructor, Value, constraint_of_each, i32_attr, value_of
+from tirx.dialects.constructor import UNIT, Constructor, Value, constraint_of_each, i32_attr, value_of
 from tirx.dialects.constructor import i64_attr as i64_attr
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
@@ -219,12 +219,19 @@ class DirectOperation(IRDLOperation, metaclass=OperationClass):
 
     def __init__(self, *arguments: Any, **named: Any):
         constructor = constructor_of(type(self))
-        if arguments or not named or KINDS.isdisjoint(named):
-            self._set(constructor, **constructor.build(constructor.bind(arguments, named)))
-        else:
+        if named and not arguments and not _KINDS.isdisjoint(named):
             self._set(constructor, **named)
-            if constructor.has_defaults:
-                self.__post_init__()
+            return
+        given = constructor.fields(arguments, named)
+        values, sizes = _flat(constructor.operands(given))
+        properties = constructor.properties(given)
+        if constructor.has_segments:
+            properties[AttrSizedOperandSegments.attribute_name] = _segments(tuple(sizes))
+        fill(self, values, constructor.types(given), properties)
+        if constructor.has_blocks:
+            self.successors = constructor.successors(given)
+            for region in constructor.regions(given):
+                self.add_region(region)
 
     def _set(
         self,
@@ -233,29 +240,37 @@ class DirectOperation(IRDLOperation, metaclass=OperationClass):
         operands: Sequence[Value | Sequence[Value] | None] = (),
         result_types: Sequence[Attribute | Sequence[Attribute] | None] = (),
         properties: Mapping[str, Attribute | None] = {},
-        successors: Sequence[Block] = (),
         regions: Sequence[Region] = (),
     ) -> None:
-        values: list[SSAValue] = []
-        sizes: list[int] = []
-        for operand in operands:
-            given = (operand,) if isinstance(operand, SSAValue | Operation) else operand or ()
-            values += map(value_of, given)
-            sizes.append(len(given))
-        types: list[Attribute] = []
-        for type_ in result_types:
-            if isinstance(type_, Attribute):
-                types.append(type_)
-            else:
-                types += type_ or ()
+        values, sizes = _flat(operands)
+        types = [each for given in result_types for each in ((given,) if isinstance(given, Attribute) else given or ())]
         present = {name: value for name, value in properties.items() if value is not None}
         if constructor.has_segments:
             present[AttrSizedOperandSegments.attribute_name] = _segments(tuple(sizes))
         fill(self, values, types, present)
-        if successors:
-            self.successors = successors
         for region in regions:
             self.add_region(region)
+        if constructor.has_defaults:
+            self.__post_init__()
+
+
+_KINDS = frozenset(("operands", "result_types", "properties", "regions"))
+"""The keywords that give all fields of a kind, which no field has as its name."""
+
+
+def _flat(operands: Sequence[Value | Sequence[Value] | None]) -> tuple[list[SSAValue], list[int]]:
+    """Returns the values, and how many there are of each operand."""
+    values: list[SSAValue] = []
+    sizes: list[int] = []
+    for operand in operands:
+        if type(operand) is OpResult:
+            values.append(operand)
+            sizes.append(1)
+        else:
+            given = (operand,) if isinstance(operand, SSAValue | Operation) else operand or ()
+            values += map(value_of, given)
+            sizes.append(len(given))
+    return values, sizes
 
 
 constructor_of = cache(Constructor)

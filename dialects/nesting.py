@@ -1,4 +1,4 @@
-"""Which operations are around another."""
+"""Finds the operations around another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel requires of its launch beyond the types of its arguments, as an attribute of the kernel."""
+"""Requirements of a kernel on its launch beyond the types of its arguments, as an attribute of the kernel."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Schedule:
 
     @staticmethod
     def of(op: Operation) -> Schedule:
-        """What is stored on a kernel or an entry; no roles and no rings if nothing is. Raises LocatedError."""
+        """Returns the names that are stored on a kernel or an entry, without any if none are. Raises LocatedError."""
         stored = op.attributes.get(SCHEDULE)
         try:
             return Schedule() if stored is None else Schedule.from_json(_plain(stored))

@@ -32,7 +32,7 @@ class Note:
 @dataclass(frozen=True)
 class Facts:
     """
-    What a program can read of a diagnostic; None where a fact does not apply. The message says the same in words.
+    Facts of a diagnostic for programs; None where one does not apply. The message says the same in words.
 
     The names are those of `tirx.hw.errors.LegalityError`, which says what each of them means.
     """
@@ -103,7 +103,7 @@ class Diagnostic:
 
     @property
     def fix(self) -> str | None:
-        """What to do about it, where a rule says so."""
+        """The way to mend it, where a rule says so."""
         return self.facts.fix
 
     @property

@@ -171,7 +171,7 @@ def ptx(module: ModuleOp) -> str:
 
 def launches(module: ModuleOp) -> dict[str, Launch]:
     """
-    How to launch the kernels of a module that is lowered, by name, as `extract` gives it.
+    Returns how to launch the kernels of a module that is lowered, by name, as `extract` gives it.
 
     >>> from tirx import embed
     >>> module = embed.parse('ptx.entry @nothing() target("sm_80") reqntid(64) { ptx.ret }')

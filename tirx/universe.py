@@ -1,5 +1,5 @@
 """
-What tirx adds to xDSL: dialects, passes and targets.
+The dialects, passes and targets that tirx adds to xDSL.
 
 `TIRX_UNIVERSE` is the package's `xdsl.universe` entry point, through which the stock `xdsl-opt` finds all of them.
 The functions below merge it with every universe of the environment, so that `tirx-opt` and `tirx.compile` also work

@@ -1,4 +1,4 @@
-"""What all instructions of the `ptx` dialect share: register types, operands, effects, the printing contract."""
+"""Parts that all instructions of the `ptx` dialect share: register types, operands, effects, the printing contract."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def memory_type(type_: Attribute) -> str:
 
 
 class Names(Protocol):
-    """What the printer offers an instruction: registers and literals for values, fresh labels and registers."""
+    """The printer as an instruction sees it: registers and literals for values, fresh labels and registers."""
 
     def __call__(self, value: SSAValue) -> str:
         """The register that holds `value`."""

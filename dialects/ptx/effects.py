@@ -1,4 +1,4 @@
-"""What an instruction states about itself: who executes it, the memory that it touches, what it synchronises.
+"""Statements of an instruction about itself: who executes it, the memory that it touches, what it synchronises.
 
 The checks in `tirx.passes.checks` read these statements and no list of operations: `PTXInstruction.effects` is
 abstract, so that an instruction that states nothing cannot be made.
@@ -38,14 +38,14 @@ class Issue(enum.Enum):
 
 @dataclass(frozen=True)
 class Completion:
-    """How to wait for an asynchronous access: the instructions, and where to put them."""
+    """A way to wait for an asynchronous access: the instructions, and where to put them."""
 
     by: str
     fix: str
 
 
 class AccessKind(enum.Enum):
-    """How an instruction gets at memory: through which proxy, and whether in the order of its thread."""
+    """The way to memory: the proxy, and whether accesses keep the order of their thread."""
 
     __hash__ = object.__hash__  # that of Enum is not built in
 
@@ -179,7 +179,7 @@ Region: TypeAlias = Bytes | MatrixRows | SharedMatrix | TensorCells | TensorBox
 
 @dataclass(frozen=True)
 class MemoryAccess:
-    """What an instruction reads and writes. `barrier` is the mbarrier that it initialises or completes on."""
+    """Reads and writes of an instruction. `barrier` is the mbarrier that it initialises or completes on."""
 
     kind: AccessKind
     reads: tuple[Region, ...] = ()
@@ -196,7 +196,7 @@ class MemoryAccess:
 
 @dataclass(frozen=True)
 class Synchronization:
-    """What an instruction does to accesses that came before it; each form is a class."""
+    """The effect of an instruction on accesses that came before it; each form is a class."""
 
 
 @dataclass(frozen=True)

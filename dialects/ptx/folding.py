@@ -65,7 +65,7 @@ def _compute(op: Operation, a: int, b: int, bits: int) -> int | None:
 
 
 def fold_integers(op: Operation) -> Sequence[SSAValue | Attribute] | None:
-    """What the result of an instruction of one or two integers is known to be: a constant, an operand or None."""
+    """Returns the known result of an instruction of one or two integers: a constant, an operand or None."""
     type_ = op.results[0].type
     if is_float(type_) or len(op.operands) != 2:
         return None

@@ -28,7 +28,7 @@ from tirx.rules import InstructionFormError
 
 
 class Red(StrEnum):
-    """What `red` does with the number that is there."""
+    """The operation of `red` on the number in memory."""
 
     ADD = "add"
     MIN = "min"

@@ -32,7 +32,7 @@ from tirx.rules import InstructionFormError
 
 
 class ShuffleMode(StrEnum):
-    """Which lane `shfl.sync` reads: that of the number, or its own number minus, plus or exclusive-or the number."""
+    """The lane that `shfl.sync` reads: the given one, or its own number minus, plus or exclusive-or the given one."""
 
     IDX = "idx"
     UP = "up"
@@ -42,7 +42,7 @@ class ShuffleMode(StrEnum):
 
 @irdl_attr_definition
 class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
-    """How `shfl.sync` chooses the lane."""
+    """The mode of `shfl.sync`, which chooses the lane."""
 
     name = "ptx.shuffle_mode"
 
@@ -104,7 +104,7 @@ class ShflSyncOp(MaskedOp):
 
 
 class WarpReduction(StrEnum):
-    """How `redux.sync` combines the registers of the lanes."""
+    """The operation by which `redux.sync` combines the registers of the lanes."""
 
     ADD = "add"
     MIN = "min"

@@ -111,7 +111,7 @@ class MmaKindAttr(EnumAttribute[MmaKind], SpacedOpaqueSyntaxAttribute):
 
 
 class Collector(StrEnum):
-    """What happens to the collector buffer of an operand (PTX ISA, "tcgen05.mma: .collector_usage")."""
+    """The use of the collector buffer of an operand (PTX ISA, "tcgen05.mma: .collector_usage")."""
 
     FILL = "fill"
     USE = "use"

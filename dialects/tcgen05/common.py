@@ -1,4 +1,4 @@
-"""What all tcgen05 instructions share, over tiles and over addresses: bases, checks, places in tensor memory.
+"""Parts that all tcgen05 instructions share, over tiles and over addresses: bases, checks, places in tensor memory.
 
 None of them has a memory-effect trait: unknown effects keep every pass from moving, merging or removing them.
 """

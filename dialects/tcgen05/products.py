@@ -61,7 +61,7 @@ def _cells(place: SSAValue, lanes: int, columns: int | None) -> TensorCells:
 def _form(
     kind: str, cta_group: int, ws: bool, sparse: bool, scale_vector: str | None, descriptor: int | None
 ) -> MmaInfo:
-    """What the form of an instruction and its instruction descriptor say, whatever its operands are."""
+    """Returns the form of an instruction and its instruction descriptor, whatever its operands are."""
     return MmaInfo(Mma(kind, cta_group, ws, sparse, scale_vector, descriptor=descriptor))
 
 

@@ -482,7 +482,7 @@ class RawColumns:
 
 @dataclass(frozen=True)
 class ZeroColumns:
-    """Which columns of B count as zero, and by how many columns, 0 to 32, B is read shifted."""
+    """The columns of B that count as zero, and by how many columns, 0 to 32, B is read shifted."""
 
     columns: ColumnList | ColumnRuns | RawColumns
     shift: int = 0

@@ -27,7 +27,7 @@ class Queue(StrEnum):
 
 
 class Engine(StrEnum):
-    """What moves the elements of a copy."""
+    """The instructions that move the elements of a copy."""
 
     TMA = "tma"
     TMA_MULTICAST = "tma_multicast"
@@ -64,7 +64,7 @@ ASYNC_ENGINES = {
 
 
 class Reduction(StrEnum):
-    """What a store does with the elements that are there (PTX ISA, "cp.reduce.async.bulk.tensor")."""
+    """The operation of a store on the elements in memory (PTX ISA, "cp.reduce.async.bulk.tensor")."""
 
     ADD = "add"
     MIN = "min"

@@ -295,7 +295,7 @@ class ForOp(DirectOperation):
         positions = {part: i for i, part in enumerate(self.parts)}
 
         def is_late(part: AtOp, rounds: int, user: AtOp) -> bool:
-            """Whether a part of the iteration `rounds` ahead of that of `user` does not come before it."""
+            """Returns True if a part of the iteration `rounds` ahead of that of `user` does not come before it."""
             return (part.offset - rounds, positions[part]) >= (user.offset, positions[user])
 
         for part in self.parts:

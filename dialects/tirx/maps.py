@@ -202,7 +202,7 @@ class IndexOp(DirectOperation):
 
 
 class Combination(StrEnum):
-    """How a reduction combines two elements; `max` and `min` of floats ignore NaN unless all are, as maxnumf does."""
+    """The operation on two elements; `max` and `min` of floats ignore NaN unless all are, as maxnumf does."""
 
     ADD = "add"
     MUL = "mul"

@@ -1,4 +1,4 @@
-"""How much memory of an SM a kernel takes, decided once and stored on it."""
+"""The memory of an SM that a kernel takes, decided once and stored on it."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class SlotViewAttr(ParametrizedAttribute):
 
 
 def _content_kind(type_: Attribute) -> str | None:
-    """What a slot with a view of this type holds: "tiles", "scalars" or "tile_id"; None if it cannot hold it."""
+    """Returns the content of slots with a view of this type: "tiles", "scalars", "tile_id"; None if it has none."""
     match type_:
         case TileType() if type_.memory in (MemorySpace.SHARED, MemorySpace.TENSOR):
             return "tiles"

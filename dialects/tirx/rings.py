@@ -230,7 +230,7 @@ class AcquireOp(DirectOperation):
 
 
 def _acquired_types(ring: SSAValue, station: str) -> tuple[Attribute, ...]:
-    """What an acquire of `ring` gives at `station`. Raises VerifyException for a value that is no ring."""
+    """Returns the types that an acquire of `ring` gives at `station`. Raises VerifyException for another value."""
     op = RingOp.of(ring)
     return op.result.type.acquired_types(at_first=op.station_names[:1] == (station,))
 

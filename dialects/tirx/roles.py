@@ -240,7 +240,7 @@ def _name(value: SSAValue) -> str:
 
 
 def _crossing_problem(value: SSAValue, recomputable: set[SSAValue]) -> str | None:
-    """How else a value would have to come into a role, and as what it was found; None if it can be used there."""
+    """Returns how else a value would have to come into a role, and what it is; None if it can be used there."""
     match value.type:
         case RingType() | MemRefType():
             return None

@@ -31,7 +31,7 @@ from tirx.rules import LoopError, TileOrderError
 
 
 class TileOrder(StrEnum):
-    """How the tile loop of a persistent kernel goes through the tiles."""
+    """The order in which the tile loop of a persistent kernel goes through the tiles."""
 
     ROW = "row"
     GROUP = "group"

@@ -77,7 +77,7 @@ def _most_registers(op: Operation) -> int:
 
 
 def _fields(access: TmemAccess) -> dict[str, int | None]:
-    """What one instruction states besides its shape, address and registers."""
+    """Returns the fields of one instruction besides its shape, address and registers."""
     offset = access.lane << LANE_SHIFT | access.column
     return {"num": access.num, "offset": offset, "half_split_offset": access.split}
 

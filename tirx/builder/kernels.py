@@ -53,7 +53,7 @@ class BlockIndex:
 @dataclass(frozen=True)
 class KernelBuilder:
     """
-    What a kernel function gets as its first argument: tiles, loops, branches and the position of the block.
+    The first argument of a kernel function: tiles, loops, branches and the position of the block.
 
     >>> from tirx.builder import f32, kernel
     >>> @kernel(f32[256, 64], f32[256, 64], grid=(2,), threads=128)
@@ -85,7 +85,8 @@ class KernelBuilder:
         return allocate(self.point, type_, MemorySpace.TENSOR, layout, fill)
 
     def accumulator(self, type_: ArrayType, fill: float | None = None) -> Tile:
-        """What products are added to: in tensor memory where the target has it for them, in registers elsewhere."""
+        """Makes a tile that products are added to: in tensor memory where the target has it for them, in registers
+        elsewhere."""
         return allocate(self.point, type_, MemorySpace.ACCUMULATOR, None, fill)
 
     def load(self, tile: Tile) -> Tile:
@@ -131,7 +132,7 @@ class KernelBuilder:
 
     @contextmanager
     def when(self, condition: Condition) -> Generator[None]:
-        """What runs only where a condition holds (`scf.if`)."""
+        """Opens a body that runs only where a condition holds (`scf.if`)."""
         if not isinstance(condition, Condition):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise BuildError(f"expected a condition such as i < n or i.equals(n), found {condition!r}")
         body = Block()

@@ -34,7 +34,7 @@ class CpAsyncPlan:
 
     @property
     def pairs(self) -> Iterator[tuple[Access, Access]]:
-        """What each copy reads and where it writes that."""
+        """Returns the place that each copy reads and the place that it writes."""
         return zip(self.source.accesses, self.destination.accesses, strict=True)
 
     def bytes(self, access: Access) -> int:

@@ -1,4 +1,4 @@
-"""How threads get what others hold: reductions across lanes; changes of layout by moves, shuffles or shared memory."""
+"""Elements that other threads hold: reductions across lanes; changes of layout by moves, shuffles or shared memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Reduction:
 
 def plan_reduction(layout: TileLayout, shape: Shape, dims: Collection[int], threads: int) -> Reduction | None:
     """
-    How warps reduce a register tile along `dims`, to the layout `reduced(layout, shape, dims)`.
+    Plans how warps reduce a register tile along `dims`, to the layout `reduced(layout, shape, dims)`.
 
     None where a warp does not hold all that is combined, or lanes do not differ by single bits. Raises LayoutError
     where the reduced tile has no layout.
@@ -108,7 +108,7 @@ def _is_complete(plan: Reduction, layout: TileLayout, shape: Shape, dims: Collec
 @dataclass(frozen=True)
 class Shuffle:
     """
-    How a slot gets its element from another lane of its warp.
+    A move of an element to a slot from another lane of its warp.
 
     `lanes` has the lane that each lane reads. It finds the element in one of several slots: `sources` has each of them
     with the lanes for which it is the one, as bits of a mask.
@@ -129,7 +129,7 @@ def plan_shuffles(
     source: TileLayout, result: TileLayout, shape: tuple[int, ...], threads: int
 ) -> tuple[Shuffle | None, ...] | None:
     """
-    How every slot of `result` is filled from the slots of `source` in the same warp, None for slots without elements.
+    Plans how every slot of `result` is filled from slots of `source` in the same warp, None for slots without elements.
 
     None instead of a plan where elements come from other warps, or where warps differ.
     """
@@ -160,7 +160,7 @@ _MODES: tuple[SwizzleMode, ...] = ("128B", "64B", "32B")
 
 
 class Way(StrEnum):
-    """How the layout of a register tile is changed."""
+    """A way to change the layout of a register tile."""
 
     MOVES = "moves"
     SHUFFLES = "shuffles"

@@ -1,4 +1,4 @@
-"""Which slot of one register tile stands, in every thread alike, for which slot of another."""
+"""The slot of one register tile that, in every thread alike, stands for a slot of another."""
 
 from __future__ import annotations
 

@@ -120,7 +120,8 @@ def box_problem(row_bytes: int, swizzle: TensorMapSwizzle) -> str | None:
 
 @dataclass(frozen=True)
 class Unit:
-    """What a tensor map counts: `type` is the name of a CUtensorMapDataType, `elements` how many of a tile it holds."""
+    """The unit that a tensor map counts: `type` is the name of a CUtensorMapDataType, `elements` how many of a tile
+    it holds."""
 
     type: str
     elements: int

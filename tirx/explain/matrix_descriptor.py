@@ -190,7 +190,7 @@ def _field(name: str, form: _Format, word: Word) -> FieldValue:
 
 
 def _unknown(word: Word, bits: Bits) -> str:
-    """What is known of the bits of a field that is not constant."""
+    """Returns what is known of the bits of a field that is not constant."""
     assert isinstance(word, Integers)
     first, _ = bits
     if first:

@@ -153,7 +153,7 @@ class _Reader:
                 return [], []
 
     def word(self, instruction: Instruction, index: int, width: int) -> Integers:
-        """What is known of an operand; nothing where it is missing."""
+        """Returns the known bits of an operand; none where it is missing."""
         operand = _operand(instruction, index)
         return Integers(width) if operand is None else self._values.of(instruction, operand, width)
 

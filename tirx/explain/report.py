@@ -1,4 +1,4 @@
-"""What is said of one word, as data: its fields, what follows from them, what is wrong, and the nearest legal word."""
+"""An explanation of one word, as data: its fields, what follows from them, what is wrong, the nearest legal word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the registers of a PTX function may hold, as far as constants and masks tell.
+"""The values that registers of a PTX function may hold, as far as constants and masks tell.
 
 The analysis does not follow the order of instructions: a register may hold what any instruction writes to it, in any
 lane. That is exact for descriptors, which compilers put together from constants and a masked address.
@@ -63,7 +63,7 @@ class Values:
                     self._widths[key] = _bits(register[1])
 
     def of(self, instruction: Instruction, operand: Operand, width: int) -> Integers:
-        """What an operand of an instruction may be, in `width` bits."""
+        """Returns the values that an operand of an instruction may have, in `width` bits."""
         for key in _registers(instruction.scope, operand):
             self._analyse(key)
         found = self.part(instruction.scope, operand, width)
@@ -101,7 +101,7 @@ class Values:
 
     def _written(self, key: Key) -> Integers | None:
         """
-        What the instructions that write a register give; None before any of them has a value.
+        Returns the values that the instructions that write a register give; None before any of them has one.
 
         A narrower result is extended (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
         """

@@ -1,5 +1,5 @@
 """
-How far the functions of `math` may be off, as `convert-math-to-ptx` computes them, and the instructions behind them.
+Error bounds of the functions of `math`, as `convert-math-to-ptx` computes them, and of the instructions behind them.
 
 Sources: PTX ISA, sections "Floating Point Instructions" and "Half Precision Floating Point Instructions", under the
 name of each instruction. Sequences of several instructions have the bound that follows from those of their parts.

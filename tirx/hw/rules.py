@@ -97,7 +97,7 @@ def unless_one_is_legal(reasons: Iterable[str | None]) -> str | None:
 
 
 def result(make: Callable[[], ResultT]) -> ResultT | None:
-    """What a function returns, None when it raises LegalityError: another rule reports that."""
+    """Returns the result of a function, None when it raises LegalityError: another rule reports that."""
     try:
         return make()
     except LegalityError:

@@ -86,7 +86,7 @@ class ComposeLayout:
         return f"ComposeLayout({self.swizzle}, {self.tile})"
 
     def _repr_html_(self) -> str:
-        """How notebooks show the layout: a grid of its elements, or of its first ones."""
+        """Returns a grid of the elements, or of the first ones, which notebooks show."""
         from tirx.layout.picture import html_of
 
         return html_of(str(self), self.extents, self.table)

@@ -178,7 +178,7 @@ class TileLayout:
         return str(self.strided)
 
     def _repr_html_(self) -> str:
-        """How notebooks show the layout: a grid of its elements, or of its first ones."""
+        """Returns a grid of the elements, or of the first ones, which notebooks show."""
         from tirx.layout.picture import html_of
 
         return html_of(str(self), self.extents, self.table)

@@ -24,7 +24,7 @@ class PtxasNotFound(RuntimeError):
 
 @dataclass(frozen=True)
 class AssembleResult:
-    """What `ptxas` said: `ok` if it wrote a cubin, `stderr` all its messages."""
+    """The outcome of `ptxas`: `ok` if it wrote a cubin, `stderr` all its messages."""
 
     ok: bool
     stderr: str

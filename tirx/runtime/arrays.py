@@ -19,7 +19,7 @@ class ArgumentError(ValueError):
 
 @dataclass(frozen=True)
 class Storage:
-    """How arrays hold an element type: its bits, and the names of the dtypes that may stand for it, the best first."""
+    """An element type in arrays: its bits, and the names of the dtypes that may stand for it, the best first."""
 
     bits: int
     dtypes: tuple[str, ...]
@@ -127,7 +127,7 @@ def restrided(array: npt.NDArray[Any], shape: Sequence[int], strides: Sequence[i
 
 
 def storage_of(name: str, element: str) -> Storage:
-    """How arrays hold elements of a type. Raises ArgumentError for a type that they do not hold."""
+    """Returns the form of an element type in arrays. Raises ArgumentError for a type that they do not hold."""
     if (storage := STORAGE.get(element)) is None:
         raise ArgumentError(f"argument '{name}': expected elements of {', '.join(STORAGE)}, found {element!r}")
     return storage

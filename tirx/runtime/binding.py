@@ -1,4 +1,4 @@
-"""What one launch passes: arguments checked against the descriptor, formulas evaluated."""
+"""The values that one launch passes: arguments checked against the descriptor, formulas evaluated."""
 
 from __future__ import annotations
 

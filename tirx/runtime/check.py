@@ -34,7 +34,7 @@ _MOST_ELEMENTS = 1 << 22
 
 @dataclass(frozen=True)
 class Source:
-    """What a program was compiled from: its module as text, the target and the options."""
+    """The source that a program was compiled from: its module as text, the target and the options."""
 
     text: str
     target: str | None

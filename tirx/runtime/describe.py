@@ -88,7 +88,7 @@ def _argument(entry: EntryOp, param: EntryParam, access: Access) -> Argument:
 
 def _preconditions(entry: EntryOp, arguments: Sequence[Argument], stored: set[str]) -> tuple[Precondition, ...]:
     """
-    What an entry requires of its launch, and what its tensor maps do, without what follows of one before.
+    Returns the requirements of an entry and its tensor maps on a launch, each of which says more than those before.
 
     `stored` names the tensor maps through which the entry writes.
     """
@@ -111,7 +111,7 @@ def _implies(a: Precondition, b: Precondition) -> bool:
 
 def _of_tensor_map(tensor_map: TensorMapArgument, stored: set[str]) -> Iterator[Precondition]:
     """
-    What `cuTensorMapEncodeTiled` asks of sizes and strides that are not known before the launch.
+    Returns the requirements of `cuTensorMapEncodeTiled` on sizes and strides that are not known before the launch.
 
     Arrays without elements, of which it has no map, can be loaded: their map is one of zeros. There is none that drops
     what is stored.

@@ -103,7 +103,7 @@ _KINDS: dict[str, type[Argument]] = {kind.kind: kind for kind in get_args(Argume
 @dataclass(frozen=True)
 class Precondition:
     """
-    What a launch checks: `value` and `bound` pass `test` (a key of `TESTS`).
+    A check of a launch: `value` and `bound` pass `test` (a key of `TESTS`).
 
     Where they do not, the kernel `fallback` of the same module is launched with the same arguments, or, without one,
     `message` is an error.
@@ -127,7 +127,7 @@ class Precondition:
 @dataclass(frozen=True)
 class Launch:
     """
-    How to launch one entry of a PTX module.
+    The launch of one entry of a PTX module.
 
     `grid` counts blocks along x, y and z as formulas of the arguments (numbers count from 0 among all `arguments`),
     None if the program does not say; `block` counts threads and `cluster` blocks; `dynamic_shared` is in bytes.

@@ -38,7 +38,7 @@ Ready = Callable[[int], None]
 
 class Plan:
     """
-    What launches with arrays of the same shapes, strides and types have in common.
+    The part that launches with arrays of the same shapes, strides and types have in common.
 
     `bound` is the first of them: its checks hold for all. Other arrays differ in their addresses, numbers are free.
     """

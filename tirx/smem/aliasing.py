@@ -83,7 +83,7 @@ def _shared_pair(
 
 
 def _cause(descriptor: SmemDescriptor, major: Major, shape: Shape, bits: int) -> str:
-    """Which of LBO and SBO is too small, or whether they are swapped."""
+    """Says which of LBO and SBO is too small, or that they are swapped."""
     if not descriptor.lbo_absolute:
         swapped = replace(descriptor, lbo=descriptor.sbo or 0, sbo=descriptor.lbo or 0)
         if _shared_pair(swapped, major, shape, bits) is None:

@@ -43,7 +43,7 @@ class IndexExpr(abc.ABC):
     @cached_property
     @abc.abstractmethod
     def known(self) -> Integers:
-        """What holds of every value that the expression takes."""
+        """Returns the facts that hold of every value that the expression takes."""
 
     @property
     @abc.abstractmethod

@@ -1,4 +1,4 @@
-"""What is known of an integer before a kernel runs: its range, what divides it, and some of its bits."""
+"""Facts about an integer before a kernel runs: its range, what divides it, and some of its bits."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Integers:
 
     @property
     def trailing_zeros(self) -> int:
-        """How many of the lowest bits are known to be 0."""
+        """Returns how many of the lowest bits are known to be 0."""
         rest = ~self.zeros & self.mask
         return self.width if not rest else (rest & -rest).bit_length() - 1
 
@@ -257,7 +257,7 @@ class Integers:
         return Integers(width, zeros, ones, self.least, self.greatest, self.divisor)
 
     def join(self, other: Integers) -> Integers:
-        """What holds of either of two integers."""
+        """Returns the facts that hold of either of two integers."""
         low = None if self.low is None or other.low is None else min(self.low, other.low)
         high = None if self.high is None or other.high is None else max(self.high, other.high)
         divisor = gcd(self.divisor, other.divisor)

@@ -1,4 +1,4 @@
-"""Which values are defined wherever they are used: the SSA rule that xDSL's verifier does not check."""
+"""Checks that values are defined wherever they are used: the SSA rule that xDSL's verifier does not check."""
 
 from __future__ import annotations
 

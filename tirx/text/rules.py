@@ -1,4 +1,4 @@
-"""What the rules of diagnostics are about, by name: `tirx-opt --explain-rule` and `--list-rules`."""
+"""The texts about the rules of diagnostics, by name: `tirx-opt --explain-rule` and `--list-rules`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EXAMPLE = re.compile(r"^```(?P<language>\w+)(?P<arguments>[^\n]*)\n(?P<code>.*?
 @dataclass(frozen=True)
 class Explained:
     """
-    What a rule of the language means: `text` in Markdown, which ends in the fix and the source.
+    The meaning of a rule of the language: `text` in Markdown, which ends in the fix and the source.
 
     `language` and `code` are an example that breaks it: MLIR that does not verify or that the passes of `arguments`
     refuse, or Python.
@@ -81,7 +81,7 @@ def _first_sentence(name: str) -> str:
 
 
 def explain(name: str) -> str | None:
-    """What the rule `name` is about, or what the pass `name` needs and leaves; None if there is neither."""
+    """Returns the text about the rule `name`, or what the pass `name` needs and leaves; None if there is neither."""
     if name in explained_rules():
         flag = f"\n\nA warning; -Wno-{name} turns it off." if name in WARNINGS else ""
         return f"{name}: {explained_rules()[name].text}{flag}"

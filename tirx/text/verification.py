@@ -163,7 +163,7 @@ class StepTime:
 
 
 def _stages(names: Collection[str]) -> Stages | None:
-    """What the passes `names` need of one another; None if none of them is of tirx."""
+    """Returns the needs of the passes `names` of one another; None if none of them is of tirx."""
     if PASS_SUMMARIES.keys().isdisjoint(names):
         return None
     from tirx.passes.kernels.stages import Stages  # imports the dialects of kernels, which other passes do not need

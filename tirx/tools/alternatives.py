@@ -1,4 +1,4 @@
-"""What else a tile or a copy could have been, and its cost: asked of the planners that the passes ask."""
+"""Alternatives to the layout of a tile or the engine of a copy, and their cost, from the planners of the passes."""
 
 from __future__ import annotations
 

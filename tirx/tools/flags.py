@@ -35,7 +35,7 @@ _ResultT = TypeVar("_ResultT")
 
 @dataclass(frozen=True)
 class OptFlags:
-    """What one run of `tirx-opt` was asked to do."""
+    """The flags of one run of `tirx-opt`."""
 
     input_path: str
     """`-` is standard input."""

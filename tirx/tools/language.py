@@ -1,4 +1,4 @@
-"""What an editor asks about a program: diagnostics, what a word means, where it is defined, what may follow."""
+"""Answers to an editor about a program: diagnostics, what a word means, where it is defined, what may follow."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Analysis:
     # Hover
 
     def hover(self, line: int, column: int) -> str | None:
-        """What is known about the word at a place, in Markdown."""
+        """Returns the meaning of the word at a place, in Markdown."""
         word = self.word(line, column)
         if word is None:
             return None
@@ -160,7 +160,8 @@ class Analysis:
     # Completion
 
     def completions(self, line: int, column: int) -> list[tuple[str, str]]:
-        """What may stand at a place, with what it is: operations, or the clauses of the operation of the line."""
+        """Returns the words that may stand at a place, with their kind: operations, or clauses of the operation of
+        the line."""
         lines = self.source.lines
         before = lines[line][:column] if 0 <= line < len(lines) else ""
         typed: str = re.findall(r"[\w.]*$", before)[0]

@@ -47,7 +47,7 @@ class _Server(LanguageServer):
         return self.workspace.get_text_document(uri).source
 
     def analysis(self, uri: str) -> Analysis:
-        """That of the text as it is now."""
+        """Returns the analysis of the text as it is now."""
         found = self._analyses.get(uri)
         text = self.text(uri)
         if found is None or found.source.text != text:

@@ -37,7 +37,7 @@ kernels which loop over tiles do. Where a launch differs, the pass is named behi
 
 @dataclass(frozen=True)
 class CheckFlags:
-    """What one run of `tirx-check` was asked to do."""
+    """The flags of one run of `tirx-check`."""
 
     input_path: str
     target: str | None

@@ -76,7 +76,7 @@ class TirxOpt:
         print(text, file=sys.stderr)
 
     def _process(self, chunk: Source) -> tuple[str | None, bool]:
-        """What `chunk` compiles to (None if it does not), and whether its diagnostics are those wanted."""
+        """Compiles `chunk`. Returns the output, if there is one, and whether its diagnostics are as expected."""
         reported: list[Diagnostic] = []
 
         explains = self.flags.explain is not None

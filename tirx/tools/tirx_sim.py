@@ -79,7 +79,7 @@ PTX of other compilers needs these values on the command line:
 
 @dataclass(frozen=True)
 class SimFlags:
-    """What one run of `tirx-sim` was asked to do; `parameters` are (is it --out, its text)."""
+    """The flags of one run of `tirx-sim`; `parameters` are (is it --out, its text)."""
 
     input_path: str
     entry: str | None

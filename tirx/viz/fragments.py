@@ -178,7 +178,7 @@ def _tensor_memory() -> Iterator[dict[str, Any]]:
 
 
 def _loaded(shape: LdShape) -> tuple[TileLayout, tuple[int, ...]]:
-    """What `.x1` loads; the shape with halves has them as a dimension of their own."""
+    """Returns the registers that `.x1` loads; the shape with halves has them as a dimension of their own."""
     layout = tcgen05.ld_fragment(shape.name, 1)
     rows = 128 if shape.lanes == 32 else 64
     columns = layout.size() // rows

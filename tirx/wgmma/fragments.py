@@ -1,4 +1,4 @@
-"""Which thread holds which element of the operands of wgmma.mma_async, as layouts over `warpid`, `laneid` and `m`.
+"""The threads that hold the elements of operands of wgmma.mma_async, as layouts over `warpid`, `laneid` and `m`.
 
 Axis m counts elements in the registers of a thread: 32-bit registers hold one f32 or s32, or two f16, of D, as many
 elements of A as fit, and eight codes of sparsity metadata; the first is in the low bits. Source: PTX ISA,

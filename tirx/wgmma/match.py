@@ -1,4 +1,4 @@
-"""Which wgmma instructions multiply the tiles of a product, found from where their elements are.
+"""Finds the wgmma instructions that multiply the tiles of a product, from where their elements are.
 
 Nothing is matched on the form of a layout: register tiles become tables of the elements that threads hold, and tiles in
 shared memory are compared with the address walk of the hardware (`tirx.smem.operand_slices`).
@@ -93,7 +93,7 @@ class Product:
 
 @dataclass(frozen=True)
 class SmemRead:
-    """How the warpgroups read an operand in shared memory.
+    """The way in which the warpgroups read an operand in shared memory.
 
     `canonical`: major-ness, swizzle, LBO and SBO of all descriptors. `bases`: for each warpgroup of the plan, bytes
     from the tile base to where its first instruction starts. Steps count from there.

@@ -1,4 +1,4 @@
-"""What it takes to bring a tensor from one sharding over a mesh to another, by the names of the collectives."""
+"""The collectives, by name, that bring a tensor from one sharding over a mesh to another."""
 
 from __future__ import annotations
 
