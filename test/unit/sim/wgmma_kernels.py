@@ -119,4 +119,5 @@ def fragment_places(n: int) -> tuple[Array, Array]:
     """Row and column of element i of the accumulators of each of 128 threads: (n / 2, 128) (figure of D)."""
     thread, element = np.arange(128)[None, :], np.arange(n // 2)[:, None]
     row = 16 * (thread // 32) + thread % 32 // 4 + 8 * (element // 2 % 2)
-    return np.broadcast_arrays(row, 8 * (element // 4) + 2 * (thread % 4) + element % 2)[:2]  # type: ignore[return-value]
+    row, column = np.broadcast_arrays(row, 8 * (element // 4) + 2 * (thread % 4) + element % 2)
+    return row, column
