@@ -258,6 +258,10 @@ class RingLoweringError(LocatedError):
     rule = "ring-lowering"
 
 
+class RoleMemoryError(LocatedError):
+    rule = "role-crossing"
+
+
 class ScheduleOptionError(LocatedError):
     rule = "schedule-option"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import permutations, product
 
 from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, SSAValue
@@ -28,6 +29,7 @@ from tirx.passes.ir.purity import is_pure
 from tirx.passes.match.aliasing import may_share
 from tirx.passes.match.global_accesses import GlobalAccess, accesses_of
 from tirx.remarks import WaitsForStore
+from tirx.rules import RoleMemoryError
 from tirx.values import dataclass
 
 
@@ -66,11 +68,16 @@ def order_bulk_copies(kernel: KernelOp) -> None:
     Orders bulk copies with what the same threads do to the same global memory, where elements may be shared.
 
     Behind a bulk store stands, before the next access, a wait for its end and a barrier. Between accesses of threads
-    and a bulk copy stand a proxy fence and a barrier. What roles hand each other goes through rings.
+    and a bulk copy stand a proxy fence and a barrier. Roles hand tiles to each other through rings: raises LocatedError
+    where one may read by a bulk copy what another one writes, or the other way round.
     """
     copied = {base_allocation(op.global_tile) for op in walk(kernel) if isinstance(op, TmaStoreOp | TmaLoadOp)}
     if copied:
-        _Ordering(copied).block(kernel.body.block, _NOTHING, None, insert=True)
+        ordering = _Ordering(copied)
+        for op in walk(kernel):
+            if isinstance(op, RolesOp):
+                ordering.check_apart(op)
+        ordering.block(kernel.body.block, _NOTHING, None, insert=True)
 
 
 class _Ordering:
@@ -81,6 +88,19 @@ class _Ordering:
         self._copied = copied
         self._inside: dict[Operation, tuple[GlobalAccess, ...]] = {}
         self._behind: dict[tuple[Operation, _State, SSAValue | None], tuple[_State, _State]] = {}
+
+    def check_apart(self, op: RolesOp) -> None:
+        """Raises LocatedError if a role may read what another one writes, and one of them by a bulk copy."""
+        for role, other in permutations(op.roles, 2):
+            writes = [_Pending(one) for one in self._all(role) if one.writes and not one.fenced]
+            for inner in walk(other):
+                reads = (one for one in self._of(inner) if not one.writes)
+                if any(_conflicts(first, one) for first, one in product(writes, reads)):
+                    raise RoleMemoryError(
+                        inner,
+                        f"expected memory that role @{role.sym_name.data} does not write, since one of the two roles "
+                        "accesses it by a bulk copy, found elements that both may access; hand tiles on through a ring",
+                    )
 
     def block(self, block: Block, pending: _State, leader: SSAValue | None, *, insert: bool = False) -> _State:
         """
