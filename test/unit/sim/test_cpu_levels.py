@@ -20,6 +20,7 @@ def _own() -> dict[str, cpu_words.Array]:
 
 
 @pytest.mark.parametrize("level", cpu_levels.levels())
+@pytest.mark.sample(1)
 def test_words(level: str, tmp_path: Path):
     path = tmp_path / "words.npz"
     command = [sys.executable, cpu_words.__file__, str(path)]

@@ -477,6 +477,7 @@ def test_prerequisites():
     machine.read(0, 40)
 
 
+@pytest.mark.usefixtures("shares_in_turn")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_prerequisites_of_processes(jobs: int):
     body = """

@@ -92,11 +92,13 @@ def test_each_process_runs_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     assert written == [[row < end for row in range(16)] for end in (4, 10, 16)]
 
 
+@pytest.mark.usefixtures("shares_in_turn")
 def test_the_first_error_is_raised() -> None:
     with pytest.raises(SimError, match=r"data race(.|\n)*CTA \(5, 0, 0\)"):
         _copied(_RACE, 5, jobs=2, check="strict")
 
 
+@pytest.mark.usefixtures("shares_in_turn")
 def test_a_warning_is_reported_once() -> None:
     found: list[SimWarning] = []
     assert (_copied(jobs=2, fence="", report=found.append) == 7).all()

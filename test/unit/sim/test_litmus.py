@@ -25,6 +25,7 @@ def test_verdicts(pair: Pair, pytestconfig: pytest.Config):
         _check(twin, cases if pytestconfig.getoption("--all-cases") else [random.Random(twin.name).choice(cases)])
 
 
+@pytest.mark.usefixtures("shares_in_turn")
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("pair", IN_PROCESSES, ids=lambda pair: pair.name)
 def test_verdicts_in_processes(pair: Pair):

@@ -46,6 +46,7 @@ def test_tables_in_tables_and_structs() -> None:
     assert a.tolist() == [2, 2, 1, 1] and b.tolist() == [1, 1, 2, 2]
 
 
+@pytest.mark.usefixtures("shares_in_turn")
 def test_processes_share_tables() -> None:
     arrays = [np.full(4, number, np.float32) for number in range(4)]
     _run(PointerTable(arrays), 4, jobs=2)

@@ -1,0 +1,27 @@
+"""Shares of a launch without a process for each, which takes half a second to begin."""
+
+# pyright: reportPrivateUsage=false
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tirx.sim import jobs
+
+
+@pytest.fixture
+def shares_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What processes would run is run in this one, a share after another."""
+
+    def outcomes(place: Path, count: int, ended: Callable[[int], None]) -> list[jobs._Outcome]:
+        found: list[jobs._Outcome] = []
+        for job in range(count):
+            jobs.work(str(place), job)
+            found.append(jobs._Outcome.read(place / f"outcome{job}"))
+            if found[-1].error is not None:
+                break
+            ended(job)
+        return found
+
+    monkeypatch.setattr(jobs, "_outcomes", outcomes)
