@@ -154,7 +154,8 @@ class Programs(InputClass):
         """Raises Problem for another result than that of the program itself; False where there is none."""
         try:
             _, kernel = _parsed(text)
-            arguments = _arguments(kernel)
+            if not (arguments := _arguments(kernel)):
+                return False  # nobody sees what it computes
             # What takes long to run takes longer in the simulator.
             run_kernel(kernel, _arguments(kernel), grid=_grid(kernel), max_operations=_MOST_OPERATIONS)
             program.kernels[kernel.sym_name.data].check(*arguments, max_instructions=_INSTRUCTIONS)
