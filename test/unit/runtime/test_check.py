@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from unit.cases import Sampled
-from unit.examples import PROGRAMS, compiled
+from unit.examples import PROGRAMS
 
 import tirx
 from tirx.dialects.definition import i32_attr
@@ -25,10 +25,10 @@ _SAMPLE = 8
 
 
 def test_examples_agree(sampled: Sampled) -> None:
-    """With the arguments that are made for them by default, in a few seconds of CPU time."""
+    """With the arguments that are made for them by default."""
     for path in sampled(PROGRAMS, _SAMPLE):
-        for checked in compiled(path.stem).program.check(seconds=1):
-            assert checked.launches >= 1 and checked.seconds < 10, path
+        for checked in tirx.build(path.read_text()).check(seconds=1):
+            assert checked.launches >= 1, path
 
 
 _STORES = """
