@@ -37,7 +37,10 @@ _CASES: list[tuple[Callable[[], object], str]] = [
         "expected M = 128 with cta_group 1, M = 256 with cta_group 2, M = 128 with cta_group 2 for block",
     ),
     (lambda: check_transposed_b("e4m3", 16, 3), "expected cta_group 1 or 2, found 3"),
-    (lambda: bitcast_to_words(_read("S[(12, 12) : (13, 1)]"), (9, 16), 3), "dimension 2 of shape (9, 1, 16) does not line up"),
+    (
+        lambda: bitcast_to_words(_read("S[(12, 12) : (13, 1)]"), (9, 16), 3),
+        "dimension 2 of shape (9, 1, 16) does not line up",
+    ),
     (lambda: data_path_layout("A", 128, 16, sub_slab=1), "data path A: expected base lane 0, found 16"),
     (lambda: data_path_layout("A", 100, 16), "data path A: expected 128 or 256 rows, found 100"),
     (lambda: data_path_layout("A", 128, 16, dtype="e4m3"), "expected an accumulator of f16, f32, s32, found e4m3"),
