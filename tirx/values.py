@@ -42,7 +42,7 @@ _REPLACED = {"__init__", "__setstate__", "__dataclass_fields__", "__signature__"
 
 
 class _Signature:
-    """What `inspect.signature` asks a class for: those of the methods that will be made."""
+    """The signature that `inspect.signature` asks a class for: that of the methods that will be made."""
 
     def __get__(self, instance: object, owner: type[Any]) -> object:
         from inspect import signature

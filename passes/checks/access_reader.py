@@ -55,7 +55,7 @@ class AccessReader:
 
     def accesses(self, table: AccessTable) -> dict[Operation, tuple[Access, ...]]:
         """
-        What the instructions do, as accesses of `table`, as far as anything is known of it.
+        Returns the memory accesses of each instruction, as rows of `table`, as far as anything is known of them.
 
         Left out is what takes place in the order of its thread, in memory that nothing else touches: nothing has to be
         ordered behind it.

@@ -188,8 +188,9 @@ def _near(a: Numbers, size_a: int, b: Numbers, size_b: int) -> Threads:
 @dataclass(eq=False)
 class Access:
     """
-    What instructions do to memory, in all threads that come to them: those that do the same share one. Addresses that
-    are not known are left out.
+    An access to memory by all threads that come to an instruction; instructions that do the same share one.
+
+    Addresses that are not known are left out.
     """
 
     op: Operation

@@ -46,7 +46,7 @@ class _Operand:
 @dataclass(frozen=True, eq=False)
 class _Write:
     """
-    What fills shared memory: `size` bytes from each of `starts` of an allocation on. `swizzles`: those that a matrix
+    A write to shared memory: `size` bytes from each of `starts` of an allocation on. `swizzles`: those that a matrix
     descriptor reads it back with, as far as it tells.
     """
 

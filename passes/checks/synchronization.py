@@ -421,8 +421,9 @@ def _track(
 
 def _forget_waits(state: State, active: ActiveThreads) -> None:
     """
-    What threads have waited for before they start something cannot be that. Barriers that only others have waited for
-    stay: roles stand behind each other in the program, and run at the same time.
+    Forgets waits of `active`: threads start something new, for which they cannot have waited yet.
+
+    Barriers that only others have waited for stay: roles stand behind each other in the program and run side by side.
     """
     warps = active.warps
     own = {barrier for barrier, warp in state.waited if warp in warps}

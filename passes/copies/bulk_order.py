@@ -130,7 +130,7 @@ class _Ordering:
 
     @staticmethod
     def _behind_waits(op: Operation, pending: _State, leader: SSAValue | None) -> _State:
-        """What is pending behind a barrier, a commit of a group or a wait for groups."""
+        """Returns the accesses pending behind a barrier, a commit of a group or a wait for groups."""
         match op:
             case BarrierOp():
                 return frozenset(one for one in pending if not one.complete)
@@ -149,7 +149,7 @@ class _Ordering:
         return pending | {one for end in ends for one in end if not one.access.bulk}
 
     def _nested(self, op: Operation, pending: _State, leader: SSAValue | None, insert: bool) -> _State:
-        """What is pending behind an operation with regions, which may run any of them, or none."""
+        """Returns the accesses pending behind an operation with regions, which may run any of them, or none."""
         if not isinstance(op, scf.IfOp):
             # In front of a loop once, rather than in each iteration; of a part of the threads all can meet there only.
             pending = self._meet(op, self._all(op), pending, leader, insert)
@@ -161,7 +161,7 @@ class _Ordering:
         return end
 
     def _around(self, op: Operation, pending: _State, leader: SSAValue | None) -> tuple[_State, _State]:
-        """What is pending at the start of the regions of an operation, and behind it."""
+        """Returns the accesses pending at the start of the regions of an operation, and behind it."""
         key = op, pending, leader
         if key not in self._behind:
             start, end = pending, self._once(op, pending, leader)
@@ -226,7 +226,7 @@ def _insert(op: Operation, stores: list[_Pending], wait: bool, fence: bool, lead
 
 
 def _completed(pending: _State, leader: SSAValue | None) -> _State:
-    """What is pending behind a wait for all groups of the threads that come there."""
+    """Returns the accesses pending behind a wait for all groups of the threads that come there."""
     return frozenset(
         replace(one, complete=True) if one.committed and (leader is None or one.by is leader) else one
         for one in pending

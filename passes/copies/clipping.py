@@ -63,7 +63,7 @@ class Clip:
         return IndexEmission(emit, {THREAD_VARIABLE: tid}, i32)
 
     def contains_tile(self, emit: Emitter) -> SSAValue:
-        """Whether all elements of the tile exist (i1), the same in all threads."""
+        """Emits the test that all elements of the tile exist (i1), the same in all threads."""
         conditions: list[SSAValue] = []
         for bound in self.bounds:
             conditions.append(emit.compare(bound.start, emit.constant(0, bound.type), "sge"))
@@ -76,7 +76,7 @@ class Clip:
         return all_of(emit, conditions)
 
     def contains(self, emission: IndexEmission, flat: IndexExpr, *, inner: bool = True) -> SSAValue:
-        """Whether the element of a flat index of the tile exists (i1); without `inner`, but for that dimension."""
+        """Emits the test that the element of a flat index exists (i1); without `inner`, but for that dimension."""
         emit = emission.emit
         # An index below 0 is a large unsigned number.
         conditions = [
@@ -108,7 +108,7 @@ class Clip:
 
 
 def all_of(emit: Emitter, conditions: Sequence[SSAValue]) -> SSAValue:
-    """Whether all of these hold (i1)."""
+    """Emits the conjunction of conditions (i1)."""
     if not conditions:
         return emit.constant(1, i1)
     found = conditions[0]

@@ -221,7 +221,7 @@ class TileAccess:
         self._by_owners(lambda: self._reduce(store, registers), ())
 
     def _is_once(self) -> bool:
-        """Whether the threads that take part hold every element once."""
+        """Returns True if the threads that take part hold every element once."""
         layout, threads = self.register.layout, self.plan.threads
         assert isinstance(layout, TileLayout)  # there is a plan
         held = held_elements(layout, self.register.dims, threads)
@@ -405,7 +405,7 @@ class ClippedAccess:
 
 
 def is_whole(emit: Emitter, clip: Clip | None, tile: MemoryTile) -> SSAValue | None:
-    """Whether all of a tile exists and its rows are aligned for vectors (i1); None where it never is."""
+    """Emits the test that all of a tile exists, in rows aligned for vectors (i1). Returns None where it never does."""
     if clip is not None and clip.plan.never_whole:
         return None
     conditions = [] if clip is None else [clip.contains_tile(emit)]

@@ -186,7 +186,7 @@ def _reshape(emit: Emitter, tile: SSAValue, shape: Shape) -> SSAValue:
 
 
 def _is_one_run(tile: SSAValue) -> bool:
-    """Whether rows of a tile that do not divide into vectors lie behind each other, so that all of it does."""
+    """Returns True if rows of a tile lie behind each other, so that it divides into vectors although they do not."""
     type_ = TileType.of(tile)
     if type_.dims[-1] * type_.dtype.storage_bits % (8 * POINTER_ALIGNMENT) == 0 or clipped_view(tile) is not None:
         return False

@@ -75,7 +75,7 @@ class _Accesses:
         )
 
     def then(self, other: _Accesses) -> _Accesses:
-        """What is pending behind these accesses and `other`."""
+        """Returns the accesses pending behind these and `other`."""
         return _Accesses(self.reads | other.reads, self.writes | other.writes, unfenced=self.unfenced | other.unfenced)
 
     def without(self, *places: _Place) -> _Accesses:
@@ -223,7 +223,7 @@ class _BarrierInsertion:
         return frozenset(found)
 
     def _tile_accesses(self, op: Operation) -> _Accesses:
-        """What one tile operation reads and writes in the memory that threads share."""
+        """Returns the reads and writes of a tile operation in the memory that threads share."""
         match op:
             case memref.LoadOp():
                 return self._moves((op.memref,), ())
@@ -264,7 +264,7 @@ class _BarrierInsertion:
         return found
 
     def _regions(self, op: Operation, pending: _Accesses) -> tuple[_Accesses, _Accesses]:
-        """What is pending at the start of the regions of `op` and behind it; it may run any of them, or none."""
+        """Returns the accesses pending at the start of the regions of `op`, of which it may run none, and behind it."""
         key = op, pending
         if key not in self._behind:
             start, end = pending, self._once(op, pending)

@@ -1,4 +1,4 @@
-"""Which values share a register, because an instruction overwrites one with another, and which cannot."""
+"""Values that share a register, because an instruction overwrites one with another, and values that cannot."""
 
 from __future__ import annotations
 

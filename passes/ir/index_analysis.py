@@ -1,4 +1,4 @@
-"""What is known of an index value: its range and what divides it."""
+"""Facts about index values: ranges, and numbers that divide them."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ _Derive = Callable[[SSAValue, Mapping[SSAValue, Integers]], Integers]
 def _ranges(
     value: SSAValue, derive: _Derive, sources: Callable[[SSAValue], tuple[SSAValue, ...]]
 ) -> Mapping[SSAValue, Integers]:
-    """What is known of a value and of all that it is computed from."""
+    """Returns the range of a value and of all values that it is computed from."""
     # Operands first, without recursion: chains of operations may be longer than the stack.
     known: dict[SSAValue, Integers] = {}
     pending = [value]
@@ -131,7 +131,7 @@ def _loop_of(value: SSAValue) -> scf.ForOp | None:
 
 
 def _extent_of(value: SSAValue) -> SSAValue | int | None:
-    """What the iteration of a `tirx.for` or the coordinate of a tile counts up to; None for other values."""
+    """Returns the end to which an iteration of `tirx.for` or a coordinate of a tile counts; None for other values."""
     if type(value) is not BlockArgument:
         return None
     match value.block.parent_op():
@@ -221,7 +221,7 @@ def _share_a_source(a: SSAValue, b: SSAValue) -> bool:
 
 
 def _arithmetic_sources(value: SSAValue) -> set[SSAValue] | None:
-    """What is not computed by arithmetic, of all that a value is computed from; None for too long an expression."""
+    """Returns the leaves of the arithmetic that computes a value; None for too long an expression."""
     seen: set[SSAValue] = set()
     found: set[SSAValue] = set()
     pending = [value]

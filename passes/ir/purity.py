@@ -1,4 +1,4 @@
-"""Which operations may be computed anywhere, any number of times, or not at all."""
+"""Operations that may be computed anywhere, any number of times, or not at all."""
 
 from __future__ import annotations
 

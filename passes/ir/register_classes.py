@@ -91,7 +91,7 @@ class RegisterClasses:
 
 
 def _yielded(region: Region) -> _Group:
-    """What a region of a loop or branch passes on; nothing if it has no block."""
+    """Returns the operands that a region of a loop or branch yields; none if it has no block."""
     last = region.blocks.last.last_op if region.blocks.last is not None else None
     return last.operands if isinstance(last, scf.YieldOp) else ()
 

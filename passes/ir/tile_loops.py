@@ -110,7 +110,7 @@ def _steps(loop: Operation) -> dict[int, int]:
 
 
 def view_extents(view: ViewOp) -> tuple[int, ...]:
-    """How many elements a view covers in each dimension of its memref."""
+    """Returns the number of elements that a view covers in each dimension of its memref."""
     dims = view.result.type.dims
     return (1,) * (len(view.indices) - len(dims)) + dims
 
@@ -160,7 +160,7 @@ def _is_another(forms: list[_Form | None], dims: tuple[int, ...]) -> bool:
 
 
 def _forms(loop: Operation, known: Mapping[SSAValue, _Form] | None = None) -> dict[SSAValue, _Form | None]:
-    """What the values in a loop are in terms of row and column; None for one that may change in other ways."""
+    """Returns each value of a loop in terms of row and column; None for one that may change in other ways."""
     found: dict[SSAValue, _Form | None] = {}
     for op in loop.walk():
         for region in op.regions:

@@ -1,4 +1,4 @@
-"""How often a loop runs, as a value."""
+"""The trip count of a loop, as a value."""
 
 from __future__ import annotations
 

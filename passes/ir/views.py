@@ -47,7 +47,7 @@ class Origin:
         return Origin(tile.owner, tuple(start)) if isinstance(tile.owner, ViewOp) else None
 
     def first(self, dimension: int) -> int:
-        """How far behind the index of the view the tile begins, along a dimension of the memref."""
+        """Returns the distance from the index of the view to the start of the tile, in elements along a dimension."""
         leading = len(self.view.indices) - len(self.start)
         return 0 if dimension < leading else self.start[dimension - leading]
 

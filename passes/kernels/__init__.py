@@ -1,1 +1,1 @@
-"""What concerns a kernel as a whole: its target, its parameters, its roles, and the last step to PTX instructions."""
+"""Passes about kernels as a whole: target, parameters, roles, and the last step to PTX instructions."""

@@ -35,7 +35,7 @@ from tirx.values import dataclass
 
 @dataclass(frozen=True)
 class _Parameter:
-    """How a scalar argument is passed: the PTX type of the parameter and that of the register it is loaded into."""
+    """The PTX type of the parameter of a scalar argument, and that of the register it is loaded into."""
 
     ptx_type: str
     register: Attribute

@@ -1,4 +1,4 @@
-"""How many registers the values of a loop need."""
+"""The number of registers that the values of a loop need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each pass needs of a kernel and what it leaves: facts that can be read off the IR."""
+"""Facts about a kernel, read off the IR, that each pass needs or leaves."""
 
 from __future__ import annotations
 

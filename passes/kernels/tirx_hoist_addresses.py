@@ -113,7 +113,7 @@ class _Invariants:
         self._made: list[Operation] = []
 
     def find(self, ops: Iterable[Operation]) -> None:
-        """Those of `ops`, which come in order."""
+        """Finds the addresses among `ops`, which come in order."""
         for op in ops:
             if isinstance(op, ConstantOp):
                 continue

@@ -213,7 +213,7 @@ class LoadsCost:
 
     @property
     def rank(self) -> tuple[float, int]:
-        """What to compare costs by."""
+        """Returns the key by which costs are compared."""
         return self.cost.cycles, self.blocks
 
 

@@ -128,7 +128,7 @@ def _check_foreign(op: Operation) -> None:
 @dataclass
 class _Effects:
     """
-    What a region, with all regions inside it, does with variables.
+    The reads and writes of variables by a region and all regions inside it.
 
     `reads` counts the reads of each variable. `first_reads` has a reader for each variable that may be read before the
     region writes it. `written` are the variables written on some path, in order; `surely_written` those on every path.

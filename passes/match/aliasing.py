@@ -1,4 +1,4 @@
-"""Which parts of one allocation or memref share memory."""
+"""Parts of one allocation or memref that share memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tirx.passes.match.tensor_tiles import TensorTile
 
 
 class Overlap(Enum):
-    """What is known of two tiles."""
+    """The relation of two tiles, as far as it is known."""
 
     YES = "yes"
     NO = "no"

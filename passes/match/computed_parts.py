@@ -24,7 +24,7 @@ _AXES = {MemorySpace.SHARED: "m", MemorySpace.TENSOR: "TCol"}
 @dataclass(frozen=True)
 class ComputedOffset:
     """
-    What a computed coordinate adds to the address of a part.
+    The offset that a computed coordinate adds to the address of a part.
 
     `index` is a multiple of `multiple`. Of its quotient each digit, by `iters` (the last is the innermost; each has
     several values), counts strides: bytes of shared memory, columns of tensor memory.
@@ -36,7 +36,7 @@ class ComputedOffset:
 
     @property
     def divisor(self) -> int:
-        """What divides all offsets; 0 where there is only one."""
+        """Returns the greatest common divisor of all offsets; 0 where there is only one."""
         return gcd(*(it.stride for it in self.iters))
 
     def value(self, emit: Emitter) -> SSAValue:

@@ -1,4 +1,4 @@
-"""What operations do to global memory, by themselves or through the async proxy."""
+"""Accesses of operations to global memory, in the generic or the async proxy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BULK_ENGINES = (Engine.TMA, Engine.TMA_STORE, Engine.TMA_REDUCE)
 @dataclass(frozen=True)
 class GlobalAccess:
     """
-    What an operation does to a tile of global memory, or to all of a memref.
+    An access of an operation to a tile of global memory, or to all of a memref.
 
     `bulk`: through the async proxy, as bulk copies do. `reduces`: it combines elements, by one instruction for each.
     `fenced`: the expansion of the operation fences what threads did before.

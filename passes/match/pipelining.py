@@ -1,5 +1,5 @@
 """
-Which tiles of a loop can become slots of a ring.
+Tiles of a loop that can become slots of a ring.
 
 The test is made for each tile, not for the loop: a tile that every iteration fills from global memory before anything
 reads it carries nothing from one iteration to the next, whatever other tiles do.

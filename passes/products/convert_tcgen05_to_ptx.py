@@ -71,7 +71,7 @@ def _warp_address(tile: SSAValue, emit: Emitter) -> SSAValue:
 
 
 def _most_registers(op: Operation) -> int:
-    """How many registers one instruction may move: half of those of a thread, since others are in use next to them."""
+    """Returns the number of registers that one instruction may move: half of those of a thread; others are in use."""
     kernel = kernel_around(op)
     return MAX_REGISTERS if kernel is None else min(MAX_REGISTERS, REGISTER_FILE // kernel.num_threads // 2)
 

@@ -70,7 +70,7 @@ class Structured:
 
     @property
     def yielded(self) -> Sequence[SSAValue]:
-        """What the body yields."""
+        """Returns the operands of the yield of the body."""
         last = None if self.body is None else self.body.last_op
         return () if last is None else last.operands
 
@@ -78,7 +78,7 @@ class Structured:
 @dataclass(frozen=True)
 class Form:
     """
-    How a kernel has an argument: its dimensions in the order `permutation`, and extents of 1 at the positions `units`.
+    The form of an argument in a kernel: dimensions in the order `permutation`, extents of 1 at the positions `units`.
 
     A vector that tiles of two dimensions need is a row (unit in front of it) or a column (unit behind it).
     """
@@ -228,7 +228,7 @@ def contracted(step: Structured) -> tuple[int, int] | None:
 
 
 def reduced(step: Structured) -> tuple[Combination, SSAValue] | None:
-    """How a body combines its output with a value of its inputs, and that value; None for other bodies."""
+    """Returns how a body combines its output with a value of its inputs, and that value; None for other bodies."""
     if step.body is None or len(step.outputs) != 1 or len(step.yielded) != 1:
         return None
     op = step.yielded[0].owner

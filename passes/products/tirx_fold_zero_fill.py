@@ -198,7 +198,7 @@ def _registers_of(reader: LoadOp | CopyOp) -> TileType:
 
 def _start_of(value: SSAValue, user: Operation) -> tuple[SSAValue, list[scf.ForOp]] | None:
     """
-    What an accumulator that only `user` reads starts as, with the loops that carry it, the outermost last.
+    Returns the first value of an accumulator that only `user` reads, and the loops that carry it, outermost last.
 
     None where something else reads it, or a loop may not run.
     """

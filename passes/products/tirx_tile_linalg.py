@@ -267,7 +267,7 @@ class _Tiling:
             known.update(step.outputs)
 
     def _forms(self, steps: Sequence[Structured]) -> dict[SSAValue, Form]:
-        """How the kernel has each argument."""
+        """Returns the form in which the kernel has each argument."""
         found: dict[SSAValue, Form] = {}
         tile_rank = 2 if self.has_reduction else self.rank
         for step in steps:

@@ -1,4 +1,4 @@
-"""How many groups of wgmma have been committed since a product, on every path to where it is awaited."""
+"""The number of wgmma groups committed since a product, on every path to the wait for it."""
 
 from __future__ import annotations
 

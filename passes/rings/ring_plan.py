@@ -1,5 +1,5 @@
 """
-How the rings of a kernel are lowered: their storage, their barriers, and who arrives how at which.
+The plan by which the rings of a kernel are lowered: storage, mbarriers, and who arrives how at which.
 
 All counts of the lowering come from here. Parties and bytes are those of the check (`passes/rings/proof`).
 """
@@ -443,7 +443,7 @@ class RingsPlan:
 
     def _within_role(self, ring: RingOp, queues: Mapping[str, Mapping[Owner, Queue | None]]) -> Passing | None:
         """
-        How a ring is passed on whose stations are all those of one role, without mbarriers; None if it needs them.
+        Returns how a ring is passed on within one role, without mbarriers; None if it needs them.
 
         Bulk stores that empty the slots, and cp.async of all threads that fills them, are waited for by groups, and the
         threads meet at barriers. Where all work is that of tcgen05 by one thread, its order is enough.

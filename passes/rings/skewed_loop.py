@@ -41,7 +41,7 @@ class Runs(Enum):
 @dataclass(frozen=True)
 class Key:
     """
-    What lives for some rounds: a result of a part, or the slot that an acquire gave.
+    A value that lives for some rounds: a result of a part, or the slot that an acquire gave.
 
     `carried`: the argument of the loop whose next value it is; None for a value within an iteration.
     """

@@ -112,8 +112,9 @@ def _ends(op: Operation) -> tuple[SSAValue, SSAValue]:
 
 def _reshaped(dims: tuple[int, ...], to: tuple[int, ...], dimension: int) -> int | None:
     """
-    Which dimension of a reshaped tile has the halves that `dimension` of the original has: the one that starts where it
-    does, of an even extent. None where there is none, and for an extent of 1.
+    Returns the dimension of a reshaped tile that has the halves of `dimension` of the original.
+
+    It starts where that one does and has an even extent. None where there is none, and for an extent of 1.
     """
     if dims[dimension] == 1:
         return None

@@ -219,7 +219,7 @@ def _ask(kernel: KernelOp, body: Block, before: Emitter) -> None:
 
 def _per_tile(block: Block) -> list[Operation]:
     """
-    What each tile does anew: all but tiles in memory, and scalars that do not depend on the block.
+    Returns the operations that each tile repeats: all but tiles in memory, and scalars that do not depend on the block.
 
     Registers that start at a constant are set in each tile, since they would be occupied between tiles otherwise.
     """

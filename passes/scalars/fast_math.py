@@ -1,4 +1,4 @@
-"""What operations of `arith` and `math` permit beyond their exact meaning."""
+"""The freedom that operations of `arith` and `math` give beyond their exact meaning."""
 
 from __future__ import annotations
 

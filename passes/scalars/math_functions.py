@@ -177,7 +177,7 @@ def _f32(value: float) -> float:
 
 
 def _low_part(value: float) -> float:
-    """What rounding to f32 takes off a number."""
+    """Returns the part of a number that rounding to f32 takes off."""
     return value - _f32(value)
 
 

@@ -30,7 +30,7 @@ _UNSIGNED_PREDICATES = 6
 
 @dataclass(frozen=True)
 class _Bytes:
-    """Which operands of an operation of `arith` are bytes, and whether its result is one."""
+    """The operands of an operation of `arith` that are bytes, and a flag for its result."""
 
     op: Operation
     operands: tuple[bool, ...]

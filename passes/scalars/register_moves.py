@@ -138,7 +138,7 @@ class _Shuffling:
         return self._selected(shuffle, [(self.registers[slot], mask) for slot, mask in shuffle.sources])
 
     def _selected(self, shuffle: Shuffle, words: Sequence[tuple[SSAValue, int]]) -> SSAValue:
-        """What the lane that is read has in the word that is chosen by the own lane."""
+        """Emits the value of the lane that is read, in the word that the own lane chooses."""
         result: SSAValue | None = None
         for word, mask in words:
             found = shuffled(self.emit, word, lambda x: self._shuffle(shuffle, x))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import re
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -69,6 +71,20 @@ def test_methods_are_documented() -> None:
                 if not inspect.getdoc(inspect.getattr_static(value, method)):
                     missing.append(f"{module}.{name}.{method}")
     assert not missing
+
+
+_INDIRECT = re.compile(r'(?:\A|:\n) *"""\s*(?:What|How|Whether|Which|Those|That) .*')
+"""The beginning of a docstring of a module, a class or a function that should be a noun or a verb."""
+
+
+def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
+    root = Path(tirx.__file__).parent
+    found = [
+        f"{path.relative_to(root)}: {match[0]}"
+        for path in (*root.rglob("*.py"), *(root / "dialects").rglob("*.py"), *(root / "passes").rglob("*.py"))
+        for match in _INDIRECT.finditer(path.read_text())
+    ]
+    assert not found
 
 
 def test_public_modules_define_what_they_export() -> None:

@@ -1,4 +1,4 @@
-"""What a run of a kernel keeps: the launch, and of each block its place, its rings and what it tells its pair."""
+"""The state of a run of a kernel: the launch, and of each block its place, its rings and what it tells its pair."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Ring:
 
 @dataclass(eq=False)
 class Cluster:
-    """What blocks of a pair share: rings across blocks, and operands of products of both."""
+    """The state that blocks of a pair share: rings across blocks, and operands of products of both."""
 
     rings: dict[Operation, Ring] = field(default_factory=dict[Operation, Ring])
     operands: dict[tuple[Operation, int, int], Numbers] = field(

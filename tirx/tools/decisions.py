@@ -1,5 +1,5 @@
 """
-What the passes decided about a program: layouts, engines, plans, descriptors, memory, roles and rings, and why.
+The decisions of the passes about a program: layouts, engines, plans, descriptors, memory, roles and rings, and why.
 
 Everything is read off the operations, at the moment at which it stands on them, and the reasons are the remarks of the
 passes (`tirx.remarks`). Nothing is decided here.
@@ -49,7 +49,7 @@ _Facts: TypeAlias = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided about one operation: `what` names it, `facts` are (name, text) in order, `why` are reasons."""
+    """A decision about one operation: `what` names it, `facts` are (name, text) in order, `why` are reasons."""
 
     line: int | None
     what: str
@@ -210,7 +210,7 @@ class DecisionRecorder:
         return "\n\n".join(kernel.text() for kernel in self.kernels()) + "\n"
 
     def kernels(self) -> tuple[KernelDecisions, ...]:
-        """What was decided about each kernel, in their order."""
+        """Returns the decisions about each kernel, in their order."""
         return tuple(self._finished(name, found) for name, found in self._kernels.items())
 
     def _finished(self, name: str, found: _Kernel) -> KernelDecisions:
@@ -257,7 +257,7 @@ def _decision(where: _Place | None, what: str, facts: _Facts, why: Sequence[str]
 
 
 def _by_line(decisions: Sequence[Decision]) -> tuple[Decision, ...]:
-    """Those without a line come first."""
+    """Sorts by line, decisions without a line first."""
     placed = sorted((each for each in decisions if each.line is not None), key=attrgetter("line"))
     return (*(each for each in decisions if each.line is None), *placed)
 
@@ -367,7 +367,7 @@ def _read_descriptors(kernel: KernelOp, found: _Kernel) -> None:
 
 
 def _descriptor_facts(op: tcgen05.MmaOp | wgmma.MmaAsyncOp) -> Iterable[tuple[str, str]]:
-    """What the words say that the first instruction of a product reads; the others differ in the start address."""
+    """Explains the words that the first instruction of a product reads; the others differ in the start address."""
     a = op.a if isinstance(op, tcgen05.MmaOp) else op.a[0]
     for name, operand in (("A", a), ("B", op.b)):
         match operand.owner:

@@ -26,7 +26,7 @@ _LIMIT = 64
 @dataclass(frozen=True)
 class Passes:
     """
-    What an await does for one station: releases go on while more than `keep` are open.
+    The effect of an await on one station: releases go on while more than `keep` are open.
 
     There are at least `least` and at most `most` open ones when it is reached.
     """
@@ -189,7 +189,7 @@ class BoundReleases:
 
     def _backwards(self, op: Operation) -> Iterator[Operation]:
         """
-        What has run before an operation, the last first: within the loop around it, round by round.
+        Yields the operations that have run before `op`, the last first: within the loop around it, round by round.
 
         An await behind a loop goes on in the last round of that loop.
         """

@@ -1,5 +1,5 @@
 """
-What the check of rings looks at: rings, and one program of waits, accesses and releases for every party.
+The model that the check of rings explores: rings, and one program of waits, accesses and releases for every party.
 
 A party is a set of threads that moves together. Nothing in here knows the IR: `origin` of a statement is what an error
 about it points at.
@@ -55,7 +55,7 @@ class Mode(Enum):
 @dataclass(frozen=True, slots=True)
 class Rotation:
     """
-    How many executions of an acquire lie between it and a use of its slot in a later round of the loop `loop`.
+    The number of executions of an acquire between it and a use of its slot in a later round of the loop `loop`.
 
     In round i of n iterations: the smaller of `rounds` and n - 1 - i + `left`, which is less where the loop drains.
     """

@@ -107,7 +107,7 @@ def _part(op: Operation, loop: ForOp) -> tuple[int, int]:
 
 def executions_since(producer: Operation, user: Operation, iterations: int = 0) -> int | Rotation:
     """
-    How often `producer` has been executed since the execution that `user` refers to.
+    Returns the number of executions of `producer` since the one that `user` refers to.
 
     That is the one of the user's own iteration of the loop around the producer, or of `iterations` before. A user
     behind the loop refers to the last iteration.
