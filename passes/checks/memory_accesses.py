@@ -110,26 +110,29 @@ class Footprint:
     def bounds(self) -> tuple[int, int]:
         """The first column that some thread touches, and the first behind the last."""
         if self.operand is not None:
-            return min(self._granules) * GRANULE, (max(self._granules) + 1) * GRANULE
+            return int(self._numbers.min()) * GRANULE, (int(self._numbers.max()) + 1) * GRANULE
         if self.is_tensor:
             return int(self.column.min()), int(self.column.max()) + self.columns
         low, high = self.address.bounds
         return low + self.offset, high + self.offset + self.columns
 
     @cached_property
-    def _granules(self) -> frozenset[int]:
-        """The units of 16 bytes, or columns of tensor memory, that it touches."""
+    def _numbers(self) -> IntArray:
+        """The numbers of the units of 16 bytes, or columns of tensor memory, that it touches; some more than once."""
         if self.operand is not None:
-            return self.operand.granules
+            return np.fromiter(self.operand.granules, np.int64)
         if self.address.number is not None:
             low, high = self.bounds
-            return frozenset(range(low >> _GRANULE_BITS, (high - 1 >> _GRANULE_BITS) + 1))
+            return np.arange(low >> _GRANULE_BITS, (high - 1 >> _GRANULE_BITS) + 1)
         first, last = self.column >> _GRANULE_BITS, (self.column + (self.columns - 1)) >> _GRANULE_BITS
-        found = frozenset(first.tolist())
-        while (first < last).any():
-            first = np.minimum(first + 1, last)
-            found = found.union(first.tolist())
-        return found
+        found = [first]
+        while (found[-1] < last).any():
+            found.append(np.minimum(found[-1] + 1, last))
+        return np.concatenate(found)
+
+    @cached_property
+    def _granules(self) -> frozenset[int]:
+        return frozenset(self._numbers.tolist())
 
     @cached_property
     def folded(self) -> NDArray[np.uint64]:
@@ -138,12 +141,8 @@ class Footprint:
         in common. Granules of tensor memory are as many columns.
         """
         bits = np.zeros(_FOLDED, np.bool_)
-        bits[self._sorted_granules % _FOLDED] = True
+        bits[self._numbers % _FOLDED] = True
         return np.packbits(bits).view(np.uint64)
-
-    @cached_property
-    def _sorted_granules(self) -> NDArray[np.int64]:
-        return np.sort(np.fromiter(self._granules, np.int64))
 
     def meets(self, own: Threads, other: Footprint, others: Threads) -> Threads | None:
         """
@@ -175,7 +174,7 @@ class Footprint:
         """Returns the threads that touch a granule that `other` touches."""
         if self.operand is not None:
             return np.ones(threads.shape, np.bool_)  # all of them the same
-        touched, column = other._sorted_granules, self.column[threads]
+        touched, column = np.sort(other._numbers), self.column[threads]
         first, last = column >> _GRANULE_BITS, (column + (self.columns - 1)) >> _GRANULE_BITS
         return np.searchsorted(touched, first) < np.searchsorted(touched, last, "right")
 

@@ -63,6 +63,12 @@ def _conflicts(before: _Pending, now: GlobalAccess) -> bool:
     return may_share(first.tile, now.tile, before.loops)
 
 
+def _reads_any(writes: Iterable[_Pending], accesses: Iterable[GlobalAccess]) -> bool:
+    """Returns True if one of `accesses` may read what one of `writes` writes."""
+    reads = [one for one in accesses if not one.writes]
+    return any(_conflicts(first, one) for first, one in product(writes, reads))
+
+
 def order_bulk_copies(kernel: KernelOp) -> None:
     """
     Orders bulk copies with what the same threads do to the same global memory, where elements may be shared.
@@ -93,14 +99,14 @@ class _Ordering:
         """Raises LocatedError if a role may read what another one writes, and one of them by a bulk copy."""
         for role, other in permutations(op.roles, 2):
             writes = [_Pending(one) for one in self._all(role) if one.writes and not one.fenced]
-            for inner in walk(other):
-                reads = (one for one in self._of(inner) if not one.writes)
-                if any(_conflicts(first, one) for first, one in product(writes, reads)):
-                    raise RoleMemoryError(
-                        inner,
-                        f"expected memory that role @{role.sym_name.data} does not write, since one of the two roles "
-                        "accesses it by a bulk copy, found elements that both may access; hand tiles on through a ring",
-                    )
+            if not _reads_any(writes, self._all(other)):
+                continue
+            reader = next(inner for inner in walk(other) if _reads_any(writes, self._of(inner)))
+            raise RoleMemoryError(
+                reader,
+                f"expected memory that role @{role.sym_name.data} does not write, since one of the two roles "
+                "accesses it by a bulk copy, found elements that both may access; hand tiles on through a ring",
+            )
 
     def block(self, block: Block, pending: _State, leader: SSAValue | None, *, insert: bool = False) -> _State:
         """

@@ -189,9 +189,8 @@ class Place(ThreadLowering):
         """Lowers the operations of a block, which the threads of this place run."""
         lowering = self.kernel
         for op in tuple(operations(block)):
-            at = replace(self, emit=Emitter.before(op))
             rule = lowering.rules.get(type(op), lower_tiles if isinstance(op, TileOpInterface) else None)
-            if rule is not None and (made := rule(op, at)) is not None:
+            if rule is not None and (made := rule(op, replace(self, emit=Emitter.before(op)))) is not None:
                 self.bind(op.results, made)
                 lowering.lowered.append(op)
                 continue

@@ -98,10 +98,10 @@ class ConvertWgmmaToPtxPass(ModulePass):
             if isinstance(inner, wgmma.SmemDescriptorOp):
                 message = f"expected materialized descriptors, found {inner.name}"
                 raise StageError(inner, f"{message}; run tirx-materialize-descriptors first")
-            on_tiles = any(
-                isinstance(value.type, TileType | PendingType) for value in (*inner.operands, *inner.results)
-            )
-            if not on_tiles or (rule := _RULES.get(type(inner))) is None:
+            if (rule := _RULES.get(type(inner))) is None:
+                continue
+            values = (*inner.operands, *inner.results)
+            if not any(isinstance(value.type, TileType | PendingType) for value in values):
                 continue
             results = rule(inner, Emitter.before(inner))
             for old, new in zip(inner.results, results, strict=True):
