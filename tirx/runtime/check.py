@@ -86,18 +86,18 @@ def check_kernel(
 
     Sizes and numbers for which the tile program has no result are left out. Raises CheckError.
     """
-    start = last = time.process_time()
+    start = time.process_time()
     tile = _tile_kernel(source, launch.entry)
     exact: list[bool] = []
-    refused, longest = "", 0.0
+    refused, elements = "", 0
     sizes: set[Sizes] = set()
     for size, each in product(sizes_of(tile, seed), numbers):
-        now = time.process_time()
-        longest, last = max(longest, now - last) if exact else 0.0, now
-        if len(sizes | {size}) > _MOST_SIZES or (exact and now - start + longest > seconds):
+        if len(sizes | {size}) > _MOST_SIZES:
             break
-        if size.elements > _MOST_ELEMENTS:
-            continue
+        spent = time.process_time() - start
+        if size.elements > _MOST_ELEMENTS or (exact and spent * (1 + size.elements / max(elements, 1)) > seconds):
+            continue  # elements of this size will take as long as those before, if not longer
+        elements += size.elements
         try:
             exact.append(_compare(ptx, launch, tile, source, arguments_of(tile, size, each, seed), size).exact)
             sizes.add(size)
