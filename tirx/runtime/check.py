@@ -92,7 +92,7 @@ def check_kernel(
     refused, elements = "", 0
     sizes: set[Sizes] = set()
     for size, each in product(sizes_of(tile, seed), numbers):
-        if len(sizes | {size}) > _MOST_SIZES:
+        if sum(bool(one.elements) for one in sizes | {size}) > _MOST_SIZES:
             break
         spent = time.process_time() - start
         if size.elements > _MOST_ELEMENTS or (exact and spent * (1 + size.elements / max(elements, 1)) > seconds):
