@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
@@ -9,7 +10,6 @@ from xdsl.ir import Attribute, Operation
 
 from tirx.dialects.formula import Formula, FormulaAttr
 from tirx.rules import LaunchParameterError
-from tirx.values import dataclass
 
 REQUIRES = "tirx.requires"
 """The attribute: a list of `[value, test, bound, message]`, value and bound formulas. Entries keep it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, StringAttr
@@ -11,7 +11,6 @@ from xdsl.ir import Attribute, Operation
 
 from tirx.dialects.definition import i32_attr
 from tirx.rules import LaunchParameterError
-from tirx.values import dataclass
 
 SCHEDULE = "tirx.schedule"
 """The attribute of kernels and entries that holds a `Schedule`."""

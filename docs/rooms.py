@@ -24,8 +24,7 @@ _IMPORT = re.compile(r"^ *(?:from (\S+) import|import (\S+)) *(\([^)]*\)|.*)$", 
 PASS_ROOMS = ("ir", "match", "scalars", "copies", "layouts", "products", "rings.proof", "rings", "checks", "kernels")
 """The rooms of passes: each may import those before it."""
 
-_BASE = ("values",)
-_LAYOUT = (*_BASE, "layout")
+_LAYOUT = ("layout",)
 _HW = (*_LAYOUT, "symbolic", "hw")
 _FAMILIES = (*_HW, "smem", "copy")
 _DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "remarks", "diagnostics", "rules", "dialects")
@@ -33,8 +32,7 @@ _PASSES = (*_DIALECTS, *(f"passes.{room}" for room in PASS_ROOMS), "passes")
 _TEXT = (*_PASSES, "ptx", "text", "universe")
 _TOP = (*_TEXT, "compiler", "interp", "sim", "explain", "runtime", "viz", "version")
 ROOMS: dict[str, tuple[str, ...]] = {
-    "values": (),
-    "layout": _BASE,
+    "layout": (),
     "symbolic": _LAYOUT,
     "hw": _LAYOUT,
     "smem": _HW,
@@ -42,10 +40,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "mma": _FAMILIES,
     "wgmma": _FAMILIES,
     "tcgen05": _FAMILIES,
-    "remarks": _BASE,
-    "diagnostics": (*_BASE, "remarks"),
+    "remarks": (),
+    "diagnostics": ("remarks",),
     "version": (),
-    "rules": (*_BASE, "diagnostics"),
+    "rules": ("diagnostics",),
     "dialects": _DIALECTS,
     **{
         f"passes.{room}": (*_DIALECTS, *(f"passes.{before}" for before in PASS_ROOMS[:i]))
@@ -121,7 +119,7 @@ def folder(module: str) -> str:
 # The picture
 
 _LEVELS = (
-    ("version", "values", "layout", "symbolic", "hw"),
+    ("version", "layout", "symbolic", "hw"),
     ("smem", "copy", "mma", "wgmma", "tcgen05", "remarks", "diagnostics", "rules"),
     ("dialects",),
     ("passes.ir", "passes.match"),

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextvars import ContextVar
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, UnregisteredOp
@@ -14,7 +14,6 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from tirx.remarks import Remark
-from tirx.values import dataclass
 
 Severity = Literal["error", "warning", "remark"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, dataclass_transform
-
-from tirx.values import dataclass
 
 
 def counted(number: int, what: str) -> str:
@@ -19,8 +18,7 @@ class Remark:
     TEXT: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
-        if Remark in cls.__bases__:  # not what `tirx.values` makes of a kind beside other threads
-            dataclass(frozen=True)(cls)
+        dataclass(frozen=True)(cls)
 
     def __str__(self) -> str:
         return self.TEXT.format_map(vars(self))

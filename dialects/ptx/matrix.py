@@ -7,6 +7,7 @@ matrix i.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, UnitAttr, i32
@@ -24,7 +25,6 @@ from tirx.dialects.definition import Value, irdl_op_definition, unit
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MatrixRows, MemoryAccess
 from tirx.rules import InstructionFormError
-from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ half.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import bf16, f16, f32, i16, i32
 from xdsl.dialects.utils import EnumAttribute
@@ -17,7 +18,6 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import Value, irdl_op_definition
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, expect_type
 from tirx.rules import InstructionFormError
-from tirx.values import dataclass
 
 
 class PairFormat(StrEnum):

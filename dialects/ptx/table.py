@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import ClassVar, TypeVar
@@ -21,7 +22,6 @@ from tirx.dialects.definition import Value, fill, irdl_op_definition, unit, valu
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, bits_type, source, typed
 from tirx.dialects.ptx.folding import fold_integers
 from tirx.rules import InstructionFormError
-from tirx.values import dataclass
 
 INTS = (i16, i32, i64)
 FLOATS = (f16, bf16, f32, f64)

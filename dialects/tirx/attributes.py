@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import NoReturn, TypeVar
@@ -24,7 +25,6 @@ from tirx.layout.dtypes import ElementType, element_type
 from tirx.rules import TileTypeError
 from tirx.tcgen05 import LegalityError, ZeroColumnMask
 from tirx.tcgen05.tmem import COLUMN_BITS
-from tirx.values import dataclass
 
 LayoutT = TypeVar("LayoutT", TileLayout, SwizzleLayout, ComposeLayout)
 

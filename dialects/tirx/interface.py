@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
@@ -17,7 +18,6 @@ from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.reduction import reduced
 from tirx.rules import ForeignOperationError
-from tirx.values import dataclass
 
 OpT = TypeVar("OpT", bound=Operation)
 

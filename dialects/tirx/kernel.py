@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 from xdsl.dialects.builtin import (
@@ -48,7 +49,6 @@ from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, refuse_ag
 from tirx.dialects.traits import InSymbolTable, Isolated
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import InvalidOperation, KernelError, LaunchValueError, NoTargetError
-from tirx.values import dataclass
 
 
 class GridAxis(StrEnum):

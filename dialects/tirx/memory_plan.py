@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -9,7 +11,6 @@ from xdsl.printer import Printer
 
 from tirx.dialects.fields import fields_text, parse_fields
 from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT
-from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

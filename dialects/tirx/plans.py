@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import ClassVar
 
@@ -15,7 +16,6 @@ from tirx.dialects.fields import fields_text, parse_fields
 from tirx.mma import VARIANTS
 from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.kinds import KINDS
-from tirx.values import dataclass
 from tirx.wgmma.kinds import ROWS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Literal, get_args
 
@@ -13,7 +14,6 @@ from xdsl.printer import Printer
 from tirx.copy.tma import MAX_BOX, MAX_RANK, TENSOR_MAP_TYPES, TensorMapSwizzle, box_problem
 from tirx.dialects.fields import fields_text, parse_fields
 from tirx.dialects.formula import Formula
-from tirx.values import dataclass
 
 TensorMapFill = Literal["zero", "nan"]
 """What a load finds outside of the tensor (CUtensorMapFloatOOBfill)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import IntegerType, i1, i32, i64
@@ -13,7 +14,6 @@ from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.ir.index_emission import IndexEmission
 from tirx.passes.ir.views import ClipPlan, OpenBound
 from tirx.symbolic.index_expr import IndexExpr
-from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -21,7 +22,6 @@ from tirx.dialects.ptx.packed import PairFormat
 from tirx.dialects.ptx.reductions import Red, RedOp
 from tirx.passes.ir.emitter import Emitter
 from tirx.rules import ReductionTypeError
-from tirx.values import dataclass
 
 
 def threads_combine(operation: str, element: Attribute) -> bool:

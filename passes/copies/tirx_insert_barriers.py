@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -40,7 +40,6 @@ from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.scheduled import require_lowered
 from tirx.passes.ir.tile_loops import is_tile_loop, parts_of_tiles
 from tirx.passes.match.memory_by_lifetime import shared_bytes
-from tirx.values import dataclass
 
 _Place = SSAValue | int
 """A memref, an allocation that has no place yet, or a run of bytes of shared memory, by number."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 
@@ -11,7 +12,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp
 from tirx.passes.ir.control_flow import ControlFlow
-from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.dialects import arith, scf
@@ -26,7 +26,6 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.layout import ComposeLayout, TileLayout
-from tirx.values import dataclass
 
 _Group = Sequence[SSAValue]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, UnrealizedConversionCastOp, f32, f64, i32, i64
@@ -14,7 +15,6 @@ from tirx.dialects.tirx import PendingType, TileType
 from tirx.layout import TileLayout
 from tirx.passes.ir.emitter import Emitter
 from tirx.rules import NoFormError, StageError
-from tirx.values import dataclass
 
 REGISTER_BITS = 32
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
@@ -30,7 +31,6 @@ from tirx.layout.dtypes import element_type
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.views import POINTER_ALIGNMENT
 from tirx.rules import KernelArgumentError
-from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from xdsl.dialects import scf
@@ -49,7 +49,6 @@ from tirx.passes.match.copy_engines import beyond_threads
 from tirx.passes.match.narrow_places import mark_narrow_views, require_narrow
 from tirx.passes.match.run_time_strides import STRIDE_BYTES, are_multiples, placed, run_time_strides
 from tirx.rules import KernelArgumentError, ParameterError, RegisterLayoutError, StageError
-from tirx.values import dataclass
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""

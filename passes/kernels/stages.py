@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation
@@ -32,7 +33,6 @@ from tirx.dialects.tirx import (
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
 from tirx.passes.ir.scheduled import LOWERED, is_lowered_with_products
 from tirx.rules import StageError
-from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
@@ -21,7 +21,6 @@ from tirx.dialects.tirx import (
     is_foreign,
     tile_effects,
 )
-from tirx.values import dataclass
 
 _BULK_ENGINES = (Engine.TMA, Engine.TMA_STORE, Engine.TMA_REDUCE)
 """Engines of copies through the async proxy, whose expansion waits for their end."""

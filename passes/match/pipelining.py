@@ -8,6 +8,7 @@ reads it carries nothing from one iteration to the next, whatever other tiles do
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType
@@ -36,7 +37,6 @@ from tirx.dialects.tirx import (
 from tirx.layout.arrays import np
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.scheduled import SCHEDULED
-from tirx.values import dataclass
 
 
 class NotApplicable(Exception):

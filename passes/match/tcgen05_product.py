@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
@@ -42,7 +42,6 @@ from tirx.tcgen05.shapes import K96, check_target
 from tirx.tcgen05.sparse_metadata import CODE_BITS, SPARSE_METADATA
 from tirx.tcgen05.stored_operand import is_padded, stored_slices
 from tirx.tcgen05.tmem import LANES, of_one_cta
-from tirx.values import dataclass
 
 SELECTABLE_COLUMNS = 2
 """Columns of sparsity metadata that one address stands for where the descriptor selects one: the address is even."""

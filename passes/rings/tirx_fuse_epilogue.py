@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -36,7 +37,6 @@ from tirx.passes.match.memory_by_lifetime import aligned_bytes
 from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
 from tirx.passes.rings.start_values import BARRIER_BYTES, chosen_word, fewest_slots, start_values
 from tirx.remarks import StoredDirectly, StoredThroughShared
-from tirx.values import dataclass
 
 AUTO, DIRECT = "auto", "direct"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,6 @@ from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.attempt import attempt
 from tirx.remarks import MultipliedInSteps
-from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.passes.products.fragment_steps import StagedProduct, Steps

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-
-from tirx.values import dataclass
+from dataclasses import dataclass
 
 PtxVersion = tuple[int, int]
 """A PTX ISA version `(major, minor)`, compared as a tuple."""

@@ -8,6 +8,7 @@ The notation of layouts as Python: `S[(8, 2) : (4 @ laneid, 1)] + R[2 : 4 @ warp
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from operator import index
 from typing import Any, cast
@@ -15,7 +16,6 @@ from typing import Any, cast
 from tirx.layout.axis import Scaled
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters
-from tirx.values import dataclass
 
 _Strides = int | Scaled | Sequence[int | Scaled]
 

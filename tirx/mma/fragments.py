@@ -9,6 +9,7 @@ and m16n8k32, which are one pattern at different sizes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
 from typing import Literal
@@ -17,7 +18,6 @@ from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import Iter, TileLayout
 from tirx.layout.axis import WARP_SIZE
-from tirx.values import dataclass
 
 Orientation = Literal["row", "col"]
 """The `.alayout` and `.blayout` of the instruction: how the M x K matrix A and the K x N matrix B are laid out."""

@@ -9,6 +9,7 @@ fragments ask for, up to any order of the rows, columns and k that the operands 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
@@ -17,7 +18,6 @@ from tirx.layout.arrays import BoolArray, IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import describe_element, held_elements
 from tirx.mma.fragments import Fragment, FragmentError, MmaVariant, variants_for
-from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

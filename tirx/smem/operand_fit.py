@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tirx.hw.dtypes import DType
 from tirx.layout.arrays import NDArray, np
@@ -20,7 +20,6 @@ from tirx.smem.swizzle_modes import (
     legal_modes,
 )
 from tirx.smem.walk import ATOM_BITS, CORE_ROWS, Shape, Walk
-from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tirx.hw.dtypes import DType
 from tirx.smem.atoms import container, smem_layout
 from tirx.smem.canonical_form import OperandLayout
@@ -14,7 +16,6 @@ from tirx.smem.swizzle_modes import (
     SwizzleName,
     legal_modes,
 )
-from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ violation, `find_memory_violations` lists them all. None in a description: not k
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tirx.hw.features import supporting_targets
 from tirx.hw.rules import (
     Finding,
@@ -23,7 +25,6 @@ from tirx.smem.smem_descriptor import SmemDescriptor, meaningless, possible_desc
 from tirx.symbolic.integers import Integers
 from tirx.tcgen05.tmem import ALLOCATION_SIZES, COLUMNS, LANES
 from tirx.tcgen05.tmem_access import LD_SHAPES, THREADS, LdShape
-from tirx.values import dataclass
 
 ROW_LANES = 32
 """Lanes that one warp reaches, and that tcgen05.shift moves together."""

@@ -8,6 +8,7 @@ the CTA group or on `.ws` is in `InstructionDescriptor.verify`; what depends on 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from tirx.hw.bits import Bits, bits_text, extract
@@ -18,7 +19,6 @@ from tirx.layout.caching import bounded_cache
 from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.kinds import K96_SF_IDS, find_kind
 from tirx.tcgen05.shapes import SHAPES, check_shape, check_transposed_b
-from tirx.values import dataclass
 
 MAX_SHIFTS = (0, 8, 16, 32)
 """Values of `max_shift` in columns, by their code in bits 30-31."""

@@ -6,8 +6,9 @@ names.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tirx.hw.errors import TensorProductError
-from tirx.values import dataclass
 
 K96 = 96
 """The other K of the dense 4-bit kinds (`has_k96`), on sm_103a: 48 bytes of packed values."""

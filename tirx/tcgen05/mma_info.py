@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -22,7 +22,6 @@ from tirx.tcgen05.packing import smem_packing
 from tirx.tcgen05.scale_factors import BLOCK_ROWS, K96_SCALE_FACTOR_IDS, PER_COLUMN, SCALE_FACTOR_IDS
 from tirx.tcgen05.tmem import COLUMNS, DataPath, data_path
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
-from tirx.values import dataclass
 
 SCALE_FACTOR_ROWS = 32
 """Rows whose scale factors share a column of tensor memory."""

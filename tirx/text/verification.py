@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,6 @@ from tirx.passes import PASS_SUMMARIES
 from tirx.rules import DefinitionError, DominanceError, invalid
 from tirx.text.dominance import Dominance
 from tirx.text.mlir_rules import check_mlir_rules
-from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.passes.kernels.stages import Stages

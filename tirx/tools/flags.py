@@ -8,7 +8,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import ClassVar, Literal, NoReturn, TypeVar
 
@@ -26,7 +26,6 @@ from tirx.tools.files import write_output
 from tirx.tools.process import ArgumentParser, UsageError
 from tirx.tools.times import TimeFormat
 from tirx.universe import OUTPUT_PASSES, TIRX_UNIVERSE, all_passes, all_targets
-from tirx.values import dataclass
 from tirx.version import installed_version
 
 _ConvertibleT = TypeVar("_ConvertibleT", bound=ArgSpecConvertible)

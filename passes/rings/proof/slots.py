@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects import scf
@@ -22,7 +23,6 @@ from tirx.dialects.tirx import (
 )
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.proof.errors import UndecidedError
-from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.passes.rings.proof.model import Rotation
