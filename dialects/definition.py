@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, cached_property, lru_cache
 from operator import attrgetter
+from types import new_class
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
@@ -27,11 +28,13 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i32,
 )
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, OpResult, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.ir.core import SSAValues, Use
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     VerificationContext,
+    irdl_attr_definition,
 )
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.operations import (
@@ -54,12 +57,14 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.constructor import UNIT, Constructor, Value, constraint_of_each, i32_attr, value_of
 from tirx.dialects.constructor import i64_attr as i64_attr
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 _OperationT = TypeVar("_OperationT", bound=Operation)
+_EnumT = TypeVar("_EnumT", bound=StrEnum)
 _DefinedT = TypeVar("_DefinedT", Operation, Attribute)
 
 
@@ -322,6 +327,13 @@ def string(value: str | None) -> StringAttr | None:
 def unit(flag: bool) -> UnitAttr | None:
     """A flag property, absent for False."""
     return UNIT if flag else None
+
+
+def enum_attribute(name: str, enum: type[_EnumT]) -> type[EnumAttribute[_EnumT]]:
+    """Defines the attribute of a member of `enum`, printed as `#dialect<name member>`, or `member` in a format."""
+    bases = (EnumAttribute[enum], SpacedOpaqueSyntaxAttribute)
+    body = {"name": name, "__module__": enum.__module__, "__doc__": enum.__doc__}
+    return irdl_attr_definition(new_class(f"{enum.__name__}Attr", bases, exec_body=lambda names: names.update(body)))
 
 
 @lru_cache(maxsize=256)

@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, bf16, f16, f32, f64, i1, i16, i32, i64
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     VarConstraint,
-    irdl_attr_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -23,7 +21,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, irdl_op_definition, unit, value_of
+from tirx.dialects.definition import Value, enum_attribute, irdl_op_definition, unit, value_of
 from tirx.dialects.ptx.base import (
     Names,
     PureInstruction,
@@ -247,11 +245,7 @@ class Comparison(StrEnum):
 _INTEGER_COMPARISONS = tuple(list(Comparison)[:6])
 
 
-@irdl_attr_definition
-class ComparisonAttr(EnumAttribute[Comparison], SpacedOpaqueSyntaxAttribute):
-    """A comparison operator."""
-
-    name = "ptx.comparison"
+ComparisonAttr = enum_attribute("ptx.comparison", Comparison)
 
 
 @irdl_op_definition

@@ -19,11 +19,9 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Block, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_attr_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -38,7 +36,7 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, HasFolder, IsTerminator, SymbolOpInterface
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.formula import Formula, FormulaAttr, parse_formula
 from tirx.dialects.nesting import QuickWalk
 from tirx.dialects.ptx.base import (
@@ -358,11 +356,7 @@ class SpecialRegister(StrEnum):
     CLUSTER_CTARANK = "cluster_ctarank"
 
 
-@irdl_attr_definition
-class SpecialRegisterAttr(EnumAttribute[SpecialRegister], SpacedOpaqueSyntaxAttribute):
-    """The name of a special register, without its `%`."""
-
-    name = "ptx.special_register"
+SpecialRegisterAttr = enum_attribute("ptx.special_register", SpecialRegister)
 
 
 @irdl_op_definition

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from xdsl.dialects.builtin import bf16, f16, f32, f64
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import VarConstraint, irdl_attr_definition, operand_def, prop_def, result_def
+from xdsl.ir import Attribute
+from xdsl.irdl import VarConstraint, operand_def, prop_def, result_def
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import enum_attribute, irdl_op_definition
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, source
 from tirx.rules import InstructionFormError
 
@@ -68,11 +67,7 @@ _FEATURES: Mapping[tuple[Function, Attribute], str] = {
 }
 
 
-@irdl_attr_definition
-class FunctionAttr(EnumAttribute[Function], SpacedOpaqueSyntaxAttribute):
-    """`#ptx<function_name lg2>`"""
-
-    name = "ptx.function_name"
+FunctionAttr = enum_attribute("ptx.function_name", Function)
 
 
 @irdl_op_definition

@@ -8,10 +8,8 @@ from functools import lru_cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, IntegerAttr, SymbolNameConstraint, i1, i32, i64
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    irdl_attr_definition,
     operand_def,
     prop_def,
     result_def,
@@ -22,7 +20,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import i64_attr, irdl_op_definition
+from tirx.dialects.definition import enum_attribute, i64_attr, irdl_op_definition
 from tirx.dialects.nesting import ancestors, enclosing
 from tirx.dialects.ptx.base import (
     Names,
@@ -183,11 +181,7 @@ ACCESS_BITS = 128
 """The most that one load or store moves (PTX ISA, "Vectors")."""
 
 
-@irdl_attr_definition
-class SpaceAttr(EnumAttribute[Space], SpacedOpaqueSyntaxAttribute):
-    """A state space."""
-
-    name = "ptx.space"
+SpaceAttr = enum_attribute("ptx.space", Space)
 
 
 @lru_cache(maxsize=4096)

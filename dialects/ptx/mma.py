@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, f32, f64, i32
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_attr_definition,
     operand_def,
     prop_def,
     result_def,
@@ -21,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.traits import NoMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, irdl_op_definition, value_of
+from tirx.dialects.definition import Value, enum_attribute, irdl_op_definition, value_of
 from tirx.dialects.ptx.base import Names, PTXInstruction, Register, expect_choice, vector
 from tirx.dialects.ptx.effects import NO_EFFECTS, Issue
 from tirx.mma import VARIANTS, Fragment
@@ -35,12 +33,7 @@ class Major(StrEnum):
     COL = "col"
 
 
-@irdl_attr_definition
-class MajorAttr(EnumAttribute[Major], SpacedOpaqueSyntaxAttribute):
-    """`row` or `col`."""
-
-    name = "ptx.major"
-
+MajorAttr = enum_attribute("ptx.major", Major)
 
 ACCUMULATORS: dict[tuple[Attribute, ...], str] = {(i32,) * 4: "f16", (f32,) * 8: "f32"}
 """Types of the registers of an m8n8k4 f16 accumulator -> its element type; f16 packs two elements in an i32."""

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import bf16, f16, f32, i16, i32
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import irdl_attr_definition, operand_def, prop_def, result_def, var_operand_def
+from xdsl.ir import Attribute
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, irdl_op_definition
+from tirx.dialects.definition import Value, enum_attribute, irdl_op_definition
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, expect_type
 from tirx.rules import InstructionFormError
 
@@ -45,11 +44,7 @@ HALVES: dict[PairFormat, Attribute] = {PairFormat.F16X2: f16, PairFormat.BF16X2:
 """Formats of two 16-bit elements, with the type of one."""
 
 
-@irdl_attr_definition
-class PairFormatAttr(EnumAttribute[PairFormat], SpacedOpaqueSyntaxAttribute):
-    """`#ptx<pair_format f16x2>`"""
-
-    name = "ptx.pair_format"
+PairFormatAttr = enum_attribute("ptx.pair_format", PairFormat)
 
 
 class PairOperation(StrEnum):
@@ -69,11 +64,7 @@ class PairOperation(StrEnum):
     TANH = "tanh"
 
 
-@irdl_attr_definition
-class PairOperationAttr(EnumAttribute[PairOperation], SpacedOpaqueSyntaxAttribute):
-    """`#ptx<pair_operation add>`"""
-
-    name = "ptx.pair_operation"
+PairOperationAttr = enum_attribute("ptx.pair_operation", PairOperation)
 
 
 @dataclass(frozen=True)

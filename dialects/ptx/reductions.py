@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, IntegerAttr, UnitAttr, bf16, f16, f32, f64, i32, i64
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import irdl_attr_definition, operand_def, opt_prop_def, prop_def, traits_def, var_operand_def
+from xdsl.ir import Attribute
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, traits_def, var_operand_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, i64_attr, irdl_op_definition, unit
+from tirx.dialects.definition import Value, enum_attribute, i64_attr, irdl_op_definition, unit
 from tirx.dialects.ptx.base import (
     Names,
     PTXInstruction,
@@ -38,12 +37,7 @@ class Red(StrEnum):
     XOR = "xor"
 
 
-@irdl_attr_definition
-class RedAttr(EnumAttribute[Red], SpacedOpaqueSyntaxAttribute):
-    """`#ptx<red_operation add>`"""
-
-    name = "ptx.red_operation"
-
+RedAttr = enum_attribute("ptx.red_operation", Red)
 
 _BITWISE = (Red.AND, Red.OR, Red.XOR)
 _FLOATS: Mapping[Attribute, str] = {f32: "f32", f64: "f64", f16: "noftz.f16", bf16: "noftz.bf16"}

@@ -9,12 +9,10 @@ import abc
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i1
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import irdl_attr_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import enum_attribute, irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, expect_choice
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
@@ -228,11 +226,7 @@ class RegisterChange(StrEnum):
     DEC = "dec"
 
 
-@irdl_attr_definition
-class RegisterChangeAttr(EnumAttribute[RegisterChange], SpacedOpaqueSyntaxAttribute):
-    """`inc` or `dec`."""
-
-    name = "ptx.register_change"
+RegisterChangeAttr = enum_attribute("ptx.register_change", RegisterChange)
 
 
 @irdl_op_definition

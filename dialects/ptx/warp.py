@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, f32, i32
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     VarConstraint,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -24,7 +22,7 @@ from xdsl.irdl import (
 from xdsl.traits import NoMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, i32_attr, i64_attr, unit, value_of
+from tirx.dialects.definition import Value, enum_attribute, i32_attr, i64_attr, unit, value_of
 from tirx.dialects.ptx.base import Names, Register, expect_choice, source, typed
 from tirx.dialects.ptx.effects import NO_EFFECTS
 from tirx.dialects.ptx.sync import FULL_WARP, MaskedOp
@@ -40,12 +38,7 @@ class ShuffleMode(StrEnum):
     BFLY = "bfly"
 
 
-@irdl_attr_definition
-class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
-    """The mode of `shfl.sync`, which chooses the lane."""
-
-    name = "ptx.shuffle_mode"
-
+ShuffleModeAttr = enum_attribute("ptx.shuffle_mode", ShuffleMode)
 
 _CLAMPS: Mapping[ShuffleMode, int] = {mode: 0 if mode is ShuffleMode.UP else 31 for mode in ShuffleMode}
 """The operand c of a shuffle among all lanes: the last lane that may be read, for `up` the first."""
@@ -114,12 +107,7 @@ class WarpReduction(StrEnum):
     XOR = "xor"
 
 
-@irdl_attr_definition
-class WarpReductionAttr(EnumAttribute[WarpReduction], SpacedOpaqueSyntaxAttribute):
-    """`add`, `min`, `max`, `and`, `or` or `xor`."""
-
-    name = "ptx.warp_reduction"
-
+WarpReductionAttr = enum_attribute("ptx.warp_reduction", WarpReduction)
 
 _ORDERED = (WarpReduction.MIN, WarpReduction.MAX)
 _BITWISE = (WarpReduction.AND, WarpReduction.OR, WarpReduction.XOR)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Data, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.definition import enum_attribute
 from tirx.dialects.fields import fields_text, parse_fields
 from tirx.tcgen05 import InstructionDescriptor, ZeroColumnMask
 
@@ -70,11 +70,7 @@ class FencePosition(StrEnum):
     AFTER = "after_thread_sync"
 
 
-@irdl_attr_definition
-class FencePositionAttr(EnumAttribute[FencePosition], SpacedOpaqueSyntaxAttribute):
-    """`#tcgen05<fence_position before_thread_sync>`"""
-
-    name = "tcgen05.fence_position"
+FencePositionAttr = enum_attribute("tcgen05.fence_position", FencePosition)
 
 
 class WaitFor(StrEnum):
@@ -84,11 +80,7 @@ class WaitFor(StrEnum):
     ST = "st"
 
 
-@irdl_attr_definition
-class WaitForAttr(EnumAttribute[WaitFor], SpacedOpaqueSyntaxAttribute):
-    """`#tcgen05<wait_for ld>`"""
-
-    name = "tcgen05.wait_for"
+WaitForAttr = enum_attribute("tcgen05.wait_for", WaitFor)
 
 
 class MmaKind(StrEnum):
@@ -103,11 +95,7 @@ class MmaKind(StrEnum):
     MXF4NVF4 = "mxf4nvf4"
 
 
-@irdl_attr_definition
-class MmaKindAttr(EnumAttribute[MmaKind], SpacedOpaqueSyntaxAttribute):
-    """`#tcgen05<mma_kind f16>`"""
-
-    name = "tcgen05.mma_kind"
+MmaKindAttr = enum_attribute("tcgen05.mma_kind", MmaKind)
 
 
 class Collector(StrEnum):
@@ -119,11 +107,7 @@ class Collector(StrEnum):
     DISCARD = "discard"
 
 
-@irdl_attr_definition
-class CollectorAttr(EnumAttribute[Collector], SpacedOpaqueSyntaxAttribute):
-    """`#tcgen05<collector fill>`"""
-
-    name = "tcgen05.collector"
+CollectorAttr = enum_attribute("tcgen05.collector", Collector)
 
 
 class Reduction(StrEnum):
@@ -133,8 +117,4 @@ class Reduction(StrEnum):
     MAX = "max"
 
 
-@irdl_attr_definition
-class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
-    """`#tcgen05<reduction max>`"""
-
-    name = "tcgen05.reduction"
+ReductionAttr = enum_attribute("tcgen05.reduction", Reduction)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import irdl_attr_definition
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.definition import enum_attribute
 from tirx.dialects.tirx.attributes import MemorySpace
 
 
@@ -75,22 +73,8 @@ class Reduction(StrEnum):
     XOR = "xor"
 
 
-@irdl_attr_definition
-class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
-    """`#tirx<reduction add>`"""
+ReductionAttr = enum_attribute("tirx.reduction", Reduction)
 
-    name = "tirx.reduction"
+QueueAttr = enum_attribute("tirx.queue", Queue)
 
-
-@irdl_attr_definition
-class QueueAttr(EnumAttribute[Queue], SpacedOpaqueSyntaxAttribute):
-    """`#tirx<queue wgmma>`"""
-
-    name = "tirx.queue"
-
-
-@irdl_attr_definition
-class EngineAttr(EnumAttribute[Engine], SpacedOpaqueSyntaxAttribute):
-    """`#tirx<engine tma>`"""
-
-    name = "tirx.engine"
+EngineAttr = enum_attribute("tirx.engine", Engine)

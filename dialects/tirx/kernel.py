@@ -18,10 +18,8 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i32,
 )
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import (
-    irdl_attr_definition,
     lazy_traits_def,
     opt_prop_def,
     prop_def,
@@ -41,7 +39,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, enum_attribute, i32_attr, irdl_op_definition
 from tirx.dialects.formula import Call, Formula, FormulaAttr, constant_divisors, lookups, parse_formula
 from tirx.dialects.nesting import QuickWalk, enclosing
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
@@ -59,12 +57,7 @@ class GridAxis(StrEnum):
     Z = "z"
 
 
-@irdl_attr_definition
-class GridAxisAttr(EnumAttribute[GridAxis], SpacedOpaqueSyntaxAttribute):
-    """`#tirx<grid_axis x>`"""
-
-    name = "tirx.grid_axis"
-
+GridAxisAttr = enum_attribute("tirx.grid_axis", GridAxis)
 
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 """Most blocks along x, y and z of a grid (CUDA C++ Programming Guide, "Compute Capabilities")."""

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from xdsl.dialects.builtin import I32, ArrayAttr, IndexType, IntegerAttr, IntegerType, Signedness, f32
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_attr_definition,
     operand_def,
     prop_def,
     region_def,
@@ -25,7 +23,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.diagnostics import operation_name
-from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.interface import Reduced, ScalarOpInterface, TileOpInterface
 from tirx.dialects.tirx.registers import require_register
@@ -210,11 +208,7 @@ class Combination(StrEnum):
     MIN = "min"
 
 
-@irdl_attr_definition
-class CombinationAttr(EnumAttribute[Combination], SpacedOpaqueSyntaxAttribute):
-    """`#tirx<combination add>`"""
-
-    name = "tirx.combination"
+CombinationAttr = enum_attribute("tirx.combination", Combination)
 
 
 @irdl_op_definition

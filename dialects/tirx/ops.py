@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, UnitAttr
+from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -232,7 +233,7 @@ def parse_transfer(
 
 
 def print_transfer(
-    printer: Printer, op: IRDLOperation, engine: EngineAttr | None, reduce: ReductionAttr | None
+    printer: Printer, op: IRDLOperation, engine: EnumAttribute[Engine] | None, reduce: EnumAttribute[Reduction] | None
 ) -> None:
     """The counterpart of `parse_transfer`."""
     printer.print_string(" ")

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr
+from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -62,7 +63,7 @@ def _require_moved(register: TileType, memory: TileType, found: str) -> None:
         raise TileShapeError(f"expected tiles of one shape and element type, found {found}")
 
 
-def _require_engine(found: EngineAttr | None, matrix: Engine, memory: TileType) -> None:
+def _require_engine(found: EnumAttribute[Engine] | None, matrix: Engine, memory: TileType) -> None:
     """Raises VerifyException unless the engine of a load or store is one that the memory has."""
     if found is None:
         return

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import I32, ArrayAttr, IntegerAttr, StringAttr, UnitAttr
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
-    irdl_attr_definition,
     lazy_traits_def,
     operand_def,
     opt_prop_def,
@@ -24,7 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.tirx.engines import Queue, QueueAttr
 from tirx.dialects.tirx.kernel import KernelOp, thread_owner
 from tirx.dialects.tirx.ring_types import RingType
@@ -48,11 +46,7 @@ class Across(StrEnum):
     PAIR = "pair"
 
 
-@irdl_attr_definition
-class AcrossAttr(EnumAttribute[Across], SpacedOpaqueSyntaxAttribute):
-    """`#tirx<across cluster>`"""
-
-    name = "tirx.across"
+AcrossAttr = enum_attribute("tirx.across", Across)
 
 
 @irdl_op_definition

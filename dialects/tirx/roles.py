@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Block, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.irdl import (
-    irdl_attr_definition,
     lazy_traits_def,
     opt_prop_def,
     prop_def,
@@ -20,7 +18,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.nesting import QuickWalk
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
@@ -54,11 +52,7 @@ class Unit(StrEnum):
     THREAD = "thread"
 
 
-@irdl_attr_definition
-class UnitAttr(EnumAttribute[Unit], SpacedOpaqueSyntaxAttribute):
-    """`#tirx<unit warpgroup>`"""
-
-    name = "tirx.unit"
+UnitAttr = enum_attribute("tirx.unit", Unit)
 
 
 @irdl_op_definition

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, StringAttr, i32
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
-    irdl_attr_definition,
     opt_operand_def,
     opt_prop_def,
     prop_def,
@@ -22,7 +20,7 @@ from xdsl.traits import RecursiveMemoryEffect
 from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.tirx.ring_types import RingType
 from tirx.dialects.tirx.rings import RingOp
 from tirx.dialects.tirx.syntax import parse_defined, parse_integer, types_text
@@ -41,11 +39,7 @@ class TileOrder(StrEnum):
     ITEMS = "items"
 
 
-@irdl_attr_definition
-class TileOrderAttr(EnumAttribute[TileOrder], SpacedOpaqueSyntaxAttribute):
-    """`#tirx<tile_order group>`"""
-
-    name = "tirx.tile_order"
+TileOrderAttr = enum_attribute("tirx.tile_order", TileOrder)
 
 
 @irdl_op_definition

@@ -9,6 +9,7 @@ from math import gcd, prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -25,7 +26,7 @@ from tirx.dialects.tirx import (
     LoadOp,
     MemorySpace,
     PackOp,
-    ReductionAttr,
+    Reduction,
     ReshapeOp,
     SplatOp,
     StoreOp,
@@ -439,7 +440,7 @@ class _Expander:
         source: SSAValue,
         destination: SSAValue,
         layout: TileLayout,
-        reduce: ReductionAttr | None = None,
+        reduce: EnumAttribute[Reduction] | None = None,
     ) -> None:
         load = emit(LoadOp(source, _in_registers(source, layout)))
         store = emit(StoreOp(load.result, destination, reduce=reduce))

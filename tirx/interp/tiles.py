@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.utils import EnumAttribute
 from xdsl.interpreter import (
     Interpreter,
     PythonValues,
@@ -34,6 +35,7 @@ from tirx.dialects.tirx import (
     MapOp,
     MmaOp,
     ReduceOp,
+    Reduction,
     ReshapeOp,
     ReturnOp,
     SplatOp,
@@ -44,7 +46,6 @@ from tirx.dialects.tirx import (
     YieldOp,
     ZeroOp,
 )
-from tirx.dialects.tirx.engines import ReductionAttr
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.interp.errors import RunError
@@ -304,7 +305,9 @@ def _loaded(interpreter: Interpreter, op: Operation, source: Tile, type_: TileTy
     return (Tile(type_.dims, numbers),)
 
 
-def transfer(interpreter: Interpreter, op: Operation, args: PythonValues, how: ReductionAttr | None = None) -> None:
+def transfer(
+    interpreter: Interpreter, op: Operation, args: PythonValues, how: EnumAttribute[Reduction] | None = None
+) -> None:
     """Copies a tile to another one, or combines it with that."""
     source: Tile = args[0]
     target: Tile = args[1]
