@@ -121,19 +121,22 @@ _SMALLEST = 24
 
 
 def quantum(values: Array) -> float | None:
-    """Returns a power of two that divides all values (f32, f64); None if they have more digits, or are not finite."""
-    if not np.isfinite(values).all():
-        return None
-    if _are_multiples(values, 0):
+    """
+    Returns a power of two that divides all values (f32, f64), at most 1.
+
+    None if they have more than 24 binary places, are not finite, or 2^38 and more with binary places.
+    """
+    if np.array_equal(values, np.rint(values)) and np.isfinite(values).all():
         return 1.0
-    if not _are_multiples(values, _SMALLEST):
+    largest = np.abs(values).max(initial=0)
+    if not largest < 2.0**38:
         return None
-    return 2.0 ** -next(bits for bits in range(1, _SMALLEST + 1) if _are_multiples(values, bits))
-
-
-def _are_multiples(values: Array, bits: int) -> bool:
-    scaled = values if bits == 0 else values * values.dtype.type(2.0**bits)
-    return np.array_equal(scaled, np.rint(scaled))
+    scaled = values * values.dtype.type(2.0**_SMALLEST)
+    whole = scaled.astype(np.int64)
+    if not np.array_equal(scaled, whole):
+        return None
+    bits = int(np.bitwise_or.reduce(whole, None))
+    return float(bits & -bits) * 2.0**-_SMALLEST
 
 
 def fused(a: Array, b: Array, c: Array, dtype: np.dtype[Any]) -> Array:

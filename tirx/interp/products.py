@@ -77,13 +77,21 @@ class _Operand:
 
 
 def multiply(
-    op: ProductOp, a: Numbers, b: Numbers, accumulator: Numbers | None, others: tuple[Numbers, ...], *, bounds: bool
+    op: ProductOp,
+    a: Numbers,
+    b: Numbers,
+    accumulator: Numbers | None,
+    others: tuple[Numbers, ...],
+    *,
+    bounds: bool,
+    exact: bool = True,
 ) -> Sum:
     """
     Returns the accumulator (None: zeros) plus the product of `a` and the transpose of `b`.
 
-    `others` are the scale factors and the metadata. Elements are added up in f64, or in f32 where every order of the
-    additions is exact. Raises UndefinedValue for metadata without a meaning.
+    `others` are the scale factors and the metadata. Elements are added up in f64 and rounded once, or in f32 where
+    every order of the additions is exact; nobody asks for that if `exact` is False. Raises UndefinedValue for metadata
+    without a meaning.
     """
     left, right = _Operand.of(a, str(op.a_type.element_type)), _Operand.of(b, str(op.b_type.element_type))
     if op.metadata is not None:
@@ -94,14 +102,14 @@ def multiply(
     type_ = op.accumulator_type if op.result is None else PendingType.tile_of(op.result)
     target = DTYPES[str(type_.element_type)]
     kept = _digits(op, target)
-    exact = _is_exact(left, right, accumulator, kept)
+    exact = exact and _is_exact(left, right, accumulator, kept)
     with np.errstate(all="ignore"):
         if not (exact and left.data.dtype == right.data.dtype == np.float32 and is_float(target)):
             left, right = (each.changed(lambda x: x.astype(np.float64)) for each in (left, right))
         total = np.matmul(left.data, np.swapaxes(right.data, -1, -2))
         total, zeros = _clauses(op, total)
         if accumulator is not None:
-            total = accumulator.data.astype(total.dtype) + total
+            total += accumulator.data
         error = None
         if bounds and not (exact and left.error is None and right.error is None and accumulator_is_exact(accumulator)):
             error = _error(left, right, accumulator, total, target, kept, exact)

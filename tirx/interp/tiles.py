@@ -342,8 +342,9 @@ def product(interpreter: Interpreter, op: ProductOp, args: PythonValues) -> Pyth
     accumulator: Tile = values[op.accumulator]
     adds = op.accumulate is None or bool(values[op.accumulate])
     before = accumulator.read(block.mark) if adds else None
-    found = multiply(op, a, b, before, others, bounds=block.launch.bounds)
-    block.launch.exact = block.launch.exact and found.exact
+    launch = block.launch
+    found = multiply(op, a, b, before, others, bounds=launch.bounds, exact=launch.exact or launch.bounds)
+    launch.exact = launch.exact and found.exact
     if op.result is not None:
         return (Tile(accumulator.shape, found.numbers),)
     block.write(op, accumulator, found.numbers)

@@ -7,6 +7,7 @@ Exit code 0 says that all launches agree, 1 that one differs or that the input o
 from __future__ import annotations
 
 import sys
+import time
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,12 +64,13 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         "--numbers", action="append", choices=get_args(Numbers), help="which numbers arrays hold (integers and normal)"
     )
-    parser.add_argument("--seconds", type=float, default=3.0, help="of CPU time that launches may take (3)")
+    parser.add_argument("--seconds", type=float, default=3.3, help="of CPU time that all may take (3.3)")
     parser.add_argument("--seed", type=int, default=0, help="of sizes and numbers (0)")
     return parser
 
 
 def _check(flags: CheckFlags) -> int:
+    start = time.process_time()
     text = read_input(flags.input_path).decode(errors="surrogateescape")
     program = build(parse_located(new_context(), text, flags.input_path), flags.target, flags.options)
     chosen = {name: each for name, each in program.kernels.items() if flags.kernel in (None, name)}
@@ -76,9 +78,9 @@ def _check(flags: CheckFlags) -> int:
         names = ", ".join(f"@{name}" for name in program.kernels) or "none"
         raise UsageError(f"expected a kernel of the file ({names}), found {flags.kernel or 'none'}")
     status = 0
-    for kernel in chosen.values():
+    for done, kernel in enumerate(chosen.values()):
         try:
-            seconds = flags.seconds / len(chosen)
+            seconds = (start + flags.seconds - time.process_time()) / (len(chosen) - done)
             print(f"{flags.input_path}: {kernel.check(numbers=flags.numbers, seconds=seconds, seed=flags.seed)}")
         except CheckError as error:
             print(f"{flags.input_path}: error: {error}\n{error.change}".rstrip())
