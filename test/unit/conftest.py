@@ -11,6 +11,7 @@ from tirx.ptx.ptxas import assemble, find_ptxas
 
 REGISTERS = {
     "pred": "%p<4>",
+    "b8": "%b<4>",
     "b16": "%h<4>",
     "b32": "%r<140>",
     "b64": "%rd<4>",
@@ -19,6 +20,9 @@ REGISTERS = {
     "f64": "%fd<4>",
 }
 """What an instruction may name."""
+
+_RARE = {"b8": "%b0", "b128": "%rq"}
+"""Registers that are declared only where they are used."""
 
 _OLDEST = (13, 3)
 """The oldest `ptxas` known to reject all that the verifiers refuse: 13.0 takes `tcgen05.dealloc` of no columns."""
@@ -40,7 +44,8 @@ def _rejected(entries: Sequence[Sequence[str]], target: str, version: PtxVersion
         instructions: dict[int, str] = {}
         for number, entry in enumerate(entries):
             lines += [f".visible .entry k{number}(.param .align 64 .b8 map[128])", "{"]
-            used = {type_: names for type_, names in REGISTERS.items() if type_ != "b128" or "%rq" in " ".join(entry)}
+            text = " ".join(entry)
+            used = {type_: names for type_, names in REGISTERS.items() if _RARE.get(type_, "") in text}
             lines += [f".reg .{type_} {names};" for type_, names in used.items()]
             for instruction in entry:
                 if instruction in rejected:

@@ -81,7 +81,7 @@ def _from_linalg(target: str) -> str:
     return embed.ptx(module)
 
 
-@pytest.mark.parametrize("target", ["sm_70", "sm_75", "sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_120a"])
+@pytest.mark.parametrize("target", ["sm_70", "sm_75", "sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_107a", "sm_120a"])
 @pytest.mark.sample(1)
 def test_three_ways(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIRX_VERIFY_EACH", "0")  # what passes leave is verified by the tests of passes

@@ -39,18 +39,20 @@ class Specific:
     Available from a PTX version on, for architecture- and family-specific targets that are named.
 
     A name in `a` is that target. One in `f` is a family: all targets that have what this one has. `lacks`: those that
-    are known not to have the feature, in the same notation. Other targets with a suffix `a` are refused because nobody
-    has looked, and ones with `f` because no family promises the feature. Targets without a suffix never have it.
+    are known not to have the feature, in the same notation. `unknown`: target and the reason why nobody can tell. Other
+    targets with a suffix `a` are refused because nobody has looked, and ones with `f` because no family promises the
+    feature. Targets without a suffix never have it.
     """
 
     ptx: PtxVersion
     on: tuple[str, ...]
     lacks: tuple[str, ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
 
     def has(self, target: Target) -> bool | None:
         """Returns True if `target` has the feature, None if that is not known."""
-        if target.suffix == "":
-            return False
+        if target.suffix == "" or target.name in dict(self.unknown):
+            return None if target.suffix else False
         for names, verdict in ((self.on, True), (self.lacks, False)):
             if target.name in names:
                 return verdict
@@ -77,14 +79,22 @@ _NARROW = Specific((8, 6), (*_TENSOR_MEMORY, "sm_120f"), lacks=("sm_90a",))
 _TCGEN05 = Specific((8, 6), _TENSOR_MEMORY, lacks=_OTHERS)
 _TCGEN05_FROM_8_8 = Specific((8, 8), _TENSOR_MEMORY, lacks=_OTHERS)
 
-_CHIPS = ("sm_100a", "sm_103a", "sm_110a")
+_CHIPS = ("sm_100a", "sm_103a", "sm_107a", "sm_110a")
 _NO_FAMILY = Specific((8, 6), _CHIPS, lacks=_OTHERS)
 """Instructions of each chip with tensor memory that no family promises."""
 
 _NO_FAMILY_FROM_8_7 = Specific((8, 7), _CHIPS, lacks=_OTHERS)
 _SPECIFIC = Specific((8, 0), ("sm_90a", *_TENSOR_MEMORY, "sm_120f"))
 _FAMILY_100 = Specific((8, 6), ("sm_100f",), lacks=("sm_110f", *_OTHERS))
-_K96 = Specific((8, 8), ("sm_103a",), lacks=("sm_100a", "sm_110a", *_OTHERS))
+_K96 = Specific((8, 8), ("sm_103a", "sm_107a"), lacks=("sm_100a", "sm_110a", *_OTHERS))
+_NOT_RUBIN = ("sm_100f", "sm_110f", *_OTHERS)
+_RUBIN = Specific((9, 4), ("sm_107f",), lacks=_NOT_RUBIN)
+_RUBIN_CHIP = Specific((9, 4), ("sm_107a",), lacks=_NOT_RUBIN)
+_WIDE_K = Specific(
+    *((9, 4), ("sm_107a",), _NOT_RUBIN),
+    unknown=(("sm_107f", "a bit of a descriptor, of which ptxas says nothing and no compiler was seen to make use"),),
+)
+_DESKTOP = Specific((8, 7), ("sm_120f",), lacks=("sm_90a", *_TENSOR_MEMORY))
 _NOT_WGMMA = (*_TENSOR_MEMORY, "sm_120f")
 
 FEATURES: Mapping[str, Requirement] = {
@@ -103,17 +113,33 @@ FEATURES: Mapping[str, Requirement] = {
     "f16x2.cvt": Since((7, 0), 80),
     "f8x2.cvt": Since((7, 8), 89, later=(("sm_89", (8, 1)),)),
     "narrow.cvt": _NARROW,
+    "narrow.cvt.to_bf16x2": Specific((9, 2), (*_TENSOR_MEMORY, "sm_120f"), lacks=("sm_90a",)),
+    "narrow.cvt.from_bf16x2": Specific((9, 1), (*_TENSOR_MEMORY, "sm_120f"), lacks=("sm_90a",)),
+    "narrow.cvt.rz": _RUBIN,
+    "narrow.cvt.scaled::n1": _RUBIN,
+    "cvt.pzo": _RUBIN,
+    "cvt.rs": Specific((8, 7), ("sm_100a", "sm_103a", "sm_107a"), lacks=("sm_110a", *_OTHERS)),
+    "cvt.s2f6x2": Specific((9, 1), (*_CHIPS, "sm_120a", "sm_121a"), lacks=("sm_90a",)),
+    "cvt.ue5m3x2": _RUBIN,
     "f16.minmax": Since((7, 0), 80),
     "bf16.minmax": Since((7, 0), 80),
     "minmax.NaN": Since((7, 0), 80),
+    "applypriority.async.bulk": _RUBIN,
     "bar.warp.sync": Since((6, 0), 70),
     "barrier.cluster": Since((8, 0), 90),
     "cluster": Since((7, 8), 90),
+    "clmad": Since((9, 3), 80),
     "clusterlaunchcontrol": Since((8, 6), 100),
     "clusterlaunchcontrol.multicast": _NARROW,
     "cp.async": Since((7, 0), 80),
+    "cp.async.bulk.multicast::cluster::16b": Since((9, 4), 90),
+    "cp.async.bulk.multicast::cluster::32b": _RUBIN,
+    "cp.async.bulk.prefetch.evict_last": _RUBIN,
+    "cp.async.bulk.relaxed": Since((9, 3), 90),
     "cp.async.bulk.tensor": Since((8, 0), 90),
     "cp.async.bulk.tensor.cta_group": _TCGEN05,
+    "cp.async.bulk.tensor.override": _RUBIN,
+    "cp.async.bulk.tensor.report": _RUBIN,
     "cp.async.bulk.tensor.scatter4": _TCGEN05,
     "cp.async.bulk.tensor.shared::cluster.gather4": _TCGEN05,
     "cp.async.bulk.tensor.shared::cta": Since((8, 6), 90),
@@ -121,14 +147,19 @@ FEATURES: Mapping[str, Requirement] = {
     "cvta.param": Since((7, 7), 70),
     "elect.sync": Since((8, 0), 90),
     "fence.mbarrier_init": Since((8, 0), 90),
+    "fence.proxy.alias.acquire": Since((9, 4), 90),
     "fence.proxy.async": Since((8, 0), 90),
     "fence.proxy.tensormap": Since((8, 3), 90),
     "griddepcontrol": Since((7, 8), 90),
     "ldmatrix": Since((6, 5), 75),
     "ldmatrix.b8": _NARROW,
+    "locality_domain": Since((9, 5), 100),
     "mbarrier": Since((7, 8), 80),
     "mbarrier.arrive.count": Since((7, 8), 90),
     "mbarrier.cluster": Since((8, 0), 90),
+    "mbarrier.layout": Since((9, 3), 90),
+    "mbarrier.multicast::cluster::32b": _RUBIN,
+    "mbarrier.phase_type": Since((9, 3), 90),
     "mbarrier.expect_tx": Since((8, 0), 90),
     "mbarrier.relaxed": Since((8, 6), 90),
     "mbarrier.try_wait": Since((7, 8), 90),
@@ -140,8 +171,12 @@ FEATURES: Mapping[str, Requirement] = {
     "mma.m16n8.tf32": Since((7, 0), 80),
     "mma.m16n8.i8": Since((7, 0), 80),
     "mma.m16n8.f64": Since((7, 8), 90),
+    "mma.block_scale": _DESKTOP,
+    "mma.kind::f8f6f4": _DESKTOP,
     "mma.m16n8k32.f8.f32": Since((8, 4), 89),
     "mma.m16n8.f8": Since((8, 7), 89),
+    "mmio.ordered": Since((9, 3), 70),
+    "packed_integers": Specific((9, 2), ("sm_107f", "sm_120f"), lacks=("sm_90a", *_TENSOR_MEMORY)),
     "prefetch.tensormap": Since((8, 0), 90),
     "red.bf16": Since((7, 8), 90),
     "red.vector": Since((8, 1), 90),
@@ -149,11 +184,19 @@ FEATURES: Mapping[str, Requirement] = {
     "redux.sync.f32": _FAMILY_100,
     "setmaxnreg": _SPECIFIC,
     "shfl.sync": Since((6, 0), 30),
+    "spcompress": _RUBIN_CHIP,
     "stmatrix": Since((7, 8), 90),
     "stmatrix.b8": _NARROW,
     "tcgen05": _TCGEN05,
     "tcgen05.scale_input_d": _FAMILY_100,
-    "tcgen05.kind::i8": Specific((8, 6), ("sm_100a", "sm_110a"), lacks=("sm_103a", *_OTHERS)),
+    "tcgen05.alloc.exclusive": Specific((9, 4), _TENSOR_MEMORY, lacks=_OTHERS),
+    "tcgen05.collector::b": _RUBIN,
+    "tcgen05.commit.multicast::cluster::32b": _RUBIN,
+    "tcgen05.commit.sync_restrict": _RUBIN,
+    "tcgen05.decompress::lut::b": _RUBIN,
+    "tcgen05.decompress::lut::b.scale_vec::1X": _RUBIN_CHIP,
+    "tcgen05.kind::i8": Specific((8, 6), ("sm_100a", "sm_110a"), lacks=("sm_103a", "sm_107a", *_OTHERS)),
+    "tcgen05.kind::ti16": _RUBIN,
     "tcgen05.scale_vec::1X": _NO_FAMILY,
     "tcgen05.scale_vec::2X": _NO_FAMILY,
     "tcgen05.kind::mxf4nvf4.scale_vec::2X": _NO_FAMILY_FROM_8_7,
@@ -161,8 +204,11 @@ FEATURES: Mapping[str, Requirement] = {
     "tcgen05.block16": _TCGEN05_FROM_8_8,
     "tcgen05.block32": _TCGEN05_FROM_8_8,
     "tcgen05.ld.red": Specific((8, 8), ("sm_103f", "sm_110f"), lacks=("sm_100f", *_OTHERS)),
+    "tcgen05.ld.spcompress": _RUBIN_CHIP,
     "tcgen05.shift": _NO_FAMILY,
     "tcgen05.sparse_mxf4": _NO_FAMILY,
+    "tensormap.swizzle_96B": Specific((8, 8), ("sm_103a", "sm_107a"), lacks=("sm_100a", "sm_110a", *_OTHERS)),
+    "trace.mark": Specific((9, 5), ("sm_107f",), lacks=_NOT_RUBIN),
     "wgmma": Specific((8, 0), ("sm_90a",), lacks=_NOT_WGMMA),
     "wgmma.mixed_integers": Specific((8, 4), ("sm_90a",), lacks=_NOT_WGMMA),
     "wgmma.sparse": Specific((8, 2), ("sm_90a",), lacks=_NOT_WGMMA),
@@ -181,8 +227,18 @@ CAPABILITIES: Mapping[str, Requirement] = {
     # Measured on an H200: 33 TFLOP/s for m8n8k4 and 65 to 66 for m16n8k4, k8 and k16, of which k8 leaves room in the
     # registers for the fragments of the next step.
     "mma.f64.prefers_m16n8k8": Since((7, 8), 90),
-    # A bit of the instruction descriptor.
+    # Bits of the instruction descriptor.
     "tcgen05.K96": _K96,
+    "tcgen05.wide_K": _WIDE_K,
+    # 128 lanes with one row of A each, instead of 32 with four.
+    "tcgen05.scale_a_128_lanes": _WIDE_K,
+    # 2:4 elements instead of 4:8 in pairs: the metadata of sparse 4-bit kinds has twice the codes.
+    "tcgen05.sparsity_version_1": _WIDE_K,
+    "tcgen05.scale_ue5m3": _WIDE_K,
+    # 15 bits of address and leading offset, and the bit of the 24-byte segment.
+    "matrix_descriptor.15_bits": _WIDE_K,
+    # Columns 512 to 575, by an exclusive allocation only.
+    "tensor_memory.576_columns": _WIDE_K,
     # CUDA driver API, `cuTensorMapEncodeTiled`, `swizzle`: CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B.
     "tensor_map.atom_32B": Since((8, 6), 100),
 }
@@ -201,8 +257,9 @@ class UnsupportedFeature(ValueError):
         self.target = target
         self.supported = supporting_targets(feature)
         found = f"'{feature}' does not exist on {target}"
-        if _ROWS[feature].has(target) is None:
-            found = f"'{feature}' is not known to exist on {target}: nobody has looked"
+        if (row := _ROWS[feature]).has(target) is None:
+            reasons = dict(row.unknown) if isinstance(row, Specific) else {}
+            found = f"'{feature}' is not known to exist on {target}: {reasons.get(target.name, 'nobody has looked')}"
         super().__init__(f"{found}; supported on {', '.join(self.supported)}")
 
 

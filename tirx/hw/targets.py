@@ -99,20 +99,22 @@ class _Chip:
     """
     The targets of a chip: its compute capability times ten, and the first PTX version of each suffix that it has.
 
-    `shared` is the most KiB of shared memory for a block. `multiprocessors` counts those of the largest product that
-    NVIDIA sells (architecture white papers).
+    `shared` is the most KiB of shared memory for a block, `static` the most that declarations take on its target with
+    suffix `a` where that is less. `multiprocessors` counts those of the largest product that NVIDIA sells (architecture
+    white papers).
     """
 
     cc: int
     first: dict[str, PtxVersion]
     shared: int
     multiprocessors: int | None
+    static: int | None = None
 
     def targets(self) -> Iterator[Target]:
         """The targets of the chip."""
         for suffix, ptx in self.first.items():
             shared = self.shared * _KIB
-            static = shared if suffix == "a" else _STATIC
+            static = (self.static or self.shared) * _KIB if suffix == "a" else _STATIC
             yield Target(f"sm_{self.cc}{suffix}", ptx, shared, static, self.multiprocessors)
 
 
@@ -128,6 +130,8 @@ _CHIPS = (
     _Chip(90, {"": (7, 8), "a": (8, 0)}, 227, 132),  # H100 SXM
     _Chip(100, {"": (8, 6), "a": (8, 6), "f": (8, 8)}, 227, 148),  # B200
     _Chip(103, {"": (8, 8), "a": (8, 8), "f": (8, 8)}, 227, 148),  # B300
+    # Rubin: nobody has said how many multiprocessors it has. Blocks of more than 227 KiB have to opt in.
+    _Chip(107, {"": (9, 4), "a": (9, 4), "f": (9, 4)}, 327, None, static=227),
     _Chip(110, {"": (9, 0), "a": (9, 0), "f": (9, 0)}, 227, 20),  # Jetson T5000
     _Chip(120, {"": (8, 7), "a": (8, 7), "f": (8, 8)}, 99, 170),  # RTX 5090
     _Chip(121, {"": (8, 8), "a": (8, 8), "f": (8, 8)}, 99, 48),  # GB10

@@ -312,7 +312,7 @@ def _absolute_hint(part: Operand, template: CanonicalLayout) -> str:
     crossing = part.absolute(template)
     if crossing is None or not crossing.readable:
         return ""
-    return f"; in absolute LBO mode, which {', '.join(supporting_targets(ABSOLUTE_LBO))} has, one descriptor reads it"
+    return f"; in absolute LBO mode ({', '.join(supporting_targets(ABSOLUTE_LBO))}), one descriptor reads it"
 
 
 def _swizzled(

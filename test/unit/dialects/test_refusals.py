@@ -246,8 +246,8 @@ ptx.ret
     expected an alignment of at most 1073741824 bytes, found 2147483648
 ptx.binary @k target("sm_1") launch {} text ""
     unknown target 'sm_1'; did you mean 'sm_121'? Supported targets: sm_70, sm_72, sm_75, sm_80, sm_86, sm_87, sm_88,
-    sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_100f, sm_103, sm_103a, sm_103f, sm_110, sm_110a, sm_110f, sm_120, sm_120a,
-    sm_120f, sm_121, sm_121a, sm_121f
+    sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_100f, sm_103, sm_103a, sm_103f, sm_107, sm_107a, sm_107f, sm_110, sm_110a,
+    sm_110f, sm_120, sm_120a, sm_120f, sm_121, sm_121a, sm_121f
 "test.op"() {f = #ptx.formula<foo(1, 2)>} : () -> ()
     expected an integer or a function of size, stride, sm_count, add, mul, ceildiv, min, max, found 'foo'
 """

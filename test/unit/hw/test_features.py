@@ -4,7 +4,15 @@ from itertools import pairwise
 
 import pytest
 
-from tirx.hw.features import CAPABILITIES, FEATURES, UnsupportedFeature, required_version, smallest_version, supports
+from tirx.hw.features import (
+    CAPABILITIES,
+    FEATURES,
+    Since,
+    UnsupportedFeature,
+    required_version,
+    smallest_version,
+    supports,
+)
 from tirx.hw.targets import TARGETS, PtxVersion, Target
 
 Rejected = Callable[[Sequence[Sequence[str]], str, PtxVersion], dict[str, str]]
@@ -17,6 +25,10 @@ _SCALED = "[%r0], %rd0, %rd0, %r1, [%r2], [%r3], %p0"
 _LOAD = "global.tile.mbarrier::complete_tx::bytes"
 _BOX = "[%r0], [%rd0, {%r1, %r1}], [%r2]"
 _ROWS = "[%rd0, {%r1, %r1, %r1, %r1, %r1}]"
+_BULK = "shared::cluster.global.mbarrier::complete_tx::bytes"
+_BULK_OPERANDS = "[%r0], [%rd0], %r1, [%r2]"
+_COMMIT = "cta_group::1.mbarrier::arrive::one"
+_PLAIN = "[%r0], %rd0, %rd0, %r1, %p0"
 _GATHER = f"global.tile::gather4.mbarrier::complete_tx::bytes [%r0], {_ROWS}, [%r2]"
 
 PROBES = {
@@ -104,6 +116,52 @@ PROBES = {
     "wgmma": "wgmma.fence.sync.aligned",
     "wgmma.mixed_integers": f"wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8 {_A}, %rd0, %rd0, %p0",
     "wgmma.sparse": f"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {_D}, %rd0, %rd0, %r0, 0, %p0, 1, 1, 0, 0",
+    "applypriority.async.bulk": "applypriority.async.bulk.global.bulk_group.L2::evict_normal [%rd1], 128",
+    "clmad": "clmad.lo.u64 %rd0, %rd1, %rd2, %rd3",
+    "cp.async.bulk.multicast::cluster::16b": f"cp.async.bulk.{_BULK}.multicast::cluster::16b {_BULK_OPERANDS}, %h0",
+    "cp.async.bulk.multicast::cluster::32b": f"cp.async.bulk.{_BULK}.multicast::cluster::32b {_BULK_OPERANDS}, %r3",
+    "cp.async.bulk.prefetch.evict_last": "cp.async.bulk.prefetch.tensor.2d.L2.global.tile.L2::evict_last "
+    "[%rd0, {%r1, %r1}]",
+    "cp.async.bulk.relaxed": "cp.async.bulk.relaxed.gpu.shared::cta.global.mbarrier::complete_tx::bytes.b128 "
+    f"{_BULK_OPERANDS}",
+    "cp.async.bulk.tensor.override": f"cp.async.bulk.tensor.2d.shared::cta.{_LOAD}.override::global_address "
+    "[%r0], [%rd0, %rd1, {%r1, %r1}], [%r2]",
+    "cp.async.bulk.tensor.report": f"cp.async.bulk.tensor.2d.shared::cta.{_LOAD}.mbarrier::report::disabled {_BOX}",
+    "cvt.pzo": "cvt.rn.pzo.tf32.f32 %r0, %f0",
+    "cvt.rs": "cvt.rs.satfinite.e5m2x4.f32 %r0, {%f0, %f1, %f2, %f3}, %r1",
+    "cvt.s2f6x2": "cvt.rn.satfinite.s2f6x2.f32 %h0, %f0, %f1",
+    "cvt.ue5m3x2": "cvt.rn.satfinite.ue5m3x2.f32 %h0, %f0, %f1",
+    "fence.proxy.alias.acquire": "fence.proxy.alias.acquire.sys",
+    "locality_domain": "mov.u32 %r0, %locality_domain_id",
+    "mbarrier.layout": "mbarrier.check_layout.layout::v1.shared::cta.b64 %p0, [%r0]",
+    "mbarrier.multicast::cluster::32b": "mbarrier.arrive.release.cluster.shared::cluster.multicast::cluster::32b.b64 "
+    "_, [%r0], %r1",
+    "mbarrier.phase_type": "mbarrier.try_wait.parity.phase_type::primary.shared::cta.b64 %p0|%p1, [%r0], %r1",
+    "mma.block_scale": "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32"
+    f".ue8m0 {_D}, {_A}, {{%r0,%r1}}, {_D}, %r0, {{%h0,%h1}}, %r0, {{%h0,%h1}}",
+    "mma.kind::f8f6f4": "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e4m3.f32 "
+    f"{_D}, {_A}, {{%r0,%r1}}, {_D}",
+    "mmio.ordered": "st.mmio.release.sys.global.u32 [%rd0], %r0",
+    "narrow.cvt.from_bf16x2": "cvt.rn.satfinite.e4m3x2.bf16x2 %h0, %r0",
+    "narrow.cvt.rz": "cvt.rz.satfinite.e4m3x2.f32 %h0, %f0, %f1",
+    "narrow.cvt.scaled::n1": "cvt.rn.satfinite.scaled::n1::ue8m0.e4m3x2.f32 %h0, %f0, %f1, %b0",
+    "narrow.cvt.to_bf16x2": "cvt.rn.bf16x2.e4m3x2 %r0, %h0",
+    "packed_integers": "max.s8x4 %r0, %r1, %r2",
+    "spcompress": "spcompress.b16.b4.sp::2:4.x1 {%r0}, {%r1}, {%r2, %r3}, %r4",
+    "tcgen05.alloc.exclusive": "tcgen05.alloc.exclusive.cta_group::1.sync.aligned.shared::cta.b32 [%r0], 64",
+    "tcgen05.collector::b": f"tcgen05.mma.cta_group::1.kind::f16.collector::b::fill {_PLAIN}",
+    "tcgen05.commit.multicast::cluster::32b": f"tcgen05.commit.{_COMMIT}.shared::cluster.multicast::cluster::32b.b64 "
+    "[%r0], %r1",
+    "tcgen05.commit.sync_restrict": f"tcgen05.commit.{_COMMIT}.sync_restrict::shared::read::mma::a.shared::cluster.b64 "
+    "[%r0]",
+    "tcgen05.decompress::lut::b": "tcgen05.mma.cta_group::1.kind::f8f6f4.decompress::lut::b "
+    "[%r0], %rd0, %rd0, [%r2], %r1, %p0",
+    "tcgen05.decompress::lut::b.scale_vec::1X": "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale"
+    ".decompress::lut::b.scale_vec::1X [%r0], %rd0, %rd0, [%r4], %r1, [%r2], [%r3], %p0",
+    "tcgen05.kind::ti16": f"tcgen05.mma.cta_group::1.kind::ti16 {_PLAIN}",
+    "tcgen05.ld.spcompress": "tcgen05.ld.spcompress.sync.aligned.32x32b.x4.min.sp::2:4.f32.b2 {%r0}, {%r1, %r2}, [%r3]",
+    "tensormap.swizzle_96B": "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%rd0], 4",
+    "trace.mark": "trace.mark 1",
 }
 """An instruction that needs the feature and nothing later."""
 
@@ -141,9 +199,12 @@ def test_every_feature_has_a_probe():
 
 
 def test_every_row_knows_every_target():
-    """A target that is new belongs into the rows of its chip, as having the feature or not."""
+    """A target that is new belongs into the rows of its chip, as having the feature or not, or with a reason."""
     rows = {**FEATURES, **CAPABILITIES}
-    assert [f"{name}: {f}" for f, row in rows.items() for name, t in TARGETS.items() if row.has(t) is None] == []
+    open_ = [(row, name) for row in rows.values() for name, t in TARGETS.items() if row.has(t) is None]
+    assert [name for row, name in open_ if isinstance(row, Since) or name not in dict(row.unknown)] == []
+    with pytest.raises(UnsupportedFeature, match="'tcgen05.wide_K' is not known to exist on sm_107f: a bit of a desc"):
+        required_version("tcgen05.wide_K", Target.parse("sm_107f"))
 
 
 def test_a_target_that_no_row_knows_is_refused_by_name(monkeypatch: pytest.MonkeyPatch):

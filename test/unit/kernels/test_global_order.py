@@ -179,7 +179,7 @@ def test_each_access_waits_for_the_one_before(name: str, target: str, options: s
     _check(name, target, options)
 
 
-@pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_103a"])
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_103a", "sm_107a"])
 @pytest.mark.sample(1)
 def test_more_tiles_than_multiprocessors_at_default_options(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(targets.TARGETS, target, replace(targets.TARGETS[target], multiprocessors=2))

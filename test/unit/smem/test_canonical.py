@@ -251,7 +251,7 @@ def test_steps_of_48_bytes_cross_rows_only_in_absolute_mode():
     layout = pick_operand_layout(shape, "e2m1")
     with pytest.raises(LegalityError, match=r"\(0, 256\), at byte 16384 .* past the 128-byte row") as caught:
         operand_slices(layout, shape, "e2m1", 96)
-    assert "in absolute LBO mode, which sm_103a" in str(caught.value)
+    assert "in absolute LBO mode (sm_103a, " in str(caught.value)
     assert caught.value.expected is None and caught.value.suggestion is not None
     assert len(operand_slices(caught.value.suggestion, shape, "e2m1", 96)) == 8
     parts = operand_slices(layout, shape, "e2m1", 96, absolute_lbo=True)

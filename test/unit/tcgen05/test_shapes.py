@@ -107,18 +107,18 @@ def test_k_of_96():
 
 
 # kind, sparse, K = 96 -> the targets out of TARGETS that run it
-TARGETS = ("sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_103a", "sm_110a", "sm_120a")
+TARGETS = ("sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_103a", "sm_107a", "sm_110a", "sm_120a")
 RUN_BY = {
-    ("f16", False, False): {"sm_100a", "sm_100f", "sm_103a", "sm_110a"},
-    ("tf32", True, False): {"sm_100a", "sm_100f", "sm_103a", "sm_110a"},
-    ("f8f6f4", False, False): {"sm_100a", "sm_100f", "sm_103a", "sm_110a"},
+    ("f16", False, False): {"sm_100a", "sm_100f", "sm_103a", "sm_107a", "sm_110a"},
+    ("tf32", True, False): {"sm_100a", "sm_100f", "sm_103a", "sm_107a", "sm_110a"},
+    ("f8f6f4", False, False): {"sm_100a", "sm_100f", "sm_103a", "sm_107a", "sm_110a"},
     ("i8", False, False): {"sm_100a", "sm_110a"},
     ("i8", True, False): {"sm_100a", "sm_110a"},
-    ("mxf8f6f4", True, False): {"sm_100a", "sm_100f", "sm_103a", "sm_110a"},
-    ("mxf4", False, False): {"sm_100a", "sm_100f", "sm_103a", "sm_110a"},
-    ("mxf4", True, False): {"sm_100a", "sm_103a", "sm_110a"},
-    ("mxf4nvf4", True, False): {"sm_100a", "sm_103a", "sm_110a"},
-    ("mxf4nvf4", False, True): {"sm_103a"},
+    ("mxf8f6f4", True, False): {"sm_100a", "sm_100f", "sm_103a", "sm_107a", "sm_110a"},
+    ("mxf4", False, False): {"sm_100a", "sm_100f", "sm_103a", "sm_107a", "sm_110a"},
+    ("mxf4", True, False): {"sm_100a", "sm_103a", "sm_107a", "sm_110a"},
+    ("mxf4nvf4", True, False): {"sm_100a", "sm_103a", "sm_107a", "sm_110a"},
+    ("mxf4nvf4", False, True): {"sm_103a", "sm_107a"},
 }
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from tirx.sim.isa.decoder import Decoder
 
-_ARCHITECTURES = ("sm_100a", "sm_103a", "sm_110a")
-_ALL = ("sm_100a", "sm_100f", "sm_103a", "sm_103f", "sm_110a", "sm_110f")
+_ARCHITECTURES = ("sm_100a", "sm_103a", "sm_107a", "sm_110a")
+_RUBIN = ("sm_107a", "sm_107f")
+_ALL = ("sm_100a", "sm_100f", "sm_103a", "sm_103f", *_RUBIN, "sm_110a", "sm_110f")
 
 TARGETS: dict[str, tuple[str, ...]] = {
     "tcgen05": _ALL,
-    "tcgen05.scale_input_d": _ALL[:4],
+    "tcgen05.scale_input_d": _ALL[:6],
     "tcgen05.kind::i8": ("sm_100a", "sm_110a"),
     "tcgen05.scale_vec::1X": _ARCHITECTURES,
     "tcgen05.scale_vec::2X": _ARCHITECTURES,
