@@ -139,6 +139,8 @@ class Constructor:
             else:
                 self._types.append((name, None))
                 typed.append(name)
+                if isinstance(constraint, VarConstraint):
+                    variables[constraint.name] = name
 
         self._flags: list[tuple[str, str]] = []
         self._properties: list[tuple[str, str, Callable[[Any], Attribute], Attribute | None]] = []

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, bf16, f16, f32, f64, i1, i16, i32, i64
-from xdsl.ir import Attribute
 from xdsl.irdl import (
     VarConstraint,
     operand_def,
@@ -21,15 +20,13 @@ from xdsl.irdl import (
 )
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, enum_attribute, irdl_op_definition, unit, value_of
+from tirx.dialects.definition import enum_attribute, irdl_op_definition
 from tirx.dialects.ptx.base import (
     Names,
     PureInstruction,
     Register,
-    is_float,
     memory_type,
     source,
-    typed,
 )
 from tirx.dialects.ptx.table import (
     BITS,
@@ -187,39 +184,17 @@ class ShrOp(_Shift):
     unsigned = opt_prop_def(UnitAttr)
 
 
-_WIDER: dict[Attribute, Attribute] = {i16: i32, i32: i64}
-
-
-@irdl_op_definition
-class MulWideOp(PureInstruction):
+@row(
+    "mul.wide",
+    form("mul.wide.{s}", i16, i32),
+    form("mul.wide.{u}", i16, i32, flags="unsigned"),
+    results={i16: i32, i32: i64},
+)
+class MulWideOp(BinaryInstruction):
     """`mul.wide.s32`: i32 times i32 (or i16 times i16) with a product of twice the width."""
 
-    name = "ptx.mul.wide"
-
-    T: ClassVar = VarConstraint("T", Register)
-    lhs = operand_def(T)
-    rhs = operand_def(T)
     unsigned = opt_prop_def(UnitAttr)
     result = result_def(Register)
-
-    assembly_format = "(`unsigned` $unsigned^)? $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
-
-    def __init__(self, lhs: Value, rhs: Value, *, unsigned: bool = False):
-        super().__init__(
-            operands=[lhs, rhs],
-            properties={"unsigned": unit(unsigned)},
-            result_types=[_WIDER.get(value_of(lhs).type, i64)],
-        )
-
-    def verify_(self) -> None:
-        if _WIDER.get(self.lhs.type) != self.result.type:
-            raise InstructionFormError(
-                f"expected i16 -> i32 or i32 -> i64, found {self.lhs.type} -> {self.result.type}"
-            )
-
-    def emit(self, reg: Names) -> str:
-        type_ = typed(self.lhs.type, unsigned=self.unsigned is not None)
-        return f"mul.wide.{type_} {reg(self.result)}, {source(reg, self.lhs)}, {source(reg, self.rhs)}"
 
 
 class Comparison(StrEnum):
@@ -242,44 +217,29 @@ class Comparison(StrEnum):
     NAN = "nan"
 
 
-_INTEGER_COMPARISONS = tuple(list(Comparison)[:6])
-
-
 ComparisonAttr = enum_attribute("ptx.comparison", Comparison)
 
 
-@irdl_op_definition
-class SetpOp(PureInstruction):
+def _comparisons() -> Iterator[Form]:
+    """Forms of `setp`."""
+    for i, comparison in enumerate(Comparison):
+        text, integers = f"setp.{comparison}", INTS[: 3 if i < 6 else 0]
+        yield form(f"{text}.{{s}}", *integers, *FLOATS, of=comparison, bf16="bf16.setp")
+        if integers:
+            yield form(f"{text}.{{u}}", *integers, of=comparison, flags="unsigned")
+
+
+@row("setp", *_comparisons(), choices=("comparison",))
+class SetpOp(TableInstruction):
     """`setp.lt.s32 %p, a, b`. See PTX ISA, "Comparison and Selection Instructions: setp"."""
 
-    name = "ptx.setp"
+    OPERANDS: ClassVar = ("lhs", "rhs")
 
-    T: ClassVar = VarConstraint("T", Register)
     comparison = prop_def(ComparisonAttr)
     unsigned = opt_prop_def(UnitAttr)
-    lhs = operand_def(T)
-    rhs = operand_def(T)
+    lhs = operand_def(TableInstruction.T)
+    rhs = operand_def(TableInstruction.T)
     result = result_def(i1)
-
-    assembly_format = "$comparison (`unsigned` $unsigned^)? $lhs `,` $rhs attr-dict `:` type($lhs)"
-
-    def verify_(self) -> None:
-        type_ = self.lhs.type
-        if type_ not in (*INTS, *FLOATS):
-            raise InstructionFormError(f"expected integer or float registers, found {type_}")
-        if not is_float(type_) and self.comparison.data not in _INTEGER_COMPARISONS:
-            choices = ", ".join(_INTEGER_COMPARISONS)
-            raise InstructionFormError(f"expected a comparison of integers ({choices}), found {self.comparison.data}")
-        if is_float(type_) and self.unsigned is not None:
-            raise InstructionFormError(f"expected 'unsigned' on integers only, found {type_}")
-
-    def features(self) -> tuple[str, ...]:
-        return ("bf16.setp",) if self.lhs.type == bf16 else ()
-
-    def emit(self, reg: Names) -> str:
-        type_ = typed(self.lhs.type, unsigned=self.unsigned is not None)
-        lhs, rhs = source(reg, self.lhs), source(reg, self.rhs)
-        return f"setp.{self.comparison.data.value}.{type_} {reg(self.result)}, {lhs}, {rhs}"
 
 
 @irdl_op_definition

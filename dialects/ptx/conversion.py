@@ -40,11 +40,6 @@ class CvtOp(PureInstruction):
 
     assembly_format = "(`unsigned` $unsigned^)? $operand attr-dict `:` type($operand) `->` type($result)"
 
-    def __init__(self, operand: Value, result_type: Attribute, *, unsigned: bool = False):
-        super().__init__(
-            operands=[operand], properties={"unsigned": UnitAttr() if unsigned else None}, result_types=[result_type]
-        )
-
     def verify_(self) -> None:
         types = (self.operand.type, self.result.type)
         if i1 in types or types[0] == types[1]:
@@ -84,9 +79,6 @@ class UndefinedOp(PTXInstruction):
 
     assembly_format = "attr-dict `:` type($result)"
 
-    def __init__(self, type_: Attribute):
-        super().__init__(result_types=[type_])
-
     def emit(self, reg: Names) -> str:
         reg(self.result)
         return ""
@@ -102,9 +94,6 @@ class MovOp(PureInstruction):
     result = result_def(Register)
 
     assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
-
-    def __init__(self, operand: Value, result_type: Attribute):
-        super().__init__(operands=[operand], result_types=[result_type])
 
     def verify_(self) -> None:
         found, expected = width(self.operand.type), width(self.result.type)
@@ -151,9 +140,6 @@ class UnpackOp(PureInstruction):
     high = result_def(T)
 
     assembly_format = "$operand attr-dict `:` type($operand) `->` type($low)"
-
-    def __init__(self, operand: Value, half_type: Attribute):
-        super().__init__(operands=[operand], result_types=[half_type, half_type])
 
     def verify_(self) -> None:
         _check_halves(self.low.type, self.operand.type)

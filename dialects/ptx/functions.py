@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from xdsl.dialects.builtin import bf16, f16, f32, f64
-from xdsl.ir import Attribute
-from xdsl.irdl import VarConstraint, operand_def, prop_def, result_def
+from xdsl.irdl import operand_def, prop_def
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import enum_attribute, irdl_op_definition
-from tirx.dialects.ptx.base import Names, PureInstruction, Register, source
-from tirx.rules import InstructionFormError
+from tirx.dialects.definition import enum_attribute
+from tirx.dialects.ptx.table import FLOATS, TableInstruction, form, row
 
 
 class Function(StrEnum):
@@ -39,62 +36,33 @@ class Function(StrEnum):
     TRUNC = "trunc"
 
 
-_ROUND = (f16, f32, f64)
-
-FORMS: Mapping[Function, tuple[str, tuple[Attribute, ...]]] = {
-    Function.LG2: ("lg2.approx.{0}", (f32,)),
-    Function.RCP: ("rcp.approx.{0}", (f32,)),
-    Function.SQRT: ("sqrt.rn.{0}", (f32, f64)),
-    Function.SQRT_APPROX: ("sqrt.approx.{0}", (f32,)),
-    Function.RSQRT: ("rsqrt.approx.{0}", (f32, f64)),
-    Function.SIN: ("sin.approx.{0}", (f32,)),
-    Function.COS: ("cos.approx.{0}", (f32,)),
-    Function.TANH: ("tanh.approx.{0}", (f16, bf16, f32)),
-    Function.ABS: ("abs.{0}", (f16, bf16, f32, f64)),
-    Function.RINT: ("cvt.rni.{0}.{0}", _ROUND),
-    Function.FLOOR: ("cvt.rmi.{0}.{0}", _ROUND),
-    Function.CEIL: ("cvt.rpi.{0}.{0}", _ROUND),
-    Function.TRUNC: ("cvt.rzi.{0}.{0}", _ROUND),
-}
-"""Function -> the instruction, and the types that have it (PTX ISA, "Floating Point Instructions" and "cvt")."""
-
-_FEATURES: Mapping[tuple[Function, Attribute], str] = {
-    (Function.TANH, f16): "f16.tanh",
-    (Function.TANH, bf16): "bf16.tanh",
-    (Function.TANH, f32): "f32.tanh",
-    (Function.ABS, f16): "f16.abs",
-    (Function.ABS, bf16): "bf16.neg",
-}
-
-
 FunctionAttr = enum_attribute("ptx.function_name", Function)
 
 
-@irdl_op_definition
-class FunctionOp(PureInstruction):
-    """`%y = ptx.function lg2 %x : f32` is `lg2.approx.f32`."""
+_ROUND = (f16, f32, f64)
 
-    name = "ptx.function"
 
-    T: ClassVar = VarConstraint("T", Register)
+@row(
+    "function",
+    form("lg2.approx.{s}", f32, of="lg2"),
+    form("rcp.approx.{s}", f32, of="rcp"),
+    form("sqrt.rn.{s}", f32, f64, of="sqrt"),
+    form("sqrt.approx.{s}", f32, of="sqrt_approx"),
+    form("rsqrt.approx.{s}", f32, f64, of="rsqrt"),
+    form("sin.approx.{s}", f32, of="sin"),
+    form("cos.approx.{s}", f32, of="cos"),
+    form("tanh.approx.{s}", f16, bf16, f32, of="tanh", f16="f16.tanh", bf16="bf16.tanh", f32="f32.tanh"),
+    form("abs.{s}", *FLOATS, of="abs", f16="f16.abs", bf16="bf16.neg"),
+    form("cvt.rni.{s}.{s}", *_ROUND, of="rint"),
+    form("cvt.rmi.{s}.{s}", *_ROUND, of="floor"),
+    form("cvt.rpi.{s}.{s}", *_ROUND, of="ceil"),
+    form("cvt.rzi.{s}.{s}", *_ROUND, of="trunc"),
+    choices=("function",),
+)
+class FunctionOp(TableInstruction):
+    """`%y = ptx.function lg2 %x : f32` is `lg2.approx.f32` (PTX ISA, "Floating Point Instructions" and "cvt")."""
+
+    OPERANDS: ClassVar = ("operand",)
+
     function = prop_def(FunctionAttr)
-    operand = operand_def(T)
-    result = result_def(T)
-
-    assembly_format = "$function $operand attr-dict `:` type($result)"
-
-    def verify_(self) -> None:
-        types = FORMS[self.function.data][1]
-        if self.result.type not in types:
-            expected = ", ".join(map(str, types))
-            raise InstructionFormError(
-                f"expected a type that {self.function.data} has ({expected}), found {self.result.type}"
-            )
-
-    def features(self) -> tuple[str, ...]:
-        feature = _FEATURES.get((self.function.data, self.result.type))
-        return () if feature is None else (feature,)
-
-    def emit(self, reg: Names) -> str:
-        mnemonic = FORMS[self.function.data][0].format(self.result.type)
-        return f"{mnemonic} {reg(self.result)}, {source(reg, self.operand)}"
+    operand = operand_def(TableInstruction.T)

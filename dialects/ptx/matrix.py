@@ -6,7 +6,7 @@ matrix i.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
-from tirx.dialects.definition import Value, irdl_op_definition, unit
+from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MatrixRows, MemoryAccess
 from tirx.rules import InstructionFormError
@@ -90,13 +90,6 @@ class LdMatrixOp(PTXInstruction):
     traits = traits_def(MemoryReadEffect())
     assembly_format = "$shape (`trans` $trans^)? $address attr-dict `->` type($res)"
 
-    def __init__(self, address: Value, shape: str, registers: int, *, trans: bool = False):
-        super().__init__(
-            operands=[address],
-            properties={"shape": StringAttr(shape), "trans": unit(trans)},
-            result_types=[[i32] * registers],
-        )
-
     def verify_(self) -> None:
         _check(LOAD_SHAPES, self.shape.data, len(self.res), self.trans)
 
@@ -130,9 +123,6 @@ class StMatrixOp(PTXInstruction):
 
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$shape (`trans` $trans^)? $address `,` $data attr-dict `:` type($data)"
-
-    def __init__(self, address: Value, data: Sequence[Value], shape: str, *, trans: bool = False):
-        super().__init__(operands=[address, data], properties={"shape": StringAttr(shape), "trans": unit(trans)})
 
     def verify_(self) -> None:
         _check(STORE_SHAPES, self.shape.data, len(self.data), self.trans)

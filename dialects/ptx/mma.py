@@ -19,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.traits import NoMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, enum_attribute, irdl_op_definition, value_of
+from tirx.dialects.definition import enum_attribute, irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, Register, expect_choice, vector
 from tirx.dialects.ptx.effects import NO_EFFECTS, Issue
 from tirx.mma import VARIANTS, Fragment
@@ -79,22 +79,6 @@ class MmaM8N8K4F16Op(PTXInstruction):
     attr-dict `->` type($d)
     """
 
-    def __init__(
-        self,
-        a_major: Major | str,
-        b_major: Major | str,
-        a: Sequence[Value],
-        b: Sequence[Value],
-        c: Sequence[Value],
-        result_type: Attribute,
-    ):
-        """`result_type` is i32 (f16) or f32."""
-        super().__init__(
-            operands=[a, b, c],
-            properties={"a_major": MajorAttr(Major(a_major)), "b_major": MajorAttr(Major(b_major))},
-            result_types=[next(types for types in ACCUMULATORS if result_type in types)],
-        )
-
     def verify_(self) -> None:
         for name, registers in (("a", self.a), ("b", self.b)):
             if len(registers) != 2:
@@ -131,10 +115,6 @@ class MmaM8N8K4F64Op(PTXInstruction):
 
     traits = traits_def(NoMemoryEffect())
     assembly_format = "$a `,` $b `,` $c0 `,` $c1 attr-dict"
-
-    def __init__(self, a: Value, b: Value, c: Sequence[Value]):
-        c0, c1 = c
-        super().__init__(operands=[a, b, c0, c1], result_types=[f64, f64])
 
     def emit(self, reg: Names) -> str:
         registers = ", ".join(
@@ -187,14 +167,6 @@ class MmaM16N8Op(PTXInstruction):
     $variant `a` `(` $a `:` type($a) `)` `b` `(` $b `:` type($b) `)` `c` `(` $c `:` type($c) `)` attr-dict
     `->` type($d)
     """
-
-    def __init__(self, variant: str, a: Sequence[Value], b: Sequence[Value], c: Sequence[Value]):
-        accumulator = [value_of(value) for value in c]
-        super().__init__(
-            operands=[a, b, accumulator],
-            properties={"variant": StringAttr(variant)},
-            result_types=[[x.type for x in accumulator]],
-        )
 
     def verify_(self) -> None:
         expect_choice("variant", self.variant.data, M16N8)

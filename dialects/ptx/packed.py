@@ -6,7 +6,6 @@ half.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import bf16, f16, f32, i16, i32
@@ -113,13 +112,6 @@ class PairOp(PureInstruction):
 
     assembly_format = "$operation $format $inputs attr-dict"
 
-    def __init__(self, operation: PairOperation, format_: PairFormat, inputs: Sequence[Value]):
-        super().__init__(
-            operands=[inputs],
-            properties={"operation": PairOperationAttr(operation), "format": PairFormatAttr(format_)},
-            result_types=[i32],
-        )
-
     def verify_(self) -> None:
         if self.format.data not in HALVES:
             raise InstructionFormError(f"expected {' or '.join(HALVES)}, found {self.format.data}")
@@ -207,9 +199,6 @@ class CvtFromPairOp(PureInstruction):
     result = result_def(i32)
 
     assembly_format = "$format $operand attr-dict"
-
-    def __init__(self, format_: PairFormat, operand: Value):
-        super().__init__(operands=[operand], properties={"format": PairFormatAttr(format_)}, result_types=[i32])
 
     def verify_(self) -> None:
         if self.format.data in HALVES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, IntegerAttr, UnitAttr, bf16, f16, f32, f64, i32, i64
@@ -11,7 +11,7 @@ from xdsl.irdl import operand_def, opt_prop_def, prop_def, traits_def, var_opera
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, enum_attribute, i64_attr, irdl_op_definition, unit
+from tirx.dialects.definition import enum_attribute, irdl_op_definition
 from tirx.dialects.ptx.base import (
     Names,
     PTXInstruction,
@@ -57,37 +57,17 @@ class RedOp(PTXInstruction):
     ISSUE: ClassVar = Issue.THREAD
 
     operation = prop_def(RedAttr)
+    address = operand_def(i64)
+    data = var_operand_def(Register)
+    offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
     format = opt_prop_def(PairFormatAttr)
     unsigned = opt_prop_def(UnitAttr)
-    address = operand_def(i64)
-    offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
-    data = var_operand_def(Register)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = (
         "$operation (`of` $format^)? (`unsigned` $unsigned^)? $address (`offset` $offset^)? `,` $data attr-dict `:` "
         "type($data)"
     )
-
-    def __init__(
-        self,
-        operation: Red,
-        address: Value,
-        data: Sequence[Value],
-        offset: int = 0,
-        *,
-        format_: PairFormat | None = None,
-        unsigned: bool = False,
-    ):
-        super().__init__(
-            operands=[address, data],
-            properties={
-                "operation": RedAttr(operation),
-                "format": None if format_ is None else PairFormatAttr(format_),
-                "unsigned": unit(unsigned),
-                "offset": i64_attr(offset),
-            },
-        )
 
     @property
     def _type(self) -> Attribute:

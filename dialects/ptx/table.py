@@ -1,4 +1,4 @@
-"""Instructions that are functions of registers of one type, as rows of a table.
+"""Instructions that are functions of registers whose types follow from one of them, as rows of a table.
 
 A row gives the operation: its assembly format, the types and flags that it has, what they need, its PTX text and the
 forms that the tests give to `ptxas`. PTX ISA, "Integer Arithmetic Instructions" to "Logic and Shift Instructions".
@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, f64, i1, i16, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import VarConstraint, operand_def, result_def, traits_def
 from xdsl.traits import HasFolder
 
-from tirx.dialects.definition import Value, fill, irdl_op_definition, unit, value_of
+from tirx.dialects.definition import fill, irdl_op_definition, unit, value_of
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, bits_type, source, typed
 from tirx.dialects.ptx.folding import fold_integers
 from tirx.rules import InstructionFormError
@@ -31,13 +31,16 @@ _TYPES = (*BITS, *FLOATS)
 
 @dataclass(frozen=True)
 class Form:
-    """The types that have an instruction with exactly these flags, and the rows of `FEATURES` that they need.
+    """The types that have an instruction with exactly these words, and the rows of `FEATURES` that they need.
+
+    Words are the members of enumerations that choose the function, then flags.
 
     In `text`, {s} is the signed or floating-point type (s32, f32), {u} the unsigned one (u32), {b} the bits (b32).
     """
 
     text: str
     types: tuple[Attribute, ...]
+    words: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     needs: tuple[tuple[Attribute, tuple[str, ...]], ...] = ()
 
@@ -50,11 +53,10 @@ class Form:
         return dict(self.needs).get(type_, ())
 
 
-def form(text: str, *types: Attribute, flags: str = "", **needs: str) -> Form:
+def form(text: str, *types: Attribute, of: str = "", flags: str = "", **needs: str) -> Form:
     """A form of a row: `form("neg.{s}", f32, bf16, bf16="bf16.neg")`. Flags, and features of a type, are words."""
-    by_name = {str(type_): type_ for type_ in types}
-    features = tuple((by_name[name], tuple(rows.split())) for name, rows in needs.items())
-    return Form(text, types, tuple(flags.split()), features)
+    features = {type_: tuple(needs[str(type_)].split()) for type_ in types if str(type_) in needs}
+    return Form(text, types, (*of.split(), *flags.split()), tuple(flags.split()), tuple(features.items()))
 
 
 class _FoldsIntegers(HasFolder):
@@ -72,48 +74,66 @@ _InstructionT = TypeVar("_InstructionT", bound="TableInstruction")
 
 
 class TableInstruction(PureInstruction, abc.ABC):
-    """An instruction whose result has the type of its first operand, which `FORMS` list."""
+    """An instruction whose first operand has a type that `FORMS` list, and whose result has it, too, or one of that."""
 
     FORMS: ClassVar[tuple[Form, ...]]
     FLAGS: ClassVar[tuple[str, ...]]
     OPERANDS: ClassVar[tuple[str, ...]]
+    CHOICES: ClassVar[tuple[str, ...]] = ()
+    """The properties whose members are words of the forms; they precede the operands."""
+    RESULTS: ClassVar[Mapping[Attribute, Attribute]] = {}
+    """Type of the operands -> of the result, where they differ and it is not one for all."""
 
     T: ClassVar = VarConstraint("T", Register)
     result = result_def(T)
 
     traits = traits_def(_FoldsIntegers())
 
-    def __init__(self, *operands: Value, **flags: bool):
+    def __init__(self, *operands: Any, **flags: bool):
+        if self.CHOICES:
+            super().__init__(*operands, **flags)
+            return
         if len(operands) != len(self.OPERANDS) or not flags.keys() <= {*self.FLAGS}:
             expected = ", ".join((*self.OPERANDS, *self.FLAGS))
             found = ", ".join((f"{len(operands)} operands", *flags))
             raise TypeError(f"{self.name}: expected {expected}, found {found}")
         values = [value_of(operand) for operand in operands]
+        type_ = values[0].type
         properties: dict[str, Attribute] = {
             name: mark for name, flag in flags.items() if (mark := unit(flag)) is not None
         }
-        fill(self, values, [values[0].type], properties)
+        fill(self, values, [self.RESULTS.get(type_, type_) if self.RESULTS else type_], properties)
 
     def _legal(self) -> tuple[str, tuple[str, ...]] | None:
         """The text of this form and what it needs; None if the instruction does not have it."""
-        flags = self.properties
-        key = (_kind(self.result.type), *(name for name in self.FLAGS if name in flags))
-        return _legal_forms(type(self)).get(key)
+        return _legal_forms(type(self)).get((_kind(self.operands[0].type), *self._words))
+
+    @property
+    def _words(self) -> tuple[str, ...]:
+        flags = tuple([name for name in self.FLAGS if name in self.properties])
+        return (*(getattr(self, name).data for name in self.CHOICES), *flags) if self.CHOICES else flags
 
     def verify_(self) -> None:
+        type_, words = self.operands[0].type, self._words
         if self._legal() is not None:
+            if self.RESULTS and (result := self.RESULTS[type_]) != self.result.type:
+                raise InstructionFormError(f"{self.name}: expected {type_} -> {result}, found {self.result.type}")
             return
-        type_, flags = self.result.type, [name for name in self.FLAGS if name in self.properties]
-        types = {name: _types(form for form in self.FORMS if name in form.flags) for name in flags}
-        wrong = next((name for name in flags if type_ not in types[name]), None)
+        types = {name: self.types_of(name) for name in words}
+        wrong = next((name for name in words if type_ not in types[name]), None)
         if type_ not in (known := _types(self.FORMS)):
             expected = f"type to be one of {', '.join(map(str, known))}, found {type_}"
         elif wrong is not None:
             expected = f"'{wrong}' on {_listed(types[wrong])}, found {type_}"
         else:
-            needed = next(form.flags for form in self.FORMS if type_ in form.types)
-            expected = f"'{' '.join(needed)}' on {type_}, found {' '.join(flags) or 'none'}"
+            needed = next(form.words for form in self.FORMS if type_ in form.types)
+            expected = f"'{' '.join(needed)}' on {type_}, found {' '.join(words) or 'none'}"
         raise InstructionFormError(f"{self.name}: expected {expected}")
+
+    @classmethod
+    def types_of(cls, word: str) -> tuple[Attribute, ...]:
+        """The types that have the instruction with this word."""
+        return _types(form for form in cls.FORMS if word in form.words)
 
     def features(self) -> tuple[str, ...]:
         found = self._legal()
@@ -121,17 +141,21 @@ class TableInstruction(PureInstruction, abc.ABC):
 
     def emit(self, reg: Names) -> str:
         found = self._legal()
-        text = _texts(type(self), tuple(self.properties), self.result.type)[0] if found is None else found[0]
+        text = _texts(type(self), self._words, self.operands[0].type)[0] if found is None else found[0]
         return f"{text} {reg(self.result)}, {', '.join([source(reg, value) for value in self.operands])}"
 
     @classmethod
-    def forms(cls) -> Iterator[tuple[Attribute, dict[str, bool]]]:
-        """All types with the flags of each form, legal or not, but for those whose text is that of a legal form."""
+    def forms(cls) -> Iterator[tuple[Attribute, tuple[str, ...], dict[str, bool]]]:
+        """
+        All types with the choices and flags of each form, legal or not, but for those whose text is that of a legal
+        form.
+        """
         legal = {text for text, _ in _legal_forms(cls).values()}
-        for flags, type_ in product(dict.fromkeys(form.flags for form in cls.FORMS), _TYPES):
-            is_legal = any(type_ in form.types for form in cls.FORMS if form.flags == flags)
-            if is_legal or not legal & {*_texts(cls, flags, type_)}:
-                yield type_, dict.fromkeys(flags, True)
+        for words, type_ in product(dict.fromkeys(form.words for form in cls.FORMS), _TYPES):
+            is_legal = any(type_ in form.types for form in cls.FORMS if form.words == words)
+            if is_legal or not legal & {*_texts(cls, words, type_)}:
+                count = len(cls.CHOICES)
+                yield type_, words[:count], dict.fromkeys(words[count:], True)
 
 
 def _types(forms: Iterator[Form] | tuple[Form, ...]) -> tuple[Attribute, ...]:
@@ -148,15 +172,15 @@ def _listed(types: tuple[Attribute, ...]) -> str:
 @cache
 def _legal_forms(row: type[TableInstruction]) -> Mapping[tuple[object, ...], tuple[str, tuple[str, ...]]]:
     return {
-        (_kind(type_), *form.flags): (form.mnemonic(type_), form.features(type_))
+        (_kind(type_), *form.words): (form.mnemonic(type_), form.features(type_))
         for form in row.FORMS
         for type_ in form.types
     }
 
 
-def _texts(row: type[TableInstruction], flags: tuple[str, ...], type_: Attribute) -> list[str]:
-    """The texts of an instruction with these flags, those of forms for other types too."""
-    return [form.mnemonic(type_) for form in row.FORMS if {*form.flags} == {*flags}]
+def _texts(row: type[TableInstruction], words: tuple[str, ...], type_: Attribute) -> list[str]:
+    """The texts of an instruction with these words, those of forms for other types too."""
+    return [form.mnemonic(type_) for form in row.FORMS if {*form.words} == {*words}]
 
 
 class UnaryInstruction(TableInstruction, abc.ABC):
@@ -186,27 +210,31 @@ class TernaryInstruction(TableInstruction, abc.ABC):
     c = operand_def(TableInstruction.T)
 
 
-def row(name: str, *forms: Form) -> Callable[[type[_InstructionT]], type[_InstructionT]]:
+def row(
+    name: str, *forms: Form, choices: tuple[str, ...] = (), results: Mapping[Attribute, Attribute] = {}
+) -> Callable[[type[_InstructionT]], type[_InstructionT]]:
     """
-    Class decorator: the operation `ptx.` and `name`, of these forms.
+    Class decorator: the operation `ptx.` and `name`, of these forms; `choices` and `results` as the class has them.
 
-    The class states its operands, as those above do, and its flags as properties. An instruction that has one type is
-    written without it.
+    The class states its operands, as those above do, its flags and choices as properties, and its result where that is
+    not of the operands' type. An instruction that has one type is written without it.
     """
 
     def define(cls: type[_InstructionT]) -> type[_InstructionT]:
         flags = tuple(dict.fromkeys(flag for form in forms for flag in form.flags))
         types = _types(forms)
-        clauses = "".join(f"(`{flag}` ${flag}^)? " for flag in flags)
+        clauses = "".join([*(f"${name} " for name in choices), *(f"(`{flag}` ${flag}^)? " for flag in flags)])
         names = " `,` ".join(f"${name}" for name in cls.OPERANDS)
+        written = "result" if cls.result is TableInstruction.result else cls.OPERANDS[0]
+        type_ = f" `:` type(${written})" if len(types) > 1 else ""
         cls.name = f"ptx.{name}"
-        cls.assembly_format = f"{clauses}{names} attr-dict{' `:` type($result)' if len(types) > 1 else ''}"
+        cls.assembly_format = f"{clauses}{names} attr-dict{type_}{' `->` type($result)' if results else ''}"
         if len(types) == 1:
             for operand in cls.OPERANDS:
                 setattr(cls, operand, operand_def(types[0]))
             cls.result = result_def(types[0])
         defined = irdl_op_definition(cls)
-        defined.FORMS, defined.FLAGS = forms, flags
+        defined.FORMS, defined.FLAGS, defined.CHOICES, defined.RESULTS = forms, flags, choices, results
         return defined
 
     return define

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, f32, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     VarConstraint,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -22,10 +21,10 @@ from xdsl.irdl import (
 from xdsl.traits import NoMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, enum_attribute, i32_attr, i64_attr, unit, value_of
+from tirx.dialects.definition import enum_attribute, irdl_op_definition
 from tirx.dialects.ptx.base import Names, Register, expect_choice, source, typed
 from tirx.dialects.ptx.effects import NO_EFFECTS
-from tirx.dialects.ptx.sync import FULL_WARP, MaskedOp
+from tirx.dialects.ptx.sync import MaskedOp
 from tirx.rules import InstructionFormError
 
 
@@ -67,20 +66,6 @@ class ShflSyncOp(MaskedOp):
 
     traits = traits_def(NoMemoryEffect())
     assembly_format = "$mode $operand `,` $lane (`clamp` $clamp^)? (`mask` $mask^)? attr-dict `:` type($result)"
-
-    def __init__(
-        self, mode: ShuffleMode | str, operand: Value, lane: Value, *, clamp: int | None = None, mask: int = FULL_WARP
-    ):
-        """`clamp` (by default all lanes) is operand c: bits 0-4 the last lane, bits 8-12 the mask of segments."""
-        super().__init__(
-            operands=[value_of(operand), value_of(lane)],
-            properties={
-                "mode": ShuffleModeAttr(ShuffleMode(mode)),
-                "clamp": None if clamp is None else i32_attr(clamp),
-                "mask": i64_attr(mask),
-            },
-            result_types=[value_of(operand).type],
-        )
 
     def verify_(self) -> None:
         super().verify_()
@@ -143,28 +128,6 @@ class ReduxSyncOp(MaskedOp):
     $reduction (`unsigned` $unsigned^)? (`abs` $abs^)? (`nan` $nan^)? $operand (`mask` $mask^)? attr-dict
     `:` type($result)
     """
-
-    def __init__(
-        self,
-        reduction: WarpReduction | str,
-        operand: Value,
-        *,
-        unsigned: bool = False,
-        abs: bool = False,
-        nan: bool = False,
-        mask: int = FULL_WARP,
-    ):
-        super().__init__(
-            operands=[value_of(operand)],
-            properties={
-                "reduction": WarpReductionAttr(WarpReduction(reduction)),
-                "unsigned": unit(unsigned),
-                "abs": unit(abs),
-                "nan": unit(nan),
-                "mask": i64_attr(mask),
-            },
-            result_types=[value_of(operand).type],
-        )
 
     def verify_(self) -> None:
         super().verify_()

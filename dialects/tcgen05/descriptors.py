@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from xdsl.dialects.builtin import I32, I64, IntegerAttr, UnitAttr, i32, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import I32, I64, IntegerAttr, UnitAttr
 from xdsl.irdl import (
     ParsePropInAttrDict,
     operand_def,
@@ -16,13 +15,13 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition, unit
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tcgen05.attributes import InstructionDescriptorAttr, ZeroColumnMaskAttr
 from tirx.dialects.tcgen05.common import expect_tile
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.rules import DescriptorSliceError, InvalidOperation
-from tirx.tcgen05 import InstructionDescriptor, LegalityError, OperandSlice, ZeroColumnMask
+from tirx.tcgen05 import LegalityError, OperandSlice
 from tirx.tcgen05.scale_copy import ROW_BYTES
 from tirx.tcgen05.stored_operand import stored_slices
 
@@ -63,18 +62,6 @@ class SmemDescriptorOp(DirectOperation):
         "`:` type($tile) `->` type($result)"
     )
     traits = traits_def(Pure())
-
-    def __init__(self, tile: SSAValue, step: int, k: int, *, padded: bool = False, absolute_lbo: bool = False):
-        super().__init__(
-            operands=[tile],
-            properties={
-                "step": i32_attr(step),
-                "k": i32_attr(k),
-                "padded": unit(padded),
-                "absolute_lbo": unit(absolute_lbo),
-            },
-            result_types=[i64],
-        )
 
     def slices(self) -> tuple[OperandSlice, ...]:
         """All slices of the tile. Raises LegalityError or LayoutError for a layout that no descriptor reaches."""
@@ -125,9 +112,6 @@ class CpDescriptorOp(DirectOperation):
     assembly_format = "$tile `,` $offset attr-dict `:` type($tile) `->` type($result)"
     traits = traits_def(Pure())
 
-    def __init__(self, tile: SSAValue, offset: int):
-        super().__init__(operands=[tile], properties={"offset": i32_attr(offset)}, result_types=[i64])
-
     def verify_(self) -> None:
         expect_tile(self.tile, MemorySpace.SHARED, "a tile")
         offset = self.offset.value.data
@@ -148,9 +132,6 @@ class InstructionDescriptorOp(DirectOperation):
     assembly_format = "$descriptor attr-dict `:` type($result)"
     traits = traits_def(Pure())
 
-    def __init__(self, descriptor: InstructionDescriptor):
-        super().__init__(properties={"descriptor": InstructionDescriptorAttr(descriptor)}, result_types=[i32])
-
     def verify_(self) -> None:
         try:
             self.descriptor.data.verify()
@@ -170,6 +151,3 @@ class ZeroColumnMaskOp(DirectOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$mask attr-dict `:` type($result)"
     traits = traits_def(Pure())
-
-    def __init__(self, mask: ZeroColumnMask):
-        super().__init__(properties={"mask": ZeroColumnMaskAttr(mask)}, result_types=[i64])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 
-from xdsl.dialects.builtin import I32, I64, IntegerAttr, i64
-from xdsl.ir import Data, SSAValue
+from xdsl.dialects.builtin import I32, I64, IntegerAttr
+from xdsl.ir import Data
 from xdsl.irdl import (
-    IRDLOperation,
     ParsePropInAttrDict,
     irdl_attr_definition,
     operand_def,
@@ -21,7 +19,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from tirx.dialects.definition import i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.rules import DescriptorSliceError
@@ -62,7 +60,7 @@ READ_AS = {"f32": "tf32"}
 
 
 @irdl_op_definition
-class SmemDescriptorOp(IRDLOperation):
+class SmemDescriptorOp(DirectOperation):
     """
     `%d = wgmma.smem_descriptor %a, 2 of 16 rows 64 from [0, 64] : !tirx.tile<128x64xf16, shared, L> -> i64`
 
@@ -88,19 +86,6 @@ class SmemDescriptorOp(IRDLOperation):
         "`:` type($tile) `->` type($result)"
     )
     traits = traits_def(Pure())
-
-    def __init__(self, tile: SSAValue, step: int, k: int, rows: int, first: Sequence[int], warpgroup: int = 0):
-        super().__init__(
-            operands=[tile],
-            properties={
-                "step": i32_attr(step),
-                "k": i32_attr(k),
-                "rows": i32_attr(rows),
-                "first": RowsAttr(tuple(first)),
-                "warpgroup": i32_attr(warpgroup) if warpgroup else None,
-            },
-            result_types=[i64],
-        )
 
     @property
     def first_rows(self) -> tuple[int, ...]:

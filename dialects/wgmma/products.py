@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import I1, I32, I64, IntegerAttr, StringAttr, UnitAtt
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -20,7 +19,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from tirx.dialects.definition import irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.ptx.base import Names, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, MemoryAccess, SharedMatrix
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
@@ -58,7 +57,7 @@ def _register_tile(type_: TileType, what: str) -> TileLayout:
 
 
 @irdl_op_definition
-class UninitializedOp(IRDLOperation):
+class UninitializedOp(DirectOperation):
     """`%0 = wgmma.uninitialized : T`: accumulators without a value, of which products with `overwrite` make one."""
 
     name = "wgmma.uninitialized"
@@ -67,9 +66,6 @@ class UninitializedOp(IRDLOperation):
 
     assembly_format = "attr-dict `:` type($tile)"
     traits = traits_def(Pure())
-
-    def __init__(self, type_: TileType):
-        super().__init__(result_types=[type_])
 
     def verify_(self) -> None:
         _register_tile(TileType.of(self.tile), "accumulators")

@@ -52,7 +52,7 @@ class GlobalReduction:
                 if self.operation is not Red.ADD:
                     raise self._unsupported(emit)
                 for at, part in self._parts(registers):
-                    emit(RedOp(self.operation, address, part, offset + 4 * at, format_=format_))
+                    emit(RedOp(self.operation, address, part, offset + 4 * at, format=format_))
                 return
             case IntegerType(signedness=sign, width=width) if width.data in (32, 64):
                 unsigned = sign.data is Signedness.UNSIGNED and self.operation in (Red.MIN, Red.MAX)

@@ -426,7 +426,7 @@ class MatrixAccess:
         """Emits the loads; returns the registers of the tile, which are of this type."""
         registers: list[SSAValue] = []
         for row in self.plan.rows:
-            load = LdMatrixOp(self._row(row), "m8n8", self.plan.count, trans=self.plan.transposed)
+            load = LdMatrixOp("m8n8", self._row(row), [i32] * self.plan.count, trans=self.plan.transposed)
             registers += self.emit(load).res
         if register == i32:
             return registers
@@ -438,7 +438,7 @@ class MatrixAccess:
         words = [r if r.type == i32 else self.emit(arith.BitcastOp(r, i32)).result for r in registers]
         for i, row in enumerate(self.plan.rows):
             data = words[i * count : (i + 1) * count]
-            self.emit(StMatrixOp(self._row(row), data, "m8n8", trans=self.plan.transposed))
+            self.emit(StMatrixOp("m8n8", self._row(row), data, trans=self.plan.transposed))
 
     def _row(self, row: Access) -> SSAValue:
         """The address of the row that a lane gives, as one value."""

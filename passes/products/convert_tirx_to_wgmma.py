@@ -88,7 +88,7 @@ class _Products:
     ) -> SSAValue:
         same = len(set(first_rows)) == 1
         first = first_rows[:1] if same else first_rows
-        return self.emit(wgmma.SmemDescriptorOp(tile, step, k, rows, first, 0 if same else warpgroup)).result
+        return self.emit(wgmma.SmemDescriptorOp(tile, step, k, rows, first, (not same and warpgroup) or None)).result
 
 
 def _lower(mma: MmaOp | AsyncMmaOp) -> None:

@@ -28,11 +28,11 @@ def emit_mma_sync(emit: Emitter, op: MmaSyncOp, registers: Mapping[SSAValue, Seq
     b = fragment(op.b, op.b_slot, variant.b.elements)
     c = fragment(accumulator, op.accumulator_slot, variant.c.elements)
     if variant.instruction != "m8n8k4":
-        product = emit(MmaM16N8Op(variant.name, a, b, c)).results
+        product = emit(MmaM16N8Op(variant.name, a, b, c, [value.type for value in c])).results
     elif variant.operand_type == "f64":
-        product = emit(MmaM8N8K4F64Op(a[0], b[0], c)).results
+        product = emit(MmaM8N8K4F64Op(a[0], b[0], *c)).results
     else:
-        (d,) = {value.type for value in c}
+        d = [value.type for value in c]
         if op.start is not None:
             assert op.start_slot is not None
             c = fragment(op.start, op.start_slot, WIDENING[variant.name].c.elements)

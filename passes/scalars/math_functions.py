@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects import ptx
 from tirx.dialects.ptx.core import ConstantOp
-from tirx.dialects.ptx.functions import FORMS, Function
+from tirx.dialects.ptx.functions import Function
 from tirx.layout.arrays import np
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.scalars.fast_math import may_approximate
@@ -212,7 +212,7 @@ class _Direct:
 
 
 def _function(function: Function) -> _Direct:
-    return _Direct(lambda operands: ptx.FunctionOp(function, operands[0]), FORMS[function][1])
+    return _Direct(lambda operands: ptx.FunctionOp(function, operands[0]), ptx.FunctionOp.types_of(function))
 
 
 _DIRECT: Mapping[type[Operation], _Direct] = {

@@ -45,7 +45,7 @@ ptx.entry @k(a : u64) target("sm_80") {
   %400 = ptx.constant 1.0 : f32
   // unsigned float: expected-error@+1 {{ptx.div: expected 'unsigned' on integers only, found f32}}
   %101 = ptx.div unsigned %400, %400 : f32
-  // unordered integers: expected-error@+1 {{expected a comparison of integers (eq, ne, lt, le, gt, ge), found ltu}}
+  // unordered integers: expected-error@+1 {{ptx.setp: expected 'ltu' on f16, bf16, f32 or f64, found i32}}
   %201 = ptx.setp ltu %300, %300 : i32
   %500 = ptx.constant true
   // select predicates: expected-error@+1 {{expected integer or float registers, found i1: PTX selects no predicates}}

@@ -37,13 +37,13 @@ _KERNEL = """tirx.kernel @k(%n: index, %x: i32, %m: memref<64x64xf16>) target("s
 """
 _INSTRUCTIONS = """
 %r = ptx.mul.wide %i, %i : i32 -> i32
-    expected i16 -> i32 or i32 -> i64, found i32 -> i32
+    ptx.mul.wide: expected i32 -> i64, found i32
 %r = "ptx.mul.wide"(%i, %i) : (i32, i32) -> i32
-    expected i16 -> i32 or i32 -> i64, found i32 -> i32
+    ptx.mul.wide: expected i32 -> i64, found i32
 %r = ptx.setp lt unsigned %f, %f : f32
-    expected 'unsigned' on integers only, found f32
+    ptx.setp: expected 'unsigned' on integers only, found f32
 %r = ptx.setp eq %p, %p : i1
-    expected integer or float registers, found i1
+    ptx.setp: expected type to be one of i16, i32, i64, f16, bf16, f32, f64, found i1
 %r = ptx.min nan %d, %d : f64
     ptx.min: expected 'nan' on f16, bf16 or f32, found f64
 %r = ptx.cvt %b : bf16 -> f16
