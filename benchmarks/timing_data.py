@@ -12,7 +12,8 @@ import gzip
 import json
 import random
 from collections import defaultdict
-from math import ceil
+from collections.abc import Callable, Iterable, Sequence
+from math import ceil, prod
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def size_of(variant: Variant) -> tuple[Any, ...]:
 def features(variant: Variant, result: dict[str, Any]) -> tuple[float, ...]:
     """Operations with padding, bytes into multiprocessors, bytes of memory, rounds of tiles, steps of each, slots."""
     tags, family = variant["tags"], variant["family"]
-    blocks = int(np.prod(variant["launch"]["grid"]))
+    blocks = prod(variant["launch"]["grid"])
     slots = min(blocks, SMS * max(1, result["blocks_per_sm"]))
     tiles, flops, filled, steps = blocks, variant["flops"], 0.0, 1
     if family.startswith("gemm") and tags.get("tile") and "second" not in family:
@@ -103,24 +104,30 @@ def closed_form(constants: Array, x: Array, operations: float) -> Array:
     return launch * 1e-6 + joined + rounds * (tile + steps * step) / HERTZ
 
 
+def least_squares(residuals: Callable[[Array], Array], start: Array, low: Array, high: Array) -> Array:
+    """The least sum of squares between bounds, from `start`, by steps of Levenberg and Marquardt."""
+    at, damping = start.copy(), 1e-2
+    for _ in range(200):
+        now = residuals(at)
+        slope = np.stack([(residuals(at + 1e-5 * each) - now) / 1e-5 for each in np.eye(len(at))], axis=1)
+        step = np.linalg.solve(slope.T @ slope + damping * np.eye(len(at)), -slope.T @ now)
+        there = np.clip(at + step, low, high)
+        better = np.sum(residuals(there) ** 2) < np.sum(now**2)
+        moved = np.abs(there - at).max()
+        at, damping = (there, damping / 3) if better else (at, damping * 4)
+        if moved < 1e-6:
+            break
+    return at
+
+
 def fit(x: Array, seconds: Array, operations: float) -> Array:
-    """Constants (logarithms) of least squares of the logarithm, by steps of Levenberg and Marquardt; near `START`."""
+    """Constants (logarithms) of least squares of the logarithm, near `START`."""
     start = np.log(START)
 
     def residuals(at: Array) -> Array:
         return np.concatenate([np.log(closed_form(at, x, operations) / seconds), 0.1 * (at - start)])
 
-    at, damping = start.copy(), 1e-2
-    for _ in range(200):
-        now = residuals(at)
-        slope = np.stack([(residuals(at + 1e-5 * each) - now) / 1e-5 for each in np.eye(len(at))], axis=1)
-        square = slope.T @ slope
-        step = np.linalg.solve(square + damping * np.eye(len(at)), -slope.T @ now)
-        better = np.sum(residuals(at + step) ** 2) < np.sum(now**2)
-        at, damping = (at + step, damping / 3) if better else (at, damping * 4)
-        if np.abs(step).max() < 1e-6:
-            break
-    return at
+    return least_squares(residuals, start, np.full_like(start, -np.inf), np.full_like(start, np.inf))
 
 
 def held_out(rows: list[tuple[Variant, dict[str, Any]]], family: str) -> tuple[Array, Array]:
@@ -137,19 +144,24 @@ def held_out(rows: list[tuple[Variant, dict[str, Any]]], family: str) -> tuple[A
 
 
 def ranking(rows: list[tuple[Variant, dict[str, Any]]], predicted: Array) -> tuple[int, float, float, float]:
-    """
-    Sizes with three variants and more; of them the shares where a variant drawn at random, the one that is predicted to
-    be the fastest, and the best of three such are within 2 % of the fastest.
-    """
+    """`ranking_of` variants with their predictions."""
     groups: dict[tuple[Any, ...], list[tuple[float, float]]] = defaultdict(list)
     for (variant, result), seconds in zip(rows, predicted, strict=True):
         groups[size_of(variant)].append((float(seconds), result["hot"]))
-    several = [sorted(group) for group in groups.values() if len(group) >= 3]
+    return ranking_of(groups.values())
+
+
+def ranking_of(groups: Iterable[Sequence[tuple[float, float]]]) -> tuple[int, float, float, float]:
+    """
+    Sizes with three variants and more, of predicted and measured seconds; of them the shares where a variant drawn at
+    random, the one that is predicted to be the fastest, and the best of three such are within 2 % of the fastest.
+    """
+    several = [sorted(group) for group in groups if len(group) >= 3]
     if not several:
         return 0, np.nan, np.nan, np.nan
     good = [[seconds <= 1.02 * min(each for _, each in group) for _, seconds in group] for group in several]
-    shares = (np.mean([f(group) for group in good]) for f in (np.mean, lambda g: g[0], lambda g: any(g[:3])))
-    drawn, chosen, of_three = map(float, shares)
+    drawn = float(np.mean([np.mean(group) for group in good]))
+    chosen, of_three = (float(np.mean([any(group[:count]) for group in good])) for count in (1, 3))
     return len(several), drawn, chosen, of_three
 
 

@@ -33,7 +33,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     )),
     "Reference": ("language.md", "operations.md", "passes.md", "layouts.md", "descriptors.md", "launching.md"),
     "Guides": ("rings.md", "checking.md", "simulator.md", "visualizer.md", "editors.md", "embedding.md",
-               "performance.md", "corpus.md", "security.md"),
+               "performance.md", "choosing.md", "corpus.md", "security.md"),
     "Inside": ("architecture.md", "proofs.md", "../CONTRIBUTING.md", "../CHANGELOG.md"),
 }  # fmt: skip
 """Chapter -> its pages, relative to docs/; the order of the site."""

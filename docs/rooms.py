@@ -43,6 +43,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "remarks": (),
     "diagnostics": ("remarks",),
     "version": (),
+    "predict": (*_LAYOUT, "hw"),
     "rules": ("diagnostics",),
     "dialects": _DIALECTS,
     **{
@@ -120,7 +121,7 @@ def folder(module: str) -> str:
 
 _LEVELS = (
     ("version", "layout", "symbolic", "hw"),
-    ("smem", "copy", "mma", "wgmma", "tcgen05", "remarks", "diagnostics", "rules"),
+    ("smem", "copy", "mma", "wgmma", "tcgen05", "predict", "remarks", "diagnostics", "rules"),
     ("dialects",),
     ("passes.ir", "passes.match"),
     ("passes.scalars", "passes.copies", "passes.layouts", "passes.products"),

@@ -19,7 +19,7 @@ from tirx.universe import new_context
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-def _module(name: str) -> Any:
+def benchmark_module(name: str) -> Any:
     sys.path.insert(0, str(BENCHMARKS))
     try:
         return importlib.import_module(name)
@@ -30,7 +30,7 @@ def _module(name: str) -> Any:
 @pytest.fixture(scope="module")
 def gpu() -> Any:
     """The module of the cases."""
-    return _module("gpu_cases")
+    return benchmark_module("gpu_cases")
 
 
 def test_every_case_is_a_program(gpu: Any) -> None:
@@ -74,7 +74,7 @@ def test_a_case_of_another_size(
 
 
 def test_programs_besides_products() -> None:
-    programs = _module("gpu_programs").PROGRAMS
+    programs = benchmark_module("gpu_programs").PROGRAMS
     for program in programs:
         module = parse_located(new_context(), program.text(), program.name)
         module.verify()
@@ -101,7 +101,7 @@ def test_texts_that_cannot_be_scaled(gpu: Any) -> None:
 
 
 def test_figures_of_the_page() -> None:
-    module = _module("gpu_figures")
+    module = benchmark_module("gpu_figures")
     page = module.PAGE.read_text()
 
     def row(case: str, size: tuple[int, ...], tflops: float, ratio: float) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def test_figures_of_the_page() -> None:
 
 def test_recorded_timings() -> None:
     """The closed form is fitted to times that it makes itself, and chooses among variants of one size."""
-    timing = _module("timing_data")
+    timing = benchmark_module("timing_data")
     rng = np.random.default_rng(0)
     x = np.stack(
         [10 ** rng.uniform(low, high, 200) for low, high in ((8, 13), (7, 11), (5, 9), (0, 2), (0, 2), (0, 0.8))], 1

@@ -1,0 +1,141 @@
+"""GPUs as rows of rates and latencies, for the timing model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tirx.hw.targets import Target
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """
+    A row of the timing model. Rates are bytes a cycle of one multiprocessor unless they say seconds.
+
+    `tensor` has for each family of products elements of M x N times bytes of K a cycle; a product takes as long as one
+    of `narrowest` columns. `spread` is the share of the requests to L2 that find no neighbour that asks for the same
+    line at the same time; the others cost once for the `neighbours` multiprocessors behind one port. `kept` are bytes
+    that L2 holds from launch to launch.
+
+    The fields from `launch` on are fitted to whole kernels (`benchmarks/timing_model.py --fit`), but for `epilogue`, a
+    round number, as fits cannot tell it from the launch. The others are measured one by one by probes, or taken from
+    `source`. `interval` are the 10th and 90th percentile of measured over predicted times on sizes that the fit did not
+    see.
+    """
+
+    name: str
+    source: str
+    measured: bool
+    cc: int
+    multiprocessors: int
+    hertz: float
+    tensor: Mapping[str, float]
+    fill: float
+    store: float
+    l2: float
+    memory: float
+    """Bytes a second of L2 and of memory, for reads."""
+    kept: float
+    latency: float
+    memory_latency: float
+    """Cycles until a small box is there, from L2, and more from memory."""
+    interval: tuple[float, float]
+
+    narrowest: int = 48
+    spread: float = 0.15
+    neighbours: float = 16.5
+
+    launch: float = 1.71e-6
+    """Seconds from the start of a launch to its first copy, and from its last store to its end."""
+    block: float = 2460.0
+    """Cycles from the end of a block to the first product of the next one on its multiprocessor."""
+    step: float = 88.0
+    """Cycles between the products of two steps of a main loop."""
+    slot: float = 912.0
+    """Cycles from the release of a slot to its products, beside latency and transfer."""
+    epilogue: float = 100.0
+    """Cycles of a tile before and after its main loop, beside its stores."""
+    pair: float = 65.0
+    """Cycles of a step that blocks of a pair wait for one another."""
+    outside: float = 11.2
+    """Cycles for a row of a box that is outside of its tensor, where all multiprocessors load such rows."""
+    straddle: float = 2.43
+    """Requests to L2 for a row of 128 bytes that is not aligned to 128 bytes, beside one that is."""
+    throttle: float = 0.55
+    """Share of the clock that full use of the tensor cores costs; half of their use costs little."""
+    add: float = 4.93e12
+    """Bytes a second of additions of f32 to L2."""
+    store_by_threads: float = 38.7
+    """Cycles in which the threads of a block store 64 scattered elements."""
+    load_by_threads: float = 0.7
+    """Cycles in which they copy 16 bytes that no bulk copy can read."""
+
+
+_H200 = Gpu(
+    "h200",
+    "probes and kernels recorded on one H200 (benchmarks/data)",
+    True,
+    cc=90,
+    multiprocessors=132,
+    hertz=1.95e9,
+    tensor={"wgmma": 4096.0, "mma_sync": 2736.0, "mma_sync f64": 1024.0},
+    fill=106.0,
+    store=18.8,
+    l2=8.12e12,
+    memory=4.48e12,
+    kept=36.0 * 2**20,
+    latency=331.0,
+    memory_latency=416.0,
+    interval=(0.91, 1.11),
+)
+
+GPUS: dict[str, Gpu] = {
+    gpu.name: gpu
+    for gpu in (
+        _H200,
+        replace(
+            _H200,
+            name="h100",
+            source="the row of the H200 with the memory of NVIDIA's H100 SXM datasheet",
+            measured=False,
+            memory=3.0e12,
+            interval=(0.82, 1.22),
+        ),
+        replace(
+            _H200,
+            name="b200",
+            source="tensor cores, memory: SemiAnalysisAI/microbench-blackwell 9a068d8; the rest: H200",
+            measured=False,
+            cc=100,
+            multiprocessors=148,
+            tensor={"tcgen05": 8192.0, "mma_sync": 2736.0, "mma_sync f64": 512.0},
+            l2=8.12e12 * 148 / 132,
+            memory=7.0e12,
+            kept=90.0 * 2**20,
+            interval=(0.7, 1.4),
+        ),
+        replace(
+            _H200,
+            name="a100",
+            source="NVIDIA A100 white paper (rates, memory, L2); latencies and the rest: H200",
+            measured=False,
+            cc=80,
+            multiprocessors=108,
+            hertz=1.41e9,
+            tensor={"mma_sync": 2048.0, "mma_sync f64": 512.0},
+            fill=64.0,
+            l2=5.1e12,
+            memory=1.4e12,
+            kept=28.0 * 2**20,
+            interval=(0.7, 1.4),
+        ),
+    )
+}
+"""Every GPU of the model by name."""
+
+
+def gpu_of(target: Target) -> Gpu:
+    """Returns the row of a target: the first one of its compute capability, else the newest that is not newer."""
+    older = [gpu for gpu in GPUS.values() if gpu.cc <= target.cc] or [min(GPUS.values(), key=lambda gpu: gpu.cc)]
+    return max(older, key=lambda gpu: gpu.cc)

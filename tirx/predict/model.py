@@ -1,0 +1,141 @@
+"""The equations of the timing model: a ring in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from tirx.predict.gpus import Gpu
+from tirx.predict.work import Counts, Work
+
+_FADING = 8 * 2.0**20
+"""Bytes over which the hits of L2 fade as a kernel touches more than it keeps."""
+
+_USE_WITHOUT_COST = 0.4
+"""The share of the tensor cores' use that costs no clock."""
+
+_TURNS = 3
+"""Turns of the fixed point of time and clock; the third changes a millionth."""
+
+_JOIN = 3
+"""The exponent that joins transfer and latency of a slot: they overlap where both are near."""
+
+_SECOND_PASS = 4e12
+"""Bytes a second of the kernel that rounds the sum of the parts, which are in L2."""
+
+_SECOND_LAUNCH = 1.6e-6
+"""Seconds of its launch behind the first one."""
+
+
+class Terms(NamedTuple):
+    """Cycles of one step of a main loop on a multiprocessor, each as if nothing else took time; and around the loop."""
+
+    products: float
+    fill: float
+    l2: float
+    memory: float
+    latency: float
+    step: float
+    epilogue: float
+
+
+def _most(a: float, b: float) -> float:
+    """The larger of two, by arithmetic: a fit hands arrays to these equations."""
+    return (a + b + abs(a - b)) / 2
+
+
+def _terms(x: Counts, gpu: Gpu, at: float, per: float, hertz: float) -> Terms:
+    """Terms of a round of `at` tiles, `per` of them on each multiprocessor, at a clock."""
+    cold = 1 / (1 + 2.718281828 ** ((gpu.kept - x.touched) / _FADING))
+    requests = 1 + x.straddles * (gpu.straddle - 1)
+    products = x.product * per + gpu.step * (1 + x.serial / 2) + gpu.pair * x.paired
+    fill = x.fill * per * (requests / gpu.fill + x.by_threads * gpu.load_by_threads / 16)
+    fill = fill + gpu.outside * x.outside * at / gpu.multiprocessors
+    l2 = ((1 - gpu.spread) * x.nearby + gpu.spread * x.through_l2) * requests * at * hertz / gpu.l2
+    memory = x.read / x.tiles / x.steps * cold * at * hertz / gpu.memory
+    transfer = _most(fill, _most(l2, memory))
+    chain = gpu.latency + gpu.slot + gpu.memory_latency * cold + x.product + transfer / per
+    latency = chain / x.slots
+    overlapped = _most(products, (transfer**_JOIN + latency**_JOIN) ** (1 / _JOIN))
+    step = x.serial * _most(chain, _most(products, transfer)) + (1 - x.serial) * overlapped
+    epilogue = gpu.epilogue + x.out * per / gpu.store + gpu.store_by_threads * x.scattered * per
+    epilogue = epilogue + x.added * at * hertz / gpu.add
+    return Terms(products, fill, l2, memory, latency, step, epilogue)
+
+
+def seconds_of(x: Counts, gpu: Gpu) -> tuple[float, float]:
+    """Seconds of a launch, and the clock in hertz. Fields of both arguments may be arrays."""
+    hertz, seconds = gpu.hertz * 1.0, 0.0
+    cold = 1 / (1 + 2.718281828 ** ((gpu.kept - x.touched) / _FADING))
+    for _ in range(_TURNS):
+        whole = _terms(x, gpu, x.at, x.per, hertz)
+        last = _terms(x, gpu, x.last_at, x.last_per, hertz)
+        again = (1 - x.persistent) * gpu.block
+        cycles = (x.rounds - 1) * (x.steps * whole.step + whole.epilogue + again) + x.steps * last.step + last.epilogue
+        cycles = cycles + gpu.latency + gpu.slot + gpu.memory_latency * cold
+        second = x.parted * (_SECOND_LAUNCH + x.elements * 10 / _SECOND_PASS)
+        seconds = gpu.launch + cycles / hertz + second
+        used = x.tiles * x.steps * x.useful / gpu.multiprocessors / (gpu.hertz * seconds)
+        hertz = gpu.hertz * (1 - gpu.throttle * _most(used - _USE_WITHOUT_COST, 0.0))
+    return seconds, hertz
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """
+    The time of a launch in seconds: the most likely one, and the bounds of eight in ten launches.
+
+    `full` is the share of the tiles of all rounds that exist. `bound` says what a step of the main loop waits for, or
+    that other things take longer than the loop.
+    """
+
+    seconds: float
+    low: float
+    high: float
+    rounds: int
+    full: float
+    hertz: float
+    bound: str
+    terms: Terms
+
+    def __str__(self) -> str:
+        us = 1e6 * self.seconds
+        rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
+        return (
+            f"{us:.1f} us ({1e6 * self.low:.1f} to {1e6 * self.high:.1f}) at {self.hertz / 1e9:.2f} GHz, {rounds} of "
+            f"tiles, {self.full:.0%} full, bound by {self.bound}"
+        )
+
+
+def predict(work: Work, gpu: Gpu) -> Prediction:
+    """Predicts the time of a launch that does `work` on a GPU which nothing else uses."""
+    x = work.counts(gpu)
+    seconds, hertz = seconds_of(x, gpu)
+    terms = _terms(x, gpu, x.at, x.per, hertz)
+    loop = x.rounds * x.steps * terms.step / hertz
+    waits = {
+        "products": terms.products,
+        "the way into shared memory": terms.fill,
+        "L2": terms.l2,
+        "memory": terms.memory,
+        "the latency of slots": terms.latency,
+    }
+    bound = max(waits, key=lambda name: waits[name])
+    if loop < seconds / 2:
+        tails = x.rounds * terms.epilogue / hertz
+        bound = "epilogues" if tails > seconds / 2 else "launch and start"
+    low, high = gpu.interval
+    full = x.tiles / (x.rounds * x.at)
+    return Prediction(seconds, low * seconds, high * seconds, int(x.rounds), full, hertz, bound, terms)
+
+
+def improvements(work: Work, gpu: Gpu) -> dict[str, float]:
+    """Changes of the schedule -> relative change of the predicted time, negative where it gets shorter."""
+    now = seconds_of(work.counts(gpu), gpu)[0]
+    changes = {
+        "one more slot": replace(work, slots=work.slots + 1),
+        "pairs that share A": replace(work, shares="a"),
+        "pairs that share B": replace(work, shares="b"),
+        "two parts of K": replace(work, parts=2 * work.parts),
+    }
+    return {name: seconds_of(each.counts(gpu), gpu)[0] / now - 1 for name, each in changes.items() if each != work}

@@ -1,0 +1,153 @@
+"""The work of a kernel that multiplies matrices, and what of it takes time on a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Literal, NamedTuple
+
+from tirx.predict.gpus import Gpu
+
+_LINE = 128
+"""Bytes of a line of L2, and of K of a step of most main loops."""
+
+_SCATTERED = 64
+"""Elements of f32 that the threads of a block store in one go of a scattered store."""
+
+ALIGNED = 16
+"""Bytes of which the rows of a tensor have to be a multiple for bulk copies (CUDA driver API, tensor maps)."""
+
+
+class Counts(NamedTuple):
+    """
+    Numbers of a kernel on a GPU, from which its time follows by arithmetic alone.
+
+    A round is what all multiprocessors do at once: `at` tiles, `per` of them on each, in the last round fewer.
+    """
+
+    tiles: float
+    at: float
+    per: float
+    rounds: float
+    last_at: float
+    last_per: float
+    steps: float
+    product: float
+    """Cycles of the tensor core for a step of a tile, and of these those of elements that exist."""
+    useful: float
+    fill: float
+    """Bytes of a step into shared memory; through L2, where a pair shares; for all neighbours at once, for one tile."""
+    through_l2: float
+    nearby: float
+    outside: float
+    """Rows of boxes outside of their tensors."""
+    read: float
+    """Bytes of A and B; what is read and written in all; elements of D."""
+    touched: float
+    elements: float
+    out: float
+    """Bytes of a tile of D; those that are added where K is shared out; 64 elements that threads store, in units."""
+    added: float
+    scattered: float
+    slots: float
+    serial: bool
+    persistent: bool
+    paired: bool
+    parted: bool
+    straddles: bool
+    by_threads: bool
+
+
+@dataclass(frozen=True)
+class Work:
+    """
+    A product D = A B^T of `batch` matrices of M x K and N x K elements, and how a kernel computes it.
+
+    `rows` x `columns` is the tile of a block and `step` the bytes of K of an iteration. `slots` are those of the ring
+    (1: nothing overlaps), `group` the rows of tiles that neighbours go through before the next column (1: row by row).
+    `blocks` are those of the grid, fewer than tiles where each takes several; `at_once` of them fit on a
+    multiprocessor. `shares` is the operand that a pair of blocks loads together. `parts` of K are added in memory.
+    """
+
+    size: tuple[int, int, int]
+    rows: int
+    columns: int
+    element: int
+    """Bytes of an element of A and B, and of D."""
+    out: int
+    step: int = _LINE
+    batch: int = 1
+    parts: int = 1
+    slots: int = 1
+    blocks: int | None = None
+    at_once: int = 1
+    group: int = 8
+    shares: Literal["a", "b"] | None = None
+    family: str = "wgmma"
+    bulk_stores: bool = True
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """Rows and columns of tiles, with those that pairs of blocks are padded with."""
+        m, n, _ = self.size
+        rows, columns = -(-m // self.rows), -(-n // self.columns)
+        return rows + (rows % 2 if self.shares == "b" else 0), columns + (columns % 2 if self.shares == "a" else 0)
+
+    def counts(self, gpu: Gpu) -> Counts:
+        """What of the work takes time on a GPU."""
+        m, n, k = self.size
+        used_rows, used_columns = min(self.rows, m), min(self.columns, n)
+        tiles = prod(self.tiles) * self.batch * self.parts
+        at = min(tiles, gpu.multiprocessors * self.at_once, self.blocks or tiles)
+        rounds = -(-tiles // at)
+        last = tiles - (rounds - 1) * at
+        half_a, half_b = (2 if self.shares == operand else 1 for operand in "ab")
+        rate = gpu.tensor.get(self.family) or max(gpu.tensor.values())
+        row_bytes = k * self.element
+        stored = max(self.out, 4) if self.parts > 1 else self.out
+        by_bulk = n * stored % ALIGNED == 0 and (self.bulk_stores or self.parts > 1)
+        read = self.batch * (m + n) * row_bytes
+        elements = self.batch * m * n
+        return Counts(
+            tiles=tiles,
+            at=at,
+            per=-(-at // gpu.multiprocessors),
+            rounds=rounds,
+            last_at=last,
+            last_per=-(-last // gpu.multiprocessors),
+            steps=-(-(-(-k // self.parts) * self.element) // self.step),
+            product=self.rows * max(self.columns, gpu.narrowest) * self.step / rate,
+            useful=self.rows * self.columns * self.step / rate,
+            fill=(used_rows + used_columns) * self.step,
+            through_l2=(used_rows / half_a + used_columns / half_b) * self.step,
+            nearby=self._nearby(min(gpu.neighbours, at)) * self.step,
+            outside=self.rows - used_rows + self.columns - used_columns,
+            read=read,
+            touched=read + elements * (stored + self.out if self.parts > 1 else self.out),
+            elements=elements,
+            out=self.rows * self.columns * stored,
+            added=used_rows * self.columns * stored if self.parts > 1 else 0,
+            scattered=0 if by_bulk else self.rows * self.columns / _SCATTERED / (1 if n * stored % 4 else 2),
+            slots=self.slots,
+            serial=self.slots == 1,
+            persistent=self.blocks is not None and self.blocks < tiles,
+            paired=self.shares is not None,
+            parted=self.parts > 1,
+            straddles=row_bytes % _LINE != 0 and row_bytes % ALIGNED == 0,
+            by_threads=row_bytes % ALIGNED != 0,
+        )
+
+    def _nearby(self, blocks: float) -> float:
+        """Rows of A and B that `blocks` neighbouring blocks read in all, for each of them."""
+        m, n, _ = self.size
+        down, across = self.tiles
+        alone = min(blocks, down * across)
+        if self.group == 1:
+            columns = min(across, alone)
+            rows = min(down, max(1.0, alone / across))
+        else:
+            rows = min(down, self.group, alone)
+            columns = alone / rows
+            if columns > across:
+                rows, columns = min(down, alone / across), across
+        return (rows * min(self.rows, m) + columns * min(self.columns, n)) / alone
