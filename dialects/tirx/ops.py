@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, UnitAttr
+from xdsl.dialects.builtin import I32, IntegerAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
@@ -15,14 +15,12 @@ from xdsl.irdl import (
     opt_prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     MemoryReadEffect,
     MemoryWriteEffect,
-    Pure,
 )
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
@@ -30,8 +28,7 @@ from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
 from tirx.dialects.tirx.interface import TileOpInterface
 from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, shape_text
-from tirx.layout import Iter, TileLayout
-from tirx.rules import ElementTypeError, PlaceError, TileMemoryError, TileShapeError, ViewError, ViewLayoutError
+from tirx.rules import ElementTypeError, PlaceError, TileMemoryError, TileShapeError
 
 
 @irdl_op_definition
@@ -70,108 +67,6 @@ class AllocOp(DirectOperation):
             raise PlaceError(
                 f"expected a place of 0 or more in shared or tensor memory, found {self.start} in {type_.memory.place}"
             )
-
-
-def strided_layout(type_: MemRefType[Attribute], shape: Sequence[int]) -> TileLayout | str:
-    """
-    The layout (axis `m`, elements) of a tile of `shape` in a memref, or why there is none.
-
-    A tile of lower rank than the memref covers the trailing dimensions.
-    """
-    strides = type_.get_strides()
-    if strides is None or len(strides) != type_.get_num_dims():
-        return f"expected a memref with a strided layout of its rank, found {type_}"
-    if isinstance(type_.layout, StridedLayoutAttr) and type_.layout.get_offset() != 0:
-        return f"expected a memref that starts at its pointer, without an offset, found {type_}"
-    if any(stride is None for stride in strides):
-        return f"expected static strides for a layout (only the outermost extent may be dynamic), found {type_}"
-    static = [stride for stride in strides if stride is not None]
-    if any(stride < 0 for stride in static):
-        return f"expected strides of 0 or more, found {type_}"
-    return TileLayout(Iter(n, s, "m") for n, s in zip(shape, static[len(static) - len(shape) :], strict=True))
-
-
-def has_run_time_strides(type_: MemRefType[Attribute]) -> bool:
-    """Returns True for a memref that starts at its pointer, with strides of which some are known at the launch only."""
-    strides = type_.get_strides()
-    if isinstance(type_.layout, StridedLayoutAttr) and type_.layout.get_offset() != 0:
-        return False
-    return strides is not None and None in strides and len(strides) == type_.get_num_dims()
-
-
-def memory_problem(type_: MemRefType[Attribute]) -> str | None:
-    """Why no tile of global memory is a view of a memref, or None where tiles of its elements are."""
-    if not isinstance(type_.memory_space, NoneAttr):
-        return f"expected a memref in global memory, without a memory space, found {type_}"
-    layout = strided_layout(type_, ())
-    return layout if isinstance(layout, str) and not has_run_time_strides(type_) else None
-
-
-@irdl_op_definition
-class ViewOp(DirectOperation):
-    """
-    `%t = tirx.view %a[%m, %k] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global>`
-
-    The tile of global memory whose first element is `%a[%m, %k]`. A tile of lower rank than the memref
-    covers its trailing dimensions. The layout of the tile is given by the strides of the memref, which count elements;
-    4-bit and 6-bit elements are packed, without padding, the first one in the low bits. With strides that are known at
-    the launch only the tile has no layout.
-
-    With `clipped` the tile may reach beyond the memref: what is read there is zero, what is written is dropped. Bulk
-    tensor copies store no tile that begins before the memref. `clipped begins_inside` says that this one begins at 0 or
-    later in every dimension. Without it, and where indices do not show it, threads store the tile, and the thread that
-    starts a bulk store which is written traps where that is not so.
-    """
-
-    name = "tirx.view"
-
-    source = operand_def(MemRefType)
-    indices = var_operand_def(IndexType())
-    clipped = opt_prop_def(UnitAttr)
-    begins_inside = opt_prop_def(UnitAttr)
-    result = result_def(TileType)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$source `[` $indices `]` (`clipped` $clipped^)? (`begins_inside` $begins_inside^)? attr-dict `:` "
-        "type($source) `->` type($result)"
-    )
-
-    traits = traits_def(Pure())
-
-    @property
-    def source_type(self) -> MemRefType[Attribute]:
-        type_ = self.source.type
-        assert isinstance(type_, MemRefType)
-        return type_  # pyright: ignore[reportUnknownVariableType]
-
-    def verify_(self) -> None:
-        source, tile = self.source_type, self.result.type
-        if len(self.indices) != source.get_num_dims():
-            noun = "index" if source.get_num_dims() == 1 else "indices"
-            raise ViewError(f"expected {source.get_num_dims()} {noun} into {source}, found {len(self.indices)}")
-        if self.begins_inside is not None and self.clipped is None:
-            raise ViewError("expected begins_inside behind clipped only: other views are inside altogether")
-        if not isinstance(source.memory_space, NoneAttr):
-            raise ViewError(f"expected a memref in global memory, without a memory space, found {source}")
-        if tile.memory is not MemorySpace.GLOBAL:
-            raise TileMemoryError(f"expected a global tile, found a {tile.memory} one")
-        if len(tile.dims) > source.get_num_dims():
-            raise ViewError(
-                f"expected a tile of rank {source.get_num_dims()} or less in {source}, found {shape_text(tile)}"
-            )
-        if tile.element_type != source.element_type:
-            raise ElementTypeError(f"expected {source.element_type} elements, found {tile.element_type}")
-        for size, extent in zip(reversed(source.get_shape()), reversed(tile.dims), strict=False):
-            if 0 <= size < extent and self.clipped is None:
-                raise ViewError(f"expected a tile that fits into {source}, found {shape_text(tile)}")
-        layout = strided_layout(source, tile.dims)
-        if isinstance(layout, str):
-            if tile.layout is not None or not has_run_time_strides(source):
-                raise ViewLayoutError(layout)
-            return
-        if isinstance(tile.layout, TileLayout) and not tile.layout.equivalent(layout):
-            raise ViewLayoutError(f"expected the layout of {source}, {layout}, found {tile.layout}")
 
 
 @irdl_op_definition

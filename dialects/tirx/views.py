@@ -28,7 +28,7 @@ from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.ops import ViewOp
+from tirx.dialects.tirx.places import ViewOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text
 from tirx.hw.errors import OperandLayoutError
 from tirx.layout import ComposeLayout, LayoutError, TileLayout

@@ -32,7 +32,6 @@ from tirx.dialects.tirx import (
     WordsOp,
     base_allocation,
     kernels,
-    strided_layout,
     thread_set,
     views_in_use,
 )
@@ -227,12 +226,14 @@ class _Checker:
         check_registers(op, bits * threads, threads)
 
     def view(self, op: ViewOp) -> None:
-        sizes = op.source_type.get_shape()
-        extents = (1,) * (len(sizes) - len(op.result.type.dims)) + op.result.type.dims
+        if op.index_tiles:
+            raise ViewBoundsError(
+                op, "expected an index along each dimension: views with index tiles are not lowered yet"
+            )
         if _is_conditional(op):
             return
-        for dimension, (index, size, extent) in enumerate(zip(op.indices, sizes, extents, strict=True)):
-            fact = index_range(index)
+        for dimension, (place, size) in enumerate(zip(op.places, op.source_type.get_shape(), strict=True)):
+            fact, extent = index_range(place.index), place.span
             if op.clipped is None and fact.low is not None and fact.low < 0:
                 raise ViewBoundsError(op, f"expected dimension {dimension} to start at 0 or later, found {fact.low}")
             if op.clipped is None and size == DYNAMIC_INDEX and fact.high is not None:
@@ -303,10 +304,12 @@ class _Checker:
         layout = target.layout
         if (view := clipped_view(tile)) is not None:
             # Only what exists needs an address of its own.
-            sizes = view.source_type.get_shape()[-len(target.dims) :]
-            pairs = zip(target.dims, sizes, strict=True)
-            existing = [n if size == DYNAMIC_INDEX else min(n, size) for n, size in pairs]
-            strided = strided_layout(view.source_type, existing) if 0 not in existing else None
+            sizes, places = view.source_type.get_shape(), view.places
+            existing = [
+                n if d is None or sizes[d] == DYNAMIC_INDEX else min(n, -(-sizes[d] // places[d].step))
+                for n, d in zip(target.dims, view.of_memref, strict=True)
+            ]
+            strided = view.derived_layout(existing) if 0 not in existing else None
             layout = strided if isinstance(strided, TileLayout) else None
         if target.memory is MemorySpace.GLOBAL and layout is not None and not layout.is_injective():
             raise InjectiveError(op, f"expected a destination that has an address for every element, found {layout}")

@@ -30,7 +30,7 @@ def _views(sources: list[SSAValue]) -> Iterator[ViewOp]:
     """The clipped views of matrices, or of batches of them, among tiles."""
     for source in sources:
         origin = Origin.of(source)
-        if origin is not None and origin.view.clipped is not None and origin.start[-1] == 0:
+        if origin is not None and origin.view.clipped is not None and origin.view.is_box and origin.start[-1] == 0:
             yield origin.view
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import IntegerType, i1, i32, i64
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerType, i1, i32, i64
 from xdsl.ir import SSAValue
 
 from tirx.copy.access import THREAD_VARIABLE
@@ -55,6 +56,8 @@ class Clip:
             value = constant_value(bound.index)
             index = emit.cast(bound.index, type_) if value is None else emit.constant(value, type_)
             found = size(plan.argument, bound.of_memref, type_)
+            if bound.size is not None:
+                found = _up_to(emit, bound, index, found)
             self.bounds.append(Bound(bound, emit.add(index, bound.first), found))
 
     @staticmethod
@@ -101,10 +104,20 @@ class Clip:
         coordinate = flat // prod(dims[dimension + 1 :])
         if dimension:
             coordinate = coordinate % dims[dimension]
-        further = emission(coordinate)
+        further = emission(coordinate * bound.open.step)
         if bound.type == i64:
             further = emission.emit.extend(further, i64)
         return emission.emit.add(bound.start, further)
+
+
+def _up_to(emit: Emitter, bound: OpenBound, index: SSAValue, size: SSAValue) -> SSAValue:
+    """The end of a view whose positions have a size of their own: at most `size`, of its type, and 0 or more."""
+    assert bound.size is not None
+    type_ = i64 if index.type == i64 else i32
+    positions, zero = emit.constant(bound.positions, IndexType()), emit.constant(0, IndexType())
+    count = emit(arith.MinSIOp(emit(arith.MaxSIOp(bound.size, zero)).result, positions)).result
+    end = emit.add(index, emit.mul(emit.cast(count, type_), bound.step))
+    return emit(arith.MaxSIOp(emit(arith.MinSIOp(end, size)).result, emit.constant(0, type_))).result
 
 
 def all_of(emit: Emitter, conditions: Sequence[SSAValue]) -> SSAValue:

@@ -90,6 +90,8 @@ class _Addresses:
         type_ = i32 if expr.known.greatest < 2**31 else i64
         value, rest = self.memory.base, expr
         for number, stride in self.memory.strides:
+            if not number:  # the tile does not move along it
+                continue
             distance = self.emit.mul(self._wide(rest // number, type_), stride)
             value, rest = self.emit.add(value, distance), rest % number
         self._addresses[expr] = self.emit.add(value, self._wide(rest * (self.bits // 8), type_))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -61,9 +62,21 @@ def _view(part: SubviewOp, offsets: list[int | SSAValue]) -> ViewOp:
     if origin is None:
         raise ViewShapeError(part, "expected a part of a view at computed offsets, found one of a reshaped tile")
     emit, view = Emitter.before(part), origin.view
-    leading = len(view.indices) - len(offsets)
-    indices = list(view.indices)
-    for d, (start, offset) in enumerate(zip(origin.start, offsets, strict=True)):
-        indices[leading + d] = emit.add(emit.add(indices[leading + d], start), offset)
-    type_ = TileType.get(part.result.type.dims, part.result.type.element_type, MemorySpace.GLOBAL)
-    return ViewOp(view.source, indices, type_, clipped=view.clipped is not None)
+    if view.index_tiles:
+        raise ViewShapeError(
+            part, "expected a part at constant offsets of a view with index tiles, found computed ones"
+        )
+    indices, sizes, dims = list(view.indices), list[SSAValue](), part.result.type.dims
+    for d, place in enumerate(view.places):
+        if (t := place.of_tile) is None:
+            continue
+        start, offset = origin.start[t], offsets[t]
+        further = offset * place.step if isinstance(offset, int) else emit.mul(offset, place.step)
+        indices[d] = emit.add(emit.add(indices[d], start * place.step), further)
+        if place.size is not None:
+            before = emit.add(emit.constant(start, IndexType()), offset)
+            sizes.append(emit(arith.SubiOp(place.size, before)).result)
+    type_ = TileType.get(dims, part.result.type.element_type, MemorySpace.GLOBAL)
+    new = ViewOp(view.source, [*indices, *sizes], type_, view.dims, view.steps, view.sized)
+    new.clipped = view.clipped
+    return new

@@ -54,9 +54,11 @@ def parts_of_tiles(loop: Operation, views: Iterable[ViewOp]) -> set[SSAValue]:
     """
     forms = _forms(loop)
     parts: dict[SSAValue, set[tuple[tuple[SSAValue, ...], tuple[int, ...]]]] = {}
+    views = list(views)
+    others = {view.source for view in views if not view.is_box}
     for view in views:
         # Rows of other layouts may overlap.
-        if isinstance(view.source_type.layout, NoneAttr):
+        if isinstance(view.source_type.layout, NoneAttr) and view.source not in others:
             parts.setdefault(view.source, set()).add((tuple(view.indices), tuple(view.result.type.dims)))
     found: set[SSAValue] = set()
     for source, places in parts.items():
@@ -110,9 +112,12 @@ def _steps(loop: Operation) -> dict[int, int]:
 
 
 def view_extents(view: ViewOp) -> tuple[int, ...]:
-    """Returns the number of elements that a view covers in each dimension of its memref."""
-    dims = view.result.type.dims
-    return (1,) * (len(view.indices) - len(dims)) + dims
+    """
+    Returns the number of elements from the first to the last of a view in each dimension of its memref.
+
+    Where an index tile says which they are, the number means nothing: neither do indices.
+    """
+    return tuple(place.span for place in view.places)
 
 
 _MOST_STEPS = 8

@@ -48,8 +48,8 @@ class Origin:
 
     def first(self, dimension: int) -> int:
         """Returns the distance from the index of the view to the start of the tile, in elements along a dimension."""
-        leading = len(self.view.indices) - len(self.start)
-        return 0 if dimension < leading else self.start[dimension - leading]
+        place = self.view.places[dimension]
+        return 0 if place.of_tile is None else self.start[place.of_tile] * place.step
 
 
 def clipped_view(tile: SSAValue) -> ViewOp | None:
@@ -85,7 +85,8 @@ class OpenBound:
     A dimension of a memref along which a tile may reach beyond it: the tile begins at `index` + `first`.
 
     `of_memref` is its number in the memref, `of_tile` that in the tile, None for one that the tile does not have;
-    `extent` are the elements of the tile along it.
+    `extent` are the elements of the memref from the first to the last of the tile along it, `step` those from one to
+    the next. Of a view of `positions` along it those from `size` on are outside.
     """
 
     of_memref: int
@@ -93,6 +94,9 @@ class OpenBound:
     extent: int
     index: SSAValue
     first: int
+    step: int = 1
+    size: SSAValue | None = None
+    positions: int = 1
 
 
 @dataclass(frozen=True)
@@ -129,8 +133,7 @@ def plan_clip(tile: SSAValue) -> ClipPlan | None:
         raise ClippedViewError(
             "expected a clipped view of a kernel argument or a part of one, found another shape of it"
         )
-    sizes, strides = view.source_type.get_shape(), view.source_type.get_strides() or ()
-    leading = len(sizes) - len(dims)
+    sizes, strides = view.source_type.get_shape(), view.tile_strides()
     bounds = tuple(_open_bounds(origin, sizes, dims))
     never_whole = any(_is_beyond(bound, sizes[bound.of_memref]) for bound in bounds)
     if of_words:
@@ -138,17 +141,17 @@ def plan_clip(tile: SSAValue) -> ClipPlan | None:
             raise ClippedViewError("expected a clipped view of 6-bit elements whose rows are all in the memref")
         # Words have one dimension more, behind those that have bounds.
         return ClipPlan(number, TileType.of(tile).dims, bounds, None, 1, 1, never_whole) if bounds else None
-    inner = next((d for d in reversed(range(len(dims))) if strides[leading + d] == 1), None)
+    inner = next((d for d in reversed(range(len(dims))) if strides[d] == 1), None)
     if inner is None:
         return ClipPlan(number, dims, bounds, None, 1, 1, never_whole) if bounds else None
     # Addresses that are multiples of this are so along the innermost dimension, and accesses stay in a row.
-    row_run = gcd(dims[inner], *(strides[leading + d] or 0 for d, n in enumerate(dims) if d != inner and n > 1))
+    row_run = gcd(dims[inner], *(strides[d] or 0 for d, n in enumerate(dims) if d != inner and n > 1))
     run = row_run
     for bound in bounds:
         if bound.of_tile == inner:
             row_run = gcd(row_run, index_range(bound.index).divisor)
             size = sizes[bound.of_memref]
-            run = gcd(row_run, 1 if size == DYNAMIC_INDEX else size)
+            run = gcd(row_run, 1 if size == DYNAMIC_INDEX or bound.size is not None else size)
     return ClipPlan(number, dims, bounds, inner, run & -run, row_run & -row_run, never_whole) if bounds else None
 
 
@@ -159,14 +162,13 @@ def _is_beyond(bound: OpenBound, size: int) -> bool:
 
 def _open_bounds(origin: Origin, sizes: Sequence[int], dims: tuple[int, ...]) -> list[OpenBound]:
     found: list[OpenBound] = []
-    leading = len(sizes) - len(dims)
-    for d, (index, size) in enumerate(zip(origin.view.indices, sizes, strict=True)):
-        extent, first = 1 if d < leading else dims[d - leading], origin.first(d)
-        fact = index_range(index)
+    for d, (place, size) in enumerate(zip(origin.view.places, sizes, strict=True)):
+        extent, first = 1 if (t := place.of_tile) is None else (dims[t] - 1) * place.step + 1, origin.first(d)
+        fact = index_range(place.index)
         begins = fact.low is not None and fact.low + first >= 0
         ends = size != DYNAMIC_INDEX and fact.high is not None and fact.high + first + extent <= size
-        if not (begins and ends):
-            found.append(OpenBound(d, None if d < leading else d - leading, extent, index, first))
+        if not (begins and ends and place.size is None):
+            found.append(OpenBound(d, t, extent, place.index, first, place.step, place.size, place.extent))
     return found
 
 

@@ -205,8 +205,8 @@ def _run_time_major(alloc: AllocOp) -> Major | None:
     for op, part in views_in_use(alloc.result):
         if not isinstance(op, CopyOp) or op.destination is not part or (origin := Origin.of(op.source)) is None:
             continue
-        strides = origin.view.source_type.get_strides()
-        if has_run_time_strides(origin.view.source_type) and strides is not None and 1 in strides[-2:]:
+        strides = origin.view.tile_strides()
+        if has_run_time_strides(origin.view.source_type) and 1 in strides[-2:]:
             return MAJORS[strides[::-1].index(1)]
     return None
 

@@ -32,7 +32,6 @@ from tirx.dialects.tirx import (
     has_run_time_strides,
     kernels,
     layout_attr,
-    strided_layout,
     thread_set,
     views_in_use,
 )
@@ -204,7 +203,7 @@ class _Picker:
 
     def _view(self, op: ViewOp) -> None:
         if op.result.type.layout is None and not has_run_time_strides(op.source_type):
-            layout = strided_layout(op.source_type, op.result.type.dims)
+            layout = op.derived_layout(op.result.type.dims)
             assert isinstance(layout, TileLayout), layout  # the verifier of views looks for it
             place(op.result, layout)
 

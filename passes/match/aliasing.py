@@ -72,7 +72,7 @@ def view_of(tile: SSAValue) -> ViewOp | None:
 
 
 def _views_overlap(a: ViewOp, b: ViewOp) -> Overlap:
-    certain = True
+    certain = a.is_box and b.is_box
     for x, y, m, n in zip(a.indices, b.indices, view_extents(a), view_extents(b), strict=True):
         apart = difference(x, y)
         first, second = index_range(x), index_range(y)

@@ -116,6 +116,12 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
         raise TmaError(
             TmaReason.VIEW, "expected a view of a kernel argument or a part of one for a bulk tensor copy, found none"
         )
+    if not origin.view.is_box:
+        raise TmaError(
+            TmaReason.VIEW,
+            "expected a box along the last dimensions of the memref for a tensor map, found dims, steps, sizes or "
+            "index tiles",
+        )
     if shared.layout is None:
         raise TmaError(TmaReason.BOX, f"expected a layout on {shared}; tirx-pick-layouts chooses one")
     memref = origin.view.source_type

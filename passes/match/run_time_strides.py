@@ -24,11 +24,23 @@ STRIDE_BYTES = 16
 
 
 def run_time_strides(tile: SSAValue) -> dict[int, int]:
-    """Dimension of the memref of a view, or of a part of one, with a run-time stride -> the number in its place."""
+    """
+    Dimension of the memref of a view, or of a part of one, with a run-time stride -> the number in its place.
+
+    That is 0 where the tile does not move along it, or only by an index tile.
+    """
     origin = Origin.of(tile) if TileType.of(tile).memory is MemorySpace.GLOBAL else None
-    strides = () if origin is None else origin.view.source_type.get_strides() or ()
-    unknown = [dimension for dimension in reversed(range(len(strides))) if strides[dimension] is None]
-    return {dimension: 1 << STAND_IN_BITS * (i + 1) for i, dimension in enumerate(unknown)}
+    if origin is None:
+        return {}
+    found: dict[int, int] = {}
+    number = 1
+    strides = origin.view.source_type.get_strides() or ()
+    for dimension, (stride, place) in reversed([*enumerate(zip(strides, origin.view.places, strict=True))]):
+        if stride is None:
+            moves = place.extent > 1 and place.is_plain
+            number <<= STAND_IN_BITS if moves else 0
+            found[dimension] = number if moves else 0
+    return found
 
 
 def are_multiples(tile: SSAValue) -> bool:
@@ -51,23 +63,15 @@ def why_beyond_threads(tile: SSAValue) -> str | None:
         return None
     type_, origin = TileType.of(tile), Origin.of(tile)
     assert origin is not None
-    memref = origin.view.source_type
+    view, memref = origin.view, origin.view.source_type
     if type_.dtype.bits % 8:
         return f"expected elements of 8 bits or more behind run-time strides, found {memref}"
-    if len(found) > MOST_STRIDES:
+    if sum(number > 0 for number in found.values()) > MOST_STRIDES:
         return f"expected at most {MOST_STRIDES} run-time strides, found {memref}"
-    static = [(n, s) for n, s in zip(_tile_dims(tile), memref.get_strides() or (), strict=True) if s is not None]
+    static = [(n, s) for n, s in zip(view.result.type.dims, view.tile_strides(), strict=True) if s is not None]
     if any(s < 0 for _, s in static) or sum((n - 1) * s for n, s in static) >= 1 << STAND_IN_BITS:
         return f"expected static strides of 0 or more that stay below {1 << STAND_IN_BITS} elements, found {memref}"
     return None
-
-
-def _tile_dims(tile: SSAValue) -> tuple[int, ...]:
-    """The extents of the tile that a view is, or is a part of, for all dimensions of the memref."""
-    origin = Origin.of(tile)
-    assert origin is not None
-    dims = origin.view.result.type.dims
-    return (1,) * (origin.view.source_type.get_num_dims() - len(dims)) + dims
 
 
 def memory_layout(tile: SSAValue) -> TileLayout | ComposeLayout | None:
@@ -77,8 +81,11 @@ def memory_layout(tile: SSAValue) -> TileLayout | ComposeLayout | None:
         return type_.layout
     origin = Origin.of(tile)
     assert origin is not None
-    known = origin.view.source_type.get_strides() or ()
-    strides = [found.get(d, s or 0) for d, s in enumerate(known)][len(known) - len(type_.dims) :]
+    view = origin.view
+    strides = [
+        (s or 0) if d is None or not found.get(d) or s == 0 else found[d] * view.places[d].step
+        for d, s in zip(view.of_memref, view.tile_strides(), strict=True)
+    ]
     offset = sum(start * stride for start, stride in zip(origin.start, strides, strict=True))
     return TileLayout([Iter(n, s, "m") for n, s in zip(type_.dims, strides, strict=True)]).with_offset(m=offset)
 

@@ -35,7 +35,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
-from tirx.dialects.tirx.ops import memory_problem
+from tirx.dialects.tirx.places import memory_problem
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.products.structured import (

@@ -56,7 +56,7 @@ def _same_halves(first: PairAccess, second: PairAccess, loop: Operation | None) 
     a, b = view_of(first.access.tile), view_of(second.access.tile)
     if a is None or b is None or a.result is not first.access.tile or b.result is not second.access.tile:
         return False  # parts of a view and other shapes of it may begin elsewhere
-    if first.split is None or second.split is None:
+    if first.split is None or second.split is None or not (a.is_box and b.is_box):
         return False
     dimension = len(a.indices) - len(a.result.type.dims) + first.split
     if dimension != len(b.indices) - len(b.result.type.dims) + second.split:

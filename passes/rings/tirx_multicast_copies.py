@@ -42,7 +42,7 @@ from tirx.dialects.tirx import (
     kernels,
 )
 from tirx.dialects.tirx.kernel import PAIR, grid_attr
-from tirx.dialects.tirx.ops import strided_layout
+from tirx.dialects.tirx.places import strided_layout
 from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.features import supports
 from tirx.layout import LayoutError
@@ -233,7 +233,7 @@ class _Pairs:
 
     def _half(self, copy: AsyncCopyOp) -> _Half:
         view, slot = copy.source.owner, copy.destination
-        if not isinstance(view, ViewOp) or not isinstance(slot.owner, AcquireOp):
+        if not isinstance(view, ViewOp) or not view.is_box or not isinstance(slot.owner, AcquireOp):
             raise NotApplicable(copy, "its pairs share no copy of a part of a tile")
         if not any(isinstance(around, RoleOp) for around in ancestors(copy)):
             raise NotApplicable(copy, "no role of its own fills its rings")
@@ -279,6 +279,8 @@ class _Pairs:
         if origin is None or (number := argument_number(origin.view.source)) is None:
             return False
         view = origin.view
+        if not view.is_box:
+            return False
         leading = len(view.indices) - len(view.result.type.dims)
         for d, (index, size) in enumerate(zip(view.indices, view.source_type.get_shape(), strict=True)):
             if d < leading or not isinstance(index.owner, arith.MuliOp):

@@ -383,6 +383,8 @@ class _Splitter:
         if (found := _view_and_start(tile)) is None:
             raise PairError(copy, "expected a view of a memref, or a part of one, for a tile of the pair")
         view, starts = found
+        if not view.is_box:
+            raise PairError(copy, "expected a box of a memref for a tile of the pair, found another view")
         emit = Emitter.before(copy)
         dims = _half(TileType.of(tile).dims, dimension)
         outer = len(view.indices) - len(dims)

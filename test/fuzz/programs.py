@@ -3,9 +3,9 @@ Kernels on tiles, compiled, simulated and compared with what they mean.
 
 An input is a module of one kernel, whose first line says with which options it is compiled:
 `// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar`, `fuzz.loops`,
-`fuzz.products`, `fuzz.handed_on` and `sweeps.programs`, which are mutated now and then. It must be refused with a
-located error; otherwise `ptxas` accepts the PTX, and what it computes in the simulator is what it
-means (`tirx.interp`), unless it has no result.
+`fuzz.products`, `fuzz.places`, `fuzz.handed_on` and `sweeps.programs`, which are mutated now and then. It must be
+refused with a located error; otherwise `ptxas` accepts the PTX, and what it computes in the simulator is what it means
+(`tirx.interp`), unless it has no result.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from fuzz.handed_on import FAMILIES, random_handed_on
 from fuzz.loops import random_loop
 from fuzz.modules import Assembler, seeds
 from fuzz.mutate import mutated
+from fuzz.places import random_places
 from fuzz.products import random_product
 from sweeps.programs import random_case
 from xdsl.dialects.builtin import MemRefType
@@ -122,6 +123,8 @@ class Programs(InputClass):
         elif kind < 0.5:
             family = rng.choice(list(FAMILIES))
             text = random_handed_on(family, rng.choice(FAMILIES[family].targets), rng).text
+        elif kind < 0.55:
+            text = random_places(rng)
         elif kind < 0.63:
             text = random_case(rng.randrange(10**9)).text
         else:

@@ -139,9 +139,9 @@ tirx.kernel @reduce_min(%x: memref<128x32xf32>) target("sm_90") threads(128) {
 
 tirx.kernel @run_time_strides(%x: memref<?x?x?x?xf32>) target("sm_90") threads(128) {
   %c0 = arith.constant 0 : index
-  %g = tirx.view %x[%c0, %c0, %c0, %c0] : memref<?x?x?x?xf32> -> !tirx.tile<128x32xf32, global>
+  %g = tirx.view %x[%c0, %c0, %c0, %c0] : memref<?x?x?x?xf32> -> !tirx.tile<8x4x4x32xf32, global>
   // expected-error@+1 {{expected at most 2 run-time strides, found memref<?x?x?x?xf32>}}
-  %r = tirx.load %g : !tirx.tile<128x32xf32, global> -> !tirx.tile<128x32xf32, register, #r>
+  %r = tirx.load %g : !tirx.tile<8x4x4x32xf32, global> -> !tirx.tile<8x4x4x32xf32, register, #r>
   tirx.return
 }
 

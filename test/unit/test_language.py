@@ -47,7 +47,14 @@ _SCHEDULED = {"bulk", "loops", "queues", "rings", "roles", "slots", "threads", "
 _OTHERS = {"tirx.mma_sync", "tirx.address", "tirx.words", "tirx.pack", "tirx.unpack"}
 """Operations of other modules that only passes make."""
 
-_CLAUSES = {"scale_a": "scales", "scale_b": "scales", "place": "at", "dims": "dim", "combination": "add"}
+_CLAUSES = {
+    "scale_a": "scales",
+    "scale_b": "scales",
+    "place": "at",
+    "dims": "dims?",
+    "sized": "to",
+    "combination": "add",
+}
 """Property or optional operand -> the clause that it is, where that has another name."""
 
 _NO_CLAUSES = {"operandSegmentSizes", "sym_name", "function_type", "axis", "formula", "offsets"}

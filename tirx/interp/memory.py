@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -153,3 +153,71 @@ class Tile:
             known[...] = True if numbers.known is None else numbers.known
         if error is not None:
             error[...] = 0.0 if numbers.error is None else numbers.error
+
+
+@dataclass(frozen=True)
+class Scattered(Tile):
+    """
+    A tile whose elements are anywhere in an argument: `numbers` and `marks` are those of all of it.
+
+    `at` has the coordinates of every element, along each dimension of the argument, and `exists` marks those that are
+    inside; zeros are read elsewhere, and nothing is written.
+    """
+
+    at: tuple[Array, ...] = ()
+    exists: Array = field(default_factory=lambda: np.ones((), np.bool_))
+
+    @property
+    def _inside(self) -> tuple[Array, ...]:
+        return tuple(each[self.exists] for each in self.at)
+
+    def read(self, block: int) -> Numbers:
+        if self.marks is not None:
+            self._note("read", block, "written", "combined")
+        outside = self.numbers.each(lambda each: np.zeros(self.shape, each.dtype))
+        if outside.known is not None:
+            outside.known[...] = True
+        for target, source in zip(outside, self.numbers, strict=True):
+            if target is not None and source is not None:
+                target[self.exists] = source[self._inside]
+        return outside
+
+    def write(self, numbers: Numbers, block: int) -> None:
+        flat = np.ravel_multi_index(self._inside, self.numbers.data.shape)
+        _, first, back = np.unique(flat, return_index=True, return_inverse=True)
+        part = numbers.each(lambda each: each[self.exists])
+        if (part.data.view(f"u{part.data.itemsize}") != part.data[first][back].view(f"u{part.data.itemsize}")).any():
+            raise Conflict("expected equal numbers at one place of a scattered tile, found different ones")
+        if self.marks is not None:
+            others = self.marks.written[self._inside]
+            same = self.numbers.data[self._inside] == part.data
+            if ((others != NOBODY) & (others != block) & ~same).any():
+                raise Conflict("expected blocks that write one element to write the same number, found different ones")
+            self._note("written", block, "read", "combined")
+        self._set_at(self._inside, part)
+
+    def combine(self, numbers: Numbers, block: int, combined: Callable[[Numbers, Numbers], Numbers]) -> None:
+        if self.marks is not None:
+            self._note("combined", block, "read", "written")
+        flat = np.ravel_multi_index(self._inside, self.numbers.data.shape)
+        part, left = numbers.each(lambda each: each[self.exists]), np.arange(len(flat))
+        while len(left):  # each element once: those of one place one after the other
+            _, first = np.unique(flat[left], return_index=True)
+            where, turn = tuple(each[left[first]] for each in self._inside), left[first]
+            old, new = (n.each(lambda each, i=i: each[i]) for n, i in ((self.numbers, where), (part, turn)))
+            self._set_at(where, combined(old, new))
+            left = np.delete(left, first)
+
+    def viewed(self, change: Callable[[Array], Array], shape: Sequence[int]) -> Tile:
+        return replace(self, shape=tuple(shape), at=tuple(map(change, self.at)), exists=change(self.exists))
+
+    def _note(self, name: str, block: int, *others: str) -> None:
+        marks = {key: value[self._inside] for key, value in vars(self.marks).items()}
+        assert self.marks is not None
+        self.marks.note(marks[name], block, *(marks[other] for other in others))
+        getattr(self.marks, name)[self._inside] = marks[name]
+
+    def _set_at(self, where: tuple[Array, ...], numbers: Numbers) -> None:
+        for target, source, default in zip(self.numbers, numbers, (0, True, 0.0), strict=True):
+            if target is not None:
+                target[where] = default if source is None else source

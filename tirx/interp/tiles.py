@@ -49,8 +49,8 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.interp.errors import RunError
-from tirx.interp.formats import cast, dtype_of
-from tirx.interp.memory import Numbers, Tile
+from tirx.interp.formats import Array, cast, dtype_of
+from tirx.interp.memory import Numbers, Scattered, Tile
 from tirx.interp.numbers import RULES, Near, Value, constant, evaluate, select
 from tirx.interp.products import combined, combines_exactly, multiply, reduce
 from tirx.interp.state import Block, Functions, block_of, located
@@ -99,25 +99,40 @@ class TileFunctions(Functions):
     @rule(ViewOp)
     def view(self, interpreter: Interpreter, op: ViewOp, args: PythonValues) -> PythonValues:
         source: Tile = args[0]
-        dims = op.result.type.dims
-        lead = len(source.shape) - len(dims)
-        region: list[Any] = []
-        inside: list[slice] = []
-        for d, (start, size) in enumerate(zip(map(int, args[1:]), source.shape, strict=True)):
-            extent = 1 if d < lead else dims[d - lead]
-            low, high = max(0, -start), max(0, min(extent, size - start))
+        places, dims = op.places, op.result.type.dims
+        sizes = dict(zip((n.value.data for n in op.sized or ()), map(int, args[1 + len(places) :]), strict=True))
+        if op.index_tiles:
+            return (_scattered(interpreter, op, args, sizes),)
+        region: list[slice] = []
+        clip = [slice(0, n) for n in dims]
+        for d, (place, start, size) in enumerate(zip(places, map(int, args[1:]), source.shape, strict=False)):
+            extent, step = place.extent, place.step
+            low, high = max(0, -(start // step)), max(0, min(extent, sizes.get(d, extent), -((start - size) // step)))
             if low > 0 or high < extent:
-                if op.clipped is None or d < lead:
-                    raise RunError(op, "bounds", _outside("tile", size, d, start, extent))
+                if op.clipped is None:
+                    raise RunError(op, "bounds", _outside("tile", size, d, start, place.span))
                 if op.begins_inside is not None and start < 0:
                     raise RunError(op, "bounds", f"expected a tile that begins inside, found it at {start}")
-            part = slice(start + low, start + high) if low < high else slice(0, 0)
-            region.append(start if d < lead else part)
-            inside.append(slice(low, high) if low < high else slice(0, 0))
-        where = tuple(region)
-        clip = None if op.clipped is None else tuple(inside[lead:])
-        tile = source.viewed(lambda each: each[where], dims)
-        return (Tile(tile.shape, tile.numbers, tile.marks, clip),)
+            empty = low >= high
+            last = start + step * (high - 1)
+            region.append(slice(0, 0) if empty else slice(start + step * low, last + 1, step))
+            if place.of_tile is not None:
+                clip[place.of_tile] = slice(0, 0) if empty else slice(low, high)
+        order = [d for d in op.of_memref if d is not None]
+        dropped = [d for d in range(len(places)) if d not in order]
+        if any(region[d] == slice(0, 0) for d in dropped):
+            clip = [slice(0, 0) for _ in dims]
+        shape = tuple(inside.stop - inside.start for inside in clip)
+
+        def part(each: Array) -> Array:
+            if 0 in shape:
+                return np.zeros(shape, each.dtype)
+            return each[tuple(region)].transpose([*order, *dropped])[(..., *(0 for _ in dropped))][
+                tuple(np.newaxis if d is None else slice(None) for d in op.of_memref)
+            ]
+
+        tile = source.viewed(part, dims)
+        return (Tile(tile.shape, tile.numbers, tile.marks, None if op.clipped is None else tuple(clip)),)
 
     @rule(SubviewOp)
     def subview(self, interpreter: Interpreter, op: SubviewOp, args: PythonValues) -> PythonValues:
@@ -134,6 +149,8 @@ class TileFunctions(Functions):
     def reshape(self, interpreter: Interpreter, op: ReshapeOp, args: PythonValues) -> PythonValues:
         source: Tile = args[0]
         dims = op.result.type.dims
+        if isinstance(source, Scattered):
+            return (source.viewed(lambda each: each.reshape(dims), dims),)
         shared = np.shares_memory(source.numbers.data.reshape(dims), source.numbers.data)
         if source.inside is not None or not shared:
             raise RunError(op, "unsupported", "expected a reshape of a whole tile, found one of a part of a tile")
@@ -289,6 +306,29 @@ def _new(interpreter: Interpreter, type_: TileType) -> Tile:
 def _outside(what: str, size: int, d: int, start: int, extent: int) -> str:
     found = f"element {start}" if extent == 1 else f"elements {start} to {start + extent - 1}"
     return f"expected a {what} inside of {size} elements along dimension {d}, found {found}"
+
+
+def _scattered(interpreter: Interpreter, op: ViewOp, args: PythonValues, sizes: dict[int, int]) -> Tile:
+    """Returns the tile of a view with index tiles."""
+    source, dims = args[0], op.result.type.dims
+    position = np.indices(dims)
+    exists, at = np.ones(dims, np.bool_), list[Array]()
+    for d, (place, index, size) in enumerate(zip(op.places, args[1:], source.shape, strict=False)):
+        t = place.of_tile
+        if place.is_plain:
+            found = np.full(dims, int(index)) + (0 if t is None else place.step * position[t])
+        else:
+            data = block_of(interpreter).read(op, index).data.astype(np.int64)
+            found = data[position[t]] if data.ndim < len(dims) else np.broadcast_to(data, dims)
+        inside = (found >= 0) & (found < size)
+        if t is not None and d in sizes:
+            inside &= position[t] < sizes[d]
+        if op.clipped is None and not inside.all():
+            raise RunError(op, "bounds", _outside("tile", size, d, int(found[~inside][0]), 1))
+        exists &= inside
+        at.append(found)
+    at = [np.where(exists, found, 0) for found in at]
+    return Scattered(dims, source.numbers, source.marks, at=tuple(at), exists=exists)
 
 
 def _full(dims: Sequence[int], value: Value, dtype: np.dtype[Any]) -> Numbers:

@@ -284,6 +284,62 @@ func.func @f(
 
 // -----
 
+!g = !tirx.tile<4x4xf32, global>
+func.func @f(%a: memref<8x8xf32>, %i: index, %v: !tirx.tile<4xi32, register>, %s: !tirx.tile<4xi32, shared>,
+             %h: !tirx.tile<4xi16, register>, %w: !tirx.tile<2x4xi32, register>, %c: !tirx.tile<1x1xi32, register>) {
+  // expected-error@+1 {{expected dims of 2 dimensions of the tile, found 1}}
+  %0 = tirx.view %a[%i, %i] dims(1) : memref<8x8xf32> -> !g
+  // expected-error@+1 {{expected dims to name dimensions of memref<8x8xf32>, each once, found [1, 1]}}
+  %1 = tirx.view %a[%i, %i] dims(1, 1) : memref<8x8xf32> -> !g
+  // expected-error@+1 {{expected dims to name dimensions of memref<8x8xf32>, each once, found [0, 2]}}
+  %2 = tirx.view %a[%i, %i] dims(0, 2) : memref<8x8xf32> -> !g
+  // expected-error@+1 {{expected dimension 1 of the tile to be one of the memref, found none}}
+  %3 = tirx.view %a[%i, %i] dims(1, _) : memref<8x8xf32> -> !g
+  // expected-error@+1 {{expected steps along 2 dimensions, found 1}}
+  %4 = tirx.view %a[%i, %i] steps [2] : memref<8x8xf32> -> !g
+  // expected-error@+1 {{expected a step of 1 or more along dimension 1, and 1 where the tile does not move along it or an index tile says how, found -1}}
+  %5 = tirx.view %a[%i, %i] steps [1, -1] : memref<8x8xf32> -> !g
+  // expected-error@+1 {{expected a step of 1 or more along dimension 0, and 1 where the tile does not move along it or an index tile says how, found 2}}
+  %6 = tirx.view %a[%i, %i] steps [2, 1] : memref<8x8xf32> -> !tirx.tile<4xf32, global>
+  // expected-error@+1 {{expected a tile that fits into memref<8x8xf32>, found 4x4}}
+  %7 = tirx.view %a[%i, %i] steps [1, 3] : memref<8x8xf32> -> !g
+  // expected-error@+1 {{expected sizes behind clipped only, found them without}}
+  %8 = "tirx.view"(%a, %i, %i, %i) <{sized = [0 : i32]}> : (memref<8x8xf32>, index, index, index) -> !g
+  // expected-error@+1 {{expected sizes of dimensions of memref<8x8xf32>, in order, found [3]}}
+  %9 = "tirx.view"(%a, %i, %i, %i) <{clipped, sized = [3 : i32]}> : (memref<8x8xf32>, index, index, index) -> !g
+  // expected-error@+1 {{expected '*' for dimension 0, which the tile does not have, found a size}}
+  %10 = tirx.view %a[%i, %i] clipped to [%i, *] : memref<8x8xf32> -> !tirx.tile<4xf32, global>
+  // expected-error@+1 {{expected a register value as index tile (tirx.load gives one), found !tirx.tile<4xi32, shared>}}
+  %11 = tirx.view %a[[%s], %i] : memref<8x8xf32>, !tirx.tile<4xi32, shared> -> !g
+  // expected-error@+1 {{expected indices of i32 or i64, found i16}}
+  %12 = tirx.view %a[[%h], %i] : memref<8x8xf32>, !tirx.tile<4xi16, register> -> !g
+  // expected-error@+1 {{expected an index tile along dimension 0 of one index for each element of the 4x4 tile, or for each position along a dimension that it has, found 2x4}}
+  %13 = tirx.view %a[[%w], %i] : memref<8x8xf32>, !tirx.tile<2x4xi32, register> -> !g
+  // expected-error@+1 {{expected dimension 0 of the tile to be one of the memref, found none}}
+  %14 = tirx.view %a[[%c], %i] : memref<8x8xf32>, !tirx.tile<1x1xi32, register> -> !g
+  // expected-error@+1 {{found 4}}
+  %15 = tirx.view %a[[%v], %i] dims(1, _) : memref<8x8xf32>, !tirx.tile<4xi32, register> -> !tirx.tile<4x1xf32, global>
+  // expected-error@+1 {{expected begins_inside behind clipped only: other views are inside altogether}}
+  %16 = tirx.view %a[%i, %i] begins_inside : memref<8x8xf32> -> !g
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32>, %i: index) {
+  // expected-error@+1 {{expected 2 sizes or '*', found 1}}
+  %t = tirx.view %a[%i, %i] clipped to [%i] : memref<8x8xf32> -> !tirx.tile<4x4xf32, global>
+}
+
+// -----
+
+func.func @f(%a: memref<8x8xf32>, %i: index) {
+  // expected-error@+1 {{expected ':' and types or a clause (dims, steps, clipped, begins_inside), found 'step'}}
+  %t = tirx.view %a[%i, %i] step [2, 2] : memref<8x8xf32> -> !tirx.tile<4x4xf32, global>
+}
+
+// -----
+
 func.func @f(%a: memref<8x8xf32>, %i: index, %n: i32) {
   // expected-error@+1 {{operand is used with type index, but has been previously used or defined with type i32}}
   %t = tirx.view %a[%i, %n] : memref<8x8xf32> -> !tirx.tile<4x4xf32, global>

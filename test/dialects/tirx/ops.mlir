@@ -120,6 +120,22 @@ tirx.kernel @views(%a: memref<512x256xf16>, %d: memref<?x256xf16>, %s: memref<8x
   tirx.return
 }
 
+// CHECK-LABEL: func.func @places(
+// CHECK-NEXT:    %0 = tirx.view %a[%i, %j, %i] dims(2, 0) steps [3, 1, 2] : memref<64x32x64xf16> -> !tirx.tile<8x16xf16, global>
+// CHECK-NEXT:    %1 = tirx.view %a[%i, %j, %i] dims(1, _) clipped : memref<64x32x64xf16> -> !tirx.tile<64x1xf16, global>
+// CHECK-NEXT:    %2 = tirx.view %a[%i, %j, %i] clipped to [*, %i, *] begins_inside {tag} : memref<64x32x64xf16> -> !tirx.tile<8x16xf16, global>
+// CHECK-NEXT:    %3 = tirx.view %a[%i, {{\[}}%v], %j] clipped to [*, %i, %j] : memref<64x32x64xf16>, !tirx.tile<8xi32, register> -> !tirx.tile<8x16xf16, global>
+// CHECK-NEXT:    %4 = tirx.view %a[{{\[}}%w], {{\[}}%v], %j] steps [1, 1, 2] : memref<64x32x64xf16>, !tirx.tile<8x1xi64, register>, !tirx.tile<8xi32, register> -> !tirx.tile<8x16xf16, global>
+// GENERIC:     %2 = "tirx.view"(%a, %i, %j, %i, %i) <{clipped, begins_inside, sized = [1 : i32]}> {tag} : (memref<64x32x64xf16>, index, index, index, index)
+func.func @places(%a: memref<64x32x64xf16>, %i: index, %j: index, %v: !tirx.tile<8xi32, register>, %w: !tirx.tile<8x1xi64, register>) {
+  %0 = tirx.view %a[%i, %j, %i] steps [3, 1, 2] dims(2, 0) : memref<64x32x64xf16> -> !tirx.tile<8x16xf16, global>
+  %1 = tirx.view %a[%i, %j, %i] dims(1, _) clipped : memref<64x32x64xf16> -> !tirx.tile<64x1xf16, global>
+  %2 = tirx.view %a[%i, %j, %i] clipped to [*, %i, *] begins_inside {tag} : memref<64x32x64xf16> -> !tirx.tile<8x16xf16, global>
+  %3 = tirx.view %a[%i, [%v], %j] clipped to [*, %i, %j] : memref<64x32x64xf16>, !tirx.tile<8xi32, register> -> !tirx.tile<8x16xf16, global>
+  %4 = tirx.view %a[[%w], [%v], %j] steps [1, 1, 2] : memref<64x32x64xf16>, !tirx.tile<8x1xi64, register>, !tirx.tile<8xi32, register> -> !tirx.tile<8x16xf16, global>
+  func.return
+}
+
 // CHECK-LABEL: func.func @fill_and_copy(
 // CHECK-NEXT:    tirx.fill %s, %x : f32, !tirx.tile<8x4xf32, shared>
 // CHECK-NEXT:    tirx.fill %t, %x {tag} : f32, !tirx.tile<8x4xf32, tensor>

@@ -1,0 +1,404 @@
+"""Places: where tiles lie in global memory, as boxes, at steps, or by tiles of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    I32,
+    ArrayAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    base,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.parser.core import UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.ops import AllocOp
+from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_integer, shape_text
+from tirx.layout import Iter, TileLayout
+from tirx.rules import ElementTypeError, TileMemoryError, ViewError, ViewLayoutError
+
+
+def strides_problem(type_: MemRefType[Attribute]) -> str | None:
+    """Why tiles of a memref have no layout, or None where they do."""
+    strides = type_.get_strides()
+    if strides is None or len(strides) != type_.get_num_dims():
+        return f"expected a memref with a strided layout of its rank, found {type_}"
+    if isinstance(type_.layout, StridedLayoutAttr) and type_.layout.get_offset() != 0:
+        return f"expected a memref that starts at its pointer, without an offset, found {type_}"
+    if any(stride is None for stride in strides):
+        return f"expected static strides for a layout (only the outermost extent may be dynamic), found {type_}"
+    if any(stride < 0 for stride in strides if stride is not None):
+        return f"expected strides of 0 or more, found {type_}"
+    return None
+
+
+def strided_layout(type_: MemRefType[Attribute], shape: Sequence[int]) -> TileLayout | str:
+    """
+    The layout (axis `m`, elements) of a tile of `shape` in a memref, or why there is none.
+
+    A tile of lower rank than the memref covers the trailing dimensions.
+    """
+    if (problem := strides_problem(type_)) is not None:
+        return problem
+    strides = type_.get_strides() or ()
+    return TileLayout(Iter(n, s or 0, "m") for n, s in zip(shape, strides[len(strides) - len(shape) :], strict=True))
+
+
+def has_run_time_strides(type_: MemRefType[Attribute]) -> bool:
+    """Returns True for a memref that starts at its pointer, with strides of which some are known at the launch only."""
+    strides = type_.get_strides()
+    if isinstance(type_.layout, StridedLayoutAttr) and type_.layout.get_offset() != 0:
+        return False
+    return strides is not None and None in strides and len(strides) == type_.get_num_dims()
+
+
+def memory_problem(type_: MemRefType[Attribute]) -> str | None:
+    """Why no tile of global memory is a view of a memref, or None where tiles of its elements are."""
+    if not isinstance(type_.memory_space, NoneAttr):
+        return f"expected a memref in global memory, without a memory space, found {type_}"
+    return None if has_run_time_strides(type_) else strides_problem(type_)
+
+
+@dataclass(frozen=True)
+class Place:
+    """
+    Where a view lies along one dimension of its memref.
+
+    `index` is where it begins, or an index tile: a register tile with the coordinate of every element, or of all
+    elements at one position along `of_tile`. `of_tile` is the dimension of the tile, None for one that the tile does
+    not have; `extent` are its positions and `step` the elements from one to the next. Positions from `size` on are
+    outside of a clipped view.
+    """
+
+    index: SSAValue
+    of_tile: int | None
+    extent: int
+    step: int
+    size: SSAValue | None
+
+    @property
+    def is_plain(self) -> bool:
+        """Returns True unless coordinates come from an index tile."""
+        return not isinstance(self.index.type, TileType)
+
+    @property
+    def span(self) -> int:
+        """The elements from the first to the last position, both included, of a plain place."""
+        return (self.extent - 1) * self.step + 1
+
+
+_NO_DIMENSION = -1
+"""Stands for a dimension of the tile that the memref does not have."""
+
+
+@irdl_op_definition
+class ViewOp(DirectOperation):
+    """
+    `%t = tirx.view %a[%m, %k] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global>`
+
+    The tile of global memory whose first element is `%a[%m, %k]`. A tile of lower rank than the memref
+    covers its trailing dimensions. The layout of the tile is given by the strides of the memref, which count elements;
+    4-bit and 6-bit elements are packed, without padding, the first one in the low bits. With strides that are known at
+    the launch only the tile has no layout.
+
+    `dims(1, _)` says which dimension of the memref each dimension of the tile is; `_` is one of extent 1 that the
+    memref does not have. `steps [1, 2]` are the elements from one position to the next along each dimension of the
+    memref. In brackets, `%a[[%rows], %k]`, stands an index tile, a register value of i32 or i64: one of rank 1 has the
+    coordinate of each position along its dimension, one of the tile's rank (extents of 1 repeat) that of each element.
+    Copies from such a view gather, copies to it scatter.
+
+    With `clipped` the tile may reach beyond the memref: what is read there is zero, what is written is dropped.
+    `clipped to [%n, *]` says how many positions along each dimension there are; none if it is 0 or less. Bulk
+    tensor copies store no tile that begins before the memref. `clipped begins_inside` says that this one begins at 0 or
+    later in every dimension. Without it, and where indices do not show it, threads store the tile, and the thread that
+    starts a bulk store which is written traps where that is not so.
+    """
+
+    name = "tirx.view"
+
+    source = operand_def(MemRefType)
+    where = var_operand_def(base(IndexType) | base(TileType))
+    dims = opt_prop_def(ArrayAttr[IntegerAttr[I32]])
+    steps = opt_prop_def(ArrayAttr[IntegerAttr[I32]])
+    sized = opt_prop_def(ArrayAttr[IntegerAttr[I32]])
+    clipped = opt_prop_def(UnitAttr)
+    begins_inside = opt_prop_def(UnitAttr)
+    result = result_def(TileType)
+
+    traits = traits_def(Pure())
+
+    @property
+    def indices(self) -> Sequence[SSAValue]:
+        """The index, or index tile, along each dimension of the memref."""
+        return self.where[: len(self.where) - len(self.sized or ())]
+
+    @property
+    def sizes(self) -> Sequence[SSAValue]:
+        """The sizes along the dimensions `sized` of the memref."""
+        return self.where[len(self.where) - len(self.sized or ()) :]
+
+    @property
+    def source_type(self) -> MemRefType[Attribute]:
+        type_ = self.source.type
+        assert isinstance(type_, MemRefType)
+        return type_  # pyright: ignore[reportUnknownVariableType]
+
+    @property
+    def of_memref(self) -> tuple[int | None, ...]:
+        """For each dimension of the tile that of the memref which it is, None for one that the memref does not have."""
+        if self.dims is not None:
+            return tuple(None if n.value.data == _NO_DIMENSION else n.value.data for n in self.dims)
+        rank = len(self.result.type.dims)
+        first = len(self.indices) - rank
+        return tuple(first + t if first + t >= 0 else None for t in range(rank))
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The places along the dimensions of the memref, in order."""
+        of_memref, extents = self.of_memref, self.result.type.dims
+        sizes = dict(zip((n.value.data for n in self.sized or ()), self.sizes, strict=True))
+        steps = [n.value.data for n in self.steps or ()] or [1] * len(self.indices)
+        of_tile = {d: t for t, d in enumerate(of_memref)}
+        return tuple(
+            Place(index, t := of_tile.get(d), 1 if t is None else extents[t], step, sizes.get(d))
+            for d, (index, step) in enumerate(zip(self.indices, steps, strict=True))
+        )
+
+    @property
+    def index_tiles(self) -> dict[int, SSAValue]:
+        """Dimension of the memref -> the index tile that its coordinates come from."""
+        return {d: index for d, index in enumerate(self.indices) if isinstance(index.type, TileType)}
+
+    @property
+    def is_box(self) -> bool:
+        """Returns True for neighbours along the trailing dimensions of the memref, as far as that reaches."""
+        return self.dims is None and self.steps is None and not self.sizes and not self.index_tiles
+
+    def of_box(self, indices: Sequence[SSAValue], type_: TileType) -> ViewOp:
+        """Returns a view of the same kind, a box, from other indices on, with as many dimensions."""
+        assert self.is_box
+        return ViewOp(self.source, indices, type_, clipped=self.clipped is not None)
+
+    def moved(self, along: int, index: SSAValue) -> list[int]:
+        """Returns for each dimension of the tile of an index tile, along dimension `along` of the memref, none kept."""
+        t = self.places[along].of_tile
+        dims, found = self.result.type.dims, TileType.of(index).dims
+        if len(found) < len(dims):
+            return [d for d in range(len(dims)) if d != t]
+        return [d for d, (n, extent) in enumerate(zip(found, dims, strict=True)) if n < extent]
+
+    def tile_strides(self) -> tuple[int | None, ...]:
+        """
+        Elements of memory from one position to the next along each dimension of the tile, but for index tiles.
+
+        None for strides that are known at the launch only.
+        """
+        strides, places = self.source_type.get_strides() or (), self.places
+        found: list[int | None] = []
+        for d in self.of_memref:
+            if d is None or not places[d].is_plain:
+                found.append(0)
+            else:
+                stride = strides[d]
+                found.append(None if stride is None else stride * places[d].step)
+        return tuple(found)
+
+    def derived_layout(self, shape: Sequence[int]) -> TileLayout | str:
+        """The layout (axis `m`, elements) of a tile of `shape` in place of the view's, or why there is none."""
+        if (problem := strides_problem(self.source_type)) is not None:
+            return problem
+        return TileLayout(Iter(n, s or 0, "m") for n, s in zip(shape, self.tile_strides(), strict=True))
+
+    def verify_(self) -> None:
+        source, tile = self.source_type, self.result.type
+        if len(self.indices) != source.get_num_dims():
+            noun = "index" if source.get_num_dims() == 1 else "indices"
+            raise ViewError(f"expected {source.get_num_dims()} {noun} into {source}, found {len(self.indices)}")
+        if self.begins_inside is not None and self.clipped is None:
+            raise ViewError("expected begins_inside behind clipped only: other views are inside altogether")
+        if not isinstance(source.memory_space, NoneAttr):
+            raise ViewError(f"expected a memref in global memory, without a memory space, found {source}")
+        if tile.memory is not MemorySpace.GLOBAL:
+            raise TileMemoryError(f"expected a global tile, found a {tile.memory} one")
+        self._verify_dims()
+        if tile.element_type != source.element_type:
+            raise ElementTypeError(f"expected {source.element_type} elements, found {tile.element_type}")
+        self._verify_steps_and_sizes()
+        self._verify_index_tiles()
+        for place, size in zip(self.places, source.get_shape(), strict=True):
+            if 0 <= size < place.span and place.is_plain and self.clipped is None:
+                raise ViewError(f"expected a tile that fits into {source}, found {shape_text(tile)}")
+        layout = self.derived_layout(tile.dims)
+        if isinstance(layout, str):
+            if tile.layout is not None or not has_run_time_strides(source):
+                raise ViewLayoutError(layout)
+            return
+        if isinstance(tile.layout, TileLayout) and not tile.layout.equivalent(layout):
+            raise ViewLayoutError(f"expected the layout of {source}, {layout}, found {tile.layout}")
+
+    def _verify_dims(self) -> None:
+        rank, tile = len(self.indices), self.result.type
+        if self.steps is not None and len(self.steps) != rank:
+            raise ViewError(f"expected steps along {rank} dimensions, found {len(self.steps)}")
+        found = [d for d in self.of_memref if d is not None]
+        if self.dims is not None:
+            if len(self.dims) != len(tile.dims):
+                raise ViewError(f"expected dims of {len(tile.dims)} dimensions of the tile, found {len(self.dims)}")
+            if len(set(found)) < len(found) or any(not 0 <= d < rank for d in found):
+                raise ViewError(f"expected dims to name dimensions of {self.source_type}, each once, found {found}")
+        elif len(tile.dims) > rank and not any(len(TileType.of(t).dims) > 1 for t in self.index_tiles.values()):
+            raise ViewError(f"expected a tile of rank {rank} or less in {self.source_type}, found {shape_text(tile)}")
+        full = [TileType.of(t).dims for t in self.index_tiles.values() if len(TileType.of(t).dims) == len(tile.dims)]
+        for t, (d, extent) in enumerate(zip(self.of_memref, tile.dims, strict=True)):
+            moves = d is not None and (self.places[d].is_plain or len(TileType.of(self.indices[d]).dims) == 1)
+            if extent > 1 and not moves and all(dims[t] == 1 for dims in full):
+                raise ViewError(f"expected dimension {t} of the tile to be one of the memref, found none")
+
+    def _verify_steps_and_sizes(self) -> None:
+        if self.sizes and self.clipped is None:
+            raise ViewError("expected sizes behind clipped only, found them without")
+        sized = [n.value.data for n in self.sized or ()]
+        if sorted(set(sized) & set(range(len(self.indices)))) != sized:
+            raise ViewError(f"expected sizes of dimensions of {self.source_type}, in order, found {sized}")
+        for d, place in enumerate(self.places):
+            if place.step < 1 or (place.step != 1 and (place.of_tile is None or not place.is_plain)):
+                raise ViewError(
+                    f"expected a step of 1 or more along dimension {d}, and 1 where the tile does not move along it or "
+                    f"an index tile says how, found {place.step}"
+                )
+            if place.size is not None and place.of_tile is None:
+                raise ViewError(f"expected '*' for dimension {d}, which the tile does not have, found a size")
+
+    def _verify_index_tiles(self) -> None:
+        dims = self.result.type.dims
+        for d, value in self.index_tiles.items():
+            found, place = TileType.of(value), self.places[d]
+            if found.memory is not MemorySpace.REGISTER or isinstance(value.owner, AllocOp):
+                raise ViewError(f"expected a register value as index tile (tirx.load gives one), found {found}")
+            if found.element_type not in (i32, i64):
+                raise ElementTypeError(f"expected indices of i32 or i64, found {found.element_type}")
+            vector = len(found.dims) == 1 and place.of_tile is not None and found.dims[0] == place.extent
+            full = len(found.dims) == len(dims) and all(n in (1, m) for n, m in zip(found.dims, dims, strict=True))
+            if not vector and not full:
+                raise ViewError(
+                    f"expected an index tile along dimension {d} of one index for each element of the "
+                    f"{shape_text(self.result.type)} tile, or for each position along a dimension that it has, found "
+                    f"{shape_text(found)}"
+                )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ViewOp:
+        source = parser.parse_unresolved_operand()
+
+        def parse_place() -> tuple[UnresolvedOperand, bool]:
+            if parser.parse_optional_punctuation("[") is None:
+                return parser.parse_unresolved_operand(), False
+            found = parser.parse_unresolved_operand()
+            parser.parse_punctuation("]")
+            return found, True
+
+        places = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_place)
+        sizes: list[UnresolvedOperand | None] = []
+
+        def parse_clipped() -> Attribute:
+            if parser.parse_optional_keyword("to") is not None:
+                sizes.extend(
+                    parser.parse_comma_separated_list(
+                        parser.Delimiter.SQUARE,
+                        lambda: None if parser.parse_optional_punctuation("*") else parser.parse_unresolved_operand(),
+                    )
+                )
+            return UnitAttr()
+
+        def parse_integers(delimiter: Parser.Delimiter) -> Attribute:
+            def each() -> Attribute:
+                missing = parser.parse_optional_keyword("_") is not None
+                return i32_attr(_NO_DIMENSION if missing else parse_integer(parser))
+
+            return ArrayAttr(parser.parse_comma_separated_list(delimiter, each))
+
+        clauses: dict[str, Callable[[], Attribute]] = {
+            "dims": lambda: parse_integers(parser.Delimiter.PAREN),
+            "steps": lambda: parse_integers(parser.Delimiter.SQUARE),
+            "clipped": parse_clipped,
+            "begins_inside": UnitAttr,
+        }
+        start = parser.pos
+        properties = parse_clauses(parser, clauses, before_types=True)
+        if sizes and len(sizes) != len(places):
+            parser.raise_error(f"expected {len(places)} sizes or '*', found {len(sizes)}", start, parser.pos)
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        at = parser.pos
+        if not isinstance(type_ := parser.parse_type(), MemRefType):
+            parser.raise_error(f"{type_} should be of base attribute memref", at, parser.pos)
+        operand = parser.resolve_operand(source, cast("MemRefType[Attribute]", type_))
+        where: list[SSAValue] = []
+        for place, is_tile in places:
+            if is_tile:
+                parser.parse_punctuation(",")
+            where.append(parser.resolve_operand(place, parser.parse_type() if is_tile else IndexType()))
+        where += [parser.resolve_operand(size, IndexType()) for size in sizes if size is not None]
+        if any(size is not None for size in sizes):
+            properties["sized"] = ArrayAttr([i32_attr(d) for d, size in enumerate(sizes) if size is not None])
+        parser.parse_punctuation("->")
+        op = ViewOp(operand, where, cast(TileType, parser.parse_type()))
+        op.properties.update(properties)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        def print_place(place: Place) -> None:
+            with nullcontext() if place.is_plain else printer.in_square_brackets():
+                printer.print_ssa_value(place.index)
+
+        places = self.places
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        with printer.in_square_brackets():
+            printer.print_list(places, print_place)
+        if self.dims is not None:
+            printer.print_string(f" dims({', '.join('_' if d is None else str(d) for d in self.of_memref)})")
+        if self.steps is not None:
+            printer.print_string(f" steps [{', '.join(str(place.step) for place in places)}]")
+        if self.clipped is not None:
+            printer.print_string(" clipped")
+        if self.sizes:
+            printer.print_string(" to ")
+            with printer.in_square_brackets():
+                printer.print_list(
+                    places,
+                    lambda place: (
+                        printer.print_string("*") if place.size is None else printer.print_ssa_value(place.size)
+                    ),
+                )
+        if self.begins_inside is not None:
+            printer.print_string(" begins_inside")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_list([self.source.type, *(t.type for t in self.index_tiles.values())], printer.print_attribute)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)

@@ -1,0 +1,116 @@
+"""Random kernels whose views drop, swap or step along dimensions, end at run time, or go by tiles of indices."""
+
+from __future__ import annotations
+
+import random
+from math import prod
+
+TARGETS = ("sm_75", "sm_80", "sm_90a", "sm_100a")
+_TYPES = ("f16", "f32", "f64", "si8", "i32", "bf16")
+
+
+class _View:
+    """A view of an argument: its text, its type, and the lines in front of it."""
+
+    def __init__(self, rng: random.Random, name: str, tile: tuple[int, ...], element: str, source: tuple[int, ...]):
+        rank, order = len(source), sorted(rng.sample(range(len(source)), len(tile)))
+        if rng.random() < 0.3:
+            rng.shuffle(order)
+        of = {d: t for t, d in enumerate(order)}
+        steps = [rng.choice((1, 1, 1, 2, 3)) if d in of else 1 for d in range(rank)]
+        self.lines: list[str] = []
+        spans = [(tile[of[d]] - 1) * steps[d] + 1 if d in of else 1 for d in range(rank)]
+        clipped = rng.random() < 0.7 or any(n < span for n, span in zip(source, spans, strict=True))
+        places, sizes = list[str](), list[str]()
+        for d, (n, span) in enumerate(zip(source, spans, strict=True)):
+            low, high = (-span // 2, n - span // 2) if clipped and rng.random() < 0.6 else (0, n - span)
+            unit = 8 if rng.random() < 0.5 else 1
+            places.append(self._constant(f"{name}{d}", rng.randint(low, max(low, high)) // unit * unit))
+            if d in of and clipped and rng.random() < 0.3:
+                sizes.append(self._constant(f"{name}n{d}", rng.randint(-2, tile[of[d]] + 2)))
+            else:
+                sizes.append("*")
+        clauses: list[str] = []
+        if order != list(range(rank - len(tile), rank)) or rng.random() < 0.2:
+            clauses.append(f"dims({', '.join(map(str, order))})")
+        if set(steps) != {1}:
+            clauses.append(f"steps [{', '.join(map(str, steps))}]")
+        if clipped:
+            clauses.append("clipped")
+        if set(sizes) != {"*"}:
+            clauses.append(f"to [{', '.join(sizes)}]")
+        shape = ["?" if rng.random() < 0.2 and rank < 4 else str(n) for n in source]
+        self.memref = f"memref<{'x'.join(shape)}x{element}>"
+        self.type = f"!tirx.tile<{'x'.join(map(str, tile))}x{element}, global>"
+        where = f"%{name}[{', '.join(places)}] {' '.join(clauses)}"
+        self.lines.append(f"%g{name} = tirx.view {where} : {self.memref} -> {self.type}")
+
+    def _constant(self, name: str, value: int) -> str:
+        self.lines.append(f"%c{name} = arith.constant {value} : index")
+        return f"%c{name}"
+
+
+def random_places(rng: random.Random) -> str:
+    """Returns the text of a kernel of one block, which copies a view of one argument to a view of another one."""
+    element, threads = rng.choice(_TYPES), rng.choice((32, 64, 128))
+    tile = tuple(rng.choice((1, 2, 4, 8, 8, 16, 32)) for _ in range(rng.choice((1, 2, 2, 3))))
+    while prod(tile) > 2048:
+        tile = tuple(max(1, n // 2) for n in tile)
+
+    def source() -> tuple[int, ...]:
+        rank = rng.randint(len(tile), 4)
+        sizes = (1, 3, 8, 16, 24, 37) if rank < 4 else (1, 3, 8, 16)
+        return tuple(rng.choice(sizes) for _ in range(rank))
+
+    shapes = source(), source()
+    a, d = (_View(rng, name, tile, element, shape) for name, shape in zip("ad", shapes, strict=True))
+    own = f"!tirx.tile<{'x'.join(map(str, tile))}x{element}, "
+    through = rng.choice(("register", "shared", "both"))
+    if through == "register":
+        moves = [f"%v = tirx.load %ga : {a.type} -> {own}register>", f"tirx.store %v, %gd : {own}register>, {d.type}"]
+    elif rng.random() < 0.4 and element != "si8":
+        return _loop(rng, a, d, own, element, threads)
+    else:
+        engine = rng.choice(("", " engine cp_async"))
+        moves = [f"%s = tirx.alloc : {own}shared>", f"tirx.copy %ga, %s{engine} : {a.type}, {own}shared>"]
+        if through == "shared":
+            moves.append(f"tirx.copy %s, %gd : {own}shared>, {d.type}")
+        else:
+            moves.append(f"%v = tirx.load %s : {own}shared> -> {own}register>")
+            moves.append(f"tirx.store %v, %gd : {own}register>, {d.type}")
+    return _kernel(rng, a, d, threads, [*a.lines, *d.lines, *moves])
+
+
+def _loop(rng: random.Random, a: _View, d: _View, own: str, element: str, threads: int) -> str:
+    """Sums what views along a loop, which stages them in shared memory, read."""
+    inside = [line for line in a.lines if "%ca0 =" not in line]
+    moves = [
+        "%c0 = arith.constant 0 : index",
+        "%c1 = arith.constant 1 : index",
+        f"%c3 = arith.constant {rng.randint(1, 5)} : index",
+        *d.lines,
+        next(line for line in a.lines if "%ca0 =" in line).replace("%ca0", "%first"),
+        f"%s = tirx.alloc : {own}shared>",
+        f"%z = tirx.zero : {own}register>",
+        f"%r = scf.for %i = %c0 to %c3 step %c1 iter_args(%x = %z) -> ({own}register>) {{",
+        *(f"  {line}" for line in inside[:-1]),
+        "  %ca0 = arith.addi %first, %i : index",
+        f"  {inside[-1]}",
+        f"  tirx.copy %ga, %s : {a.type}, {own}shared>",
+        f"  %v = tirx.load %s : {own}shared> -> {own}register>",
+        f"  %y = tirx.map ins(%x, %v : {own}register>, {own}register>) {{",
+        f"  ^bb0(%p: {element}, %q: {element}):",
+        f"    %t = arith.{'addi' if element[0] == 'i' else 'addf'} %p, %q : {element}",
+        f"    tirx.yield %t : {element}",
+        f"  }} -> {own}register>",
+        f"  scf.yield %y : {own}register>",
+        "}",
+        f"tirx.store %r, %gd : {own}register>, {d.type}",
+    ]
+    return _kernel(rng, a, d, threads, moves)
+
+
+def _kernel(rng: random.Random, a: _View, d: _View, threads: int, lines: list[str]) -> str:
+    body = "\n  ".join([*lines, "tirx.return"])
+    head = f'tirx.kernel @k(%a: {a.memref}, %d: {d.memref}) target("{rng.choice(TARGETS)}")'
+    return f"{head} grid(1) threads({threads}) {{\n  {body}\n}}\n"
