@@ -165,6 +165,12 @@ class Twin:
             found[name] = value if isinstance(value, TensorMap) else _typed(value)
         return found
 
+    def results(self) -> dict[str, Any]:
+        """Returns the arguments that are known after the right twin, by name."""
+        types = {name: value.dtype for name, value in self.values().items() if not isinstance(value, TensorMap)}
+        known = {name: after for name, (_, after) in self.arguments.items() if after}
+        return {name: np.asarray(eval(after, dict(_NAMES))).astype(types[name]) for name, after in known.items()}
+
     def verdict(self, level: Level, target: str, seed: int | None = None) -> str:
         """Runs the kernel, and returns the verdict: one of those above, a warning with its rule, or another fault."""
         values, warnings = self.values(), list[SimWarning]()
@@ -187,8 +193,8 @@ class Twin:
         except SimError as error:
             return f"fault: {_first_line(error)}"
         if self.is_right:
-            for name, (_, after) in self.arguments.items():
-                if after and not _same(values[name], eval(after, dict(_NAMES))):
+            for name, expected in self.results().items():
+                if values[name].tolist() != expected.tolist():
                     return f"{WRONG}: {name} is {values[name].tolist()}"
         rules = sorted({each.rule for each in warnings if each.rule.startswith("global ")})
         return f"{WARNING} {', '.join(rules)}" if rules else ACCEPT
@@ -258,10 +264,6 @@ def _read(lines: Sequence[str], place: str) -> Pair:
 def _typed(value: Any) -> Any:
     array = np.asarray(value)
     return array.astype(np.uint32) if array.dtype.name in ("int64", "float64") else array
-
-
-def _same(found: Any, expected: Any) -> bool:
-    return found.tolist() == np.asarray(expected).astype(found.dtype).tolist()
 
 
 def _first_line(error: SimError) -> str:
