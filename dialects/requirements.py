@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 
-from tirx.dialects.formula import Formula, FormulaAttr
+from tirx.dialects.formula import Formula, FormulaAttr, LaunchSizes
 from tirx.rules import LaunchParameterError
 
 REQUIRES = "tirx.requires"
 """The attribute: a list of `[value, test, bound, message]`, value and bound formulas. Entries keep it."""
+
+TESTS: dict[str, Callable[[int, int], bool]] = {
+    "multiple_of": lambda value, bound: value % bound == 0,
+    "at_most": operator.le,
+    "at_least": operator.ge,
+    "equal": operator.eq,
+}
+"""The tests that a requirement may ask its value to pass."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +33,10 @@ class Requirement:
     test: str
     bound: Formula
     message: str
+
+    def holds(self, sizes: LaunchSizes) -> bool:
+        """Returns True if a launch with these sizes passes."""
+        return TESTS[self.test](sizes.evaluate(self.value), sizes.evaluate(self.bound))
 
 
 def add_requirement(op: Operation, requirement: Requirement) -> None:

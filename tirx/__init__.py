@@ -42,18 +42,23 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def compile(module_or_text: ModuleOp | str, target: str | None = None, options: str = "") -> str:
+def compile(
+    module_or_text: ModuleOp | str, target: str | None = None, options: str = "", *, verify: bool = False
+) -> str:
     """
     PTX for the kernels of a module, given as IR or as MLIR text; see `tirx.compiler.compile`.
 
     `target` (for example `"sm_100a"`) overrides the target that the kernels name. `options="pipeline=off"` lets
-    every copy and product end before the next begins. Raises `tirx.diagnostics.LocatedError` for input that is not
+    every copy and product end before the next begins. `verify=True` runs the kernels behind every pass, see
+    `tirx.build`. Raises `tirx.diagnostics.LocatedError` for input that is not
     legal.
 
     >>> import tirx
     >>> tirx.compile('tirx.kernel @nothing() target("sm_80") threads(32) { tirx.return }').splitlines()[1]
     '.target sm_80'
     """
+    if verify:
+        return build(module_or_text, target, options, verify=True).ptx
     # Here, so that `import tirx.layout` does not wait for xDSL.
     from tirx import compiler
 
@@ -67,6 +72,7 @@ def build(
     *,
     cache_directory: str | Path | None = None,
     salt: str | None = None,
+    verify: bool = False,
 ) -> Program:
     """
     PTX for the kernels of a module, and how to launch them; see `tirx.runtime.build`.
@@ -80,4 +86,4 @@ def build(
     """
     from tirx.runtime import program
 
-    return program.build(module_or_text, target, options, cache_directory=cache_directory, salt=salt)
+    return program.build(module_or_text, target, options, cache_directory=cache_directory, salt=salt, verify=verify)

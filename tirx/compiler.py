@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.printer import print_ptx
@@ -25,8 +28,13 @@ def compile(module_or_text: ModuleOp | str, target: str | None = None, options: 
     return print_ptx(lower(module_or_text, target, options))
 
 
-def lower(module_or_text: ModuleOp | str, target: str | None = None, options: str = "") -> ModuleOp:
-    """The module of the ptx dialect whose text `compile` returns."""
+def lower(
+    module_or_text: ModuleOp | str,
+    target: str | None = None,
+    options: str = "",
+    after_each: Callable[[ModulePass, ModuleOp], None] | None = None,
+) -> ModuleOp:
+    """The module of the ptx dialect whose text `compile` returns; `after_each` is called behind each pass."""
     with paused_collector():
         context = new_context()
         match module_or_text:
@@ -36,5 +44,5 @@ def lower(module_or_text: ModuleOp | str, target: str | None = None, options: st
                 module = module_or_text.clone()
             case _:
                 raise TypeError(f"expected a module or its text, found {type(module_or_text).__name__}")
-        run_passes(context, module, lower_to_ptx_passes(target, options).passes)
+        run_passes(context, module, lower_to_ptx_passes(target, options).passes, after_each)
         return module

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, cast
@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tirx.diagnostics import operation_name
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.nesting import walk
+from tirx.dialects.requirements import requirements
 from tirx.dialects.tirx import AsyncCopyOp, FillOp, GlobalWaitOp, KernelOp, base_allocation, transfer
 from tirx.interp.errors import RunError
 from tirx.interp.formats import Array, dtype_of, packed, packed_bits, unpacked
@@ -91,6 +92,8 @@ def run_kernel(
         [() if each is None else tuple(step // each.itemsize for step in each.strides) for each in elements],
         sm_count,
     )
+    if (broken := next((each for each in requirements(kernel) if not each.holds(sizes)), None)) is not None:
+        raise RunError(kernel, "arguments", broken.message)
     rng = None if seed is None else random.Random(seed)
     launch = Launch(kernel, _grid(kernel, sizes, grid), sizes, Parties(rng), bounds, max_operations)
     order = list(range(launch.blocks))
@@ -155,7 +158,7 @@ def _memory(kernel: KernelOp, arguments: Sequence[Any], bounds: bool) -> tuple[l
     parameters = kernel.body.block.args
     if len(arguments) != len(parameters):
         raise RunError(kernel, "arguments", f"expected {len(parameters)} arguments, found {len(arguments)}")
-    written = _written(kernel)
+    written = {target for _, target in operations_that_write(kernel)}
     elements: list[Array | None] = []
     memory: list[Any] = []
     for value, argument in zip(parameters, arguments, strict=True):
@@ -176,14 +179,12 @@ def _memory(kernel: KernelOp, arguments: Sequence[Any], bounds: bool) -> tuple[l
     return memory, elements
 
 
-def _written(kernel: KernelOp) -> set[SSAValue]:
-    """Returns the arguments that the kernel writes."""
-    found: set[SSAValue] = set()
+def operations_that_write(kernel: KernelOp) -> Iterator[tuple[Operation, SSAValue]]:
+    """Yields the operations of a kernel that write a tile, and the memory that it belongs to."""
     for op in walk(kernel):
         target = _target(op)
         if target is not None:
-            found.add(base_allocation(target))
-    return found
+            yield op, base_allocation(target)
 
 
 def _target(op: Operation) -> SSAValue | None:

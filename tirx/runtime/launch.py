@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
-from tirx.dialects.formula import Call, Formula, LaunchSizes
+from tirx.dialects.formula import Call, Formula
+from tirx.dialects.requirements import TESTS, Requirement
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 
 FORMAT = 1
@@ -16,14 +16,6 @@ FORMAT = 1
 
 Extents: TypeAlias = tuple[int, int, int]
 Access = Literal["none", "read", "write", "read_write"]
-
-TESTS: dict[str, Callable[[int, int], bool]] = {
-    "multiple_of": lambda value, bound: value % bound == 0,
-    "at_most": operator.le,
-    "at_least": operator.ge,
-    "equal": operator.eq,
-}
-"""What a precondition may ask of its value."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +93,7 @@ _KINDS: dict[str, type[Argument]] = {kind.kind: kind for kind in get_args(Argume
 
 
 @dataclass(frozen=True)
-class Precondition:
+class Precondition(Requirement):
     """
     A check of a launch: `value` and `bound` pass `test` (a key of `TESTS`).
 
@@ -109,19 +101,11 @@ class Precondition:
     `message` is an error.
     """
 
-    value: Formula
-    test: str
-    bound: Formula
-    message: str
     fallback: str | None = None
 
     def __post_init__(self) -> None:
         if self.test not in TESTS:
             raise ValueError(f"expected a test of {', '.join(TESTS)}, found {self.test}")
-
-    def holds(self, sizes: LaunchSizes) -> bool:
-        """True if a launch with these sizes passes."""
-        return TESTS[self.test](sizes.evaluate(self.value), sizes.evaluate(self.bound))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from hashlib import sha256
 from importlib import metadata
 from importlib.util import find_spec
@@ -146,9 +146,13 @@ def build(
     *,
     cache_directory: str | Path | None = None,
     salt: str | None = None,
+    verify: bool = False,
 ) -> Program:
     """
     Compiles a module of kernels, given as IR or as MLIR text, to a program.
+
+    With `verify` the kernels are run behind every pass, and their PTX in the simulator, for arguments of a few sizes: a
+    CheckError says which pass changes what they do.
 
     `target` (for example `"sm_90a"`) overrides the target that the kernels name, and `options` are those of
     `tirx.compile`. A process keeps programs by input, target and options; a `cache_directory` keeps them on disk, also
@@ -163,6 +167,7 @@ def build(
     text = str(module_or_text) if isinstance(module_or_text, ModuleOp) else module_or_text
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"expected a module or its text, found {type(text).__name__}")
+    make = partial(_compile, module_or_text, target, options, verify=verify)
     guests = _guests(module_or_text) if isinstance(module_or_text, ModuleOp) and salt is None else ()
     if guests:
         if cache_directory is not None:
@@ -170,30 +175,40 @@ def build(
                 f"expected `salt`, a text that changes whenever the lowering of {', '.join(guests)} does, since "
                 "programs on disk outlive it; or no `cache_directory`"
             )
-        return _compile(module_or_text, target, options)
-    key = sha256(json.dumps([text, target, options, salt]).encode()).hexdigest()
+        return make()
+    key = sha256(json.dumps([text, target, options, salt, verify]).encode()).hexdigest()
     program = _cache.get(key)
     if program is None:
         if cache_directory is None:
-            program = _compile(module_or_text, target, options)
+            program = _compile(module_or_text, target, options, verify=verify)
         else:
-            program = _on_disk(Path(cache_directory), key, lambda: _compile(module_or_text, target, options))
+            program = _on_disk(
+                Path(cache_directory), key, lambda: _compile(module_or_text, target, options, verify=verify)
+            )
         while len(_cache) >= _CACHE_SIZE:
             del _cache[next(iter(_cache))]
         _cache[key] = program
     return program
 
 
-def _compile(module_or_text: ModuleOp | str, target: str | None, options: str) -> Program:
+def _compile(module_or_text: ModuleOp | str, target: str | None, options: str, *, verify: bool = False) -> Program:
     # Here, so that a program that is read from disk does not wait for the compiler.
+    from xdsl.dialects.builtin import ModuleOp
+
     from tirx import compiler
     from tirx.ptx.printer import print_ptx
     from tirx.runtime.check import Source
     from tirx.runtime.describe import describe
+    from tirx.runtime.watch import Watch
 
-    source = Source(str(module_or_text), target, options)
-    module = compiler.lower(module_or_text, target, options)
-    return Program(print_ptx(module), describe(module), source)
+    given = module_or_text.clone() if isinstance(module_or_text, ModuleOp) else module_or_text
+    source = Source(given, target, options)
+    watch = Watch.of(source.module()) if verify else None
+    module = compiler.lower(module_or_text, target, options, None if watch is None else watch.after)
+    program = Program(print_ptx(module), describe(module), source)
+    if watch is not None:
+        watch.end(program.ptx, [each.launch for each in program.kernels.values()])
+    return program
 
 
 def _guests(module: ModuleOp) -> tuple[str, ...]:

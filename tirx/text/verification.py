@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, LocationAttr, ModuleOp
 from xdsl.ir import BlockArgument, ErasedSSAValue, Operation, OpResult, Region, SSAValue
 from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.passes import ModulePass
@@ -36,6 +36,32 @@ class InvalidPassOutputError(Exception):
         who = f"pass '{passes[0]}'" if len(passes) == 1 else f"passes '{','.join(passes)}'"
         super().__init__(f"{who} produced IR that does not verify: {diagnostic}")
         self.diagnostic = diagnostic
+
+
+class CheckError(Exception):
+    """
+    A launch whose PTX does not do what the program means, or a program without a launch that can be compared.
+
+    `message` says what differs and `culprit` the first pass behind which the program differs, or after which lowering
+    goes wrong; None where nothing was compared. `change` is the IR in front of that pass and behind it, as a diff, and
+    `location` that of an operation which shows it.
+    """
+
+    def __init__(
+        self, message: str, culprit: str | None = None, change: str = "", location: LocationAttr = UNKNOWN_LOC
+    ):
+        super().__init__(message if culprit is None else f"{message}; {culprit}")
+        self.message = message
+        self.culprit = culprit
+        self.change = change
+        self.location = location
+
+    def __str__(self) -> str:
+        match self.location:
+            case FileLineColLoc(filename=file, line=line, column=column):
+                return f"{file.data}:{line.data}:{column.data}: {super().__str__()}"
+            case _:
+                return super().__str__()
 
 
 def _verify_structure(op: Operation) -> None:

@@ -54,6 +54,8 @@ class OptFlags:
     verify_diagnostics: bool
     verify_each: bool
     """Verifies after every pass, not only at the beginning and the end."""
+    verify_lowering: bool
+    """Runs the kernels behind every pass, and compares what they do."""
     time_passes: TimeFormat | None
     remarks: bool
     diagnostics_json: bool
@@ -170,6 +172,12 @@ def _argument_parser(epilog: str) -> ArgumentParser:
     flag("--split-input-file", action="store_true", help="process the parts between '// -----' lines on their own")
     flag("--verify-diagnostics", action="store_true", help="check the diagnostics against 'expected-error' comments")
     flag("--verify-each", action="store_true", help="verify the IR after every pass, not only at the start and the end")
+    flag(
+        "--verify-lowering",
+        action="store_true",
+        help="run the kernels of tiles behind every pass, and the PTX in the simulator, and name the first pass that "
+        "changes what they do",
+    )
     flag("--time-passes", action="store_const", const="text", help="print the time of every pass to standard error")
     flag("--time-passes-json", dest="time_passes", action="store_const", const="json", help="the same as JSON")
     flag("--remarks", action="store_true", help="report the choices that passes made, too")
@@ -310,6 +318,7 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
         split_input_file=args.split_input_file,
         verify_diagnostics=args.verify_diagnostics,
         verify_each=args.verify_each,
+        verify_lowering=args.verify_lowering,
         time_passes=args.time_passes,
         remarks=args.remarks,
         diagnostics_json=args.diagnostics_json,

@@ -16,10 +16,10 @@ from typing import get_args
 from tirx.diagnostics import LocatedError
 from tirx.hw.targets import TargetError
 from tirx.passes.pipeline import OptionError
-from tirx.runtime.check import CheckError
 from tirx.runtime.check_arguments import Numbers
 from tirx.runtime.program import build
 from tirx.text.parsing import parse_located
+from tirx.text.verification import CheckError
 from tirx.tools.commands import INTERRUPTED
 from tirx.tools.files import FileError, read_input
 from tirx.tools.process import ArgumentParser, UsageError, prepare_process

@@ -24,7 +24,7 @@ from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
 from tirx.text.collector import paused_collector
 from tirx.text.parsing import parse_located
 from tirx.text.source import Source, check_encoding, decode
-from tirx.text.verification import InvalidPassOutputError, StepTime, run_passes
+from tirx.text.verification import CheckError, InvalidPassOutputError, StepTime, run_passes
 from tirx.tools.commands import INTERRUPTED
 from tirx.tools.files import FileError, close_output, read_input, write_output
 from tirx.tools.flags import OptFlags, parse_flags
@@ -138,6 +138,12 @@ class TirxOpt:
             watching.append(changes.after)
         if self._recorder is not None:
             watching.append(self._recorder.after)
+        lowering = None
+        if self.flags.verify_lowering:
+            from tirx.runtime.watch import Watch  # imports the simulator
+
+            lowering = Watch.of(module)
+            watching.append(lowering.after)
 
         def after_each(done: ModulePass, module: ModuleOp) -> None:
             for watch in watching:
@@ -156,12 +162,16 @@ class TirxOpt:
             self.flags.target.emit(context, module, output)
         else:
             output.write(self._explained(self._recorder))
-        if self.flags.launch_path is not None:
+        is_ptx = self.flags.target.name == "ptx"
+        if self.flags.launch_path is not None or (lowering is not None and is_ptx):
             # Here, as they import numpy and all instructions, which other runs may not need.
             from tirx.runtime.describe import describe
             from tirx.runtime.launch import write_launches
 
-            self._launches = write_launches(describe(module))
+            launches = describe(module)
+            self._launches = write_launches(launches)
+            if lowering is not None and self._recorder is None:
+                lowering.end(output.getvalue(), launches)
         if self.flags.time_passes is not None:
             times = [StepTime("parse", parsed - start), *times, StepTime("print", perf_counter() - end)]
             print(format_times(times, self.flags.time_passes), file=sys.stderr)
@@ -191,6 +201,9 @@ def main(argv: Sequence[str]) -> int:
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
+    except CheckError as error:
+        print(f"internal error: {error}\n{error.change}", file=sys.stderr)
+        return 2
     except InvalidPassOutputError as error:
         print(f"internal error: {error}\nThis is a bug in {error.culprit}.", file=sys.stderr)
         return 2

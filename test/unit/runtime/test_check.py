@@ -16,8 +16,10 @@ from tirx.interp import RunError
 from tirx.passes.checks.tirx_check_synchronization import TirxCheckSynchronizationPass
 from tirx.passes.copies import tirx_insert_barriers
 from tirx.passes.copies.tirx_fold_subviews import TirxFoldSubviewsPass
+from tirx.passes.scalars.convert_arith_to_ptx import ConvertArithToPtxPass
 from tirx.runtime import Program
-from tirx.runtime.check import CheckError
+from tirx.text.verification import CheckError
+from tirx.tools import tirx_opt
 from tirx.tools.tirx_check import main
 
 _SAMPLE = 8
@@ -75,6 +77,10 @@ tirx.kernel @k(%a: memref<128x32xf16>, %d: memref<128x32xf16>) target("TARGET") 
 """A tile of global memory is loaded behind a bulk store to it."""
 
 
+def _believe(self: TirxCheckSynchronizationPass, ctx: Any, op: Any) -> None:
+    assert any(op.walk())
+
+
 def _built(text: str, options: str, salt: str) -> Program:
     return tirx.build(text, options=options, salt=salt)
 
@@ -89,11 +95,8 @@ def test_order_of_global_memory(text: str, target: str, monkeypatch: pytest.Monk
     def forget(kernel: KernelOp) -> None:
         assert kernel.sym_name.data == "k"
 
-    def believe(self: TirxCheckSynchronizationPass, ctx: Any, op: Any) -> None:
-        assert any(op.walk())
-
     monkeypatch.setattr(tirx_insert_barriers, "order_bulk_copies", forget)
-    monkeypatch.setattr(TirxCheckSynchronizationPass, "apply", believe)
+    monkeypatch.setattr(TirxCheckSynchronizationPass, "apply", _believe)
     with pytest.raises(CheckError, match="of %[md] differ|the simulator refuses it") as caught:
         _built(text, "order=row", "wrong").check()
     assert caught.value.culprit is not None and caught.value.culprit.startswith("the lowering behind tirx-")
@@ -116,7 +119,7 @@ tirx.kernel @k(%a: memref<?x64xf32>, %d: memref<?x32xf32>) target("sm_80") grid(
 """
 
 
-def test_the_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pass_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """A pass that moves a part of a tile is the one behind which the program differs; its change is shown."""
     (checked,) = _built(_PART, "", "right").check()
     assert checked.sizes > 1 and checked.exact == checked.launches
@@ -137,6 +140,32 @@ def test_the_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "elements of %d differ, first %d[0, " in caught.value.message
     assert "-    %h = tirx.subview %s[0, 32]" in caught.value.change
     assert "+    %h = tirx.subview %s[0, 31]" in caught.value.change
+    with pytest.raises(CheckError, match=r"^<string>:12:3: @k, arguments of 1x64, 1x32; first behind tirx-fold-sub"):
+        tirx.compile(_PART, verify=True)
+    path = tmp_path / "part.mlir"
+    path.write_text(_PART)
+    assert tirx_opt.main(["--lower-to-ptx", "--verify-lowering", str(path)]) == 2
+    assert f"internal error: {path}:12:3: @k, " in (said := capsys.readouterr().err)
+    assert "\n+    %h = tirx.subview %s[0, 31]" in said
+
+
+def test_the_lowering_is_watched_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The PTX runs in the simulator, which finds what goes wrong behind the last pass that keeps tiles."""
+    assert tirx.compile(_PART, verify=True) == tirx.compile(_PART)
+    right = ConvertArithToPtxPass.apply
+
+    def wrong(self: ConvertArithToPtxPass, ctx: Any, op: Any) -> None:
+        right(self, ctx, op)
+        for each in op.walk():
+            if each.name == "ptx.bar.sync":
+                each.detach()
+                each.erase()
+
+    monkeypatch.setattr(ConvertArithToPtxPass, "apply", wrong)
+    monkeypatch.setattr(TirxCheckSynchronizationPass, "apply", _believe)
+    with pytest.raises(CheckError, match="the simulator refuses it: .*; the lowering behind convert-wgmma") as caught:
+        tirx.build(_PART, verify=True, salt="wrong")
+    assert caught.value.change.startswith("--- in front of convert-tirx-to-ptx")
 
 
 def test_one_launch() -> None:

@@ -1,0 +1,125 @@
+"""Launches whose results are known: the meaning of a kernel, held against what passes and the simulator make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import LocationAttr
+
+from tirx.diagnostics import nearest_location
+from tirx.dialects.tirx import KernelOp
+from tirx.interp import Ran, RunError, run_kernel
+from tirx.interp.formats import Array, dtype_of, packed_bits, unpacked
+from tirx.interp.run import operations_that_write
+from tirx.runtime.launch import Launch
+from tirx.runtime.simulation import simulate
+from tirx.sim import SimError
+
+SM_COUNT = 2
+"""Multiprocessors of the GPU that is simulated: few, so that kernels which loop over their tiles do."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The difference that a launch shows, and the place of an operation that has to do with it."""
+
+    message: str
+    location: LocationAttr
+
+
+@dataclass(frozen=True)
+class Case:
+    """A launch of a kernel: its arguments, in words and as values, and what they are behind it."""
+
+    kernel: KernelOp
+    words: str
+    arguments: Sequence[Any]
+    ran: Ran
+    expected: Sequence[Any]
+
+    @staticmethod
+    def of(kernel: KernelOp, words: str, arguments: Sequence[Any]) -> Case:
+        """Runs a kernel; if that is not exact, once more, for the bounds. Raises RunError."""
+        expected = _copies(arguments)
+        ran = run_kernel(kernel, expected, grid=_grid(kernel), sm_count=SM_COUNT)
+        if not ran.exact:
+            expected = _copies(arguments)
+            ran = run_kernel(kernel, expected, grid=_grid(kernel), sm_count=SM_COUNT, bounds=True)
+        return Case(kernel, words, arguments, ran, expected)
+
+    def interpreted(self, kernel: KernelOp) -> Problem | None:
+        """Returns the problem of a kernel behind a pass, None if it does the same."""
+        found = _copies(self.arguments)
+        try:
+            run_kernel(kernel, found, grid=_grid(kernel), sm_count=SM_COUNT)
+        except RunError as error:
+            if error.kind == "arguments":
+                return None  # by now the kernel says that its launch refuses them
+            return Problem(error.message, nearest_location(error.op))
+        return self._difference(kernel, found)
+
+    def simulated(self, ptx: str, launch: Launch, **options: Any) -> Problem | None:
+        """Returns the problem of PTX in the simulator, None if it does the same. Raises ArgumentError."""
+        found = _copies(self.arguments)
+        try:
+            simulate(ptx, launch, found, grid=_grid(self.kernel), sm_count=SM_COUNT, check="strict", **options)
+        except SimError as error:
+            return Problem(f"the simulator refuses it: {error.message}", nearest_location(self.kernel))
+        return self._difference(self.kernel, found)
+
+    def _difference(self, kernel: KernelOp, found: Sequence[Any]) -> Problem | None:
+        for value, error, wanted, got in zip(
+            kernel.body.block.args, self.ran.errors, self.expected, found, strict=True
+        ):
+            if not isinstance(wanted, np.ndarray):
+                continue
+            dtype = dtype_of(getattr(value.type, "element_type", value.type))
+            a, b = _numbers(cast("Array", wanted), dtype), _numbers(got, dtype)
+            same = (a == b) | (np.isnan(a) & np.isnan(b))
+            if error is not None:
+                with np.errstate(invalid="ignore"):
+                    same |= (np.abs(a - b) <= error) | np.isinf(error)
+            if not same.all():
+                place = tuple(int(n) for n in np.argwhere(~same)[0])
+                allowed = "" if error is None or not error[place] else f" within {error[place]:.2g}"
+                name = value.name_hint or f"argument {value.index}"
+                message = (
+                    f"{int((~same).sum())} of {same.size} elements of %{name} differ, first %{name}{list(place)}: "
+                    f"expected {a[place]}{allowed}, found {b[place]}"
+                )
+                writer = next((op for op, target in operations_that_write(kernel) if target is value), kernel)
+                return Problem(message, nearest_location(writer))
+        return None
+
+
+def _numbers(array: Array, dtype: np.dtype[Any]) -> Array:
+    if packed_bits(dtype) is not None and array.dtype != dtype:
+        return unpacked(array, dtype).astype(np.float64)
+    found = array if array.dtype == dtype else array.view(f"u{dtype.itemsize}").view(dtype)
+    return found if dtype.kind in "iub" and dtype.itemsize == 8 else found.astype(np.float64)
+
+
+def _copies(arguments: Sequence[Any]) -> list[Any]:
+    """Returns arguments of which a run changes nothing else; strides stay."""
+    found: list[Any] = []
+    for each in arguments:
+        if isinstance(each, np.ndarray):
+            array = cast("Array", each)
+            found.append(_like(array))
+            found[-1][...] = array
+        else:
+            found.append(each)
+    return found
+
+
+def _like(array: Array) -> Array:
+    span = 1 + sum(max(n - 1, 0) * step // array.itemsize for n, step in zip(array.shape, array.strides, strict=True))
+    words = np.zeros(span, f"u{array.itemsize}")
+    return np.lib.stride_tricks.as_strided(words, array.shape, array.strides).view(array.dtype)
+
+
+def _grid(tile: KernelOp) -> tuple[int, ...] | None:
+    return None if tile.grid is not None else (tile.cluster_size, 1, 1)

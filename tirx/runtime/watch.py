@@ -1,0 +1,112 @@
+"""Watching a lowering: kernels behind each pass do what they did before, and their PTX does, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from itertools import product
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tirx.dialects.tirx import KernelOp, kernels
+from tirx.interp import RunError, can_run
+from tirx.runtime.arrays import ArgumentError
+from tirx.runtime.check_arguments import Numbers, Sizes, arguments_of, sizes_of
+from tirx.runtime.comparison import Case
+from tirx.runtime.launch import Launch
+from tirx.text.verification import CheckError
+
+MOST_ELEMENTS = 1 << 22
+"""Elements of all arrays of a launch that is made up."""
+
+_SIZES = 2
+_NUMBERS: tuple[Numbers, ...] = ("integers", "normal")
+
+
+@dataclass
+class Watch:
+    """
+    Compares the kernels of a module, behind every pass that keeps tiles, with what they mean.
+
+    `cases` are launches of each kernel, by its name, and `before` is the module in front of the next pass. Kernels
+    without cases get some when they are first seen; their results are those of then.
+    """
+
+    before: str
+    cases: dict[str, Sequence[Case]] = field(default_factory=dict[str, Sequence[Case]])
+    last: dict[str, str] = field(default_factory=dict[str, str])
+    """Kernel -> the last pass that kept its tiles."""
+    lowered: dict[str, str] = field(default_factory=dict[str, str])
+    """Kernel -> the change of the pass behind that."""
+
+    @staticmethod
+    def of(module: ModuleOp) -> Watch:
+        """Returns a watch over all kernels of a module."""
+        found = Watch(str(module))
+        found.learn(module)
+        return found
+
+    def learn(self, module: ModuleOp) -> None:
+        """Makes cases for kernels that have none."""
+        if all(each.sym_name.data in self.cases for each in kernels(module)):
+            return
+        for kernel in kernels(module.clone()):  # passes change the module
+            self.cases.setdefault(kernel.sym_name.data, tuple(_cases(kernel)) if can_run(kernel) else ())
+
+    def after(self, done: ModulePass, module: ModuleOp) -> None:
+        """Compares the kernels behind a pass with their cases. Raises CheckError."""
+        now = str(module)
+        found = {each.sym_name.data: each for each in kernels(module)}
+        for name in [each for each in self.cases if each not in self.lowered]:
+            kernel = found.get(name)
+            if kernel is None or not can_run(kernel):
+                self.lowered[name] = _diff(self.before, now, done.name)
+                continue
+            for case in self.cases[name] if now != self.before else ():
+                if (problem := case.interpreted(kernel)) is not None:
+                    change = _diff(self.before, now, done.name)
+                    culprit = f"first behind {done.name}: {problem.message}"
+                    raise CheckError(f"@{name}, {case.words}", culprit, change, problem.location)
+            self.last[name] = done.name
+        self.before = now
+        self.learn(module)
+
+    def end(self, ptx: str, launches: Iterable[Launch]) -> None:
+        """Compares PTX, in the simulator, with the cases that its launches may have. Raises CheckError."""
+        for launch in launches:
+            for case in self.cases.get(launch.entry, ()):
+                try:
+                    problem = case.simulated(ptx, launch)
+                except ArgumentError:
+                    continue
+                if problem is not None:
+                    message = f"@{launch.entry}, {case.words}: {problem.message}"
+                    raise CheckError(message, *self.culprit(launch.entry), problem.location)
+
+    def culprit(self, name: str) -> tuple[str, str]:
+        """Returns the lowering that is to blame for a kernel which no pass changes, and its first change."""
+        last = self.last.get(name, "the program")
+        return f"the lowering behind {last} differs", self.lowered.get(name, self.before)
+
+
+def _cases(kernel: KernelOp) -> Iterator[Case]:
+    """Yields launches of the first sizes that have results."""
+    sizes: set[Sizes] = set()
+    for size, numbers in product(sizes_of(kernel, 0), _NUMBERS):
+        if len(sizes | {size}) > _SIZES:
+            return
+        if 0 < size.elements <= MOST_ELEMENTS:
+            try:
+                yield Case.of(kernel, f"arguments of {size}", arguments_of(kernel, size, numbers, 0))
+                sizes.add(size)
+            except (RunError, ValueError):  # not a legal size
+                continue
+
+
+def _diff(before: str, after: str, name: str) -> str:
+    lines = unified_diff(
+        before.splitlines(), after.splitlines(), f"in front of {name}", f"behind {name}", lineterm="", n=2
+    )
+    return "\n".join(lines)
