@@ -117,6 +117,7 @@ class Constructor:
         self._operation = operation.name
         self._operands = [name for name, _ in definition.operands]
         self._regions = [(name, isinstance(each, SingleBlockRegionDef)) for name, each in definition.regions]
+        self._optional_regions = {name for name, each in definition.regions if isinstance(each, OptionalDef)}
         self._successors = [name for name, _ in definition.successors]
         self.has_segments = any(isinstance(option, AttrSizedOperandSegments) for option in definition.options)
         self.has_blocks = bool(definition.regions or definition.successors)
@@ -212,5 +213,9 @@ class Constructor:
         return [given[name] for name in self._successors]
 
     def regions(self, given: Mapping[str, Any]) -> list[Region]:
-        """Returns the regions, an empty block for those that are missing."""
-        return [_region(given.get(name), single) for name, single in self._regions]
+        """Returns the regions, an empty block for those that are missing but not optional."""
+        return [
+            _region(given.get(name), single)
+            for name, single in self._regions
+            if given.get(name) is not None or name not in self._optional_regions
+        ]

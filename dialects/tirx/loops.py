@@ -32,6 +32,7 @@ from xdsl.traits import HasParent, IsTerminator, RecursiveMemoryEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.folds import FoldOp, ReduceOp, ScanOp
 from tirx.dialects.tirx.maps import MapOp
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.syntax import (
@@ -50,14 +51,15 @@ class YieldOp(DirectOperation):
     """
     `tirx.yield %a, %b`: the values that a `tirx.for` carries to its next iteration, or that a `tirx.at` gives.
 
-    In a `tirx.map`, `tirx.yield %a : f32`: the elements of its results.
+    In a `tirx.map`, `tirx.yield %a : f32`: the elements of its results. In a `tirx.reduce` or `tirx.scan`: the new
+    accumulators.
     """
 
     name = "tirx.yield"
 
     values = var_operand_def(AnyAttr())
 
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(ForOp, AtOp, MapOp)))
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(ForOp, AtOp, MapOp, ReduceOp, ScanOp)))
 
     def __init__(self, *values: SSAValue):
         super().__init__(values)
@@ -82,7 +84,7 @@ class YieldOp(DirectOperation):
             printer.print_string(" ")
             printer.print_list(self.values, printer.print_ssa_value)
         printer.print_op_attributes(self.attributes)
-        if self.values and isinstance(self.parent_op(), MapOp):
+        if self.values and isinstance(self.parent_op(), MapOp | FoldOp):
             printer.print_string(" : ")
             printer.print_list([value.type for value in self.values], printer.print_attribute)
 

@@ -1,12 +1,12 @@
-"""Arithmetic on register tiles: elementwise maps, reductions, broadcasts, and changes of layout."""
+"""Arithmetic on register tiles: elementwise maps, broadcasts, and changes of layout."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from xdsl.dialects.builtin import I32, ArrayAttr, IndexType, IntegerAttr, IntegerType, Signedness, f32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, IntegerType, Signedness, f32
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     operand_def,
@@ -17,17 +17,14 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
-from xdsl.utils.str_enum import StrEnum
 
 from tirx.diagnostics import operation_name
-from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.interface import Reduced, ScalarOpInterface, TileOpInterface
 from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text, types_text
+from tirx.dialects.tirx.syntax import shape_text, types_text
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
 
 YIELD = "tirx.yield"
@@ -46,7 +43,7 @@ def scalar_type(element: Attribute) -> Attribute:
             return f32 if str(element) == "tf32" else element
 
 
-def _require_readable(type_: TileType) -> None:
+def require_readable(type_: TileType) -> None:
     if type_.memory is not MemorySpace.ACCUMULATOR:
         require_register(type_)
 
@@ -147,7 +144,7 @@ class MapOp(DirectOperation, TileOpInterface):
         for value in self.res:
             require_register(TileType.of(value))
         for tile in (*self.ins, *self.outs):
-            _require_readable(TileType.of(tile))
+            require_readable(TileType.of(tile))
         for type_ in others:
             if type_.dims != first.dims:
                 raise TileShapeError(
@@ -158,23 +155,28 @@ class MapOp(DirectOperation, TileOpInterface):
         self._verify_body()
 
     def _verify_body(self) -> None:
-        block = self.body.block
-        expected = [scalar_type(TileType.of(tile).element_type) for tile in self.ins]
-        if (found := [argument.type for argument in block.args]) != expected:
-            raise MapBodyError(f"expected a body with arguments {types_text(expected)}, found {types_text(found)}")
-        last = block.last_op
-        if last is None or last.name != YIELD:
-            raise MapBodyError(f"expected a body that ends in '{YIELD}'")
-        expected = [scalar_type(type_.element_type) for type_ in self.out_types]
-        if (found := [value.type for value in last.operands]) != expected:
-            raise MapBodyError(f"expected '{YIELD}' with {types_text(expected)}, found {types_text(found)}")
-        for op in block.ops:
-            known = op.name.startswith(("arith.", "math.", "tirx.index")) or isinstance(op, ScalarOpInterface)
-            if op is not last and (op.regions or not known):
-                raise MapBodyError(
-                    "expected arith, math, tirx.index and operations with ScalarOpInterface in the body of a map, "
-                    f"found '{operation_name(op)}'"
-                )
+        arguments = [scalar_type(TileType.of(tile).element_type) for tile in self.ins]
+        yielded = [scalar_type(type_.element_type) for type_ in self.out_types]
+        verify_body(self.body.block, arguments, yielded, "tirx.index")
+
+
+def verify_body(block: Block, arguments: list[Attribute], yielded: list[Attribute], *others: str) -> None:
+    """Raises MapBodyError unless a block computes scalars from scalars; it may have the operations `others`, too."""
+    if (found := [argument.type for argument in block.args]) != arguments:
+        raise MapBodyError(f"expected a body with arguments {types_text(arguments)}, found {types_text(found)}")
+    last = block.last_op
+    if last is None or last.name != YIELD:
+        raise MapBodyError(f"expected a body that ends in '{YIELD}'")
+    if (found := [value.type for value in last.operands]) != yielded:
+        raise MapBodyError(f"expected '{YIELD}' with {types_text(yielded)}, found {types_text(found)}")
+    for op in block.ops:
+        known = op.name.startswith(("arith.", "math.", *others)) or isinstance(op, ScalarOpInterface)
+        if op is not last and (op.regions or not known):
+            where = "a map" if others else "a reduction or scan"
+            raise MapBodyError(
+                f"expected {', '.join(('arith', 'math', *others))} and operations with ScalarOpInterface in the body "
+                f"of {where}, found '{operation_name(op)}'"
+            )
 
 
 @irdl_op_definition
@@ -199,86 +201,6 @@ class IndexOp(DirectOperation):
             raise DimensionError(f"expected a dimension from 0 to {rank - 1}, found {self.dim.value.data}")
 
 
-class Combination(StrEnum):
-    """The operation on two elements; `max` and `min` of floats ignore NaN unless all are, as maxnumf does."""
-
-    ADD = "add"
-    MUL = "mul"
-    MAX = "max"
-    MIN = "min"
-
-
-CombinationAttr = enum_attribute("tirx.combination", Combination)
-
-
-@irdl_op_definition
-class ReduceOp(DirectOperation, TileOpInterface):
-    """
-    `%m = tirx.reduce %x dim(1) max : !tirx.tile<128x64xf32, register> -> !tirx.tile<128x1xf32, register>`
-
-    Combines the elements along one or several dimensions, whose extents in the result are 1. The combination is made
-    in the element type; integers with a sign of their own are compared with it, `i32` as signed. The order is not
-    specified, but the same in every run of a kernel.
-    """
-
-    name = "tirx.reduce"
-
-    source = operand_def(TileType)
-    dims = prop_def(ArrayAttr[IntegerAttr[I32]])
-    combination = prop_def(CombinationAttr)
-    result = result_def(TileType)
-
-    traits = traits_def(Pure())
-
-    @property
-    def along(self) -> tuple[int, ...]:
-        """The dimensions that are reduced."""
-        return tuple(d.value.data for d in self.dims)
-
-    def reductions(self) -> Sequence[Reduced]:
-        return [Reduced(self.source, self.result, self.along)]
-
-    def verify_(self) -> None:
-        source, result = TileType.of(self.source), self.result.type
-        _require_readable(source)
-        require_register(result)
-        rank, along = len(source.dims), self.along
-        if not along or len(set(along)) != len(along) or not all(0 <= d < rank for d in along):
-            raise DimensionError(f"expected different dimensions from 0 to {rank - 1}, found {list(along)}")
-        expected = tuple(1 if d in along else n for d, n in enumerate(source.dims))
-        if (result.dims, result.element_type) != (expected, source.element_type):
-            raise TileShapeError(
-                f"expected a {'x'.join(map(str, expected))} tile of {source.element_type}, found {result}"
-            )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ReduceOp:
-        operand = parser.parse_unresolved_operand()
-        parser.parse_keyword("dim")
-        dims = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_integer(parser))
-        combination = parser.parse_str_enum(Combination)
-        attributes = parse_attributes(parser, cls)
-        parser.parse_punctuation(":")
-        source = parser.resolve_operand(operand, parser.parse_type())
-        parser.parse_punctuation("->")
-        op = cls(source, dims, combination, parser.parse_type())
-        op.attributes.update(attributes)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string(" dim")
-        with printer.in_parens():
-            printer.print_list(self.along, printer.print_int)
-        printer.print_string(f" {self.combination.data}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
-
-
 class _OneToOneOp(DirectOperation, TileOpInterface):
     """An operation that makes one register tile of another."""
 
@@ -291,7 +213,7 @@ class _OneToOneOp(DirectOperation, TileOpInterface):
 
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
-        _require_readable(source)
+        require_readable(source)
         require_register(result)
         if source.element_type != result.element_type:
             raise ElementTypeError(f"expected {source.element_type} elements, found {result.element_type}")

@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, i8
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, i8, i32
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from tirx.copy.exchange import Way, plan_exchange, plan_reduction, reduced_shape
+from tirx.copy.exchange import Way, plan_exchange, plan_reduction, plan_scan, reduced_shape, split_scan
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.tirx import (
     AllocOp,
+    Combination,
     ConvertOp,
+    FoldOp,
     KernelOp,
     LoadOp,
     MemorySpace,
     ReduceOp,
+    ScanOp,
+    SplatOp,
     StoreOp,
     TileType,
+    YieldOp,
+    ZeroOp,
     kernels,
     thread_set,
 )
@@ -31,10 +37,7 @@ from tirx.layout.reduction import by_warp_and_lane, reduced, row_layout
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_values import layout_of
 from tirx.remarks import LayoutChanged
-from tirx.rules import PackedElementsError, WholeWarpsError
-
-LEAST_BITS = 16
-"""Bits of the elements that are combined: the arithmetic of narrower ones is done in wider registers."""
+from tirx.rules import WholeWarpsError
 
 
 def _recast(emit: Emitter, tile: SSAValue, type_: TileType) -> SSAValue:
@@ -43,7 +46,7 @@ def _recast(emit: Emitter, tile: SSAValue, type_: TileType) -> SSAValue:
 
 
 class _Expander:
-    """Expands the reductions and changes of layout of one kernel."""
+    """Expands the reductions, scans and changes of layout of one kernel."""
 
     def __init__(self, kernel: KernelOp):
         self.kernel = kernel
@@ -51,7 +54,7 @@ class _Expander:
 
     def run(self) -> None:
         for op in list(self.kernel.walk()):
-            if not isinstance(op, ReduceOp | ConvertOp):
+            if not isinstance(op, FoldOp | ConvertOp):
                 continue
             self.threads = thread_set(op).count
             try:
@@ -59,16 +62,24 @@ class _Expander:
             except LayoutError as e:
                 raise LocatedError(op, str(e)) from e
 
-    def _expand(self, op: ReduceOp | ConvertOp) -> SSAValue:
-        """Replaces an operation that threads of one warp do not do on their own. Returns the value of its result."""
+    def _expand(self, op: FoldOp | ConvertOp) -> Sequence[SSAValue]:
+        """Replaces an operation that threads of one warp do not do on their own. Returns the values of its results."""
         emit = Emitter.before(op)
-        result = self._reduce(emit, op) if isinstance(op, ReduceOp) else self._convert(emit, op)
-        if result is None:
-            return op.result
-        result.name_hint = result.name_hint or op.result.name_hint
-        op.result.replace_all_uses_with(result)
+        match op:
+            case ReduceOp():
+                made = self._reduce(emit, op)
+            case ScanOp():
+                made = self._scan(emit, op)
+            case _:
+                assert isinstance(op, ConvertOp)
+                made = self._convert(emit, op)
+        if made is None:
+            return op.results
+        for old, new in zip(op.results, made, strict=True):
+            new.name_hint = new.name_hint or old.name_hint
+            old.replace_all_uses_with(new)
         erase(op)
-        return result
+        return made
 
     def _through_shared(
         self, emit: Emitter, tile: SSAValue, shared: TileLayout | ComposeLayout, result: TileType
@@ -81,7 +92,7 @@ class _Expander:
         emit(StoreOp(tile, memory))
         return emit(LoadOp(memory, result)).result
 
-    def _convert(self, emit: Emitter, op: ConvertOp) -> SSAValue | None:
+    def _convert(self, emit: Emitter, op: ConvertOp) -> Sequence[SSAValue] | None:
         type_ = op.result.type
         source, result = layout_of(op, TileType.of(op.source)), layout_of(op, type_)
         plan = plan_exchange(source, result, type_.dims, type_.dtype.storage_bits, self.threads)
@@ -90,41 +101,53 @@ class _Expander:
         if plan.shared is None:
             return None
         if type_.dtype.bits != PACKED_BITS:
-            return self._through_shared(emit, op.source, plan.shared, type_)
+            return [self._through_shared(emit, op.source, plan.shared, type_)]
         # A byte each in registers, they would be packed in memory.
         bytes_of = [TileType.get(type_.dims, i8, type_.memory, layout) for layout in (source, result)]
         moved = self._through_shared(emit, _recast(emit, op.source, bytes_of[0]), plan.shared, bytes_of[1])
-        return _recast(emit, moved, type_)
+        return [_recast(emit, moved, type_)]
 
-    def _reduce(self, emit: Emitter, op: ReduceOp) -> SSAValue | None:
+    def _converted(self, emit: Emitter, tiles: Sequence[SSAValue], layout: TileLayout) -> list[SSAValue]:
+        """The tiles in another layout, by whichever way is the cheapest."""
+        made = [emit(ConvertOp(tile, TileType.of(tile).with_layout(layout))) for tile in tiles]
+        return [self._expand(op)[0] for op in made]
+
+    def _in_rows(self, op: FoldOp) -> TileLayout:
+        """
+        A layout that gives every warp the lines that it combines, where it can.
+
+        Threads share out the tile in other numbers than powers of two, or not in order.
+        """
+        if self.threads % WARP_SIZE:
+            raise WholeWarpsError(op, f"expected whole warps to combine across threads, found {self.threads} threads")
+        dims = TileType.of(op.source).dims
+        bits = max(TileType.of(tile).dtype.storage_bits for tile in op.ins)
+        return row_layout(dims, op.along, len(dims) - 1, bits, self.threads)
+
+    def _reduce(self, emit: Emitter, op: ReduceOp) -> Sequence[SSAValue] | None:
         source = TileType.of(op.source)
         layout = layout_of(op, source)
         if plan_reduction(layout, source.dims, op.along, self.threads) is not None:
             return None
-        if source.dtype.bits < LEAST_BITS:
-            raise PackedElementsError(
-                op, f"expected elements of {LEAST_BITS} bits or more in a reduction, found {source.element_type}"
-            )
         if (result := self._by_warps(emit, op)) is not None:
             return result
-        if self.threads % WARP_SIZE:
-            raise WholeWarpsError(
-                op, f"expected whole warps for a reduction across threads, found {self.threads} threads"
-            )
-        # Threads that share out the tile in other numbers than powers of two: give every warp what it combines.
-        rows = row_layout(source.dims, op.along, len(source.dims) - 1, source.dtype.storage_bits, self.threads)
-        moved = emit(ConvertOp(op.source, source.with_layout(rows)))
-        part = op.result.type.with_layout(reduced(rows, source.dims, op.along))
-        again = emit(ReduceOp(moved.result, op.along, op.combination.data, part))
-        back = emit(ConvertOp(again.result, op.result.type))
-        self._expand(moved)
-        self._expand(again)
-        return self._expand(back)
+        rows = self._in_rows(op)
+        part = reduced(rows, source.dims, op.along)
+        types = [TileType.of(result).with_layout(part) for result in op.res]
+        again = emit(ReduceOp(self._converted(emit, op.ins, rows), op.along, _how(op), types))
+        return self._as_results(emit, op, self._expand(again))
 
-    def _by_warps(self, emit: Emitter, op: ReduceOp) -> SSAValue | None:
+    def _as_results(self, emit: Emitter, op: FoldOp, values: Sequence[SSAValue]) -> list[SSAValue]:
+        """What another operation has computed, in the layouts of the results."""
+        return [
+            self._converted(emit, [value], layout_of(op, TileType.of(result)))[0]
+            for value, result in zip(values, op.results, strict=True)
+        ]
+
+    def _by_warps(self, emit: Emitter, op: ReduceOp) -> Sequence[SSAValue] | None:
         """Reduces within each warp, and what warps found within each thread; None for layouts that do not allow it."""
         source = TileType.of(op.source)
-        combination, along = op.combination.data, op.along
+        along = op.along
         try:
             split = by_warp_and_lane(layout_of(op, source))
             grouped, starts = split.group(source.dims)
@@ -133,42 +156,143 @@ class _Expander:
         # Every iter of a reduced dimension becomes a dimension; those of warps are kept for now.
         dims: list[int] = []
         inside: list[int] = []
-        across: dict[int, Iter] = {}
+        across: list[int] = []
         for d, extent in enumerate(source.dims):
             if d not in along:
                 dims.append(extent)
                 continue
             for it in grouped.shard[starts[d] : starts[d + 1]]:
-                if it.axis == "warpid" and it.extent > 1:
-                    across[len(dims)] = it
-                else:
-                    inside.append(len(dims))
+                (across if it.axis == "warpid" and it.extent > 1 else inside).append(len(dims))
                 dims.append(it.extent)
         if not across:
             return None
-        whole = TileType.get(dims, source.element_type, source.memory, split)
         partial = reduced(split, dims, inside)
         if inside and plan_reduction(split, dims, inside, self.threads) is None:
             return None
-        parts = _recast(emit, op.source, whole)
+        parts = [_recast(emit, tile, _like(tile, dims, split)) for tile in op.ins]
         shape = reduced_shape(dims, inside)
         if inside:
-            type_ = TileType.get(shape, source.element_type, source.memory, partial)
-            parts = emit(ReduceOp(parts, inside, combination, type_)).result
-        gathered = TileType.get(shape, source.element_type, source.memory, _gathered(partial, shape, across))
-        parts = self._through_shared(emit, parts, TileLayout.row_major(shape), gathered)
-        rest = reduced_shape(shape, across.keys())
-        last = TileType.get(
-            rest, source.element_type, source.memory, reduced(layout_of(op, gathered), shape, across.keys())
-        )
-        total = emit(ReduceOp(parts, tuple(across), combination, last)).result
-        return _recast(emit, total, op.result.type)
+            types = [_like(tile, shape, partial) for tile in op.ins]
+            parts = list(emit(ReduceOp(parts, inside, _how(op), types)).res)
+        layout = _gathered(partial, shape, across)
+        parts = self._gather(emit, parts, layout)
+        last = reduced(layout, shape, across)
+        types = [_like(tile, reduced_shape(shape, across), last) for tile in op.ins]
+        totals = emit(ReduceOp(parts, across, _how(op), types)).res
+        return [_recast(emit, total, TileType.of(result)) for total, result in zip(totals, op.res, strict=True)]
+
+    def _gather(self, emit: Emitter, parts: Sequence[SSAValue], layout: TileLayout) -> list[SSAValue]:
+        """Lets every thread have what all warps found."""
+        shape = TileType.of(parts[0]).dims
+        rows = TileLayout.row_major(shape)
+        return [self._through_shared(emit, part, rows, _like(part, shape, layout)) for part in parts]
+
+    def _scan(self, emit: Emitter, op: ScanOp) -> Sequence[SSAValue] | None:
+        source, dim = TileType.of(op.source), op.along[0]
+        layout = layout_of(op, source)
+        if plan_scan(layout, source.dims, dim, self.threads) is not None:
+            return None
+        if not op.inits and op.body is not None:
+            scanned = self._expand(_with_flags(emit, op))
+            count = len(op.ins) + 1
+            return [value for i, value in enumerate(scanned) if i % count]
+        if (factors := split_scan(layout, source.dims, dim)) is not None:
+            split, shape = by_warp_and_lane(layout), (*source.dims[:dim], *factors, *source.dims[dim + 1 :])
+            if plan_scan(split, shape, dim + 2, self.threads) is not None:
+                return self._scan_by_warps(emit, op, split, shape)
+        rows = self._in_rows(op)
+        totals = reduced(rows, source.dims, op.along)
+        ins, inits = self._converted(emit, op.ins, rows), self._converted(emit, op.inits, totals)
+        types = [TileType.of(each).with_layout(rows) for each in op.scanned]
+        types += [TileType.of(each).with_layout(totals) for each in op.totals]
+        flags = {"exclusive": op.exclusive is not None, "reverse": op.reverse is not None}
+        again = emit(ScanOp(ins, dim, _how(op), types, inits, **flags))
+        return self._as_results(emit, op, self._expand(again))
+
+    def _scan_by_warps(
+        self, emit: Emitter, op: ScanOp, split: TileLayout, shape: tuple[int, ...]
+    ) -> Sequence[SSAValue]:
+        """
+        Scans within each warp to know totals, these within each thread, and then each warp behind those before it.
+
+        In `shape` the dimension is three: parts of a thread, warps, and what a warp scans.
+        """
+        dim, reverse = op.along[0], op.reverse is not None
+        partial, part = reduced(split, shape, (dim + 2,)), reduced_shape(shape, (dim + 2,))
+        parts = [_recast(emit, tile, _like(tile, shape, split)) for tile in op.ins]
+        types = [type_ for dims, layout in ((shape, split), (part, partial)) for type_ in _likes(op.ins, dims, layout)]
+        totals = emit(ScanOp(parts, dim + 2, _how(op), types, reverse=reverse)).totals
+        layout = _gathered(partial, part, (dim, dim + 1))
+        line = (*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 3 :])
+        gathered = [_recast(emit, tile, _like(tile, line, layout)) for tile in self._gather(emit, totals, layout)]
+        one, last = reduced_shape(line, (dim,)), reduced(layout, line, (dim,))
+        types = [*_likes(op.ins, line, layout), *_likes(op.ins, one, last)]
+        inits = self._converted(emit, op.inits, last)
+        before = emit(ScanOp(gathered, dim, _how(op), types, inits, exclusive=True, reverse=reverse))
+        own = [_recast(emit, tile, _like(tile, part, layout)) for tile in before.scanned]
+        types = _likes(op.ins, shape, split)
+        flags = {"exclusive": op.exclusive is not None, "reverse": reverse}
+        found = emit(ScanOp(parts, dim + 2, _how(op), types, self._converted(emit, own, partial), **flags)).scanned
+        scanned = [_recast(emit, tile, TileType.of(result)) for tile, result in zip(found, op.scanned, strict=True)]
+        return scanned + [
+            self._converted(emit, [total], layout_of(op, TileType.of(result)))[0]
+            for total, result in zip(before.totals, op.totals, strict=False)
+        ]
 
 
-def _gathered(partial: TileLayout, shape: Sequence[int], across: dict[int, Iter]) -> TileLayout:
-    """The layout of the parts of a reduction in which every thread has those of all warps, in slots."""
-    left = reduced(partial, shape, across.keys())
-    grouped, starts = left.group(reduced_shape(shape, across.keys()))
+def _how(op: FoldOp) -> Combination | Region:
+    """The combination of an operation, for another one."""
+    return op.how if isinstance(op.how, Combination) else op.how.clone()
+
+
+def _like(tile: SSAValue, dims: Sequence[int], layout: TileLayout) -> TileType:
+    type_ = TileType.of(tile)
+    return TileType.get(dims, type_.element_type, type_.memory, layout)
+
+
+def _likes(tiles: Sequence[SSAValue], dims: Sequence[int], layout: TileLayout) -> list[TileType]:
+    return [_like(tile, dims, layout) for tile in tiles]
+
+
+def _with_flags(emit: Emitter, op: ScanOp) -> ScanOp:
+    """
+    The same scan with an init, and with a tile of flags in front of the others.
+
+    The init has the flag 0, which says that there is no accumulator yet; elements have 1.
+    """
+    one, flags = emit.constant(1, i32), layout_of(op, TileType.of(op.source))
+    dims = TileType.of(op.source).dims
+    part, totals = reduced_shape(dims, op.along), reduced(flags, dims, op.along)
+    types = [TileType.get(n, i32, MemorySpace.REGISTER, each) for n, each in ((dims, flags), (part, totals))]
+    ins = [emit(SplatOp(one, types[0])).result, *op.ins]
+    inits = [emit(ZeroOp(type_)).result for type_ in (types[1], *_likes(op.ins, part, totals))]
+    assert op.body is not None
+    old, count = op.body.block, len(op.ins)
+    arguments = [argument.type for argument in old.args]
+    block = Block(arg_types=[i32, *arguments[:count], i32, *arguments[count:]])
+    own, other = block.args[: count + 1], block.args[count + 1 :]
+    values: dict[SSAValue, SSAValue] = dict(zip(old.args, (*own[1:], *other[1:]), strict=True))
+    inside = Emitter(InsertPoint.at_end(block), op.location)
+    for each in list(old.ops)[:-1]:
+        values.update(zip(each.results, inside(each.clone(values)).results, strict=True))
+    has_one = inside.compare(own[0], inside.constant(0, i32), "ne")
+    last = old.last_op
+    assert last is not None
+    chosen = [
+        inside.select(has_one, values.get(value, value), element)
+        for value, element in zip(last.operands, other[1:], strict=True)
+    ]
+    inside(YieldOp(inside.bit_or(own[0], other[0]), *chosen))
+    results = [types[0], *(result.type for result in op.scanned)]
+    if op.totals:
+        results += [types[1], *(result.type for result in op.totals)]
+    return emit(ScanOp(ins, op.along[0], Region(block), results, inits, reverse=op.reverse is not None))
+
+
+def _gathered(partial: TileLayout, shape: Sequence[int], across: Sequence[int]) -> TileLayout:
+    """The layout of the parts of a reduction in which every thread has those along `across`, in slots."""
+    left = reduced(partial, shape, across)
+    grouped, starts = left.group(reduced_shape(shape, across))
     slots = left.span("m")
     shard: list[Iter] = []
     for d, extent in enumerate(shape):
@@ -182,9 +306,10 @@ def _gathered(partial: TileLayout, shape: Sequence[int], across: dict[int, Iter]
 
 class TirxExpandExchangesPass(ModulePass):
     """
-    Takes reductions and changes of layout across warps through shared memory.
+    Takes reductions, scans and changes of layout across warps through shared memory.
 
-    A reduction becomes one within each warp, a store and a load of what the warps found, and one within each thread. A
+    A reduction becomes one within each warp, a store and a load of what the warps found, and one within each thread; a
+    scan goes on from there to what a warp scans behind the warps before it. A
     change of layout stays where shuffles or moves are cheaper (see `plan_exchange`).
     """
 

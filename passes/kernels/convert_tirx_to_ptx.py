@@ -39,6 +39,7 @@ from tirx.dialects.tirx import (
     ReshapeOp,
     ReturnOp,
     RolesOp,
+    ScanOp,
     SlotOp,
     SplatOp,
     StoreOp,
@@ -267,9 +268,19 @@ def _map(op: MapOp, at: Place) -> Sequence[Registers]:
 
 @_lowering(ReduceOp)
 def _reduce(op: ReduceOp, at: Place) -> Sequence[Registers]:
-    from tirx.passes.scalars.register_moves import ReduceEmission
+    from tirx.passes.scalars.fold_emission import ReduceEmission, RegionEmission
 
-    return [ReduceEmission(at.emit, op, at.registers(op.source), at.threads, at.target).run()]
+    if op.body is None:
+        return [ReduceEmission(at.emit, op, at.registers(op.source), at.threads, at.target).run()]
+    return RegionEmission(at.emit, op, at.threads).run([at.registers(tile) for tile in op.ins], at.thread)
+
+
+@_lowering(ScanOp)
+def _scan(op: ScanOp, at: Place) -> Sequence[Registers]:
+    from tirx.passes.scalars.fold_emission import ScanEmission
+
+    tiles = {tile: at.registers(tile) for tile in (*op.ins, *op.inits)}
+    return ScanEmission(at.emit, op, tiles, at.threads, at.thread).run()
 
 
 @_lowering(BroadcastOp)

@@ -483,7 +483,7 @@ class _Tiling:
         combine = step.yielded[0].owner
         assert isinstance(combine, Operation)
         _require_computable(combine)
-        part = self.emit(ReduceOp(values, [1], how, type_)).result
+        part = self.emit(ReduceOp([values], [1], how, [type_])).res[0]
         block = Block(arg_types=[scalar_type(memref_type(out).element_type)] * 2)
         both = combine.clone()
         both.operands = block.args

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tirx.copy.exchange import plan_exchange, plan_reduction
-from tirx.dialects.tirx import ConvertOp, KernelOp, MemorySpace, ReduceOp, TileType, thread_set
+from tirx.copy.exchange import plan_exchange, plan_reduction, plan_scan, split_scan
+from tirx.dialects.tirx import ConvertOp, FoldOp, KernelOp, MemorySpace, ReduceOp, ScanOp, TileType, thread_set
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
@@ -11,25 +11,37 @@ from tirx.passes.match.memory_by_lifetime import aligned_bytes
 
 def exchange_bytes(kernel: KernelOp) -> int:
     """
-    Returns the bytes of the largest tile that `tirx-expand-exchanges` will allocate, tiles have layouts.
+    Returns the bytes of the largest tiles that `tirx-expand-exchanges` will allocate for one operation.
 
-    No two of these tiles are in use at a time.
+    Tiles have layouts. Those of different operations are not in use at a time.
     """
-    return max((_bytes(op) for op in kernel.walk() if isinstance(op, ConvertOp | ReduceOp)), default=0)
+    return max((_bytes(op) for op in kernel.walk() if isinstance(op, ConvertOp | FoldOp)), default=0)
 
 
-def _bytes(op: ConvertOp | ReduceOp) -> int:
-    source, result, threads = TileType.of(op.source), op.result.type, thread_set(op).count
+def _bytes(op: ConvertOp | FoldOp) -> int:
+    source, result, threads = TileType.of(op.source), TileType.of(op.results[0]), thread_set(op).count
     if not isinstance(source.layout, TileLayout) or not isinstance(result.layout, TileLayout):
         return 0
+    warps = -(-threads // WARP_SIZE)
     try:
-        if isinstance(op, ConvertOp):
-            plan = plan_exchange(source.layout, result.layout, source.dims, source.dtype.storage_bits, threads)
-            if plan.shared is None:
-                return 0
-            return aligned_bytes(TileType.get(source.dims, source.element_type, MemorySpace.SHARED, plan.shared))
-        if plan_reduction(source.layout, source.dims, op.along, threads) is not None:
-            return 0
+        match op:
+            case ConvertOp():
+                plan = plan_exchange(source.layout, result.layout, source.dims, source.dtype.storage_bits, threads)
+                if plan.shared is None:
+                    return 0
+                return aligned_bytes(TileType.get(source.dims, source.element_type, MemorySpace.SHARED, plan.shared))
+            case ScanOp():
+                if plan_scan(source.layout, source.dims, op.along[0], threads) is not None:
+                    return 0
+                factors = split_scan(source.layout, source.dims, op.along[0])
+                parts = source.num_elements if factors is None else source.num_elements // factors[2]
+                # A scan with a region and no init has flags, too.
+                return sum(parts * TileType.of(tile).dtype.storage_bits // 8 for tile in op.ins) + parts * 4
+            case _:
+                assert isinstance(op, ReduceOp)
+                if plan_reduction(source.layout, source.dims, op.along, threads) is not None:
+                    return 0
     except LayoutError:
         return 0  # the pass that expands it says what is wrong
-    return min(source.num_bytes, -(-threads // WARP_SIZE) * result.num_bytes)
+    ends = zip(map(TileType.of, op.ins), map(TileType.of, op.res), strict=True)
+    return sum(min(tile.num_bytes, warps * part.num_bytes) for tile, part in ends)

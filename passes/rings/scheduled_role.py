@@ -25,6 +25,7 @@ from tirx.dialects.tirx import (
     CopyOp,
     Engine,
     FillOp,
+    FoldOp,
     ForOp,
     GlobalPostOp,
     GlobalWaitOp,
@@ -183,7 +184,7 @@ class Schedule(RoleCode):
             self.close(emit)
         if _wants_whole_warps(op):
             self._bring_together(emit)
-        if isinstance(op, MapOp):  # a body on scalars
+        if isinstance(op, MapOp | FoldOp):  # a body on scalars
             new = emit(op.clone(self.values))
             self.values.update(zip(op.results, new.results, strict=True))
             return

@@ -1,4 +1,4 @@
-"""Registers of a tile put together from slots of another one: moves, shuffles, reductions across lanes."""
+"""Registers of a tile put together from slots of another one: moves, shuffles, selections."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float64Type, IntegerType, Signedness, f32, i16, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, IntAttr, IntegerType, i16, i32, i64
+from xdsl.ir import SSAValue
 
-from tirx.copy.exchange import Shuffle, Way, plan_exchange, plan_reduction, plan_shuffles
+from tirx.copy.exchange import Selection, Shuffle, Way, plan_exchange, plan_selections, plan_shuffles
 from tirx.copy.slots import source_slots
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
-from tirx.dialects.ptx.packed import HALVES, PairOp, PairOperation, pair_features
-from tirx.dialects.ptx.warp import ReduxSyncOp, ShflSyncOp
-from tirx.dialects.tirx import BroadcastOp, Combination, ConvertOp, ReduceOp, TileType
+from tirx.dialects.ptx.warp import ShflSyncOp
+from tirx.dialects.tirx import BroadcastOp, ConvertOp, TileType
 from tirx.dialects.tirx.maps import scalar_type
-from tirx.hw.features import supports
-from tirx.hw.targets import Target
 from tirx.layout import LayoutError
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.register_values import RegisterFormat, layout_of, register_format, zero_register
-from tirx.rules import PackedElementsError, StageError
+from tirx.rules import StageError
 
 Registers = Sequence[SSAValue]
 
@@ -87,12 +84,60 @@ def convert(emit: Emitter, op: ConvertOp, registers: Registers, threads: int, th
         way = plan_exchange(source, result, type_.dims, bits, threads).way
         if way is Way.MOVES:
             return gathered(emit, type_, registers, source_slots(result, type_.dims, source, type_.dims, threads))
+        if way is Way.SELECTIONS and (selections := plan_selections(source, result, type_.dims, threads)) is not None:
+            return _selected(emit, type_, registers, selections, emit.div(thread, WARP_SIZE))
         shuffles = plan_shuffles(source, result, type_.dims, threads)
     except LayoutError as e:
         raise LocatedError(op, str(e)) from e
     if way is Way.SHARED or shuffles is None:
         raise StageError(op, "expected a change of layout within warps; run tirx-expand-exchanges first")
     return _Shuffling(emit, type_, registers, thread).run(shuffles)
+
+
+def _selected(
+    emit: Emitter, type_: TileType, registers: Registers, selections: Sequence[Selection], warp: SSAValue
+) -> Registers:
+    """The registers of a tile whose slots the warp chooses."""
+    elements = elements_of(emit, type_, registers)
+    chosen: list[SSAValue | None] = []
+    for selection in selections:
+        value: SSAValue | None = None
+        for slot, warps in selection:
+            found = elements[slot]
+            value = found if value is None else emit.select(_bit(emit, warps, warp), found, value)
+        chosen.append(value)
+    return registers_of_elements(emit, type_, chosen)
+
+
+def _bit(emit: Emitter, mask: int, at: SSAValue) -> SSAValue:
+    """Emits if a bit of a mask is set."""
+    table = emit(arith.ConstantOp(bit_pattern(mask, 32))).result
+    return emit.compare(emit.bit_and(emit(arith.ShRUIOp(table, at)).result, 1), emit.constant(0, i32), "ne")
+
+
+def elements_of(emit: Emitter, type_: TileType, registers: Registers) -> list[SSAValue]:
+    """The scalars of a tile of elements of 16 bits or more, by slot."""
+    format_, element = register_format(type_), scalar_type(type_.element_type)
+    if format_.packed == 2:
+        halves = [emit(UnpackOp(register, element)) for register in registers]
+        return [half for both in halves for half in (both.low, both.high)]
+    # tf32 is kept as bits
+    return [each if format_.type == element else emit(MovOp(each, element)).result for each in registers]
+
+
+def registers_of_elements(emit: Emitter, type_: TileType, values: Sequence[SSAValue | None]) -> Registers:
+    """The registers of a tile of elements of 16 bits or more from its scalars, of which some may be missing."""
+    format_, element = register_format(type_), scalar_type(type_.element_type)
+    made: list[SSAValue] = []
+    for first in range(0, format_.slots, format_.packed):
+        known = [value for value in values[first : first + format_.packed] if value is not None]
+        if not known:
+            made.append(zero_register(emit, format_.type))
+        elif format_.packed == 2:
+            made.append(emit(PackOp(known[0], known[-1])).result)
+        else:
+            made.append(known[0] if format_.type == element else emit(MovOp(known[0], format_.type)).result)
+    return made
 
 
 class _Shuffling:
@@ -145,10 +190,7 @@ class _Shuffling:
             if result is None:
                 result = found
                 continue
-            chosen = self.emit(arith.ConstantOp(bit_pattern(mask, 32))).result
-            bit = self.emit.bit_and(self.emit(arith.ShRUIOp(chosen, self.lane)).result, 1)
-            condition = self.emit.compare(bit, self.emit.constant(0, i32), "ne")
-            result = self.emit.select(condition, found, result)
+            result = self.emit.select(_bit(self.emit, mask, self.lane), found, result)
         assert result is not None
         return result
 
@@ -174,7 +216,7 @@ class _Shuffling:
 
 
 def shuffled(emit: Emitter, value: SSAValue, shuffle: Callable[[SSAValue], SSAValue]) -> SSAValue:
-    """A register of 32 or 64 bits, shuffled as words of 32."""
+    """A scalar of 16, 32 or 64 bits, shuffled as words of 32."""
     match value.type:
         case Float64Type():
             bits = shuffled(emit, emit(MovOp(value, i64)).result, shuffle)
@@ -182,167 +224,10 @@ def shuffled(emit: Emitter, value: SSAValue, shuffle: Callable[[SSAValue], SSAVa
         case IntegerType(width=width) if width.data == 64:
             halves = emit(UnpackOp(value, i32))
             return emit(PackOp(shuffle(halves.low), shuffle(halves.high))).result
+        case Float16Type() | BFloat16Type() | IntegerType(width=IntAttr(data=16)):
+            return emit(UnpackOp(shuffle(emit(PackOp(value, value)).result), value.type)).low
         case _:
             return shuffle(value)
 
 
-_FLOATS: dict[Combination, type[Operation]] = {
-    Combination.ADD: arith.AddfOp,
-    Combination.MUL: arith.MulfOp,
-    Combination.MAX: arith.MaxnumfOp,
-    Combination.MIN: arith.MinnumfOp,
-}
-_SIGNED: dict[Combination, type[Operation]] = {
-    Combination.ADD: arith.AddiOp,
-    Combination.MUL: arith.MuliOp,
-    Combination.MAX: arith.MaxSIOp,
-    Combination.MIN: arith.MinSIOp,
-}
-_UNSIGNED = _SIGNED | {Combination.MAX: arith.MaxUIOp, Combination.MIN: arith.MinUIOp}
-
-_PAIRED: dict[Combination, PairOperation] = {
-    Combination.ADD: PairOperation.ADD,
-    Combination.MUL: PairOperation.MUL,
-    Combination.MAX: PairOperation.MAX,
-    Combination.MIN: PairOperation.MIN,
-}
-
-
-def _is_unsigned(element: Attribute) -> bool:
-    match element:
-        case IntegerType(signedness=sign):
-            return sign.data is Signedness.UNSIGNED
-        case _:
-            return False
-
-
-class ReduceEmission:
-    """Reduces a register tile within each warp."""
-
-    def __init__(self, emit: Emitter, op: ReduceOp, registers: Registers, threads: int, target: Target):
-        self.emit = emit
-        self.op = op
-        self.source, self.result = TileType.of(op.source), op.result.type
-        self.element = scalar_type(self.source.element_type)
-        self.combination = op.combination.data
-        self.target = target
-        self.format = register_format(self.result)
-        self.as_bits = self.format.packed == 1 and self.format.type != self.element
-        """Whether registers keep elements as another type than that of the arithmetic: tf32, which is f32 there."""
-        self.registers = [emit(MovOp(each, self.element)).result for each in registers] if self.as_bits else registers
-        try:
-            plan = plan_reduction(layout_of(op, self.source), self.source.dims, op.along, threads)
-        except LayoutError as e:
-            raise LocatedError(op, str(e)) from e
-        if plan is None:
-            raise StageError(op, "expected a reduction within warps; run tirx-expand-exchanges first")
-        self.plan = plan
-        if self.format.packed not in (1, 2):
-            raise PackedElementsError(
-                op, f"expected elements of 16 bits or more in a reduction, found {self.source.element_type}"
-            )
-        self.pairs = next((format_ for format_, element in HALVES.items() if element == self.element), None)
-        if self.pairs is not None and not supports(target, *pair_features(_PAIRED[self.combination], self.pairs)):
-            self.pairs = None
-
-    def run(self) -> Registers:
-        """Emits the reduction; returns the registers of the result."""
-        made: list[SSAValue] = []
-        groups: dict[int, list[int]] = {}
-        for slot, result in enumerate(self.plan.slots):
-            if result is not None:
-                groups.setdefault(result, []).append(slot)
-        for first in range(0, self.format.slots, self.format.packed):
-            parts = [groups[slot] for slot in range(first, first + self.format.packed) if slot in groups]
-            made.append(self._kept(self._across_lanes(self._register(parts))) if parts else self._zero())
-        return made
-
-    def _kept(self, register: SSAValue) -> SSAValue:
-        """A combination as the registers of the result keep it."""
-        return self.emit(MovOp(register, self.format.type)).result if self.as_bits else register
-
-    def _zero(self) -> SSAValue:
-        return zero_register(self.emit, self.format.type)
-
-    def _register(self, groups: Sequence[Sequence[int]]) -> SSAValue:
-        """The slots of each group combined, in one register."""
-        if self.format.packed == 1:
-            return self._tree([self.registers[slot] for slot in groups[0]], self._scalars)
-        low, high = groups[0], groups[-1]
-        if (
-            self.pairs is not None
-            and low is not high
-            and all(a % 2 == 0 and b == a + 1 for a, b in zip(low, high, strict=True))
-        ):
-            return self._tree([self.registers[slot // 2] for slot in low], self._pair)
-        if self.pairs is not None and low is high and self._whole_registers(low):
-            # Pairs first, and then the two halves of the pair.
-            both = self._tree([self.registers[slot // 2] for slot in low[::2]], self._pair)
-            halves = self.emit(UnpackOp(both, self.element))
-            one = self._scalars(halves.low, halves.high)
-            return self.emit(PackOp(one, one)).result
-        totals = [self._tree([self._element(slot) for slot in group], self._scalars) for group in (low, high)]
-        return self.emit(PackOp(totals[0], totals[-1])).result
-
-    @staticmethod
-    def _whole_registers(slots: Sequence[int]) -> bool:
-        return len(slots) % 2 == 0 and all(
-            a % 2 == 0 and b == a + 1 for a, b in zip(slots[::2], slots[1::2], strict=True)
-        )
-
-    def _element(self, slot: int) -> SSAValue:
-        halves = self.emit(UnpackOp(self.registers[slot // 2], self.element))
-        return halves.high if slot % 2 else halves.low
-
-    @staticmethod
-    def _tree(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
-        """The combination of all values, neighbours first: rounding errors grow with the logarithm of their number."""
-        while len(values) > 1:
-            pairs = [combine(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
-            values = [*pairs, *values[len(pairs) * 2 :]]
-        return values[0]
-
-    def _scalars(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        if isinstance(self.element, IntegerType):
-            table = _UNSIGNED if _is_unsigned(self.source.element_type) else _SIGNED
-        else:
-            table = _FLOATS
-        return self.emit(table[self.combination].create(operands=[a, b], result_types=[a.type])).results[0]
-
-    def _pair(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        assert self.pairs is not None
-        return self.emit(PairOp(_PAIRED[self.combination], self.pairs, [a, b])).result
-
-    def _registers_combined(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        if self.format.packed == 1:
-            return self._scalars(a, b)
-        if self.pairs is not None:
-            return self._pair(a, b)
-        first, second = (self.emit(UnpackOp(value, self.element)) for value in (a, b))
-        low, high = self._scalars(first.low, second.low), self._scalars(first.high, second.high)
-        return self.emit(PackOp(low, high)).result
-
-    def _across_lanes(self, register: SSAValue) -> SSAValue:
-        if len(self.plan.masks) == WARP_SIZE.bit_length() - 1 and (whole := self._redux(register)) is not None:
-            return whole
-        for mask in self.plan.masks:
-            lane = self.emit.constant(mask, i32)
-            other = shuffled(self.emit, register, lambda x, lane=lane: self.emit(ShflSyncOp("bfly", x, lane)).result)
-            register = self._registers_combined(register, other)
-        return register
-
-    def _redux(self, register: SSAValue) -> SSAValue | None:
-        """One instruction for all lanes, where the target has it for the type."""
-        if self.combination is Combination.MUL or self.format.packed > 1:
-            return None
-        if register.type == f32:
-            usable = self.combination is not Combination.ADD and supports(self.target, "redux.sync.f32")
-        else:
-            usable = register.type == i32 and supports(self.target, "redux.sync")
-        if not usable:
-            return None
-        unsigned = _is_unsigned(self.source.element_type) and self.combination is not Combination.ADD
-        return self.emit(ReduxSyncOp(self.combination.value, register, unsigned=unsigned)).result
-
-
-__all__ = ["ReduceEmission", "broadcast", "convert", "gathered"]
+__all__ = ["broadcast", "convert", "elements_of", "gathered", "registers_of_elements", "shuffled"]

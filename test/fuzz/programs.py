@@ -2,10 +2,10 @@
 Kernels on tiles, compiled, simulated and compared with what they mean.
 
 An input is a module of one kernel, whose first line says with which options it is compiled:
-`// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar`, `fuzz.loops`,
-`fuzz.products`, `fuzz.places`, `fuzz.handed_on` and `sweeps.programs`, which are mutated now and then. It must be
-refused with a located error; otherwise `ptxas` accepts the PTX, and what it computes in the simulator is what it means
-(`tirx.interp`), unless it has no result.
+`// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar`, `fuzz.folds`,
+`fuzz.loops`, `fuzz.products`, `fuzz.places`, `fuzz.handed_on` and `sweeps.programs`, which are mutated now and then. It
+must be refused with a located error; otherwise `ptxas` accepts the PTX, and what it computes in the simulator is what
+it means (`tirx.interp`), unless it has no result.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from fuzz.engine import ACCEPTED, REFUSED, InputClass, Problem, words_of
+from fuzz.folds import random_fold
 from fuzz.grammar import random_kernel
 from fuzz.handed_on import FAMILIES, random_handed_on
 from fuzz.loops import random_loop
@@ -113,8 +114,10 @@ class Programs(InputClass):
 
     def generate(self, rng: random.Random) -> str:
         kind = rng.random()
-        if kind < 0.35:
+        if kind < 0.3:
             text = random_kernel(rng)
+        elif kind < 0.35:
+            text = random_fold(rng)
         elif kind < 0.42:
             text = random_product(rng)
         elif kind < 0.47:

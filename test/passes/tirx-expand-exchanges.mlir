@@ -89,3 +89,24 @@ tirx.kernel @halves(%x: !tirx.tile<16x32xf16, register, #rows>) target("sm_80") 
   %0 = tirx.reduce %x dim(0) max : !tirx.tile<16x32xf16, register, #rows> -> !tirx.tile<1x32xf16, register, #tirx.tile_layout<S[32 : 1@laneid] + R[4 : 1@warpid]>>
   tirx.return
 }
+
+// Warps scan their parts behind what the warps before them have.
+
+#line = #tirx.tile_layout<S[(1, 4, 32) : (1, 1@warpid, 1@laneid)]>
+#total = #tirx.tile_layout<S[1 : 1] + R[(4, 32) : (1@warpid, 1@laneid)]>
+!line = !tirx.tile<1x128xf32, register, #line>
+
+// CHECK-LABEL: tirx.kernel @scan
+tirx.kernel @scan(%x: !line) target("sm_80") threads(128) {
+  // CHECK-NEXT: [[M:%.*]] = tirx.alloc : !tirx.tile<1x1x4x1xf32, shared,
+  // CHECK-NEXT: [[P:%.*]] = builtin.unrealized_conversion_cast %x : {{.*}} to !tirx.tile<1x1x4x32xf32, register,
+  // CHECK-NEXT: {{.*}}, [[T:%.*]] = tirx.scan [[P]] dim(3) add
+  // CHECK-NEXT: tirx.store [[T]], [[M]]
+  // CHECK-NEXT: [[L:%.*]] = tirx.load [[M]]
+  // CHECK: [[B:%.*]], {{.*}} = tirx.scan {{.*}} dim(1) add exclusive
+  // CHECK-NEXT: [[C:%.*]] = builtin.unrealized_conversion_cast [[B]]
+  // CHECK-NEXT: [[O:%.*]] = tirx.convert [[C]]
+  // CHECK-NEXT: tirx.scan [[P]] dim(3) add init([[O]] :
+  %0 = tirx.scan %x dim(1) add : !line -> !line
+  tirx.return
+}

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from fuzz.classes import CLASSES, SHARES
 from fuzz.engine import CORPUS, Finding, InputClass, Problem, examine
+from fuzz.folds import random_fold
 from fuzz.minimise import minimised
+from fuzz.programs import EQUAL, FIRST, Programs
 
 _INPUTS = {"programs": 5, "modules": 5, "documents": 2, "layouts": 40, "kernels": 6, "commands": 10}
 """Of each class, in every run of the tests."""
@@ -40,6 +42,13 @@ def test_some_inputs(name: str) -> None:
         assert text == inputs.generate(random.Random(f"{name} 0 {number}"))
         found = examine(inputs, text)
         assert not isinstance(found, Finding), f"{found}\n{text}"
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("number", range(300))
+def test_tiles_are_combined_as_they_say(number: int) -> None:
+    text = random_fold(random.Random(f"folds {number}"))
+    assert examine(Programs(), f"{FIRST} \n{text}") == EQUAL, text
 
 
 def test_every_class_has_a_share() -> None:

@@ -252,8 +252,8 @@ class Tile:
             raise BuildError(f"expected a dimension of {self!r}, found {along}")
         extents = [1 if d == along % len(self.shape) else n for d, n in enumerate(self.shape)]
         type_ = TileType.get(extents, self.ir_type.element_type, MemorySpace.REGISTER)
-        op = self.point(ReduceOp(self.value, [along % len(self.shape)], how, type_))
-        return Tile(self.point, op.result)
+        op = self.point(ReduceOp([self.value], [along % len(self.shape)], how, [type_]))
+        return Tile(self.point, op.res[0])
 
     def sum(self, along: int) -> Tile:
         """The sums along a dimension, whose extent becomes 1."""

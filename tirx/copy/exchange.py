@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
+from typing import NamedTuple
 
 from tirx.copy.access import widest_vectors
 from tirx.copy.banks import conflict_degree
@@ -105,6 +106,132 @@ def _is_complete(plan: Reduction, layout: TileLayout, shape: Shape, dims: Collec
     return True
 
 
+class Level(NamedTuple):
+    """An iter of a line that is scanned: `extent` positions, each of them `slots` or `lanes` further on."""
+
+    extent: int
+    slots: int
+    lanes: int
+
+
+@dataclass(frozen=True)
+class Scan:
+    """
+    A scan inside of warps.
+
+    `levels` are those of a line, the outermost first. `lines` has the first slot of each line of a thread, with the
+    slot of its total in the layout `reduced(layout, shape, (dim,))`.
+    """
+
+    levels: tuple[Level, ...]
+    lines: tuple[tuple[int, int], ...]
+
+
+@bounded_cache
+def plan_scan(layout: TileLayout, shape: tuple[int, ...], dim: int, threads: int) -> Scan | None:
+    """
+    Plans how warps scan a register tile along `dim`; None where a warp does not hold whole lines in order.
+
+    Raises LayoutError where the totals have no layout.
+    """
+    try:
+        grouped, starts = by_warp_and_lane(layout).group(shape)
+    except LayoutError:
+        return None
+    iters = [it for it in grouped.shard[starts[dim] : starts[dim + 1]] if it.extent > 1]
+    levels = tuple(Level(it.extent, *((it.stride, 0) if it.axis == "m" else (0, it.stride))) for it in iters)
+    of_lanes = [level for level in levels if level.lanes]
+    if any(it.axis not in ("m", "laneid") or it.stride <= 0 for it in iters) or (of_lanes and threads % WARP_SIZE):
+        return None
+    if any(n & n - 1 for level in of_lanes for n in (level.extent, level.lanes)):
+        return None
+    # Where each element of a line lies by the levels: compared with where it does.
+    slots, lanes, mask = np.zeros(1, np.int64), np.arange(threads) * 0, 0
+    step = shape[dim]
+    positions = np.zeros(1, np.int64)
+    for level in levels:
+        step //= level.extent
+        each = np.arange(level.extent)
+        if level.lanes:
+            lanes += np.arange(threads) // level.lanes % level.extent * step
+            mask |= (level.extent - 1) * level.lanes
+        else:
+            slots = (slots[:, None] + each * level.slots).ravel()
+            positions = (positions[:, None] + each * step).ravel()
+    held = held_elements(layout, shape, threads)
+    inner = prod(shape[dim + 1 :])
+    at = held // inner % shape[dim]
+    rest = held - at * inner
+    first = held[np.arange(threads) & ~mask]
+    if (np.where(first < 0, -1, first + lanes[:, None] * inner) != held).any():
+        return None
+    totals = source_slots(layout, shape, reduced(layout, shape, (dim,)), reduced_shape(shape, (dim,)), threads)
+    lines: list[tuple[int, int]] = []
+    seen: set[int] = set()
+    for slot, total in enumerate(totals):
+        if total is None or slot in seen:
+            continue
+        line = slot + slots
+        if line[-1] >= held.shape[1] or not seen.isdisjoint(line.tolist()):
+            return None
+        missing = (held[:, line] < 0).any(1)
+        fits = (at[:, line] == positions + lanes[:, None]).all(1) & (rest[:, line] == rest[:, slot, None]).all(1)
+        if not (missing | fits).all() or (missing != (held[:, line] < 0).all(1)).any():
+            return None
+        seen.update(line.tolist())
+        lines.append((slot, total))
+    return Scan(levels, tuple(lines))
+
+
+def split_scan(layout: TileLayout, shape: tuple[int, ...], dim: int) -> tuple[int, int, int] | None:
+    """
+    Returns the factors of an extent whose middle one is that of warps, so that a warp scans the last by itself.
+
+    The first is of slots, or 1. None where lanes lie outside of warps or slots between them.
+    """
+    try:
+        grouped, starts = by_warp_and_lane(layout).group(shape)
+    except LayoutError:
+        return None
+    iters = [it for it in grouped.shard[starts[dim] : starts[dim + 1]] if it.extent > 1]
+    warps = [i for i, it in enumerate(iters) if it.axis == "warpid"]
+    if not warps or warps != list(range(warps[0], warps[-1] + 1)) or any(it.axis != "m" for it in iters[: warps[0]]):
+        return None
+    outer, across = (prod(it.extent for it in part) for part in (iters[: warps[0]], iters[warps[0] : warps[-1] + 1]))
+    return outer, across, shape[dim] // (outer * across)
+
+
+Selection = tuple[tuple[int, int], ...]
+"""The slots of which one is chosen, each with the warps that choose it as bits of a mask."""
+
+
+@bounded_cache
+def plan_selections(
+    source: TileLayout, result: TileLayout, shape: tuple[int, ...], threads: int
+) -> tuple[Selection, ...] | None:
+    """
+    Plans how every slot of `result` is chosen among slots of `source` in the same thread, by the warp.
+
+    None where a thread lacks an element, or threads of a warp choose different slots.
+    """
+    have, want = held_elements(source, shape, threads), held_elements(result, shape, threads)
+    found: list[Selection] = []
+    for column in want.T:
+        chosen: dict[int, int] = {}
+        for first in range(0, threads, WARP_SIZE):
+            wanted = column[first : first + WARP_SIZE]
+            held = wanted >= 0
+            if not held.any():
+                continue
+            fits = (have[first : first + WARP_SIZE] == wanted[:, None])[held].all(0)
+            if not fits.any():
+                return None
+            slot = int(fits.argmax())
+            chosen[slot] = chosen.get(slot, 0) | 1 << first // WARP_SIZE
+        found.append(tuple(chosen.items()))
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Shuffle:
     """
@@ -163,6 +290,7 @@ class Way(StrEnum):
     """A way to change the layout of a register tile."""
 
     MOVES = "moves"
+    SELECTIONS = "selections"
     SHUFFLES = "shuffles"
     SHARED = "shared"
 
@@ -183,9 +311,10 @@ def plan_exchange(
     """
     The cheapest way from one layout of a register tile to another.
 
-    Moves between registers of a thread where each has what it needs; else shuffles, one for every slot that another
-    lane may need, and a selection where there are several; or a store to shared memory and a load, with a layout there
-    that has few bank conflicts, and two barriers. Raises LayoutError where no way leads there.
+    Moves between registers of a thread where each has what it needs, selections where its slot depends on the warp;
+    else shuffles, one for every slot that another lane may need, and a selection where there are several; or a store
+    to shared memory and a load, with a layout there that has few bank conflicts, and two barriers. Raises LayoutError
+    where no way leads there.
     """
     try:
         source_slots(result, shape, source, shape, threads)
@@ -193,11 +322,14 @@ def plan_exchange(
     except LayoutError:
         pass
     ways: list[Exchange] = []
+    words = max(1, element_bits // 32)
+    if element_bits >= SHUFFLED_BITS and (selections := plan_selections(source, result, shape, threads)) is not None:
+        chosen = sum(max(0, len(selection) - 1) for selection in selections)
+        ways.append(Exchange(Way.SELECTIONS, chosen * words * threads / WARP_SIZE))
     shuffles = plan_shuffles(source, result, shape, threads) if element_bits >= SHUFFLED_BITS else None
     if shuffles is not None:
         reads = sum(len(shuffle.sources) for shuffle in shuffles if shuffle is not None)
         selections = reads - sum(shuffle is not None for shuffle in shuffles)
-        words = max(1, element_bits // 32)
         ways.append(Exchange(Way.SHUFFLES, (reads + selections / 2) * words * threads / WARP_SIZE))
     problem: LayoutError | None = None
     for shared in _shared_layouts(shape, element_bits):

@@ -234,20 +234,39 @@ _COMBINE: dict[str, Any] = {
 
 def reduce(source: Numbers, axes: tuple[int, ...], how: str, *, bounds: bool) -> Sum:
     """Returns the elements combined along some dimensions, whose extents become 1."""
+    return _folded(source, axes, how, lambda ufunc, each: ufunc.reduce(each, axes, keepdims=True), bounds)
+
+
+def scan(source: Numbers, axis: int, how: str, *, bounds: bool) -> Sum:
+    """Returns the elements combined up to each of them along a dimension."""
+    return _folded(source, (axis,), how, lambda ufunc, each: ufunc.accumulate(each, axis), bounds)
+
+
+def _folded(
+    source: Numbers, axes: tuple[int, ...], how: str, apply: Callable[[np.ufunc, Array], Any], bounds: bool
+) -> Sum:
     data, known, error = source
     dtype = data.dtype
     selects = how in ("max", "min")
     wide = data if selects or not is_float(dtype) else data.astype(np.float64)
     with np.errstate(all="ignore"):
-        total = np.asarray(_COMBINE[how].reduce(wide, axes, keepdims=True))
+        total = np.asarray(apply(_COMBINE[how], wide))
         if not is_float(dtype):
             total = total.astype(dtype)
         exact = selects or not is_float(dtype) or _reduces_exactly(wide, axes, how, fraction_bits(dtype))
         off: Array | None = None
         if bounds and (not exact or (error is not None and error.any())):
-            off = _reduced_error(wide, np.zeros(data.shape) if error is None else error, axes, how, dtype, exact)
+            own = np.zeros(data.shape) if error is None else error
+            if selects:
+                off = np.asarray(apply(np.maximum, own))
+            else:
+                size, sums = np.abs(wide), np.add if how == "add" else np.multiply
+                magnitude = np.asarray(apply(sums, size + own))
+                carried = (magnitude - np.asarray(apply(sums, size))) * (1 + 2.0**-20)
+                terms = 0 if exact else int(np.prod([data.shape[d] for d in axes]))
+                off = carried + terms * 2.0 ** (1 - fraction_bits(dtype)) * magnitude
         result = cast(total, dtype)
-    all_known = None if known is None else np.asarray(known.all(axes, keepdims=True))
+    all_known = None if known is None else np.asarray(apply(np.logical_and, known))
     return Sum(Numbers(result, all_known, off), exact)
 
 
@@ -258,20 +277,6 @@ def _reduces_exactly(wide: Array, axes: tuple[int, ...], how: str, digits: int) 
     size = np.abs(wide)
     largest = size.sum(axes).max(initial=0) if how == "add" else np.maximum(size, 1).prod(axes).max(initial=0)
     return bool(largest < 2.0**digits * unit)
-
-
-def _reduced_error(
-    wide: Array, error: Array, axes: tuple[int, ...], how: str, dtype: np.dtype[Any], exact: bool
-) -> Array:
-    if how in ("max", "min"):
-        return np.asarray(error.max(axes, keepdims=True))
-    size = np.abs(wide)
-    grown = size + error
-    terms = int(np.prod([wide.shape[d] for d in axes]))
-    how_far = np.add if how == "add" else np.multiply
-    magnitude = np.asarray(how_far.reduce(grown, axes, keepdims=True))
-    carried = magnitude - how_far.reduce(size, axes, keepdims=True)
-    return carried * (1 + 2.0**-20) + (0.0 if exact else terms * 2.0 ** (1 - fraction_bits(dtype)) * magnitude)
 
 
 def combined(how: str) -> Callable[[Numbers, Numbers], Numbers]:

@@ -20,6 +20,7 @@ from tirx.dialects.nesting import walk
 from tirx.dialects.requirements import requirements
 from tirx.dialects.tirx import AsyncCopyOp, FillOp, GlobalWaitOp, KernelOp, base_allocation, transfer
 from tirx.interp.errors import RunError
+from tirx.interp.folds import FoldFunctions
 from tirx.interp.formats import Array, dtype_of, packed, packed_bits, unpacked
 from tirx.interp.memory import Marks, Numbers, Tile
 from tirx.interp.parties import Parties
@@ -27,7 +28,7 @@ from tirx.interp.scheduled import ScheduledFunctions
 from tirx.interp.state import Block, Cluster, Functions, Launch, interpreter_for
 from tirx.interp.tiles import RULED, NumberFunctions, TileFunctions
 
-_LEAVES = (ScfFunctions(), TileFunctions(), NumberFunctions())
+_LEAVES = (ScfFunctions(), TileFunctions(), FoldFunctions(), NumberFunctions())
 _FUNCTIONS = (*_LEAVES, ScheduledFunctions(_LEAVES))
 
 

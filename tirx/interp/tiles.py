@@ -34,7 +34,6 @@ from tirx.dialects.tirx import (
     LoadOp,
     MapOp,
     MmaOp,
-    ReduceOp,
     Reduction,
     ReshapeOp,
     ReturnOp,
@@ -52,7 +51,7 @@ from tirx.interp.errors import RunError
 from tirx.interp.formats import Array, cast, dtype_of
 from tirx.interp.memory import Numbers, Scattered, Tile
 from tirx.interp.numbers import RULES, Near, Value, constant, evaluate, select
-from tirx.interp.products import combined, combines_exactly, multiply, reduce
+from tirx.interp.products import combined, combines_exactly, multiply
 from tirx.interp.state import Block, Functions, block_of, located
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -228,13 +227,6 @@ class TileFunctions(Functions):
     def index(self, interpreter: Interpreter, op: IndexOp, args: PythonValues) -> PythonValues:
         dims, d = block_of(interpreter).dims, op.dim.value.data
         return (np.arange(dims[d]).reshape([-1 if each == d else 1 for each in range(len(dims))]),)
-
-    @rule(ReduceOp)
-    def reduce(self, interpreter: Interpreter, op: ReduceOp, args: PythonValues) -> PythonValues:
-        block = block_of(interpreter)
-        found = reduce(block.read(op, args[0]), op.along, op.combination.data, bounds=block.launch.bounds)
-        block.launch.exact = block.launch.exact and found.exact
-        return (Tile(op.result.type.dims, found.numbers),)
 
     @rule(arith.SelectOp)
     def select(self, interpreter: Interpreter, op: arith.SelectOp, args: PythonValues) -> PythonValues:

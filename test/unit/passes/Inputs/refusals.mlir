@@ -39,16 +39,6 @@ tirx.kernel @k() target("sm_90a") threads(64) {
 // -----
 
 // tirx-opt --convert-tirx-to-ptx
-// 3:8: error: expected elements of 16 bits or more in a reduction, found i8
-tirx.kernel @k() target("sm_90a") threads(32) {
-  %a = tirx.zero : !tirx.tile<32x4xi8, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
-  %b = tirx.reduce %a dim(1) max : !tirx.tile<32x4xi8, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>> -> !tirx.tile<32x1xi8, register, #tirx.tile_layout<S[(32, 1) : (1@laneid, 1)]>>
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --convert-tirx-to-ptx
 // 3:8: error: expected a layout on !tirx.tile<32x4xf32, register>; tirx-pick-layouts chooses one
 tirx.kernel @k() target("sm_90a") threads(32) {
   %a = tirx.zero : !tirx.tile<32x4xf32, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
@@ -487,7 +477,7 @@ tirx.kernel @k() target("sm_100a") threads(128) {
 // -----
 
 // tirx-opt --tirx-expand-exchanges
-// 5:8: error: expected whole warps for a reduction across threads, found 48 threads
+// 5:8: error: expected whole warps to combine across threads, found 48 threads
 !r = !tirx.tile<48x4xf32, register, #tirx.tile_layout<S[(48, 4) : (1@tx, 1)]>>
 !q = !tirx.tile<1x4xf32, register, #tirx.tile_layout<S[(1, 4) : (1, 1)] + R[48 : 1@tx]>>
 tirx.kernel @k() target("sm_90a") threads(48) {
@@ -1568,18 +1558,6 @@ tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) memory(share
   %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !g
   %s = tirx.alloc : !s
   tirx.copy %s, %g engine cp_async : !s, !g
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --tirx-expand-exchanges
-// 5:8: error: expected elements of 16 bits or more in a reduction, found i8
-!a = !tirx.tile<1x128xi8, register, #tirx.tile_layout<S[(1, 128) : (1, 1@tid_in_wg)]>>
-!b = !tirx.tile<1x1xi8, register, #tirx.tile_layout<S[(1, 1) : (1, 1)] + R[128 : 1@tid_in_wg]>>
-tirx.kernel @k() target("sm_90a") threads(128) {
-  %a = tirx.zero : !a
-  %b = tirx.reduce %a dim(1) max : !a -> !b
   tirx.return
 }
 

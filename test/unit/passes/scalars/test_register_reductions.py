@@ -20,11 +20,11 @@ from tirx.hw.targets import Target
 from tirx.layout import TileLayout
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.register_values import register_format
-from tirx.passes.scalars.register_moves import (
+from tirx.passes.scalars.fold_emission import (
     ReduceEmission,
     _is_unsigned,  # pyright: ignore[reportPrivateUsage]
+    tree,
 )
-from tirx.rules import PackedElementsError
 
 _DTYPES: dict[str, Any] = {
     "f16": np.float16, "f32": np.float32, "tf32": np.float32, "f64": np.float64,
@@ -110,26 +110,14 @@ def _reduced(target: str, element: str, how: str, dims: str, along: int, layout:
     held = held_by_lanes(type_)
     contents = np.where(held >= 0, bits[held], 0).astype(np.uint64)
     found, ops = run(
-        type_, op.result.type, contents,
+        type_, op.res[0].type, contents,
         lambda emit, _, registers: ReduceEmission(emit, op, registers, 32, Target.parse(target)).run(),
     )  # fmt: skip
     total = reduce(_COMBINED[how], np.moveaxis(numbers, along, 0))
     expected = np.ascontiguousarray(total).view(f"u{dtype.itemsize}").reshape(-1)
-    wanted = held_by_lanes(op.result.type)
+    wanted = held_by_lanes(op.res[0].type)
     assert (found == np.where(wanted >= 0, expected[wanted], found)).all()
     return ops
-
-
-def test_bytes_are_not_reduced() -> None:
-    op = operation(
-        "reduce {} dim(1) add", *[register_tile(f"32x{n}", "i8", f"S[(32, {n}) : (1@laneid, 1)]") for n in (8, 1)]
-    )
-    with pytest.raises(PackedElementsError) as error:
-        run(
-            TileType.of(op.source), op.result.type, np.zeros((32, 8), np.uint64),
-            lambda emit, _, registers: ReduceEmission(emit, op, registers, 32, Target.parse("sm_100a")).run(),
-        )  # fmt: skip
-    assert error.value.message == "expected elements of 16 bits or more in a reduction, found i8"
 
 
 @pytest.mark.parametrize(
@@ -209,7 +197,7 @@ def test_halves_are_combined_two_at_a_time(groups: list[list[int]], pairs: int, 
 def test_neighbours_are_combined_first() -> None:
     for values, expected in (("a", "a"), ("ab", "(ab)"), ("abc", "((ab)c)"), ("abcdefg", "(((ab)(cd))((ef)g))")):
         values: Any
-        combined: Any = ReduceEmission._tree(values, lambda a, b: f"({a}{b})")  # pyright: ignore
+        combined: Any = tree(values, lambda a, b: f"({a}{b})")
         assert combined == expected
 
 

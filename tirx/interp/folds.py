@@ -1,0 +1,177 @@
+"""Rules of reductions and scans: elements combined in the order of their indices, by a name or a region."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.interpreter import Interpreter, PythonValues, register_impls
+from xdsl.ir import SSAValue
+
+from tirx.dialects.tirx import Combination, FoldOp, ReduceOp, ScanOp, TileType
+from tirx.interp.formats import Array, dtype_of, is_float, last_place
+from tirx.interp.memory import Numbers, Tile
+from tirx.interp.numbers import Near, Value
+from tirx.interp.products import reduce, scan
+from tirx.interp.state import Functions, block_of
+from tirx.interp.tiles import rule, tile_dtype
+
+_EXACT = (arith.SelectOp, arith.CmpfOp, arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp)
+"""Operations of floats that do not round, among `arith` and `math`."""
+
+
+@register_impls
+class FoldFunctions(Functions):
+    """Combinations of elements along dimensions."""
+
+    @rule(ReduceOp)
+    def reduce(self, interpreter: Interpreter, op: ReduceOp, args: PythonValues) -> PythonValues:
+        block = block_of(interpreter)
+        tiles = [block.read(op, tile) for tile in args]
+        if op.combination is not None:
+            found = reduce(tiles[0], op.along, op.combination.data, bounds=block.launch.bounds)
+            block.launch.exact = block.launch.exact and found.exact
+            return (Tile(TileType.of(op.res[0]).dims, found.numbers),)
+        kept = [d for d in range(len(args[0].shape)) if d not in op.along]
+        order, shape = (*op.along, *kept), tuple(args[0].shape[d] for d in kept)
+        lines = [tile.each(lambda x: x.transpose(order).reshape(-1, *shape)) for tile in tiles]
+        return _tiles(op.res, [each.each(lambda x: x[-1:]) for each in _Region(interpreter, op).scan(lines)])
+
+    @rule(ScanOp)
+    def scan(self, interpreter: Interpreter, op: ScanOp, args: PythonValues) -> PythonValues:
+        block, d, count = block_of(interpreter), op.along[0], len(op.ins)
+        tiles = [block.read(op, tile) for tile in args]
+        ins, inits = tiles[:count], tiles[count:]
+        if op.reverse is not None:
+            ins = [tile.each(lambda x: np.flip(x, d)) for tile in ins]
+        if not inits and op.exclusive is not None:
+            inits = [_identity(op, ins[0], d)]
+        if inits:
+            ins = [_joined(init, tile, d) for init, tile in zip(inits, ins, strict=True)]
+        if op.combination is not None:
+            found = scan(ins[0], d, op.combination.data, bounds=block.launch.bounds)
+            block.launch.exact = block.launch.exact and found.exact
+            scanned = [found.numbers]
+        else:
+            lines = [tile.each(lambda x: np.moveaxis(x, d, 0)) for tile in ins]
+            scanned = [each.each(lambda x: np.moveaxis(x, 0, d)) for each in _Region(interpreter, op).scan(lines)]
+        extent = TileType.of(op.source).dims[d]
+        first = 1 if inits and op.exclusive is None else 0
+        totals = [each.each(lambda x: np.take(x, [-1], d)) for each in scanned]
+        scanned = [each.each(lambda x: np.take(x, range(first, first + extent), d)) for each in scanned]
+        if op.reverse is not None:
+            scanned = [each.each(lambda x: np.flip(x, d)) for each in scanned]
+        return (*_tiles(op.scanned, scanned), *_tiles(op.totals, totals[: len(op.totals)]))
+
+
+def _tiles(results: Sequence[SSAValue], found: Sequence[Numbers]) -> PythonValues:
+    types = [TileType.of(result) for result in results]
+    return tuple(
+        Tile(t.dims, each.each(lambda x, t=t: x.reshape(t.dims))) for t, each in zip(types, found, strict=True)
+    )
+
+
+def _identity(op: ScanOp, like: Numbers, d: int) -> Numbers:
+    """The element that a named combination does not change anything with."""
+    assert op.combination is not None, "the verifier asks for an init"
+    dtype = tile_dtype(TileType.of(op.source))
+    how = op.combination.data
+    if is_float(dtype):
+        number: float = {Combination.ADD: -0.0, Combination.MUL: 1.0}.get(how, np.nan)
+    else:
+        limits = np.iinfo(dtype)
+        number = {Combination.ADD: 0, Combination.MUL: 1, Combination.MAX: limits.min}.get(how, limits.max)
+    shape = np.take(like.data, [0], d).shape
+    return Numbers(np.full(shape, number).astype(dtype))
+
+
+def _joined(a: Numbers, b: Numbers, d: int) -> Numbers:
+    """Two tiles one behind the other."""
+    data = np.concatenate((a.data, b.data), d)
+    parts: list[Array | None] = [None, None]
+    for i, (default, each) in enumerate((("known", np.ones), ("error", np.zeros))):
+        ends = [getattr(one, default) for one in (a, b)]
+        if any(end is not None for end in ends):
+            filled = [each(one.data.shape) if end is None else end for end, one in zip(ends, (a, b), strict=True)]
+            parts[i] = np.concatenate(filled, d)
+    return Numbers(data, None if parts[0] is None else parts[0].astype(np.bool_), parts[1])
+
+
+class _Region:
+    """Combines lines, along the first dimension of arrays, by the region of an operation."""
+
+    def __init__(self, interpreter: Interpreter, op: FoldOp):
+        self._interpreter, self._op = interpreter, op
+        assert op.body is not None
+        self._body = op.body
+        self._launch = block_of(interpreter).launch
+        floats = [each for each in op.body.block.ops if each.results and is_float(dtype_of(each.results[0].type))]
+        self._roundings = sum(not isinstance(each, (arith.ConstantOp, *_EXACT)) for each in floats)
+
+    def scan(self, lines: Sequence[Numbers]) -> list[Numbers]:
+        """
+        Returns the accumulators behind each element.
+
+        Where another bracketing gives other bits, the numbers are those of some lowerings only. Errors then are those
+        of the operations of all steps, twice: an estimate for regions whose accumulators do not cancel.
+        """
+        dtypes = [dtype_of(argument.type) for argument in self._body.block.args[: len(lines)]]
+        pairs = zip(lines, dtypes, strict=True)
+        values = [_value(Numbers(x.data.astype(t, copy=False), None, x.error)) for x, t in pairs]
+        steps = [_at(values, slice(0, 1))]
+        for i in range(1, len(lines[0].data)):
+            steps.append(self._rounded(self._combined(steps[-1], _at(values, slice(i, i + 1)))))
+        found = [_stacked(each) for each in zip(*steps, strict=True)]
+        if self._roundings and self._launch.exact:
+            self._launch.exact = _same(found, self._doubled(values))
+        known = np.logical_and.reduce([np.ones(1, np.bool_) if x.known is None else x.known for x in lines])
+        known = None if known.all() else np.logical_and.accumulate(known, 0)
+        return [_numbers(each, known) for each in found]
+
+    def _combined(self, a: Sequence[Value], b: Sequence[Value]) -> list[Value]:
+        return list(self._interpreter.run_ssacfg_region(self._body, (*a, *b), "fold"))
+
+    def _rounded(self, values: list[Value]) -> list[Value]:
+        if not self._launch.bounds or not self._roundings or self._launch.exact:
+            return values
+        made: list[Value] = []
+        for value in values:
+            data, error = value if isinstance(value, Near) else Near(np.asarray(value), np.zeros(()))
+            own = 2 * self._roundings * last_place(data, data.dtype) if is_float(data.dtype) else np.zeros(())
+            made.append(Near(data, np.broadcast_to(error + own, data.shape)))
+        return made
+
+    def _doubled(self, values: list[Value]) -> list[Value]:
+        """The accumulators by another bracketing: of 2, 4, 8 ... neighbours."""
+        distance, count = 1, len(values[0].value if isinstance(values[0], Near) else values[0])
+        while distance < count:
+            later = self._combined(_at(values, slice(0, -distance)), _at(values, slice(distance, None)))
+            values = [_stacked(pair) for pair in zip(_at(values, slice(0, distance)), later, strict=True)]
+            distance *= 2
+        return values
+
+
+def _value(numbers: Numbers) -> Value:
+    return numbers.data if numbers.error is None or not numbers.error.any() else Near(numbers.data, numbers.error)
+
+
+def _at(values: Sequence[Value], where: slice) -> list[Value]:
+    return [Near(x.value[where], x.error[where]) if isinstance(x, Near) else x[where] for x in values]
+
+
+def _stacked(values: Sequence[Value]) -> Value:
+    """Arrays one behind the other along the first dimension."""
+    if not any(isinstance(x, Near) for x in values):
+        return np.concatenate(values)
+    near = [x if isinstance(x, Near) else Near(x, np.zeros(x.shape)) for x in values]
+    return Near(np.concatenate([x.value for x in near]), np.concatenate([x.error for x in near]))
+
+
+def _same(a: Sequence[Value], b: Sequence[Value]) -> bool:
+    pairs = [[x.value if isinstance(x, Near) else x for x in pair] for pair in zip(a, b, strict=True)]
+    return all(bool(((x == y) | ((x != x) & (y != y))).all()) for x, y in pairs)
+
+
+def _numbers(value: Value, known: Array | None) -> Numbers:
+    return Numbers(value.value, known, value.error) if isinstance(value, Near) else Numbers(value, known)
