@@ -51,7 +51,7 @@ class _Parsed(NamedTuple):
     ins: list[SSAValue]
     dims: list[int]
     how: Combination | Region
-    types: list[Attribute]
+    types: Sequence[Attribute]
     clauses: Mapping[str, Any]
     attributes: Mapping[str, Attribute]
 

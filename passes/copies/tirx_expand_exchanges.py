@@ -205,8 +205,8 @@ class _Expander:
         ins, inits = self._converted(emit, op.ins, rows), self._converted(emit, op.inits, totals)
         types = [TileType.of(each).with_layout(rows) for each in op.scanned]
         types += [TileType.of(each).with_layout(totals) for each in op.totals]
-        flags = {"exclusive": op.exclusive is not None, "reverse": op.reverse is not None}
-        again = emit(ScanOp(ins, dim, _how(op), types, inits, **flags))
+        exclusive, reverse = op.exclusive is not None, op.reverse is not None
+        again = emit(ScanOp(ins, dim, _how(op), types, inits, exclusive=exclusive, reverse=reverse))
         return self._as_results(emit, op, self._expand(again))
 
     def _scan_by_warps(
@@ -231,8 +231,9 @@ class _Expander:
         before = emit(ScanOp(gathered, dim, _how(op), types, inits, exclusive=True, reverse=reverse))
         own = [_recast(emit, tile, _like(tile, part, layout)) for tile in before.scanned]
         types = _likes(op.ins, shape, split)
-        flags = {"exclusive": op.exclusive is not None, "reverse": reverse}
-        found = emit(ScanOp(parts, dim + 2, _how(op), types, self._converted(emit, own, partial), **flags)).scanned
+        own = self._converted(emit, own, partial)
+        exclusive = op.exclusive is not None
+        found = emit(ScanOp(parts, dim + 2, _how(op), types, own, exclusive=exclusive, reverse=reverse)).scanned
         scanned = [_recast(emit, tile, TileType.of(result)) for tile, result in zip(found, op.scanned, strict=True)]
         return scanned + [
             self._converted(emit, [total], layout_of(op, TileType.of(result)))[0]

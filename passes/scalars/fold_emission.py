@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, Signedness, f32, i32
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, Signedness, f32, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.copy.exchange import Level, plan_reduction, plan_scan
@@ -18,7 +18,7 @@ from tirx.dialects.tirx import Combination, ReduceOp, ScanOp, TileType
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
-from tirx.layout import LayoutError
+from tirx.layout import LayoutError, element_type
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.register_values import layout_of, register_format, zero_register
@@ -272,17 +272,16 @@ class _Prefix(NamedTuple):
     missing: SSAValue | None = None
 
 
-def identity(how: Combination, element: Attribute) -> FloatAttr | IntegerAttr:
+def identity(how: Combination, element: Attribute) -> FloatAttr | IntegerAttr[IntegerType]:
     """The element that combines with every other to that one."""
     type_ = scalar_type(element)
-    if isinstance(type_, IntegerType):
-        bits = type_.width.data
-        least, most = (0, (1 << bits) - 1) if _is_unsigned(element) else (-1 << bits - 1, (1 << bits - 1) - 1)
-        found = {Combination.ADD: 0, Combination.MUL: 1, Combination.MAX: least, Combination.MIN: most}[how]
-        return bit_pattern(found & (1 << bits) - 1, bits)
-    # Of two numbers of which one is NaN, max and min give the other; -0.0 + 0.0 is 0.0.
-    number = {Combination.ADD: -0.0, Combination.MUL: 1.0}.get(how, float("nan"))
-    return FloatAttr(number, type_)
+    if isinstance(type_, AnyFloat):
+        # Of two numbers of which one is NaN, max and min give the other; -0.0 + 0.0 is 0.0.
+        return FloatAttr({Combination.ADD: -0.0, Combination.MUL: 1.0}.get(how, float("nan")), type_)
+    bits = element_type(str(element)).bits
+    least, most = (0, (1 << bits) - 1) if _is_unsigned(element) else (-1 << bits - 1, (1 << bits - 1) - 1)
+    found = {Combination.ADD: 0, Combination.MUL: 1, Combination.MAX: least, Combination.MIN: most}[how]
+    return bit_pattern(found & (1 << bits) - 1, bits)
 
 
 class ReduceEmission(_Fold):
