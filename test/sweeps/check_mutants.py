@@ -1,0 +1,322 @@
+"""
+Faults of passes that lower or schedule, and which of them `tirx-check` notices and puts down to the right pass.
+
+    python test/sweeps/check_mutants.py [--count 110] [--seed 0] [--jobs N] [--seconds S] [--results FILE] [--diffs]
+
+A mutant is one change of one function of those passes (`mutations.py`): a number, an operator, a comparison, or a
+statement that is gone. Drawn are functions that make or move operations when one of 40 programs is compiled: examples
+and generated ones. Those programs are compiled and, if PTX or launch are others, checked as `tirx-check` does, until
+one is found wrong:
+
+- noticed: results differ, or the simulator refuses the PTX;
+- refused: the compiler refuses a right program, or ends with a traceback;
+- agrees: all programs do what they mean, with other PTX;
+- no end: a program takes more than a minute; no effect: all programs are compiled as before.
+
+The first 60 with an effect count. The right pass is one in which the function makes or moves operations; a check that
+refuses the IR names the pass in front of it. What is said of a fault behind the last pass that keeps tiles is the span
+of passes from there on. `--diffs` prints the mutants that agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import random
+import re
+import resource
+import subprocess
+import sys
+import traceback
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from mutations import changes
+from sweeps.shares import Sweep, one_thread_each
+
+one_thread_each()
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("scalars", "copies", "layouts", "products", "rings", "kernels")
+KINDS = ("comparison", "number", "operator", "statement")
+FAULTS = 60
+_SECONDS = 60
+"""CPU time of a program, of which its launches get a small part."""
+
+_EXAMPLES = (
+    "flash_attention grouped_gemm mma_gemm_fp8_output mma_m16n8k16_f16_gemm mma_m8n8k4_f16_gemm norms quantize_mxfp8 "
+    "softmax split_k_gemm tcgen05_2cta_ring_gemm tcgen05_a_in_tensor_memory tcgen05_fp8_gemm tcgen05_gemm_mn_major "
+    "tcgen05_mxfp8_gemm tcgen05_sparse_gemm tcgen05_ws_zero_columns transpose wgmma_any_size_gemm wgmma_batched_gemm "
+    "wgmma_f16_out_gemm wgmma_ring_gemm wgmma_roles_gemm wgmma_split_k_gemm"
+).split()
+_HANDED_ON = (
+    ("read back", "sm_90a"), ("overlapping stores", "sm_80"), ("branches", "sm_100a"), ("hardware", "sm_100a"),
+    ("orders", "sm_90a"), ("pairs", "sm_90a"), ("split", "sm_80"), ("while", "sm_100a"),
+)  # fmt: skip
+_CASES = (0, 1, 2, 4, 5, 6)
+_LOOPS = 3
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that is checked."""
+
+    name: str
+    text: str
+    options: str
+
+
+def programs() -> list[Program]:
+    """The fixed set."""
+    from fuzz.handed_on import random_handed_on
+    from fuzz.loops import random_loop
+    from sweeps.programs import random_case
+
+    found = [Program(name, (ROOT / f"examples/{name}.mlir").read_text(), "") for name in _EXAMPLES]
+    for family, target in _HANDED_ON:
+        each = random_handed_on(family, target, random.Random(family))
+        found.append(Program(family, each.text, each.options))
+    found += [Program(f"case {seed}", random_case(seed).text, "") for seed in _CASES]
+    found += [Program(f"loop {seed}", random_loop(random.Random(seed)), "") for seed in range(_LOOPS)]
+    return found
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of a file: its new source, and the passes that execute the function in each program that does."""
+
+    path: str
+    function: str
+    source: str
+    passes: Mapping[str, list[str]]
+
+
+def _digest(program: Any) -> str:
+    return sha256(program.to_json().encode()).hexdigest()
+
+
+def _compiled(program: Program, running: list[str]) -> Any:
+    """Compiles a program; `running` gets the passes, in order, the last of which runs or has run."""
+    from tirx import compiler
+    from tirx.diagnostics import diagnostic_handler
+    from tirx.passes import lower_to_ptx_passes
+    from tirx.ptx.printer import print_ptx
+    from tirx.runtime import Program as Built
+    from tirx.runtime.check import Source
+    from tirx.runtime.describe import describe
+
+    names = [each.name for each in lower_to_ptx_passes(None, program.options).passes]
+    running.append(names[0])
+
+    def after_each(*_: object) -> None:
+        running.append(names[len(running) % len(names)])
+
+    with diagnostic_handler(lambda _: None):
+        module = compiler.lower(program.text, None, program.options, after_each)
+        return Built(print_ptx(module), describe(module), Source(program.text, None, program.options))
+
+
+def _as_it_is(program: Program) -> Mapping[str, Any]:
+    """What is known of a program without a fault: its PTX, CPU seconds, and who makes operations for which passes."""
+    from xdsl.ir import Block
+
+    placed = Block._attach_op.__code__  # pyright: ignore[reportPrivateUsage]
+    executed: dict[str, set[str]] = defaultdict(set)
+    running: list[str] = []
+
+    def note(frame: Any, event: str, _: object) -> None:
+        if event != "call" or frame.f_code is not placed or not running:
+            return
+        while (frame := frame.f_back) is not None:
+            own = frame.f_code.co_filename.rpartition("/passes/")[2]
+            if own.startswith(ROOMS):
+                executed[f"{own}:{frame.f_code.co_qualname}"].add(running[-1])
+                return
+
+    sys.setprofile(note)
+    try:
+        compiled = _compiled(program, running)
+    finally:
+        sys.setprofile(None)
+    spent = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    compiled.check(seconds=1)
+    return {"ptx": _digest(compiled), "seconds": spent, "executed": {name: sorted(e) for name, e in executed.items()}}
+
+
+def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """What becomes of a mutant, in a process in which nothing is imported yet."""
+    path = str((ROOT / mutant.path).resolve())
+    right = SourceFileLoader.get_code
+
+    def get_code(loader: SourceFileLoader, name: str) -> Any:
+        own = loader.get_filename(name)
+        return compile(mutant.source, own, "exec") if os.path.realpath(own) == path else right(loader, name)
+
+    SourceFileLoader.get_code = get_code  # pyright: ignore[reportAttributeAccessIssue]
+    found: dict[str, Any] = {"outcome": "no effect"}
+    all_programs = {each.name: each for each in programs()}
+    for name in sorted(mutant.passes, key=lambda each: known[each]["seconds"]):
+        spent = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
+        resource.setrlimit(resource.RLIMIT_CPU, (spent + _SECONDS, -1))
+        running: list[str] = []
+        try:
+            compiled = _compiled(all_programs[name], running)
+            if _digest(compiled) == known[name]["ptx"]:
+                continue
+            found["outcome"] = "agrees"
+            compiled.check(seconds=1)
+        except Exception as error:
+            return {"program": name, **_verdict(error, running)}
+    return found
+
+
+def _verdict(error: Exception, running: list[str]) -> Mapping[str, Any]:
+    from tirx.diagnostics import LocatedError
+    from tirx.text.verification import CheckError
+
+    match error:
+        case CheckError(culprit=str() as culprit):
+            named = re.search(r"(?:first|lowering) behind ([\w-]+)", culprit)
+            kind = "first" if culprit.startswith("first") else "span"
+            return {"outcome": "noticed", "said": str(error)[:300], "named": named and named[1], "kind": kind}
+        case CheckError():
+            return {"outcome": "noticed", "said": str(error)[:300], "named": None, "kind": "first"}
+        case LocatedError():
+            said, named = str(error.diagnostic.message)[:300], error.diagnostic.stage
+            if str(named).startswith("tirx-check-") and len(running) > 1:
+                return {"outcome": "refused", "said": f"{named}: {said}", "named": running[-2], "kind": "check"}
+        case _:
+            said, named = traceback.format_exception_only(error)[-1].strip()[:300], running[-1]
+    return {"outcome": "refused", "said": said, "named": named, "kind": "first"}
+
+
+def _process(given: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+    """Runs this file in a process of its own on a program or a mutant."""
+    try:
+        done = subprocess.run(
+            [sys.executable, __file__, "--one"],
+            input=json.dumps(given),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired:
+        return {"outcome": "no end"}
+    if done.returncode < 0:
+        return {"outcome": "no end"}
+    if done.returncode:  # what the fault breaks is needed to import passes at all
+        return {"outcome": "refused", "said": done.stderr[-300:], "named": None, "kind": "first"}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def mutants(count: int, seed: int, known: Mapping[str, Mapping[str, Any]]) -> Iterator[Mutant]:
+    """Draws mutants: the file by its size, the kind of the change, and one of that kind."""
+    paths = sorted(path for room in ROOMS for path in (ROOT / "passes" / room).glob("*.py"))
+    sizes = [path.stat().st_size for path in paths]
+    rng, drawn = random.Random(seed), set[str]()
+    while len(drawn) < count:
+        (path,) = rng.choices(paths, sizes)
+        source, own = path.read_text(), path.relative_to(ROOT / "passes").as_posix()
+        kind = rng.choice(KINDS)
+        found = [
+            each
+            for each in changes(source)
+            if each.kind == kind and any(f"{own}:{each.function}" in one["executed"] for one in known.values())
+        ]
+        if not found:
+            continue
+        change = rng.choice(found)
+        changed = change.apply(source)
+        if changed not in drawn:
+            drawn.add(changed)
+            key = f"{own}:{change.function}"
+            passes = {name: one["executed"][key] for name, one in known.items() if key in one["executed"]}
+            yield Mutant(f"passes/{own}", change.function, changed, passes)
+
+
+def is_right(mutant: Mutant, result: Mapping[str, Any], order: list[str]) -> bool:
+    """Returns True if the pass, or the span of passes, that a result names has executed the changed function."""
+    own, named = mutant.passes.get(result.get("program", ""), []), result.get("named")
+    if result.get("kind") == "span" and named in order:
+        return any(order.index(each) > order.index(named) for each in own)
+    return named in own
+
+
+def _diff(mutant: Mutant) -> str:
+    before = (ROOT / mutant.path).read_text().splitlines()
+    return "\n".join(list(difflib.unified_diff(before, mutant.source.splitlines(), n=2, lineterm=""))[2:])
+
+
+def _report(done: Mapping[int, tuple[Mutant, Mapping[str, Any]]], diffs: bool) -> None:
+    from tirx.passes.registry import PASS_SUMMARIES
+
+    order = list(PASS_SUMMARIES)
+    with_effect = [done[n] for n in sorted(done) if done[n][1]["outcome"] != "no effect"][:FAULTS]
+    outcomes = Counter(str(result["outcome"]) for _, result in with_effect)
+    seen = [each for each in with_effect if each[1]["outcome"] in ("noticed", "refused")]
+    spans = [each for each in seen if each[1].get("kind") == "span"]
+    right = [each for each in seen if is_right(*each, order)]
+    for mutant, result in with_effect:
+        words = f"{result.get('program')}: {result.get('kind')} {result.get('named')}: {result.get('said')}"
+        print(f"{result['outcome']}: {mutant.path}: {mutant.function}: {words if 'named' in result else ''}")
+        if result["outcome"] in ("agrees", "no end") and diffs:
+            print(_diff(mutant))
+    print(
+        f"{len(done)} mutants, {len(done) - sum(r['outcome'] != 'no effect' for _, r in done.values())} without effect"
+    )
+    share = 100 / max(len(with_effect), 1), 100 / max(len(seen), 1)
+    print(
+        f"{len(with_effect)} faults: {len(seen)} found ({share[0] * len(seen):.0f} %), "
+        f"{', '.join(f'{count} {name}' for name, count in sorted(outcomes.items()))}; the right pass is named for "
+        f"{len(right)} ({share[1] * len(right):.0f} %), {sum(each in spans for each in right)} of them by a "
+        f"span, {sum(each[1]['kind'] == 'check' for each in right)} by the check behind it"
+    )
+
+
+def main() -> int:
+    """Runs the sweep as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    Sweep.add_arguments(parser)
+    parser.add_argument("--count", type=int, default=110, help="mutants that are drawn (110)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--diffs", action="store_true", help="print the mutants that agree")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        given = json.load(sys.stdin)
+        is_mutant = "mutant" in given
+        answer = _examined(Mutant(**given["mutant"]), given["known"]) if is_mutant else _as_it_is(Program(**given))
+        print(json.dumps(answer))
+        return 0
+    sweep = Sweep.of(options)
+    base = Sweep(sweep.jobs, sweep.seconds, type(sweep.part)(), None)
+
+    def work(each: Program) -> Mapping[str, Any]:
+        return _process(asdict(each), _SECONDS * 5)
+
+    known = {each.name: found for each, found in base.run([(each.name, each) for each in programs()], work)}
+    if wrong := {name: each for name, each in known.items() if "ptx" not in each}:
+        print(f"expected programs that agree, found {wrong}")
+        return 1
+    slim = {name: {"ptx": each["ptx"], "seconds": each["seconds"]} for name, each in known.items()}
+    drawn = list(mutants(options.count, options.seed, known))
+    tasks = [(f"{n} {each.path} {each.function}", (n, each)) for n, each in enumerate(drawn)]
+    done: dict[int, tuple[Mutant, Mapping[str, Any]]] = {}
+    for (n, mutant), result in sweep.run(
+        tasks, lambda each: _process({"mutant": asdict(each[1]), "known": slim}, _SECONDS * 5)
+    ):
+        done[n] = mutant, result
+    _report(done, options.diffs)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
