@@ -28,7 +28,7 @@ _LAYOUT = ("layout",)
 _HW = (*_LAYOUT, "symbolic", "hw")
 _FAMILIES = (*_HW, "smem", "copy")
 _DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "remarks", "diagnostics", "rules", "dialects")
-_PASSES = (*_DIALECTS, *(f"passes.{room}" for room in PASS_ROOMS), "passes")
+_PASSES = (*_DIALECTS, "predict", *(f"passes.{room}" for room in PASS_ROOMS), "passes")
 _TEXT = (*_PASSES, "ptx", "text", "universe")
 _TOP = (*_TEXT, "compiler", "interp", "sim", "explain", "runtime", "viz", "version")
 ROOMS: dict[str, tuple[str, ...]] = {
@@ -47,7 +47,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "rules": ("diagnostics",),
     "dialects": _DIALECTS,
     **{
-        f"passes.{room}": (*_DIALECTS, *(f"passes.{before}" for before in PASS_ROOMS[:i]))
+        f"passes.{room}": (*_DIALECTS, "predict", *(f"passes.{before}" for before in PASS_ROOMS[:i]))
         for i, room in enumerate(PASS_ROOMS)
     },
     "passes": _PASSES,

@@ -103,7 +103,11 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
         for name in _PASS_OPTIONS[option]:
             options_of[name].append(f"{option}={value}")
     passes = (name for name in _LOWER_TO_PTX if is_on or name not in _SCHEDULE)
-    return override + tuple(f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes)
+    of_target = "" if target is None else f" target={Target.parse(target)}"
+    front = f"tirx-tile-linalg{{marked=true{of_target}}}"
+    return (*override, front) + tuple(
+        f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes
+    )
 
 
 def _parsed(options: str) -> dict[str, str]:

@@ -271,6 +271,15 @@ class TilesTakenOver(Remark):
     tiles: str
 
 
+class TilesChosen(Remark):
+    """The tile of a kernel that nobody wrote, what the timing model says of it, and of the next best one."""
+
+    TEXT = "@{kernel} multiplies tiles of {tile}: {why}"
+    kernel: str
+    tile: str
+    why: str
+
+
 class TileLoopMade(Remark):
     TEXT = "@{kernel} loops over {tiles} tiles in the order {order}, a block on each SM"
     kernel: str

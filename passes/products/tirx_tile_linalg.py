@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tirx.diagnostics import LocatedError, for_each
+from tirx.diagnostics import LocatedError, for_each, remark
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import (
     AllocOp,
@@ -38,6 +39,7 @@ from tirx.dialects.tirx.maps import scalar_type
 from tirx.dialects.tirx.places import memory_problem
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.ir.emitter import Emitter
+from tirx.passes.match.tile_choice import Operands, choose_tiles
 from tirx.passes.products.structured import (
     Form,
     Structured,
@@ -47,18 +49,30 @@ from tirx.passes.products.structured import (
     reduced,
     structured,
 )
+from tirx.remarks import TilesChosen
 from tirx.rules import InvalidOperation, LinalgError, TilingError
 
 _MOST_SIZES = 3
+
+KERNEL = "tirx.kernel"
+"""The attribute of a function that becomes a kernel; it may say the target."""
+
+_TILE, _THREADS = (128, 128, 64), 256
+"""Tile and threads where neither options nor the timing model say them."""
 
 
 @dataclass(frozen=True)
 class TirxTileLinalgPass(ModulePass):
     """
-    A function that holds operations of `linalg` (`linalg.generic` and named ones) or `memref.copy` on its arguments
-    becomes a kernel of that name: `tirx-tile-linalg{tile=128,256,64 threads=256 target=sm_90a}`.
+    A function that holds operations of `linalg` (`linalg.generic` and named ones) on its arguments becomes a kernel of
+    that name: `tirx-tile-linalg{target=sm_90a}`, or `{tile=128,256,64 threads=256 target=sm_90a}`. Functions with
+    `attributes {tirx.kernel}`, or `{tirx.kernel = "sm_90a"}` with a target, do so wherever they are compiled: the
+    pipeline begins with this pass and `marked`, which takes no others. A mark is needed for a function that holds
+    `memref.copy` alone, which may be host code.
 
-    All operations of a function have the same parallel dimensions, at most three. `tile` cuts the last two (the last
+    Without `tile` the timing model chooses the tiles of a contraction for its sizes, types and target, and a remark
+    says why; other functions, and those without a target, have tiles of 128x128 and 64 elements of a reduction. All
+    operations of a function have the same parallel dimensions, at most three. `tile` cuts the last two (the last
     one of reductions) into the tiles of the blocks; the size behind them cuts the reduction. Dimensions in front of
     these count a batch: a block works on one element of it. Contractions (`D += A B`, each operand in either order,
     converted by `arith.extf` where types differ) become products, elementwise operations maps, reductions by addf,
@@ -70,14 +84,15 @@ class TirxTileLinalgPass(ModulePass):
 
     name = "tirx-tile-linalg"
 
-    tile: tuple[int, ...] = (128, 128, 64)
-    threads: int = 256
+    tile: tuple[int, ...] | None = None
+    threads: int | None = None
     target: str | None = None
+    marked: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         inside = set(kernels(op))
         found = [each for each in op.walk() if isinstance(each, func.FuncOp) and each not in inside]
-        made = [each for each in found if any(is_structured(inner) for inner in each.body.walk())]
+        made = [each for each in found if KERNEL in each.attributes or (not self.marked and _has_linalg(each))]
         names = {each.sym_name.data for each in made}
         for call in op.walk():
             if isinstance(call, func.CallOp) and (name := call.callee.string_value()) in names:
@@ -85,28 +100,36 @@ class TirxTileLinalgPass(ModulePass):
         for_each(made, self._tile)
 
     def _tile(self, function: func.FuncOp) -> None:
-        self._check(function)
+        mark = function.attributes.pop(KERNEL, None)
+        options = replace(self, target=mark.data) if self.target is None and isinstance(mark, StringAttr) else self
+        options.check(function)
         try:
-            _Tiling(function, self).run()
+            _Tiling(function, options).run()
         except InvalidOperation as error:  # of a tile that is too large
             raise LocatedError(function, str(error)) from error
 
-    def _check(self, function: func.FuncOp) -> None:
+    def check(self, function: func.FuncOp) -> None:
         """Raises LocatedError for options that no kernel can have."""
-        if any(extent < 1 for extent in self.tile):
-            raise TilingError(function, f"expected positive tile sizes, found {','.join(map(str, self.tile))}")
-        if len(self.tile) > _MOST_SIZES:
-            sizes = ",".join(map(str, self.tile))
+        tile = self.tile or _TILE
+        if any(extent < 1 for extent in tile):
+            raise TilingError(function, f"expected positive tile sizes, found {','.join(map(str, tile))}")
+        if len(tile) > _MOST_SIZES:
+            sizes = ",".join(map(str, tile))
             raise TilingError(
                 function, f"expected at most {_MOST_SIZES} tile sizes, of two dimensions and a reduction, found {sizes}"
             )
-        if not 1 <= self.threads <= 1024:
+        if self.threads is not None and not 1 <= self.threads <= 1024:
             raise TilingError(function, f"expected 1 to 1024 threads, found {self.threads}")
         if self.target is not None:
             try:
                 Target.parse(self.target)
             except TargetError as error:
                 raise LocatedError(function, str(error)) from error
+
+
+def _has_linalg(function: func.FuncOp) -> bool:
+    """Returns True if a function holds a structured operation that is no copy."""
+    return any(is_structured(inner) and not isinstance(inner, memref.CopyOp) for inner in function.body.walk())
 
 
 def _factors(step: Structured) -> tuple[int, int] | None:
@@ -184,7 +207,8 @@ class _Tiling:
         self.rank = min(parallel, 1 if reduces and not any(map(_factors, steps)) else 2)
         self.batch = parallel - self.rank
         self._check(steps)
-        tile = self.options.tile
+        tile, self.threads = self._tile(steps)
+        self.tile = tile
         self.extents = tile[: self.rank]
         self.has_reduction = any(step.reduction for step in steps)
         if len(tile) < self.rank + self.has_reduction:
@@ -216,6 +240,36 @@ class _Tiling:
         Rewriter.insert_op(kernel, InsertPoint.before(self.function))
         self.function.detach()
         self.function.erase()
+
+    def _tile(self, steps: Sequence[Structured]) -> tuple[tuple[int, ...], int]:
+        """The tile and the threads of the kernel: those of the options, or the best ones for its first contraction."""
+        options = self.options
+        step = next((each for each in steps if each.reduction and _factors(each) is not None), None)
+        if options.tile is not None or options.target is None or step is None or self.rank != 2:
+            return options.tile or _TILE, options.threads or _THREADS
+        shape, (a, b) = memref_type(step.outputs[0]).get_shape(), _factors(step) or (0, 1)
+        inner = memref_type(step.inputs[a]).get_shape()[step.dims[a].index(step.reduction[0])]
+        m, n, k = (None if size == DYNAMIC_INDEX else size for size in (*shape[-2:], inner))
+        last = next(each for each in reversed(steps) if each.outputs)
+        operands = Operands(
+            (m, n, k),
+            memref_type(step.inputs[a]).element_type,
+            memref_type(step.inputs[b]).element_type,
+            memref_type(step.outputs[0]).element_type,
+            memref_type(last.outputs[0]).element_type,
+            prod(max(1, size) for size in shape[:-2]),
+        )
+        found = [
+            each
+            for each in choose_tiles(operands, Target.parse(options.target))
+            if options.threads in (None, each.threads)
+        ]
+        if not found:
+            return _TILE, options.threads or _THREADS
+        best, names = found[0], [f"{each.rows}x{each.columns}x{each.depth}" for each in found[:2]]
+        others = "" if len(found) == 1 else f"; {names[1]}: {found[1].score / best.score - 1:+.0%}"
+        remark(step.op, TilesChosen(self.function.sym_name.data, names[0], f"{best.prediction}{others}"))
+        return (best.rows, best.columns, best.depth), best.threads
 
     def _operations(self) -> list[Operation]:
         blocks = self.function.body.blocks
@@ -312,7 +366,7 @@ class _Tiling:
         name, options, grid = self.function.sym_name.data, self.options, tuple(reversed(blocks))
         if (problem := grid_problem(grid)) is not None:
             raise TilingError(self.function, problem)
-        kernel = KernelOp(name, types, options.threads, target=options.target, grid=grid)
+        kernel = KernelOp(name, types, self.threads, target=options.target, grid=grid)
         kernel.location = self.function.location
         kernel.attributes.update(self.function.attributes)
         for old, new in zip(self.function.body.block.args, kernel.body.block.args, strict=True):
@@ -329,7 +383,7 @@ class _Tiling:
     def _shape(self, step: Structured, dims: Sequence[int]) -> tuple[int, ...]:
         """The extents of a tile that has these dimensions, without those that count a batch."""
         order = (*step.parallel[self.batch :], *step.reduction)
-        return tuple(self.options.tile[order.index(d)] for d in self._inside(step, dims))
+        return tuple(self.tile[order.index(d)] for d in self._inside(step, dims))
 
     def _view(self, step: Structured, operand: SSAValue, dims: Sequence[int], at: SSAValue | None = None) -> SSAValue:
         """The part of an argument that the block, in an iteration of the reduction, works on."""
@@ -411,7 +465,7 @@ class _Tiling:
                 size = self._size(self.arguments[operand], index, position)
         assert size is not None
         high = self.emit.constant(size, IndexType()) if isinstance(size, int) else self.emit(LaunchValueOp(size)).result
-        low, by = (self.emit.constant(n, IndexType()) for n in (0, self.options.tile[self.rank]))
+        low, by = (self.emit.constant(n, IndexType()) for n in (0, self.tile[self.rank]))
         body = Block(arg_types=[IndexType()])
         loop = self.emit(scf.ForOp(low, high, by, [], Region(body)))
         self.emit = Emitter(InsertPoint.at_end(body), step.op.location)
@@ -466,7 +520,7 @@ class _Tiling:
         for operand, dims in zip(step.inputs, step.dims, strict=False):
             if d not in dims:
                 continue
-            type_, part = memref_type(operand), self.options.tile[1]
+            type_, part = memref_type(operand), self.tile[1]
             size = type_.get_shape()[dims.index(d)]
             if size == DYNAMIC_INDEX or size % part:
                 raise TilingError(step.op, f"expected a multiple of {part} elements to reduce, found {type_}")
@@ -477,7 +531,7 @@ class _Tiling:
         loop, at = self._loop(step)
         used = _used(step, len(step.inputs))
         tiles = [self._read(step, step.operands[i], step.dims[i], loops, at) for i in used]
-        shape = (*self.extents, self.options.tile[1])
+        shape = (*self.extents, self.tile[1])
         (values,) = self._map(step, used, tiles, [value], shape)
         type_ = TileType.get(column, memref_type(out).element_type, MemorySpace.REGISTER)
         combine = step.yielded[0].owner

@@ -46,10 +46,10 @@ from tirx.passes.match.pipelining import (
     top_of,
     writes_to,
 )
+from tirx.passes.match.tile_choice import BARRIER_BYTES
 from tirx.passes.rings.delayed_products import can_delay
 from tirx.passes.rings.exchanges import exchange_bytes
 from tirx.passes.rings.start_values import (
-    BARRIER_BYTES,
     FEWEST_SLOTS,
     FILL,
     STAGES,

@@ -14,6 +14,7 @@ from tirx.dialects.tirx import KernelOp, MemorySpace, TileOrder
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
+from tirx.passes.match.tile_choice import FEWEST_SLOTS, MOST_SLOTS
 from tirx.rules import ScheduleOptionError
 
 STAGES = "tirx.stages"
@@ -22,17 +23,8 @@ STAGES = "tirx.stages"
 FILL, USE = "fill", "use"
 """Stations of a ring that is filled from global memory."""
 
-MOST_SLOTS = 6
-"""More slots than these hide nothing: memory answers within the time of four to six steps."""
-
-FEWEST_SLOTS = 3
-"""With two slots a loop loses 20 to 25 % to one with three, so that a plain loop is the better use of the memory."""
-
 FEWEST_OF_SEVERAL = 2
 """Slots of a loop with several products an iteration: what one reads is loaded while the others run."""
-
-BARRIER_BYTES = 1024
-"""Bytes of shared memory that are left for the mbarriers of all rings and for the alignment of slots."""
 
 
 class Roles(StrEnum):

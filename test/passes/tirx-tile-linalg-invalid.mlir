@@ -31,7 +31,7 @@ func.func @f(%a: memref<16xf32>, %d: memref<16xf32>) {
 
 // A kernel is launched, not called.
 
-func.func @f(%a: memref<16x16xf32>, %d: memref<16x16xf32>) {
+func.func @f(%a: memref<16x16xf32>, %d: memref<16x16xf32>) attributes {tirx.kernel} {
   "memref.copy"(%a, %d) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
   func.return
 }
@@ -49,7 +49,7 @@ func.func @f(%p: i64, %d: memref<16x16xf32>) {
   %a = "test.op"(%p) : (i64) -> memref<16x16xf32>
   func.return
 }
-func.func @g(%d: memref<16x16xf32>) {
+func.func @g(%d: memref<16x16xf32>) attributes {tirx.kernel} {
   // expected-error@+1 {{expected operations of linalg, memref.copy, constants and memref.alloc in a function that becomes a kernel, found 'test.op'}}
   %a = "test.op"() : () -> memref<16x16xf32>
   "memref.copy"(%a, %d) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
@@ -133,7 +133,7 @@ func.func @f(%a: memref<16x16xf32, affine_map<(d0, d1) -> (d0 * 16, d1)>>, %d: m
 // Branches.
 
 // expected-error@+1 {{expected a function of one block, found 2}}
-func.func @f(%a: memref<16x16xf32>, %d: memref<16x16xf32>) {
+func.func @f(%a: memref<16x16xf32>, %d: memref<16x16xf32>) attributes {tirx.kernel} {
   "memref.copy"(%a, %d) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
   "cf.br"()[^bb1] : () -> ()
 ^bb1:
@@ -182,7 +182,7 @@ func.func @f(%a: memref<16x16xf32>, %b: memref<16x16xf32>, %d: memref<16x16xf32>
 
 // Nothing to do.
 
-func.func @f(%a: memref<0x16xf32>, %d: memref<0x16xf32>) {
+func.func @f(%a: memref<0x16xf32>, %d: memref<0x16xf32>) attributes {tirx.kernel} {
   // expected-error@+1 {{expected extents of 1 or more, found memref<0x16xf32>}}
   "memref.copy"(%a, %d) : (memref<0x16xf32>, memref<0x16xf32>) -> ()
   func.return

@@ -35,7 +35,7 @@ _PIPELINE = ",".join(lower_to_ptx_pipeline())
         (["--lower-to-ptx"], ["-p", _PIPELINE, "--lower-to-ptx"]),
         (
             ["--lower-to-ptx=target=sm_90a", "--cse"],
-            ["-p", f"tirx-set-target{{target=sm_90a}},{_PIPELINE}", "--lower-to-ptx", "-p", "cse"],
+            ["-p", ",".join(lower_to_ptx_pipeline("sm_90a")), "--lower-to-ptx", "-p", "cse"],
         ),
     ],
 )

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sweeps.linalg_products import check, program
+from xdsl.passes import ModulePass
 
 from tirx import embed
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, diagnostic_handler
+from tirx.dialects.tirx import AllocOp
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 from tirx.runtime import Kernel
 
@@ -225,7 +228,7 @@ func.func @f(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf16>) {
     assert np.array_equal(b, expected)
     assert np.array_equal(c, a)
     copy = """
-func.func @g(%a: memref<40x24xf32>, %b: memref<40x24xf32>) {
+func.func @g(%a: memref<40x24xf32>, %b: memref<40x24xf32>) attributes {tirx.kernel} {
   "memref.copy"(%a, %b) : (memref<40x24xf32>, memref<40x24xf32>) -> ()
   func.return
 }"""
@@ -340,7 +343,7 @@ def test_other_functions_stay() -> None:
 func.func @host(%n: index) -> index {
   func.return %n : index
 }
-func.func @g(%a: memref<64xf32>, %b: memref<64xf32>) attributes {my.note = 1 : i32} {
+func.func @g(%a: memref<64xf32>, %b: memref<64xf32>) attributes {my.note = 1 : i32, tirx.kernel} {
   "memref.copy"(%a, %b) : (memref<64xf32>, memref<64xf32>) -> ()
   func.return
 }"""
@@ -441,7 +444,7 @@ _ARGUMENTS = "%a: memref<64x64xf32>, %b: memref<64x64xf32>, %v: memref<64xf32>, 
     ],
 )
 def test_what_has_no_tiles(body: str, message: str) -> None:
-    text = f"{_MAPS}func.func @f({_ARGUMENTS}) {{\n  {body}\n  func.return\n}}"
+    text = f"{_MAPS}func.func @f({_ARGUMENTS}) attributes {{tirx.kernel}} {{\n  {body}\n  func.return\n}}"
     module = embed.parse(text, "f.mlir", embed.context(allow_unregistered=True))
     with pytest.raises(LocatedError, match=f"f.mlir:.*{message}"):
         embed.run(module, [TirxTileLinalgPass((32, 32, 32), 64, "sm_80")])
@@ -488,7 +491,8 @@ def test_arguments_of_which_no_tile_is_a_view(layout: str, message: str, index: 
 )
 def test_what_no_kernel_has(tile: tuple[int, ...], threads: int, target: str, message: str) -> None:
     copy = '"memref.copy"(%a, %d) : (memref<40x24xf32>, memref<40x24xf32>) -> ()'
-    text = f"func.func @f(%a: memref<40x24xf32>, %d: memref<40x24xf32>) {{\n  {copy}\n  func.return\n}}"
+    arguments = "%a: memref<40x24xf32>, %d: memref<40x24xf32>"
+    text = f"func.func @f({arguments}) attributes {{tirx.kernel}} {{\n  {copy}\n  func.return\n}}"
     with pytest.raises(LocatedError, match=f"f.mlir:1:.*{message}"):
         embed.run(embed.parse(text, "f.mlir"), [TirxTileLinalgPass(tile, threads, target)])
 
@@ -496,7 +500,7 @@ def test_what_no_kernel_has(tile: tuple[int, ...], threads: int, target: str, me
 @pytest.mark.parametrize("threads", [0, 1, 1024, 1025])
 def test_numbers_of_threads(threads: int) -> None:
     text = """
-func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>) {
+func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>) attributes {tirx.kernel} {
   "memref.copy"(%a, %b) : (memref<8x8xf32>, memref<8x8xf32>) -> ()
   func.return
 }"""
@@ -508,3 +512,35 @@ func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>) {
     with pytest.raises(LocatedError) as error:
         embed.run(module, passes)
     assert error.value.message == f"expected 1 to 1024 threads, found {threads}"
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "size"),
+    [
+        ("sm_90a", "f16", (70, 130, 40)),
+        ("sm_100a", "bf16", (129, 65, 33)),
+        ("sm_120a", "f64", (33, 70, 19)),
+        ("sm_89", "f8E4M3FN", (17, 40, 64)),
+    ],
+)
+def test_products_without_options(target: str, kind: str, size: tuple[int, int, int]) -> None:
+    """Tiles are chosen for the size, the types and the target; `test/sweeps/linalg_products.py` has more."""
+    assert check(target, kind, size) is None
+
+
+def _accumulator(text: str, *passes: ModulePass) -> str:
+    module = embed.parse(text, "f.mlir")
+    embed.run(module, passes)
+    types = [str(op.result.type) for op in module.walk() if isinstance(op, AllocOp)]
+    return next(type_ for type_ in types if "accumulator" in type_)
+
+
+def test_chosen_tiles() -> None:
+    """Few rows have tiles of 64 rows, large products large ones; a remark says why, and what is written holds."""
+    remarks: list[str] = []
+    with diagnostic_handler(lambda each: remarks.append(each.message), remarks=True):
+        for size, tile in (((64, 2112, 7168), "64x64x"), ((8192, 8192, 8192), "128x256x")):
+            assert tile in _accumulator(program("f16", size), TirxTileLinalgPass(target="sm_90a"))
+    assert remarks[0].startswith("@matmul multiplies tiles of 64x64x64: ") and "; 64x128x64: +" in remarks[0]
+    written = TirxTileLinalgPass((32, 16, 16), 128, "sm_90a")
+    assert _accumulator(program("f16", (64, 64, 64)), written).startswith("!tirx.tile<32x16x")

@@ -8,11 +8,11 @@ from xdsl.dialects import scf
 
 from tirx.dialects.tirx import AllocOp, CopyOp, KernelOp, MmaOp, Queue
 from tirx.hw.targets import Target
+from tirx.passes.match.tile_choice import BARRIER_BYTES
 from tirx.passes.rings.loop_plan import (
     _metadata,  # pyright: ignore[reportPrivateUsage]
     plan_loops,
 )
-from tirx.passes.rings.start_values import BARRIER_BYTES
 from tirx.passes.rings.tensor_exchanges import SharedTile, Turn
 
 WARPS = "!tirx.tile<192x5xf32, register, #tirx.tile_layout<S[(6, 32, 5) : (1@warpid, 1@laneid, 1)]>>"

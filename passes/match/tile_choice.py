@@ -1,0 +1,174 @@
+"""The choice of a product's tiles: legal candidates, ranked by the timing model without compiling them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product as combinations
+from math import exp, log
+
+from xdsl.ir import Attribute
+
+from tirx.dialects.tirx import MemorySpace, TileType
+from tirx.hw.features import supports
+from tirx.hw.targets import Target
+from tirx.passes.match.families import MMA_SYNC, WGMMA, family_of
+from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.tcgen05_product import product_shape
+from tirx.predict import Prediction, Work, gpu_of, predict
+from tirx.rules import InvalidOperation
+
+MOST_SLOTS = 6
+"""More slots than these hide nothing: memory answers within the time of four to six steps."""
+
+FEWEST_SLOTS = 3
+"""With two slots a loop loses 20 to 25 % to one with three, so that a plain loop is the better use of the memory."""
+
+BARRIER_BYTES = 1024
+"""Bytes of shared memory that are left for the mbarriers of all rings and for the alignment of slots."""
+
+_STEP = 128
+"""Bytes of K of a step: a row of the widest swizzle pattern."""
+
+_TILES: dict[str, tuple[tuple[int, int, int], ...]] = {
+    "tcgen05": ((128, 256, 128), (128, 128, 128), (128, 64, 128)),
+    "wgmma": (
+        *((128, 256, 256), (256, 128, 256), (128, 192, 256), (128, 128, 256), (128, 64, 256)),
+        *((64, 256, 128), (64, 192, 128), (64, 128, 128), (64, 64, 128)),
+    ),
+    "mma_sync": ((128, 256, 256), (128, 128, 256), (64, 128, 128), (64, 64, 128)),
+    "mma_sync f64": ((128, 128, 256), (64, 128, 128), (64, 64, 128)),
+}
+"""Rows, columns and threads of the tiles of a family, the first one its default."""
+
+_SAMPLES = (16, 128, 1024, 8192)
+"""Sizes that stand for one that is known at the launch only."""
+
+_SUM_BYTES = 512
+"""Bytes of sums that a thread holds: half of its registers."""
+
+
+@dataclass(frozen=True)
+class TileChoice:
+    """A tile of `rows` x `columns` with `depth` elements of K a step, and what the timing model says of it."""
+
+    rows: int
+    columns: int
+    depth: int
+    threads: int
+    prediction: Prediction
+    """That of the sizes of the product; of the largest samples where sizes are known at the launch only."""
+    score: float
+    """Seconds: the geometric mean over the samples."""
+
+
+@dataclass(frozen=True)
+class Operands:
+    """A product D = A B^T: M, N and K, None where only a launch knows; the types of A, B, sums and D."""
+
+    size: tuple[int | None, int | None, int | None]
+    a: Attribute
+    b: Attribute
+    sums: Attribute
+    d: Attribute
+    batch: int = 1
+    """Products of the batch."""
+
+    def sizes(self) -> Iterator[tuple[int, int, int]]:
+        """The size, or samples of it."""
+        m, n, k = ((n,) if n is not None else _SAMPLES for n in self.size)
+        yield from combinations(m, n, k)
+
+
+def choose_tiles(operands: Operands, target: Target) -> Sequence[TileChoice]:
+    """The legal tiles of a product, the best one first; empty where the target has no instructions for its types."""
+    found: list[TileChoice] = []
+    for family in _TILES:
+        found = [each for tile in _TILES[family] if (each := _candidate(operands, target, family, tile)) is not None]
+        if found:
+            break
+    return sorted(found, key=lambda each: each.score)
+
+
+def _candidate(operands: Operands, target: Target, family: str, tile: tuple[int, int, int]) -> TileChoice | None:
+    """A tile with its time; None where it is not legal."""
+    rows, columns, threads = tile
+    a, b, sums, d = (TileType.get((1,), each, MemorySpace.SHARED).dtype for each in _types(operands))
+    depth = _STEP * 8 // a.storage_bits
+    slot = (rows * a.storage_bits + columns * b.storage_bits) * depth // 8
+    if rows * columns * sums.storage_bits // 8 > _SUM_BYTES * threads and family != "tcgen05":
+        return None
+    if slot > target.shared_limit - BARRIER_BYTES or _family(operands, target, tile, depth) != family:
+        return None
+    # A loop with copies by TMA or cp.async gets a ring, and stores go through shared memory where it has room for both.
+    room = target.shared_limit - BARRIER_BYTES
+    out = rows * columns * d.storage_bits // 8
+    staged = supports(target, "cp.async.bulk.tensor") and (room - out) // slot >= FEWEST_SLOTS
+    slots = min(MOST_SLOTS, (room - out * staged) // slot)
+    has_ring = slots >= FEWEST_SLOTS and supports(target, "cp.async")
+    slots = slots if has_ring else 1
+    gpu = gpu_of(target)
+    work = Work(
+        (1, 1, 1),
+        rows,
+        columns,
+        element=a.storage_bits // 8 or 1,
+        out=d.storage_bits // 8 or 1,
+        step=_STEP,
+        batch=operands.batch,
+        slots=slots,
+        at_once=target.blocks_of_sm(slots * slot + out * staged),
+        family=family,
+        bulk_stores=staged,
+    )
+    logarithms: list[float] = []
+    prediction: Prediction | None = None
+    for size in operands.sizes():
+        each = replace(work, size=size)
+        tiles = each.tiles[0] * each.tiles[1] * operands.batch
+        if has_ring and tiles > gpu.multiprocessors:
+            each = replace(each, blocks=gpu.multiprocessors)
+        prediction = predict(each, gpu)
+        logarithms.append(log(prediction.seconds))
+    assert prediction is not None
+    return TileChoice(rows, columns, depth, threads, prediction, exp(sum(logarithms) / len(logarithms)))
+
+
+def _types(operands: Operands) -> tuple[Attribute, Attribute, Attribute, Attribute]:
+    return operands.a, operands.b, operands.sums, operands.d
+
+
+def _family(operands: Operands, target: Target, tile: tuple[int, int, int], depth: int) -> str | None:
+    """The family whose instructions multiply such tiles, None if none does."""
+    rows, columns, threads = tile
+    try:
+        product = Product(
+            TileType.get((rows, depth), operands.a, MemorySpace.SHARED),
+            TileType.get((columns, depth), operands.b, MemorySpace.SHARED),
+            TileType.get((rows, columns), operands.sums, MemorySpace.REGISTER),
+            *(None, None, None, None),
+            is_weight_stationary=False,
+            pair=False,
+            negate_a=False,
+            negate_b=False,
+            saturate=False,
+            instruction=None,
+            plan=None,
+            threads=threads,
+            target=target,
+            of_pairs=False,
+            per_cta=False,
+        )
+    except InvalidOperation:
+        return None
+    try:
+        product_shape(replace(product, accumulator=product.accumulator.in_memory(MemorySpace.TENSOR)))
+        return "tcgen05"
+    except (*ILLEGAL, InvalidOperation):
+        pass
+    family = family_of(product)
+    if family is WGMMA:
+        return "wgmma"
+    if family is not MMA_SYNC:
+        return None
+    return "mma_sync f64" if product.a.dtype.name == "f64" else "mma_sync"
