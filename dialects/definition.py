@@ -116,7 +116,7 @@ class _Values:
             if size < fewest or (most is not None and size > most):
                 return False
             for i in range(start, start + size):
-                constraint.verify(_at(values, i)._type, context)
+                constraint.verify(item(values, i)._type, context)
             start += size
         return True
 
@@ -407,12 +407,12 @@ _ARGUMENTS: Mapping[VarIRConstruct, str] = {
 }
 """What a name of a definition stands for -> the tuple of all of that kind that an operation has."""
 
-_at: Callable[[tuple[Any, ...], Any], Any] = cast(Any, tuple).__getitem__
+item: Callable[[tuple[Any, ...], Any], Any] = cast(Any, tuple).__getitem__
 """An item of a tuple. The classes of xDSL for operands and results have one of their own, in Python."""
 
 
 def _part(whole: tuple[Any, ...], start: int, end: int) -> tuple[Any, ...]:
-    return type(whole)(_at(whole, slice(start, end)))
+    return type(whole)(item(whole, slice(start, end)))
 
 
 @lru_cache(maxsize=256)
@@ -441,12 +441,12 @@ _Read = Callable[[Operation], tuple[Any, ...]]
 
 def _before_variadic(accessor: BeforeVariadicSingleAccessor, read: _Read) -> Callable[[Operation], object]:
     index = accessor.idx
-    return lambda op: _at(read(op), index)
+    return lambda op: item(read(op), index)
 
 
 def _after_variadic(accessor: AfterVariadicSingleAccessor, read: _Read) -> Callable[[Operation], object]:
     index = accessor.idx - accessor.num_defs
-    return lambda op: _at(read(op), index)
+    return lambda op: item(read(op), index)
 
 
 def _variadic(accessor: UniqueVariadicAccessor, read: _Read) -> Callable[[Operation], object]:
@@ -465,8 +465,8 @@ def _segment(accessor: BaseAttrAccessor, read: _Read) -> Callable[[Operation], o
         found = _slice(cast(DenseArrayBase, option.container(op)[name]).data.data, index)
         if is_variadic:
             whole = read(op)
-            return type(whole)(_at(whole, found))
-        return None if is_optional and found.start == found.stop else _at(read(op), found.start)
+            return type(whole)(item(whole, found))
+        return None if is_optional and found.start == found.stop else item(read(op), found.start)
 
     return get
 

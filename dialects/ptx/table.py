@@ -9,7 +9,6 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from typing import Any, ClassVar, TypeVar
 
@@ -18,7 +17,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import VarConstraint, operand_def, result_def, traits_def
 from xdsl.traits import HasFolder
 
-from tirx.dialects.definition import fill, irdl_op_definition, unit, value_of
+from tirx.dialects.definition import fill, irdl_op_definition, item, unit, value_of
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, bits_type, source, typed
 from tirx.dialects.ptx.folding import fold_integers
 from tirx.rules import InstructionFormError
@@ -77,6 +76,8 @@ class TableInstruction(PureInstruction, abc.ABC):
     """An instruction whose first operand has a type that `FORMS` list, and whose result has it, too, or one of that."""
 
     FORMS: ClassVar[tuple[Form, ...]]
+    LEGAL: ClassVar[Mapping[object, tuple[str, tuple[str, ...]]]]
+    """The kind of a type, or a tuple of it and the words where there may be words -> text and needs of the form."""
     FLAGS: ClassVar[tuple[str, ...]]
     OPERANDS: ClassVar[tuple[str, ...]]
     CHOICES: ClassVar[tuple[str, ...]] = ()
@@ -106,7 +107,11 @@ class TableInstruction(PureInstruction, abc.ABC):
 
     def _legal(self) -> tuple[str, tuple[str, ...]] | None:
         """The text of this form and what it needs; None if the instruction does not have it."""
-        return _legal_forms(type(self)).get((_kind(self.operands[0].type), *self._words))
+        return self.LEGAL.get((_kind(self._type), *self._words) if self.FLAGS or self.CHOICES else _kind(self._type))
+
+    @property
+    def _type(self) -> Attribute:
+        return item(self._operands, 0)._type
 
     @property
     def _words(self) -> tuple[str, ...]:
@@ -114,11 +119,11 @@ class TableInstruction(PureInstruction, abc.ABC):
         return (*(getattr(self, name).data for name in self.CHOICES), *flags) if self.CHOICES else flags
 
     def verify_(self) -> None:
-        type_, words = self.operands[0].type, self._words
         if self._legal() is not None:
-            if self.RESULTS and (result := self.RESULTS[type_]) != self.result.type:
-                raise InstructionFormError(f"{self.name}: expected {type_} -> {result}, found {self.result.type}")
+            if self.RESULTS and (result := self.RESULTS[self._type]) != self.result.type:
+                raise InstructionFormError(f"{self.name}: expected {self._type} -> {result}, found {self.result.type}")
             return
+        type_, words = self._type, self._words
         types = {name: self.types_of(name) for name in words}
         wrong = next((name for name in words if type_ not in types[name]), None)
         if type_ not in (known := _types(self.FORMS)):
@@ -141,8 +146,8 @@ class TableInstruction(PureInstruction, abc.ABC):
 
     def emit(self, reg: Names) -> str:
         found = self._legal()
-        text = _texts(type(self), self._words, self.operands[0].type)[0] if found is None else found[0]
-        return f"{text} {reg(self.result)}, {', '.join([source(reg, value) for value in self.operands])}"
+        text = _texts(type(self), self._words, self._type)[0] if found is None else found[0]
+        return f"{text} {reg(self.result)}, {', '.join([source(reg, value) for value in self._operands])}"
 
     @classmethod
     def forms(cls) -> Iterator[tuple[Attribute, tuple[str, ...], dict[str, bool]]]:
@@ -150,7 +155,7 @@ class TableInstruction(PureInstruction, abc.ABC):
         All types with the choices and flags of each form, legal or not, but for those whose text is that of a legal
         form.
         """
-        legal = {text for text, _ in _legal_forms(cls).values()}
+        legal = {text for text, _ in cls.LEGAL.values()}
         for words, type_ in product(dict.fromkeys(form.words for form in cls.FORMS), _TYPES):
             is_legal = any(type_ in form.types for form in cls.FORMS if form.words == words)
             if is_legal or not legal & {*_texts(cls, words, type_)}:
@@ -167,15 +172,6 @@ def _listed(types: tuple[Attribute, ...]) -> str:
         return "integers only"
     *first, last = map(str, types)
     return f"{', '.join(first)} or {last}" if first else last
-
-
-@cache
-def _legal_forms(row: type[TableInstruction]) -> Mapping[tuple[object, ...], tuple[str, tuple[str, ...]]]:
-    return {
-        (_kind(type_), *form.words): (form.mnemonic(type_), form.features(type_))
-        for form in row.FORMS
-        for type_ in form.types
-    }
 
 
 def _texts(row: type[TableInstruction], words: tuple[str, ...], type_: Attribute) -> list[str]:
@@ -235,6 +231,14 @@ def row(
             cls.result = result_def(types[0])
         defined = irdl_op_definition(cls)
         defined.FORMS, defined.FLAGS, defined.CHOICES, defined.RESULTS = forms, flags, choices, results
+        defined.LEGAL = {
+            (_kind(type_), *form.words) if flags or choices else _kind(type_): (
+                form.mnemonic(type_),
+                form.features(type_),
+            )
+            for form in forms
+            for type_ in form.types
+        }
         return defined
 
     return define

@@ -77,7 +77,7 @@ def check_entry(entry: EntryOp, target: Target) -> None:
     flow = ControlFlow(entry)
     _check_issue(entry, flow)
     _check_cta_groups(entry, instructions, loads)
-    _check_lanes(entry, instructions, flow)
+    _check_lanes(entry, [(op, access) for op, access in described if isinstance(access, LdSt)], flow)
     _check_allocations(instructions, flow)
     _check_collectors([(op, product) for op, product in described if isinstance(product, Mma)], flow)
 
@@ -170,14 +170,13 @@ def _implies_elected(condition: SSAValue) -> bool:
     return isinstance(op, ElectSyncOp)
 
 
-def _check_lanes(entry: EntryOp, instructions: list[Tcgen05Op], flow: ControlFlow) -> None:
+def _check_lanes(entry: EntryOp, accesses: list[tuple[Tcgen05Op, LdSt]], flow: ControlFlow) -> None:
     """A warp reaches its own lanes only (PTX ISA, "Access restrictions"); an address that is one for all does not."""
     threads = _threads(entry)
     if threads is None or threads <= WARP_SIZE:
         return
-    for op in instructions:
-        access = op.description
-        if isinstance(access, LdSt) and access.lane is not None and flow.is_executed_by_all(op):
+    for op, access in accesses:
+        if access.lane is not None and flow.is_executed_by_all(op):
             other = 1 if access.lane < WARP_SIZE else 0
             with legal(op):
                 check_instruction(replace(access, warp=other))

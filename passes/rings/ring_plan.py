@@ -6,7 +6,7 @@ All counts of the lowering come from here. Parties and bytes are those of the ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -417,11 +417,16 @@ class RingsPlan:
             )
         return found
 
-    @staticmethod
-    def _queue(ring: RingOp, station: str, owner: Owner) -> Queue | None:
+    @cached_property
+    def _work(self) -> Mapping[Owner, Sequence[Operation]]:
+        """The operations of every role that pass slots on or start work of a queue."""
+        kinds = ReleaseOp | TilesOp | AsyncNextOp | AsyncCopyOp | AsyncMmaOp
+        return {owner: [op for op in owner.walk() if isinstance(op, kinds)] for owner in self.owners}
+
+    def _queue(self, ring: RingOp, station: str, owner: Owner) -> Queue | None:
         """The queue behind whose work a role releases slots at a station."""
         found: dict[Queue | None, Operation] = {}
-        for op in owner.walk():
+        for op in self._work[owner]:
             if isinstance(op, ReleaseOp) and op.ring is ring.result and op.station.data == station:
                 found.setdefault(None if op.after is None else op.after.data, op)
             elif isinstance(op, TilesOp) and response_place(op) == (ring, station):
@@ -435,7 +440,7 @@ class RingsPlan:
             )
         queue, release = next(iter(found.items()))
         tiles = ring.result.type.contents
-        if queue is not None and tiles and not any(_works_at(op, queue, ring, station) for op in owner.walk()):
+        if queue is not None and tiles and not any(_works_at(op, queue, ring, station) for op in self._work[owner]):
             raise RingLoweringError(
                 release, f"expected work of {queue} on the slot in front of after({queue}), found none"
             )
