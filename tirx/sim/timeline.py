@@ -414,17 +414,19 @@ class _Clock(Monitor):
 
     # Copies
 
-    def async_write(self, rank: int, region: Region, thread: int, what: str) -> None:
+    def async_write(self, rank: int, region: Region, thread: int, what: str, barrier: int) -> None:
         self._written.append((rank, region.first, len(region.places)))
 
-    def async_update(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+    def async_update(self, rank: int, offsets: Array, thread: int, what: str, barrier: int) -> None:
         if len(offsets):
             self._written.append((rank, int(offsets.min()), len(offsets)))
 
-    def deferred_store(self, rank: int, offsets: Array, thread: int, what: str, updates: bool = False) -> None:
-        self.async_update(rank, offsets, thread, what)
+    def deferred_store(
+        self, rank: int, offsets: Array, thread: int, what: str, barrier: int, updates: bool = False
+    ) -> None:
+        self.async_update(rank, offsets, thread, what, barrier)
 
-    def bulk_completed(self, thread: int) -> Snapshot:
+    def bulk_completed(self, thread: int, barrier: int) -> Snapshot:
         count = self._written[0][2] if self._written else 0
         begin, end = self._work("copies in", self._steps(count), "copy", f"{count} bytes", self._model.copy_latency)
         for rank, at, _ in self._written:

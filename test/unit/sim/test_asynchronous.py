@@ -166,6 +166,41 @@ WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra WAIT;
         run(text.replace("4, 8, [", "4, 4, ["), "k", 1, 32, [x, out])
 
 
+# A thread copies two halves of `s`, each with an mbarrier of its own; warp 0 waits for one and reads the other half.
+_HALVES = """
+  mov.u32 %r0, %tid.x; mov.b32 %r1, s; mov.b32 %r2, first; mov.b32 %r3, second; shl.b32 %r4, %r0, 2;
+  ld.param.u64 %d0, [a]; ld.param.u64 %d1, [out]; cvt.u64.u32 %d2, %r4; add.u64 %d1, %d1, %d2; add.u64 %d3, %d0, 128;
+  add.u32 %r4, %r4, %r1; add.u32 %r5, %r1, 128; setp.eq.u32 %p0, %r0, 32; setp.lt.u32 %p1, %r0, 32;
+  @%p0 mbarrier.init.shared::cta.b64 [%r2], 1; @%p0 mbarrier.init.shared::cta.b64 [%r3], 1;
+  @%p0 fence.mbarrier_init.release.cluster; bar.sync 0;
+  @!%p0 bra READ;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 128; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 128;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%d0], 128, [%r2];
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r5], [%d3], 128, [%r3];
+READ:
+  @!%p1 bra END;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [{waited}], 0; @!%p2 bra WAIT;
+  ld.shared.u32 %r6, [%r4]; st.global.u32 [%d1], %r6;
+END:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0; @!%p2 bra END;
+LAST:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r3], 0; @!%p2 bra LAST;
+"""
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+def test_copies_of_a_thread_may_pass_each_other(seed: int | None):
+    """The later copy is complete: the earlier one, with another mbarrier, may not be."""
+    declarations = ".shared .align 128 .b8 s[256]; .shared .align 8 .b64 first; .shared .align 8 .b64 second;"
+    a, out = np.arange(64, dtype=np.uint32), np.zeros(32, np.uint32)
+    right, wrong = (_kernel(_HALVES.format(waited=each), ("a", "out"), declarations) for each in ("%r2", "%r3"))
+    run(assembled(right), "k", 1, 64, [a, out], seed=seed)
+    assert np.array_equal(out, a[:32])
+    with pytest.raises(SimError, match="before the bulk copy that thread 32 issued to it was waited for"):
+        run(assembled(wrong), "k", 1, 64, [a, out], seed=seed, check="hardware")
+
+
 def test_bulk_copies_of_no_bytes():
     """A mask that names none, and 16 bytes that are all ignored, which the mbarrier counts."""
     body = """

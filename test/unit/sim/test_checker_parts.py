@@ -177,8 +177,8 @@ def test_fences_of_mbarriers_for_the_async_proxy():
         ("shared_atomic", (np.array([1024]), 4, np.array([3]))),
         ("mbarrier_use", (1032, 3)),
         ("mbarrier_uses", (1032, np.array([3]))),
-        ("async_update", (np.array([1024]), 3, "it")),
-        ("deferred_store", (np.array([1024]), 3, "it")),
+        ("async_update", (np.array([1024]), 3, "it", 520)),
+        ("deferred_store", (np.array([1024]), 3, "it", 520)),
         ("commit_arrives", (3,)),
     ],
 )
@@ -192,8 +192,8 @@ def test_accesses_of_a_cta_that_has_exited(name: str, arguments: tuple[object, .
 @pytest.mark.parametrize(
     ("does", "name", "arguments"),
     [
-        ("write", "async_write", (Region.of(np.arange(1040, 1056)), 33, "it")),
-        ("write", "async_update", (np.arange(1040, 1056), 33, "it")),
+        ("write", "async_write", (Region.of(np.arange(1040, 1056)), 33, "it", 520)),
+        ("write", "async_update", (np.arange(1040, 1056), 33, "it", 520)),
         ("read", "bulk_issued", (33,)),
     ],
 )
@@ -234,7 +234,7 @@ def test_nothing_is_known_where_nothing_is_checked():
 
 # Order: what threads hand on, by the rows of their clocks
 
-_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.BULK_WRITTEN, Row.REACHED)
+_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.BULK_WRITTEN, Row.FILLED, Row.REACHED)
 _OWN = [Row.GENERIC, Row.REACHED, Row.VISIBLE, Row.HANDED]
 
 
@@ -453,10 +453,10 @@ def test_fences_of_proxies_and_tensor_memory():
 def test_what_completions_carry():
     checker, clocks, known = _known()
     _set_own(known, _OWN, np.array([9]))
-    bulk, commit, copies = checker.bulk_completed(9), checker.committed(9), checker.copies_completed(9)
+    bulk, commit, copies = checker.bulk_completed(9, 8 * 67), checker.committed(9), checker.copies_completed(9)
     assert bulk is not None and commit is not None and copies is not None
     expected = known[:, 9].copy()
-    expected[Row.BULK_WRITTEN, 9] = 50
+    expected[Row.BULK_WRITTEN, 9] = expected[Row.FILLED, 67 % 64] = 50
     expected[[Row.VISIBLE, Row.HANDED]] = 0  # what else the thread did in global memory does not come with the copy
     assert np.array_equal(bulk, expected)
     expected = known[:, 9].copy()

@@ -190,8 +190,8 @@ _EVENTS: dict[str, Callable[[SharedShadow], Any]] = {
     "store pairs": lambda shadow: shadow.store(1024 + np.arange(0, 128, 8), 8, np.arange(3, 35, 2), Writer.STRONG),
     "async read": lambda shadow: shadow.async_read(_REGION, np.array([3, 40]), "it", Row.BULK_READ),
     "async read of parts": lambda shadow: shadow.async_read(_PART, np.array([3]), "it", Row.TENSOR_DONE),
-    "async write": lambda shadow: shadow.async_write(_REGION, 37, "it"),
-    "async write of parts": lambda shadow: shadow.async_write(_PART, 37, "it"),
+    "async write": lambda shadow: shadow.async_write(_REGION, 37, "it", 9),
+    "async write of parts": lambda shadow: shadow.async_write(_PART, 37, "it", 9),
 }
 
 

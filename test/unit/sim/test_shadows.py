@@ -20,8 +20,8 @@ _OVER = {
     Writer.GENERIC: Row.GENERIC,
     Writer.STRONG: Row.GENERIC,
     Writer.COPY: Row.COPIED,
-    Writer.BULK: Row.BULK_WRITTEN,
-    Writer.UPDATE: Row.BULK_WRITTEN,
+    Writer.BULK: Row.FILLED,
+    Writer.UPDATE: Row.FILLED,
 }
 """What a thread must know of the writer of a byte."""
 _WAITS = {
@@ -29,6 +29,15 @@ _WAITS = {
     Row.TENSOR_DONE: ("tcgen05", "the mbarrier of a tcgen05.commit"),
     Row.WARPGROUP_READ: ("wgmma", "wgmma.wait_group"),
 }
+
+
+def _column(thread: int) -> int:
+    """The place of the mbarrier of all bulk copies of a thread."""
+    return (thread + 7) % _THREADS
+
+
+def _issuer(column: int) -> int:
+    return (column - 7) % _THREADS
 
 
 @dataclass
@@ -72,8 +81,8 @@ class _Model:
                 continue
             text = {
                 Writer.COPY: f"before the cp.async of thread {writer} to it was waited for",
-                Writer.BULK: f"before the bulk copy that thread {writer} issued to it was waited for",
-                Writer.UPDATE: f"before the bulk copy that thread {writer} issued to it was waited for",
+                Writer.BULK: f"before the bulk copy that thread {_issuer(writer)} issued to it was waited for",
+                Writer.UPDATE: f"before the bulk copy that thread {_issuer(writer)} issued to it was waited for",
             }.get(kind, f"though the write by thread {writer} is not ordered before that: data race")
             raise Refused(f"shared address {byte:#x} {what} by thread {user} {text}")
 
@@ -115,7 +124,7 @@ class _Model:
         bad: list[tuple[int, Writer, int, bool]] = []
         for byte in bytes_:
             kind, writer, time = self.writes.get(byte, (Writer.GENERIC, 0, 0))
-            rows = (Row.BULK_WRITTEN,) if kind in (Writer.BULK, Writer.UPDATE) else (Row.PROXY,)
+            rows = (Row.FILLED,) if kind in (Writer.BULK, Writer.UPDATE) else (Row.PROXY,)
             rows += (Row.COPIED,) if kind is Writer.COPY else ()
             if any(not self.knows(row, thread, writer, time) for row in rows):
                 ordered = kind is not Writer.COPY and self.knows(Row.GENERIC, thread, writer, time)
@@ -124,9 +133,8 @@ class _Model:
             return
         byte, kind, writer, _ = bad[0]
         if kind in (Writer.BULK, Writer.UPDATE):
-            raise Refused(
-                f"{what} shared address {byte:#x} before the bulk copy that thread {writer} issued to it was waited for"
-            )
+            copy = f"the bulk copy that thread {_issuer(writer)} issued to it"
+            raise Refused(f"{what} shared address {byte:#x} before {copy} was waited for")
         message = (
             f"{what} shared address {byte:#x}, which thread {writer} has written through the generic proxy: expected "
             "fence.proxy.async in that thread before it synchronises with this one, or here after that"
@@ -169,7 +177,7 @@ class _Model:
         self.refuse_mbarriers(bytes_, "it")
         self.proxy_order(bytes_, thread, "it writes", True)
         self.behind_readers(users, True)
-        self.wrote(users, Writer.BULK)
+        self.wrote([(byte, _column(thread)) for byte in bytes_], Writer.BULK)
 
     def async_update(self, bytes_: list[int], thread: int) -> None:
         users = [(byte, thread) for byte in bytes_]
@@ -178,7 +186,7 @@ class _Model:
         others = [byte for byte in bytes_ if self.writes.get(byte, (None,))[0] is not Writer.UPDATE]
         self.proxy_order(others, thread, "it updates")
         self.behind_readers(users, True)
-        self.wrote(users, Writer.UPDATE)
+        self.wrote([(byte, _column(thread)) for byte in bytes_], Writer.UPDATE)
 
     def deferred_store(self, bytes_: list[int], thread: int, updates: bool) -> None:
         users = [(byte, thread) for byte in bytes_]
@@ -188,7 +196,7 @@ class _Model:
         ordered = [each for each in users if not updates or self.writes.get(each[0], (None,))[0] is not Writer.UPDATE]
         self.behind_writers(ordered, "is written", False)
         self.behind_readers(users)
-        self.wrote(users, Writer.UPDATE if updates else Writer.BULK)
+        self.wrote([(byte, _column(thread)) for byte in bytes_], Writer.UPDATE if updates else Writer.BULK)
 
     def set_mbarrier(self, offset: int, thread: int, live: bool) -> None:
         bytes_ = [*range(offset, offset + 8)]
@@ -242,12 +250,12 @@ class _Pair(ShadowPair):
                 few = threads[:3]
                 self.tell("async_read", (Region.of(bytes_), few, "it", row), (listed, few.tolist(), row))
             case 5:
-                self.tell("async_write", (Region.of(bytes_), thread, "it"), (listed, thread))
+                self.tell("async_write", (Region.of(bytes_), thread, "it", _column(thread)), (listed, thread))
             case 6:
-                self.tell("async_update", (bytes_, thread, "it"), (listed, thread))
+                self.tell("async_update", (bytes_, thread, "it", _column(thread)), (listed, thread))
             case 7:
                 updates = bool(rng.integers(2))
-                self.tell("deferred_store", (bytes_, thread, "it", updates), (listed, thread, updates))
+                self.tell("deferred_store", (bytes_, thread, "it", updates, _column(thread)), (listed, thread, updates))
             case _:
                 offset = int(rng.integers(_BASE // 8, _SIZE // 8)) * 8
                 live = offset not in self.model.mbarriers
@@ -335,10 +343,10 @@ def _accesses(whole: bool, thread: int) -> dict[str, tuple[str, tuple[Any, ...],
     users = [(int(offset) + i, int(t)) for offset, t in zip(offsets, threads, strict=True) for i in range(generic)]
     listed, region = bytes_.tolist(), Region.of(bytes_)
     found: dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...]]] = {
-        "bulk write": ("async_write", (region, thread, "it"), (listed, thread)),
-        "bulk update": ("async_update", (bytes_, thread, "it"), (listed, thread)),
-        "st.async": ("deferred_store", (bytes_, thread, "it", False), (listed, thread, False)),
-        "red.async": ("deferred_store", (bytes_, thread, "it", True), (listed, thread, True)),
+        "bulk write": ("async_write", (region, thread, "it", _column(thread)), (listed, thread)),
+        "bulk update": ("async_update", (bytes_, thread, "it", _column(thread)), (listed, thread)),
+        "st.async": ("deferred_store", (bytes_, thread, "it", False, _column(thread)), (listed, thread, False)),
+        "red.async": ("deferred_store", (bytes_, thread, "it", True, _column(thread)), (listed, thread, True)),
         "mbarrier": ("set_mbarrier", (1032, thread, True), (1032, thread, True)),
     }
     for strong in (False, True):
@@ -360,7 +368,7 @@ def _rows_of(access: str) -> list[Row]:
         case "store", kind:
             return [Row.GENERIC, Row.PROXY, *([Row.COPIED] if int(kind) == Writer.COPY else [])]
         case _:
-            return [Row.BULK_WRITTEN]
+            return [Row.FILLED]
 
 
 @pytest.mark.parametrize(("whole", "second"), [(False, 10), (False, 40), (True, 40)])

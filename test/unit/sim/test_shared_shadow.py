@@ -121,8 +121,8 @@ def test_writes_behind_asynchronous_reads(row: Row, reader: str, waited: str, la
     both = np.array([1036, 1044]), 4, np.array([51, 50]), Writer.GENERIC
     for write, address in (
         (lambda: shadow.store(*both), "0x414"),
-        (lambda: shadow.async_write(region, 50, "it"), "0x410"),
-        (lambda: shadow.deferred_store(np.arange(1039, 1044), 50, "it", False), "0x410"),
+        (lambda: shadow.async_write(region, 50, "it", 9), "0x410"),
+        (lambda: shadow.deferred_store(np.arange(1039, 1044), 50, "it", False, 9), "0x410"),
         (lambda: shadow.set_mbarrier(1040, 50, True), "0x410"),
     ):
         assert message_of(write) == f"shared address {address} {message}"
@@ -131,7 +131,7 @@ def test_writes_behind_asynchronous_reads(row: Row, reader: str, waited: str, la
         _store(shadow, 1046, 50, 1)
     clocks.known[row, 50, 33] = 7
     _store(shadow, 1044, 50)
-    shadow.async_write(Region.of(np.arange(1040, 1043)), 51, "it")
+    shadow.async_write(Region.of(np.arange(1040, 1043)), 51, "it", 9)
 
 
 _RACE = "is written by thread 50 though the read by thread {} is not ordered before that: data race"
@@ -185,7 +185,7 @@ def test_writes_behind_generic_reads(
 
         def write(shadow: SharedShadow = shadow, is_copy: bool = is_copy) -> None:
             if is_copy:
-                shadow.async_write(copied, 50, "it")
+                shadow.async_write(copied, 50, "it", 9)
             else:
                 shadow.store(np.arange(1032, 1048, 4), 4, np.full(4, 50), Writer.GENERIC)
 

@@ -31,8 +31,9 @@ from tirx.sim.hazards.tensor_shadow import TensorShadow
 from tirx.sim.memory.region import Region
 
 _WARP = 32
+_MBARRIER = 8  # bytes of an mbarrier object
 # What travels with .relaxed synchronisation: completions and tcgen05 order, but not generic accesses.
-_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.BULK_WRITTEN, Row.REACHED)
+_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.BULK_WRITTEN, Row.FILLED, Row.REACHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,10 +351,14 @@ class Checker(Monitor):
         row = Row.BULK_READ if bulk else Row.TENSOR_DONE
         self._shared[rank].async_read(region, np.array([thread]), what, row)
 
-    def async_write(self, rank: int, region: Region, thread: int, what: str) -> None:
+    def column(self, barrier: int) -> int:
+        """Returns the place of an mbarrier in `Row.FILLED`. Two of them share one where there are few threads."""
+        return barrier // _MBARRIER % self._threads
+
+    def async_write(self, rank: int, region: Region, thread: int, what: str, barrier: int) -> None:
         self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
         self._lifetimes.start_copy(rank, thread, Row.BULK_WRITTEN)
-        self._shared[rank].async_write(region, thread, what)
+        self._shared[rank].async_write(region, thread, what, self.column(barrier))
 
     def swizzled_write(self, rank: int, region: Region, swizzle: int) -> None:
         self._shared[rank].swizzles[region.index] = swizzle
@@ -364,21 +369,23 @@ class Checker(Monitor):
     def shared_writes_at(self, rank: int, instant: int) -> tuple[Array, Array]:
         return self._shared[rank].writes_at(instant)
 
-    def async_update(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+    def async_update(self, rank: int, offsets: Array, thread: int, what: str, barrier: int) -> None:
         self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
         self._lifetimes.start_copy(rank, thread, Row.BULK_WRITTEN)
-        self._shared[rank].async_update(offsets, thread, what)
+        self._shared[rank].async_update(offsets, thread, what, self.column(barrier))
 
-    def deferred_store(self, rank: int, offsets: Array, thread: int, what: str, updates: bool = False) -> None:
+    def deferred_store(
+        self, rank: int, offsets: Array, thread: int, what: str, barrier: int, updates: bool = False
+    ) -> None:
         self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
-        self._shared[rank].deferred_store(offsets, thread, what, updates)
+        self._shared[rank].deferred_store(offsets, thread, what, updates, self.column(barrier))
 
     def bulk_issued(self, rank: int, thread: int) -> None:
         self._lifetimes.start_copy(rank, thread, Row.BULK_READ)
 
-    def bulk_completed(self, thread: int) -> Snapshot:
+    def bulk_completed(self, thread: int, barrier: int) -> Snapshot:
         snapshot = self._clocks.release(np.array([thread]))
-        snapshot[Row.BULK_WRITTEN, thread] = self._clocks.now
+        snapshot[Row.BULK_WRITTEN, thread] = snapshot[Row.FILLED, self.column(barrier)] = self._clocks.now
         # The completion is of the bytes of the copy: what else the thread did in global memory does not come with it.
         snapshot[[row for row in (Row.VISIBLE, Row.HANDED) if row < self._rows]] = 0
         return snapshot

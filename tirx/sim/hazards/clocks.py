@@ -22,20 +22,21 @@ class Row(enum.IntEnum):
     LOADED = 3  # completed tcgen05.ld
     STORED = 4  # completed tcgen05.st
     BULK_WRITTEN = 5  # completed bulk copies to shared memory
-    BULK_READ = 6  # bulk copies that have read shared memory
-    COPIED = 7  # completed cp.async
-    WARPGROUP_READ = 8  # wgmma.mma_async that have read shared memory
-    REACHED = 9  # how far a thread has come, whatever of its memory accesses is visible
-    READ = 10  # generic loads of shared memory that have returned, behind a barrier of the CTA or a fence
-    TENSOR_SENT = 11  # tcgen05 order received, or published by fence::before_thread_sync
-    VISIBLE = 12  # generic accesses of global memory
-    BULK_STORED = 13  # completed bulk copies and reductions to global memory
-    GLOBAL_PROXY = 14  # generic accesses of global memory ahead of a fence.proxy.async
-    HANDED = 15  # VISIBLE, and what mbarriers of scope .cta between CTAs let others overwrite
-    FAR = 16  # released at .cluster to an mbarrier of another CTA, acquired by waits of that scope
-    PUBLISHED = 17  # VISIBLE at a fence of scope .gpu or wider of any thread
-    PUBLISHED_SC = 18  # the same at a fence.sc
-    PUBLISHED_BULK = 19  # BULK_STORED at such a fence
+    FILLED = 6  # the same, by mbarrier in place of thread (`Checker.column`): copies of a thread may pass each other
+    BULK_READ = 7  # bulk copies that have read shared memory
+    COPIED = 8  # completed cp.async
+    WARPGROUP_READ = 9  # wgmma.mma_async that have read shared memory
+    REACHED = 10  # how far a thread has come, whatever of its memory accesses is visible
+    READ = 11  # generic loads of shared memory that have returned, behind a barrier of the CTA or a fence
+    TENSOR_SENT = 12  # tcgen05 order received, or published by fence::before_thread_sync
+    VISIBLE = 13  # generic accesses of global memory
+    BULK_STORED = 14  # completed bulk copies and reductions to global memory
+    GLOBAL_PROXY = 15  # generic accesses of global memory ahead of a fence.proxy.async
+    HANDED = 16  # VISIBLE, and what mbarriers of scope .cta between CTAs let others overwrite
+    FAR = 17  # released at .cluster to an mbarrier of another CTA, acquired by waits of that scope
+    PUBLISHED = 18  # VISIBLE at a fence of scope .gpu or wider of any thread
+    PUBLISHED_SC = 19  # the same at a fence.sc
+    PUBLISHED_BULK = 20  # BULK_STORED at such a fence
 
 
 def rows_of(*, bulk: bool, clusters: bool, fences: bool) -> int:

@@ -37,7 +37,9 @@ class Writes:
 
 
 # What flags in global memory hand on.
-FLAG_ROWS = (Row.VISIBLE, Row.BULK_STORED, Row.GLOBAL_PROXY, Row.BULK_WRITTEN, Row.BULK_READ, Row.COPIED)
+FLAG_ROWS = (
+    Row.VISIBLE, Row.BULK_STORED, Row.GLOBAL_PROXY, Row.BULK_WRITTEN, Row.FILLED, Row.BULK_READ, Row.COPIED,
+)  # fmt: skip
 
 
 class KnownInstants:
@@ -292,8 +294,11 @@ class Monitor:
     def async_read(self, rank: int, region: Region, thread: int, what: str, bulk: bool = False) -> None:
         """The bytes of `region` are read on behalf of `thread`; `bulk`: by a bulk copy, else by tcgen05."""
 
-    def async_write(self, rank: int, region: Region, thread: int, what: str) -> None:
-        """The bytes of `region` will be written by a bulk copy that `thread` issues."""
+    def async_write(self, rank: int, region: Region, thread: int, what: str, barrier: int) -> None:
+        """
+        The bytes of `region` will be written by a bulk copy that `thread` issues, and tells the mbarrier at the offset
+        `barrier`.
+        """
 
     def swizzled_write(self, rank: int, region: Region, swizzle: int) -> None:
         """Says with which swizzle (its number among those of tensor maps) a bulk tensor copy writes bytes."""
@@ -306,17 +311,19 @@ class Monitor:
         """Returns the bytes that threads wrote at an instant, and the thread of each."""
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
 
-    def async_update(self, rank: int, offsets: Array, thread: int, what: str) -> None:
+    def async_update(self, rank: int, offsets: Array, thread: int, what: str, barrier: int) -> None:
         """Bytes at `offsets` will be updated atomically by a bulk reduction that `thread` issues."""
 
-    def deferred_store(self, rank: int, offsets: Array, thread: int, what: str, updates: bool = False) -> None:
+    def deferred_store(
+        self, rank: int, offsets: Array, thread: int, what: str, barrier: int, updates: bool = False
+    ) -> None:
         """Bytes at `offsets` will be written, or updated atomically, by a st.async or red.async of `thread`."""
 
     def bulk_issued(self, rank: int, thread: int) -> None:
         """A bulk copy out of the shared memory of CTA `rank` belongs to the next group of `thread`."""
 
-    def bulk_completed(self, thread: int) -> Snapshot:
-        """Returns the snapshot that the mbarrier of a bulk copy issued now gives to waiting threads."""
+    def bulk_completed(self, thread: int, barrier: int) -> Snapshot:
+        """Returns the snapshot that a bulk copy issued now gives to threads that wait for its mbarrier at `barrier`."""
         return None
 
     def ended(self) -> None:

@@ -30,7 +30,7 @@ class Writer(enum.IntEnum):
 
 
 # Which row of the clocks says that a write is complete.
-_COMPLETION = np.array([Row.GENERIC, Row.BULK_WRITTEN, Row.GENERIC, Row.COPIED, Row.BULK_WRITTEN])
+_COMPLETION = np.array([Row.GENERIC, Row.FILLED, Row.GENERIC, Row.COPIED, Row.FILLED])
 
 # The same as rows of instructions, and those that an access through the async proxy needs.
 _COMPLETION_ROWS = {kind: Row(int(_COMPLETION[kind])) for kind in Writer}
@@ -38,8 +38,8 @@ _FOREIGN = {
     Writer.GENERIC: (Row.PROXY,),
     Writer.STRONG: (Row.PROXY,),
     Writer.COPY: (Row.PROXY, Row.COPIED),
-    Writer.BULK: (Row.BULK_WRITTEN,),
-    Writer.UPDATE: (Row.BULK_WRITTEN,),
+    Writer.BULK: (Row.FILLED,),
+    Writer.UPDATE: (Row.FILLED,),
 }
 
 # What a thread that overwrites bytes has to know of the threads that have read them: without and with the async proxy.
@@ -64,7 +64,9 @@ class SharedShadow:
         self._written: Mask = np.zeros(size, np.bool_)
         self._written[:SHARED_BASE] = True  # by the system
         self._mbarrier: Mask = np.zeros(size, np.bool_)
+        # The last writer: a thread, or the column of the mbarrier (`Row.FILLED`) that a bulk copy tells.
         self._writer: Array = np.zeros(size, np.int32)
+        self._issuers: dict[int, int] = {}  # instants of bulk copies and their threads
         self._write_time: Array = np.zeros(size, np.int32)
         self._write_kind: Array = np.zeros(size, np.uint8)
         # Of bulk tensor copies, -1 for others; counts where such a copy wrote last.
@@ -220,7 +222,7 @@ class SharedShadow:
         kind = Writer(int(kinds[place]))
         byte, writer, user = int(places[place]), int(writers[place]), int(users[place])
         if kind in (Writer.BULK, Writer.UPDATE):
-            message = f"before the bulk copy that thread {writer} issued to it was waited for"
+            message = f"before the bulk copy that thread {self._issuers[int(times[place])]} issued to it was waited for"
         elif kind is Writer.COPY:
             message = f"before the cp.async of thread {writer} to it was waited for"
         else:
@@ -329,7 +331,7 @@ class SharedShadow:
             self._async.blur(region.words)
         self._later(("async read", region.key, reader, row), apply)
 
-    def async_write(self, region: Region, thread: int, what: str) -> None:
+    def async_write(self, region: Region, thread: int, what: str, column: int) -> None:
         words, user = region.words, (thread, thread)
         if not (
             region.whole
@@ -344,15 +346,16 @@ class SharedShadow:
             users = np.full(region.places.shape, thread)
             self._behind_readers(region.places, users, words, user, asynchronous=True)
         self.swizzles[region.index] = -1
+        now = self._clocks.now
+        self._issuers[now] = thread
         if not region.whole:
-            self._wrote(region.index, thread, Writer.BULK, self._clocks.now)
+            self._wrote(region.index, column, Writer.BULK, now)
             self._writes.blur(words)
             return
-        self._writes.note(words, user, (Row.BULK_WRITTEN,), (Row.BULK_WRITTEN,))
-        now = self._clocks.now
-        self._later(("async write", region.key, thread), lambda: self._wrote(region.index, thread, Writer.BULK, now))
+        self._writes.note(words, (column, column), (Row.FILLED,), (Row.FILLED,))
+        self._later(("async write", region.key, thread), lambda: self._wrote(region.index, column, Writer.BULK, now))
 
-    def async_update(self, places: Array, thread: int, what: str) -> None:
+    def async_update(self, places: Array, thread: int, what: str, column: int) -> None:
         """A reduction through the async proxy; only the last of several that are not ordered is remembered."""
         self.catch_up()
         self._refuse_mbarrier(places, what)
@@ -360,10 +363,11 @@ class SharedShadow:
         self._async_order(places[self._write_kind[places] != Writer.UPDATE], thread, f"{what} updates")
         users, words = np.full(places.shape, thread), places // WORD
         self._behind_readers(places, users, words, (thread, thread), asynchronous=True)
-        self._wrote(places, thread, Writer.UPDATE, self._clocks.now)
+        self._issuers[self._clocks.now] = thread
+        self._wrote(places, column, Writer.UPDATE, self._clocks.now)
         self._writes.blur(words)
 
-    def deferred_store(self, places: Array, thread: int, what: str, updates: bool) -> None:
+    def deferred_store(self, places: Array, thread: int, what: str, updates: bool, column: int) -> None:
         """st.async and red.async: through the generic proxy, complete when their mbarrier has been waited for."""
         self.catch_up()
         self._refuse_mbarrier(places, what)
@@ -373,14 +377,15 @@ class SharedShadow:
             self._require_written(places, what)
         self._behind_writer(places[ordered], users[ordered], "is written", False)
         self._behind_readers(places, users, words, (thread, thread))
-        self._wrote(places, thread, Writer.UPDATE if updates else Writer.BULK, self._clocks.now)
+        self._issuers[self._clocks.now] = thread
+        self._wrote(places, column, Writer.UPDATE if updates else Writer.BULK, self._clocks.now)
         self._writes.blur(words)
 
     def _async_order(self, places: Array, thread: int, what: str, *, overwrites: bool = False) -> None:
         """Writes before an access through the async proxy must be visible to it."""
         times, writers, kinds = self._write_time[places], self._writer[places], self._write_kind[places]
         bulk = (kinds == Writer.BULK) | (kinds == Writer.UPDATE)
-        rows = np.where(bulk, int(Row.BULK_WRITTEN), int(Row.PROXY))
+        rows = np.where(bulk, int(Row.FILLED), int(Row.PROXY))
         known = self._clocks.known
         bad = known[rows, thread, writers] < times
         bad |= (kinds == Writer.COPY) & (known[Row.COPIED, thread, writers] < times)
@@ -389,8 +394,9 @@ class SharedShadow:
         first = int(np.argmax(bad))
         writer, byte = int(writers[first]), int(places[first])
         if bulk[first]:
+            issuer = self._issuers[int(times[first])]
             raise HazardError(
-                f"{what} shared address {byte:#x} before the bulk copy that thread {writer} issued to it was waited for"
+                f"{what} shared address {byte:#x} before the bulk copy that thread {issuer} issued to it was waited for"
             )
         message = (
             f"{what} shared address {byte:#x}, which thread {writer} has written through the generic proxy: "

@@ -60,13 +60,14 @@ def _later(decoder: Decoder, sources: list[Source], value_type: PtxType, operati
     def issue(group: ThreadGroup, lane: int, target: int, address: int, operand: Array) -> None:
         cta, thread = group.cta, group.thread(lane)
         owner, offset = locate(group, target)
-        if locate(group, address)[0] is not owner:
+        of, told = locate(group, address)
+        if of is not owner:
             raise SimError(f"{what}: expected the mbarrier in the CTA of the target")
         spaces.check_shared(group, owner.rank, np.array([offset]), width, what)
-        cta.monitor.deferred_store(owner.rank, offset + np.arange(width), thread, what, combine is not None)
+        cta.monitor.deferred_store(owner.rank, offset + np.arange(width), thread, what, told, combine is not None)
         cta.launch.observed.moved("shared", "written", width)
         barrier = use(group, address, thread)
-        snapshot = cta.monitor.bulk_completed(thread)
+        snapshot = cta.monitor.bulk_completed(thread, told)
 
         def arrive() -> None:
             memory = owner.shared.data[offset : offset + width].view(value_type.dtype)

@@ -80,16 +80,17 @@ def copy_to_shared(
     """
     cta = group.cta
     found = [use(group, address, thread, asynchronous=True) for address in barriers]
+    _, told = locate(group, barriers[0])  # the same place in all of them
     for target, places in targets:
         if not places.size:  # all bytes are ignored
             continue
         region = Region.of(places)
         target.check_region(region, what)
-        cta.monitor.async_write(target.rank, region, thread, what)
+        cta.monitor.async_write(target.rank, region, thread, what, told)
         if swizzle is not None:
             cta.monitor.swizzled_write(target.rank, region, swizzle)
         cta.launch.observed.moved("shared", "written", len(places))
-    snapshot = cta.monitor.bulk_completed(thread)
+    snapshot = cta.monitor.bulk_completed(thread, told)
 
     def arrive() -> None:
         data = read()

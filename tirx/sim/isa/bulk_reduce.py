@@ -115,15 +115,16 @@ def _to_shared(decoder: Decoder, value_type: PtxType, combine: Binary) -> Step:
         check_unit(_WHAT, "an address", target)
         operand = _elements(group, source, size, thread, value_type).copy()
         owner, offset = locate(group, target)
-        if locate(group, address)[0] is not owner:
+        of, told = locate(group, address)
+        if of is not owner:
             raise SimError(f"{_WHAT}: expected the mbarrier in the CTA of the target")
         places = offset + np.arange(size)
         owner.check_shared(places, 1, _WHAT)
-        cta.monitor.async_update(owner.rank, places, thread, _WHAT)
+        cta.monitor.async_update(owner.rank, places, thread, _WHAT, told)
         for direction in ("read", "written"):
             cta.launch.observed.moved("shared", direction, size)
         barrier = use(group, address, thread, asynchronous=True)
-        snapshot = cta.monitor.bulk_completed(thread)
+        snapshot = cta.monitor.bulk_completed(thread, told)
 
         def arrive() -> None:
             memory = owner.shared.data[offset : offset + size].view(value_type.dtype)
