@@ -18,6 +18,8 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mutations import MODULE
+
 ROOT = Path(__file__).resolve().parents[1]
 VARIABLE = "TIRX_CALLS"
 FOLDERS = ("tirx", "dialects", "passes")
@@ -117,13 +119,14 @@ class Calls:
         most. Then the other tests of the same files: what a cache or a fixture holds is computed once, for the first
         that asks.
 
-        Of a function that nobody calls, and of the values of a module: the tests that call anything in the file, and
-        then those that call anything in the files that import it; if there are none, all tests.
+        Of a function that nobody calls, and of what is executed once, by whoever imports the file first (the values of
+        a module, and the functions that make them): also the tests that call anything in the file, and then those that
+        call anything in the files that import it; if there are none, all tests.
         """
         direct = self.callers.get(f"{path.as_posix()}:{function}", set())
         files = {test.partition("::")[0] for test in direct}
         groups = [direct, {test for test in self.seconds if test.partition("::")[0] in files}]
-        if not direct:
+        if direct <= self._importing({path, *importers(path)}):
             groups += [self._callers_in({path}), self._callers_in(importers(path))]
         if not any(groups):
             groups = [set(self.seconds)]
@@ -139,6 +142,10 @@ class Calls:
                 if count:
                     yield left[:count]
                 left = left[count:]
+
+    def _importing(self, paths: Set[Path]) -> set[str]:
+        """The tests in which one of the files is imported."""
+        return set[str]().union(*(self.callers.get(f"{path.as_posix()}:{MODULE}", ()) for path in paths))
 
     def _callers_in(self, paths: Set[Path]) -> set[str]:
         """The tests that call a function of one of the files."""

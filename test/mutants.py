@@ -53,7 +53,7 @@ _SOUND = "test/unit/test_universe.py"
 """A test that passes where tests can run at all."""
 
 _OF_DEFAULTS = "test/unit/test_signatures.py"
-"""A test of the defaults of all parameters, which does not call the functions."""
+"""A test of the defaults of all parameters and fields, which does not call the functions."""
 
 _SECONDS_OF_A_TEST = 10.0
 """Processor time of a test beyond five times its own, after which it is taken not to end."""

@@ -63,7 +63,7 @@ class Change:
     """
     The text that replaces a node, and the qualified name of the function around it, `MODULE` outside of functions.
 
-    `kind`: what sort of change it is; `default`: in the default of a parameter.
+    `kind`: what sort of change it is; `default`: in the default of a parameter, or of a field.
     """
 
     node: ast.expr | ast.stmt
@@ -119,7 +119,8 @@ def changes(source: str) -> list[Change]:
                 continue
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
-                    walk(child, function, default or is_default, scope)
+                    is_field = isinstance(node, ast.ClassDef) and isinstance(child, ast.AnnAssign)
+                    walk(child, function, default or is_default or is_field, scope)
 
     walk(ast.parse(source), None)
     return list(found.values())

@@ -148,7 +148,8 @@ class AtOp(DirectOperation):
         if found != tuple(self.values.types):
             raise LoopPartError(f"expected values of types {types_text(self.values.types)}, found {types_text(found)}")
         loop = self.parent_op()
-        if isinstance(loop, ForOp) and not 0 <= self.offset <= loop.rounds_ahead:
+        assert isinstance(loop, ForOp)  # its trait has said so
+        if not 0 <= self.offset <= loop.rounds_ahead:
             raise LoopPartError(
                 f"expected at(s) with s from 0 to the skew of the loop, {loop.rounds_ahead}, found at({self.offset})"
             )

@@ -24,7 +24,7 @@ class Dominators:
         while changed:
             changed = False
             for i, before in enumerate(edges, 1):
-                known = [p for p in before if p < i or parents[p] >= 0]
+                known = [p for p in before if parents[p] >= 0]
                 parent = known[0]
                 for other in known[1:]:
                     while parent != other:

@@ -169,13 +169,9 @@ _BINARY_I1: dict[type[Operation], _Instruction] = {
 
 
 _NEUTRAL: dict[type[Operation], int] = {
-    arith.AddiOp: 0,
-    arith.OrIOp: 0,
-    arith.XOrIOp: 0,
-    arith.SubiOp: 0,
-    arith.ShLIOp: 0,
-    arith.ShRSIOp: 0,
-    arith.ShRUIOp: 0,
+    **dict.fromkeys(
+        (arith.AddiOp, arith.OrIOp, arith.XOrIOp, arith.SubiOp, arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp), 0
+    ),
     arith.MuliOp: 1,
 }
 """Operations on integers, and the second operand with which they give the first."""

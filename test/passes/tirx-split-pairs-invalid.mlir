@@ -16,6 +16,14 @@ tirx.kernel @offset() cluster(2) threads(128) {
 
 // -----
 
+tirx.kernel @two_digits() cluster(2) threads(128) {
+  // expected-error@+1 {{found S[(2, 2, 2, 8) : (1@cbx, 2@cbx, 8, 1)]}}
+  %t = tirx.alloc : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 2, 2, 8) : (1@cbx, 2@cbx, 8, 1)]>>
+  tirx.return
+}
+
+// -----
+
 tirx.kernel @halves_and_copies() cluster(2) threads(128) {
   // expected-error@+1 {{or as R[2 : 1@cbx] where each holds all; found S[(2, 4, 8) : (1@cbx, 8, 1)] + R[2 : 1@cbx]}}
   %t = tirx.alloc : !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)] + R[2 : 1@cbx]>>

@@ -1,4 +1,4 @@
-"""The default values of all parameters are the recorded ones."""
+"""The default values of all parameters and fields are the recorded ones."""
 
 from __future__ import annotations
 

@@ -168,6 +168,11 @@ def test_values_of_modules_are_for_the_files_that_import_them() -> None:
     noted = calls.Calls(seconds=defaultdict(float, {"t::rings": 1.0, "t::layouts": 1.0}))
     noted.callers["passes/rings/proof/replay.py:State.run"].add("t::rings")
     assert list(noted.slices(path, mutations.MODULE)) == [["t::rings"]]
+    # Who is the first to import the file says nothing.
+    noted.seconds |= {"u::first": 0.5, "t::errors": 2.0}
+    noted.callers[f"{path}:{mutations.MODULE}"].add("u::first")
+    noted.callers[f"{path}:RaceError.of"].add("t::errors")
+    assert list(noted.slices(path, mutations.MODULE)) == [["u::first"], ["t::errors"], ["t::rings"]]
 
 
 @pytest.mark.parametrize(

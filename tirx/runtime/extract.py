@@ -10,7 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tirx.dialects.ptx.binary import BinaryOp
 from tirx.dialects.ptx.core import entries
@@ -45,9 +45,7 @@ class TirxExtractKernelsPass(ModulePass):
             binary = BinaryOp(launch.entry, launch.target, descriptor.data, print_entry(entry))
             binary.location = entry.location
             binary.attributes.update(entry.attributes)
-            Rewriter.insert_op(binary, InsertPoint.before(entry))
-            entry.detach()
-            entry.erase()
+            Rewriter.replace_op(entry, binary)
 
 
 def launch_of(binary: BinaryOp) -> Launch:

@@ -238,12 +238,13 @@ def _write_touched(order: GlobalOrder, memory: FlatMemory, path: Path) -> None:
 
 def _meet(place: Path, jobs: int) -> bool:
     """Returns True if one process has written bytes that another one has accessed."""
-    files = [np.load(place / f"touched{job}.npz", allow_pickle=False) for job in range(jobs)]
-    try:
-        return any(_meets(first, second) for first in files for second in files if first is not second)
-    finally:
-        for each in files:
-            each.close()
+    touched = [_read_arrays(place / f"touched{job}.npz") for job in range(jobs)]
+    return any(_meets(first, second) for first in touched for second in touched if first is not second)
+
+
+def _read_arrays(path: Path) -> dict[str, Array]:
+    with np.load(path, allow_pickle=False) as file:
+        return dict(file)
 
 
 def _meets(writer: Mapping[str, Array], other: Mapping[str, Array]) -> bool:

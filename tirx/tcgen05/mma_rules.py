@@ -180,8 +180,8 @@ MMA_RULES: tuple[Rule[MmaInfo], ...] = (
         _MASK,
         lambda i: (
             None
-            if (mask := i.mask) is None or i.m is None or i.m not in MAX_COLUMN_SHIFT
-            else reason(lambda: mask.verify_start_counts(i.m or 0))
+            if (mask := i.mask) is None or (m := i.m) not in MAX_COLUMN_SHIFT
+            else reason(lambda: mask.verify_start_counts(m))
         ),
         "{reason}",
         "let the sub-mask start with the other run",

@@ -85,6 +85,13 @@ ptx.entry @param_type(a : i32) target("sm_80") {
 
 // -----
 
+ptx.entry @literal() target("sm_80") {
+  // expected-error@+1 {{expected an integer or float literal}}
+  %0 = ptx.constant "one"
+}
+
+// -----
+
 // expected-error@+1 {{expected alignment of parameter 'a' to be a power of two, found 12}}
 ptx.entry @param_align(a : u64 ptr align 12) target("sm_80") {
 }

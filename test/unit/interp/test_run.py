@@ -272,6 +272,32 @@ def test_parts_of_a_loop_run_ahead(trips: int) -> None:
     assert d[0] == sum(j * j for j in range(trips))
 
 
+@pytest.mark.parametrize("order", ["row", "group 2", "hilbert", "table %t : memref<?xi32>", "items"])
+def test_every_tile_is_of_one_block(order: str) -> None:
+    """3 x 4 tiles and two blocks; the table leaves out three tiles and has each of the first three twice."""
+    tiles = f"%i, %j = order({order}) of (%c3, %c4)"
+    if order == "items":
+        tiles = "%i, %j, %k0, %k1 = items(%t : memref<?x4xi32>)"
+    body = f"""
+        %c3 = arith.constant 3 : index
+        tirx.tiles @tile {tiles} {{
+          %f = arith.muli %i, %c4 : index
+          %at = arith.addi %f, %j : index
+          %w = arith.index_cast %at : index to i32
+          %v = arith.sitofp %w : i32 to f32
+          %gd = tirx.view %d[%at] : memref<12xf32> -> !tirx.tile<1xf32, global>
+          tirx.fill %gd, %v : f32, !tirx.tile<1xf32, global>
+        }}
+    """
+    numbers = np.array([*range(9), 0, 1, 2], np.int32)
+    table = np.stack([*np.divmod(numbers, 4), numbers, numbers], axis=1) if order == "items" else numbers
+    d, all_tiles = np.full(12, -1, np.float32), np.arange(12)
+    type_ = "memref<?x4xi32>" if order == "items" else "memref<?xi32>"
+    _run(_kernel(body, f"%t: {type_}, %n: index, %d: memref<12xf32>"), table, 12, d)
+    given = order in ("items", "table %t : memref<?xi32>")
+    assert d.tolist() == (np.where(all_tiles < 9, all_tiles, -1) if given else all_tiles).tolist()
+
+
 def test_bounds_of_a_sum_in_any_order() -> None:
     """Small integers are exact, and other numbers within bounds of each other whichever block is first."""
     reduce = _FIRST + _LOAD + _STORE.replace("%gd :", "%gd reduce(add) :")

@@ -202,6 +202,26 @@ setp.eq.u32 %p1, %laneid, 0; @%p1 barrier.cluster.arrive.aligned;
     barrier.cluster.arrive is .aligned: expected all threads of the warp, found warp 0 (thread 0), CTA (0, 0, 0)
 mov.u32 %r1, %tid.x; bar.sync %r1;
     expected the barrier to be the same in all lanes, found 0 and 1
+mov.u32 %r1, %tid.x; bar.sync 1, %r1;
+    expected the thread count to be the same in all lanes, found 0 and 1
+mov.u32 %r1, %tid.x; bar.warp.sync %r1;
+    expected the member mask to be the same in all lanes, found 0 and 1
+mov.u32 %r1, %tid.x; tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r2}, [%r1];
+    expected the tensor memory address to be the same in all lanes, found 0 and 1
+mov.u32 %r1, %tid.x; tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s], %r1;
+    expected the number of columns to be the same in all lanes, found 0 and 1
+mov.u32 %r1, %tid.x; tcgen05.dealloc.cta_group::1.sync.aligned.b32 0, %r1;
+    expected the number of columns to be the same in all lanes, found 0 and 1
+mov.u32 %r1, %tid.x; cvt.u64.u32 %d1, %r1;
+tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%d1], [s], 128;
+    expected the target to be the same in all lanes, found 0 and 1
+mov.u32 %r1, %tid.x;
+tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [g], [%r1], 128;
+    expected the source to be the same in all lanes, found 0 and 1
+mov.u32 %r1, %tid.x; cvt.u16.u32 %h1, %r1; mov.u32 %r2, 0; mov.b32 %f1, 0;
+mma.sync.aligned.kind::mxf8f6f4.block_scale.scale_vec::1X.m16n8k32.row.col.f32.e4m3.e4m3.f32.ue8m0 {%f1,%f1,%f1,%f1},
+{%r2,%r2,%r2,%r2}, {%r2,%r2}, {%f1,%f1,%f1,%f1}, %r2, {%h1, 0}, %r2, {0, 0};
+    expected an id of the factors of A to be the same in all lanes, found 0 and 1
 wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.bf16 $4, %d1, %d2, 1, 1, 1, 0, 0;
     wgmma .m64n8k16.f32.f16.bf16 does not exist or is not simulated
 wgmma.mma_async.sync.aligned.m64n8k16.f32.f16 $4, %d1, %d2, 1, 1, 1, 0, 0;

@@ -15,12 +15,12 @@ from tirx.sim.hazards.global_access import ASYNC, ATOMIC, Access, Kind
 from tirx.sim.hazards.global_flags import GlobalFlags
 from tirx.sim.hazards.global_pairs import IS_ATOMIC, PairRules, Pairs, Side, Users, Verdict
 from tirx.sim.hazards.global_shadow import (
-    SILENT,
     GlobalShadow,
     clusters_of,
     kinds_of,
     pc_of,
     scopes_of,
+    silent_of,
     threads_of,
 )
 from tirx.sim.memory.segment import Segment
@@ -90,7 +90,7 @@ class OrderChecks:
         at, unit = places[side.own][rows, columns], units[side.own][rows, columns]
         threads, offsets = users.threads[side.own][rows], unit * shadow.granule
         pairs = Pairs(shadow.writes[at], shadow.write_hows[at], threads, offsets)
-        silent = (pairs.hows & SILENT) != 0
+        silent = silent_of(pairs.hows)
         open_pairs = np.ones(len(at), np.bool_)
         if silent.any():
             # The value is that of the first write, or of the host, and of any write of the cluster.
@@ -159,7 +159,7 @@ class OrderChecks:
             pairs = Pairs(shadow.writes[at], shadow.write_hows[at], threads[rows], offsets)
             pairs, numbers = self._with_earlier(shadow, at, pairs, access)
             at, rows, columns = at[numbers], rows[numbers], columns[numbers]
-            silent = (pairs.hows & SILENT) != 0
+            silent = silent_of(pairs.hows)
             if silent.any() and shadow.firsts is not None and shadow.first_hows is not None:
                 firsts, hows = shadow.firsts[at], shadow.first_hows[at]
                 which = silent & (firsts != 0)

@@ -29,6 +29,7 @@ from tirx.sim.hazards.global_shadow import (
     Reads,
     how,
     kinds_of,
+    silent_of,
 )
 from tirx.sim.hazards.global_values import changes, refuse_clash
 from tirx.sim.memory.segment import Segment
@@ -331,7 +332,7 @@ class GlobalOrder:
         silent = ~changed
         at = places[silent]
         old, old_hows = shadow.writes[at], shadow.write_hows[at]
-        again = (old_hows & SILENT) != 0
+        again = silent_of(old_hows)
         if old.any():
             firsts, first_hows = shadow.ensure("firsts"), shadow.ensure("first_hows")
             firsts[at], first_hows[at] = np.where(again, firsts[at], old), np.where(again, first_hows[at], old_hows)

@@ -46,6 +46,11 @@ def how(kind: int, element: int, scope: int, pc: int) -> int:
 SILENT = 1 << _SILENT_SHIFT
 
 
+def silent_of(hows: Array) -> Mask:
+    """Returns True for each packed way of access that left memory as it was."""
+    return (hows & SILENT).astype(np.bool_)
+
+
 def kinds_of(hows: _Packed) -> _Packed:
     """Returns the `Kind` of each packed way of access."""
     return hows & 15

@@ -92,9 +92,8 @@ def _running_sums(values: Array, element: PtxType, ftz: bool) -> Array | None:
     """
     parts = np.ascontiguousarray(values).view(element.dtype)
     sums = np.add.accumulate(parts, axis=1, dtype=parts.dtype)
-    if np.isnan(sums).any() or (ftz and (flush(sums) != sums).any()):
-        return None
-    return sums.view(values.dtype)
+    kept = flush(sums) if ftz else sums
+    return sums.view(values.dtype) if np.array_equal(kept, sums) else None
 
 
 def compare_and_swap(old: Array, compared: Array, replacement: Array) -> Array:

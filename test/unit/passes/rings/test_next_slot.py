@@ -6,8 +6,10 @@ import pytest
 from unit.passes.parsed import parsed
 from xdsl.ir import Operation
 
+from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.tirx import AsyncCopyOp, ForOp, LoadOp, MmaOp
 from tirx.passes.rings.next_slot import prefetch_next_slot
+from tirx.remarks import CopiesInPieces
 
 KERNEL = """
 #s = #tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<S[64, 32]>>
@@ -108,6 +110,11 @@ def _text(**replaced: str) -> str:
 def test_parts(replaced: dict[str, str], expected: list[Part] | None) -> None:
     text = _text(**replaced)
     loop = _loop(text)
-    prefetch_next_slot(loop)
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        prefetch_next_slot(loop)
     assert _parts(loop) == (_parts(_loop(text)) if expected is None else expected)
+    pieces = sum(copies > 0 for _, copies, *_ in _parts(loop))
+    told = [each.decision for each in said if isinstance(each.decision, CopiesInPieces)]
+    assert told == ([CopiesInPieces(pieces)] if pieces > 1 else [])
     assert "unused" not in str(loop)

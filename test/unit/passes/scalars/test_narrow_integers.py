@@ -9,6 +9,13 @@ from xdsl.ir import Block
 
 from tirx.passes.scalars.narrow_integers import widen_bytes
 
+SIGNED, UNSIGNED = ["arith.shli", "arith.shrsi", "arith.extsi"], ["arith.andi", "arith.extui"]
+KINDS = {op.name: op for op in arith.Arith.operations}
+
+
+def _names(block: Block) -> list[str]:
+    return [op.name for op in block.ops if op.operands]
+
 
 @pytest.mark.parametrize("width", [8, 7, 16])
 @pytest.mark.parametrize("predicate", ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
@@ -18,7 +25,15 @@ def test_comparisons(predicate: str, width: int) -> None:
     block.add_op(given := arith.ConstantOp.from_int_and_width(3, width))
     block.add_op(arith.CmpiOp(given.result, given.result, predicate))
     assert widen_bytes(list(block.ops)) == (width == 8)
-    names = [op.name for op in block.ops if op.operands]
-    signed, unsigned = ["arith.shli", "arith.shrsi", "arith.extsi"], ["arith.andi", "arith.extui"]
-    extended = (unsigned if predicate.startswith("u") else signed) * 2
-    assert names == [*(extended if width == 8 else []), "arith.cmpi"]
+    extended = (UNSIGNED if predicate.startswith("u") else SIGNED) * 2
+    assert _names(block) == [*(extended if width == 8 else []), "arith.cmpi"]
+
+
+@pytest.mark.parametrize("name", ["div", "rem", "min", "max", "shr", "ceildiv"])
+@pytest.mark.parametrize("sign", ["s", "u"])
+def test_operations_that_say_their_sign(name: str, sign: str) -> None:
+    block = Block(arg_types=[IntegerType(8)])
+    operation = f"arith.{name}{sign}i"
+    block.add_op(KINDS[operation].create(operands=[block.args[0]] * 2, result_types=[IntegerType(8)]))
+    assert widen_bytes(list(block.ops))
+    assert _names(block) == [*(SIGNED if sign == "s" else UNSIGNED) * 2, operation, "arith.trunci"]
