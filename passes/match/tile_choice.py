@@ -12,6 +12,7 @@ from xdsl.ir import Attribute
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
+from tirx.layout.dtypes import ElementType, element_type
 from tirx.passes.match.families import MMA_SYNC, WGMMA, family_of
 from tirx.passes.match.product import ILLEGAL, Product
 from tirx.passes.match.tcgen05_product import product_shape
@@ -74,6 +75,12 @@ class Operands:
     batch: int = 1
     """Products of the batch."""
 
+    @property
+    def dtypes(self) -> tuple[ElementType, ElementType, ElementType, ElementType]:
+        """The element types of A, B, the sums and D."""
+        a, b, sums, d = (element_type(str(each)) for each in (self.a, self.b, self.sums, self.d))
+        return a, b, sums, d
+
     def sizes(self) -> Iterator[tuple[int, int, int]]:
         """The size, or samples of it."""
         m, n, k = ((n,) if n is not None else _SAMPLES for n in self.size)
@@ -93,12 +100,12 @@ def choose_tiles(operands: Operands, target: Target) -> Sequence[TileChoice]:
 def _candidate(operands: Operands, target: Target, family: str, tile: tuple[int, int, int]) -> TileChoice | None:
     """A tile with its time; None where it is not legal."""
     rows, columns, threads = tile
-    a, b, sums, d = (TileType.get((1,), each, MemorySpace.SHARED).dtype for each in _types(operands))
+    a, b, sums, d = operands.dtypes
     depth = _STEP * 8 // a.storage_bits
     slot = (rows * a.storage_bits + columns * b.storage_bits) * depth // 8
     if rows * columns * sums.storage_bits // 8 > _SUM_BYTES * threads and family != "tcgen05":
         return None
-    if slot > target.shared_limit - BARRIER_BYTES or _family(operands, target, tile, depth) != family:
+    if slot > target.shared_limit - BARRIER_BYTES or family_name(operands, target, tile, depth) != family:
         return None
     # A loop with copies by TMA or cp.async gets a ring, and stores go through shared memory where it has room for both.
     room = target.shared_limit - BARRIER_BYTES
@@ -134,11 +141,7 @@ def _candidate(operands: Operands, target: Target, family: str, tile: tuple[int,
     return TileChoice(rows, columns, depth, threads, prediction, exp(sum(logarithms) / len(logarithms)))
 
 
-def _types(operands: Operands) -> tuple[Attribute, Attribute, Attribute, Attribute]:
-    return operands.a, operands.b, operands.sums, operands.d
-
-
-def _family(operands: Operands, target: Target, tile: tuple[int, int, int], depth: int) -> str | None:
+def family_name(operands: Operands, target: Target, tile: tuple[int, int, int], depth: int) -> str | None:
     """The family whose instructions multiply such tiles, None if none does."""
     rows, columns, threads = tile
     try:

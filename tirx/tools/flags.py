@@ -21,12 +21,16 @@ from xdsl.utils.target import Target
 from tirx.diagnostics import WARNINGS
 from tirx.hw.targets import TARGETS, TargetError
 from tirx.passes import PASS_SUMMARIES, OptionError, lower_to_ptx_pipeline
+from tirx.predict import GPUS
 from tirx.text.suggestions import did_you_mean
 from tirx.tools.files import write_output
 from tirx.tools.process import ArgumentParser, UsageError
 from tirx.tools.times import TimeFormat
 from tirx.universe import OUTPUT_PASSES, TIRX_UNIVERSE, all_passes, all_targets
 from tirx.version import installed_version
+
+_AUTO = "auto"
+"""The GPU of `--predict`: that of the target."""
 
 _ConvertibleT = TypeVar("_ConvertibleT", bound=ArgSpecConvertible)
 _ResultT = TypeVar("_ResultT")
@@ -64,6 +68,10 @@ class OptFlags:
     """Rules of warnings that are not reported."""
     launch_path: str | None
     """Where to write the launch descriptors of the kernels, as JSON."""
+    predict: str | None
+    """Prints predicted times instead of the output: on this GPU, or with `auto` on that of the target."""
+    size: tuple[int, int, int] | None
+    """M, N and K of the products whose times are predicted."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +203,14 @@ def _argument_parser(epilog: str) -> ArgumentParser:
         help="print what was decided, and why: layouts, engines, instructions, descriptors, memory, roles, rings; "
         "without passes on the command line those of --lower-to-ptx run",
     )
+    flag(
+        "--predict",
+        metavar="GPU",
+        choices=(_AUTO, *GPUS),
+        help="print the predicted time of every product, what bounds it and what would change it, as --predict or, for "
+        f"another GPU than that of the target, --predict=GPU ({', '.join(GPUS)})",
+    )
+    flag("--size", metavar="MxNxK", help="with --predict, the size of a product whose types do not say it")
     flag("--explain-json", dest="explain", action="store_const", const="json", help="the same as JSON")
     flag("--print-op-generic", action="store_true", help="print operations in generic form")
     flag("--print-debuginfo", action="store_true", help="print the locations of operations")
@@ -221,6 +237,8 @@ def expand_pass_flags(argv: Sequence[str], passes: Iterable[str]) -> list[str]:
             raise UsageError(f"expected the option '{again}' of --{name} once, found it again")
         if not argument.startswith("--"):
             expanded.append(argument)
+        elif argument == "--predict":
+            expanded.append(f"{argument}={_AUTO}")
         elif name == _LowerToPtx.name:
             if f"--{name}" in expanded:
                 raise UsageError(f"expected --{name} once")
@@ -286,9 +304,15 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
     for name in args.print_after:
         if name not in passes:
             raise UsageError(f"--print-after: unknown pass '{name}'{did_you_mean(name, passes)}")
+    size = None
+    if args.size is not None:
+        found = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)", args.size)
+        if found is None or args.predict is None:
+            raise UsageError(f"expected --size MxNxK with --predict, such as 4096x4096x4096, found '{args.size}'")
+        size = int(found[1]), int(found[2]), int(found[3])
     if args.print_whole and not (args.print_between_passes or args.print_after):
         raise UsageError("expected --print-whole with --print-between-passes or --print-after")
-    if args.explain is not None and not args.passes:
+    if (args.explain is not None or args.predict is not None) and not args.passes:
         args.passes = [",".join(lower_to_ptx_pipeline())]
     specs = [spec for text in args.passes for spec in _parse(lambda text: list(parse_pipeline(text)), text)]
     default_target = "ptx" if args.lower_to_ptx else "mlir"
@@ -324,4 +348,6 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
         diagnostics_json=args.diagnostics_json,
         disabled_warnings=_disabled_warnings(args.warnings),
         launch_path=args.launch,
+        predict=args.predict,
+        size=size,
     )

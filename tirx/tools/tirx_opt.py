@@ -138,6 +138,12 @@ class TirxOpt:
             watching.append(changes.after)
         if self._recorder is not None:
             watching.append(self._recorder.after)
+        predictor = None
+        if self.flags.predict is not None:
+            from tirx.tools.predictions import Predictor  # only if asked for
+
+            predictor = Predictor(self.flags.predict, self.flags.size)
+            watching.append(predictor.after)
         lowering = None
         if self.flags.verify_lowering:
             from tirx.runtime.watch import Watch  # imports the simulator
@@ -158,7 +164,9 @@ class TirxOpt:
         )
         end = perf_counter()
         output = StringIO()
-        if self._recorder is None:
+        if predictor is not None:
+            output.write(predictor.report())
+        elif self._recorder is None:
             self.flags.target.emit(context, module, output)
         else:
             output.write(self._explained(self._recorder))

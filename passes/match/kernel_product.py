@@ -1,0 +1,103 @@
+"""The product of matrices that a kernel computes: its operands in global memory, read off the tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute, SSAValue
+
+from tirx.dialects.tirx import AllocOp, CopyOp, KernelOp, LoadOp, MapOp, MmaOp, StoreOp, SubviewOp, TileType, ViewOp
+from tirx.passes.match.tile_choice import Operands
+
+
+@dataclass(frozen=True)
+class KernelProduct:
+    """The first product of a kernel, and the views of global memory that A and B come from and D goes to."""
+
+    mma: MmaOp
+    a: ViewOp
+    b: ViewOp
+    d: ViewOp
+
+    @property
+    def operands(self) -> Operands:
+        """Sizes and types: M and N are those of D, K is the last dimension of A, the ones before are a batch."""
+        shape, inner = self.d.source_type.get_shape(), self.a.source_type.get_shape()[-1]
+        m, n, k = (None if size == DYNAMIC_INDEX else size for size in (*shape[-2:], inner))
+        return Operands(
+            (m, n, k),
+            _element(self.a.source_type),
+            _element(self.b.source_type),
+            TileType.of(self.mma.accumulator).element_type,
+            _element(self.d.source_type),
+            prod(max(1, size) for size in shape[:-2]),
+        )
+
+
+def _element(type_: MemRefType[Attribute]) -> Attribute:
+    return type_.element_type
+
+
+def product_of(kernel: KernelOp) -> KernelProduct | None:
+    """
+    The product of a kernel of the tile level; None where there is none whose operands are views of two dimensions.
+
+    Only copies, loads, stores and maps may lie between the product and global memory.
+    """
+    for mma in kernel.walk():
+        if not isinstance(mma, MmaOp):
+            continue
+        a, b, d = _source(mma.a, set()), _source(mma.b, set()), _destination(mma.accumulator, set())
+        if a is not None and b is not None and d is not None and len(d.source_type.get_shape()) >= 2:
+            return KernelProduct(mma, a, b, d)
+    return None
+
+
+def _source(tile: SSAValue, seen: set[SSAValue]) -> ViewOp | None:
+    """The view that the elements of a tile come from."""
+    match tile.owner:
+        case ViewOp() as view:
+            return view
+        case SubviewOp() as part:
+            return _source(part.source, seen)
+        case LoadOp() as load:
+            return _source(load.source, seen)
+        case AllocOp() if tile not in seen:
+            seen.add(tile)
+            writers = (use.operation for use in tile.uses)
+            sources = (op.source for op in writers if isinstance(op, CopyOp) and op.destination is tile)
+            return _first(_source(source, seen) for source in sources)
+        case _:
+            return None
+
+
+def _destination(tile: SSAValue, seen: set[SSAValue]) -> ViewOp | None:
+    """The view that the elements of a tile go to, as they are or by way of maps."""
+    if tile in seen:
+        return None
+    seen.add(tile)
+    if isinstance(tile.owner, ViewOp):
+        return tile.owner
+    following: list[SSAValue] = []
+    for use in tile.uses:
+        match use.operation:
+            case CopyOp() as op if op.source is tile:
+                following.append(op.destination)
+            case StoreOp() as op if op.value is tile:
+                following.append(op.destination)
+            case LoadOp() as op:
+                following.append(op.result)
+            case MapOp() as op if tile in op.ins:
+                following += [*op.outs, *op.results]
+            case MmaOp() as op if op.result is not None and op.accumulator is tile:
+                following.append(op.result)
+            case _:
+                pass
+    return _first(_destination(each, seen) for each in following)
+
+
+def _first(views: Iterable[ViewOp | None]) -> ViewOp | None:
+    return next((view for view in views if view is not None), None)
