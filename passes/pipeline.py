@@ -46,6 +46,7 @@ _LOWER_TO_PTX = (
     "tirx-fuse-epilogue",
     "tirx-select-instructions",
     "tirx-select-copies",
+    "tirx-fit-index-tiles",
     "tirx-tile-loop",
     "tirx-pipeline-loops",
     "tirx-specialize-warps",

@@ -38,6 +38,7 @@ _PASSES = {
     "tirx-fuse-epilogue": ("rings", "store register tiles through shared memory, by bulk tensor stores"),
     "tirx-select-instructions": ("products", "choose the instructions of every product and store the plan on it"),
     "tirx-select-copies": ("copies", "choose the engine of every copy and store it"),
+    "tirx-fit-index-tiles": ("layouts", "give copies by index tiles the indices where their threads need them"),
     "tirx-tile-loop": ("rings", "let each block loop over several tiles"),
     "tirx-pipeline-loops": ("rings", "let loops fill rings of shared tiles ahead of what reads them"),
     "tirx-specialize-warps": ("rings", "give copies, products and the rest of a kernel warps of their own"),

@@ -202,13 +202,12 @@ class ViewOp(DirectOperation):
         assert self.is_box
         return ViewOp(self.source, indices, type_, clipped=self.clipped is not None)
 
-    def moved(self, along: int, index: SSAValue) -> list[int]:
-        """Returns for each dimension of the tile of an index tile, along dimension `along` of the memref, none kept."""
-        t = self.places[along].of_tile
-        dims, found = self.result.type.dims, TileType.of(index).dims
+    def still_dims(self, dimension: int) -> tuple[int, ...]:
+        """Returns the dimensions of the tile along which the index tile of a dimension of the memref stays the same."""
+        dims, found = self.result.type.dims, TileType.of(self.indices[dimension]).dims
         if len(found) < len(dims):
-            return [d for d in range(len(dims)) if d != t]
-        return [d for d, (n, extent) in enumerate(zip(found, dims, strict=True)) if n < extent]
+            return tuple(t for t in range(len(dims)) if t != self.places[dimension].of_tile)
+        return tuple(t for t, (n, extent) in enumerate(zip(found, dims, strict=True)) if n < extent)
 
     def tile_strides(self) -> tuple[int | None, ...]:
         """
@@ -402,3 +401,9 @@ class ViewOp(DirectOperation):
         printer.print_list([self.source.type, *(t.type for t in self.index_tiles.values())], printer.print_attribute)
         printer.print_string(" -> ")
         printer.print_attribute(self.result.type)
+
+
+def indexed_view(tile: SSAValue) -> ViewOp | None:
+    """The view with index tiles that a tile is; None for any other tile."""
+    view = tile.owner
+    return view if isinstance(view, ViewOp) and view.index_tiles else None

@@ -32,8 +32,9 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, ReductionAttr
-from tirx.dialects.tirx.interface import TileOpInterface
+from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.ops import CopyOp, parse_transfer, print_transfer
+from tirx.dialects.tirx.places import indexed_view
 from tirx.dialects.tirx.views import WordsOp
 from tirx.hw.errors import LegalityError
 from tirx.mma import VARIANTS, WIDENING, Fragment
@@ -75,6 +76,13 @@ def _require_engine(found: EnumAttribute[Engine] | None, matrix: Engine, memory:
         )
 
 
+def _of_indices(memory: SSAValue, register: SSAValue) -> list[Reduced]:
+    """Returns what follows for the index tiles of a view: a thread that moves an element holds its indices."""
+    if (view := indexed_view(memory)) is None:
+        return []
+    return [Reduced(register, index, view.still_dims(d)) for d, index in view.index_tiles.items()]
+
+
 @irdl_op_definition
 class LoadOp(DirectOperation, TileOpInterface):
     """
@@ -97,6 +105,9 @@ class LoadOp(DirectOperation, TileOpInterface):
 
     def tile_writes(self) -> Sequence[SSAValue]:
         return ()
+
+    def reductions(self) -> Sequence[Reduced]:
+        return _of_indices(self.source, self.result)
 
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
@@ -136,6 +147,9 @@ class StoreOp(DirectOperation, TileOpInterface):
 
     def tile_writes(self) -> Sequence[SSAValue]:
         return (self.destination,)
+
+    def reductions(self) -> Sequence[Reduced]:
+        return _of_indices(self.destination, self.value)
 
     def verify_(self) -> None:
         value, destination = TileType.of(self.value), TileType.of(self.destination)

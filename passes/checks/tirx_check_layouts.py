@@ -31,6 +31,7 @@ from tirx.dialects.tirx import (
     ViewOp,
     WordsOp,
     base_allocation,
+    indexed_view,
     kernels,
     thread_set,
     views_in_use,
@@ -226,10 +227,6 @@ class _Checker:
         check_registers(op, bits * threads, threads)
 
     def view(self, op: ViewOp) -> None:
-        if op.index_tiles:
-            raise ViewBoundsError(
-                op, "expected an index along each dimension: views with index tiles are not lowered yet"
-            )
         if _is_conditional(op):
             return
         for dimension, (place, size) in enumerate(zip(op.places, op.source_type.get_shape(), strict=True)):
@@ -311,6 +308,8 @@ class _Checker:
             ]
             strided = view.derived_layout(existing) if 0 not in existing else None
             layout = strided if isinstance(strided, TileLayout) else None
+        if indexed_view(tile) is not None:
+            return  # indices say so, or nothing does
         if target.memory is MemorySpace.GLOBAL and layout is not None and not layout.is_injective():
             raise InjectiveError(op, f"expected a destination that has an address for every element, found {layout}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
@@ -26,8 +26,9 @@ from tirx.layout import LayoutError, TileLayout
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import held_elements
-from tirx.passes.copies.clipping import Clip, all_of
+from tirx.passes.copies.clipping import NO_COORDINATES, Clip, all_of
 from tirx.passes.copies.global_reductions import GlobalReduction
+from tirx.passes.copies.index_tiles import IndexTiles
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.index_emission import IndexEmission
 from tirx.passes.ir.register_values import REGISTER_BITS, RegisterFormat, register_format, zero_register
@@ -163,6 +164,7 @@ class TileAccess:
         *,
         once: bool,
         clip: Clip | None = None,
+        indices: IndexTiles | None = None,
     ):
         self.emit = emit
         self.memory = memory
@@ -171,6 +173,7 @@ class TileAccess:
         self.bits = register.dtype.storage_bits
         self.tid = tid
         self.clip = clip
+        self.indices = indices
         self.plan = self._plan(register, threads, once)
         self.addresses = _Addresses(emit, memory, tid)
         self.bounds = None if clip is None else clip.emission(emit, tid)
@@ -193,6 +196,11 @@ class TileAccess:
         except LayoutError as e:
             raise LocatedError(self.emit.location, str(e)) from e
         return plan
+
+    def _place(self, access: Access) -> tuple[SSAValue, int]:
+        """Returns the address of an access as a value and a constant number of bytes behind it."""
+        address, distance = self.addresses.place(access)
+        return address if self.indices is None else self.indices.displaced(self.emit, address, access), distance
 
     def _registers_of(self, access: Access) -> tuple[int, int]:
         """Returns the first register of an access and how many whole registers it fills, 0 for a part of one."""
@@ -237,7 +245,7 @@ class TileAccess:
 
     def _reduce_access(self, store: GlobalReduction, registers: Sequence[SSAValue], access: Access) -> None:
         first, count = self._registers_of(access)
-        address, distance = self.addresses.place(access)
+        address, distance = self._place(access)
 
         def make(emit: Emitter) -> Sequence[SSAValue]:
             if count:
@@ -275,7 +283,8 @@ class TileAccess:
         if self.clip is None:
             return make(self.emit)
         assert self.bounds is not None
-        exists = self.clip.contains(self.bounds, self.plan.flat(access))
+        coordinates = NO_COORDINATES if self.indices is None else self.indices.coordinates(self.emit, access)
+        exists = self.clip.contains(self.bounds, self.plan.flat(access), coordinates=coordinates)
 
         def zeros(outside: Emitter) -> Sequence[SSAValue]:
             return [zero_register(outside, type_) for type_ in types]
@@ -288,7 +297,7 @@ class TileAccess:
         parts: dict[int, list[tuple[int, SSAValue]]] = {}
         for access in self.plan.accesses:
             first, count = self._registers_of(access)
-            address, constant = self.addresses.place(access)
+            address, constant = self._place(access)
             if count:
                 types = [self.format.type] * count
                 registers[first : first + count] = self._read(access, address, types, constant)
@@ -333,7 +342,7 @@ class TileAccess:
             first, count = self._registers_of(access)
             if access.count * self.bits == 8:
                 byte = self.emit.div(registers[first], 1 << self._bit_of(access))
-                address, constant = self.addresses.place(access)
+                address, constant = self._place(access)
                 self._write(access, StU8Op(self.memory.space, address, byte, constant))
                 continue
             data = registers[first : first + count]
@@ -342,7 +351,7 @@ class TileAccess:
                     unpacked = self.emit(UnpackOp(registers[first], i16))
                     halves[first] = unpacked.low, unpacked.high
                 data = [halves[first][self._bit_of(access) // 16]]
-            address, constant = self.addresses.place(access)
+            address, constant = self._place(access)
             self._write(access, StOp(self.memory.space, address, data, constant))
         return ()
 
@@ -409,11 +418,11 @@ def is_whole(emit: Emitter, clip: Clip | None, tile: MemoryTile) -> SSAValue | N
     """Emits the test that all of a tile exists, in rows aligned for vectors (i1). Returns None where it never does."""
     if clip is not None and clip.plan.never_whole:
         return None
-    conditions = [] if clip is None else [clip.contains_tile(emit)]
+    conditions = [] if clip is None or not clip.bounds else [clip.contains_tile(emit)]
     for _, stride in () if tile.are_multiples else tile.strides:
         rest = emit.bit_and(stride, STRIDE_BYTES - 1)
         conditions.append(emit.compare(rest, emit.constant(0, i64), "eq"))
-    return all_of(emit, conditions)
+    return all_of(emit, conditions) if conditions else None
 
 
 class MatrixAccess:
@@ -456,6 +465,7 @@ def emit_cp_async(
     threads: int,
     tid: SSAValue,
     clip: Clip | None = None,
+    indices: Callable[[TileLayout], IndexTiles | None] = lambda _: None,
 ) -> None:
     """
     Starts the copies of each of `threads` threads, of linear index `tid` (i32), by `cp.async`.
@@ -466,21 +476,29 @@ def emit_cp_async(
         plan = plan_thread_copies(op.source, destination.type, threads)
     except ILLEGAL as e:
         raise LocatedError(op, str(e)) from e
+    tiles = indices(plan.share)
 
     def start(emit: Emitter, bounds: Clip | None) -> Sequence[SSAValue]:
         def held(inside: Emitter) -> Sequence[SSAValue]:
-            return _start_copies(inside, source, destination, plan, tid, bounds)
+            return _start_copies(inside, source, destination, plan, tid, bounds, tiles)
 
         return held(emit) if plan.owners is None else _on_owners(emit, tid, plan.owners, held, None)
 
-    if clip is None or clip.plan.never_whole:
+    if clip is None or clip.plan.never_whole or not clip.bounds:
         start(emit, clip)
-    else:
-        emit.either(clip.contains_tile(emit), lambda inside: start(inside, None), lambda inside: start(inside, clip))
+        return
+    others = clip.of_index_tiles()
+    emit.either(clip.contains_tile(emit), lambda inside: start(inside, others), lambda inside: start(inside, clip))
 
 
 def _start_copies(
-    emit: Emitter, source: MemoryTile, destination: MemoryTile, plan: CpAsyncPlan, tid: SSAValue, clip: Clip | None
+    emit: Emitter,
+    source: MemoryTile,
+    destination: MemoryTile,
+    plan: CpAsyncPlan,
+    tid: SSAValue,
+    clip: Clip | None,
+    indices: IndexTiles | None = None,
 ) -> tuple[()]:
     ends = _Addresses(emit, source, tid), _Addresses(emit, destination, tid)
     bounds = None if clip is None else clip.emission(emit, tid)
@@ -491,12 +509,17 @@ def _start_copies(
         count = None
         if clip is not None:
             assert bounds is not None
-            count = _bytes_within(clip, bounds, plan, read)
+            coordinates = NO_COORDINATES if indices is None else indices.coordinates(emit, read)
+            count = _bytes_within(clip, bounds, plan, read, coordinates)
+        if indices is not None:
+            src = indices.displaced(emit, src, read)
         emit(CpAsyncOp(dst, src, size, cache=cache, source_bytes=count, offset=offset, source_offset=source_offset))
     return ()
 
 
-def _bytes_within(clip: Clip, bounds: IndexEmission, plan: CpAsyncPlan, read: Access) -> SSAValue:
+def _bytes_within(
+    clip: Clip, bounds: IndexEmission, plan: CpAsyncPlan, read: Access, coordinates: Mapping[int, SSAValue]
+) -> SSAValue:
     """The bytes (i32) of a copy that exist: those up to the innermost bound, if the other bounds hold."""
     emit, flat, size = bounds.emit, plan.source.flat(read), plan.bytes(read)
     zero = emit.constant(0, i32)
@@ -511,4 +534,4 @@ def _bytes_within(clip: Clip, bounds: IndexEmission, plan: CpAsyncPlan, read: Ac
         if bound.type == i64:
             some = emit(arith.TruncIOp(some, i32)).result
         count = emit.div(emit.mul(some, plan.source.element_bits), 8)
-    return emit.select(clip.contains(bounds, flat, inner=False), count, zero)
+    return emit.select(clip.contains(bounds, flat, inner=False, coordinates=coordinates), count, zero)

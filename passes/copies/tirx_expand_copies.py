@@ -236,6 +236,22 @@ def _move_words(op: LoadOp | StoreOp) -> None:
     erase(op)
 
 
+def distribution(op: Operation, shape: Shape, source: TileType, destination: TileType) -> TileLayout:
+    """Returns the register layout that says which thread moves which elements between global and shared memory."""
+    ends = source.layout, destination.layout
+    assert ends[0] is not None and ends[1] is not None, op.name  # the pieces have asked for them
+    return copy_distribution(
+        shape,
+        ends[0],
+        ends[1],
+        source.dtype.storage_bits,
+        thread_set(op).count,
+        _memory(source.memory),
+        _memory(destination.memory),
+        min(map(access_bytes, (op.source, op.destination))) if isinstance(op, CopyOp) else POINTER_ALIGNMENT,
+    )
+
+
 class _Expander:
     """Expands the copies and fills of one kernel."""
 
@@ -295,7 +311,7 @@ class _Expander:
             ends = tuple(_reshape(emit, end, (op.source_type.num_elements,)) for end in ends)
         for offsets, shape in self._memory_pieces(op, *ends):
             source, destination = (_subview(emit, end, offsets, shape) for end in ends)
-            layout = self._distribution(op, shape, placed(source), placed(destination))
+            layout = distribution(op, shape, placed(source), placed(destination))
             self._through_registers(emit, source, destination, layout, op.reduce)
         return True
 
@@ -323,23 +339,8 @@ class _Expander:
                 for offsets, shape in self._memory_pieces(op, op.tile, op.tile):
                     tile = _subview(emit, op.tile, offsets, shape)
                     type_ = TileType.of(tile)
-                    self._fill_through_registers(emit, op, tile, self._distribution(op, shape, type_, type_))
+                    self._fill_through_registers(emit, op, tile, distribution(op, shape, type_, type_))
         return True
-
-    def _distribution(self, op: Operation, shape: Shape, source: TileType, destination: TileType) -> TileLayout:
-        """Returns the register layout that says which thread moves which elements between global and shared memory."""
-        ends = source.layout, destination.layout
-        assert ends[0] is not None and ends[1] is not None, op.name  # the pieces have asked for them
-        return copy_distribution(
-            shape,
-            ends[0],
-            ends[1],
-            source.dtype.storage_bits,
-            thread_set(op).count,
-            _memory(source.memory),
-            _memory(destination.memory),
-            min(map(access_bytes, (op.source, op.destination))) if isinstance(op, CopyOp) else POINTER_ALIGNMENT,
-        )
 
     def _memory_pieces(self, op: Operation, source: SSAValue, destination: SSAValue) -> Sequence[tuple[Offsets, Shape]]:
         """Cuts two tiles so that the threads have the registers for each piece."""
@@ -392,7 +393,7 @@ class _Expander:
     ) -> tuple[int, int]:
         """The bytes that a thread holds of a piece, and its accesses to both sides of it."""
         source, destination = (SubviewOp.type_of(type_, offsets, shape) for type_ in types)
-        registers = self._distribution(op, shape, source, destination)
+        registers = distribution(op, shape, source, destination)
         bits, threads = source.dtype.storage_bits, thread_set(op).count
         held = registers.span("m") * bits // 8
         if not self.fits(held):

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import MemorySpace, SubviewOp, TileType, ViewOp, kernels
+from tirx.dialects.tirx import MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, indexed_view, kernels
 from tirx.layout import LayoutError
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.views import Origin
@@ -29,6 +29,8 @@ class TirxFoldSubviewsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
             for part in list(kernel.walk()):
+                if isinstance(part, SubviewOp | ReshapeOp) and indexed_view(part.source) is not None:
+                    raise ViewShapeError(part, "expected all of a view with index tiles, found another tile of it")
                 if isinstance(part, SubviewOp) and part.indices:
                     _fold(part)
 
@@ -62,10 +64,6 @@ def _view(part: SubviewOp, offsets: list[int | SSAValue]) -> ViewOp:
     if origin is None:
         raise ViewShapeError(part, "expected a part of a view at computed offsets, found one of a reshaped tile")
     emit, view = Emitter.before(part), origin.view
-    if view.index_tiles:
-        raise ViewShapeError(
-            part, "expected a part at constant offsets of a view with index tiles, found computed ones"
-        )
     indices, sizes, dims = list(view.indices), list[SSAValue](), part.result.type.dims
     for d, place in enumerate(view.places):
         if (t := place.of_tile) is None:

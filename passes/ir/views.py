@@ -68,6 +68,9 @@ def view_alignment(view: ViewOp) -> int:
     for index, stride in zip(view.indices, type_.get_strides() or (), strict=True):
         # Run-time strides are multiples of as many bytes where this matters: their views have no vectors elsewhere.
         alignment = gcd(alignment, index_range(index).divisor * bits * (stride or 0))
+    moved = {t for d in view.index_tiles for t in range(len(view.of_memref)) if t not in view.still_dims(d)}
+    if any(view.tile_strides()[t] == 1 for t in moved):
+        return bits // 8  # what are neighbours but for index tiles is not
     return alignment // 8 if alignment % 8 == 0 else 0
 
 
@@ -86,10 +89,11 @@ class OpenBound:
 
     `of_memref` is its number in the memref, `of_tile` that in the tile, None for one that the tile does not have;
     `extent` are the elements of the memref from the first to the last of the tile along it, `step` those from one to
-    the next. Of a view of `positions` along it those from `size` on are outside.
+    the next. Of a view of `positions` along it those from `size` on are outside. `index` is the index tile of a
+    dimension that has one; of its positions another bound, without a dimension of the memref, says which there are.
     """
 
-    of_memref: int
+    of_memref: int | None
     of_tile: int | None
     extent: int
     index: SSAValue
@@ -97,6 +101,11 @@ class OpenBound:
     step: int = 1
     size: SSAValue | None = None
     positions: int = 1
+
+    @property
+    def is_plain(self) -> bool:
+        """Returns True unless coordinates come from an index tile."""
+        return not isinstance(self.index.type, TileType)
 
 
 @dataclass(frozen=True)
@@ -135,7 +144,9 @@ def plan_clip(tile: SSAValue) -> ClipPlan | None:
         )
     sizes, strides = view.source_type.get_shape(), view.tile_strides()
     bounds = tuple(_open_bounds(origin, sizes, dims))
-    never_whole = any(_is_beyond(bound, sizes[bound.of_memref]) for bound in bounds)
+    never_whole = any(
+        _is_beyond(bound, sizes[bound.of_memref]) for bound in bounds if bound.is_plain and bound.of_memref is not None
+    )
     if of_words:
         if any(bound.of_tile == len(dims) - 1 for bound in bounds):
             raise ClippedViewError("expected a clipped view of 6-bit elements whose rows are all in the memref")
@@ -150,7 +161,7 @@ def plan_clip(tile: SSAValue) -> ClipPlan | None:
     for bound in bounds:
         if bound.of_tile == inner:
             row_run = gcd(row_run, index_range(bound.index).divisor)
-            size = sizes[bound.of_memref]
+            size = DYNAMIC_INDEX if bound.of_memref is None else sizes[bound.of_memref]
             run = gcd(row_run, 1 if size == DYNAMIC_INDEX or bound.size is not None else size)
     return ClipPlan(number, dims, bounds, inner, run & -run, row_run & -row_run, never_whole) if bounds else None
 
@@ -163,6 +174,11 @@ def _is_beyond(bound: OpenBound, size: int) -> bool:
 def _open_bounds(origin: Origin, sizes: Sequence[int], dims: tuple[int, ...]) -> list[OpenBound]:
     found: list[OpenBound] = []
     for d, (place, size) in enumerate(zip(origin.view.places, sizes, strict=True)):
+        if not place.is_plain:
+            found.append(OpenBound(d, None, 1, place.index, 0))
+            if (t := place.of_tile) is not None and place.size is not None:
+                found.append(OpenBound(None, t, dims[t], place.size, origin.start[t], positions=place.extent))
+            continue
         extent, first = 1 if (t := place.of_tile) is None else (dims[t] - 1) * place.step + 1, origin.first(d)
         fact = index_range(place.index)
         begins = fact.low is not None and fact.low + first >= 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import gcd
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -64,7 +63,7 @@ from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.ir.register_values import held_tile, is_narrow_float, register_format, shared_out, zero_register
 from tirx.passes.ir.rule_tables import Rules
-from tirx.passes.ir.views import POINTER_ALIGNMENT
+from tirx.passes.ir.views import POINTER_ALIGNMENT, view_alignment
 from tirx.passes.kernels.carried_registers import CONTROL_FLOW
 from tirx.passes.kernels.kernel_lowering import KernelLowering, Place, Registers
 from tirx.passes.kernels.roles import entry_registers, meet, role_branches
@@ -184,8 +183,9 @@ def _view(op: ViewOp, at: Place) -> Sequence[Registers]:
         return [_NOTHING]  # only tensor maps know where it is
     bits = op.result.type.dtype.bits
     address = parameters.pointers[op.source]
-    alignment = POINTER_ALIGNMENT
     for dimension, (index, stride) in enumerate(zip(op.indices, strides, strict=True)):
+        if dimension in op.index_tiles:
+            continue  # the accesses to elements add them
         if stride is None:
             offset = emit.cast(index, i64)
             address = emit.add(address, emit.mul(offset, parameters.stride(op.source, dimension)))
@@ -195,13 +195,12 @@ def _view(op: ViewOp, at: Place) -> Sequence[Registers]:
             raise KernelArgumentError(
                 op, f"expected a view of {type_} that starts on a whole byte, found steps of {step} bits"
             )
-        alignment = gcd(alignment, step // 8)
         offset = emit.cast(index, i64)
         size = stride * bits
         # The product is whole bytes even where one step of the index is not.
         distance = emit.div(emit.mul(offset, size), 8) if size % 8 else emit.mul(offset, size // 8)
         address = emit.add(address, distance)
-    return at.declare(op.result, address, alignment)
+    return at.declare(op.result, address, view_alignment(op))
 
 
 @_lowering(SubviewOp, ReshapeOp, WordsOp)
@@ -252,7 +251,8 @@ def _tma_store(op: TmaStoreOp, at: Place) -> Sequence[Registers]:
 def _cp_async(op: CpAsyncTileOp, at: Place) -> Sequence[Registers]:
     ends = at.memory(op.source), at.memory(op.destination)
     at.require_vectors(op.source, "cp.async")
-    emit_cp_async(at.emit, op, *ends, at.threads, at.thread, at.clip(op.source))
+    clip = at.clip(op.source)
+    emit_cp_async(at.emit, op, *ends, at.threads, at.thread, clip, lambda share: at.index_tiles(op.source, share))
     return ()
 
 

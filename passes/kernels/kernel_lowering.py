@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntAttr
+from xdsl.dialects.builtin import IntAttr, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -27,12 +27,15 @@ from tirx.dialects.tirx import (
     TileOpInterface,
     TileType,
     WordsOp,
+    indexed_view,
     is_foreign,
     thread_set,
 )
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.hw.errors import LegalityError
+from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.passes.copies.clipping import Clip
+from tirx.passes.copies.index_tiles import IndexTiles
 from tirx.passes.copies.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, is_whole
 from tirx.passes.copies.tensor_map_parameters import TensorMapParameters
 from tirx.passes.ir.emitter import Emitter, erase
@@ -48,7 +51,7 @@ from tirx.passes.match.computed_parts import displaced
 from tirx.passes.match.copy_engines import beyond_threads
 from tirx.passes.match.narrow_places import mark_narrow_views, require_narrow
 from tirx.passes.match.run_time_strides import STRIDE_BYTES, are_multiples, placed, run_time_strides
-from tirx.rules import KernelArgumentError, ParameterError, RegisterLayoutError, StageError
+from tirx.rules import KernelArgumentError, PackedElementsError, ParameterError, RegisterLayoutError, StageError
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""
@@ -241,18 +244,39 @@ class Place(ThreadLowering):
 
     def access(self, memory: SSAValue, register: TileType, *, once: bool) -> TileAccess | ClippedAccess:
         """Returns the accesses of a tile in memory that threads with the registers of `register` make."""
-        tile, clip = self.memory(memory), self.clip(memory)
+        tile, clip, indices = self.memory(memory), self.clip(memory), self.index_tiles(memory, register.layout)
         if tile.are_multiples:  # sizes say so of arrays without gaps; a launch may give others
             self.require_vectors(memory, "vectors")
 
         def access(emit: Emitter, careful: bool = False) -> TileAccess:
             end = tile.by_element() if careful and not tile.are_multiples else tile
-            bounds = clip if careful else None
-            return TileAccess(emit, end, register, self.threads, self.thread, once=once, clip=bounds)
+            bounds = clip if careful or clip is None else clip.of_index_tiles()
+            return TileAccess(emit, end, register, self.threads, self.thread, once=once, clip=bounds, indices=indices)
 
         if clip is None and tile.are_multiples:
             return access(self.emit)
         return ClippedAccess(self.emit, access, is_whole(self.emit, clip, tile))
+
+    def index_tiles(self, memory: SSAValue, moved: TileLayout | ComposeLayout | None) -> IndexTiles | None:
+        """Returns the index tiles of a view, for threads that move its elements as `moved` says; None without any."""
+        if (view := indexed_view(memory)) is None:
+            return None
+        strides, parameters, type_ = view.source_type.get_strides() or (), self.kernel.parameters, TileType.of(memory)
+
+        def stride(d: int) -> SSAValue:
+            if (known := strides[d]) is None:
+                return parameters.stride(view.source, d)
+            return self.emit.constant(known * type_.dtype.storage_bits // 8, i64)
+
+        if type_.dtype.bits % 8:
+            raise PackedElementsError(
+                self.emit.location, f"expected elements of whole bytes in a view with index tiles, found {type_}"
+            )
+        assert isinstance(moved, TileLayout)
+        try:
+            return IndexTiles(view, moved, self.threads, self.registers, stride)
+        except LayoutError as e:
+            raise LocatedError(self.emit.location, str(e)) from e
 
     def require_vectors(self, memory: SSAValue, what: str) -> None:
         """Lets launches check that run-time strides are multiples of what `what` move at a time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
@@ -12,7 +12,16 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import ConvertOp, KernelOp, TileOpInterface, TileType
+from tirx.dialects.tirx import (
+    ConvertOp,
+    KernelOp,
+    LoadOp,
+    MemorySpace,
+    TileOpInterface,
+    TileType,
+    ViewOp,
+    indexed_view,
+)
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
@@ -136,9 +145,19 @@ def insert_conversions(kernel: KernelOp) -> None:
             _drop_identity(op)
         elif isinstance(op, TileOpInterface):
             try:
-                _fit(op, _required(op, kernel.target_info))
+                fit_tiles(op, kernel.target_info)
             except LayoutError as e:
                 raise LocatedError(op, str(e)) from e
+
+
+def fit_tiles(op: TileOpInterface, target: Target | None) -> None:
+    """Lets an operation have its register tiles, and the index tiles of its views, in the layouts that it needs."""
+    assert isinstance(op, Operation)
+    required = _required(op, target)
+    _fit(op, required)
+    for tile in op.operands:
+        if (view := indexed_view(tile)) is not None:
+            fit_index_tiles(op, view, required)
 
 
 def _drop_identity(op: ConvertOp) -> None:
@@ -183,6 +202,37 @@ def _fit(op: TileOpInterface, required: dict[SSAValue, TileLayout]) -> None:
     for result in tuple(op.results):
         if (layout := required.get(result)) is not None:
             _convert_result(op, result, layout)
+
+
+def fit_index_tiles(op: Operation, view: ViewOp, required: Mapping[SSAValue, TileLayout]) -> None:
+    """Lets an operation use a view whose index tiles have the layouts in which it needs them."""
+    indices = [index for index in view.index_tiles.values() if index in required]
+    found = {index: _indices_in(view, index, required[index]) for index in indices}
+    if all(new is old for old, new in found.items()):
+        return
+    own = Emitter.before(op)(view.clone(found))
+    for i, tile in enumerate(op.operands):
+        if tile is view.result:
+            op.operands[i] = own.result
+    if view.result.first_use is None:
+        erase(view)
+    for index in indices:
+        if isinstance(load := index.owner, LoadOp) and index.first_use is None:
+            erase(load)
+
+
+def _indices_in(view: ViewOp, index: SSAValue, layout: TileLayout) -> SSAValue:
+    """The index tile in a layout: loaded once more in that, where it is loaded from global memory, else converted."""
+    found = _tile_layout(index)
+    if found is not None and same_layout(found, layout):
+        return index
+    load = index.owner
+    if isinstance(load, LoadOp) and TileType.of(load.source).memory is MemorySpace.GLOBAL:
+        if indexed_view(load.source) is None:
+            again = Emitter.after(load)(LoadOp(load.source, load.result.type.with_layout(layout)))
+            again.result.name_hint = index.name_hint
+            return again.result
+    return _converted(Emitter.before(view), index, layout)
 
 
 def _converted(emit: Emitter, tile: SSAValue, layout: TileLayout) -> SSAValue:

@@ -21,6 +21,7 @@ from tirx.dialects.tirx import (
     StoreOp,
     TileType,
     base_allocation,
+    indexed_view,
     thread_set,
     views_in_use,
 )
@@ -28,7 +29,7 @@ from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.hw.errors import MissingLayoutError, ScaleFactorError, ThreadCopyError
 from tirx.hw.features import required_version, supports
 from tirx.layout import LayoutError, TileLayout
-from tirx.passes.ir.views import clipped_view
+from tirx.passes.ir.views import Origin, clipped_view
 from tirx.passes.match.bulk_copies import ASYNC_FEATURES, async_engine, check_engine
 from tirx.passes.match.product import ILLEGAL, target_of
 from tirx.passes.match.run_time_strides import run_time_strides, why_beyond_threads
@@ -184,7 +185,11 @@ def _engine(copy: CopyOp) -> Engine | None:
     if is_scale_copy(copy):
         planned_scale_copies(copy)
         return Engine.TCGEN05_CP
-    if copy.reduce is not None and copy.source_type.memory is not MemorySpace.TENSOR:
+    if indexed_view(copy.source) is not None and async_engine(copy).engine is Engine.CP_ASYNC:
+        return Engine.CP_ASYNC
+    origin = Origin.of(copy.destination)
+    is_box = origin is None or origin.view.is_box
+    if copy.reduce is not None and copy.source_type.memory is not MemorySpace.TENSOR and is_box:
         check_engine(copy, Engine.TMA_REDUCE)
         return Engine.TMA_REDUCE
     for tile in (copy.source, copy.destination):

@@ -63,6 +63,8 @@ def require_narrow(kernel: KernelOp, view: ViewOp, bound: OpenBound) -> bool:
 
     Launches check the sizes on which that rests.
     """
+    if bound.of_memref is None:
+        return True
     size, sizes = view.source_type.get_shape()[bound.of_memref], index_sizes(view, bound.of_memref)
     if sizes is None or size > NARROW_LIMIT or bound.first + bound.extent > MOST_ELEMENTS_FURTHER:
         return False

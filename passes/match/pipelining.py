@@ -31,6 +31,7 @@ from tirx.dialects.tirx import (
     TileType,
     WordsOp,
     base_allocation,
+    indexed_view,
     is_foreign,
     tile_effects,
 )
@@ -88,7 +89,9 @@ def copies_to_shared(loop: scf.ForOp) -> list[CopyOp]:
 
 
 def is_fill(op: CopyOp) -> bool:
-    """True for a copy from global to shared memory."""
+    """True for a copy from global to shared memory that the slots of a ring could be filled by."""
+    if indexed_view(op.source) is not None:
+        return False
     return op.source_type.memory is MemorySpace.GLOBAL and op.destination_type.memory is MemorySpace.SHARED
 
 

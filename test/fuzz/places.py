@@ -12,17 +12,41 @@ _TYPES = ("f16", "f32", "f64", "si8", "i32", "bf16")
 class _View:
     """A view of an argument: its text, its type, and the lines in front of it."""
 
-    def __init__(self, rng: random.Random, name: str, tile: tuple[int, ...], element: str, source: tuple[int, ...]):
+    def __init__(
+        self,
+        rng: random.Random,
+        name: str,
+        tile: tuple[int, ...],
+        element: str,
+        source: tuple[int, ...],
+        indexed: float,
+    ):
         rank, order = len(source), sorted(rng.sample(range(len(source)), len(tile)))
         if rng.random() < 0.3:
             rng.shuffle(order)
         of = {d: t for t, d in enumerate(order)}
         steps = [rng.choice((1, 1, 1, 2, 3)) if d in of else 1 for d in range(rank)]
         self.lines: list[str] = []
+        """Lines in front of the view, and it."""
         spans = [(tile[of[d]] - 1) * steps[d] + 1 if d in of else 1 for d in range(rank)]
         clipped = rng.random() < 0.7 or any(n < span for n, span in zip(source, spans, strict=True))
         places, sizes = list[str](), list[str]()
+        self.arguments: list[str] = []
+        types = list[str]()
         for d, (n, span) in enumerate(zip(source, spans, strict=True)):
+            if rng.random() < indexed:
+                places.append(f"[%x{name}{d}]")
+                sizes.append(
+                    "*" if d not in of or not clipped or rng.random() < 0.8 else self._constant(f"{name}n{d}", 3)
+                )
+                shape = tuple(rng.choice((n, n, 1)) for n in tile)
+                if d in of and rng.random() < 0.6:
+                    shape = (tile[of[d]],)
+                elif d not in of or any(tile[t] > 1 and n == 1 for t, n in enumerate(shape) if t == of[d]):
+                    shape = tile
+                steps[d] = 1
+                types.append(self._indices(rng, f"{name}{d}", shape, n, clipped))
+                continue
             low, high = (-span // 2, n - span // 2) if clipped and rng.random() < 0.6 else (0, n - span)
             unit = 8 if rng.random() < 0.5 else 1
             places.append(self._constant(f"{name}{d}", rng.randint(low, max(low, high)) // unit * unit))
@@ -43,7 +67,42 @@ class _View:
         self.memref = f"memref<{'x'.join(shape)}x{element}>"
         self.type = f"!tirx.tile<{'x'.join(map(str, tile))}x{element}, global>"
         where = f"%{name}[{', '.join(places)}] {' '.join(clauses)}"
-        self.lines.append(f"%g{name} = tirx.view {where} : {self.memref} -> {self.type}")
+        head = ", ".join([self.memref, *types])
+        self.lines.append(f"%g{name} = tirx.view {where} : {head} -> {self.type}")
+
+    def _indices(self, rng: random.Random, name: str, shape: tuple[int, ...], size: int, clipped: bool) -> str:
+        """Adds an index tile: from an argument, or computed from positions, inside of `size` elements."""
+        width = rng.choice(("i32", "i32", "i64"))
+        own = f"!tirx.tile<{'x'.join(map(str, shape))}x{width}, register>"
+        if clipped and rng.random() < 0.5:
+            memref = f"memref<{'x'.join(map(str, shape))}x{width}>"
+            self.arguments.append(f"%i{name}: {memref}")
+            zeros = ", ".join(self._constant(f"z{name}_{d}", 0) for d in range(len(shape)))
+            memory = own.replace("register", "global")
+            self.lines.append(f"%gi{name} = tirx.view %i{name}[{zeros}] : {memref} -> {memory}")
+            self.lines.append(f"%x{name} = tirx.load %gi{name} : {memory} -> {own}")
+            return own
+        terms = [f"%t{d} = tirx.index {d}" for d in range(len(shape))]
+        sums = [f"%u{d} = arith.addi %{'u' if d > 1 else 't'}{d - 1}, %t{d} : index" for d in range(1, len(shape))]
+        last = f"%u{len(shape) - 1}" if sums else "%t0"
+        low = rng.randint(-2, 1) if clipped else 0
+        self.lines += [
+            f"%zero{name} = tirx.zero : {own}",
+            f"%x{name} = tirx.map ins(%zero{name} : {own}) {{",
+            f"^bb0(%e: {width}):",
+            *terms,
+            *sums,
+            f"%size = arith.constant {size} : index",
+            f"%low = arith.constant {low} : index",
+            f"%factor = arith.constant {rng.choice((1, 1, 3))} : index",
+            f"%p = arith.muli {last}, %factor : index",
+            "%r = arith.remui %p, %size : index",
+            "%o = arith.addi %r, %low : index",
+            f"%w = arith.index_cast %o : index to {width}",
+            f"tirx.yield %w : {width}",
+            f"}} -> {own}",
+        ]
+        return own
 
     def _constant(self, name: str, value: int) -> str:
         self.lines.append(f"%c{name} = arith.constant {value} : index")
@@ -63,21 +122,28 @@ def random_places(rng: random.Random) -> str:
         return tuple(rng.choice(sizes) for _ in range(rank))
 
     shapes = source(), source()
-    a, d = (_View(rng, name, tile, element, shape) for name, shape in zip("ad", shapes, strict=True))
+    indexed = rng.choice(((0, 0), (0, 0), (0.5, 0), (0.3, 0.3), (0, 0.5)))
+    a, d = (
+        _View(rng, name, tile, element, shape, each) for name, shape, each in zip("ad", shapes, indexed, strict=True)
+    )
+    reduce = " reduce(add)" if indexed[1] and element not in ("si8",) else ""
     own = f"!tirx.tile<{'x'.join(map(str, tile))}x{element}, "
     through = rng.choice(("register", "shared", "both"))
     if through == "register":
-        moves = [f"%v = tirx.load %ga : {a.type} -> {own}register>", f"tirx.store %v, %gd : {own}register>, {d.type}"]
-    elif rng.random() < 0.4 and element != "si8":
+        moves = [
+            f"%v = tirx.load %ga : {a.type} -> {own}register>",
+            f"tirx.store %v, %gd{reduce} : {own}register>, {d.type}",
+        ]
+    elif rng.random() < 0.4 and element != "si8" and not indexed[1] and "%ca0 =" in "".join(a.lines):
         return _loop(rng, a, d, own, element, threads)
     else:
         engine = rng.choice(("", " engine cp_async"))
         moves = [f"%s = tirx.alloc : {own}shared>", f"tirx.copy %ga, %s{engine} : {a.type}, {own}shared>"]
         if through == "shared":
-            moves.append(f"tirx.copy %s, %gd : {own}shared>, {d.type}")
+            moves.append(f"tirx.copy %s, %gd{reduce} : {own}shared>, {d.type}")
         else:
             moves.append(f"%v = tirx.load %s : {own}shared> -> {own}register>")
-            moves.append(f"tirx.store %v, %gd : {own}register>, {d.type}")
+            moves.append(f"tirx.store %v, %gd{reduce} : {own}register>, {d.type}")
     return _kernel(rng, a, d, threads, [*a.lines, *d.lines, *moves])
 
 
@@ -112,5 +178,6 @@ def _loop(rng: random.Random, a: _View, d: _View, own: str, element: str, thread
 
 def _kernel(rng: random.Random, a: _View, d: _View, threads: int, lines: list[str]) -> str:
     body = "\n  ".join([*lines, "tirx.return"])
-    head = f'tirx.kernel @k(%a: {a.memref}, %d: {d.memref}) target("{rng.choice(TARGETS)}")'
+    arguments = ", ".join([f"%a: {a.memref}", *a.arguments, *d.arguments, f"%d: {d.memref}"])
+    head = f'tirx.kernel @k({arguments}) target("{rng.choice(TARGETS)}")'
     return f"{head} grid(1) threads({threads}) {{\n  {body}\n}}\n"

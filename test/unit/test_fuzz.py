@@ -12,6 +12,7 @@ from fuzz.classes import CLASSES, SHARES
 from fuzz.engine import CORPUS, Finding, InputClass, Problem, examine
 from fuzz.folds import random_fold
 from fuzz.minimise import minimised
+from fuzz.places import random_places
 from fuzz.programs import EQUAL, FIRST, Programs
 
 _INPUTS = {"programs": 5, "modules": 5, "documents": 2, "layouts": 40, "kernels": 6, "commands": 10}
@@ -49,6 +50,14 @@ def test_some_inputs(name: str) -> None:
 def test_tiles_are_combined_as_they_say(number: int) -> None:
     text = random_fold(random.Random(f"folds {number}"))
     assert examine(Programs(), f"{FIRST} \n{text}") == EQUAL, text
+
+
+@pytest.mark.sample(8)
+@pytest.mark.parametrize("number", range(300))
+def test_places_say_what_is_moved(number: int) -> None:
+    text = random_places(random.Random(f"places {number}"))
+    found = examine(Programs(), f"{FIRST} \n{text}")
+    assert not isinstance(found, Finding), f"{found}\n{text}"
 
 
 def test_every_class_has_a_share() -> None:

@@ -21,11 +21,12 @@ class CpAsyncPlan:
     """
     The copies of each thread, as accesses to both memories: access i of `source` goes to access i of `destination`.
 
-    Registers in the accesses are positions in the thread's share; nothing passes through registers.
+    Registers in the accesses are positions in the thread's share, of layout `share`; nothing passes through registers.
     """
 
     source: AccessPlan
     destination: AccessPlan
+    share: TileLayout
 
     @property
     def owners(self) -> Owners | None:
@@ -73,7 +74,7 @@ def plan_cp_async(
             counts = [[(access.register, access.count) for access in plan.accesses] for plan in ends]
             widths = {access.count * element_bits / 8 for plan in ends for access in plan.accesses}
             if counts[0] == counts[1] and widths <= set(CP_ASYNC_WIDTHS):
-                return CpAsyncPlan(*ends)
+                return CpAsyncPlan(ends[0], ends[1], registers)
     raise ThreadCopyError(
         f"expected runs of 4, 8 or 16 bytes that are neighbours in global and in shared memory and aligned for "
         f"cp.async, found none with {source} in global memory (aligned to {source_alignment} bytes) and {destination} "

@@ -1,0 +1,75 @@
+"""`tirx-fit-index-tiles`: copies by tiles of indices have them where their threads need them."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import (
+    CopyOp,
+    Engine,
+    EngineAttr,
+    LoadOp,
+    MemorySpace,
+    StoreOp,
+    TileType,
+    indexed_view,
+    kernels,
+    thread_set,
+)
+from tirx.layout import LayoutError
+from tirx.layout.reduction import reduced
+from tirx.passes.copies.tirx_expand_copies import distribution
+from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.layouts.register_layouts import fit_index_tiles, fit_tiles
+from tirx.passes.match.bulk_copies import plan_thread_copies
+from tirx.passes.match.copy_engines import match_transfer
+from tirx.passes.match.product import ILLEGAL, target_of
+from tirx.passes.match.run_time_strides import placed
+from tirx.passes.match.tensor_tiles import common_fragment
+
+
+def _fit(copy: CopyOp) -> None:
+    """Gives index tiles the layouts of the threads that start a `cp.async`; other copies become loads and stores."""
+    if copy.engine == EngineAttr(Engine.CP_ASYNC):
+        view = indexed_view(copy.source)
+        assert view is not None
+        share = plan_thread_copies(copy.source, copy.destination_type, thread_set(copy).count).share
+        dims = view.result.type.dims
+        fit_index_tiles(
+            copy, view, {index: reduced(share, dims, view.still_dims(d)) for d, index in view.index_tiles.items()}
+        )
+        return
+    ends = [placed(tile) for tile in (copy.source, copy.destination)]
+    tensors = [end for end in ends if end.memory is MemorySpace.TENSOR]
+    layout = common_fragment(tensors) if tensors else distribution(copy, ends[0].dims, *ends)
+    emit, type_ = Emitter.before(copy), copy.source_type
+    load = emit(LoadOp(copy.source, TileType.get(type_.dims, type_.element_type, MemorySpace.REGISTER, layout)))
+    store = emit(StoreOp(load.result, copy.destination, reduce=copy.reduce))
+    for op in (load, store):
+        fit_tiles(op, target_of(copy))
+        if (engine := match_transfer(op)) is not None:
+            op.engine = EngineAttr(engine)
+    erase(copy)
+
+
+class TirxFitIndexTilesPass(ModulePass):
+    """
+    Gives each copy from or to a view with index tiles those tiles in the layout in which its threads need them.
+
+    Threads that start a `cp.async` hold the indices of what they copy. Every other such copy between memories becomes a
+    load and a store, with vectors over consecutive threads or the fragment of tensor memory in between.
+    """
+
+    name = "tirx-fit-index-tiles"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            for copy in list(kernel.walk()):
+                if isinstance(copy, CopyOp) and any(indexed_view(tile) for tile in (copy.source, copy.destination)):
+                    try:
+                        _fit(copy)
+                    except (*ILLEGAL, LayoutError) as e:
+                        raise LocatedError(copy, str(e)) from e
