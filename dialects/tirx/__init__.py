@@ -18,6 +18,7 @@ from tirx.dialects.tirx.loops import *
 from tirx.dialects.tirx.maps import *
 from tirx.dialects.tirx.memory_plan import *
 from tirx.dialects.tirx.ops import *
+from tirx.dialects.tirx.parts import *
 from tirx.dialects.tirx.places import *
 from tirx.dialects.tirx.plans import *
 from tirx.dialects.tirx.product import *

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, IntegerType, Signedness, f32
+from xdsl.dialects.builtin import I32, I64, ArrayAttr, IndexType, IntegerAttr, IntegerType, Signedness, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -25,6 +26,7 @@ from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.interface import Reduced, ScalarOpInterface, TileOpInterface
 from tirx.dialects.tirx.registers import require_register
 from tirx.dialects.tirx.syntax import shape_text, types_text
+from tirx.layout.arrangement import Arrangement
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
 
 YIELD = "tirx.yield"
@@ -245,15 +247,46 @@ class ConvertOp(_OneToOneOp):
     """
     `%c = tirx.convert %x : !tirx.tile<64x64xf16, register, L> -> !tirx.tile<64x64xf16, register, L2>`
 
-    The same elements in other threads or other registers of them.
+    The same elements in other threads or other registers of them. With `elements [offset, strides]` those of
+    the result are some of the source's, counted in row-major order: `tirx-mem2reg` makes it of a part of a value, a
+    reshaped or a transposed one.
     """
 
     name = "tirx.convert"
 
+    elements = opt_prop_def(ArrayAttr[IntegerAttr[I64]])
+
+    assembly_format = "$source (`elements` $elements^)? attr-dict `:` type($source) `->` type($result)"
+
+    @staticmethod
+    def of(source: SSAValue, arranged: Arrangement) -> ConvertOp:
+        """Returns the operation that makes a tile of some elements of another, which has no layout yet."""
+        type_ = TileType.of(source)
+        numbers = [arranged.offset, *arranged.strides]
+        return ConvertOp(source, TileType.get(arranged.dims, type_.element_type, type_.memory), numbers)
+
+    @property
+    def arranged(self) -> Arrangement | None:
+        """The elements of the source that the result has, None if it has all of them in their place."""
+        if self.elements is None:
+            return None
+        offset, *strides = (n.value.data for n in self.elements)
+        return Arrangement(self.result.type.dims, offset, tuple(strides))
+
     def verify_(self) -> None:
         super().verify_()
-        if TileType.of(self.source).dims != self.result.type.dims:
-            raise TileShapeError(
-                f"expected tiles of one shape, found {shape_text(TileType.of(self.source))} and "
-                f"{shape_text(self.result.type)}"
+        source, result = TileType.of(self.source), self.result.type
+        if (arranged := self.arranged) is None:
+            if source.dims != result.dims:
+                raise TileShapeError(
+                    f"expected tiles of one shape, found {shape_text(source)} and {shape_text(result)}"
+                )
+            return
+        if len(arranged.strides) != len(result.dims):
+            raise DimensionError(
+                f"expected an offset and {len(result.dims)} strides, found {len(arranged.strides)} strides"
             )
+        reach = [stride * (n - 1) for stride, n in zip(arranged.strides, result.dims, strict=True)]
+        first, last = (arranged.offset + sum(end(0, n) for n in reach) for end in (min, max))
+        if first < 0 or last >= source.num_elements:
+            raise DimensionError(f"expected elements from 0 to {source.num_elements - 1}, found {first} to {last}")

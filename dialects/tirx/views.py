@@ -12,9 +12,10 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     i32,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -31,7 +32,8 @@ from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.places import ViewOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text
 from tirx.hw.errors import OperandLayoutError
-from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
+from tirx.layout.arrangement import Arrangement
 from tirx.rules import InvalidOperation, PartError
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.stored_operand import UNIT, bitcast_to_words
@@ -64,9 +66,17 @@ def _same_places(expected: TileLayout | ComposeLayout, found: TileLayout | Compo
 
 
 @lru_cache(maxsize=1024)
-def _part_type(source: TileType, offsets: tuple[int, ...], shape: tuple[int, ...]) -> TileType:
+def _part_type(
+    source: TileType, offsets: tuple[int, ...], shape: tuple[int, ...], steps: tuple[int, ...] | None
+) -> TileType:
     layout = source.layout
-    if layout is not None:
+    if layout is not None and steps is not None:
+        if not isinstance(layout, TileLayout) or not layout.equivalent(TileLayout.row_major(source.dims)):
+            raise LayoutError(f"expected a tile in row-major order, or without a layout, for steps, found {layout}")
+        arranged = Arrangement.part(source.dims, offsets, steps, shape)
+        shard = [Iter(n, stride, "m") for n, stride in zip(shape, arranged.strides, strict=True)]
+        layout = TileLayout(shard, (), (("m", arranged.offset),))
+    elif layout is not None:
         region = tuple((start, start + extent) for start, extent in zip(offsets, shape, strict=True))
         layout = layout.slice(source.dims, region)
     return TileType.get(shape, source.element_type, source.memory, layout)
@@ -85,6 +95,8 @@ class SubviewOp(DirectOperation):
 
     The part of a tile that starts at these coordinates. Its layout is the slice of the tile's. Coordinates that are
     computed are of type index; the slices at all of their values have one layout, and differ in their address only.
+    `steps [1, -1]` behind the coordinates takes every n-th element along each dimension, or goes backwards; of tiles
+    in memory those in shared memory in row-major order.
     """
 
     name = "tirx.subview"
@@ -92,18 +104,31 @@ class SubviewOp(DirectOperation):
     source = operand_def(TileType)
     indices = var_operand_def(IndexType())
     offsets = prop_def(ArrayAttr[IntegerAttr[I32]])
+    steps = opt_prop_def(ArrayAttr[IntegerAttr[I32]])
     result = result_def(TileType)
 
     traits = traits_def(Pure(), _ViewOfView())
 
-    def __init__(self, source: SSAValue, offsets: Sequence[int | SSAValue], type_: TileType):
+    def __init__(
+        self, source: SSAValue, offsets: Sequence[int | SSAValue], type_: TileType, steps: Sequence[int] | None = None
+    ):
         indices = [n for n in offsets if isinstance(n, SSAValue)]
-        super().__init__(source, indices, [n if isinstance(n, int) else COMPUTED for n in offsets], type_)
+        numbers = [n if isinstance(n, int) else COMPUTED for n in offsets]
+        super().__init__(source=source, indices=indices, offsets=numbers, result=type_, steps=steps)
 
     @staticmethod
-    def type_of(source: TileType, offsets: Sequence[int], shape: Sequence[int]) -> TileType:
+    def type_of(
+        source: TileType, offsets: Sequence[int], shape: Sequence[int], steps: Sequence[int] | None = None
+    ) -> TileType:
         """The type of a part of a tile. Raises LayoutError when the tile's layout has no such slice."""
-        return _part_type(source, tuple(offsets), tuple(shape))
+        return _part_type(source, tuple(offsets), tuple(shape), None if steps is None else tuple(steps))
+
+    @property
+    def step(self) -> tuple[int, ...]:
+        """How far the next element is along each dimension, in elements of the source."""
+        if self.steps is None:
+            return (1,) * len(self.offsets)
+        return tuple(n.value.data for n in self.steps)
 
     @staticmethod
     def of(source: SSAValue, offsets: Sequence[int | SSAValue], shape: Sequence[int]) -> SubviewOp:
@@ -136,14 +161,20 @@ class SubviewOp(DirectOperation):
                 f"expected {len(source.dims)} offsets and a tile of that rank, "
                 f"found {len(self.start)} offsets and a {shape_text(part)} tile"
             )
-        for start, extent, size in zip(self.start, part.dims, source.dims, strict=True):
-            if start < 0 or start + extent > size:
+        if len(self.step) != len(source.dims) or 0 in self.step:
+            raise PartError(f"expected {len(source.dims)} steps other than 0, found {list(self.step)}")
+        if self.steps is not None and source.memory not in (MemorySpace.REGISTER, MemorySpace.SHARED):
+            raise PartError(f"expected steps on a tile in registers or shared memory, found {source}")
+        for start, extent, size, step in zip(self.start, part.dims, source.dims, self.step, strict=True):
+            last = start + (extent - 1) * step
+            if min(start, last) < 0 or max(start, last) >= size:
                 raise PartError(
                     f"expected a part of the {shape_text(source)} tile, found {shape_text(part)} at {list(self.start)}"
                 )
         _require_same_storage(source, part)
         try:
-            expected = SubviewOp.type_of(source, self.start, part.dims)
+            steps = None if self.steps is None else self.step
+            expected = SubviewOp.type_of(source, self.start, part.dims, steps)
         except LayoutError as e:
             raise PartError(str(e)) from e
         if expected.layout is not None and not _same_places(expected.layout, part.layout):
@@ -163,6 +194,10 @@ class SubviewOp(DirectOperation):
         if any(not 0 <= n < 2**31 for n in numbers):
             parser.raise_error(f"expected offsets of 0 or more, below 2**31, found {numbers}", start, parser.pos)
         indices = [parser.resolve_operand(n, IndexType()) for n in offsets if not isinstance(n, int)]
+        steps: dict[str, Attribute] = {}
+        if parser.parse_optional_keyword("steps") is not None:
+            numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_integer(parser))
+            steps["steps"] = ArrayAttr([i32_attr(n) for n in numbers])
         attributes = parse_attributes(parser, cls)
         parser.parse_punctuation(":")
         source = parser.resolve_operand(operand, parser.parse_type())
@@ -170,7 +205,10 @@ class SubviewOp(DirectOperation):
         result = parser.parse_type()
         op = cls.create(
             operands=[source, *indices],
-            properties={"offsets": ArrayAttr([i32_attr(n if isinstance(n, int) else COMPUTED) for n in offsets])},
+            properties={
+                "offsets": ArrayAttr([i32_attr(n if isinstance(n, int) else COMPUTED) for n in offsets]),
+                **steps,
+            },
             result_types=[result],
         )
         op.attributes.update(attributes)
@@ -184,6 +222,10 @@ class SubviewOp(DirectOperation):
                 self.mixed_offsets,
                 lambda n: printer.print_int(n) if isinstance(n, int) else printer.print_ssa_value(n),
             )
+        if self.steps is not None:
+            printer.print_string(" steps ")
+            with printer.in_square_brackets():
+                printer.print_list(self.step, printer.print_int)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.source.type)
@@ -240,9 +282,16 @@ class _MergeSubviews(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SubviewOp, rewriter: PatternRewriter) -> None:
+        if op.steps is not None:
+            return
         if op.source.type == op.result.type and not op.indices:
             rewriter.replace(op, [], [op.source])
-        elif isinstance(inner := op.source.owner, SubviewOp) and not op.indices and not inner.indices:
+        elif (
+            isinstance(inner := op.source.owner, SubviewOp)
+            and not op.indices
+            and not inner.indices
+            and inner.steps is None
+        ):
             start = [a + b for a, b in zip(inner.start, op.start, strict=True)]
             rewriter.replace(op, SubviewOp(inner.source, start, op.result.type))
 

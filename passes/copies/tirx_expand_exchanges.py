@@ -10,7 +10,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from tirx.copy.exchange import Way, plan_exchange, plan_reduction, plan_scan, reduced_shape, split_scan
+from tirx.copy.exchange import Way, moved_slots, plan_exchange, plan_reduction, plan_scan, reduced_shape, split_scan
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.tirx import (
     AllocOp,
@@ -21,9 +21,11 @@ from tirx.dialects.tirx import (
     LoadOp,
     MemorySpace,
     ReduceOp,
+    ReshapeOp,
     ScanOp,
     SplatOp,
     StoreOp,
+    SubviewOp,
     TileType,
     YieldOp,
     ZeroOp,
@@ -32,6 +34,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
+from tirx.layout.arrangement import Arrangement, row_major_strides
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import by_warp_and_lane, reduced, row_layout
 from tirx.passes.ir.emitter import Emitter, erase
@@ -85,16 +88,20 @@ class _Expander:
         self, emit: Emitter, tile: SSAValue, shared: TileLayout | ComposeLayout, result: TileType
     ) -> SSAValue:
         """Stores a tile and loads it with the layout of `result`."""
-        type_ = TileType.get(result.dims, result.element_type, MemorySpace.SHARED, shared)
-        first = self.kernel.body.block.first_op
-        assert first is not None, "the kernel holds the operation that is expanded"
-        memory = Emitter(InsertPoint.before(first), emit.location)(AllocOp(type_)).result
+        memory = self._memory(emit, TileType.get(result.dims, result.element_type, MemorySpace.SHARED, shared))
         emit(StoreOp(tile, memory))
         return emit(LoadOp(memory, result)).result
+
+    def _memory(self, emit: Emitter, type_: TileType) -> SSAValue:
+        first = self.kernel.body.block.first_op
+        assert first is not None, "the kernel holds the operation that is expanded"
+        return Emitter(InsertPoint.before(first), emit.location)(AllocOp(type_)).result
 
     def _convert(self, emit: Emitter, op: ConvertOp) -> Sequence[SSAValue] | None:
         type_ = op.result.type
         source, result = layout_of(op, TileType.of(op.source)), layout_of(op, type_)
+        if (arranged := op.arranged) is not None:
+            return self._arrange(emit, op, arranged)
         plan = plan_exchange(source, result, type_.dims, type_.dtype.storage_bits, self.threads)
         if plan.way is not Way.MOVES:
             remark(op, LayoutChanged(type_.dims, str(type_.element_type), plan.way, plan.cycles))
@@ -106,6 +113,40 @@ class _Expander:
         bytes_of = [TileType.get(type_.dims, i8, type_.memory, layout) for layout in (source, result)]
         moved = self._through_shared(emit, _recast(emit, op.source, bytes_of[0]), plan.shared, bytes_of[1])
         return [_recast(emit, moved, type_)]
+
+    def _arrange(self, emit: Emitter, op: ConvertOp, arranged: Arrangement) -> Sequence[SSAValue] | None:
+        """
+        Returns a tile of some elements of another one, None where warps have them.
+
+        Otherwise it is what threads have of the other tile, which then changes its layout, or a part of that in shared
+        memory. Raises LayoutError where it is neither.
+        """
+        type_, source = op.result.type, TileType.of(op.source)
+        layout, bits = layout_of(op, source), type_.dtype.storage_bits
+        ends = layout_of(op, type_), type_.dims
+        try:
+            plan_exchange(layout, *ends, bits, self.threads, arranged)
+            return None
+        except LayoutError:
+            pass
+        try:
+            own = arranged.layout(layout)
+            if moved_slots(layout, own, type_.dims, self.threads, arranged) is not None:
+                part = emit(ConvertOp(op.source, type_.with_layout(own), op.elements)).result
+                return self._converted(emit, [part], ends[0])
+        except LayoutError:
+            pass
+        rows, steps = TileLayout.row_major(source.dims), arranged.steps(source.dims)
+        is_whole = arranged == Arrangement(type_.dims, 0, row_major_strides(type_.dims))
+        if steps is None and not is_whole:
+            raise LayoutError(f"expected a part of a tile, or a layout of it that threads keep, found {layout}")
+        memory = self._memory(emit, TileType.get(source.dims, source.element_type, MemorySpace.SHARED, rows))
+        emit(StoreOp(op.source, memory))
+        if steps is None:
+            return [emit(LoadOp(emit(ReshapeOp(memory, type_.dims)).result, type_)).result]
+        start, each = steps
+        part = SubviewOp.type_of(TileType.of(memory), start, type_.dims, each)
+        return [emit(LoadOp(emit(SubviewOp(memory, start, part, each)).result, type_)).result]
 
     def _converted(self, emit: Emitter, tiles: Sequence[SSAValue], layout: TileLayout) -> list[SSAValue]:
         """The tiles in another layout, by whichever way is the cheapest."""

@@ -21,6 +21,7 @@ from tirx.dialects.tirx import (
     BarrierOp,
     BlockIdOp,
     BroadcastOp,
+    ConcatOp,
     ConvertOp,
     CpAsyncTileOp,
     CtaRankOp,
@@ -295,6 +296,13 @@ def _convert(op: ConvertOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.scalars.register_moves import convert
 
     return [convert(at.emit, op, at.registers(op.source), at.threads, at.thread)]
+
+
+@_lowering(ConcatOp)
+def _concat(op: ConcatOp, at: Place) -> Sequence[Registers]:
+    from tirx.passes.scalars.register_moves import joined
+
+    return [joined(at.emit, op, [at.registers(tile) for tile in op.ins])]
 
 
 @_lowering(SplatOp)

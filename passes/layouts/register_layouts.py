@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
+from tirx.copy.access import plan_accesses
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import (
     ConvertOp,
@@ -21,10 +22,12 @@ from tirx.dialects.tirx import (
     TileType,
     ViewOp,
     indexed_view,
+    thread_set,
 )
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
+from tirx.layout.arrangement import Arrangement, row_major_strides
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_classes import RegisterClass, RegisterClasses, same_layout
 from tirx.passes.ir.register_values import REGISTER_BITS
@@ -72,6 +75,8 @@ class LayoutFlow:
                 self._tied.union(group[0], one)
         if isinstance(op, ConvertOp):
             groups.append([self.registers.of(op.source), self.registers.of(op.result)])
+            if op.arranged is not None:
+                self._followers.add(self.registers.of(op.result))
         for found in op.reductions():
             whole, part = self.registers.of(found.whole), self.registers.of(found.part)
             groups.append([whole, part])
@@ -117,6 +122,17 @@ class LayoutFlow:
     def _of(self, op: TileOpInterface) -> Iterator[tuple[RegisterClass, TileLayout, str]]:
         assert isinstance(op, Operation)
         groups = op.same_layout()
+        if isinstance(op, ConvertOp) and (arranged := op.arranged) is not None:
+            source = _tile_layout(op.source)
+            if source is not None and _tile_layout(op.result) is None:
+                dims, threads = op.result.type.dims, thread_set(op).count
+                try:
+                    own = arranged.layout(source)
+                    plan_accesses(own, TileLayout.row_major(dims), dims, REGISTER_BITS, threads, 4, 4)
+                except LayoutError:
+                    return  # threads that move it cannot tell who has it: any other layout is better
+                yield self.registers.of(op.result), own, "that of the tile that it is a part of"
+            return
         if isinstance(op, ConvertOp):
             ends = op.source, op.result
             # Ends that have memory of their own are to fit that.
@@ -163,13 +179,22 @@ def fit_tiles(op: TileOpInterface, target: Target | None) -> None:
 def _drop_identity(op: ConvertOp) -> None:
     """Removes a change of layout between layouts that are one."""
     source, result = _tile_layout(op.source), _tile_layout(op.result)
-    if source is None or result is None or not same_layout(source, result):
+    if source is None or result is None or not same_layout(source, result) or not _is_in_place(op):
         return
     value = op.source
     if value.type != op.result.type:
         value = Emitter.before(op)(UnrealizedConversionCastOp.get([value], [op.result.type])).results[0]
     op.result.replace_all_uses_with(value)
     erase(op)
+
+
+def _is_in_place(op: ConvertOp) -> bool:
+    """Returns True if each element is at the place that it has in the source, in row-major order."""
+    arranged, dims = op.arranged, op.result.type.dims
+    whole = Arrangement(dims, 0, row_major_strides(dims))
+    return arranged is None or (
+        arranged == whole and op.result.type.num_elements == TileType.of(op.source).num_elements
+    )
 
 
 def _required(op: TileOpInterface, target: Target | None) -> dict[SSAValue, TileLayout]:

@@ -33,6 +33,7 @@ from tirx.dialects.formula import Call
 from tirx.dialects.nesting import operations
 from tirx.dialects.tirx import (
     AllocOp,
+    ConcatOp,
     ConvertOp,
     CopyOp,
     FillOp,
@@ -50,6 +51,7 @@ from tirx.dialects.tirx import (
     SubviewOp,
     TileOpInterface,
     TileType,
+    TransposeOp,
     YieldOp,
     ZeroOp,
     is_foreign,
@@ -57,6 +59,8 @@ from tirx.dialects.tirx import (
     tile_effects,
 )
 from tirx.dialects.tirx.interface import is_register_tile
+from tirx.layout import TileLayout
+from tirx.layout.arrangement import Arrangement, row_major_strides
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.register_classes import same_layout
 from tirx.passes.match.copy_engines import match_engine
@@ -160,7 +164,9 @@ class _Effects:
             self.surely_written |= set[SSAValue].intersection(*(branch.surely_written for branch in branches))
 
 
-_ON_VARIABLES = frozenset((memref.LoadOp, memref.StoreOp, CopyOp, SubviewOp, ReshapeOp, FillOp, MmaOp))
+_ON_VARIABLES = frozenset(
+    (memref.LoadOp, memref.StoreOp, CopyOp, SubviewOp, ReshapeOp, TransposeOp, ConcatOp, FillOp, MmaOp)
+)
 """Operations that do more with a variable than to use its value."""
 
 _CELLS = (MemRefType, TileType)
@@ -262,10 +268,12 @@ class _Promoter:
                 values[op.memref] = self._current(values, op.value, op)
             case CopyOp() if is_register_tile(op.source) or is_register_tile(op.destination):
                 self._copy(op, values)
-            case SubviewOp() | ReshapeOp() if is_register_tile(op.source):
-                raise RegisterValueError(
-                    op, "expected whole register tiles, found a part of one; allocate the parts instead"
-                )
+            case SubviewOp() | ReshapeOp() | TransposeOp() if is_register_tile(op.source):
+                self._read_operands(op, values)
+                op.results[0].replace_all_uses_with(_arranged(self.kernel, op))
+            case ConcatOp() if len({TileType.of(tile).dims for tile in op.ins}) > 1:
+                self._read_operands(op, values)
+                op.result.replace_all_uses_with(_joined(self.kernel, op))
             case FillOp() if is_register_tile(op.tile):
                 self._require_variable(op, op.tile)
                 values[op.tile] = Emitter.before(op)(SplatOp(op.value, op.tile_type)).result
@@ -427,6 +435,50 @@ def _extend_end(block: Block, values: Sequence[SSAValue]) -> None:
     """Lets a block of a loop or branch pass on more values."""
     if isinstance(last := block.last_op, scf.YieldOp | scf.ConditionOp):
         last.operands = [*last.operands, *values]
+
+
+def _arranged(kernel: KernelOp, op: SubviewOp | ReshapeOp | TransposeOp) -> SSAValue:
+    """A value with some elements of another one; at computed places it is loaded from shared memory."""
+    source, type_ = TileType.of(op.source), TileType.of(op.results[0])
+    emit = Emitter.before(op)
+    match op:
+        case SubviewOp() if op.indices:
+            steps = None if op.steps is None else op.step
+            rows = None if steps is None else TileLayout.row_major(source.dims)
+            memory = _shared(kernel, emit, source.dims, source.element_type, rows)
+            emit(StoreOp(op.source, memory))
+            part = SubviewOp.type_of(TileType.of(memory), op.start, type_.dims, steps)
+            return emit(LoadOp(emit(SubviewOp(memory, op.mixed_offsets, part, steps)).result, type_)).result
+        case SubviewOp():
+            arranged = Arrangement.part(source.dims, op.start, op.step, type_.dims)
+        case ReshapeOp():
+            arranged = Arrangement(type_.dims, 0, row_major_strides(type_.dims))
+        case TransposeOp():
+            arranged = op.arranged
+    made = emit(ConvertOp.of(op.source, arranged)).result
+    return made if type_.layout is None else emit(ConvertOp(made, type_)).result
+
+
+def _joined(kernel: KernelOp, op: ConcatOp) -> SSAValue:
+    """Tiles of several extents behind each other, by way of shared memory."""
+    emit, dim, at = Emitter.before(op), op.dim.value.data, 0
+    memory = _shared(kernel, emit, op.result.type.dims, op.result.type.element_type)
+    for tile in op.ins:
+        dims = TileType.of(tile).dims
+        start = [at if d == dim else 0 for d in range(len(dims))]
+        emit(StoreOp(tile, emit(SubviewOp.of(memory, start, dims)).result))
+        at += dims[dim]
+    return emit(LoadOp(memory, op.result.type)).result
+
+
+def _shared(
+    kernel: KernelOp, emit: Emitter, dims: Sequence[int], element: Attribute, layout: TileLayout | None = None
+) -> SSAValue:
+    """A tile in shared memory, allocated at the start of the kernel."""
+    first = kernel.body.block.first_op
+    assert first is not None, "a kernel ends in a return"
+    at = Emitter(InsertPoint.before(first), emit.location)
+    return at(AllocOp(TileType.get(dims, element, MemorySpace.SHARED, layout))).result
 
 
 class TirxMem2regPass(ModulePass):

@@ -25,6 +25,8 @@ def _bytes(op: ConvertOp | FoldOp) -> int:
     warps = -(-threads // WARP_SIZE)
     try:
         match op:
+            case ConvertOp() if op.arranged is not None:
+                return source.num_bytes
             case ConvertOp():
                 plan = plan_exchange(source.layout, result.layout, source.dims, source.dtype.storage_bits, threads)
                 if plan.shared is None:

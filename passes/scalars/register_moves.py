@@ -9,13 +9,14 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, IntAttr, IntegerType, i16, i32, i64
 from xdsl.ir import SSAValue
 
-from tirx.copy.exchange import Selection, Shuffle, Way, plan_exchange, plan_selections, plan_shuffles
+from tirx.copy.exchange import Selection, Shuffle, Way, moved_slots, plan_exchange, plan_selections, plan_shuffles
 from tirx.copy.slots import source_slots
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.warp import ShflSyncOp
-from tirx.dialects.tirx import BroadcastOp, ConvertOp, TileType
+from tirx.dialects.tirx import BroadcastOp, ConcatOp, ConvertOp, TileType
 from tirx.dialects.tirx.maps import scalar_type
+from tirx.dialects.tirx.parts import slots_of
 from tirx.layout import LayoutError
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, bit_pattern
@@ -79,14 +80,14 @@ def convert(emit: Emitter, op: ConvertOp, registers: Registers, threads: int, th
     """The registers of a tile in another layout."""
     type_ = op.result.type
     source, result = layout_of(op, TileType.of(op.source)), layout_of(op, type_)
-    bits = type_.dtype.storage_bits
+    ends = source, result, type_.dims
     try:
-        way = plan_exchange(source, result, type_.dims, bits, threads).way
-        if way is Way.MOVES:
-            return gathered(emit, type_, registers, source_slots(result, type_.dims, source, type_.dims, threads))
-        if way is Way.SELECTIONS and (selections := plan_selections(source, result, type_.dims, threads)) is not None:
-            return _selected(emit, type_, registers, selections, emit.div(thread, WARP_SIZE))
-        shuffles = plan_shuffles(source, result, type_.dims, threads)
+        way = plan_exchange(*ends, type_.dtype.storage_bits, threads, op.arranged).way
+        if way is Way.MOVES and (slots := moved_slots(*ends, threads, op.arranged)) is not None:
+            return gathered(emit, type_, registers, slots)
+        if way is Way.SELECTIONS and (selections := plan_selections(*ends, threads, op.arranged)) is not None:
+            return _selected(emit, TileType.of(op.source), type_, registers, selections, emit.div(thread, WARP_SIZE))
+        shuffles = plan_shuffles(*ends, threads, op.arranged)
     except LayoutError as e:
         raise LocatedError(op, str(e)) from e
     if way is Way.SHARED or shuffles is None:
@@ -95,10 +96,15 @@ def convert(emit: Emitter, op: ConvertOp, registers: Registers, threads: int, th
 
 
 def _selected(
-    emit: Emitter, type_: TileType, registers: Registers, selections: Sequence[Selection], warp: SSAValue
+    emit: Emitter,
+    source: TileType,
+    type_: TileType,
+    registers: Registers,
+    selections: Sequence[Selection],
+    warp: SSAValue,
 ) -> Registers:
     """The registers of a tile whose slots the warp chooses."""
-    elements = elements_of(emit, type_, registers)
+    elements = elements_of(emit, source, registers)
     chosen: list[SSAValue | None] = []
     for selection in selections:
         value: SSAValue | None = None
@@ -138,6 +144,14 @@ def registers_of_elements(emit: Emitter, type_: TileType, values: Sequence[SSAVa
         else:
             made.append(known[0] if format_.type == element else emit(MovOp(known[0], format_.type)).result)
     return made
+
+
+def joined(emit: Emitter, op: ConcatOp, tiles: Sequence[Registers]) -> Registers:
+    """The registers of tiles behind each other, of which each takes slots of its own."""
+    type_ = TileType.of(op.ins[0])
+    format_, count = register_format(type_), slots_of(layout_of(op, type_))
+    slots = [i * format_.slots + slot for i in range(len(tiles)) for slot in range(count)]
+    return gathered(emit, op.result.type, [register for tile in tiles for register in tile], slots)
 
 
 class _Shuffling:
@@ -230,4 +244,4 @@ def shuffled(emit: Emitter, value: SSAValue, shuffle: Callable[[SSAValue], SSAVa
             return shuffle(value)
 
 
-__all__ = ["broadcast", "convert", "elements_of", "gathered", "registers_of_elements", "shuffled"]
+__all__ = ["broadcast", "convert", "elements_of", "gathered", "joined", "registers_of_elements", "shuffled"]

@@ -3,9 +3,9 @@ Kernels on tiles, compiled, simulated and compared with what they mean.
 
 An input is a module of one kernel, whose first line says with which options it is compiled:
 `// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar`, `fuzz.folds`,
-`fuzz.loops`, `fuzz.products`, `fuzz.places`, `fuzz.handed_on` and `sweeps.programs`, which are mutated now and then. It
-must be refused with a located error; otherwise `ptxas` accepts the PTX, and what it computes in the simulator is what
-it means (`tirx.interp`), unless it has no result.
+`fuzz.parts`, `fuzz.loops`, `fuzz.products`, `fuzz.places`, `fuzz.handed_on` and `sweeps.programs`, which are mutated
+now and then. It must be refused with a located error; otherwise `ptxas` accepts the PTX, and what it computes in the
+simulator is what it means (`tirx.interp`), unless it has no result.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from fuzz.handed_on import FAMILIES, random_handed_on
 from fuzz.loops import random_loop
 from fuzz.modules import Assembler, seeds
 from fuzz.mutate import mutated
+from fuzz.parts import random_parts
 from fuzz.places import random_places
 from fuzz.products import random_product
 from sweeps.programs import random_case
@@ -117,7 +118,7 @@ class Programs(InputClass):
         if kind < 0.3:
             text = random_kernel(rng)
         elif kind < 0.35:
-            text = random_fold(rng)
+            text = rng.choice((random_fold, random_parts))(rng)
         elif kind < 0.42:
             text = random_product(rng)
         elif kind < 0.47:

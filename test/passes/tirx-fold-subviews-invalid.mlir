@@ -51,7 +51,7 @@ tirx.kernel @constant() target("sm_80") threads(32) {
 
 tirx.kernel @registers(%n: index) target("sm_80") threads(32) {
   %t = tirx.alloc : !tirx.tile<64x64xf16, register>
-  // expected-error@+1 {{expected whole register tiles, found a part of one; allocate the parts instead}}
+  // expected-error@+1 {{expected a register tile that was written before, found one without contents}}
   %p = tirx.subview %t[%n, 0] : !tirx.tile<64x64xf16, register> -> !tirx.tile<32x64xf16, register>
   tirx.return
 }

@@ -71,8 +71,8 @@ tirx.kernel @scalar(%n: i32) target("sm_80") threads(32) {
 tirx.kernel @part(%f: f32) target("sm_80") threads(32) {
   %r = tirx.alloc : !r2
   tirx.fill %r, %f : f32, !r2
-  // expected-error@+1 {{expected whole register tiles, found a part of one; allocate the parts instead}}
   %part = tirx.subview %r[0, 0] : !r2 -> !part
+  // expected-error@+1 {{expected 'tirx.alloc' to write to in registers, found a value, which never changes}}
   tirx.fill %part, %f : f32, !part
   tirx.return
 }

@@ -461,3 +461,28 @@ tirx.kernel @narrow_start() target("sm_70") threads(32) {
   %d = tirx.mma %a, %a, %c : !va, !va, !vc -> !vd
   tirx.return
 }
+
+// Parts of values are elements of them; those at computed places come from shared memory, as tiles of several extents do.
+
+// CHECK-LABEL: tirx.kernel @parts
+tirx.kernel @parts(%x: !tirx.tile<8x4xf32, register>, %y: !tirx.tile<2x4xf32, register>, %i: index) target("sm_80") threads(32) {
+  // CHECK-NEXT: [[M:%.*]] = tirx.alloc : !tirx.tile<10x4xf32, shared>
+  // CHECK: [[N:%.*]] = tirx.alloc : !tirx.tile<8x4xf32, shared>
+  // CHECK-DAG: tirx.convert %x elements [3 : i64, 4 : i64, -1 : i64] : {{.*}} -> !tirx.tile<8x4xf32, register>
+  %a = tirx.subview %x[0, 3] steps [1, -1] : !tirx.tile<8x4xf32, register> -> !tirx.tile<8x4xf32, register>
+  // CHECK-DAG: tirx.convert %x elements [0 : i64, 1 : i64, 4 : i64] : {{.*}} -> !tirx.tile<4x8xf32, register>
+  %b = tirx.transpose %x [1, 0] : !tirx.tile<8x4xf32, register> -> !tirx.tile<4x8xf32, register>
+  // CHECK-DAG: tirx.convert %x elements [0 : i64, 16 : i64, 1 : i64] : {{.*}} -> !tirx.tile<2x16xf32, register>
+  %c = tirx.reshape %x : !tirx.tile<8x4xf32, register> -> !tirx.tile<2x16xf32, register>
+  // CHECK: tirx.store %x, [[N]]
+  // CHECK-NEXT: [[P:%.*]] = tirx.subview [[N]][%i, 0]
+  // CHECK-NEXT: tirx.load [[P]]
+  %d = tirx.subview %x[%i, 0] : !tirx.tile<8x4xf32, register> -> !tirx.tile<1x4xf32, register>
+  // CHECK: [[Q:%.*]] = tirx.subview [[M]][0, 0]
+  // CHECK-NEXT: tirx.store %x, [[Q]]
+  // CHECK-NEXT: [[R:%.*]] = tirx.subview [[M]][8, 0]
+  // CHECK-NEXT: tirx.store %y, [[R]]
+  // CHECK-NEXT: tirx.load [[M]]
+  %e = tirx.concat %x, %y dim(0) : !tirx.tile<8x4xf32, register>, !tirx.tile<2x4xf32, register> -> !tirx.tile<10x4xf32, register>
+  tirx.return
+}

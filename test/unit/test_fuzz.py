@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from fuzz.classes import CLASSES, SHARES
-from fuzz.engine import CORPUS, Finding, InputClass, Problem, examine
+from fuzz.engine import CORPUS, REFUSED, Finding, InputClass, Problem, examine
 from fuzz.folds import random_fold
 from fuzz.minimise import minimised
+from fuzz.parts import random_parts
 from fuzz.places import random_places
 from fuzz.programs import EQUAL, FIRST, Programs
 
@@ -58,6 +59,13 @@ def test_places_say_what_is_moved(number: int) -> None:
     text = random_places(random.Random(f"places {number}"))
     found = examine(Programs(), f"{FIRST} \n{text}")
     assert not isinstance(found, Finding), f"{found}\n{text}"
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("number", range(300))
+def test_tiles_are_put_together_as_they_say(number: int) -> None:
+    text = random_parts(random.Random(f"parts {number}"))
+    assert examine(Programs(), f"{FIRST} \n{text}") in (EQUAL, REFUSED), text
 
 
 def test_every_class_has_a_share() -> None:

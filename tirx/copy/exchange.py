@@ -14,6 +14,7 @@ from tirx.copy.cost import CopyCost
 from tirx.copy.distribute import SHARED_PHASE_BYTES, VECTOR_BYTES
 from tirx.copy.slots import projected, source_slots
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
+from tirx.layout.arrangement import Arrangement
 from tirx.layout.arrays import IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.caching import bounded_cache
@@ -201,20 +202,28 @@ def split_scan(layout: TileLayout, shape: tuple[int, ...], dim: int) -> tuple[in
     return outer, across, shape[dim] // (outer * across)
 
 
+def _ends(
+    source: TileLayout, result: TileLayout, shape: tuple[int, ...], threads: int, arranged: Arrangement | None
+) -> tuple[IntArray, IntArray]:
+    """For each thread and slot the elements of the source that it holds, and those that it is to hold."""
+    have, want = held_elements(source, (source.size(),), threads), held_elements(result, shape, threads)
+    return have, want if arranged is None else arranged.elements(want)
+
+
 Selection = tuple[tuple[int, int], ...]
 """The slots of which one is chosen, each with the warps that choose it as bits of a mask."""
 
 
 @bounded_cache
 def plan_selections(
-    source: TileLayout, result: TileLayout, shape: tuple[int, ...], threads: int
+    source: TileLayout, result: TileLayout, shape: tuple[int, ...], threads: int, arranged: Arrangement | None = None
 ) -> tuple[Selection, ...] | None:
     """
     Plans how every slot of `result` is chosen among slots of `source` in the same thread, by the warp.
 
     None where a thread lacks an element, or threads of a warp choose different slots.
     """
-    have, want = held_elements(source, shape, threads), held_elements(result, shape, threads)
+    have, want = _ends(source, result, shape, threads, arranged)
     found: list[Selection] = []
     for column in want.T:
         chosen: dict[int, int] = {}
@@ -253,7 +262,7 @@ class Shuffle:
 
 @bounded_cache
 def plan_shuffles(
-    source: TileLayout, result: TileLayout, shape: tuple[int, ...], threads: int
+    source: TileLayout, result: TileLayout, shape: tuple[int, ...], threads: int, arranged: Arrangement | None = None
 ) -> tuple[Shuffle | None, ...] | None:
     """
     Plans how every slot of `result` is filled from slots of `source` in the same warp, None for slots without elements.
@@ -262,25 +271,48 @@ def plan_shuffles(
     """
     if threads % WARP_SIZE:
         return None
-    have, want = held_elements(source, shape, threads), held_elements(result, shape, threads)
+    have, want = _ends(source, result, shape, threads, arranged)
     warps, slots = threads // WARP_SIZE, have.shape[1]
-    where = np.full((warps, prod(shape)), -1, dtype=np.int64)
+    where = np.full((warps, source.size()), -1, dtype=np.int64)
     for thread in range(threads - 1, -1, -1):
         held = np.flatnonzero(have[thread] >= 0)
         where[thread // WARP_SIZE, have[thread][held]] = thread % WARP_SIZE * slots + held
     found: list[Shuffle | None] = []
     for slot in range(want.shape[1]):
         wanted = want[:, slot].reshape(warps, WARP_SIZE)
-        if (wanted < 0).all():
+        missing = wanted < 0
+        if missing.all():
             found.append(None)
             continue
-        places = where[np.arange(warps)[:, None], wanted]
-        if (wanted < 0).any() or (places < 0).any() or (places != places[:1]).any():
+        places = np.where(missing, -1, where[np.arange(warps)[:, None], wanted])
+        place = places.max(axis=0)
+        if ((places != place) | (places < 0))[~missing].any():
             return None
-        lanes, sources = places[0] // slots, places[0] % slots
-        chosen = {int(s): sum(1 << int(lane) for lane in np.flatnonzero(sources == s)) for s in np.unique(sources)}
+        # Lanes without an element read their own.
+        lanes = np.where(place < 0, np.arange(WARP_SIZE), place // slots)
+        sources = np.where(place < 0, -1, place % slots)
+        chosen = {int(s): sum(1 << int(n) for n in np.flatnonzero(sources == s)) for s in np.unique(sources) if s >= 0}
         found.append(Shuffle(tuple(int(lane) for lane in lanes), tuple(chosen.items())))
     return tuple(found)
+
+
+def moved_slots(
+    source: TileLayout, result: TileLayout, shape: tuple[int, ...], threads: int, arranged: Arrangement | None = None
+) -> tuple[int | None, ...] | None:
+    """
+    Returns the slot of `source` that every thread moves to each slot of `result`, None for slots without elements.
+
+    None instead where threads lack an element, or have it in different slots.
+    """
+    if arranged is None:
+        try:
+            return source_slots(result, shape, source, shape, threads)
+        except LayoutError:
+            return None
+    selections = plan_selections(source, result, shape, threads, arranged)
+    if selections is None or any(len(selection) > 1 for selection in selections):
+        return None
+    return tuple(selection[0][0] if selection else None for selection in selections)
 
 
 _MODES: tuple[SwizzleMode, ...] = ("128B", "64B", "32B")
@@ -306,7 +338,12 @@ class Exchange:
 
 @bounded_cache
 def plan_exchange(
-    source: TileLayout, result: TileLayout, shape: tuple[int, ...], element_bits: int, threads: int
+    source: TileLayout,
+    result: TileLayout,
+    shape: tuple[int, ...],
+    element_bits: int,
+    threads: int,
+    arranged: Arrangement | None = None,
 ) -> Exchange:
     """
     The cheapest way from one layout of a register tile to another.
@@ -316,23 +353,25 @@ def plan_exchange(
     to shared memory and a load, with a layout there that has few bank conflicts, and two barriers. Raises LayoutError
     where no way leads there.
     """
-    try:
-        source_slots(result, shape, source, shape, threads)
+    if moved_slots(source, result, shape, threads, arranged) is not None:
         return Exchange(Way.MOVES, 0.0)
-    except LayoutError:
-        pass
     ways: list[Exchange] = []
     words = max(1, element_bits // 32)
-    if element_bits >= SHUFFLED_BITS and (selections := plan_selections(source, result, shape, threads)) is not None:
+    if (
+        element_bits >= SHUFFLED_BITS
+        and (selections := plan_selections(source, result, shape, threads, arranged)) is not None
+    ):
         chosen = sum(max(0, len(selection) - 1) for selection in selections)
         ways.append(Exchange(Way.SELECTIONS, chosen * words * threads / WARP_SIZE))
-    shuffles = plan_shuffles(source, result, shape, threads) if element_bits >= SHUFFLED_BITS else None
+    shuffles = None
+    if element_bits >= SHUFFLED_BITS:
+        shuffles = plan_shuffles(source, result, shape, threads, arranged)
     if shuffles is not None:
         reads = sum(len(shuffle.sources) for shuffle in shuffles if shuffle is not None)
         selections = reads - sum(shuffle is not None for shuffle in shuffles)
         ways.append(Exchange(Way.SHUFFLES, (reads + selections / 2) * words * threads / WARP_SIZE))
     problem: LayoutError | None = None
-    for shared in _shared_layouts(shape, element_bits):
+    for shared in _shared_layouts(shape, element_bits) if arranged is None else ():
         try:
             costs = [_shared_cost(end, shared, shape, element_bits, threads) for end in (source, result)]
         except LayoutError as e:

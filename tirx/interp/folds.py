@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import Combination, FoldOp, ReduceOp, ScanOp, TileType
 from tirx.interp.formats import Array, dtype_of, is_float, last_place
-from tirx.interp.memory import Numbers, Tile
+from tirx.interp.memory import Numbers, Tile, joined
 from tirx.interp.numbers import Near, Value
 from tirx.interp.products import reduce, scan
 from tirx.interp.state import Functions, block_of
@@ -48,7 +48,7 @@ class FoldFunctions(Functions):
         if not inits and op.exclusive is not None:
             inits = [_identity(op, ins[0], d)]
         if inits:
-            ins = [_joined(init, tile, d) for init, tile in zip(inits, ins, strict=True)]
+            ins = [joined(pair, d) for pair in zip(inits, ins, strict=True)]
         if op.combination is not None:
             found = scan(ins[0], d, op.combination.data, bounds=block.launch.bounds)
             block.launch.exact = block.launch.exact and found.exact
@@ -84,18 +84,6 @@ def _identity(op: ScanOp, like: Numbers, d: int) -> Numbers:
         number = {Combination.ADD: 0, Combination.MUL: 1, Combination.MAX: limits.min}.get(how, limits.max)
     shape = np.take(like.data, [0], d).shape
     return Numbers(np.full(shape, number).astype(dtype))
-
-
-def _joined(a: Numbers, b: Numbers, d: int) -> Numbers:
-    """Two tiles one behind the other."""
-    data = np.concatenate((a.data, b.data), d)
-    parts: list[Array | None] = [None, None]
-    for i, (default, each) in enumerate((("known", np.ones), ("error", np.zeros))):
-        ends = [getattr(one, default) for one in (a, b)]
-        if any(end is not None for end in ends):
-            filled = [each(one.data.shape) if end is None else end for end, one in zip(ends, (a, b), strict=True)]
-            parts[i] = np.concatenate(filled, d)
-    return Numbers(data, None if parts[0] is None else parts[0].astype(np.bool_), parts[1])
 
 
 class _Region:

@@ -33,6 +33,19 @@ class Numbers(NamedTuple):
         return Numbers(*(None if part is None else change(part) for part in self))  # pyright: ignore[reportArgumentType]
 
 
+def joined(tiles: Sequence[Numbers], dim: int) -> Numbers:
+    """Returns the elements of tiles behind each other along a dimension."""
+
+    def parts(each: Sequence[Array | None], default: Callable[[tuple[int, ...]], Array]) -> Array | None:
+        if all(part is None for part in each):
+            return None
+        filled = [default(x.data.shape) if part is None else part for x, part in zip(tiles, each, strict=True)]
+        return np.concatenate(filled, dim)
+
+    known = parts([x.known for x in tiles], lambda shape: np.ones(shape, np.bool_))
+    return Numbers(np.concatenate([x.data for x in tiles], dim), known, parts([x.error for x in tiles], np.zeros))
+
+
 @dataclass(frozen=True)
 class Marks:
     """For each element of an argument the block that has read it, written it and combined it with something."""

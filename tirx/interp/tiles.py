@@ -23,6 +23,7 @@ from tirx.dialects.tirx import (
     AllocOp,
     BlockIdOp,
     BroadcastOp,
+    ConcatOp,
     ConvertOp,
     CopyOp,
     CtaRankOp,
@@ -41,18 +42,21 @@ from tirx.dialects.tirx import (
     StoreOp,
     SubviewOp,
     TileType,
+    TransposeOp,
     ViewOp,
     YieldOp,
     ZeroOp,
 )
+from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.interp.errors import RunError
 from tirx.interp.formats import Array, cast, dtype_of
-from tirx.interp.memory import Numbers, Scattered, Tile
+from tirx.interp.memory import Numbers, Scattered, Tile, joined
 from tirx.interp.numbers import RULES, Near, Value, constant, evaluate, select
 from tirx.interp.products import combined, combines_exactly, multiply
 from tirx.interp.state import Block, Functions, block_of, located
+from tirx.layout.arrangement import Arrangement, row_major_strides
 
 OpT = TypeVar("OpT", bound=Operation)
 SCF = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
@@ -139,15 +143,20 @@ class TileFunctions(Functions):
         computed = dict(zip(op.computed, map(int, args[1:]), strict=True))
         starts = [computed.get(d, n) for d, n in enumerate(op.start)]
         dims = op.result.type.dims
-        for d, (start, extent, size) in enumerate(zip(starts, dims, source.shape, strict=True)):
-            if not 0 <= start <= size - extent:
-                raise RunError(op, "bounds", _outside("part", size, d, start, extent))
+        for d, (start, extent, size, step) in enumerate(zip(starts, dims, source.shape, op.step, strict=True)):
+            low, high = sorted((start, start + (extent - 1) * step))
+            if low < 0 or high >= size:
+                raise RunError(op, "bounds", _outside("part", size, d, low, high - low + 1))
+        if is_register_tile(op.source) or op.steps is not None:
+            return _rearranged(interpreter, op, source, Arrangement.part(source.shape, starts, op.step, dims))
         return (source.part(starts, dims),)
 
     @rule(ReshapeOp)
     def reshape(self, interpreter: Interpreter, op: ReshapeOp, args: PythonValues) -> PythonValues:
         source: Tile = args[0]
         dims = op.result.type.dims
+        if is_register_tile(op.source):
+            return _rearranged(interpreter, op, source, Arrangement(dims, 0, row_major_strides(dims)))
         if isinstance(source, Scattered):
             return (source.viewed(lambda each: each.reshape(dims), dims),)
         shared = np.shares_memory(source.numbers.data.reshape(dims), source.numbers.data)
@@ -177,7 +186,18 @@ class TileFunctions(Functions):
 
     @rule(ConvertOp)
     def convert(self, interpreter: Interpreter, op: ConvertOp, args: PythonValues) -> PythonValues:
-        return _loaded(interpreter, op, args[0], op.result.type)
+        if (arranged := op.arranged) is None:
+            return _loaded(interpreter, op, args[0], op.result.type)
+        return _rearranged(interpreter, op, args[0], arranged)
+
+    @rule(TransposeOp)
+    def transpose(self, interpreter: Interpreter, op: TransposeOp, args: PythonValues) -> PythonValues:
+        return _rearranged(interpreter, op, args[0], op.arranged)
+
+    @rule(ConcatOp)
+    def concat(self, interpreter: Interpreter, op: ConcatOp, args: PythonValues) -> PythonValues:
+        tiles, dim = [block_of(interpreter).read(op, tile) for tile in args], op.dim.value.data
+        return (Tile(op.result.type.dims, joined(tiles, dim)),)
 
     @rule(BroadcastOp)
     def broadcast(self, interpreter: Interpreter, op: BroadcastOp, args: PythonValues) -> PythonValues:
@@ -335,6 +355,12 @@ def _loaded(interpreter: Interpreter, op: Operation, source: Tile, type_: TileTy
     block = block_of(interpreter)
     numbers = block.read(op, source).each(lambda each: np.broadcast_to(each, type_.dims).copy())
     return (Tile(type_.dims, numbers),)
+
+
+def _rearranged(interpreter: Interpreter, op: Operation, source: Tile, arranged: Arrangement) -> PythonValues:
+    where = arranged.elements(np.arange(np.prod(arranged.dims, dtype=np.int64)))
+    numbers = block_of(interpreter).read(op, source).each(lambda each: each.reshape(-1)[where].reshape(arranged.dims))
+    return (Tile(arranged.dims, numbers),)
 
 
 def transfer(

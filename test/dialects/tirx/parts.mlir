@@ -1,0 +1,18 @@
+// RUN: tirx-opt %s | filecheck %s
+// RUN: tirx-opt %s | tirx-opt | filecheck %s
+// RUN: tirx-opt %s --print-op-generic | tirx-opt | filecheck %s
+
+!x = !tirx.tile<8x4xf32, register>
+
+// CHECK-LABEL: tirx.kernel @parts
+tirx.kernel @parts(%x: !x, %i: index) target("sm_80") threads(32) {
+  // CHECK-NEXT: %t = tirx.transpose %x [1, 0] {tag} : !tirx.tile<8x4xf32, register> -> !tirx.tile<4x8xf32, register>
+  %t = tirx.transpose %x [1, 0] {tag} : !x -> !tirx.tile<4x8xf32, register>
+  // CHECK-NEXT: %z = tirx.concat %x, %x dim(0) {tag} : !tirx.tile<8x4xf32, register>, !tirx.tile<8x4xf32, register> -> !tirx.tile<16x4xf32, register>
+  %z = tirx.concat %x, %x dim(0) {tag} : !x, !x -> !tirx.tile<16x4xf32, register>
+  // CHECK-NEXT: %s = tirx.subview %x[%i, 3] steps [1, -2] {tag} : !tirx.tile<8x4xf32, register> -> !tirx.tile<2x2xf32, register>
+  %s = tirx.subview %x[%i, 3] steps [1, -2] {tag} : !x -> !tirx.tile<2x2xf32, register>
+  // CHECK-NEXT: %c = tirx.convert %x elements [3 : i64, 4 : i64, -1 : i64] {tag} : !tirx.tile<8x4xf32, register> -> !tirx.tile<8x4xf32, register>
+  %c = tirx.convert %x elements [3, 4, -1] {tag} : !x -> !x
+  tirx.return
+}
