@@ -187,12 +187,15 @@ class Place(ThreadLowering):
         """Returns the place of a region that other threads run; `thread` (i32) is the index of one among them."""
         return replace(self, group=group, threads=group.count, thread=thread)
 
+    def _before(self, op: Operation) -> Place:
+        return Place(self.thread, self.threads, self.target, self.kernel, Emitter.before(op), self.group)
+
     def block(self, block: Block) -> None:
         """Lowers the operations of a block, which the threads of this place run."""
         lowering = self.kernel
         for op in tuple(operations(block)):
             rule = lowering.rules.get(type(op), lower_tiles if isinstance(op, TileOpInterface) else None)
-            if rule is not None and (made := rule(op, replace(self, emit=Emitter.before(op)))) is not None:
+            if rule is not None and (made := rule(op, self._before(op))) is not None:
                 self.bind(op.results, made)
                 lowering.lowered.append(op)
                 continue
