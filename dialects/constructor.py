@@ -121,7 +121,6 @@ class Constructor:
         self._successors = [name for name, _ in definition.successors]
         self.has_segments = any(isinstance(option, AttrSizedOperandSegments) for option in definition.options)
         self.has_blocks = bool(definition.regions or definition.successors)
-        self.has_defaults = any(each.default_value is not None for each in definition.properties.values())
 
         variables: dict[str, str] = {}
         for name, each in definition.operands:

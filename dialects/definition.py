@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, OpResult, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.ir.core import SSAValues, Use
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -218,15 +218,11 @@ class DirectOperation(IRDLOperation, metaclass=OperationClass):
     class that a property has: 3 an `IntegerAttr`, "add" one of an enumeration, True a `UnitAttr`; None and a flag of
     False mean that there is none, or the default. Operands are values or operations, sequences for variadic ones.
 
-    The keywords of IRDLOperation (`operands`, `result_types`, ...) give all fields of a kind instead. Raises TypeError
-    for a field that is unknown, missing or given twice; the verifier finds types that do not fit.
+    Raises TypeError for a field that is unknown, missing or given twice; the verifier finds types that do not fit.
     """
 
     def __init__(self, *arguments: Any, **named: Any):
         constructor = constructor_of(type(self))
-        if named and not arguments and not _KINDS.isdisjoint(named):
-            self._set(constructor, **named)
-            return
         given = constructor.fields(arguments, named)
         values, sizes = _flat(constructor.operands(given))
         properties = constructor.properties(given)
@@ -237,30 +233,6 @@ class DirectOperation(IRDLOperation, metaclass=OperationClass):
             self.successors = constructor.successors(given)
             for region in constructor.regions(given):
                 self.add_region(region)
-
-    def _set(
-        self,
-        constructor: Constructor,
-        *,
-        operands: Sequence[Value | Sequence[Value] | None] = (),
-        result_types: Sequence[Attribute | Sequence[Attribute] | None] = (),
-        properties: Mapping[str, Attribute | None] = {},
-        regions: Sequence[Region] = (),
-    ) -> None:
-        values, sizes = _flat(operands)
-        types = [each for given in result_types for each in ((given,) if isinstance(given, Attribute) else given or ())]
-        present = {name: value for name, value in properties.items() if value is not None}
-        if constructor.has_segments:
-            present[AttrSizedOperandSegments.attribute_name] = _segments(tuple(sizes))
-        fill(self, values, types, present)
-        for region in regions:
-            self.add_region(region)
-        if constructor.has_defaults:
-            self.__post_init__()
-
-
-_KINDS = frozenset(("operands", "result_types", "properties", "regions"))
-"""The keywords that give all fields of a kind, which no field has as its name."""
 
 
 def _flat(operands: Sequence[Value | Sequence[Value] | None]) -> tuple[list[SSAValue], list[int]]:
@@ -491,7 +463,11 @@ def _add_format(cls: type[IRDLOperation], text: str, definition: OpDef) -> None:
         return program[0]
 
     def parse(cls: type[OpT], parser: Parser) -> OpT:
-        return parsed().parse(parser, cls)
+        start = parser.pos
+        op = parsed().parse(parser, cls)
+        for name in op.attributes.keys() & definition.properties.keys():
+            parser.raise_error(f"expected '{name}' in its own place, found it among the attributes", start, parser.pos)
+        return op
 
     def print_(self: IRDLOperation, printer: Printer) -> None:
         parsed().print(printer, self)

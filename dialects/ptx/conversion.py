@@ -118,7 +118,7 @@ class PackOp(PureInstruction):
     assembly_format = "$low `,` $high attr-dict `:` type($low) `->` type($result)"
 
     def __init__(self, low: Value, high: Value):
-        super().__init__(operands=[low, high], result_types=[i32 if width(value_of(low).type) == 16 else i64])
+        super().__init__(low, high, i32 if width(value_of(low).type) == 16 else i64)
 
     def verify_(self) -> None:
         _check_halves(self.low.type, self.result.type)

@@ -36,7 +36,7 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, HasFolder, IsTerminator, SymbolOpInterface
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, enum_attribute, fill, irdl_op_definition
 from tirx.dialects.formula import Formula, FormulaAttr, parse_formula
 from tirx.dialects.nesting import QuickWalk
 from tirx.dialects.ptx.base import (
@@ -303,7 +303,7 @@ class ConstantOp(PureInstruction):
     traits = traits_def(ConstantLike(), _IsItsValue())
 
     def __init__(self, value: IntegerAttr | FloatAttr):
-        super().__init__(properties={"value": value}, result_types=[value.type])
+        fill(self, (), [value.type], {"value": value})
 
     @staticmethod
     def integer(value: int, type_: Attribute = i32) -> ConstantOp:

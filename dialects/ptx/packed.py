@@ -161,11 +161,7 @@ class CvtPairOp(PureInstruction):
     assembly_format = "$format $low `,` $high attr-dict `->` type($result)"
 
     def __init__(self, format_: PairFormat, low: Value, high: Value):
-        super().__init__(
-            operands=[low, high],
-            properties={"format": PairFormatAttr(format_)},
-            result_types=[format_.register],
-        )
+        super().__init__(format_, low, high, format_.register)
 
     def verify_(self) -> None:
         expect_type("a pair", self.result, self.format.data.register)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from xdsl.dialects.builtin import (
     I32,
@@ -467,17 +467,9 @@ class _GridOp(DirectOperation):
     axis = prop_def(GridAxisAttr)
     result = result_def(IndexType())
 
+    assembly_format = "$axis attr-dict"
+
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        op = cls(parser.parse_str_enum(GridAxis))
-        op.attributes.update(parse_attributes(parser, cls))
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.axis.data}")
-        printer.print_op_attributes(self.attributes)
 
 
 @irdl_op_definition

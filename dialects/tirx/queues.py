@@ -49,6 +49,10 @@ class AsyncCopyOp(DirectOperation):
     destination = operand_def(TileType)
     engine = prop_def(EngineAttr)
 
+    assembly_format = (
+        "$source `,` $destination `engine` `(` $engine `)` attr-dict `:` type($source) `,` type($destination)"
+    )
+
     traits = traits_def(*_EFFECTS)
 
     @property
@@ -81,28 +85,6 @@ class AsyncCopyOp(DirectOperation):
             raise ElementTypeError(
                 f"expected tiles of one element type, found {source.element_type} and {destination.element_type}"
             )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> AsyncCopyOp:
-        source = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        destination = parser.parse_unresolved_operand()
-        engine = _parse_engine(parser)
-        attributes = parse_attributes(parser, cls)
-        parser.parse_punctuation(":")
-        source = parser.resolve_operand(source, parser.parse_type())
-        parser.parse_punctuation(",")
-        op = cls(source, parser.resolve_operand(destination, parser.parse_type()), engine)
-        op.attributes.update(attributes)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_string(f" engine({self.engine.data})")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_list((self.source.type, self.destination.type), printer.print_attribute)
 
 
 @irdl_op_definition

@@ -200,8 +200,7 @@ class AcquireOp(DirectOperation):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(self, ring: SSAValue, station: str):
-        types = _acquired_types(ring, station)
-        super().__init__(operands=[ring], properties={"station": StringAttr(station)}, result_types=[types])
+        super().__init__(ring, station, _acquired_types(ring, station))
 
     def verify_(self) -> None:
         _verify_station(self, ReleaseOp)

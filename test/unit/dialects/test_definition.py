@@ -185,9 +185,7 @@ def test_an_operation_that_is_built_without_its_definition():
     block = Block(arg_types=[i32, f32])
     number, x = block.args
     source = _op(_Same, [i32], [i32])
-    op = _Direct(
-        operands=[source, [x, source, number], None, x], result_types=[i1, [i32, f32]], properties={"hint": None}
-    )
+    op = _Direct(first=source, rest=[x, source, number], fourth=x, result=i1, others=[i32, f32], hint=None)
     result = source.results[0]
     assert tuple(op.operands) == (result, x, result, number, x)
     assert (op.first, op.rest, op.third, op.fourth) == (result, (x, result, number), None, x)
@@ -195,12 +193,12 @@ def test_an_operation_that_is_built_without_its_definition():
     assert op.properties == _sizes(1, 3, 0, 1) | {"kind": i32}
     assert (op.result.type, op.others.types) == (i1, (i32, f32))
     assert [(value.op, value.index) for value in op.results] == [(op, 0), (op, 1), (op, 2)]
-    few = _Direct(operands=[number, (), x, None], result_types=[f32, ()], properties={"kind": i64, "hint": i1})
+    few = _Direct(first=number, third=x, result=f32, kind=i64, hint=i1)
     assert (few.first, few.rest, few.third, few.fourth, few.others) == (number, (), x, None, ())
     assert few.properties == _sizes(1, 0, 1, 0) | {"kind": i64, "hint": i1}
     assert (few.attributes, few.location, len(few.successors)) == ({}, UNKNOWN_LOC, 0)
     with pytest.raises(ValueError, match="SSAValue.get: expected operation with a single result"):
-        _Direct(operands=[few, op])
+        _Direct(first=few, third=op, result=f32)
 
 
 def _message(op: Operation, definition: OpDef) -> str | None:
