@@ -10,7 +10,6 @@ import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import (
-    B32,
     B64,
     TYPES,
     U32,
@@ -43,40 +42,6 @@ class AddressSource:
 
     values: Source
     space: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Fragment:
-    """A register of A of wgmma.mma_async."""
-
-    register: Register
-
-    def read(self, group: ThreadGroup, mask: Mask) -> Array:
-        """The value, as uint32."""
-        return _asynchronous_value(self.register, group, mask)
-
-    def supplies(self, group: ThreadGroup, mask: Mask) -> None:
-        """An instruction that was issued reads it."""
-        if self.register.is_watched:
-            group.states[self.register.state][mask] = _SUPPLYING
-
-
-def _asynchronous_value(register: Register, group: ThreadGroup, mask: Mask) -> Array:
-    """Reads a register for an asynchronous instruction, which is no access of the thread. Raises UndefinedError."""
-    if register.is_watched and (group.states[register.state][mask] == RegisterState.UNDEFINED).any():
-        raise group.cta.launch.undefined_use(register.name, register.state)
-    return group.banks[B32.bank][register.row]
-
-
-@dataclass(frozen=True, slots=True)
-class Accumulator:
-    """A register of wgmma.mma_async."""
-
-    register: Register
-
-    def read(self, group: ThreadGroup, mask: Mask) -> Array:
-        """The value, as uint32."""
-        return _asynchronous_value(self.register, group, mask)
 
 
 class Decoder:
@@ -420,28 +385,21 @@ class Decoder:
 
         return watched
 
-    def accumulator(self, which: int | Operand) -> Accumulator:
+    def accumulator(self, which: int | Operand) -> Register:
         """A register of 32 bits that wgmma.mma_async reads and writes, though one before it may not have completed."""
-        operand = self.operand(which)
-        register = self.register(operand.name) if isinstance(operand, Name) else None
-        if register is None or register.type.bits != 32:
-            raise self.error("expected a register of 32 bits")
-        self.uses.append(register)
+        register = self.fragment(which)
         self.definitions.append(register)
-        self.pending.append(register)
-        self.fragments.append(register)
-        return Accumulator(register)
+        return register
 
-    def fragment(self, which: int | Operand) -> Fragment:
+    def fragment(self, which: int | Operand) -> Register:
         """A register of 32 bits that wgmma.mma_async reads some time from now."""
-        operand = self.operand(which)
-        register = self.register(operand.name) if isinstance(operand, Name) else None
+        register = self.register_of(which)
         if register is None or register.type.bits != 32:
             raise self.error("expected a register of 32 bits")
         self.uses.append(register)
         self.pending.append(register)
         self.fragments.append(register)
-        return Fragment(register)
+        return register
 
     # Addresses
 

@@ -208,21 +208,20 @@ def _mma(decoder: Decoder) -> Step:
     transpose_a = kind.transposes and not in_registers and _transposed(decoder, after + 3)
     transpose_b = kind.transposes and _transposed(decoder, after + (3 if in_registers else 4))
     supplied = [decoder.fragment(item) for item in decoder.vector(1, of_a.registers)] if in_registers else []
-    read_a = fragment_words(supplied)
+    read_a, mark_a = fragment_words(supplied)
     check_d, mark_d, read_words, write_words = accumulator_words(accumulators)
     metadata = read_selector(decoder, 4, form.types[0], form.depth, True) if form.sparse else None
     words_of = decoder.source(3, B32) if form.sparse else None
     exact = decoder.symbols.arithmetic == "exact"
     rule = None if exact else find_rule("wgmma", decoder.symbols.target, form.types[0])
-    fragments = [each.register for each in (*accumulators, *supplied)]
-    watched = [register for register in fragments if register.is_watched]
+    watched = [register for register in (*accumulators, *supplied) if register.is_watched]
     states = frozenset(register.state for register in watched)
     a_source = None if in_registers else decoder.source(1, B64)
     b_source = decoder.source(2, B64)
     chains = rule is not None and metadata is None and form.result in ("f16", "f32")
-    result = _Result(form, of_d, rule, tuple(each.register.row for each in accumulators), read_words, write_words)
+    result = _Result(form, of_d, rule, tuple(each.row for each in accumulators), read_words, write_words)
     if chains:
-        decoder.needed = frozenset(each.register.row for each in supplied)
+        decoder.needed = frozenset(each.row for each in supplied)
 
     def left_of(group: ThreadGroup, mask: Mask) -> Array:
         if a_source is None:
@@ -260,8 +259,7 @@ def _mma(decoder: Decoder) -> Step:
             result.defer(group, left, right, accumulates)
         else:
             result.add(group, left, right, accumulates, kept)
-        for each in supplied:
-            each.supplies(group, mask)
+        mark_a(group, mask)
         mark_d(group, mask)
         _issued(group, states)
         return _together(group) if group.warps == 1 else None

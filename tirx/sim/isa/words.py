@@ -9,7 +9,7 @@ import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, Array, Mask, RegisterState
-from tirx.sim.isa.decoder import Accumulator, Decoder, Fragment
+from tirx.sim.isa.decoder import Decoder
 from tirx.sim.program.code import Register
 from tirx.sim.reader.syntax import Operand
 
@@ -66,7 +66,7 @@ def word_destinations(decoder: Decoder, items: Sequence[Operand], *, pending: bo
 
 
 def accumulator_words(
-    accumulators: Sequence[Accumulator],
+    registers: Sequence[Register],
 ) -> tuple[
     Callable[[ThreadGroup, Mask], None],
     Callable[[ThreadGroup, Mask], None],
@@ -77,11 +77,10 @@ def accumulator_words(
     Returns functions for D of wgmma.mma_async: one that raises UndefinedError if a register was never written, one that
     marks them as being accumulated, one that reads them in all lanes, and one that writes them.
     """
-    registers = [each.register for each in accumulators]
     rows, states = _rows(registers), _states(registers)
 
     def check(group: ThreadGroup, mask: Mask) -> None:
-        _check_asynchronous(group, mask, accumulators, states)
+        _check_asynchronous(group, mask, registers, states)
 
     def mark(group: ThreadGroup, mask: Mask) -> None:
         _set_states(group, mask, states, RegisterState.ACCUMULATING)
@@ -92,24 +91,28 @@ def accumulator_words(
     return check, mark, lambda group: _read(group, rows), write
 
 
-def fragment_words(fragments: Sequence[Fragment]) -> ReadWords:
-    """Reads the registers of A of wgmma.mma_async."""
-    registers = [each.register for each in fragments]
+def fragment_words(registers: Sequence[Register]) -> tuple[ReadWords, Callable[[ThreadGroup, Mask], None]]:
+    """
+    Returns functions for registers of A of wgmma.mma_async: one that reads them, which is no access of the thread, and
+    raises UndefinedError, and one that marks them as being read.
+    """
     rows, states = _rows(registers), _states(registers)
 
     def read(group: ThreadGroup, mask: Mask) -> Array:
-        _check_asynchronous(group, mask, fragments, states)
+        _check_asynchronous(group, mask, registers, states)
         return _read(group, rows)
 
-    return read
+    def mark(group: ThreadGroup, mask: Mask) -> None:
+        _set_states(group, mask, states, RegisterState.SUPPLYING)
+
+    return read, mark
 
 
-def _check_asynchronous(
-    group: ThreadGroup, mask: Mask, operands: Sequence[Accumulator | Fragment], states: Array
-) -> None:
-    if (group.states[states] == RegisterState.UNDEFINED)[:, mask].any():
-        for each in operands:
-            each.read(group, mask)  # names the register that is undefined
+def _check_asynchronous(group: ThreadGroup, mask: Mask, registers: Sequence[Register], states: Array) -> None:
+    undefined = (group.states[states] == RegisterState.UNDEFINED)[:, mask].any(axis=1)
+    if undefined.any():
+        first = states[undefined][0]
+        raise group.cta.launch.undefined_use(next(each.name for each in registers if each.state == first), first)
 
 
 def _rows(registers: Sequence[Register]) -> Array:
