@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import UnknownLoc
 
 from tirx.diagnostics import Diagnostic
 from tirx.dialects.schedule_names import RingPlace
-from tirx.dialects.tirx import CopyOp, RingOp, kernels
+from tirx.dialects.tirx import AllocOp, CopyOp, RingOp, kernels
 from tirx.layout import LayoutError
 from tirx.passes.scalars.convert_scf_to_ptx import ConvertScfToPtxPass
 from tirx.passes.scalars.tirx_cse import TirxCsePass
@@ -24,7 +24,7 @@ from tirx.remarks import Picked, Reason, counted
 from tirx.text.source import Source, file_location
 from tirx.text.verification import StepTime
 from tirx.tools import decisions, process, tirx_viz
-from tirx.tools.alternatives import copy_facts
+from tirx.tools.alternatives import copy_facts, other_swizzles
 from tirx.tools.changes import ChangePrinter, _changes, closing_bracket  # pyright: ignore[reportPrivateUsage]
 from tirx.tools.decisions import (
     Decision,
@@ -250,6 +250,38 @@ def test_facts_of_copies() -> None:
     found = [copy_facts(op) for op in module.walk() if isinstance(op, CopyOp)]
     boxes = [("boxes", "1 of 64x32 f16, 4096 bytes, swizzle none")]
     assert found == [boxes if is_bulk else [] for _, is_bulk in copies]
+
+
+_OPERAND = "(64, 4, 8) : (8, 512, 1)"
+
+
+@pytest.mark.parametrize(
+    ("type_", "layout", "copied", "expected"),
+    [
+        ("64x32xf16, shared", _OPERAND, True, "other swizzles: 32B 112 cycles, 64B 112 cycles"),
+        ("64x32xf16, shared", _OPERAND, False, None),
+        ("64x32xf16, shared", None, True, None),
+        ("64x32xf16, register", _OPERAND, True, None),
+        ("64x4x8xf16, shared", _OPERAND, True, None),
+        ("64x32xi16, shared", _OPERAND, True, None),
+        ("64x32xf16, shared", "(64, 32) : (32, 1)", True, None),
+    ],
+)
+def test_other_swizzles_of_an_operand(type_: str, layout: str | None, copied: bool, expected: str | None) -> None:
+    """Only a shared matrix that a product can read as it lies, and that threads copy, has others."""
+    dims, element = type_.partition(",")[0].rsplit("x", 1)
+    tile = f"!tirx.tile<{type_}{'' if layout is None else f', #tirx.tile_layout<S[{layout}]>'}>"
+    zeros = ", ".join(["%c0"] * (dims.count("x") + 1))
+    outside = f"!tirx.tile<{dims}x{element}, global, #tirx.tile_layout<S[{dims.replace('x', ', ')}]>>"
+    module = parsed(
+        f'tirx.kernel @k(%a: memref<{dims}x{element}>) target("sm_100a") grid(1) threads(128) {{\n'
+        f"%c0 = arith.constant 0 : index\n%s = tirx.alloc : {tile}\n"
+        f"%g = tirx.view %a[{zeros}] : memref<{dims}x{element}> -> {outside}\n"
+        + (f"tirx.copy %g, %s : {outside}, {tile}\n" if copied else "")
+        + "tirx.return\n}"
+    )
+    (alloc,) = (op for op in module.walk() if isinstance(op, AllocOp))
+    assert other_swizzles(alloc, 128) == expected
 
 
 def test_places_of_tiles() -> None:
