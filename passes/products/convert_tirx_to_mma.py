@@ -10,7 +10,7 @@ from tirx.diagnostics import LocatedError, warn
 from tirx.dialects.tirx import MmaOp, MmaSyncOp, MmaSyncPlan, ZeroOp, kernels
 from tirx.hw.targets import Target
 from tirx.mma import MmaVariant
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.mma_product import is_emulated, planned_steps, product_variants, start_slots
 from tirx.passes.match.product import ILLEGAL, Product
 from tirx.rules import StageError
@@ -60,5 +60,4 @@ class ConvertTirxToMmaPass(ModulePass):
                     value = emit(MmaSyncOp(step.variant.name, *operands, start)).result
                 if mma.result is not None:
                     mma.result.replace_all_uses_with(value)
-                mma.detach()
-                mma.erase()
+                erase(mma)

@@ -13,7 +13,7 @@ from tirx.dialects.tirx import AsyncMmaOp, AwaitOp, MmaOp, PendingType, Queue, R
 from tirx.dialects.tirx.kernel import thread_owner
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
-from tirx.passes.ir.emitter import Emitter, constant_value
+from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.match.families import match
 from tirx.passes.match.product import Product
 from tirx.passes.match.wgmma_product import instructions
@@ -109,8 +109,7 @@ def _lower(mma: MmaOp | AsyncMmaOp) -> None:
     if mma.result is None:
         raise StageError(mma, "expected a register accumulator that is a value; tirx-mem2reg makes one")
     mma.result.replace_all_uses_with(value)
-    mma.detach()
-    mma.erase()
+    erase(mma)
 
 
 def _check_registers(mma: MmaOp | AsyncMmaOp) -> None:
@@ -137,8 +136,7 @@ def _lower_await(op: AwaitOp) -> None:
         pending = min(groups_since(op.value, op), MAX_PENDING)
         tile = emit(wgmma.WaitGroupOp(pending, [op.value], [PendingType.tile_of(op.value)])).tiles[0]
         op.results[0].replace_all_uses_with(tile)
-    op.detach()
-    op.erase()
+    erase(op)
 
 
 class ConvertTirxToWgmmaPass(ModulePass):

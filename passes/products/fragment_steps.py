@@ -23,7 +23,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.mma import VARIANTS, FragmentError
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.mma_product import mma_steps, planned_steps
 from tirx.passes.match.product import Product
 
@@ -59,8 +59,7 @@ class StagedProduct:
     def erase(self) -> None:
         """Erases the product and its loads, which nothing uses any more."""
         for op in (self.mma, self.a, self.b):
-            op.detach()
-            op.erase()
+            erase(op)
 
 
 @dataclass(frozen=True)

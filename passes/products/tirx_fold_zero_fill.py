@@ -30,7 +30,7 @@ from tirx.dialects.tirx import (
     kernels,
 )
 from tirx.dialects.wgmma import UninitializedOp
-from tirx.passes.ir.emitter import Emitter, constant_value
+from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.index_analysis import trip_count_is_positive
 from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.match.families import WGMMA, family_of
@@ -180,8 +180,7 @@ def _read_if_any(reader: LoadOp | CopyOp, loop: scf.ForOp) -> None:
         reader.result.replace_all_uses_with(value)
     else:
         emit(StoreOp(value, reader.destination))
-    reader.detach()
-    reader.erase()
+    erase(reader)
 
 
 def _registers_of(reader: LoadOp | CopyOp) -> TileType:
@@ -235,14 +234,12 @@ def _fold_value(mma: MmaOp | AsyncMmaOp) -> None:
         assert isinstance(first, Operation)
         uninitialized = Emitter.before(first)(UninitializedOp(TileType.of(start))).tile
         start.replace_all_uses_with(uninitialized)
-        first.detach()
-        first.erase()
+        erase(first)
     accumulate = _is_later(Emitter.before(mma), loops)
     product = Emitter.before(mma)(mma.with_accumulate(accumulate))
     for old, new in zip(mma.results, product.results, strict=True):
         old.replace_all_uses_with(new)
-    mma.detach()
-    mma.erase()
+    erase(mma)
 
 
 def _is_later(emit: Emitter, loops: Sequence[scf.ForOp]) -> SSAValue:
@@ -277,10 +274,8 @@ class TirxFoldZeroFillPass(ModulePass):
             later = _is_later(Emitter.before(products[0]), loops)
             for mma in products:
                 Emitter.before(mma)(mma.with_accumulate(later))
-                mma.detach()
-                mma.erase()
-            fill.detach()
-            fill.erase()
+                erase(mma)
+            erase(fill)
         for kernel in kernels(op):
             for mma in list(kernel.walk()):
                 if isinstance(mma, MmaOp | AsyncMmaOp) and mma.result is not None:

@@ -38,7 +38,7 @@ from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.dialects.tirx.places import memory_problem
 from tirx.hw.targets import Target, TargetError
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.tile_choice import Operands, choose_tiles
 from tirx.passes.products.structured import (
     Form,
@@ -238,8 +238,7 @@ class _Tiling:
         self._store(steps)
         self.emit(ReturnOp())
         Rewriter.insert_op(kernel, InsertPoint.before(self.function))
-        self.function.detach()
-        self.function.erase()
+        erase(self.function)
 
     def _tile(self, steps: Sequence[Structured]) -> tuple[tuple[int, ...], int]:
         """The tile and the threads of the kernel: those of the options, or the best ones for its first contraction."""

@@ -282,15 +282,15 @@ class _Pipeline:
         old.args[0].replace_all_uses_with(index)
         fills = {fill for ring in self.rings for tile in ring.tiles for fill in tile.fills}
         for op in tuple(old.ops):
-            op.detach()
             match op:
                 case scf.YieldOp():
                     last = YieldOp(*op.operands)
                     part.add_op(last)
-                    op.erase()
+                    erase(op)
                 case _ if op in fills:
-                    op.erase()
+                    erase(op)
                 case _:
+                    op.detach()
                     part.add_op(op)
         erase_dead(part)
         early = Block()

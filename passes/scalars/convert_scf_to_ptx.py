@@ -114,12 +114,12 @@ def _move_before(region: Region, target: Block, name: str) -> Block:
 
 
 def _end(block: Block) -> tuple[Operation, tuple[SSAValue, ...]]:
-    """Takes the terminator off `block`; gives it and its operands."""
+    """Erases the terminator of `block`; gives it and what were its operands."""
     terminator = block.last_op
     if terminator is None:
         raise AssertionError("expected a terminator, found an empty block")
     operands = tuple(terminator.operands)
-    terminator.detach()
+    erase(terminator)
     return terminator, operands
 
 
@@ -145,7 +145,6 @@ def _for(op: scf.ForOp) -> Sequence[Block]:
     advance = AddOp(induction, op.step)
     _append(body, advance, op)
     _append(body, BraOp(header, [advance.result, *results]), _written(end, op))
-    end.erase()
     _replace(op, carried)
     return (body,)
 
@@ -163,7 +162,6 @@ def _if(op: scf.IfOp) -> Sequence[Block]:
         arm = _move_before(region, after, name)
         end, results = _end(arm)
         _append(arm, BraOp(after, results), _written(end, op))
-        end.erase()
         arms.append(arm)
     then_arm, else_arm = arms
     _append(before, CondBraOp(op.cond, then_arm, else_arm), op)
@@ -181,11 +179,9 @@ def _while(op: scf.WhileOp) -> Sequence[Block]:
     _append(before, BraOp(header, op.arguments), op)
     condition, (more, *values) = _end(header)
     _append(header, CondBraOp(more, body, after), condition)
-    condition.erase()
     _take_arguments(body, values)
     end, results = _end(body)
     _append(body, BraOp(header, results), _written(end, op))
-    end.erase()
     _replace(op, values)
     return header, body
 
