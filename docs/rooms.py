@@ -55,7 +55,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "universe": (*_PASSES, "diagnostics"),
     "text": _TEXT,
     "compiler": _TEXT,
-    "interp": _DIALECTS,
+    "interp": (*_DIALECTS, "sim"),
     "sim": (),
     "explain": (*_FAMILIES, "wgmma", "tcgen05", "sim"),
     "runtime": _TOP,

@@ -30,7 +30,9 @@ class FoldFunctions(Functions):
         block = block_of(interpreter)
         tiles = [block.read(op, tile) for tile in args]
         if op.combination is not None:
-            found = reduce(tiles[0], op.along, op.combination.data, bounds=block.launch.bounds)
+            found = reduce(
+                tiles[0], op.along, op.combination.data, bounds=block.launch.bounds, modular=block.launch.modular
+            )
             block.launch.exact = block.launch.exact and found.exact
             return (Tile(TileType.of(op.res[0]).dims, found.numbers),)
         kept = [d for d in range(len(args[0].shape)) if d not in op.along]
@@ -50,7 +52,7 @@ class FoldFunctions(Functions):
         if inits:
             ins = [joined(pair, d) for pair in zip(inits, ins, strict=True)]
         if op.combination is not None:
-            found = scan(ins[0], d, op.combination.data, bounds=block.launch.bounds)
+            found = scan(ins[0], d, op.combination.data, bounds=block.launch.bounds, modular=block.launch.modular)
             block.launch.exact = block.launch.exact and found.exact
             scanned = [found.numbers]
         else:

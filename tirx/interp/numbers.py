@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 
 from tirx.hw.approximations import FUNCTIONS, INSTRUCTIONS, Bound
 from tirx.interp.formats import WORKING, Array, cast, dtype_of, fused, is_float, last_place, rounded
+from tirx.sim.numerics import modular as residue
 
 
 class UndefinedValue(Exception):
@@ -241,13 +242,50 @@ def _bound(op: Operation, dtype: np.dtype[Any]) -> Bound | None:
     return of_instruction if of_instruction is not None and name != "exp" else Bound("ex2 of x log2(e)", -14.0)
 
 
-def evaluate(op: Operation, operands: Sequence[Value], *, bounds: bool) -> tuple[Value, bool]:
+_LOG2_E, _LOG_2 = np.float32(1.4426950408889634), np.float32(0.6931471805599453)
+
+_OF_RESIDUES: dict[type[Operation], str] = {
+    arith.AddfOp: "add", arith.SubfOp: "sub", arith.MulfOp: "mul", arith.DivfOp: "div", arith.NegfOp: "neg",
+    arith.MaximumfOp: "max", arith.MaxnumfOp: "max", arith.MinimumfOp: "min", arith.MinnumfOp: "min",
+    math.AbsFOp: "abs", math.FmaOp: "fma", math.SqrtOp: "sqrt", math.RsqrtOp: "rsqrt", math.Exp2Op: "ex2",
+    math.Log2Op: "lg2", math.TanhOp: "tanh", math.SinOp: "sin", math.CosOp: "cos",
+}  # fmt: skip
+"""Operation -> the name of a function of residues: that of the instruction that `fastmath<afn>` asks for."""
+
+
+def _modular(op: Operation, values: Sequence[Array], dtype: np.dtype[Any]) -> Array:
+    """Returns the result of an operation on floats that stand for residues. Raises UndefinedValue without one."""
+    match op:
+        case arith.CmpfOp():
+            return _compare_floats(op, *map(residue.ordered, values))
+        case arith.FPToSIOp() | arith.FPToUIOp():
+            return RULES[type(op)](op, residue.ordered(values[0]))
+        case arith.ExtFOp() | arith.TruncFOp():
+            return residue.converted(values[0], dtype)
+        case arith.SIToFPOp() | arith.UIToFPOp():
+            return RULES[type(op)](op, *values)
+        case math.FloorOp() | math.CeilOp() | math.TruncOp() | math.RoundEvenOp():
+            return residue.ordered(values[0])
+        case math.ExpOp():
+            return residue.FUNCTIONS["ex2"](residue.FUNCTIONS["mul"](values[0], _LOG2_E))
+        case math.LogOp():
+            return residue.FUNCTIONS["mul"](residue.FUNCTIONS["lg2"](values[0]), _LOG_2)
+        case _:
+            if (name := _OF_RESIDUES.get(type(op))) is None:
+                raise UndefinedValue(f"expected operations that residues have, found '{op.name}'")
+            return residue.FUNCTIONS[name](*values)
+
+
+def evaluate(op: Operation, operands: Sequence[Value], *, bounds: bool, modular: bool = False) -> tuple[Value, bool]:
     """
     Returns the result of an operation of `RULES`, and whether it is exactly what every lowering computes.
 
-    With `bounds` a result that is not is a `Near`. Raises UndefinedValue for operands without a result.
+    With `bounds` a result that is not is a `Near`. With `modular` floats stand for residues
+    (`tirx.sim.numerics.modular`). Raises UndefinedValue for operands without a result.
     """
     rule, dtype = RULES[type(op)], dtype_of(op.results[0].type)
+    if modular and any(is_float(each) for each in (dtype, *(np.asarray(operand).dtype for operand in operands))):
+        return cast(np.asarray(_modular(op, [np.asarray(each) for each in operands], dtype)), dtype)[()], True
     values = [np.asarray(each.value if isinstance(each, Near) else each) for each in operands]
     with np.errstate(all="ignore"):
         centre = cast(np.asarray(rule(op, *values)), dtype)

@@ -13,6 +13,7 @@ from tirx.dialects.tirx.product import ProductOp
 from tirx.interp.formats import DTYPES, Array, cast, fraction_bits, is_float, last_place, quantum
 from tirx.interp.memory import Numbers
 from tirx.interp.numbers import UndefinedValue
+from tirx.sim.numerics.modular import FUNCTIONS, ordered, reduced, residues
 
 _PLACES = {0b0100: (0, 1), 0b1000: (0, 2), 0b1100: (0, 3), 0b1001: (1, 2), 0b1101: (1, 3), 0b1110: (2, 3)}
 """Code of metadata -> the two of four elements, or pairs of 4-bit elements, that are stored (PTX ISA, "Sparse")."""
@@ -85,12 +86,14 @@ def multiply(
     *,
     bounds: bool,
     exact: bool = True,
+    modular: bool = False,
 ) -> Sum:
     """
     Returns the accumulator (None: zeros) plus the product of `a` and the transpose of `b`.
 
     `others` are the scale factors and the metadata. Elements are added up in f64 and rounded once, or in f32 where
-    every order of the additions is exact; nobody asks for that if `exact` is False. Raises UndefinedValue for metadata
+    every order of the additions is exact; nobody asks for that if `exact` is False. With `modular` floats stand for
+    residues. Raises UndefinedValue for metadata
     without a meaning.
     """
     left, right = _Operand.of(a, str(op.a_type.element_type)), _Operand.of(b, str(op.b_type.element_type))
@@ -101,6 +104,10 @@ def multiply(
         left, right = (_scaled(each, factors) for each, factors in zip((left, right), others, strict=False))
     type_ = op.accumulator_type if op.result is None else PendingType.tile_of(op.result)
     target = DTYPES[str(type_.element_type)]
+    if modular and is_float(target):
+        total, _ = _clauses(op, np.matmul(residues(left.data), np.swapaxes(residues(right.data), -1, -2)))
+        data = reduced(total if accumulator is None else total + residues(accumulator.data)).astype(target)
+        return Sum(Numbers(data, _known(left, right, accumulator, data.shape)), True)
     kept = _digits(op, target)
     exact = exact and _is_exact(left, right, accumulator, kept)
     with np.errstate(all="ignore"):
@@ -232,18 +239,23 @@ _COMBINE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def reduce(source: Numbers, axes: tuple[int, ...], how: str, *, bounds: bool) -> Sum:
+def reduce(source: Numbers, axes: tuple[int, ...], how: str, *, bounds: bool, modular: bool = False) -> Sum:
     """Returns the elements combined along some dimensions, whose extents become 1."""
-    return _folded(source, axes, how, lambda ufunc, each: ufunc.reduce(each, axes, keepdims=True), bounds)
+    return _folded(source, axes, how, lambda ufunc, each: ufunc.reduce(each, axes, keepdims=True), bounds, modular)
 
 
-def scan(source: Numbers, axis: int, how: str, *, bounds: bool) -> Sum:
+def scan(source: Numbers, axis: int, how: str, *, bounds: bool, modular: bool = False) -> Sum:
     """Returns the elements combined up to each of them along a dimension."""
-    return _folded(source, (axis,), how, lambda ufunc, each: ufunc.accumulate(each, axis), bounds)
+    return _folded(source, (axis,), how, lambda ufunc, each: ufunc.accumulate(each, axis), bounds, modular)
 
 
 def _folded(
-    source: Numbers, axes: tuple[int, ...], how: str, apply: Callable[[np.ufunc, Array], Any], bounds: bool
+    source: Numbers,
+    axes: tuple[int, ...],
+    how: str,
+    apply: Callable[[np.ufunc, Array], Any],
+    bounds: bool,
+    modular: bool,
 ) -> Sum:
     data, known, error = source
     dtype = data.dtype
@@ -266,8 +278,18 @@ def _folded(
                 terms = 0 if exact else int(np.prod([data.shape[d] for d in axes]))
                 off = carried + terms * 2.0 ** (1 - fraction_bits(dtype)) * magnitude
         result = cast(total, dtype)
+    if modular and is_float(dtype):
+        exact, off = True, None
+        result = _folded_residues(how, apply, data).astype(dtype)
     all_known = None if known is None else np.asarray(apply(np.logical_and, known))
     return Sum(Numbers(result, all_known, off), exact)
+
+
+def _folded_residues(how: str, apply: Callable[[np.ufunc, Array], Any], data: Array) -> Array:
+    if how == "mul":
+        multiplied = np.frompyfunc(lambda a, b: float(reduced(np.asarray(a * b))), 2, 1)
+        return np.asarray(apply(multiplied, residues(data).astype(object))).astype(np.float64)
+    return ordered(np.asarray(apply(_COMBINE[how], ordered(data))))
 
 
 def _reduces_exactly(wide: Array, axes: tuple[int, ...], how: str, digits: int) -> bool:
@@ -279,13 +301,14 @@ def _reduces_exactly(wide: Array, axes: tuple[int, ...], how: str, digits: int) 
     return bool(largest < 2.0**digits * unit)
 
 
-def combined(how: str) -> Callable[[Numbers, Numbers], Numbers]:
+def combined(how: str, modular: bool = False) -> Callable[[Numbers, Numbers], Numbers]:
     """Returns what global memory holds behind a store with `reduce`, from its elements and those that are stored."""
 
     def combine(old: Numbers, new: Numbers) -> Numbers:
         dtype = old.data.dtype
         with np.errstate(all="ignore"):
-            data = _COMBINE[how](old.data, new.data).astype(dtype)
+            function = FUNCTIONS[how] if modular and is_float(dtype) else _COMBINE[how]
+            data = function(old.data, new.data).astype(dtype)
             known = None if new.known is None else new.known if old.known is None else new.known & old.known
             if old.error is None:
                 return Numbers(data, known, None)

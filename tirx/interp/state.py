@@ -25,6 +25,7 @@ OpT = TypeVar("OpT", bound=Operation)
 class Launch:
     """
     A run of one kernel. `exact`: so far every lowering has the same bits. `bounds`: errors of elements are kept.
+    `modular`: floats stand for residues.
 
     `unwritten` is the first operation that has read elements which nobody had written.
     """
@@ -35,6 +36,7 @@ class Launch:
     parties: Parties
     bounds: bool = False
     max_operations: int | None = None
+    modular: bool = False
     exact: bool = True
     unwritten: Operation | None = None
     operations: int = 0

@@ -82,7 +82,7 @@ def tile_dtype(type_: TileType) -> np.dtype[Any]:
 
 def _scalar(interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
     launch = block_of(interpreter).launch
-    value, exact = evaluate(op, args, bounds=launch.bounds)
+    value, exact = evaluate(op, args, bounds=launch.bounds, modular=launch.modular)
     launch.exact = launch.exact and exact
     return (value,)
 
@@ -376,10 +376,10 @@ def transfer(
     if how is None:
         block.write(op, target, numbers)
         return
-    name, combine = how.data, combined(how.data)
+    name, combine = how.data, combined(how.data, block.launch.modular)
 
     def exactly(old: Numbers, new: Numbers) -> Numbers:
-        if name == "add" and not combines_exactly(old, new):
+        if name == "add" and not block.launch.modular and not combines_exactly(old, new):
             block.launch.exact = False
         return combine(old, new)
 
@@ -401,7 +401,8 @@ def product(interpreter: Interpreter, op: ProductOp, args: PythonValues) -> Pyth
     adds = op.accumulate is None or bool(values[op.accumulate])
     before = accumulator.read(block.mark) if adds else None
     launch = block.launch
-    found = multiply(op, a, b, before, others, bounds=launch.bounds, exact=launch.exact or launch.bounds)
+    exact = launch.exact or launch.bounds
+    found = multiply(op, a, b, before, others, bounds=launch.bounds, exact=exact, modular=launch.modular)
     launch.exact = launch.exact and found.exact
     if op.result is not None:
         return (Tile(accumulator.shape, found.numbers),)

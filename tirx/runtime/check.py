@@ -9,16 +9,21 @@ from itertools import product
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.utils import FastMathFlag
 
+from tirx.compiler import lower
 from tirx.diagnostics import diagnostic_handler
 from tirx.dialects.tirx import KernelOp, kernels
 from tirx.interp import Ran, RunError, can_run
 from tirx.interp.formats import Array
 from tirx.passes import lower_to_ptx_passes
+from tirx.ptx.printer import print_ptx
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check_arguments import Numbers, Sizes, arguments_of, sizes_of
 from tirx.runtime.comparison import Case
+from tirx.runtime.describe import describe
 from tirx.runtime.launch import Launch
 from tirx.runtime.watch import MOST_ELEMENTS, Watch
 from tirx.text.parsing import parse_located
@@ -26,6 +31,8 @@ from tirx.text.verification import CheckError, run_passes
 from tirx.universe import new_context
 
 _MOST_SIZES = 6
+_APPROXIMATED = (math.ExpOp, math.LogOp, math.TanhOp, math.SinOp, math.CosOp)
+"""Functions that are more than one instruction without `fastmath<afn>`, but one function of residues."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,44 @@ class Checked:
         return f"@{self.kernel}: {self.launches} launches of {self.sizes} sizes agree, {how}, in {self.seconds:.1f} s"
 
 
+@dataclass(frozen=True)
+class _Compiled:
+    """A kernel, and what it was compiled to. `modular`: its functions are single instructions, for residues."""
+
+    ptx: str
+    launch: Launch
+    source: Source
+    tile: KernelOp
+    modular: bool = False
+
+    def compare(self, arguments: Sequence[Any], size: Sizes, **options: Any) -> Ran:
+        """Runs a launch in both ways. Raises CheckError where they differ."""
+        case = Case.of(self.tile, f"arguments of {size}", arguments, modular=self.modular)
+        problem = case.simulated(self.ptx, self.launch, **options)
+        if problem is None:
+            return case.ran
+        name, asked = self.launch.entry, self.source.options
+        words = (f' with options "{asked}"' if asked else "") + (" modulo a prime" if self.modular else "")
+        message = f"@{name}{words}, {case.words}: {problem.message}"
+        try:
+            culprit, change = _watched(self.source, name, case)
+        except CheckError as error:
+            raise CheckError(message, error.culprit, error.change, error.location) from None
+        raise CheckError(message, culprit, change, problem.location)
+
+    def of_residues(self) -> _Compiled:
+        """Compiles the kernel again, with functions of one instruction (`fastmath<afn>`)."""
+        module, name = self.source.module(), self.launch.entry
+        for op in module.walk():
+            if isinstance(op, _APPROXIMATED):
+                op.properties["fastmath"] = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+        source = Source(module, self.source.target, self.source.options)
+        with diagnostic_handler(lambda _: None):
+            lowered = lower(module, source.target, source.options)
+        launch = next(each for each in describe(lowered) if each.entry == name)
+        return _Compiled(print_ptx(lowered), launch, source, _tile_kernel(source, name), True)
+
+
 def check_kernel(
     ptx: str,
     launch: Launch,
@@ -75,6 +120,8 @@ def check_kernel(
     """
     start = time.process_time()
     tile = _tile_kernel(source, launch.entry)
+    plain = _Compiled(ptx, launch, source, tile)
+    of_residues = plain.of_residues() if "modular" in numbers else plain
     exact: list[bool] = []
     refused, elements = "", 0
     sizes: set[Sizes] = set()
@@ -88,11 +135,12 @@ def check_kernel(
             continue
         elements += size.elements
         try:
-            exact.append(_compare(ptx, launch, tile, source, arguments_of(tile, size, each, seed), size).exact)
+            compiled = of_residues if each == "modular" else plain
+            exact.append(compiled.compare(arguments_of(tile, size, each, seed), size).exact)
             sizes.add(size)
         except (ArgumentError, RunError, ValueError) as error:
             refused = str(error)
-    if not exact:
+    if refused and not any(one.elements for one in sizes):
         raise CheckError(f"@{launch.entry}: expected sizes that the kernel can be launched with, found none: {refused}")
     return Checked(launch.entry, len(exact), len(sizes), sum(exact), time.process_time() - start)
 
@@ -107,7 +155,7 @@ def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[A
     tile = _tile_kernel(source, launch.entry)
     arrays = [cast("Array", each) if isinstance(each, np.ndarray) else None for each in arguments]
     shapes = tuple(None if each is None else each.shape for each in arrays)
-    ran = _compare(ptx, launch, tile, source, arguments, Sizes(shapes, ()), **options)
+    ran = _Compiled(ptx, launch, source, tile).compare(arguments, Sizes(shapes, ()), **options)
     return Checked(launch.entry, 1, 1, int(ran.exact), time.process_time() - start)
 
 
@@ -116,23 +164,6 @@ def _tile_kernel(source: Source, name: str) -> KernelOp:
     if found is None or not can_run(found):
         raise CheckError(f"@{name}: expected a kernel of the tile or scheduled level, found another one")
     return found
-
-
-def _compare(
-    ptx: str, launch: Launch, tile: KernelOp, source: Source, arguments: Sequence[Any], size: Sizes, **options: Any
-) -> Ran:
-    """Runs a launch in both ways. Raises CheckError where they differ."""
-    case = Case.of(tile, f"arguments of {size}", arguments)
-    problem = case.simulated(ptx, launch, **options)
-    if problem is None:
-        return case.ran
-    words = f' with options "{source.options}"' if source.options else ""
-    message = f"@{launch.entry}{words}, {case.words}: {problem.message}"
-    try:
-        culprit, change = _watched(source, launch.entry, case)
-    except CheckError as error:
-        raise CheckError(message, error.culprit, error.change, error.location) from None
-    raise CheckError(message, culprit, change, problem.location)
 
 
 def _watched(source: Source, name: str, case: Case) -> tuple[str, str]:

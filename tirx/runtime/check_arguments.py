@@ -17,9 +17,13 @@ from tirx.dialects.tirx import KernelOp, TileType
 from tirx.dialects.tirx.product import ProductOp
 from tirx.interp.formats import Array, dtype_of, is_float, packed, packed_bits, rounded
 from tirx.interp.products import SPARSE_CODES
+from tirx.sim.numerics.modular import PRIME, converted
 
-Numbers = Literal["integers", "normal", "special"]
-"""Small integers, whose sums are exact; a normal distribution; and the same with zeros, infinities and NaN."""
+Numbers = Literal["integers", "normal", "special", "modular"]
+"""
+Small integers, whose sums are exact; a normal distribution; the same with zeros, infinities and NaN; and numbers that
+stand for residues modulo a prime.
+"""
 
 _SIZES = (1, 16, 40, 72, 130, 7, 64, 129, 0, 200)
 """Sizes of dimensions that the launch knows, the first ones first: small, at edges of tiles, odd and none."""
@@ -106,10 +110,14 @@ def _random(
     if values is not None:
         return rng.choice(np.array(values), shape).astype(dtype)
     if not is_float(dtype):
-        if numbers == "integers" or dtype.itemsize > 1 or dtype.kind not in "iu":  # words may be places in a table
+        if (
+            numbers in ("integers", "modular") or dtype.itemsize > 1 or dtype.kind not in "iu"
+        ):  # words may be places in a table
             return rng.integers(0 if dtype.kind != "i" or dtype.itemsize > 1 else -2, 3, shape).astype(dtype)
         limits = np.iinfo(dtype)
         return rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
+    if numbers == "modular":
+        return converted(rng.integers(0, PRIME, shape).astype(np.float64), dtype)
     if numbers == "integers":
         return rounded(rng.integers(-2, 3, shape).astype(np.float64), dtype)
     found = rounded(rng.standard_normal(shape), dtype)

@@ -12,11 +12,12 @@ from xdsl.dialects.builtin import LocationAttr
 from tirx.diagnostics import nearest_location
 from tirx.dialects.tirx import KernelOp
 from tirx.interp import Ran, RunError, run_kernel
-from tirx.interp.formats import Array, dtype_of, packed_bits, unpacked
+from tirx.interp.formats import Array, dtype_of, is_float, packed_bits, unpacked
 from tirx.interp.run import operations_that_write
 from tirx.runtime.launch import Launch
 from tirx.runtime.simulation import simulate
 from tirx.sim import SimError
+from tirx.sim.numerics.modular import ordered
 
 SM_COUNT = 2
 """Multiprocessors of the GPU that is simulated: few, so that kernels which loop over their tiles do."""
@@ -39,22 +40,24 @@ class Case:
     arguments: Sequence[Any]
     ran: Ran
     expected: Sequence[Any]
+    modular: bool = False
+    """Floats stand for residues modulo a prime (`tirx.sim.numerics.modular`)."""
 
     @staticmethod
-    def of(kernel: KernelOp, words: str, arguments: Sequence[Any]) -> Case:
+    def of(kernel: KernelOp, words: str, arguments: Sequence[Any], *, modular: bool = False) -> Case:
         """Runs a kernel; if that is not exact, once more, for the bounds. Raises RunError."""
         expected = _copies(arguments)
-        ran = run_kernel(kernel, expected, grid=_grid(kernel), sm_count=SM_COUNT)
+        ran = run_kernel(kernel, expected, grid=_grid(kernel), sm_count=SM_COUNT, modular=modular)
         if not ran.exact:
             expected = _copies(arguments)
             ran = run_kernel(kernel, expected, grid=_grid(kernel), sm_count=SM_COUNT, bounds=True)
-        return Case(kernel, words, arguments, ran, expected)
+        return Case(kernel, words, arguments, ran, expected, modular)
 
     def interpreted(self, kernel: KernelOp) -> Problem | None:
         """Returns the problem of a kernel behind a pass, None if it does the same."""
         found = _copies(self.arguments)
         try:
-            run_kernel(kernel, found, grid=_grid(kernel), sm_count=SM_COUNT)
+            run_kernel(kernel, found, grid=_grid(kernel), sm_count=SM_COUNT, modular=self.modular)
         except RunError as error:
             if error.kind == "arguments":
                 return None  # by now the kernel says that its launch refuses them
@@ -64,6 +67,8 @@ class Case:
     def simulated(self, ptx: str, launch: Launch, **options: Any) -> Problem | None:
         """Returns the problem of PTX in the simulator, None if it does the same. Raises ArgumentError."""
         found = _copies(self.arguments)
+        if self.modular:
+            options["arithmetic"] = "modular"
         try:
             simulate(ptx, launch, found, grid=_grid(self.kernel), sm_count=SM_COUNT, check="strict", **options)
         except SimError as error:
@@ -78,6 +83,8 @@ class Case:
                 continue
             dtype = dtype_of(getattr(value.type, "element_type", value.type))
             a, b = _numbers(cast("Array", wanted), dtype), _numbers(got, dtype)
+            if self.modular and is_float(dtype):
+                a, b = ordered(a), ordered(b)
             same = (a == b) | (np.isnan(a) & np.isnan(b))
             if error is not None:
                 with np.errstate(invalid="ignore"):

@@ -71,9 +71,10 @@ def run(
     what was never written are errors. "hardware" (or True) are those that give wrong numbers, a trap or a hang on a
     GPU; what only the letter of the ISA forbids goes to `report` (by default the logger `tirx.sim`), once for each
     rule. "strict": both are errors. `arithmetic`: sums of tensor cores are those of the hardware
-    (`tirx.sim.numerics.tensor_cores`), or exact and rounded once. `observer` is called before every instruction; an
-    `Observer` (`Profile`, `Trace`) hears of more. `progress` is called with the number of CTAs that have ended, and of
-    all, whenever some end. `max_instructions` ends a run that does not end.
+    (`tirx.sim.numerics.tensor_cores`), or exact and rounded once; "modular": all floats stand for residues modulo a
+    prime (`tirx.sim.numerics.modular`), which no order of additions changes. `observer` is called before every
+    instruction; an `Observer` (`Profile`, `Trace`) hears of more. `progress` is called with the number of CTAs that
+    have ended, and of all, whenever some end. `max_instructions` ends a run that does not end.
     `max_resident`: how many clusters may be on the GPU at once, if they wait for each other. `jobs`: the most processes
     that clusters are divided among; kernels whose clusters may depend on each other (atomics, for instance), and runs
     with `seed` or `observer`, need one. `prerequisite`: arrays that the launch before may still read or write, as the

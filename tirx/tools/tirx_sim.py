@@ -91,7 +91,7 @@ class SimFlags:
     dynamic_shared: int
     seed: int | None
     check: Literal["hardware", "strict"] | bool
-    arithmetic: Literal["hardware", "exact"]
+    arithmetic: Literal["hardware", "exact", "modular"]
     max_instructions: int | None
     jobs: int
     trace: bool
@@ -181,9 +181,10 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
     parser.add_argument("--no-check", dest="check", action="store_false", help="report none of them")
     parser.add_argument(
         "--arithmetic",
-        choices=("hardware", "exact"),
+        choices=("hardware", "exact", "modular"),
         default="hardware",
-        help="sums of tensor cores: as the hardware computes them, or exact and rounded once (default: hardware)",
+        help="sums of tensor cores: as the hardware computes them (default), or exact and rounded once; modular: all "
+        "floats are residues modulo a prime",
     )
     parser.add_argument(
         "--max-instructions", type=_count, metavar="COUNT", help="end with an error after so many warp instructions"

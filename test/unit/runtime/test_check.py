@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from unit.cases import Sampled
-from unit.examples import PROGRAMS
+from unit.examples import EXAMPLES, PROGRAMS
 
 import tirx
 from tirx.dialects.definition import i32_attr
@@ -140,6 +140,8 @@ def test_the_pass_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsy
     assert "elements of %d differ, first %d[0, " in caught.value.message
     assert "-    %h = tirx.subview %s[0, 32]" in caught.value.change
     assert "+    %h = tirx.subview %s[0, 31]" in caught.value.change
+    with pytest.raises(CheckError, match=r"modulo a prime, arguments of 1x64, .*; first behind tirx-fold-subviews"):
+        program.kernels["k"].check(numbers=["modular"])
     with pytest.raises(CheckError, match=r"^<string>:12:3: @k, arguments of 1x64, 1x32; first behind tirx-fold-sub"):
         tirx.compile(_PART, verify=True)
     path = tmp_path / "part.mlir"
@@ -166,6 +168,28 @@ def test_the_lowering_is_watched_to_its_end(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(CheckError, match="the simulator refuses it: .*; the lowering behind convert-wgmma") as caught:
         tirx.build(_PART, verify=True, salt="wrong")
     assert caught.value.change.startswith("--- in front of convert-tirx-to-ptx")
+
+
+@pytest.mark.parametrize("options", ["", "pipeline=off"])
+def test_residues(options: str) -> None:
+    """Modulo a prime every order of a sum is right to the bit: split sums, atomics and functions of maps, too."""
+    for name in ("softmax", "split_k_gemm"):
+        text = (EXAMPLES / f"{name}.mlir").read_text()
+        (checked,) = tirx.build(text, options=options).check(numbers=["modular"], seconds=0.1)
+        assert checked.exact == checked.launches > 0
+
+
+def test_functions_that_residues_do_not_have() -> None:
+    erf = """%x = tirx.load %ga : !tirx.tile<16x64xf32, global> -> !tirx.tile<16x64xf32, register>
+  %y = tirx.map ins(%x : !tirx.tile<16x64xf32, register>) {
+  ^bb0(%e: f32):
+    %z = math.erf %e : f32
+    tirx.yield %z : f32
+  } -> !tirx.tile<16x64xf32, register>
+  tirx.store %y, %s : !tirx.tile<16x64xf32, register>, !tirx.tile<16x64xf32, shared>"""
+    copy = "tirx.copy %ga, %s : !tirx.tile<16x64xf32, global>, !tirx.tile<16x64xf32, shared>"
+    with pytest.raises(CheckError, match="expected operations that residues have, found 'math.erf'"):
+        tirx.build(_PART.replace("?", "32").replace(copy, erf)).check(numbers=["modular"])
 
 
 def test_one_launch() -> None:

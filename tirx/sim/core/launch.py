@@ -26,7 +26,7 @@ from tirx.sim.reader.syntax import Variable
 
 Dimensions: TypeAlias = tuple[int, int, int]
 # Sums of tensor cores: as the hardware computes them, or exact and rounded once.
-Arithmetic: TypeAlias = Literal["hardware", "exact"]
+Arithmetic: TypeAlias = Literal["hardware", "exact", "modular"]
 # What is an error: what goes wrong on a GPU, or all that the letter of the ISA forbids.
 Level: TypeAlias = Literal["hardware", "strict"]
 

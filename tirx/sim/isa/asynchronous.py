@@ -49,7 +49,7 @@ def _later(decoder: Decoder, sources: list[Source], value_type: PtxType, operati
     targets, barriers = decoder.window_address(0, True), decoder.window_address(2, True)
     what = f"{decoder.root}.async"
     width = len(sources) * value_type.bytes
-    combine = None if operation is None else combine_function(operation, value_type, False)
+    combine = None if operation is None else combine_function(operation, value_type, False, decoder.symbols.arithmetic)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         values = np.stack([source(group, mask) for source in sources], axis=1)

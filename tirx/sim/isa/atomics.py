@@ -66,8 +66,9 @@ def _atom(decoder: Decoder) -> Step:
     other = decoder.source(first + 2, value_type) if name == "cas" else None
     # atom.add.f32 on global memory flushes subnormal numbers; on shared memory, and the other types, it does not.
     ftz = value_type.name == "f32" and place == "global" and not keeps_subnormals
-    combine = None if name == "cas" else combine_function(name, value_type, ftz)
-    running = None if name == "cas" else running_function(name, value_type, ftz)
+    combine = None if name == "cas" else combine_function(name, value_type, ftz, decoder.symbols.arithmetic)
+    is_modular = decoder.symbols.arithmetic == "modular" and "f" in value_type.name
+    running = None if name == "cas" or is_modular else running_function(name, value_type, ftz)
     dtype = value_type.dtype
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:

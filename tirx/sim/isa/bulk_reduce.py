@@ -56,7 +56,7 @@ def reduction(decoder: Decoder) -> Step:
     if no_flush != (name == "add" and value_type.name in _HALVES):
         raise decoder.error("expected .noftz with .add of .f16 and .bf16, and only with it")
     # add.f32 flushes subnormal numbers, as red.global.add.f32 does.
-    combine = combine_function(name, value_type, value_type.name == "f32")
+    combine = combine_function(name, value_type, value_type.name == "f32", decoder.symbols.arithmetic)
     if space == "global":
         decoder.finish(3 + hint)
         if hint:

@@ -268,7 +268,7 @@ def reduction(decoder: Decoder) -> Step:
     return _store(decoder, rank, _REDUCE_MODES, operation)
 
 
-def _combine(tensor_map: TensorMap, operation: str | None) -> Binary | None:
+def _combine(tensor_map: TensorMap, operation: str | None, arithmetic: str) -> Binary | None:
     if operation is None:
         return None
     if tensor_map.element not in _OPERATIONS[operation]:
@@ -278,7 +278,7 @@ def _combine(tensor_map: TensorMap, operation: str | None) -> Binary | None:
         )
     name = tensor_map.element.removesuffix(".ftz")
     # add.f32 flushes subnormal numbers, as red.global.add.f32 does.
-    return combine_function(operation, TYPES[name], name == "f32")
+    return combine_function(operation, TYPES[name], name == "f32", arithmetic)
 
 
 def _store(decoder: Decoder, rank: int, modes: tuple[str, ...], operation: str | None) -> Step:
@@ -303,7 +303,7 @@ def _store(decoder: Decoder, rank: int, modes: tuple[str, ...], operation: str |
             if operation is not None:
                 cta.launch.observed.moved("global", "read", part.size)
             cta.launch.observed.moved("global", "written", part.size)
-            data, combine = cta.shared.data[places], _combine(part.tensor_map, operation)
+            data, combine = cta.shared.data[places], _combine(part.tensor_map, operation, cta.launch.program.arithmetic)
             if cta.launch.order is not None:
                 for runs in part.runs(None if operation else data):
                     how, size = (REDUCE, part.tensor_map.array.itemsize) if operation else (BULK, 0)

@@ -10,6 +10,7 @@ from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import BF16, F16, F32, PRED, S32, TYPES, U32, Array, Binary, Mask, PtxType, bits_type
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
+from tirx.sim.numerics import modular
 from tirx.sim.numerics.rounding import flush
 from tirx.sim.program.code import Step
 
@@ -38,6 +39,10 @@ def _unordered(a: Array, b: Array) -> Array:
 
 def _comparison(decoder: Decoder, name: str, value_type: PtxType) -> Binary:
     """The function of a comparison operator for operands of a type."""
+    if value_type.is_float and decoder.symbols.arithmetic == "modular":
+        decoder.refuse_modular(name in _NAN_TESTS)
+        order = _ORDER[_UNORDERED.get(name, name)]
+        return lambda a, b: order(modular.ordered(a), modular.ordered(b))
     if value_type.is_float:
         if name in _NAN_TESTS:
             return _unordered if name == "nan" else lambda a, b: ~_unordered(a, b)
@@ -181,6 +186,7 @@ def _slct(decoder: Decoder) -> Step:
     """a if c >= 0, else b (also for NaN)"""
     ftz = decoder.flag("ftz")
     selector = decoder.type(S32, F32)
+    decoder.refuse_modular(selector is F32)
     value_type = decoder.type()
     decoder.finish(4)
 

@@ -13,6 +13,7 @@ from tirx.sim.errors import SimError
 from tirx.sim.isa import convert_random
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
+from tirx.sim.numerics import modular
 from tirx.sim.numerics.formats import largest_finite
 from tirx.sim.numerics.integers import float_to_integer
 from tirx.sim.numerics.rounding import (
@@ -60,7 +61,9 @@ def _cvt(decoder: Decoder) -> Step:
         return _pack(decoder)
     if any("s2f6x2" in name for name in names):
         raise decoder.error("conversions of .s2f6x2 are not simulated: how they round is not documented")
+    is_modular = decoder.symbols.arithmetic == "modular"
     if decoder.flag("rs"):
+        decoder.refuse_modular()
         return convert_random.convert(decoder)
     if any(name in _NARROW for name in names):
         return _narrow(decoder)
@@ -76,7 +79,10 @@ def _cvt(decoder: Decoder) -> Step:
     decoder.finish(2)
     if relu and not (source_type.is_float and target in (F16, BF16)):
         raise decoder.error("expected a conversion to .f16 or .bf16 with .relu")
+    decoder.refuse_modular(saturate and source_type.is_float)
     convert = _conversion(decoder, source_type, target, rounding, saturate)
+    if is_modular and source_type.is_float:
+        convert = _of_residues(convert, source_type)
 
     def complete(values: Array) -> Array:
         result = convert(flush(values) if ftz and source_type is F32 else values)
@@ -97,6 +103,10 @@ def _cvt(decoder: Decoder) -> Step:
     put = decoder.destination(0, target, wide=True)
     source = decoder.source(1, source_type, wide=True)
     return lambda group, mask: put(group, mask, complete(source(group, mask)))
+
+
+def _of_residues(convert: Unary, source: PtxType) -> Unary:
+    return lambda a: convert(modular.converted(a, source.dtype))
 
 
 def _clamped(values: Array) -> Array:
@@ -186,6 +196,8 @@ def _pair(decoder: Decoder) -> Step:
     decoder.finish(3)
 
     def half(values: Array) -> Array:
+        if decoder.symbols.arithmetic == "modular":
+            values = modular.converted(values, F32.dtype)
         result = round_to(values.astype(np.float64), element.dtype, mode)
         if relu:
             result = rectified(result)
@@ -208,6 +220,8 @@ def _tf32(decoder: Decoder) -> Step:
         return bits & ~(unit - np.uint32(1)) if mode == "rna" else np.full_like(bits, _TF32_NAN)
 
     def convert(values: Array) -> Array:
+        if decoder.symbols.arithmetic == "modular":
+            values = modular.converted(values, F32.dtype)
         bits = values.view(np.uint32)
         rest = bits & (unit - np.uint32(1))
         kept = bits - rest
@@ -269,7 +283,11 @@ def _narrow(decoder: Decoder) -> Step:
     dtype, bits, used = _NARROW[target_name]
 
     def pack(high: Array, low: Array) -> Array:
-        codes = [_encode(rectified(each) if relu else each, dtype, used, mode) for each in (high, low)]
+        high, low = (rectified(each) if relu else each for each in (high, low))
+        if decoder.symbols.arithmetic == "modular":
+            codes = [modular.converted(each, dtype).view(np.uint8) for each in (high, low)]
+        else:
+            codes = [_encode(each, dtype, used, mode) for each in (high, low)]
         return codes[0].astype(np.uint16) << np.uint16(bits) | codes[1]
 
     target = B16 if bits == 8 else bits_type(8)

@@ -74,6 +74,11 @@ class Decoder:
     def error(self, message: str) -> SimError:
         return SimError(message, self.instruction.line, self.instruction.text)
 
+    def refuse_modular(self, asked: bool = True) -> None:
+        """Raises SimError if the instruction, or a modifier that it has (`asked`), has no meaning for residues."""
+        if asked and self.symbols.arithmetic == "modular":
+            raise self.error(f"expected what residues have (modular arithmetic), found '{self.root}' of something else")
+
     # Modifiers
 
     def take(self, *names: str) -> str | None:

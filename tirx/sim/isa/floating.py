@@ -11,7 +11,7 @@ import numpy as np
 from tirx.sim.core.types import BF16, F16, F32, F64, PRED, TYPES, Array, Binary, Function, PtxType, Ternary, Unary
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
-from tirx.sim.numerics import rounding
+from tirx.sim.numerics import modular, rounding
 from tirx.sim.numerics.formats import OOB_NAN
 from tirx.sim.numerics.functions import Name, rounded_function
 from tirx.sim.numerics.rounding import (
@@ -69,6 +69,10 @@ def operation(decoder: Decoder, *elements: PtxType) -> Operation:
 def emit(decoder: Decoder, asked: Operation, elements: Function, operands: int) -> Step:
     """A step for a function of elements: flushes, saturates, makes NaNs canonical, unpacks and packs registers."""
     function = cast("Callable[..., Array]", elements)
+    if decoder.symbols.arithmetic == "modular":
+        return elementwise(
+            decoder, packed(_modular(decoder, asked), asked), asked.container, *[asked.container] * operands
+        )
 
     def complete(*values: Array) -> Array:
         if asked.flush:
@@ -83,6 +87,20 @@ def emit(decoder: Decoder, asked: Operation, elements: Function, operands: int) 
         return canonical(result)
 
     return elementwise(decoder, packed(complete, asked), asked.container, *[asked.container] * operands)
+
+
+def _modular(decoder: Decoder, asked: Operation) -> Callable[..., Array]:
+    """The function of residues that an instruction is (`tirx.sim.numerics.modular`)."""
+    decoder.refuse_modular(asked.saturate)
+    function = modular.FUNCTIONS["fma" if decoder.root == "mad" else decoder.root]
+
+    def complete(*values: Array) -> Array:
+        if len(values) == 3 and decoder.root in ("min", "max"):
+            values = function(*values[:2]), values[2]
+        result = function(*values)
+        return (rectified(result) if asked.relu else result).astype(asked.element.dtype)
+
+    return complete
 
 
 def packed(function: Callable[..., Array], asked: Operation) -> Function:
@@ -163,6 +181,8 @@ def _mixed(decoder: Decoder, halves: int) -> Step | None:
     function = cast(
         "Callable[..., Array]", fused_function(asked) if decoder.root == "fma" else binary_function(decoder.root, asked)
     )
+    if decoder.symbols.arithmetic == "modular":
+        function = _modular(decoder, asked)
 
     def widened(*values: Array) -> Array:
         result = function(*[value.astype(np.float32) for value in values])
@@ -195,6 +215,7 @@ def fused(decoder: Decoder) -> Step:
     if mixed is not None:
         return mixed
     oob = decoder.root == "fma" and decoder.flag("oob")
+    decoder.refuse_modular(oob)
     asked = operation(decoder, *((F16, BF16) if oob else ()))
     decoder.finish(4)
     function = fused_function(asked)
@@ -226,6 +247,7 @@ def extremum(decoder: Decoder) -> Step:
     propagate, swap_sign = decoder.flag("NaN"), decoder.flag("xorsign")
     magnitude = decoder.flag("abs")
     asked = operation(decoder)
+    decoder.refuse_modular(magnitude)
     decoder.finish(*((3, 4) if asked.element is F32 else (3,)))
     smaller = decoder.root == "min"
     if swap_sign != magnitude and not (magnitude and len(decoder.operands) == 4):
@@ -249,6 +271,8 @@ def sign(decoder: Decoder) -> Step:
     """neg and abs of floating-point types: the sign bit, except of NaN, which GPUs treat as in other arithmetic"""
     asked = operation(decoder)
     decoder.finish(2)
+    if decoder.symbols.arithmetic == "modular":
+        return emit(decoder, asked, np.negative, 1)
     bit = 1 << (asked.element.bits - 1)
     negate = decoder.root == "neg"
 
@@ -267,6 +291,7 @@ def sign(decoder: Decoder) -> Step:
 def _copysign(decoder: Decoder) -> Step:
     """The magnitude of b with the sign of a."""
     value_type = decoder.type(F32, F64)
+    decoder.refuse_modular()
     decoder.finish(3)
     return elementwise(decoder, lambda a, b: np.copysign(b, a), value_type, value_type, value_type)
 
@@ -290,6 +315,7 @@ _TESTS: dict[str, Unary] = {
 def _testp(decoder: Decoder) -> Step:
     test = decoder.need(*_TESTS)
     value_type = decoder.type(F32, F64)
+    decoder.refuse_modular()
     decoder.finish(2)
     return elementwise(decoder, _TESTS[test], PRED, value_type)
 
@@ -302,7 +328,7 @@ def _rcp(decoder: Decoder) -> Step:
     approximate = decoder.flag("approx")
     asked = operation(decoder, F32, F64)
     decoder.finish(2)
-    if approximate and asked.element is F64:
+    if approximate and asked.element is F64 and decoder.symbols.arithmetic != "modular":
         return elementwise(decoder, _coarse(lambda a: 1.0 / a), F64, F64)
     divide = binary_function("div", asked)
     return emit(decoder, asked, lambda a: divide(np.ones_like(a), a), 1)
@@ -342,7 +368,7 @@ def _rsqrt(decoder: Decoder) -> Step:
     decoder.need("approx")
     asked = operation(decoder, F32, F64)
     decoder.finish(2)
-    if asked.element is F64 and asked.flush:
+    if asked.element is F64 and asked.flush and decoder.symbols.arithmetic != "modular":
         return elementwise(decoder, _coarse(_reciprocal_root), F64, F64)
     if asked.element is F64:
         return emit(decoder, asked, lambda a: propagated(_reciprocal_root(a), a), 1)

@@ -23,7 +23,7 @@ from tirx.sim.numerics.chains import Chain
 from tirx.sim.numerics.formats import TABLES, decode_elements
 from tirx.sim.numerics.products import product
 from tirx.sim.numerics.rounding import bits_of, canonical, fused_f64, odd_sum, propagated, round_to
-from tirx.sim.numerics.tensor_cores import Multiply, Rule, find_rule, multiplier, multiply_scaled, multiply_values
+from tirx.sim.numerics.tensor_cores import Multiply, Rule, multiplier, multiply_scaled, multiply_values, rule_of
 from tirx.sim.program.code import Destination, Source, Step
 
 # Bits of an element in the registers of A and B. Six- and four-bit floats are in bytes of their own (e2m1x2: packed).
@@ -59,7 +59,7 @@ def _mma(decoder: Decoder) -> Step:
     metadata = read_selector(decoder, 5, types[1], form.k, form.ordered) if form.sparse else None
     words = decoder.source(4, B32) if form.sparse else None
     scale = read_scales(decoder, 4 + 2 * form.sparse, form) if form.factors else None
-    chained = form.is_quads or form.types[1] == "f64"
+    chained = (form.is_quads or form.types[1] == "f64") and decoder.symbols.arithmetic != "modular"
     multiply = _CHAINED[form.types[1], form.types[0]] if chained else multiply_and_add(decoder, form.types, binary)
     rule = mma_rule(decoder, form.types)
     if bits in (8, 16, 32):
@@ -223,7 +223,7 @@ def raw_results(values: Array, element: str, saturate: bool) -> Array:
 def mma_rule(decoder: Decoder, types: tuple[str, ...]) -> Rule | None:
     """Returns the rule by which products of types (D, A, B, C) are added on the target; None: exactly."""
     symbols = decoder.symbols
-    return find_rule("mma.sync", symbols.target, types[1]) if symbols.arithmetic == "hardware" else None
+    return rule_of(symbols.arithmetic, "mma.sync", symbols.target, types[1])
 
 
 def multiply_and_add(decoder: Decoder, types: tuple[str, ...], binary: str | None) -> Multiply:

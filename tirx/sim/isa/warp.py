@@ -10,6 +10,7 @@ from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import instruction
+from tirx.sim.numerics import modular
 from tirx.sim.numerics.rounding import ordered, unordered
 from tirx.sim.program.code import Step
 
@@ -163,6 +164,8 @@ def _redux(decoder: Decoder) -> Step:
     decoder.finish(3)
     if (magnitude or propagate) and value_type is not F32:
         raise decoder.error("expected .f32 with .abs or .NaN")
+    is_modular = value_type is F32 and decoder.symbols.arithmetic == "modular"
+    decoder.refuse_modular(magnitude)
     put = decoder.destination(0, value_type)
     value, members = decoder.source(1, value_type), decoder.source(2, U32)
     smaller = name == "min"
@@ -172,7 +175,7 @@ def _redux(decoder: Decoder) -> Step:
         if isinstance(named, Outcome):
             return named
         own = value(group, mask)
-        own = np.abs(own) if magnitude else own
+        own = np.abs(own) if magnitude else modular.converted(own, F32.dtype) if is_modular else own
         own = ordered(own, smaller=smaller, propagate=propagate) if value_type is F32 else own
         result = own.copy()
         for lane in np.flatnonzero(mask).tolist():

@@ -29,7 +29,7 @@ from tirx.sim.memory.gather import Gather
 from tirx.sim.memory.region import Region
 from tirx.sim.numerics.chains import Chain
 from tirx.sim.numerics.formats import decode_elements
-from tirx.sim.numerics.tensor_cores import Rule, find_rule, ideal, multiply_values
+from tirx.sim.numerics.tensor_cores import Rule, ideal, multiply_values, rule_of
 from tirx.sim.program.code import Register, Step
 from tirx.sim.reader.syntax import Vector
 from tirx.sim.tensor.patterns import check_operand
@@ -212,8 +212,7 @@ def _mma(decoder: Decoder) -> Step:
     check_d, mark_d, read_words, write_words = accumulator_words(accumulators)
     metadata = read_selector(decoder, 4, form.types[0], form.depth, True) if form.sparse else None
     words_of = decoder.source(3, B32) if form.sparse else None
-    exact = decoder.symbols.arithmetic == "exact"
-    rule = None if exact else find_rule("wgmma", decoder.symbols.target, form.types[0])
+    rule = rule_of(decoder.symbols.arithmetic, "wgmma", decoder.symbols.target, form.types[0])
     watched = [register for register in (*accumulators, *supplied) if register.is_watched]
     states = frozenset(register.state for register in watched)
     a_source = None if in_registers else decoder.source(1, B64)

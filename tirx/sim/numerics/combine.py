@@ -8,6 +8,7 @@ from itertools import accumulate
 import numpy as np
 
 from tirx.sim.core.types import TYPES, Array, Binary, PtxType
+from tirx.sim.numerics.modular import FUNCTIONS
 from tirx.sim.numerics.rounding import canonical, extremum_of, flush, odd_sum, propagated, round_to
 
 _PACKED = {"f16x2": TYPES["f16"], "bf16x2": TYPES["bf16"]}
@@ -42,18 +43,23 @@ def _float_function(name: str, element: PtxType, ftz: bool) -> Binary:
     return lambda old, operand: canonical(extremum_of(old, operand, smaller=smaller, propagate=False))
 
 
-def combine_function(name: str, value_type: PtxType, ftz: bool) -> Binary:
-    """Old value and operand (arrays of the type) to the new value."""
+def _modular_function(name: str, element: PtxType, ftz: bool) -> Binary:
+    return lambda old, operand: FUNCTIONS[name](old, operand).astype(element.dtype)
+
+
+def combine_function(name: str, value_type: PtxType, ftz: bool, arithmetic: str = "hardware") -> Binary:
+    """Old value and operand (arrays of the type) to the new value, by an arithmetic of `tirx.sim.run`."""
+    of_element = _modular_function if arithmetic == "modular" else _float_function
     if value_type.name in _PACKED:
         element = _PACKED[value_type.name]
-        function = _float_function(name, element, ftz)
+        function = of_element(name, element, ftz)
 
         def packed(old: Array, operand: Array) -> Array:
             halves = [np.ascontiguousarray(each).view(element.dtype) for each in (old, operand)]
             return function(halves[0], halves[1]).view(value_type.dtype)
 
         return packed
-    return _float_function(name, value_type, ftz) if value_type.is_float else _INTEGER_FUNCTIONS[name]
+    return of_element(name, value_type, ftz) if value_type.is_float else _INTEGER_FUNCTIONS[name]
 
 
 def running_function(name: str, value_type: PtxType, ftz: bool) -> Callable[[Array], Array | None] | None:

@@ -21,6 +21,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from tirx.sim.core.types import Array, Mask
+from tirx.sim.numerics import modular
 from tirx.sim.numerics.products import product
 from tirx.sim.numerics.rounding import exact_sum, odd_sum, round_to
 
@@ -29,7 +30,7 @@ Family: TypeAlias = Literal["tcgen05", "wgmma", "mma.sync"]
 # ptxas compiles fp8 where mma.sync has only f16: it unpacks low halves of registers, then the high ones. One sum takes
 # the stored elements 0 and 1 of every four of A, the next adds the others, and C is added last. Each of the three has
 # the type of the result.
-Order: TypeAlias = Literal["whole", "pieces", "halves"]
+Order: TypeAlias = Literal["whole", "pieces", "halves", "modular"]
 
 _WIDE = ("f16", "bf16", "tf32")
 _FP8 = ("e4m3", "e5m2")
@@ -70,6 +71,7 @@ RULES: tuple[Rule, ...] = (
     Rule("mma.sync", range(100, 120), _WIDE, 25, "whole", 0, 23, (-133, -21), "[MMA-Sim]"),
     Rule("mma.sync", range(120, 1000), (*_WIDE, *_NARROW), 25, "whole", 0, 23, (-133, -21), "[MMA-Sim], sm_120"),
 )
+MODULAR = Rule("mma.sync", _ANY, (), 0, "modular", 0, 0, (0, 0), "a definition: tirx.sim.numerics.modular")
 # mxf4 and mxf4nvf4: products of 16 stored elements along K are added exactly and multiplied with their scale factors;
 # the exponents are those of the factors ([B200], [MMA-Sim]).
 GROUP = 16
@@ -103,6 +105,13 @@ def find_rule(family: Family, target: str, element: str) -> Rule | None:
         ),
         None,
     )
+
+
+def rule_of(arithmetic: str, family: Family, target: str, element: str) -> Rule | None:
+    """The rule of a run with an arithmetic (`tirx.sim.run`) for elements of A; None where sums are exact."""
+    if arithmetic == "modular":
+        return None if element[0] in "sub" and element[1:].isdigit() else MODULAR
+    return find_rule(family, target, element) if arithmetic == "hardware" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +198,12 @@ def multiply_scaled(
     a, b = (each.astype(np.float64) for each in operands)
     factors = factors[0].astype(np.float64), factors[1].astype(np.float64)
     c = c.astype(np.float64, copy=False)
+    if rule is MODULAR:
+        a, b = (
+            modular.residues(each) * modular.residues(np.repeat(own, each.shape[-1] // own.shape[-1], axis=-1))
+            for each, own in zip((a, b), factors, strict=True)
+        )
+        return modular.multiply(a, b, c, kept)
     if rule is not None and types[1] == "e2m1x2":
         return multiply_groups(a, b, factors, factor_type, c, kept)
     wide_a, wide_b = (np.repeat(each, a.shape[-1] // each.shape[-1], axis=-1) for each in factors)
@@ -384,6 +399,8 @@ def multiply_values(
     rule: Rule, a: Array, b: Array, c: Array, types: tuple[str, str], result: str, kept: Mask | None = None
 ) -> Array:
     """Multiplies the numbers of two types: `multiply`, with a shorter way for small integers, whose sum is float32."""
+    if rule is MODULAR:
+        return modular.multiply(a, b, c, kept)
     found = _small_integers(rule, a, b, c) if result == "f32" else None
     if found is not None:
         return found

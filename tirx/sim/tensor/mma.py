@@ -11,7 +11,7 @@ import numpy as np
 from tirx.sim.core.cta import Cta
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
-from tirx.sim.numerics.tensor_cores import find_rule, ideal, multiply_scaled, multiply_values
+from tirx.sim.numerics.tensor_cores import ideal, multiply_scaled, multiply_values, rule_of
 from tirx.sim.tensor.accumulation import accumulate, numbers_to_words, words_to_numbers
 from tirx.sim.tensor.collectors import Collected
 from tirx.sim.tensor.copies import SHIFTED_LANES, shift_rows
@@ -127,8 +127,8 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
         if cells[0].size:
             _order_result(each, thread, what, cells, shape, operands.accumulate)
         places.append(written)
-    exact = cta.launch.program.arithmetic == "exact"
-    plain = words is None and kept is None and factors is None and not operands.scale and not exact
+    is_hardware = cta.launch.program.arithmetic == "hardware"
+    plain = words is None and kept is None and factors is None and not operands.scale and is_hardware
     memories = [each.tensor for each in ctas]
     target = cta.launch.program.target
     if plain and area is not None and accumulate(memories, area, fields, target, a, b, operands.accumulate):
@@ -138,7 +138,7 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
             each.moved("written", path.rows * fields.n)
     else:
         old = _joined([each.read(*block) for each in memories]) if operands.accumulate else None
-        total = _product(fields, a, b, factors, kept, _old_values(old, fields, operands.scale, a, b), cta, exact)
+        total = _product(fields, a, b, factors, kept, _old_values(old, fields, operands.scale, a, b), cta)
         for each, written, own in zip(memories, places, _parted(_words(total, fields), len(ctas)), strict=True):
             if written is None:
                 each.write(*block, own)
@@ -299,10 +299,9 @@ def _product(
     kept: Mask | None,
     c: Array,
     cta: Cta,
-    exact: bool,
 ) -> Array:
     """A times the transpose of B, each times its scale factors, plus C."""
-    rule = None if exact else find_rule("tcgen05", cta.launch.program.target, fields.a)
+    rule = rule_of(cta.launch.program.arithmetic, "tcgen05", cta.launch.program.target, fields.a)
     types = "f32", fields.a, fields.b, "f32"
     if factors is not None:
         assert fields.scale is not None, "the descriptor is of a block-scaled kind"
