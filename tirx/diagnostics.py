@@ -176,7 +176,18 @@ def in_stage(name: str) -> Generator[None]:
         _stage.reset(token)
 
 
-class LocatedError(DiagnosticException):
+class HasRule:
+    """A kind of error that breaks one rule: `class QueueError(InvalidOperation, rule="queue"): ...`."""
+
+    rule: ClassVar[str | None] = None
+    """The name of the rule that is broken. None: that of the error which this one is raised from."""
+
+    def __init_subclass__(cls, rule: str | None = None) -> None:
+        super().__init_subclass__()
+        cls.rule = rule or cls.rule
+
+
+class LocatedError(HasRule, DiagnosticException):
     """
     A user error found by a pass: carries the location of the offending operation.
 
@@ -191,9 +202,6 @@ class LocatedError(DiagnosticException):
     ...     print(error.diagnostic.rule)
     syntax
     """
-
-    rule: ClassVar[str | None] = None
-    """The name of the rule that is broken. None: that of the error which this one is raised from."""
 
     others: tuple[LocatedError, ...] = ()
 

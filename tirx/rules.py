@@ -8,306 +8,230 @@ their rules in `tirx.hw.errors`, those of rings in `tirx.passes.rings.proof.erro
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.diagnostics import Facts, LocatedError
+from tirx.diagnostics import Facts, HasRule, LocatedError
 
 
-class InvalidOperation(VerifyException):
+class InvalidOperation(HasRule, VerifyException):
     """An operation, attribute or type that is not what its definition says, found by its verifier."""
 
-    rule: ClassVar[str]
 
+class DefinitionError(InvalidOperation, rule="operation-definition"): ...
 
-class DefinitionError(InvalidOperation):
-    rule = "operation-definition"
 
+class DescriptorSliceError(InvalidOperation, rule="descriptor-slice"): ...
 
-class DescriptorSliceError(InvalidOperation):
-    rule = "descriptor-slice"
 
+class DimensionError(InvalidOperation, rule="dimension"): ...
 
-class DimensionError(InvalidOperation):
-    rule = "dimension"
 
+class ElementTypeError(InvalidOperation, rule="element-types"): ...
 
-class ElementTypeError(InvalidOperation):
-    rule = "element-types"
 
+class EngineError(InvalidOperation, rule="engine"): ...
 
-class EngineError(InvalidOperation):
-    rule = "engine"
 
+class EntryError(InvalidOperation, rule="entry"): ...
 
-class EntryError(InvalidOperation):
-    rule = "entry"
 
+class InstructionFormError(InvalidOperation, rule="instruction-form"): ...
 
-class InstructionFormError(InvalidOperation):
-    rule = "instruction-form"
 
+class InstructionNameError(InvalidOperation, rule="instruction-name"): ...
 
-class InstructionNameError(InvalidOperation):
-    rule = "instruction-name"
 
+class KernelError(InvalidOperation, rule="kernel"): ...
 
-class KernelError(InvalidOperation):
-    rule = "kernel"
 
+class LaunchValueError(InvalidOperation, rule="launch-value"): ...
 
-class LaunchValueError(InvalidOperation):
-    rule = "launch-value"
 
+class LoopError(InvalidOperation, rule="loop"): ...
 
-class LoopError(InvalidOperation):
-    rule = "loop"
 
+class LoopPartError(InvalidOperation, rule="loop-parts"): ...
 
-class LoopPartError(InvalidOperation):
-    rule = "loop-parts"
 
+class MapBodyError(InvalidOperation, rule="map-body"): ...
 
-class MapBodyError(InvalidOperation):
-    rule = "map-body"
 
+class OperandFormError(InvalidOperation, rule="operand-form"): ...
 
-class OperandFormError(InvalidOperation):
-    rule = "operand-form"
 
+class ParameterError(InvalidOperation, rule="entry-parameter"): ...
 
-class ParameterError(InvalidOperation):
-    rule = "entry-parameter"
 
+class PartError(InvalidOperation, rule="part-of-tile"): ...
 
-class PartError(InvalidOperation):
-    rule = "part-of-tile"
 
+class PlaceError(InvalidOperation, rule="memory-place"): ...
 
-class PlaceError(InvalidOperation):
-    rule = "memory-place"
 
+class ProductClauseError(InvalidOperation, rule="product-clauses"): ...
 
-class ProductClauseError(InvalidOperation):
-    rule = "product-clauses"
 
+class ProductShapeError(InvalidOperation, rule="product-shapes"): ...
 
-class ProductShapeError(InvalidOperation):
-    rule = "product-shapes"
 
+class QueueError(InvalidOperation, rule="queue"): ...
 
-class QueueError(InvalidOperation):
-    rule = "queue"
 
+class RingOpError(InvalidOperation, rule="ring"): ...
 
-class RingOpError(InvalidOperation):
-    rule = "ring"
 
+class RoleCrossingError(InvalidOperation, rule="role-crossing"): ...
 
-class RoleCrossingError(InvalidOperation):
-    rule = "role-crossing"
 
+class RoleError(InvalidOperation, rule="role"): ...
 
-class RoleError(InvalidOperation):
-    rule = "role"
 
+class SlotTypeError(InvalidOperation, rule="ring-slot"): ...
 
-class SlotTypeError(InvalidOperation):
-    rule = "ring-slot"
 
+class StationError(InvalidOperation, rule="ring-station"): ...
 
-class StationError(InvalidOperation):
-    rule = "ring-station"
 
+class SymbolTableError(InvalidOperation, rule="symbol-table"): ...
 
-class SymbolTableError(InvalidOperation):
-    rule = "symbol-table"
 
+class TileMemoryError(InvalidOperation, rule="tile-memory"): ...
 
-class TileMemoryError(InvalidOperation):
-    rule = "tile-memory"
 
+class TileOrderError(InvalidOperation, rule="tile-order"): ...
 
-class TileOrderError(InvalidOperation):
-    rule = "tile-order"
 
+class TileShapeError(InvalidOperation, rule="tile-shapes"): ...
 
-class TileShapeError(InvalidOperation):
-    rule = "tile-shapes"
 
+class TileTypeError(InvalidOperation, rule="tile-type"): ...
 
-class TileTypeError(InvalidOperation):
-    rule = "tile-type"
 
+class ViewError(InvalidOperation, rule="view"): ...
 
-class ViewError(InvalidOperation):
-    rule = "view"
 
+class ViewLayoutError(InvalidOperation, rule="view-layout"): ...
 
-class ViewLayoutError(InvalidOperation):
-    rule = "view-layout"
 
+class WarpgroupTilesError(InvalidOperation, rule="warpgroup-tiles"): ...
 
-class WarpgroupTilesError(InvalidOperation):
-    rule = "warpgroup-tiles"
 
+class AllocationError(LocatedError, rule="tensor-allocation"): ...
 
-class AllocationError(LocatedError):
-    rule = "tensor-allocation"
 
+class CollectorError(LocatedError, rule="collector-contents"): ...
 
-class CollectorError(LocatedError):
-    rule = "collector-contents"
 
+class CtaGroupError(LocatedError, rule="kernel-cta-group"): ...
 
-class CtaGroupError(LocatedError):
-    rule = "kernel-cta-group"
 
+class DominanceError(LocatedError, rule="value-not-defined"): ...
 
-class DominanceError(LocatedError):
-    rule = "value-not-defined"
 
+class FamilyClauseError(LocatedError, rule="product-clauses"): ...
 
-class FamilyClauseError(LocatedError):
-    rule = "product-clauses"
 
+class ForeignOperationError(LocatedError, rule="foreign-operation"): ...
 
-class ForeignOperationError(LocatedError):
-    rule = "foreign-operation"
 
+class InjectiveError(LocatedError, rule="layout-not-injective"): ...
 
-class InjectiveError(LocatedError):
-    rule = "layout-not-injective"
 
+class IssueError(LocatedError, rule="issuing-threads"): ...
 
-class IssueError(LocatedError):
-    rule = "issuing-threads"
 
+class KernelArgumentError(LocatedError, rule="kernel-arguments"): ...
 
-class KernelArgumentError(LocatedError):
-    rule = "kernel-arguments"
 
+class LaunchParameterError(LocatedError, rule="launch-parameter"): ...
 
-class LaunchParameterError(LocatedError):
-    rule = "launch-parameter"
 
+class LayoutChoiceError(LocatedError, rule="layout-choice"): ...
 
-class LayoutChoiceError(LocatedError):
-    rule = "layout-choice"
 
+class LinalgError(LocatedError, rule="linalg-form"): ...
 
-class LinalgError(LocatedError):
-    rule = "linalg-form"
 
+class MemoryRoomError(LocatedError, rule="memory-room"): ...
 
-class MemoryRoomError(LocatedError):
-    rule = "memory-room"
 
+class NoFormError(LocatedError, rule="no-ptx-form"): ...
 
-class NoFormError(LocatedError):
-    rule = "no-ptx-form"
 
+class NoTargetError(LocatedError, rule="target-missing"): ...
 
-class NoTargetError(LocatedError):
-    rule = "target-missing"
 
+class NumberRangeError(LocatedError, rule="number-range"): ...
 
-class NumberRangeError(LocatedError):
-    rule = "number-range"
 
+class OperandStepError(LocatedError, rule="descriptor-slice"): ...
 
-class OperandStepError(LocatedError):
-    rule = "descriptor-slice"
 
+class OperationError(LocatedError, rule="operation-definition"): ...
 
-class OperationError(LocatedError):
-    rule = "operation-definition"
 
+class PackedElementsError(LocatedError, rule="packed-elements"): ...
 
-class PackedElementsError(LocatedError):
-    rule = "packed-elements"
 
+class PairError(LocatedError, rule="pair-tiles"): ...
 
-class PairError(LocatedError):
-    rule = "pair-tiles"
 
+class PtxModuleError(LocatedError, rule="ptx-module"): ...
 
-class PtxModuleError(LocatedError):
-    rule = "ptx-module"
 
+class ReductionTypeError(LocatedError, rule="global-reduction"): ...
 
-class ReductionTypeError(LocatedError):
-    rule = "global-reduction"
 
+class RegisterLayoutError(LocatedError, rule="register-layout"): ...
 
-class RegisterLayoutError(LocatedError):
-    rule = "register-layout"
 
+class RegisterSumError(LocatedError, rule="role"): ...
 
-class RegisterSumError(LocatedError):
-    rule = "role"
 
+class RegisterValueError(LocatedError, rule="register-values"): ...
 
-class RegisterValueError(LocatedError):
-    rule = "register-values"
 
+class RingLoweringError(LocatedError, rule="ring-lowering"): ...
 
-class RingLoweringError(LocatedError):
-    rule = "ring-lowering"
 
+class RoleMemoryError(LocatedError, rule="role-crossing"): ...
 
-class RoleMemoryError(LocatedError):
-    rule = "role-crossing"
 
+class ScheduleOptionError(LocatedError, rule="schedule-option"): ...
 
-class ScheduleOptionError(LocatedError):
-    rule = "schedule-option"
 
+class StageError(LocatedError, rule="stage-skipped"): ...
 
-class StageError(LocatedError):
-    rule = "stage-skipped"
 
+class SynchronizationError(LocatedError, rule="synchronization"): ...
 
-class SynchronizationError(LocatedError):
-    rule = "synchronization"
 
+class TextError(LocatedError, rule="syntax"): ...
 
-class TextError(LocatedError):
-    rule = "syntax"
 
+class ThreadRangeError(LocatedError, rule="register-threads"): ...
 
-class ThreadRangeError(LocatedError):
-    rule = "register-threads"
 
+class TileOverlapError(LocatedError, rule="tile-overlap"): ...
 
-class TileOverlapError(LocatedError):
-    rule = "tile-overlap"
 
+class TilingError(LocatedError, rule="linalg-tiling"): ...
 
-class TilingError(LocatedError):
-    rule = "linalg-tiling"
 
+class UnwrittenError(LocatedError, rule="read-before-write"): ...
 
-class UnwrittenError(LocatedError):
-    rule = "read-before-write"
 
+class ViewBoundsError(LocatedError, rule="view-bounds"): ...
 
-class ViewBoundsError(LocatedError):
-    rule = "view-bounds"
 
+class ViewShapeError(LocatedError, rule="view-layout"): ...
 
-class ViewShapeError(LocatedError):
-    rule = "view-layout"
 
+class WholeWarpsError(LocatedError, rule="whole-warps"): ...
 
-class WholeWarpsError(LocatedError):
-    rule = "whole-warps"
 
-
-class WrittenChoiceError(LocatedError):
-    rule = "written-choice"
+class WrittenChoiceError(LocatedError, rule="written-choice"): ...
 
 
 def invalid(op: Operation, error: VerifyException) -> LocatedError:

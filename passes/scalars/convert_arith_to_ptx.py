@@ -321,60 +321,26 @@ def _shri(op: arith.ShRSIOp | arith.ShRUIOp, emit: Emitter) -> SSAValue:
     return emit.value(ptx.ShrOp(op.lhs, _shift_amount(op.rhs, emit), unsigned=isinstance(op, arith.ShRUIOp)))
 
 
-_CMPI: tuple[tuple[ptx.Comparison, bool], ...] = (
-    (ptx.Comparison.EQ, False),
-    (ptx.Comparison.NE, False),
-    (ptx.Comparison.LT, False),
-    (ptx.Comparison.LE, False),
-    (ptx.Comparison.GT, False),
-    (ptx.Comparison.GE, False),
-    (ptx.Comparison.LT, True),
-    (ptx.Comparison.LE, True),
-    (ptx.Comparison.GT, True),
-    (ptx.Comparison.GE, True),
-)
-"""Predicate number of `arith.cmpi` -> comparison, unsigned."""
-
-
 @_rule(arith.CmpiOp)
 def _cmpi(op: arith.CmpiOp, emit: Emitter) -> SSAValue:
-    comparison, unsigned = _CMPI[op.predicate.value.data]
-    lhs, rhs = op.lhs, op.rhs
+    name = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]  # `eq`, `slt` or `ult`
+    lhs, rhs, unsigned = op.lhs, op.rhs, name.startswith("u")
     if lhs.type == i1:
         lhs, rhs = (_extend(v, i32, emit, unsigned=unsigned) for v in (lhs, rhs))
-    return emit.value(ptx.SetpOp(comparison, lhs, rhs, unsigned=unsigned))
-
-
-_CMPF: tuple[ptx.Comparison | bool, ...] = (
-    False,
-    ptx.Comparison.EQ,
-    ptx.Comparison.GT,
-    ptx.Comparison.GE,
-    ptx.Comparison.LT,
-    ptx.Comparison.LE,
-    ptx.Comparison.NE,
-    ptx.Comparison.NUM,
-    ptx.Comparison.EQU,
-    ptx.Comparison.GTU,
-    ptx.Comparison.GEU,
-    ptx.Comparison.LTU,
-    ptx.Comparison.LEU,
-    ptx.Comparison.NEU,
-    ptx.Comparison.NAN,
-    True,
-)
-"""Predicate number of `arith.cmpf` -> comparison, or the constant that it is."""
+    return emit.value(ptx.SetpOp(name[-2:], lhs, rhs, unsigned=unsigned))
 
 
 @_rule(arith.CmpfOp)
 def _cmpf(op: arith.CmpfOp, emit: Emitter) -> SSAValue:
-    comparison = _CMPF[op.predicate.value.data]
-    if isinstance(comparison, ptx.Comparison):
-        lhs, rhs = op.lhs, op.rhs
-        if lhs.type == bf16 and not _has(op, "bf16.setp"):
-            lhs, rhs = (emit.value(ptx.CvtOp(value, f32)) for value in (lhs, rhs))
-        return emit.value(ptx.SetpOp(comparison, lhs, rhs))
-    return _integer(emit, comparison, i1)
+    name = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    if name in ("false", "true"):
+        return _integer(emit, name == "true", i1)
+    lhs, rhs = op.lhs, op.rhs
+    if lhs.type == bf16 and not _has(op, "bf16.setp"):
+        lhs, rhs = (emit.value(ptx.CvtOp(value, f32)) for value in (lhs, rhs))
+    # `olt` is `lt`, `ult` (or unordered) `ltu`.
+    comparison = {"ord": "num", "uno": "nan"}.get(name) or name[1:] + "u" * name.startswith("u")
+    return emit.value(ptx.SetpOp(comparison, lhs, rhs))
 
 
 @_rule(arith.SelectOp)

@@ -28,6 +28,10 @@ class LegalityError(ValueError):
 
     rule: str | None = None
 
+    def __init_subclass__(cls, rule: str | None = None) -> None:
+        super().__init_subclass__()
+        cls.rule = rule or cls.rule
+
     def __init__(
         self,
         message: str,
@@ -66,61 +70,46 @@ class LegalityError(ValueError):
         return told
 
 
-class ClippedViewError(LegalityError):
-    rule = "view-layout"
+class ClippedViewError(LegalityError, rule="view-layout"): ...
 
 
-class DescriptorError(LegalityError):
-    rule = "descriptor-field"
+class DescriptorError(LegalityError, rule="descriptor-field"): ...
 
 
-class ElementError(LegalityError):
-    rule = "element-type-name"
+class ElementError(LegalityError, rule="element-type-name"): ...
 
 
-class MissingLayoutError(LegalityError):
-    rule = "stage-skipped"
+class MissingLayoutError(LegalityError, rule="stage-skipped"): ...
 
 
-class OperandLayoutError(LegalityError):
-    rule = "operand-layout"
+class OperandLayoutError(LegalityError, rule="operand-layout"): ...
 
 
-class PartOffsetError(LegalityError):
-    rule = "part-of-tile"
+class PartOffsetError(LegalityError, rule="part-of-tile"): ...
 
 
-class ScaleFactorError(LegalityError):
-    rule = "scale-factors"
+class ScaleFactorError(LegalityError, rule="scale-factors"): ...
 
 
-class SparseMetadataError(LegalityError):
-    rule = "sparse-metadata"
+class SparseMetadataError(LegalityError, rule="sparse-metadata"): ...
 
 
-class TensorCellsError(LegalityError):
-    rule = "layout-not-injective"
+class TensorCellsError(LegalityError, rule="layout-not-injective"): ...
 
 
-class TensorMapError(LegalityError):
-    rule = "tensor-map"
+class TensorMapError(LegalityError, rule="tensor-map"): ...
 
 
-class TensorMemoryError(LegalityError):
-    rule = "tensor-memory"
+class TensorMemoryError(LegalityError, rule="tensor-memory"): ...
 
 
-class TensorProductError(LegalityError):
-    rule = "tcgen05-product"
+class TensorProductError(LegalityError, rule="tcgen05-product"): ...
 
 
-class ThreadCopyError(LegalityError):
-    rule = "thread-copy"
+class ThreadCopyError(LegalityError, rule="thread-copy"): ...
 
 
-class WarpgroupProductError(LegalityError):
-    rule = "wgmma-product"
+class WarpgroupProductError(LegalityError, rule="wgmma-product"): ...
 
 
-class ZeroColumnsError(LegalityError):
-    rule = "zero-columns"
+class ZeroColumnsError(LegalityError, rule="zero-columns"): ...

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from typing import ClassVar
 
 from xdsl.ir import Operation
 
-from tirx.diagnostics import LocatedError, Note, nearest_location
+from tirx.diagnostics import HasRule, LocatedError, Note, nearest_location
 
 
-class RingError(Exception):
+class RingError(HasRule, Exception):
     """
     A kernel that is wrong, or that the check cannot decide.
 
     `origin` is the place of the error; `others` are further places, each with what happens there.
     """
-
-    rule: ClassVar[str]
 
     def __init__(self, message: str, origin: object = None, others: Iterable[tuple[str, object]] = ()):
         super().__init__(message)
@@ -27,32 +24,25 @@ class RingError(Exception):
         self.others = tuple(others)
 
 
-class ArrivalError(RingError):
-    rule = "ring-arrivals"
+class ArrivalError(RingError, rule="ring-arrivals"): ...
 
 
-class AwaitError(RingError):
-    rule = "ring-awaits"
+class AwaitError(RingError, rule="ring-awaits"): ...
 
 
-class DeadlockError(RingError):
-    rule = "ring-deadlock"
+class DeadlockError(RingError, rule="ring-deadlock"): ...
 
 
-class LaunchControlError(RingError):
-    rule = "ring-launch-control"
+class LaunchControlError(RingError, rule="ring-launch-control"): ...
 
 
-class PartyError(RingError):
-    rule = "ring-parties"
+class PartyError(RingError, rule="ring-parties"): ...
 
 
-class SlotUseError(RingError):
-    rule = "ring-slot-use"
+class SlotUseError(RingError, rule="ring-slot-use"): ...
 
 
-class UndecidedError(RingError):
-    rule = "ring-undecided"
+class UndecidedError(RingError, rule="ring-undecided"): ...
 
 
 class EndlessError(UndecidedError):
