@@ -277,6 +277,10 @@ def _folded(
                 carried = (magnitude - np.asarray(apply(sums, size))) * (1 + 2.0**-20)
                 terms = 0 if exact else int(np.prod([data.shape[d] for d in axes]))
                 off = carried + terms * 2.0 ** (1 - fraction_bits(dtype)) * magnitude
+                if how == "mul" and terms:
+                    # A product of some of them may be subnormal, which the others multiply.
+                    lost = last_place(np.zeros(()), dtype) * np.asarray(apply(np.multiply, np.maximum(size + own, 1)))
+                    off = off + terms * lost
         result = cast(total, dtype)
     if modular and is_float(dtype):
         exact, off = True, None

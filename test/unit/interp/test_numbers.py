@@ -17,7 +17,9 @@ from xdsl.utils.test_value import create_ssa_value
 
 from tirx.hw.approximations import FUNCTIONS
 from tirx.interp.formats import DTYPES, dtype_of, fused, packed, quantum, rounded, unpacked
+from tirx.interp.memory import Numbers
 from tirx.interp.numbers import Near, UndefinedValue, evaluate, select
+from tirx.interp.products import scan
 
 _RNG = np.random.default_rng(0)
 _WORDS = [int(n) for n in _RNG.integers(-128, 128, 200)] + [-128, -1, 0, 1, 127]
@@ -233,3 +235,14 @@ def test_what_is_nearly_known() -> None:
     assert chosen.tolist() == [0.0, 2.0]
     bits, _ = evaluate(_binary(arith.AndIOp, i32), [Near(np.array([3]), np.array([1.0])), np.array([1])], bounds=True)
     assert np.isinf(bits.error).all()
+
+
+def test_bounds_of_products_that_are_subnormal_on_the_way() -> None:
+    """Products of random halves in any bracketing are within the bound, where parts of them are subnormal too."""
+    x = _RNG.normal(0, 0.3, (40, 200)).astype(np.float16)
+    found = scan(Numbers(x), 0, "mul", bounds=True).numbers
+    assert found.error is not None
+    for first in range(1, 39):
+        parts = [np.multiply.accumulate(each, 0) for each in (x[:first], x[first:])]
+        other = np.concatenate([parts[0], parts[0][-1] * parts[1]])
+        assert (np.abs(other.astype(np.float64) - found.data) <= found.error).all(), first
