@@ -189,6 +189,8 @@ class MemoryAccess:
     """A warp does it together: it is done for all lanes."""
     shape: tuple[int | None, int | None] | None = None
     """M and N of a product of the tensor core, None for other accesses."""
+    atomic: bool = False
+    """One step towards other atomic accesses, which need no barrier between them."""
 
 
 # What an instruction does to accesses that came before it

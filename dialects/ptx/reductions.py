@@ -43,17 +43,9 @@ _BITWISE = (Red.AND, Red.OR, Red.XOR)
 _FLOATS: Mapping[Attribute, str] = {f32: "f32", f64: "f64", f16: "noftz.f16", bf16: "noftz.bf16"}
 
 
-@irdl_op_definition
-class RedOp(PTXInstruction):
-    """
-    `ptx.red add %a offset 16, %x, %y : f32, f32` is `red.global.add.v2.f32 [%rd0+16], {%f0, %f1}`.
+class _Reduction(PTXInstruction):
+    """Combines registers with what memory has at `address + offset` (bytes)."""
 
-    Combines one register with what global memory has at `address + offset` (bytes), or two or four of f16, bf16, f32
-    and pairs. i32 registers are integers, signed unless `unsigned` is given, or pairs if there is a format:
-    `ptx.red add of f16x2 %a, %x : i32`. See PTX ISA, "red".
-    """
-
-    name = "ptx.red"
     ISSUE: ClassVar = Issue.THREAD
 
     operation = prop_def(RedAttr)
@@ -62,6 +54,8 @@ class RedOp(PTXInstruction):
     offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
     format = opt_prop_def(PairFormatAttr)
     unsigned = opt_prop_def(UnitAttr)
+
+    SPACE: ClassVar[AccessKind]
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     assembly_format = (
@@ -103,9 +97,10 @@ class RedOp(PTXInstruction):
     def effects(self) -> Effects:
         size = sum(width(type_) for type_ in self.data.types) // 8
         region = (Bytes(self.address, size, self.offset.value.data),)
-        return Effects(MemoryAccess(AccessKind.GLOBAL, reads=region, writes=region))
+        return Effects(MemoryAccess(self.SPACE, reads=region, writes=region, atomic=True))
 
     def emit(self, reg: Names) -> str:
+        space = "global" if self.SPACE is AccessKind.GLOBAL else "shared"
         type_, operation = self._type, self.operation.data
         if self.format is not None:
             name = f"noftz.{{}}{self.format.data}"
@@ -119,4 +114,32 @@ class RedOp(PTXInstruction):
         names = [reg(value) for value in self.data]
         data = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
         where = address(reg, self.address, self.offset.value.data)
-        return f"red.global.{operation}.{name.format(vector)} {where}, {data}"
+        return f"red.{space}.{operation}.{name.format(vector)} {where}, {data}"
+
+
+@irdl_op_definition
+class RedOp(_Reduction):
+    """
+    `ptx.red add %a offset 16, %x, %y : f32, f32` is `red.global.add.v2.f32 [%rd0+16], {%f0, %f1}`.
+
+    Combines one register with what global memory has at `address + offset` (bytes), or two or four of f16, bf16, f32
+    and pairs. i32 registers are integers, signed unless `unsigned` is given, or pairs if there is a format:
+    `ptx.red add of f16x2 %a, %x : i32`. See PTX ISA, "red".
+    """
+
+    name = "ptx.red"
+    SPACE: ClassVar = AccessKind.GLOBAL
+
+
+@irdl_op_definition
+class RedSharedOp(_Reduction):
+    """`ptx.red.shared add %a, %x : f32` is `red.shared.add.f32 [%r0], %f0`: `ptx.red` in shared memory."""
+
+    name = "ptx.red.shared"
+    SPACE: ClassVar = AccessKind.GENERIC
+
+    address = operand_def(i32)
+
+    def verify_(self) -> None:
+        super().verify_()
+        expect_choice("number of registers", len(self.data), (1,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -37,7 +38,7 @@ from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definiti
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.ops import AllocOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_integer, shape_text
-from tirx.layout import Iter, TileLayout
+from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.rules import ElementTypeError, TileMemoryError, ViewError, ViewLayoutError
 
 
@@ -80,6 +81,20 @@ def memory_problem(type_: MemRefType[Attribute]) -> str | None:
     if not isinstance(type_.memory_space, NoneAttr):
         return f"expected a memref in global memory, without a memory space, found {type_}"
     return None if has_run_time_strides(type_) else strides_problem(type_)
+
+
+def tile_strides(type_: TileType) -> list[int] | None:
+    """Elements from one position to the next along each dimension of a tile in memory; None where there are others."""
+    if not isinstance(layout := type_.layout, TileLayout) or layout.offsets or layout.replica:
+        return None
+    try:
+        grouped, starts = layout.group(type_.dims)
+    except LayoutError:
+        return None
+    found = [[it for it in grouped.shard[a:b] if it.extent > 1] for a, b in pairwise((*starts, len(grouped.shard)))]
+    if any(len(iters) > 1 or any(it.axis != "m" for it in iters) for iters in found[: len(type_.dims)]):
+        return None
+    return [iters[0].stride if iters else 1 for iters in found[: len(type_.dims)]]
 
 
 @dataclass(frozen=True)
@@ -128,7 +143,8 @@ class ViewOp(DirectOperation):
     memref does not have. `steps [1, 2]` are the elements from one position to the next along each dimension of the
     memref. In brackets, `%a[[%rows], %k]`, stands an index tile, a register value of i32 or i64: one of rank 1 has the
     coordinate of each position along its dimension, one of the tile's rank (extents of 1 repeat) that of each element.
-    Copies from such a view gather, copies to it scatter.
+    Copies from such a view gather, copies to it scatter. A tile in shared memory, in row-major order, has such views
+    too, for loads, stores and copies: `%t = tirx.view %counts[[%bin]] : !counts, !bins -> !elements`.
 
     With `clipped` the tile may reach beyond the memref: what is read there is zero, what is written is dropped.
     `clipped to [%n, *]` says how many positions along each dimension there are; none if it is 0 or less. Bulk
@@ -139,7 +155,7 @@ class ViewOp(DirectOperation):
 
     name = "tirx.view"
 
-    source = operand_def(MemRefType)
+    source = operand_def(base(MemRefType) | base(TileType))
     where = var_operand_def(base(IndexType) | base(TileType))
     dims = opt_prop_def(ArrayAttr[IntegerAttr[I32]])
     steps = opt_prop_def(ArrayAttr[IntegerAttr[I32]])
@@ -162,9 +178,23 @@ class ViewOp(DirectOperation):
 
     @property
     def source_type(self) -> MemRefType[Attribute]:
-        type_ = self.source.type
-        assert isinstance(type_, MemRefType)
-        return type_  # pyright: ignore[reportUnknownVariableType]
+        """The type of the memref, or that of a memref with the places of a shared tile, in row-major order at first."""
+        if self.is_global:
+            return cast("MemRefType[Attribute]", self.source.type)
+        tile = TileType.of(self.source)
+        strides = tile_strides(tile)
+        layout = NoneAttr() if strides is None else StridedLayoutAttr(strides)
+        return MemRefType(tile.element_type, tile.dims, layout)
+
+    @property
+    def is_global(self) -> bool:
+        """Returns True for a view of a memref, False for one of a tile in shared memory."""
+        return isinstance(self.source.type, MemRefType)
+
+    @property
+    def joins_rings(self) -> bool:
+        """Returns True unless threads see a shared tile through the view, or hold indices of it."""
+        return self.is_global and not self.index_tiles
 
     @property
     def of_memref(self) -> tuple[int | None, ...]:
@@ -195,7 +225,8 @@ class ViewOp(DirectOperation):
     @property
     def is_box(self) -> bool:
         """Returns True for neighbours along the trailing dimensions of the memref, as far as that reaches."""
-        return self.dims is None and self.steps is None and not self.sizes and not self.index_tiles
+        whole = self.dims is None and self.steps is None and not self.sizes
+        return whole and self.joins_rings
 
     def of_box(self, indices: Sequence[SSAValue], type_: TileType) -> ViewOp:
         """Returns a view of the same kind, a box, from other indices on, with as many dimensions."""
@@ -240,8 +271,17 @@ class ViewOp(DirectOperation):
             raise ViewError("expected begins_inside behind clipped only: other views are inside altogether")
         if not isinstance(source.memory_space, NoneAttr):
             raise ViewError(f"expected a memref in global memory, without a memory space, found {source}")
-        if tile.memory is not MemorySpace.GLOBAL:
-            raise TileMemoryError(f"expected a global tile, found a {tile.memory} one")
+        if not self.is_global and TileType.of(self.source).memory is not MemorySpace.SHARED:
+            raise TileMemoryError(f"expected a memref or a tile in shared memory, found {self.source.type}")
+        memory = MemorySpace.GLOBAL if self.is_global else MemorySpace.SHARED
+        if tile.memory is not memory:
+            raise TileMemoryError(f"expected a {memory} tile, found a {tile.memory} one")
+        if (
+            not self.is_global
+            and (layout := TileType.of(self.source).layout) is not None
+            and tile_strides(TileType.of(self.source)) is None
+        ):
+            raise ViewLayoutError(f"expected a shared tile with a stride along each dimension, found {layout}")
         self._verify_dims()
         if tile.element_type != source.element_type:
             raise ElementTypeError(f"expected {source.element_type} elements, found {tile.element_type}")
@@ -352,9 +392,9 @@ class ViewOp(DirectOperation):
         attributes = parse_attributes(parser, cls)
         parser.parse_punctuation(":")
         at = parser.pos
-        if not isinstance(type_ := parser.parse_type(), MemRefType):
+        if not isinstance(type_ := parser.parse_type(), MemRefType | TileType):
             parser.raise_error(f"{type_} should be of base attribute memref", at, parser.pos)
-        operand = parser.resolve_operand(source, cast("MemRefType[Attribute]", type_))
+        operand = parser.resolve_operand(source, cast(Attribute, type_))
         where: list[SSAValue] = []
         for place, is_tile in places:
             if is_tile:

@@ -6,13 +6,13 @@ Constructors go past the checks of xDSL's: the verifier of the final module make
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     ParsePropInAttrDict,
@@ -35,6 +35,7 @@ from tirx.dialects.tirx.engines import Engine, EngineAttr, ReductionAttr
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.ops import CopyOp, parse_transfer, print_transfer
 from tirx.dialects.tirx.places import indexed_view
+from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_defined
 from tirx.dialects.tirx.views import WordsOp
 from tirx.hw.errors import LegalityError
 from tirx.mma import VARIANTS, WIDENING, Fragment
@@ -89,7 +90,8 @@ class LoadOp(DirectOperation, TileOpInterface):
     `%v = tirx.load %tile : !tirx.tile<..., shared, L> -> !tirx.tile<..., register, L2>`
 
     Every thread loads the elements that the register layout gives it from global, shared or tensor memory. The clause
-    `engine ldmatrix` says which instructions load from shared memory; `tirx-select-copies` chooses them.
+    `engine ldmatrix` says which instructions load from shared memory; `tirx-select-copies` chooses them. With `pad(%x)`
+    elements outside of a clipped view are `%x` instead of 0.
     """
 
     name = "tirx.load"
@@ -97,11 +99,48 @@ class LoadOp(DirectOperation, TileOpInterface):
     source = operand_def(TileType)
     result = result_def(TileType)
     engine = opt_prop_def(EngineAttr)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$source (`engine` $engine^)? attr-dict `:` type($source) `->` type($result)"
+    pad = opt_operand_def(AnyAttr())
 
     traits = traits_def(MemoryReadEffect())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LoadOp:
+        source = parser.parse_unresolved_operand()
+
+        def parse_pad() -> SSAValue:
+            with parser.in_parens():
+                return parse_defined(parser)
+
+        clauses: dict[str, Callable[[], Attribute | SSAValue]] = {
+            "engine": lambda: EngineAttr(parser.parse_str_enum(Engine)),
+            "pad": parse_pad,
+        }
+        found = parse_clauses(parser, clauses)
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        operand = parser.resolve_operand(source, parser.parse_type())
+        parser.parse_punctuation("->")
+        op = cls(operand, parser.parse_type(), found.get("engine"), found.get("pad"))
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        if self.engine is not None:
+            printer.print_string(f" engine {self.engine.data}")
+        if self.pad is not None:
+            printer.print_string(" pad")
+            with printer.in_parens():
+                printer.print_ssa_value(self.pad)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+    def tile_reads(self) -> Sequence[SSAValue]:
+        return (self.source,)
 
     def tile_writes(self) -> Sequence[SSAValue]:
         return ()
@@ -112,6 +151,8 @@ class LoadOp(DirectOperation, TileOpInterface):
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
         _require_moved(result, source, f"{source} and {result}")
+        if self.pad is not None and self.pad.type != result.element_type:
+            raise ElementTypeError(f"expected a pad of type {result.element_type}, found {self.pad.type}")
         _require_engine(self.engine, Engine.LDMATRIX, source)
 
 
@@ -122,7 +163,7 @@ class StoreOp(DirectOperation, TileOpInterface):
 
     Every thread stores the elements that it holds; of threads that hold the same ones, one does. The clause
     `engine stmatrix` says which instructions store to shared memory; `tirx-select-copies` chooses them. With
-    `reduce(add)` the elements are combined with those in global memory, by `red`.
+    `reduce(add)` the elements are combined with those in global or shared memory, by `red`.
     """
 
     name = "tirx.store"
@@ -155,8 +196,10 @@ class StoreOp(DirectOperation, TileOpInterface):
         value, destination = TileType.of(self.value), TileType.of(self.destination)
         _require_moved(value, destination, f"{value} and {destination}")
         _require_engine(self.engine, Engine.STMATRIX, destination)
-        if self.reduce is not None and destination.memory is not MemorySpace.GLOBAL:
-            raise TileMemoryError(f"expected reduce({self.reduce.data}) into global memory, found {destination}")
+        if self.reduce is not None and destination.memory is MemorySpace.TENSOR:
+            raise TileMemoryError(
+                f"expected reduce({self.reduce.data}) into global or shared memory, found {destination}"
+            )
 
 
 def transfer(op: Operation) -> tuple[SSAValue, SSAValue] | None:

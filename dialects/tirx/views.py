@@ -357,7 +357,7 @@ def views_in_use(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
     """The operations that use a tile or a part of it, each with the value that it uses."""
     for use in tile.uses:
         match use.operation:
-            case SubviewOp() | ReshapeOp() as part:
+            case SubviewOp() | ReshapeOp() | ViewOp() as part:
                 yield from views_in_use(part.result)
             case op:
                 yield op, tile
@@ -366,9 +366,9 @@ def views_in_use(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
 def at_known_place(tile: SSAValue) -> SSAValue:
     """The smallest tile that `tile` is a part of, or is, whose place in the allocation does not depend on indices."""
     found = part = tile
-    while isinstance(op := part.owner, SubviewOp | ReshapeOp):
+    while isinstance(op := part.owner, SubviewOp | ReshapeOp | ViewOp):
         part = op.source
-        if isinstance(op, SubviewOp) and op.indices:
+        if not isinstance(op, ReshapeOp) and op.indices:
             found = part
     return found
 

@@ -81,7 +81,7 @@ class AccessReader:
         barrier = None
         if stated.barrier is not None and (value := self._values.get(stated.barrier)) is not None:
             barrier = None if value.number is None else (value.symbols, value.number)
-        return Access(op, kind, active, reads, writes, barrier, stated.warp_wide, stated.shape)
+        return Access(op, kind, active, reads, writes, barrier, stated.warp_wide, stated.shape, stated.atomic)
 
     def _footprints(self, regions: tuple[Region, ...], kind: AccessKind) -> Iterable[Footprint]:
         for region in regions:

@@ -202,6 +202,7 @@ class Access:
     """The address of the mbarrier that it initialises or completes on, where that is known and one for all threads."""
     warp_wide: bool = False
     shape: tuple[int | None, int | None] | None = None
+    atomic: bool = False
 
     @property
     def threads(self) -> Threads:
@@ -268,7 +269,7 @@ class AccessTable:
         key: tuple[object, ...] = (access.op,)
         if not access.kind.is_in_order or not access.writes or self._is_apart(access):
             footprints = tuple(f.key for f in access.reads), tuple(f.key for f in access.writes)
-            key = type(access.op), access.kind, access.active, footprints, access.barrier, access.shape
+            key = type(access.op), access.kind, access.active, footprints, access.barrier, access.shape, access.atomic
         known = self._interned.setdefault(key, access)
         if known is access:
             self._register(access)

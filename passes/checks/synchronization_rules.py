@@ -287,6 +287,8 @@ class _Checker:
         """Shared and global memory: an access behind another to the same bytes, one of them a write."""
         # A complete cp.async is a write of its thread.
         in_order = before.kind.is_in_order or (before.kind is AccessKind.COPY and Ordering.COMPLETE in ordering)
+        if before.atomic and now.atomic:
+            return
         if AccessKind.INIT in (before.kind, now.kind) or _is_ordered(before, ordering, now, in_order):
             return
         met = self._analysis.accesses.met(before, now, tensor=False)

@@ -1,4 +1,4 @@
-"""Reductions of registers into global memory."""
+"""Reductions of registers into global and shared memory."""
 
 from __future__ import annotations
 
@@ -8,31 +8,23 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
-    Float32Type,
-    Float64Type,
     IntegerType,
     Signedness,
     f32,
+    i64,
 )
 from xdsl.ir import Attribute, SSAValue
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import UnpackOp
 from tirx.dialects.ptx.packed import PairFormat
-from tirx.dialects.ptx.reductions import Red, RedOp
+from tirx.dialects.ptx.reductions import Red, RedOp, RedSharedOp
 from tirx.passes.ir.emitter import Emitter
 from tirx.rules import ReductionTypeError
 
 
-def threads_combine(operation: str, element: Attribute) -> bool:
-    """Returns True if `red` of threads has an operation for elements of a type."""
-    match element:
-        case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
-            return operation == Red.ADD
-        case IntegerType(width=width):
-            return width.data in (32, 64)
-        case _:
-            return False
+def _red(address: SSAValue) -> type[RedOp | RedSharedOp]:
+    return RedOp if address.type == i64 else RedSharedOp
 
 
 @dataclass(frozen=True)
@@ -44,7 +36,7 @@ class GlobalReduction:
     vectors: bool
 
     def emit(self, emit: Emitter, address: SSAValue, offset: int, registers: Sequence[SSAValue]) -> None:
-        """Combines whole registers with what is at `address + offset` (bytes). LocatedError for other types."""
+        """Combines registers with what is at `address + offset` (bytes, i32: shared). LocatedError for other types."""
         match self.element:
             case Float16Type() | BFloat16Type():
                 half = isinstance(self.element, Float16Type)
@@ -52,13 +44,13 @@ class GlobalReduction:
                 if self.operation is not Red.ADD:
                     raise self._unsupported(emit)
                 for at, part in self._parts(registers):
-                    emit(RedOp(self.operation, address, part, offset + 4 * at, format=format_))
+                    emit(_red(address)(self.operation, address, part, offset + 4 * at, format=format_))
                 return
             case IntegerType(signedness=sign, width=width) if width.data in (32, 64):
                 unsigned = sign.data is Signedness.UNSIGNED and self.operation in (Red.MIN, Red.MAX)
                 for at, register in enumerate(registers):
                     place = offset + at * width.data // 8
-                    emit(RedOp(self.operation, address, [register], place, unsigned=unsigned))
+                    emit(_red(address)(self.operation, address, [register], place, unsigned=unsigned))
                 return
             case _:
                 pass
@@ -66,14 +58,14 @@ class GlobalReduction:
             raise self._unsupported(emit)
         size = 4 if self.element == f32 else 8
         for at, part in self._parts(registers) if self.element == f32 else enumerate([r] for r in registers):
-            emit(RedOp(self.operation, address, part, offset + size * at))
+            emit(_red(address)(self.operation, address, part, offset + size * at))
 
     def emit_half(self, emit: Emitter, address: SSAValue, offset: int, register: SSAValue, half: int) -> None:
         """Combines one of the two 16-bit elements of a register."""
         if not isinstance(self.element, Float16Type | BFloat16Type) or self.operation is not Red.ADD:
             raise self._unsupported(emit)
         halves = emit(UnpackOp(register, self.element))
-        emit(RedOp(self.operation, address, [halves.high if half else halves.low], offset))
+        emit(_red(address)(self.operation, address, [halves.high if half else halves.low], offset))
 
     def _parts(self, registers: Sequence[SSAValue]) -> list[tuple[int, Sequence[SSAValue]]]:
         """The registers of each instruction, with the number of the first one."""
@@ -84,5 +76,5 @@ class GlobalReduction:
         return ReductionTypeError(
             emit.location,
             "expected add of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in "
-            f"global memory, found {self.operation} of {self.element}",
+            f"memory, found {self.operation} of {self.element}",
         )

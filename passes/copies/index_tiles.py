@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
 from tirx.copy.access import Access
@@ -47,7 +47,10 @@ def slots_of_indices(view: ViewOp, dimension: int, moved: TileLayout, threads: i
 
 @dataclass(frozen=True)
 class _Along:
-    """One dimension of the memref: the registers of the index tile, the slot of each register, the stride in bytes."""
+    """
+    One dimension: the registers of the index tile, the slot of each register of the moved tile, and the stride in
+    bytes, an i64 in global memory and an i32 in shared memory.
+    """
 
     registers: Sequence[SSAValue]
     slots: Sequence[int | None]
@@ -86,7 +89,9 @@ class IndexTiles:
         return found
 
     def displaced(self, emit: Emitter, address: SSAValue, access: Access) -> SSAValue:
-        """Emits the address (i64) of an access from that of one with coordinates 0 along these dimensions."""
+        """Emits the address of an access from that of one with coordinates 0 along these dimensions."""
         for d, coordinate in self.coordinates(emit, access).items():
-            address = emit.add(address, emit.mul(coordinate, self._along[d].stride))
+            stride = self._along[d].stride
+            place = coordinate if stride.type == i64 else emit(arith.TruncIOp(coordinate, i32)).result
+            address = emit.add(address, emit.mul(place, stride))
         return address

@@ -151,7 +151,7 @@ class TileAccess:
     Moves one register tile from or to memory: `threads` threads with the linear index `tid` (i32).
 
     With `once`, threads that hold only copies of what another one holds take no part (see `plan_accesses`). With `clip`
-    accesses beyond the bounds are left out; what is loaded there is zero.
+    accesses beyond the bounds are left out; what is loaded there is zero, or the elements of the register `pad`.
     """
 
     def __init__(
@@ -165,6 +165,7 @@ class TileAccess:
         once: bool,
         clip: Clip | None = None,
         indices: IndexTiles | None = None,
+        pad: SSAValue | None = None,
     ):
         self.emit = emit
         self.memory = memory
@@ -174,6 +175,7 @@ class TileAccess:
         self.tid = tid
         self.clip = clip
         self.indices = indices
+        self.pad = pad
         self.plan = self._plan(register, threads, once)
         self.addresses = _Addresses(emit, memory, tid)
         self.bounds = None if clip is None else clip.emission(emit, tid)
@@ -216,17 +218,17 @@ class TileAccess:
 
     def reduce(self, registers: Sequence[SSAValue], operation: Red, target: Target) -> None:
         """
-        Combines the registers of the tile with what global memory has.
+        Combines the registers of the tile with what the memory has.
 
         Raises LocatedError where several threads hold an element, and would all add it.
         """
         if not self._is_once():
             raise RegisterLayoutError(
                 self.emit.location,
-                f"expected a layout that lets one thread reduce each element to global memory, found "
-                f"{self.register.layout}",
+                f"expected a layout that lets one thread reduce each element to memory, found {self.register.layout}",
             )
-        store = GlobalReduction(operation, self.register.element_type, supports(target, "red.vector"))
+        vectors = self.memory.space == "global" and supports(target, "red.vector")
+        store = GlobalReduction(operation, self.register.element_type, vectors)
         self._by_owners(lambda: self._reduce(store, registers), ())
 
     def _is_once(self) -> bool:
@@ -279,17 +281,25 @@ class TileAccess:
             self.bounds.emit = emit
 
     def _within(self, access: Access, types: Sequence[Attribute], make: _Make) -> Sequence[SSAValue]:
-        """Emits an access, in a branch where it may be beyond the bounds; what it gives is zero there."""
+        """Emits an access, in a branch where it may be beyond the bounds; what it gives is the pad there."""
         if self.clip is None:
             return make(self.emit)
         assert self.bounds is not None
         coordinates = NO_COORDINATES if self.indices is None else self.indices.coordinates(self.emit, access)
         exists = self.clip.contains(self.bounds, self.plan.flat(access), coordinates=coordinates)
+        return self.emit.either(
+            exists, make, (lambda outside: self._outside(outside, access, types)) if types else None
+        )
 
-        def zeros(outside: Emitter) -> Sequence[SSAValue]:
-            return [zero_register(outside, type_) for type_ in types]
-
-        return self.emit.either(exists, make, zeros if types else None)
+    def _outside(self, emit: Emitter, access: Access, types: Sequence[Attribute]) -> Sequence[SSAValue]:
+        """The registers, or the part of one, that an access beyond the bounds gives."""
+        if self.pad is None:
+            return [zero_register(emit, type_) for type_ in types]
+        if access.count >= self.format.packed:
+            return [self.pad for _ in types]
+        if access.count * self.bits == 8:
+            return [emit.bit_and(self.pad, 0xFF)]
+        return [emit(UnpackOp(self.pad, i16)).low]
 
     def _load(self) -> Sequence[SSAValue]:
         registers: list[SSAValue | None] = [None] * self.format.count

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, indexed_view, kernels
+from tirx.dialects.tirx import CopyOp, LoadOp, MemorySpace, StoreOp, SubviewOp, TileType, ViewOp, kernels
 from tirx.layout import LayoutError
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.views import Origin
@@ -29,10 +29,21 @@ class TirxFoldSubviewsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
             for part in list(kernel.walk()):
-                if isinstance(part, SubviewOp | ReshapeOp) and indexed_view(part.source) is not None:
-                    raise ViewShapeError(part, "expected all of a view with index tiles, found another tile of it")
+                if isinstance(part, ViewOp) and not part.joins_rings:
+                    _check_uses(part)
                 if isinstance(part, SubviewOp) and part.indices:
                     _fold(part)
+
+
+def _check_uses(view: ViewOp) -> None:
+    """Raises ViewShapeError where something else than a load, store or copy uses a view that only threads move."""
+    for use in view.result.uses:
+        if not isinstance(use.operation, LoadOp | StoreOp | CopyOp):
+            raise ViewShapeError(
+                use.operation,
+                "expected a load, a store or a copy of all of a view with index tiles or of a shared tile, found "
+                f"'{use.operation.name}'",
+            )
 
 
 def _fold(part: SubviewOp) -> None:

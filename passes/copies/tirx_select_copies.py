@@ -21,10 +21,9 @@ from tirx.dialects.tirx import (
     base_allocation,
     kernels,
 )
-from tirx.passes.copies.global_reductions import threads_combine
 from tirx.passes.ir.views import clipped_view, unproved_starts
 from tirx.passes.match.bulk_copies import CHOSEN, async_engine
-from tirx.passes.match.copy_engines import beyond_threads, check_written, match_engine, match_transfer
+from tirx.passes.match.copy_engines import beyond_threads, check_written, match_engine, match_transfer, threads_combine
 from tirx.passes.match.pipelining import is_fill
 from tirx.remarks import BoundsByThreads, CombinedByThreads, FasterEngine, Reason, TrapsBeforeMemref
 

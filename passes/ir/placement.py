@@ -6,7 +6,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.tirx import MemorySpace, ReshapeOp, SubviewOp, TileType
+from tirx.dialects.tirx import MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, tile_strides
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.rules import LayoutChoiceError
@@ -38,6 +38,11 @@ def place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> SSAValue:
                     place(op.result, part)
             case ReshapeOp() if op.result.type.layout is None:
                 place(op.result, layout)
+            case ViewOp() if op.result.type.layout is None:
+                found = op.derived_layout(op.result.type.dims)
+                if isinstance(found, str) or tile_strides(placed) is None:
+                    raise LayoutChoiceError(op, f"expected a tile with a stride along each dimension, found {layout}")
+                place(op.result, found)
             case _:
                 pass
     return value

@@ -108,6 +108,10 @@ class OpenBound:
         return not isinstance(self.index.type, TileType)
 
 
+NO_ARGUMENT = -1
+"""The number in `ClipPlan` of a tile in shared memory, whose sizes are known."""
+
+
 @dataclass(frozen=True)
 class ClipPlan:
     """
@@ -135,7 +139,8 @@ def plan_clip(tile: SSAValue) -> ClipPlan | None:
     """
     if (view := clipped_view(tile)) is None:
         return None
-    origin, number, dims = Origin.of(tile), argument_number(view.source), TileType.of(tile).dims
+    origin, dims = Origin.of(tile), TileType.of(tile).dims
+    number = argument_number(view.source) if view.is_global else NO_ARGUMENT
     if of_words := origin is not None and len(dims) > len(origin.start):
         dims = (*dims[:-2], dims[-2] * UNIT)
     if origin is None or number is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -60,7 +61,7 @@ from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.copies.memory_access import emit_cp_async
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.ir.register_values import held_tile, is_narrow_float, register_format, shared_out, zero_register
 from tirx.passes.ir.rule_tables import Rules
@@ -175,6 +176,8 @@ def _alloc(op: AllocOp, at: Place) -> Sequence[Registers]:
 def _view(op: ViewOp, at: Place) -> Sequence[Registers]:
     type_, emit, parameters = op.source_type, at.emit, at.kernel.parameters
     strides = type_.get_strides()
+    if not op.is_global:
+        return _seen(op, at)
     if op.source not in parameters.pointers or strides is None:
         raise KernelArgumentError(op, "expected a view of a kernel argument with strides")
     users = [user for user, _ in views_in_use(op.result)]
@@ -204,6 +207,16 @@ def _view(op: ViewOp, at: Place) -> Sequence[Registers]:
     return at.declare(op.result, address, view_alignment(op))
 
 
+def _seen(op: ViewOp, at: Place) -> Sequence[Registers]:
+    """Notes the base of a view of a tile in shared memory."""
+    emit, source = at.emit, at.memory(op.source)
+    base, bits = source.base, op.result.type.dtype.storage_bits
+    for index, stride in zip(op.indices, op.source_type.get_strides() or (), strict=True):
+        if not isinstance(index.type, TileType):
+            base = emit.add(base, emit.mul(emit.cast(index, i32), (stride or 0) * bits // 8))
+    return at.declare(op.result, base, gcd(source.alignment, view_alignment(op)))
+
+
 @_lowering(SubviewOp, ReshapeOp, WordsOp)
 def _part(op: SubviewOp | ReshapeOp | WordsOp, at: Place) -> Sequence[Registers]:
     """Emits nothing: `Place.memory` follows a view to its allocation or memref."""
@@ -219,7 +232,14 @@ def _address(op: AddressOp, at: Place) -> Sequence[Registers]:
 def _load(op: LoadOp, at: Place) -> Sequence[Registers]:
     if op.engine is not None and op.engine.data is Engine.LDMATRIX:
         return [at.matrix_access(op.source, planned_matrices(op)).load(register_format(op.result.type).type)]
-    return [at.access(op.source, op.result.type, once=False).load()]
+    pad = None
+    if op.pad is not None:
+        from tirx.passes.scalars.splat_emission import splat
+
+        pads = at.emit(SplatOp(op.pad, op.result.type))
+        pad, *_ = splat(at.emit, pads)
+        erase(pads)
+    return [at.access(op.source, op.result.type, once=False, pad=pad).load()]
 
 
 @_lowering(StoreOp)

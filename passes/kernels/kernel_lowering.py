@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntAttr, i64
+from xdsl.dialects.builtin import IntAttr, IntegerType, i32, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -42,7 +42,7 @@ from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_values import held_tile, no_register
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.ir.scheduled import require_lowered
-from tirx.passes.ir.views import Origin, clipped_view, plan_clip
+from tirx.passes.ir.views import NO_ARGUMENT, Origin, clipped_view, plan_clip
 from tirx.passes.kernels.entry_parameters import Parameters
 from tirx.passes.kernels.guest_operations import lower_scalars, lower_tiles
 from tirx.passes.kernels.roles import bound_registers
@@ -245,8 +245,14 @@ class Place(ThreadLowering):
         where = displaced(self.emit, tile, *self.kernel.bases[root])
         return MemoryTile(placed(tile), *where, strides, are_multiples(tile))
 
-    def access(self, memory: SSAValue, register: TileType, *, once: bool) -> TileAccess | ClippedAccess:
-        """Returns the accesses of a tile in memory that threads with the registers of `register` make."""
+    def access(
+        self, memory: SSAValue, register: TileType, *, once: bool, pad: SSAValue | None = None
+    ) -> TileAccess | ClippedAccess:
+        """
+        Returns the accesses of a tile in memory that threads with the registers of `register` make.
+
+        `pad` is a register of elements outside of the tile.
+        """
         tile, clip, indices = self.memory(memory), self.clip(memory), self.index_tiles(memory, register.layout)
         if tile.are_multiples:  # sizes say so of arrays without gaps; a launch may give others
             self.require_vectors(memory, "vectors")
@@ -254,7 +260,9 @@ class Place(ThreadLowering):
         def access(emit: Emitter, careful: bool = False) -> TileAccess:
             end = tile.by_element() if careful and not tile.are_multiples else tile
             bounds = clip if careful or clip is None else clip.of_index_tiles()
-            return TileAccess(emit, end, register, self.threads, self.thread, once=once, clip=bounds, indices=indices)
+            return TileAccess(
+                emit, end, register, self.threads, self.thread, once=once, clip=bounds, indices=indices, pad=pad
+            )
 
         if clip is None and tile.are_multiples:
             return access(self.emit)
@@ -269,7 +277,7 @@ class Place(ThreadLowering):
         def stride(d: int) -> SSAValue:
             if (known := strides[d]) is None:
                 return parameters.stride(view.source, d)
-            return self.emit.constant(known * type_.dtype.storage_bits // 8, i64)
+            return self.emit.constant(known * type_.dtype.storage_bits // 8, i64 if view.is_global else i32)
 
         if type_.dtype.bits % 8:
             raise PackedElementsError(
@@ -296,7 +304,13 @@ class Place(ThreadLowering):
         if plan is None or (view := clipped_view(memory)) is None:
             return None
         kernel = self.kernel
-        return Clip(self.emit, plan, kernel.parameters.size, lambda bound: require_narrow(kernel.kernel, view, bound))
+
+        def size(argument: int, dimension: int, type_: IntegerType) -> SSAValue:
+            if argument == NO_ARGUMENT:
+                return self.emit.constant(view.source_type.get_shape()[dimension], type_)
+            return kernel.parameters.size(argument, dimension, type_)
+
+        return Clip(self.emit, plan, size, lambda bound: require_narrow(kernel.kernel, view, bound))
 
     def matrix_access(self, memory: SSAValue, plan: MatrixPlan | None) -> MatrixAccess:
         """Returns the accesses of a tile in shared memory by `ldmatrix` or `stmatrix`."""

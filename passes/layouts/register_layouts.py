@@ -254,7 +254,7 @@ def _indices_in(view: ViewOp, index: SSAValue, layout: TileLayout) -> SSAValue:
     load = index.owner
     if isinstance(load, LoadOp) and TileType.of(load.source).memory is MemorySpace.GLOBAL:
         if indexed_view(load.source) is None:
-            again = Emitter.after(load)(LoadOp(load.source, load.result.type.with_layout(layout)))
+            again = Emitter.after(load)(LoadOp(load.source, load.result.type.with_layout(layout), pad=load.pad))
             again.result.name_hint = index.name_hint
             return again.result
     return _converted(Emitter.before(view), index, layout)

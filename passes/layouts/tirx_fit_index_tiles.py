@@ -25,7 +25,7 @@ from tirx.passes.copies.tirx_expand_copies import distribution
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.layouts.register_layouts import fit_index_tiles, fit_tiles
 from tirx.passes.match.bulk_copies import plan_thread_copies
-from tirx.passes.match.copy_engines import match_transfer
+from tirx.passes.match.copy_engines import is_seen, match_transfer
 from tirx.passes.match.product import ILLEGAL, target_of
 from tirx.passes.match.run_time_strides import placed
 from tirx.passes.match.tensor_tiles import common_fragment
@@ -68,7 +68,7 @@ class TirxFitIndexTilesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
             for copy in list(kernel.walk()):
-                if isinstance(copy, CopyOp) and any(indexed_view(tile) for tile in (copy.source, copy.destination)):
+                if isinstance(copy, CopyOp) and (is_seen(copy) or any(map(indexed_view, copy.operands))):
                     try:
                         _fit(copy)
                     except (*ILLEGAL, LayoutError) as e:

@@ -202,7 +202,7 @@ class _Picker:
             self._pick_registers(registers, layout, why)
 
     def _view(self, op: ViewOp) -> None:
-        if op.result.type.layout is None and not has_run_time_strides(op.source_type):
+        if op.result.type.layout is None and op.is_global and not has_run_time_strides(op.source_type):
             layout = op.derived_layout(op.result.type.dims)
             assert isinstance(layout, TileLayout), layout  # the verifier of views looks for it
             place(op.result, layout)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
+from xdsl.ir import Attribute, SSAValue
 
 from tirx.copy.matrix import MatrixPlan, plan_matrices
 from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.tirx import (
     AsyncCopyOp,
     CopyOp,
@@ -20,6 +22,7 @@ from tirx.dialects.tirx import (
     MmaOp,
     StoreOp,
     TileType,
+    ViewOp,
     base_allocation,
     indexed_view,
     thread_set,
@@ -139,7 +142,8 @@ def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
         return Engine.LD_ST if memory.memory is MemorySpace.SHARED else None
     if memory.memory is not MemorySpace.SHARED or memory.layout is None or registers.layout is None:
         return None if op.engine is None else op.engine.data
-    if op.engine is not None and op.engine.data is Engine.LD_ST:
+    by_element = isinstance(op, StoreOp) and op.reduce is not None
+    if by_element or is_seen(op) or (op.engine is not None and op.engine.data is Engine.LD_ST):
         return Engine.LD_ST
     target = target_of(op)
     supported = target is None or supports(target, row.feature)
@@ -185,12 +189,20 @@ def _engine(copy: CopyOp) -> Engine | None:
     if is_scale_copy(copy):
         planned_scale_copies(copy)
         return Engine.TCGEN05_CP
+    if is_seen(copy):
+        return engine_between(copy.source_type.memory, copy.destination_type.memory)
     if indexed_view(copy.source) is not None and async_engine(copy).engine is Engine.CP_ASYNC:
         return Engine.CP_ASYNC
     origin = Origin.of(copy.destination)
     is_box = origin is None or origin.view.is_box
     if copy.reduce is not None and copy.source_type.memory is not MemorySpace.TENSOR and is_box:
-        check_engine(copy, Engine.TMA_REDUCE)
+        try:
+            check_engine(copy, Engine.TMA_REDUCE)
+        except ILLEGAL:
+            by_threads = threads_combine(copy.reduce.data, copy.source_type.element_type)
+            if not by_threads or beyond_threads(copy.destination) is not None:
+                raise
+            return Engine.LD_ST
         return Engine.TMA_REDUCE
     for tile in (copy.source, copy.destination):
         problem = beyond_threads(tile)
@@ -201,6 +213,22 @@ def _engine(copy: CopyOp) -> Engine | None:
             if problem is not None:
                 raise ThreadCopyError(f"{problem} ({choice.reason})")
     return engine_between(copy.source_type.memory, copy.destination_type.memory)
+
+
+def threads_combine(operation: str, element: Attribute) -> bool:
+    """Returns True if `red` of threads has an operation for elements of a type."""
+    match element:
+        case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
+            return operation == Red.ADD
+        case IntegerType(width=width):
+            return width.data in (32, 64)
+        case _:
+            return False
+
+
+def is_seen(op: CopyOp | AsyncCopyOp | LoadOp | StoreOp) -> bool:
+    """Returns True if an operation moves a tile of shared memory by way of a `tirx.view` of it."""
+    return any(isinstance(view := tile.owner, ViewOp) and not view.is_global for tile in op.operands)
 
 
 def beyond_threads(tile: SSAValue) -> str | None:

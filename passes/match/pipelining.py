@@ -29,9 +29,9 @@ from tirx.dialects.tirx import (
     StoreOp,
     SubviewOp,
     TileType,
+    ViewOp,
     WordsOp,
     base_allocation,
-    indexed_view,
     is_foreign,
     tile_effects,
 )
@@ -90,7 +90,7 @@ def copies_to_shared(loop: scf.ForOp) -> list[CopyOp]:
 
 def is_fill(op: CopyOp) -> bool:
     """True for a copy from global to shared memory that the slots of a ring could be filled by."""
-    if indexed_view(op.source) is not None:
+    if any(isinstance(view := tile.owner, ViewOp) and not view.joins_rings for tile in op.operands):
         return False
     return op.source_type.memory is MemorySpace.GLOBAL and op.destination_type.memory is MemorySpace.SHARED
 

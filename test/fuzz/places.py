@@ -129,9 +129,14 @@ def random_places(rng: random.Random) -> str:
     reduce = " reduce(add)" if indexed[1] and element not in ("si8",) else ""
     own = f"!tirx.tile<{'x'.join(map(str, tile))}x{element}, "
     through = rng.choice(("register", "shared", "both"))
+    if through == "register" and element != "si8" and rng.random() < 0.4:
+        return _table(rng, a, d, own, element, tile, threads)
     if through == "register":
+        pad = rng.choice(("", f"%pad = arith.constant {5 if element[0] == 'i' else '5.0'} : {element}"))
+        clause = " pad(%pad)" if pad and element != "si8" else ""
         moves = [
-            f"%v = tirx.load %ga : {a.type} -> {own}register>",
+            pad if clause else "",
+            f"%v = tirx.load %ga{clause} : {a.type} -> {own}register>",
             f"tirx.store %v, %gd{reduce} : {own}register>, {d.type}",
         ]
     elif rng.random() < 0.4 and element != "si8" and not indexed[1] and "%ca0 =" in "".join(a.lines):
@@ -145,6 +150,34 @@ def random_places(rng: random.Random) -> str:
             moves.append(f"%v = tirx.load %s : {own}shared> -> {own}register>")
             moves.append(f"tirx.store %v, %gd{reduce} : {own}register>, {d.type}")
     return _kernel(rng, a, d, threads, [*a.lines, *d.lines, *moves])
+
+
+def _table(rng: random.Random, a: _View, d: _View, own: str, element: str, tile: tuple[int, ...], threads: int) -> str:
+    """Elements go to places of a shared tile, which are counted, and elements of it come from there."""
+    size, zero = rng.choice((8, 20, 64)), "0" if element[0] == "i" else "0.0"
+    ids, shared = own.replace(element, "i32"), f"!tirx.tile<{size}x{element}, shared>"
+    view = f"%counts[[%at]] clipped : {shared}, {ids}register> -> {own}shared>"
+    moves = [
+        *a.lines,
+        *d.lines,
+        f"%v = tirx.load %ga : {a.type} -> {own}register>",
+        f"%none = tirx.zero : {ids}register>",
+        f"%at = tirx.map ins(%none : {ids}register>) {{",
+        "^bb0(%e: i32):",
+        *(f"%t{n} = tirx.index {n}" for n in range(len(tile))),
+        *(f"%u{n} = arith.addi %{'u' if n > 1 else 't'}{n - 1}, %t{n} : index" for n in range(1, len(tile))),
+        f"%o = arith.index_cast %{'u' if len(tile) > 1 else 't'}{len(tile) - 1} : index to i32",
+        "tirx.yield %o : i32",
+        f"}} -> {ids}register>",
+        f"%nothing = arith.constant {zero} : {element}",
+        f"%counts = tirx.alloc : {shared}",
+        f"tirx.fill %counts, %nothing : {element}, {shared}",
+        f"%places = tirx.view {view}",
+        f"tirx.store %v, %places reduce(add) : {own}register>, {own}shared>",
+        f"%w = tirx.load %places{rng.choice(('', ' pad(%nothing)'))} : {own}shared> -> {own}register>",
+        f"tirx.store %w, %gd : {own}register>, {d.type}",
+    ]
+    return _kernel(rng, a, d, threads, moves)
 
 
 def _loop(rng: random.Random, a: _View, d: _View, own: str, element: str, threads: int) -> str:

@@ -130,6 +130,13 @@ class Tile:
             marks.note(marks.combined, block, marks.read, marks.written)
         self._set(combined(self.numbers, numbers))
 
+    @property
+    def outside(self) -> Array:
+        """Marks the elements of the tile that are not inside of the memory."""
+        found = np.ones(self.shape, np.bool_)
+        found[() if self.inside is None else self.inside] = False
+        return found
+
     def forget(self) -> None:
         """Makes all elements unknown: the tile is used for other elements."""
         if self.numbers.known is not None:
@@ -220,6 +227,10 @@ class Scattered(Tile):
             old, new = (n.each(lambda each, i=i: each[i]) for n, i in ((self.numbers, where), (part, turn)))
             self._set_at(where, combined(old, new))
             left = np.delete(left, first)
+
+    @property
+    def outside(self) -> Array:
+        return ~self.exists
 
     def viewed(self, change: Callable[[Array], Array], shape: Sequence[int]) -> Tile:
         return replace(self, shape=tuple(shape), at=tuple(map(change, self.at)), exists=change(self.exists))

@@ -182,7 +182,11 @@ class TileFunctions(Functions):
 
     @rule(LoadOp)
     def load(self, interpreter: Interpreter, op: LoadOp, args: PythonValues) -> PythonValues:
-        return _loaded(interpreter, op, args[0], op.result.type)
+        source: Tile = args[0]
+        (loaded,) = _loaded(interpreter, op, source, op.result.type)
+        if op.pad is not None:
+            loaded.numbers.data[source.outside] = cast(np.asarray(args[1]), loaded.dtype)
+        return (loaded,)
 
     @rule(ConvertOp)
     def convert(self, interpreter: Interpreter, op: ConvertOp, args: PythonValues) -> PythonValues:

@@ -321,6 +321,21 @@ func.func @f(%a: memref<8x8xf32>, %i: index, %v: !tirx.tile<4xi32, register>, %s
   %15 = tirx.view %a[[%v], %i] dims(1, _) : memref<8x8xf32>, !tirx.tile<4xi32, register> -> !tirx.tile<4x1xf32, global>
   // expected-error@+1 {{expected begins_inside behind clipped only: other views are inside altogether}}
   %16 = tirx.view %a[%i, %i] begins_inside : memref<8x8xf32> -> !g
+  // expected-error@+1 {{expected a shared tile, found a global one}}
+  %17 = tirx.view %s[[%v]] : !tirx.tile<4xi32, shared>, !tirx.tile<4xi32, register> -> !tirx.tile<4xi32, global>
+  // expected-error@+1 {{expected a memref or a tile in shared memory, found !tirx.tile<4xi32, register>}}
+  %18 = tirx.view %v[[%v]] : !tirx.tile<4xi32, register>, !tirx.tile<4xi32, register> -> !tirx.tile<4xi32, shared>
+  // expected-error@+1 {{expected a pad of type i32, found index}}
+  %19 = tirx.load %s pad(%i) : !tirx.tile<4xi32, shared> -> !tirx.tile<4xi32, register>
+  func.return
+}
+
+// -----
+
+#swizzled = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>
+func.func @f(%s: !tirx.tile<8x64xf16, shared, #swizzled>, %i: index) {
+  // expected-error@+1 {{expected a shared tile with a stride along each dimension, found ComposeLayout(Swizzle(3, 3, 3), S[(8, 64) : (64, 1)])}}
+  %0 = tirx.view %s[%i, %i] : !tirx.tile<8x64xf16, shared, #swizzled> -> !tirx.tile<8x64xf16, shared>
   func.return
 }
 

@@ -276,8 +276,10 @@ def _global_reductions() -> Iterator[PTXInstruction]:
     for operation, value, number, unsigned in product(reductions.Red, scalars, (1, 2, 4), FLAG):
         if not unsigned or value in (WORD, WIDE):
             yield ptx.RedOp(operation, WIDE, [value] * number, 16, unsigned=unsigned)
+            yield ptx.RedSharedOp(operation, WORD, [value] * number, 16, unsigned=unsigned)
     for operation, format_, number in product(reductions.Red, packed.HALVES, (1, 2, 4)):
         yield ptx.RedOp(operation, WIDE, _words(number), format=format_)
+        yield ptx.RedSharedOp(operation, WORD, _words(number), format=format_)
 
 
 def _pairs() -> Iterator[PTXInstruction]:

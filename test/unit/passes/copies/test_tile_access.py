@@ -191,7 +191,7 @@ def test_elements_of_several_threads_are_not_reduced() -> None:
     with pytest.raises(RegisterLayoutError) as error:
         access.reduce(block.args[5:], Red.ADD, Target.parse("sm_90a"))
     assert error.value.message == (
-        "expected a layout that lets one thread reduce each element to global memory, found "
+        "expected a layout that lets one thread reduce each element to memory, found "
         "S[(8, 2) : (1@laneid, 1)] + R[4 : 8@laneid]"
     )
     assert not any(isinstance(op, RedOp) for op in block.walk())
