@@ -121,6 +121,21 @@ class NotOp(UnaryInstruction):
     """`not.b32`, `not.pred`."""
 
 
+@row("popc", form("popc.{b}", i32))
+class PopcOp(UnaryInstruction):
+    """`popc.b32`: the number of bits that are set."""
+
+
+@row("clz", form("clz.{b}", i32))
+class ClzOp(UnaryInstruction):
+    """`clz.b32`: the number of zeros in front of the first bit that is set, 32 of no bit."""
+
+
+@row("brev", form("brev.{b}", i32, i64))
+class BrevOp(UnaryInstruction):
+    """`brev.b32`: the bits in reversed order."""
+
+
 @row("neg", form("neg.{s}", *INTS, *FLOATS, bf16="bf16.neg"))
 class NegOp(UnaryInstruction):
     """`neg.s32`, `neg.f32`."""

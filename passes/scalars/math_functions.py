@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import tan as math_tan
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import FloatAttr, bf16, f16, f32, f64
+from xdsl.dialects.builtin import FloatAttr, bf16, f16, f32, f64, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects import ptx
@@ -19,6 +20,7 @@ from tirx.rules import NoFormError
 
 LOG2_E = 1.4426950408889634
 LOG_2 = 0.6931471805599453
+LOG_10 = 2.302585092994046
 TWO_PI = 6.283185307179586
 
 _EXP_LIMIT = 88.0
@@ -30,6 +32,27 @@ _TANH_LIMIT = 0.55
 _TANH = (-0.33333313465118408, 0.13332474231719971, -0.053840052336454391, 0.021019127219915390, -0.0061971647664904594)
 """tanh(x) = x + x^3 p(x^2) for |x| <= 0.55, by a least-squares fit of p at Chebyshev nodes; relative error 2^-29."""
 
+_TAN = (0.33333156, 0.133387998, 0.0534112081, 0.0244303942, 0.00311950850, 0.00938564353)
+"""tan(x) = x + x^3 p(x^2) for |x| <= pi / 4; relative error 2^-25. These, and those below, are fits of least error."""
+
+_ATAN = (-0.333333164, 0.199984714, -0.142435327, 0.105938138, -0.0607822090)
+"""atan(x) = x + x^3 p(x^2) for |x| <= tan(pi / 8); relative error 2^-30."""
+
+_ASIN = (0.166667521, 0.0749529749, 0.0454703756, 0.0241795164, 0.0421663076)
+"""asin(x) = x + x^3 p(x^2) for |x| <= 1 / 2; relative error 2^-27."""
+
+_SINH = (0.166666672, 0.00833334960, 0.000198361595, 2.81695134e-6)
+"""sinh(x) = x + x^3 p(x^2) for |x| <= 1; relative error 2^-34."""
+
+_ATANH = (0.333333373, 0.199994445, 0.143082976, 0.107153706, 0.121447787)
+"""atanh(x) = x + x^3 p(x^2) for |x| <= 1 / 3; relative error 2^-33."""
+
+_EXPM1 = (0.5, 0.166666672, 0.0416666567, 0.00833314098, 0.00138895563, 0.000199739778, 0.0000247373312)
+"""exp(x) - 1 = x + x^2 p(x) for |x| <= 1 / 2; relative error 2^-33."""
+
+_HUGE = 1e9
+"""From it on x^2 + 1 is x^2, also where the square of x is infinite."""
+
 _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 """Abramowitz and Stegun, 7.1.26: erf(x) = 1 - (a1 t + ... + a5 t^5) exp(-x^2) with t = 1 / (1 + p x), for x >= 0."""
 
@@ -39,7 +62,13 @@ _ERF_P = 0.3275911
 def lower_math(op: Operation) -> None:
     """Replaces a `math` operation inside a `ptx.entry` by instructions. Raises NoFormError if there are none."""
     type_ = op.results[0].type
-    supported = {rule.name for rule in (*_DIRECT, *_FUNCTIONS)}
+    if (count := _COUNTS.get(type(op))) is not None:
+        if type_ != i32:
+            raise NoFormError(op, f"expected '{op.name}' on i32, found {type_}")
+        op.results[0].replace_all_uses_with(count(Emitter.before(op), op.operands[0]))
+        erase(op)
+        return
+    supported = {rule.name for rule in (*_DIRECT, *_FUNCTIONS, *_COUNTS)}
     if type(op) not in _DIRECT and type(op) not in _FUNCTIONS:
         raise NoFormError(op, f"no PTX form for '{op.name}'; convert-math-to-ptx lowers {', '.join(sorted(supported))}")
     if type_ not in (f16, bf16, f32, f64):
@@ -69,7 +98,7 @@ class _Compute:
             raise NoFormError(op, f"no PTX form for '{op.name}' on f64; expected {wide}, or f32 and less")
         operands = [v if type_ == f32 else self.emit.value(ptx.CvtOp(v, f32)) for v in op.operands]
         if (compute := _FUNCTIONS.get(type(op))) is not None:
-            result = compute(self, operands[0])
+            result = compute(self, *operands)
         else:
             result = self.emit.value(_DIRECT[type(op)].make(operands))
         return result if type_ == f32 else self.emit.value(ptx.CvtOp(result, type_))
@@ -171,6 +200,154 @@ class _Compute:
         tail = self.mul(self.mul(self.polynomial(t, _ERF), t), power)
         return self.signed(self.fma(tail, -1.0, 1.0), x)
 
+    # Choices between values.
+
+    def less(self, a: SSAValue, b: float | SSAValue) -> SSAValue:
+        return self.emit(ptx.SetpOp(ptx.Comparison.LT, a, self._value(b))).result
+
+    def chosen(self, condition: SSAValue, a: SSAValue | float, b: SSAValue | float) -> SSAValue:
+        return self.emit(ptx.SelpOp(condition, self._value(a), self._value(b))).result
+
+    def negated(self, x: SSAValue) -> SSAValue:
+        return self.emit(ptx.NegOp(x)).result
+
+    def divided(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.mul(a, self.function(Function.RCP, b))
+
+    def odd(self, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
+        """x + x^3 p(x^2)"""
+        square = self.mul(x, x)
+        return self.fma(self.mul(self.polynomial(square, coefficients), square), x, x)
+
+    # More functions.
+
+    def log10(self, x: SSAValue) -> SSAValue:
+        return self.mul(self.function(Function.LG2, x), LOG_2 / LOG_10)
+
+    def log1p(self, x: SSAValue) -> SSAValue:
+        """log(1 + x), near 0 as 2 atanh(x / (2 + x))."""
+        near = self.mul(self.odd(self.divided(x, self.add(x, 2.0)), _ATANH), 2.0)
+        return self.below(x, 0.5, near, self.log(self.add(x, 1.0)))
+
+    def expm1(self, x: SSAValue) -> SSAValue:
+        near = self.fma(self.mul(x, x), self.polynomial(x, _EXPM1), x)
+        return self.below(x, 0.5, near, self.add(self.exp(x), -1.0))
+
+    def tan(self, x: SSAValue) -> SSAValue:
+        """The tangent of x less the nearest multiple of pi / 2, or minus its inverse for odd multiples."""
+        turns = self.function(Function.RINT, self.mul(x, 4 / TWO_PI))
+        for part in _three_parts(TWO_PI / 4, 6.123233995736766e-17):
+            x = self.fma(turns, -part, x)
+        near, half = self.odd(x, _TAN), self.mul(turns, 0.5)
+        even = self.emit(ptx.SetpOp(ptx.Comparison.EQ, self.function(Function.RINT, half), half)).result
+        return self.chosen(even, near, self.negated(self.function(Function.RCP, near)))
+
+    def _angle(self, up: SSAValue, right: SSAValue) -> SSAValue:
+        """The angle of a point whose coordinates are not negative, `up` not more than `right`."""
+        ratio = self.divided(up, right)
+        steep = self.less(self.constant(math_tan(TWO_PI / 16)), ratio)
+        turned = self.odd(self.divided(self.add(ratio, -1.0), self.add(ratio, 1.0)), _ATAN)
+        return self.chosen(steep, self.add(turned, TWO_PI / 8), self.odd(ratio, _ATAN))
+
+    def atan(self, x: SSAValue) -> SSAValue:
+        magnitude = self.function(Function.ABS, x)
+        steep = self.less(self.constant(1.0), magnitude)
+        up, right = self.chosen(steep, 1.0, magnitude), self.chosen(steep, magnitude, 1.0)
+        angle = self._angle(up, right)
+        return self.signed(self.chosen(steep, self.fma(angle, -1.0, TWO_PI / 4), angle), x)
+
+    def atan2(self, y: SSAValue, x: SSAValue) -> SSAValue:
+        up, right = self.function(Function.ABS, y), self.function(Function.ABS, x)
+        steep = self.less(right, up)
+        angle = self._angle(self.chosen(steep, right, up), self.chosen(steep, up, right))
+        # Equal ends have no quotient where both are 0 or infinite.
+        same = self.emit(ptx.SetpOp(ptx.Comparison.EQ, up, right)).result
+        zero = self.emit(ptx.SetpOp(ptx.Comparison.EQ, up, self.constant(0.0))).result
+        angle = self.chosen(same, self.chosen(zero, 0.0, TWO_PI / 8), angle)
+        angle = self.chosen(steep, self.fma(angle, -1.0, TWO_PI / 4), angle)
+        is_left = self.less(self.signed(self.constant(1.0), x), 0.0)
+        return self.signed(self.chosen(is_left, self.fma(angle, -1.0, TWO_PI / 2), angle), y)
+
+    def _half_arc(self, magnitude: SSAValue) -> SSAValue:
+        """asin(sqrt((1 - x) / 2)), which is acos(x) / 2."""
+        return self.odd(self.function(Function.SQRT, self.fma(magnitude, -0.5, 0.5)), _ASIN)
+
+    def asin(self, x: SSAValue) -> SSAValue:
+        magnitude = self.function(Function.ABS, x)
+        far = self.fma(self._half_arc(magnitude), -2.0, TWO_PI / 4)
+        return self.below(x, 0.5, self.odd(x, _ASIN), self.signed(far, x))
+
+    def acos(self, x: SSAValue) -> SSAValue:
+        arc = self.mul(self._half_arc(self.function(Function.ABS, x)), 2.0)
+        far = self.chosen(self.less(x, 0.0), self.fma(arc, -1.0, TWO_PI / 2), arc)
+        return self.below(x, 0.5, self.fma(self.odd(x, _ASIN), -1.0, TWO_PI / 4), far)
+
+    def _halves(self, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """exp(|x|) / 2 and exp(-|x|) / 2, of which the first is infinite only where cosh is."""
+        root = self.exp(self.mul(self.function(Function.ABS, x), 0.5))
+        grown = self.mul(self.mul(root, 0.5), root)
+        return grown, self.mul(self.function(Function.RCP, grown), 0.25)
+
+    def sinh(self, x: SSAValue) -> SSAValue:
+        grown, fallen = self._halves(x)
+        return self.below(x, 1.0, self.odd(x, _SINH), self.signed(self.fma(fallen, -1.0, grown), x))
+
+    def cosh(self, x: SSAValue) -> SSAValue:
+        return self.emit(ptx.AddOp(*self._halves(x))).result
+
+    def asinh(self, x: SSAValue) -> SSAValue:
+        """log(|x| + sqrt(x^2 + 1)) with the sign of x, as log1p of what is more than 1."""
+        magnitude = self.function(Function.ABS, x)
+        square = self.mul(x, x)
+        root = self.add(self.function(Function.SQRT, self.add(square, 1.0)), 1.0)
+        near = self.log1p(self.emit(ptx.AddOp(magnitude, self.divided(square, root))).result)
+        return self.signed(self.below(x, _HUGE, near, self.add(self.log(magnitude), LOG_2)), x)
+
+    def acosh(self, x: SSAValue) -> SSAValue:
+        more = self.add(x, -1.0)
+        root = self.function(Function.SQRT, self.fma(more, more, self.mul(more, 2.0)))
+        near = self.log1p(self.emit(ptx.AddOp(more, root)).result)
+        return self.below(x, _HUGE, near, self.add(self.log(x), LOG_2))
+
+    def atanh(self, x: SSAValue) -> SSAValue:
+        magnitude = self.function(Function.ABS, x)
+        quotient = self.divided(self.mul(magnitude, 2.0), self.fma(magnitude, -1.0, 1.0))
+        return self.below(x, 1 / 3, self.odd(x, _ATANH), self.signed(self.mul(self.log1p(quotient), 0.5), x))
+
+    def cbrt(self, x: SSAValue) -> SSAValue:
+        """2^(log2(|x|) / 3), and one step of Newton's method."""
+        magnitude = self.function(Function.ABS, x)
+        root = self.ex2(self.mul(self.function(Function.LG2, magnitude), 1 / 3))
+        square = self.mul(root, root)
+        off = self.fma(square, root, self.negated(magnitude))
+        better = self.fma(self.divided(off, self.mul(square, 3.0)), -1.0, root)
+        usual = self.less(self.constant(0.0), magnitude)
+        finite = self.less(magnitude, float("inf"))
+        return self.signed(self.chosen(usual, self.chosen(finite, better, magnitude), magnitude), x)
+
+    def powf(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """2^(y log2(|x|)), negative for a negative x and an odd y; NaN for a negative x and a y that is no integer."""
+        magnitude = self.function(Function.ABS, x)
+        more = self.add(magnitude, -1.0)
+        # The logarithm of what is near 1 has an error that is small beside it, not only beside 1.
+        near = self.mul(self.log1p(more), LOG2_E)
+        power = self.ex2(self.mul(y, self.below(more, 0.5, near, self.function(Function.LG2, magnitude))))
+        half, whole = self.mul(y, 0.5), self.function(Function.TRUNC, y)
+        is_even = self.emit(ptx.SetpOp(ptx.Comparison.EQ, self.function(Function.TRUNC, half), half)).result
+        is_whole = self.emit(ptx.SetpOp(ptx.Comparison.EQ, whole, y)).result
+        other = self.chosen(is_whole, self.chosen(is_even, power, self.signed(power, x)), power)
+        root = self.chosen(is_whole, other, self.chosen(self.less(magnitude, float("inf")), float("nan"), power))
+        result = self.chosen(self.less(x, 0.0), root, other)
+        none = self.emit(ptx.SetpOp(ptx.Comparison.EQ, y, self.constant(0.0))).result
+        return self.chosen(none, 1.0, result)
+
+    def round(self, x: SSAValue) -> SSAValue:
+        """To the nearest integer, halves away from zero."""
+        whole = self.function(Function.TRUNC, x)
+        rest = self.emit(ptx.SubOp(x, whole)).result
+        away = self.emit(ptx.AddOp(whole, self.signed(self.constant(1.0), x))).result
+        return self.signed(self.function(Function.ABS, self.below(rest, 0.5, whole, away)), x)
+
 
 def _f32(value: float) -> float:
     return float(np.float32(value))
@@ -188,7 +365,7 @@ def _three_parts(value: float, rest: float) -> tuple[float, float, float]:
     return first, second, _f32(value - first - second + rest)
 
 
-_FUNCTIONS: Mapping[type[Operation], Callable[[_Compute, SSAValue], SSAValue]] = {
+_FUNCTIONS: Mapping[type[Operation], Callable[..., SSAValue]] = {
     math.Exp2Op: _Compute.exp2,
     math.ExpOp: _Compute.exp,
     math.Log2Op: _Compute.log2,
@@ -199,6 +376,22 @@ _FUNCTIONS: Mapping[type[Operation], Callable[[_Compute, SSAValue], SSAValue]] =
     math.SinOp: _Compute.sin,
     math.CosOp: _Compute.cos,
     math.ErfOp: _Compute.erf,
+    math.Log10Op: _Compute.log10,
+    math.Log1pOp: _Compute.log1p,
+    math.ExpM1Op: _Compute.expm1,
+    math.TanOp: _Compute.tan,
+    math.AtanOp: _Compute.atan,
+    math.Atan2Op: _Compute.atan2,
+    math.AsinOp: _Compute.asin,
+    math.AcosOp: _Compute.acos,
+    math.SinhOp: _Compute.sinh,
+    math.CoshOp: _Compute.cosh,
+    math.AsinhOp: _Compute.asinh,
+    math.AcoshOp: _Compute.acosh,
+    math.AtanhOp: _Compute.atanh,
+    math.CbrtOp: _Compute.cbrt,
+    math.PowFOp: _Compute.powf,
+    math.RoundOp: _Compute.round,
 }
 """Function -> how it is computed in f32."""
 
@@ -223,6 +416,7 @@ _DIRECT: Mapping[type[Operation], _Direct] = {
     math.TruncOp: _function(Function.TRUNC),
     math.RoundEvenOp: _function(Function.RINT),
     math.SqrtOp: _Direct(lambda operands: ptx.FunctionOp(Function.SQRT, operands[0]), (f64,)),
+    math.CopySignOp: _Direct(lambda operands: ptx.CopysignOp(operands[1], operands[0]), (f32, f64)),
 }
 """Exact operations."""
 
@@ -233,3 +427,10 @@ _HALF: Mapping[tuple[type[Operation], Attribute], Callable[[SSAValue], Operation
     (math.TanhOp, bf16): lambda x: ptx.FunctionOp(Function.TANH, x),
 }
 """Approximations that 16-bit types have themselves."""
+
+_COUNTS: Mapping[type[Operation], Callable[[Emitter, SSAValue], SSAValue]] = {
+    math.CtPopOp: lambda emit, x: emit(ptx.PopcOp(x)).result,
+    math.CountLeadingZerosOp: lambda emit, x: emit(ptx.ClzOp(x)).result,
+    math.CountTrailingZerosOp: lambda emit, x: emit(ptx.ClzOp(emit(ptx.BrevOp(x)).result)).result,
+}
+"""Functions of the bits of an i32."""

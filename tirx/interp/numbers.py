@@ -161,6 +161,30 @@ def _power_free(x: Array) -> Array:
     return 1 / np.sqrt(x)
 
 
+def _in_f64(x: Array) -> Array:
+    return x.astype(np.float64)
+
+
+def _round_away(x: Array) -> Array:
+    """Returns the nearest integers, of two that are as near the one further from zero."""
+    return np.copysign(np.floor(np.abs(x) + 0.5), x)
+
+
+def _bits_set(x: Array) -> Array:
+    return np.bitwise_count(_unsigned(x)).astype(x.dtype)
+
+
+def _trailing_zeros(x: Array) -> Array:
+    return _bits_set(np.asarray(~x & (x - 1)))
+
+
+def _leading_zeros(x: Array) -> Array:
+    below = _unsigned(x).copy()
+    for shift in (1, 2, 4, 8, 16, 32)[: (8 * x.dtype.itemsize).bit_length() - 1]:
+        below |= below >> below.dtype.type(shift)
+    return np.asarray(8 * x.dtype.itemsize - _bits_set(below.view(x.dtype)), x.dtype)
+
+
 _EXACT: dict[type[Operation], _Rule] = {
     **{
         kind: _binary(function)
@@ -196,7 +220,10 @@ _EXACT: dict[type[Operation], _Rule] = {
     arith.FPToUIOp: partial(_to_integer, unsigned=True),
     math.AbsFOp: _unary(np.abs),
     math.FloorOp: _wide(np.floor), math.CeilOp: _wide(np.ceil), math.TruncOp: _wide(np.trunc),
-    math.RoundEvenOp: _wide(np.rint), math.SqrtOp: _wide(np.sqrt),
+    math.RoundEvenOp: _wide(np.rint), math.SqrtOp: _wide(np.sqrt), math.RoundOp: _wide(_round_away),
+    math.CopySignOp: _binary(np.copysign),
+    math.CtPopOp: _unary(_bits_set), math.CountLeadingZerosOp: _unary(_leading_zeros),
+    math.CountTrailingZerosOp: _unary(_trailing_zeros),
 }  # fmt: skip
 """Operations whose results are the numbers closest to the exact ones."""
 
@@ -204,7 +231,12 @@ _APPROXIMATE: dict[type[Operation], _Rule] = {
     math.FmaOp: _fma,
     math.ExpOp: _wide(np.exp), math.Exp2Op: _wide(np.exp2), math.LogOp: _wide(np.log), math.Log2Op: _wide(np.log2),
     math.RsqrtOp: _wide(_power_free), math.TanhOp: _wide(np.tanh), math.SinOp: _wide(np.sin),
-    math.CosOp: _wide(np.cos), math.ErfOp: _wide(_error_function),
+    math.CosOp: _wide(np.cos), math.ErfOp: _wide(_error_function), math.Log10Op: _wide(np.log10),
+    math.Log1pOp: _wide(np.log1p), math.ExpM1Op: _wide(np.expm1), math.TanOp: _wide(np.tan),
+    math.AtanOp: _wide(np.arctan), math.AsinOp: _wide(np.arcsin), math.AcosOp: _wide(np.arccos),
+    math.SinhOp: _wide(np.sinh), math.CoshOp: _wide(np.cosh), math.AsinhOp: _wide(np.arcsinh),
+    math.AcoshOp: _wide(np.arccosh), math.AtanhOp: _wide(np.arctanh), math.CbrtOp: _wide(np.cbrt),
+    math.PowFOp: _binary(np.power, _in_f64), math.Atan2Op: _binary(np.arctan2, _in_f64),
 }  # fmt: skip
 """Functions whose results are off by what `tirx.hw.approximations` says."""
 
@@ -213,6 +245,7 @@ RULES = {**_EXACT, **_APPROXIMATE}
 _OF_BITS = (
     *(arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp, arith.BitcastOp),
     *(arith.RemSIOp, arith.RemUIOp, arith.TruncIOp),
+    *(math.CtPopOp, math.CountLeadingZerosOp, math.CountTrailingZerosOp, math.CopySignOp, math.TanOp, math.Atan2Op),
 )
 """Operations that do not grow with their operands: of operands that are nearly known nothing is known."""
 

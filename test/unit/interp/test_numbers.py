@@ -201,6 +201,8 @@ _PYTHON: dict[str, Callable[[float], float]] = {
     "exp": python_math.exp, "exp2": lambda x: 2.0**x, "log": python_math.log, "log2": python_math.log2,
     "tanh": python_math.tanh, "sin": python_math.sin, "cos": python_math.cos, "erf": python_math.erf,
     "sqrt": python_math.sqrt, "rsqrt": lambda x: 1 / python_math.sqrt(x),
+    "log10": python_math.log10, "log1p": python_math.log1p, "expm1": python_math.expm1, "atan": python_math.atan,
+    "sinh": python_math.sinh, "cosh": python_math.cosh, "asinh": python_math.asinh, "cbrt": python_math.cbrt,
 }  # fmt: skip
 
 

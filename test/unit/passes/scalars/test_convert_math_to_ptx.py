@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,35 @@ REFERENCES: dict[str, Any] = {
 }
 
 
+def _rounded(x: Array) -> Array:
+    return np.copysign(np.floor(np.abs(x) + 0.5), x)
+
+
+_CONSTANT = np.float64(np.float32(1.7))
+DOMAINS: list[tuple[float, float, dict[str, Any]]] = [
+    (-80, 80, {
+        "expm1": np.expm1, "tan": np.tan, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh,
+        "cbrt": np.cbrt, "round": _rounded, "powf 1.7 {x}": partial(np.power, _CONSTANT),
+        "atan2 1.7 {x}": partial(np.arctan2, _CONSTANT), "copysign 1.7 {x}": partial(np.copysign, _CONSTANT),
+    }),
+    (-0.999, 0.999, {"log1p": np.log1p, "asin": np.arcsin, "acos": np.arccos, "atanh": np.arctanh}),
+    (1, 1e12, {"acosh": np.arccosh, "log1p": np.log1p, "log10": np.log10, "asinh": np.arcsinh}),
+]  # fmt: skip
+"""From where to where functions are defined, and what they are."""
+
+
+def _line(i: int, name: str, flags: str, dtype: str) -> str:
+    """The i-th function of %a: `cbrt`, of two numbers `atan2 1.7 {x}` or `atan2 {x} 1.7`."""
+    function, *operands = name.split()
+    constants = "".join(
+        f"%c{i}_{k} = arith.constant {np.float32(float(each)).view(np.uint32):#010x} : {dtype}\n"
+        for k, each in enumerate(operands)
+        if each != "{x}"
+    )
+    values = [f"%c{i}_{k}" if each != "{x}" else "%a" for k, each in enumerate(operands or ["{x}"])]
+    return f"{constants}%y{i} = math.{function} {', '.join(values)} {flags} : {dtype}\n"
+
+
 def computed(names: list[str], x: Array, dtype: str, target: str, flags: str = "") -> dict[str, Array]:
     """Each function of `x`, a vector, by one kernel."""
     tile = f"{len(x)}x{dtype}"
@@ -57,7 +87,7 @@ def computed(names: list[str], x: Array, dtype: str, target: str, flags: str = "
       %t = tirx.load %g : !tirx.tile<{tile}, global> -> !tirx.tile<{tile}, register>
       %r:{len(names)} = tirx.map ins(%t : !tirx.tile<{tile}, register>) {{
       ^bb0(%a: {dtype}):
-        {"".join(f"%y{i} = math.{name} %a {flags} : {dtype}{chr(10)}" for i, name in enumerate(names))}
+        {"".join(_line(i, name, flags, dtype) for i, name in enumerate(names))}
         tirx.yield {", ".join(f"%y{i}" for i in range(len(names)))}
       }} -> {", ".join([f"!tirx.tile<{tile}, register>"] * len(names))}
       {stores}
@@ -90,6 +120,38 @@ def test_functions_of_f32_are_within_their_bounds() -> None:
             exact = reference(x.astype(np.float64))
         legal = x > 0 if bound.within == "positive" or name in ("sqrt", "rsqrt") else np.full(len(x), True)
         assert _within(found[name][legal], exact[legal], bound), name
+
+
+def test_functions_are_within_their_bounds_in_their_domains() -> None:
+    rng = np.random.default_rng(1)
+    for low, high, references in DOMAINS:
+        ends = np.resize(np.array([low, high, 0.0, 0.5, -0.5, 1.0, -1.0, 2.5]), 64)
+        x = np.concatenate([ends, rng.uniform(low, high, 160), rng.normal(0, 1, 224), rng.normal(0, 1e-3, 64)])
+        x = np.clip(x, low, high).astype(np.float32)
+        for name, found in computed(list(references), x, "f32", "sm_75").items():
+            bound = FUNCTIONS.get(name.partition(" ")[0], Bound("", relative=EXACT))
+            assert _within(found, references[name](x.astype(np.float64)), bound), name
+
+
+def test_powers_and_angles_in_all_quadrants() -> None:
+    values = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -3.0, np.inf, -np.inf, 1.0001, 1e20]
+    x = np.resize(np.array(values, np.float32), 128)
+    values = (-3.0, -2.0, 0.0, 0.5, 2.0)
+    found = computed([f"{name} {{x}} {value}" for value in values for name in ("powf", "atan2")], x, "f32", "sm_80")
+    for value in values:
+        with np.errstate(all="ignore"):
+            power, angle = np.float_power(x, value).astype(np.float32), np.arctan2(x.astype(np.float64), value)
+        np.testing.assert_allclose(found[f"powf {{x}} {value}"], power, rtol=5e-5)
+        np.testing.assert_allclose(found[f"atan2 {{x}} {value}"], angle, rtol=1e-6)
+
+
+def test_bits_are_counted() -> None:
+    x = np.resize(np.array([0, 1, -1, 6, 1 << 30, -(1 << 31), 12345], np.int32), 128)
+    found = computed(["ctpop", "ctlz", "cttz"], x, "i32", "sm_90a")
+    texts = [f"{int(each) & 0xFFFFFFFF:032b}" for each in x]
+    assert found["ctpop"].tolist() == [text.count("1") for text in texts]
+    assert found["ctlz"].tolist() == [len(text) - len(text.lstrip("0")) for text in texts]
+    assert found["cttz"].tolist() == [len(text) - len(text.rstrip("0")) for text in texts]
 
 
 def test_special_values() -> None:
