@@ -46,6 +46,18 @@ def joined(tiles: Sequence[Numbers], dim: int) -> Numbers:
     return Numbers(np.concatenate([x.data for x in tiles], dim), known, parts([x.error for x in tiles], np.zeros))
 
 
+class Mark(NamedTuple):
+    """The number that a block marks elements with, and those of accesses that flags order before it."""
+
+    number: int
+    before: frozenset[int] = frozenset()
+
+    def is_ordered(self, marks: Array) -> Array:
+        """Returns True where nobody has marked elements whom nothing orders before this one."""
+        alone = (marks == self.number) | (marks == NOBODY)
+        return alone | np.isin(marks, list(self.before)) if self.before else alone
+
+
 @dataclass(frozen=True)
 class Marks:
     """For each element of an argument the block that has read it, written it and combined it with something."""
@@ -59,14 +71,14 @@ class Marks:
         """Marks of elements that no block has touched."""
         return Marks(*(np.full(shape, NOBODY, np.int32) for _ in range(3)))
 
-    def note(self, marks: Array, block: int, *others: Array) -> None:
+    def note(self, marks: Array, mark: Mark, *others: Array) -> None:
         """Adds a block to `marks`, one of the three. Raises Conflict if another one is among `others`."""
         for each in others:
-            if not ((each == block) | (each == NOBODY)).all():
+            if not mark.is_ordered(each).all():
                 raise Conflict(
                     "expected elements of global memory that one block changes to be used by no other, found some"
                 )
-        marks[...] = np.where((marks == block) | (marks == NOBODY), block, SEVERAL)
+        marks[...] = np.where(mark.is_ordered(marks), mark.number, SEVERAL)
 
 
 @dataclass(frozen=True)
@@ -94,10 +106,10 @@ class Tile:
     def dtype(self) -> np.dtype[Any]:
         return self.numbers.data.dtype
 
-    def read(self, block: int) -> Numbers:
+    def read(self, mark: Mark) -> Numbers:
         """Returns the elements, views of the memory where all are inside. Raises Conflict."""
         if self.marks is not None:
-            self.marks.note(self.marks.read, block, self.marks.written, self.marks.combined)
+            self.marks.note(self.marks.read, mark, self.marks.written, self.marks.combined)
         if self.inside is None or self.numbers.data.shape == self.shape:
             return self.numbers
         data, known, error = self.numbers
@@ -111,23 +123,23 @@ class Tile:
                 target[self.inside] = source
         return whole
 
-    def write(self, numbers: Numbers, block: int) -> None:
+    def write(self, numbers: Numbers, mark: Mark) -> None:
         """Sets the elements. Raises Conflict if blocks have read them or written others than these."""
         numbers = self._part(numbers)
         if (marks := self.marks) is not None:
             old = self.numbers.data
-            others = (marks.written != NOBODY) & (marks.written != block)
+            others = ~mark.is_ordered(marks.written)
             same = (old == numbers.data) | ((old != old) & (numbers.data != numbers.data))
             if (others & ~same).any():
                 raise Conflict("expected blocks that write one element to write the same number, found different ones")
-            marks.note(marks.written, block, marks.read, marks.combined)
+            marks.note(marks.written, mark, marks.read, marks.combined)
         self._set(numbers)
 
-    def combine(self, numbers: Numbers, block: int, combined: Callable[[Numbers, Numbers], Numbers]) -> None:
+    def combine(self, numbers: Numbers, mark: Mark, combined: Callable[[Numbers, Numbers], Numbers]) -> None:
         """Sets the elements to `combined` of them and others. Blocks may do so in any order. Raises Conflict."""
         numbers = self._part(numbers)
         if (marks := self.marks) is not None:
-            marks.note(marks.combined, block, marks.read, marks.written)
+            marks.note(marks.combined, mark, marks.read, marks.written)
         self._set(combined(self.numbers, numbers))
 
     @property
@@ -191,9 +203,9 @@ class Scattered(Tile):
     def _inside(self) -> tuple[Array, ...]:
         return tuple(each[self.exists] for each in self.at)
 
-    def read(self, block: int) -> Numbers:
+    def read(self, mark: Mark) -> Numbers:
         if self.marks is not None:
-            self._note("read", block, "written", "combined")
+            self._note("read", mark, "written", "combined")
         outside = self.numbers.each(lambda each: np.zeros(self.shape, each.dtype))
         if outside.known is not None:
             outside.known[...] = True
@@ -202,7 +214,7 @@ class Scattered(Tile):
                 target[self.exists] = source[self._inside]
         return outside
 
-    def write(self, numbers: Numbers, block: int) -> None:
+    def write(self, numbers: Numbers, mark: Mark) -> None:
         flat = np.ravel_multi_index(self._inside, self.numbers.data.shape)
         _, first, back = np.unique(flat, return_index=True, return_inverse=True)
         part = numbers.each(lambda each: each[self.exists])
@@ -211,14 +223,14 @@ class Scattered(Tile):
         if self.marks is not None:
             others = self.marks.written[self._inside]
             same = self.numbers.data[self._inside] == part.data
-            if ((others != NOBODY) & (others != block) & ~same).any():
+            if (~mark.is_ordered(others) & ~same).any():
                 raise Conflict("expected blocks that write one element to write the same number, found different ones")
-            self._note("written", block, "read", "combined")
+            self._note("written", mark, "read", "combined")
         self._set_at(self._inside, part)
 
-    def combine(self, numbers: Numbers, block: int, combined: Callable[[Numbers, Numbers], Numbers]) -> None:
+    def combine(self, numbers: Numbers, mark: Mark, combined: Callable[[Numbers, Numbers], Numbers]) -> None:
         if self.marks is not None:
-            self._note("combined", block, "read", "written")
+            self._note("combined", mark, "read", "written")
         flat = np.ravel_multi_index(self._inside, self.numbers.data.shape)
         part, left = numbers.each(lambda each: each[self.exists]), np.arange(len(flat))
         while len(left):  # each element once: those of one place one after the other
@@ -235,10 +247,10 @@ class Scattered(Tile):
     def viewed(self, change: Callable[[Array], Array], shape: Sequence[int]) -> Tile:
         return replace(self, shape=tuple(shape), at=tuple(map(change, self.at)), exists=change(self.exists))
 
-    def _note(self, name: str, block: int, *others: str) -> None:
+    def _note(self, name: str, mark: Mark, *others: str) -> None:
         marks = {key: value[self._inside] for key, value in vars(self.marks).items()}
         assert self.marks is not None
-        self.marks.note(marks[name], block, *(marks[other] for other in others))
+        self.marks.note(marks[name], mark, *(marks[other] for other in others))
         getattr(self.marks, name)[self._inside] = marks[name]
 
     def _set_at(self, where: tuple[Array, ...], numbers: Numbers) -> None:

@@ -119,12 +119,14 @@ class ScheduledFunctions(Functions):
     @rule(GlobalPostOp)
     def global_post(self, interpreter: Interpreter, op: GlobalPostOp, args: PythonValues) -> PythonValues:
         args[0].numbers.data[int(args[1])] += 1
+        block_of(interpreter).post((id(args[0]), int(args[1])))
         return ()
 
     @rule(GlobalWaitOp)
     def global_wait(self, interpreter: Interpreter, op: GlobalWaitOp, args: PythonValues) -> PythonValues:
         flags, item = args[0].numbers.data, int(args[1])
         block_of(interpreter).launch.parties.wait(lambda: bool(flags[item]), op)
+        block_of(interpreter).wait((id(args[0]), item))
         return ()
 
     @rule(RolesOp)

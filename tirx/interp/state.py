@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.tirx import KernelOp, RingOp
 from tirx.interp.errors import RunError
-from tirx.interp.memory import Conflict, Numbers, Tile
+from tirx.interp.memory import Conflict, Mark, Numbers, Tile
 from tirx.interp.numbers import UndefinedValue
 from tirx.interp.parties import Parties
 
@@ -39,7 +39,15 @@ class Launch:
     modular: bool = False
     exact: bool = True
     unwritten: Operation | None = None
+    marks: int = 0
+    posted: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict[tuple[int, int], frozenset[int]])
+    """A memref of flags and an item -> marks of all accesses before somebody has posted it."""
     operations: int = 0
+
+    def new_mark(self, before: frozenset[int] = frozenset()) -> Mark:
+        """Returns a mark that no block has used."""
+        self.marks += 1
+        return Mark(self.marks, before)
 
     @property
     def blocks(self) -> int:
@@ -96,10 +104,19 @@ class Block:
         x, y, _ = self.launch.grid
         return self.number % x, self.number // x % y, self.number // (x * y)
 
-    @property
-    def mark(self) -> int:
-        """The number of the block among all blocks."""
-        return self.number * self.launch.kernel.cluster_size + self.rank
+    def __post_init__(self) -> None:
+        self.mark = self.launch.new_mark()
+
+    def post(self, flag: tuple[int, int]) -> None:
+        """Orders what the block has done so far before what blocks do behind a wait for a flag."""
+        done = self.mark.before | {self.mark.number}
+        self.launch.posted[flag] = self.launch.posted.get(flag, frozenset()) | done
+        self.mark = self.launch.new_mark(done)
+
+    def wait(self, flag: tuple[int, int]) -> None:
+        """Orders what blocks have done before they posted a flag before what this one does from here on."""
+        before = self.mark.before | self.launch.posted.get(flag, frozenset())
+        self.mark = self.mark._replace(before=before)
 
     def read(self, op: Operation, tile: Tile) -> Numbers:
         """Returns the elements of a tile that `op` reads."""
@@ -113,7 +130,7 @@ class Block:
         return Tile(shape, tile.each(lambda each: each.copy()))
 
     def write(
-        self, op: Operation, tile: Tile, numbers: Numbers, how: Callable[[Numbers, int], None] | None = None
+        self, op: Operation, tile: Tile, numbers: Numbers, how: Callable[[Numbers, Mark], None] | None = None
     ) -> None:
         """Writes a tile, by `how` where that is not `Tile.write`. Raises RunError for unknown elements in arguments."""
         if tile.numbers.known is None and numbers.known is not None:

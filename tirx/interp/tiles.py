@@ -52,7 +52,7 @@ from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.interp.errors import RunError
 from tirx.interp.formats import Array, cast, dtype_of
-from tirx.interp.memory import Numbers, Scattered, Tile, joined
+from tirx.interp.memory import Mark, Numbers, Scattered, Tile, joined
 from tirx.interp.numbers import RULES, Near, Value, constant, evaluate, select
 from tirx.interp.products import combined, combines_exactly, multiply
 from tirx.interp.state import Block, Functions, block_of, located
@@ -387,7 +387,7 @@ def transfer(
             block.launch.exact = False
         return combine(old, new)
 
-    def write(each: Numbers, mark: int) -> None:
+    def write(each: Numbers, mark: Mark) -> None:
         target.combine(each, mark, exactly)
 
     block.write(op, target, numbers, write)

@@ -107,6 +107,42 @@ def test_clipped_tiles_read_zeros_and_drop_what_is_outside() -> None:
     assert d[:4].tolist() == [6, 7, 0, 0]
 
 
+_HANDED_ON = f"""
+%i = tirx.block_id x
+%first = arith.cmpi eq, %i, %c0 : index
+scf.if %first {{
+  %ga = tirx.view %a[%c0] : memref<8xf32> -> {_TILE}
+  %gd = tirx.view %d[%c0] : memref<8xf32> -> {_TILE}
+  {_LOAD}  tirx.store %x, %gd : {_REGISTERS}, {_TILE}
+  tirx.global_post %flags[%c0] : memref<?xi32>
+}} else {{
+  tirx.global_wait %flags[%c0] : memref<?xi32>
+  %gd = tirx.view %d[%c0] : memref<8xf32> -> {_TILE}
+  %y = tirx.load %gd : {_TILE} -> {_REGISTERS}
+  %ge = tirx.view %d[%c4] : memref<8xf32> -> {_TILE}
+  tirx.store %y, %ge : {_REGISTERS}, {_TILE}
+}}
+"""
+"""The second block hands on what the first one has written, behind a flag."""
+
+
+def test_flags_order_blocks() -> None:
+    """A wait is over once another block has posted, whichever begins; without, the blocks clash, or wait for ever."""
+    arguments = "%a: memref<8xf32>, %d: memref<8xf32>, %flags: memref<?xi32>"
+    for seed in (None, 0, 1, 2):
+        a, d, flags = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
+        assert _run(_kernel(_HANDED_ON, arguments), a, d, flags, seed=seed).exact
+        assert d.tolist() == [0, 1, 2, 3, 0, 1, 2, 3] and flags.tolist() == [1]
+    for word, kind in (("wait", "conflict"), ("post", "wait")):
+        line = f"  tirx.global_{word} %flags[%c0] : memref<?xi32>\n"
+        given = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
+        assert _error(_kernel(_HANDED_ON.replace(line, ""), arguments), *given)[0] == kind
+    post = "  tirx.global_post %flags[%c0] : memref<?xi32>\n"
+    early = _HANDED_ON.replace(post, "").replace("  tirx.store %x", f"{post}  tirx.store %x")
+    given = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
+    assert _error(_kernel(early, arguments), *given)[0] == "conflict"
+
+
 def test_what_was_never_written() -> None:
     """The operation that reads it is named, where it comes to an argument, and not where it is left out."""
     load = f"%s = tirx.alloc : {_SLOT}\n%x = tirx.load %s : {_SLOT} -> {_REGISTERS}\n"
