@@ -13,6 +13,7 @@ from tirx.diagnostics import LocatedError
 from tirx.passes import lower_to_ptx_passes
 from tirx.text.parsing import parse_located
 from tirx.text.verification import run_passes
+from tirx.tools.tirx_check import main
 from tirx.universe import new_context
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +51,14 @@ def test_errors() -> None:
         with pytest.raises(LocatedError) as error:
             run_passes(context, parse_located(context, text, path), lower_to_ptx_passes().passes)
         assert f"{error.value}\n" == expected
+
+
+def test_check(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    ((command, expected),) = marked("check")
+    assert main(command.split()[1:]) == 0
+    seconds = re.compile(r"in [\d.]+ s$", re.MULTILINE)
+    assert seconds.sub("", capsys.readouterr().out) == seconds.sub("", expected)
 
 
 def test_sessions() -> None:
