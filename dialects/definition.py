@@ -61,6 +61,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.constructor import UNIT, Constructor, Value, constraint_of_each, i32_attr, value_of
 from tirx.dialects.constructor import i64_attr as i64_attr
+from tirx.rules import UnboundParameterError
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 _OperationT = TypeVar("_OperationT", bound=Operation)
@@ -364,11 +365,26 @@ def _verifier(definition: _Definition, custom: Callable[[Any], None] | None) -> 
             definition.verify(self)
             if custom is not None:
                 custom(self)
+        except UnboundParameterError as error:
+            # Numbers that a kernel's parameters decide are verified once they are bound.
+            if not set(error.names) <= _declared(self):
+                error.location = self.location  # pyright: ignore[reportAttributeAccessIssue]
+                raise
         except VerifyException as error:
             error.location = self.location  # pyright: ignore[reportAttributeAccessIssue]
             raise
 
     return verify_
+
+
+def _declared(op: Operation) -> set[str]:
+    """The names of the parameters of the kernel that an operation is, or is in."""
+    around: Operation | None = op
+    while around is not None:
+        if (parameters := around.properties.get("params")) is not None:
+            return {each.name for each in cast(Any, parameters).data}
+        around = around.parent_op()
+    return set()
 
 
 _ARGUMENTS: Mapping[VarIRConstruct, str] = {

@@ -20,6 +20,7 @@ class Call:
     - `size(i, d)`: elements of argument `i` along dimension `d`;
     - `stride(i, d)`: elements from one index of that dimension to the next;
     - `sm_count()`: multiprocessors of the GPU;
+    - `BM`: a compile-time parameter of the kernel, until it is bound;
     - `add`, `mul`, `ceildiv` (rounded up), `min` and `max` of two formulas.
 
     Arguments count from 0, in the order of the kernel's. Raises ValueError for other functions and operands.
@@ -33,13 +34,20 @@ class Call:
             count = _LOOKUPS[self.function]
             if len(self.operands) != count or not all(isinstance(x, int) and x >= 0 for x in self.operands):
                 raise ValueError(f"expected {count} numbers of 0 or more for {self.function}, found {self}")
+        elif self.is_parameter:
+            return
         elif self.function not in _OPERATORS:
             raise ValueError(f"expected a function of {', '.join((*_LOOKUPS, *_OPERATORS))}, found {self.function}")
         elif len(self.operands) != 2:
             raise ValueError(f"expected two operands for {self.function}, found {self}")
 
+    @property
+    def is_parameter(self) -> bool:
+        """Returns True for the name of a compile-time parameter, which begins with a capital letter."""
+        return self.function[:1].isupper() and not self.operands
+
     def __str__(self) -> str:
-        return f"{self.function}({', '.join(map(str, self.operands))})"
+        return self.function if self.is_parameter else f"{self.function}({', '.join(map(str, self.operands))})"
 
 
 Formula: TypeAlias = int | Call
@@ -83,7 +91,7 @@ class LaunchSizes:
                     raise ValueError(f"expected a positive divisor in {formula}, found {right}")
                 return _OPERATORS[function](left, right)
             case Call():
-                raise AssertionError(formula)
+                raise ValueError(f"expected a number for the parameter {formula}")
 
 
 def lookups(formula: Formula) -> list[tuple[str, int, int]]:
@@ -112,6 +120,8 @@ def parse_formula(parser: AttrParser) -> Formula:
     if number is not None:
         return number
     function = parser.parse_identifier(" or a number for a formula of the launch")
+    if function[:1].isupper():
+        return Call(function)
     if function not in _LOOKUPS and function not in _OPERATORS:
         known = ", ".join((*_LOOKUPS, *_OPERATORS))
         parser.raise_error(f"expected an integer or a function of {known}, found '{function}'", start, parser.pos)

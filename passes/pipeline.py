@@ -8,6 +8,7 @@ from xdsl.passes import PassPipeline
 from xdsl.transforms import get_all_passes as get_xdsl_passes
 from xdsl.utils.exceptions import ArgSpecParseError
 
+from tirx.dialects.tirx.sizes import NAME
 from tirx.hw.targets import Target
 from tirx.passes.registry import get_all_passes
 
@@ -91,13 +92,14 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
 
     `target` (for example `"sm_90a"`) overrides the target that the kernels name. `options` are words such as
     `"stages=4 roles=load order=group"`, which say what the passes that let copies, products and epilogues overlap would
-    choose, or `"pipeline=off"`, which leaves these passes out. Raises TargetError for an unknown target and
-    OptionError for unknown options.
+    choose, or `"pipeline=off"`, which leaves these passes out. `"BM=64"` binds a parameter of kernels. Raises
+    TargetError for an unknown target and OptionError for unknown options.
     """
     given = _parsed(options)
     override = () if target is None else (f"tirx-set-target{{target={Target.parse(target)}}}",)
     is_on = given.pop("pipeline", "on") == "on"
     options_of: dict[str, list[str]] = {name: [] for name in _SCHEDULE}
+    parameters = {name: given.pop(name) for name in list(given) if name[0].isupper()}
     for option, value in given.items():
         if not is_on:
             raise OptionError(f"expected no {option}={value} with pipeline=off, found both")
@@ -105,8 +107,10 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
             options_of[name].append(f"{option}={value}")
     passes = (name for name in _LOWER_TO_PTX if is_on or name not in _SCHEDULE)
     of_target = "" if target is None else f" target={Target.parse(target)}"
+    bound = " ".join(f"{name}={value}" for name, value in parameters.items())
     front = f"tirx-tile-linalg{{marked=true{of_target}}}"
-    return (*override, front) + tuple(
+    specialize = f"tirx-specialize{{{bound}}}" if bound else "tirx-specialize"
+    return (*override, front, specialize) + tuple(
         f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes
     )
 
@@ -116,8 +120,11 @@ def _parsed(options: str) -> dict[str, str]:
     for word in options.split():
         name, _, value = word.partition("=")
         known = ("pipeline", *_PASS_OPTIONS)
-        if name not in known or not value or name in found:
-            raise OptionError(f"expected each of {', '.join(known)} at most once, as name=value, found '{word}'")
+        is_known = name in known or NAME.fullmatch(name) is not None
+        if not is_known or not value or name in found:
+            raise OptionError(
+                f"expected each of {', '.join(known)} and of parameters at most once, as name=value, found '{word}'"
+            )
         if name == "pipeline" and value not in ("on", "off"):
             raise OptionError(f"expected pipeline=on or pipeline=off, found '{word}'")
         found[name] = value

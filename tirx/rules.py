@@ -8,6 +8,8 @@ their rules in `tirx.hw.errors`, those of rings in `tirx.passes.rings.proof.erro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
@@ -43,6 +45,9 @@ class InstructionNameError(InvalidOperation, rule="instruction-name"): ...
 
 
 class KernelError(InvalidOperation, rule="kernel"): ...
+
+
+class KernelParameterError(InvalidOperation, rule="kernel-parameter"): ...
 
 
 class LaunchValueError(InvalidOperation, rule="launch-value"): ...
@@ -114,6 +119,17 @@ class ViewError(InvalidOperation, rule="view"): ...
 class ViewLayoutError(InvalidOperation, rule="view-layout"): ...
 
 
+class UnboundParameterError(InvalidOperation, rule="unbound-parameter"):
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> UnboundParameterError:
+        """Returns the error of a size that depends on parameters without a value."""
+        error = cls(f"expected a number, found the parameter {', '.join(names)}; run tirx-specialize first")
+        error.names = tuple(names)
+        return error
+
+
 class WarpgroupTilesError(InvalidOperation, rule="warpgroup-tiles"): ...
 
 
@@ -175,6 +191,9 @@ class PackedElementsError(LocatedError, rule="packed-elements"): ...
 
 
 class PairError(LocatedError, rule="pair-tiles"): ...
+
+
+class ParameterValueError(LocatedError, rule="parameter-value"): ...
 
 
 class PtxModuleError(LocatedError, rule="ptx-module"): ...

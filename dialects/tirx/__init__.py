@@ -27,6 +27,7 @@ from tirx.dialects.tirx.registers import *
 from tirx.dialects.tirx.ring_types import *
 from tirx.dialects.tirx.rings import *
 from tirx.dialects.tirx.roles import *
+from tirx.dialects.tirx.sizes import *
 from tirx.dialects.tirx.slots import *
 from tirx.dialects.tirx.tensor_maps import *
 from tirx.dialects.tirx.threads import *

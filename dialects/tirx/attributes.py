@@ -18,11 +18,12 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.tirx.sizes import Size, SizeAttr, parse_size
 from tirx.hw.errors import ZeroColumnsError
 from tirx.layout import ComposeLayout, LayoutError, SwizzleLayout, TileLayout, axis
 from tirx.layout.arrays import np
 from tirx.layout.dtypes import ElementType, element_type
-from tirx.rules import TileTypeError
+from tirx.rules import TileTypeError, UnboundParameterError
 from tirx.tcgen05 import LegalityError, ZeroColumnMask
 from tirx.tcgen05.tmem import COLUMN_BITS
 
@@ -253,6 +254,21 @@ def _reject(parser: AttrParser, problem: str, start: int) -> NoReturn:
         parser.raise_error(problem, start, parser.pos)
 
 
+def _parse_extents(parser: AttrParser) -> list[int | Size]:
+    """`128x[BM * 2]x`: extents, each with the delimiter behind it."""
+    found: list[int | Size] = []
+    while True:
+        numbers = parser.parse_dimension_list()
+        found += numbers
+        if numbers:
+            parser.parse_shape_delimiter()
+        if parser.parse_optional_punctuation("[") is None:
+            return found
+        found.append(parse_size(parser))
+        parser.parse_punctuation("]")
+        parser.parse_shape_delimiter()
+
+
 @irdl_attr_definition
 class TileType(ParametrizedAttribute, TypeAttribute):
     """
@@ -264,7 +280,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     name = "tirx.tile"
 
-    shape: ArrayAttr[IntAttr]
+    shape: ArrayAttr[IntAttr | SizeAttr]
     element_type: Attribute
     memory_space: MemorySpaceAttr
     layout_attribute: TileLayoutAttr | ComposeLayoutAttr | NoneAttr
@@ -287,8 +303,21 @@ class TileType(ParametrizedAttribute, TypeAttribute):
         return value.type
 
     @property
-    def dims(self) -> tuple[int, ...]:
+    def extents(self) -> tuple[int | Size, ...]:
+        """The extents, some of which may be expressions of parameters."""
         return tuple(n.data for n in self.shape)
+
+    @property
+    def parameters_of_shape(self) -> tuple[str, ...]:
+        """The names of the parameters that the extents depend on."""
+        return tuple(dict.fromkeys(name for each in self.extents if isinstance(each, Size) for name in each.names))
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """The extents as numbers. Raises UnboundParameterError where they depend on parameters."""
+        if names := self.parameters_of_shape:
+            raise UnboundParameterError.of(names)
+        return tuple(n for n in self.extents if isinstance(n, int))
 
     @property
     def memory(self) -> MemorySpace:
@@ -336,6 +365,8 @@ class TileType(ParametrizedAttribute, TypeAttribute):
         return TileType(self.shape, self.element_type, self.memory_space, layout_attr(layout))
 
     def verify(self) -> None:
+        if self.parameters_of_shape:
+            return
         problem = _shape_problem(self.dims) or _element_problem(self.element_type)
         problem = problem or _width_problem(self.element_type, self.memory)
         if problem is None and self.layout is not None:
@@ -347,12 +378,12 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             start = parser.pos
-            shape = parser.parse_dimension_list()
-            if shape:
-                parser.parse_shape_delimiter()
+            extents = _parse_extents(parser)
+            shape = [each for each in extents if isinstance(each, int)]
+            is_bound = len(shape) == len(extents)
             element_start = parser.pos
             element = parser.expect(parser.parse_optional_type, "expected an extent or an element type")
-            if (problem := _shape_problem(shape)) is not None:
+            if is_bound and (problem := _shape_problem(shape)) is not None:
                 _reject(parser, problem, start)
             if (problem := _element_problem(element)) is not None:
                 _reject(parser, problem, element_start)
@@ -362,8 +393,11 @@ class TileType(ParametrizedAttribute, TypeAttribute):
                 _reject(parser, problem, element_start)
             layout: Attribute = NoneAttr()
             if parser.parse_optional_punctuation(",") is not None:
+                if not is_bound:
+                    parser.raise_error("expected no layout on a tile whose extents depend on parameters")
                 layout = cls._parse_layout(parser, shape, element, memory)
-        return ArrayAttr([IntAttr(n) for n in shape]), element, MemorySpaceAttr(memory), layout
+        sizes = [IntAttr(n) if isinstance(n, int) else SizeAttr(n) for n in extents]
+        return ArrayAttr(sizes), element, MemorySpaceAttr(memory), layout
 
     @staticmethod
     def _parse_layout(parser: AttrParser, shape: Sequence[int], element: Attribute, memory: MemorySpace) -> Attribute:
@@ -379,8 +413,8 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            printer.print_dimension_list(self.dims)
-            printer.print_string("x")
+            for extent in self.extents:
+                printer.print_string(f"{extent}x" if isinstance(extent, int) else f"[{extent}]x")
             printer.print_attribute(self.element_type)
             printer.print_string(f", {self.memory}")
             if self.layout is not None:

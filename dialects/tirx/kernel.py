@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     StringAttr,
     SymbolNameConstraint,
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import (
+    base,
     lazy_traits_def,
     opt_prop_def,
     prop_def,
@@ -43,10 +45,25 @@ from tirx.dialects.definition import DirectOperation, enum_attribute, i32_attr, 
 from tirx.dialects.formula import Call, Formula, FormulaAttr, constant_divisors, lookups, parse_formula
 from tirx.dialects.nesting import QuickWalk, enclosing
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
+from tirx.dialects.tirx.sizes import (
+    NAME,
+    ParametersAttr,
+    Size,
+    SizeAttr,
+    formula_names,
+    parse_size,
+)
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, refuse_again, types_text
 from tirx.dialects.traits import InSymbolTable, Isolated
 from tirx.hw.targets import Target, TargetError
-from tirx.rules import InvalidOperation, KernelError, LaunchValueError, NoTargetError
+from tirx.rules import (
+    InvalidOperation,
+    KernelError,
+    KernelParameterError,
+    LaunchValueError,
+    NoTargetError,
+    UnboundParameterError,
+)
 
 
 class GridAxis(StrEnum):
@@ -193,6 +210,11 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
 
     Kernels stand in a symbol table: a `builtin.module`, or one inside of it such as a `gpu.module`, beside host code.
 
+    `params(BM in [128, 64], D = size(0, 1) in [64, 128])` declares compile-time parameters with candidates, numbers or
+    words, the first of which is the default. Extents of tiles (`!tirx.tile<[BM]x64xf16, shared>`), `grid`, `threads`,
+    formulas, values (`tirx.param BM : index`) and attributes (`#tirx.size<BM>`) name them. One with a formula has the
+    value that the formula has at the launch. `tirx-specialize` binds them.
+
     `memory(...)` says how much shared and tensor memory a block takes, see `#tirx.memory_plan`.
     """
 
@@ -202,7 +224,8 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
     function_type = prop_def(FunctionType)
     target = opt_prop_def(StringAttr)
     grid = opt_prop_def(ArrayAttr[IntegerAttr[I32] | FormulaAttr])
-    threads = prop_def(IntegerAttr[I32])
+    threads = prop_def(IntegerAttr[I32] | SizeAttr)
+    params = opt_prop_def(ParametersAttr)
     cluster = opt_prop_def(IntegerAttr[I32])
     per_cta = opt_prop_def(UnitAttr)
     memory = opt_prop_def(MemoryPlanAttr)
@@ -223,7 +246,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         """`clauses` are fields by name. Without `body` the kernel gets one block of `arguments`."""
         body = Region(Block(arg_types=arguments)) if body is None else body
         clauses["grid"] = None if grid is None else grid_attr(grid)
-        super().__init__(sym_name, FunctionType.from_lists(arguments, ()), threads, body, **clauses)
+        super().__init__(sym_name, FunctionType.from_lists(arguments, ()), i32_attr(threads), body, **clauses)
 
     @property
     def of_pairs(self) -> bool:
@@ -272,7 +295,9 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
 
     @property
     def num_threads(self) -> int:
-        return self.threads.value.data
+        """Threads of a block. Raises UnboundParameterError where they depend on parameters."""
+        threads = self.threads
+        return threads.data.evaluate({}) if isinstance(threads, SizeAttr) else threads.value.data
 
     @property
     def thread_set(self) -> ThreadSet:
@@ -308,8 +333,15 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         for extent in () if self.grid is None else _extents(self.grid):
             if (problem := _formula_problem(extent, self.function_type.inputs.data)) is not None:
                 raise KernelError(f"grid: {problem}")
-        if not 1 <= self.num_threads <= 1024:
+        for extent in () if self.grid is None else _extents(self.grid):
+            self._require_declared(formula_names(extent))
+        if isinstance(self.threads, SizeAttr):
+            self._require_declared(self.threads.data.names)
+        elif not 1 <= self.num_threads <= 1024:
             raise KernelError(f"expected 1 to 1024 threads, found {self.num_threads}")
+        for each in () if self.params is None else self.params.data:
+            if each.launch is not None and (problem := _formula_problem(each.launch, self.function_type.inputs.data)):
+                raise KernelError(f"{each.name}: {problem}")
         if self.cluster is not None and (found := self.cluster.value.data) != PAIR:
             raise KernelError(_cluster_problem(found))
         if self.of_pairs and (dims := self.grid_dims) is not None and PAIR * dims[0] > GRID_LIMITS[0]:
@@ -319,13 +351,21 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         if not isinstance(self.body.block.last_op, ReturnOp):
             raise KernelError("expected the kernel to end in 'tirx.return'")
 
+    def _require_declared(self, names: Iterable[str]) -> None:
+        known = () if self.params is None else [each.name for each in self.params.data]
+        for name in names:
+            if name not in known:
+                found = ", ".join(known) or "none"
+                raise KernelParameterError(f"expected a parameter that the kernel declares ({found}), found {name}")
+
     @classmethod
     def parse(cls, parser: Parser) -> KernelOp:
         name = parser.parse_symbol_name()
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_argument(parser))
         target: StringAttr | None = None
         grid: ArrayAttr[IntegerAttr[I32] | FormulaAttr] | None = None
-        threads: int | None = None
+        threads: int | Size | None = None
+        params: ParametersAttr | None = None
         cluster: IntegerAttr[I32] | None = None
         per_cta = False
         memory: MemoryPlanAttr | None = None
@@ -342,9 +382,11 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
             elif threads is None and parser.parse_optional_keyword("threads") is not None:
                 with parser.in_parens():
                     start = parser.pos
-                    threads = parse_integer(parser)
-                    if not 1 <= threads <= 1024:
+                    threads = parse_size(parser)
+                    if isinstance(threads, int) and not 1 <= threads <= 1024:
                         parser.raise_error(f"expected 1 to 1024 threads, found {threads}", start, parser.pos)
+            elif params is None and parser.parse_optional_keyword("params") is not None:
+                params = ParametersAttr(ParametersAttr.parse_list(parser, parser.Delimiter.PAREN))
             elif cluster is None and parser.parse_optional_keyword("cluster") is not None:
                 with parser.in_parens():
                     start = parser.pos
@@ -356,7 +398,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
                 with parser.in_parens():
                     memory = MemoryPlanAttr(MemoryPlanAttr.parse_body(parser))
             else:
-                refuse_again(parser, "target", "grid", "threads", "cluster", "memory")
+                refuse_again(parser, "target", "grid", "threads", "params", "cluster", "memory")
                 break
         if threads is None:
             parser.raise_error("expected the clause threads(n), next to target(...) and grid(...)")
@@ -367,13 +409,14 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
             properties={
                 "sym_name": name,
                 "function_type": FunctionType.from_lists([a.type for a in arguments], ()),
-                "threads": i32_attr(threads),
+                "threads": SizeAttr(threads) if isinstance(threads, Size) else i32_attr(threads),
             },
             attributes=attributes,
             regions=[body],
         )
         kernel.target = target
         kernel.grid = grid
+        kernel.params = params
         kernel.cluster = cluster
         kernel.per_cta = UnitAttr() if per_cta else None
         kernel.memory = memory
@@ -388,13 +431,18 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
             printer.print_string(" target(")
             printer.print_string_literal(self.target.data)
             printer.print_string(")")
+        if self.params is not None:
+            printer.print_string(" params")
+            with printer.in_parens():
+                printer.print_string(", ".join(map(str, self.params.data)))
         if self.grid is not None:
             printer.print_string(" grid")
             with printer.in_parens():
                 printer.print_list(_extents(self.grid), lambda n: printer.print_string(str(n)))
         if self.cluster is not None:
             printer.print_string(f" cluster({self.cluster.value.data}){'' if self.per_cta is None else ' per_cta'}")
-        printer.print_string(f" threads({self.num_threads}) ")
+        threads = self.threads.data if isinstance(self.threads, SizeAttr) else self.num_threads
+        printer.print_string(f" threads({threads}) ")
         if self.memory is not None:
             printer.print_string(f"memory({self.memory.body()}) ")
         if self.attributes:
@@ -459,6 +507,39 @@ class LaunchValueOp(DirectOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.formula.data}")
         printer.print_op_attributes(self.attributes)
+
+
+@irdl_op_definition
+class ParamOp(DirectOperation):
+    """`%bm = tirx.param BM : index`: the value of a parameter of the kernel, an index or an integer."""
+
+    name = "tirx.param"
+
+    parameter = prop_def(StringAttr)
+    result = result_def(base(IndexType) | base(IntegerType))
+
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        name = self.parameter.data
+        if NAME.fullmatch(name) is None:
+            raise KernelParameterError(f"expected a name that begins with a capital letter, found {name}")
+        raise UnboundParameterError.of([name])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ParamOp:
+        name = parser.parse_identifier(" of a parameter")
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        return cls.create(
+            properties={"parameter": StringAttr(name)}, attributes=attributes, result_types=[parser.parse_type()]
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.parameter.data}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
 
 
 class _GridOp(DirectOperation):

@@ -62,6 +62,7 @@ class AllocOp(DirectOperation):
                 "expected a shared, tensor or register tile, found a global one: kernels get global memory "
                 "as memref arguments"
             )
+        _ = type_.dims  # raises for parameters that the kernel does not declare
         placed = type_.memory in (MemorySpace.SHARED, MemorySpace.TENSOR)
         if self.start is not None and (not placed or self.start < 0):
             raise PlaceError(

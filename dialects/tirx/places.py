@@ -201,14 +201,15 @@ class ViewOp(DirectOperation):
         """For each dimension of the tile that of the memref which it is, None for one that the memref does not have."""
         if self.dims is not None:
             return tuple(None if n.value.data == _NO_DIMENSION else n.value.data for n in self.dims)
-        rank = len(self.result.type.dims)
+        rank = len(self.result.type.shape)
         first = len(self.indices) - rank
         return tuple(first + t if first + t >= 0 else None for t in range(rank))
 
     @property
     def places(self) -> tuple[Place, ...]:
         """The places along the dimensions of the memref, in order."""
-        of_memref, extents = self.of_memref, self.result.type.dims
+        of_memref = self.of_memref
+        extents = cast("tuple[int, ...]", self.result.type.extents)  # but for the printer, parameters are bound
         sizes = dict(zip((n.value.data for n in self.sized or ()), self.sizes, strict=True))
         steps = [n.value.data for n in self.steps or ()] or [1] * len(self.indices)
         of_tile = {d: t for t, d in enumerate(of_memref)}

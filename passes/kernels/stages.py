@@ -137,6 +137,9 @@ FACTS: dict[str, Fact] = {
 }
 """Name -> fact, in the order of the pipeline."""
 
+_PARAMETRIC = ("tirx-set-target", "tirx-tile-linalg", "tirx-choose", "tirx-specialize")
+"""Passes of kernels whose parameters are not bound yet."""
+
 NEEDS: dict[str, tuple[str, ...]] = {
     "tirx-mem2reg": ("accumulators",),
     "tirx-pick-layouts": ("values", "blocks"),
@@ -206,6 +209,12 @@ class Stages:
 
         Raises LocatedError, naming the pass that is missing, in a lowering; notes it in `missing` elsewhere.
         """
+        if name.startswith(("tirx-", "convert-")) and name not in _PARAMETRIC:
+            for kernel in kernels(module):
+                if kernel.params is not None:
+                    names = ", ".join(each.name for each in kernel.params.data)
+                    message = f"expected numbers before {name}, found the parameters {names}; run tirx-specialize first"
+                    raise StageError(kernel, message)
         unknown = [each for each in NEEDS.get(name, ()) if each not in self._known]
         if not unknown or self.missing is not None:
             return

@@ -22,6 +22,7 @@ from tirx import embed
 from tirx.dialects.tirx import TIRX, MemorySpace, kernels
 from tirx.interp import run_kernel
 from tirx.layout import element_type
+from tirx.passes.kernels.tirx_specialize import TirxSpecializePass
 
 _PAGE = Path(__file__).parents[2] / "docs" / "language.md"
 _TEXT = _PAGE.read_text()
@@ -57,7 +58,7 @@ _CLAUSES = {
 }
 """Property or optional operand -> the clause that it is, where that has another name."""
 
-_NO_CLAUSES = {"operandSegmentSizes", "sym_name", "function_type", "axis", "formula", "offsets"}
+_NO_CLAUSES = {"operandSegmentSizes", "sym_name", "function_type", "axis", "formula", "offsets", "parameter"}
 
 
 def _arguments(text: str) -> dict[str, NDArray[Any] | float]:
@@ -127,7 +128,9 @@ def test_program(name: str) -> None:
     arguments = _arguments(text)
     expected = eval(_PROGRAMS[name]["d"], {"np": np, **arguments})
     interpreted = _arguments(text)
-    (kernel,) = kernels(embed.parse(text, name))
+    module = embed.parse(text, name)
+    embed.run(module, [TirxSpecializePass()])
+    (kernel,) = kernels(module)
     assert run_kernel(kernel, list(interpreted.values()), grid=(1, 1, 1)).exact
     np.testing.assert_array_equal(np.asarray(interpreted["d"]), expected)
     program = tirx.build(text)

@@ -94,7 +94,7 @@ class Work:
         return rows + (rows % 2 if self.shares == "b" else 0), columns + (columns % 2 if self.shares == "a" else 0)
 
     def counts(self, gpu: Gpu) -> Counts:
-        """What of the work takes time on a GPU."""
+        """Counts what of the work takes time on a GPU."""
         m, n, k = self.size
         used_rows, used_columns = min(self.rows, m), min(self.columns, n)
         tiles = prod(self.tiles) * self.batch * self.parts

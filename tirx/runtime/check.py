@@ -19,6 +19,7 @@ from tirx.dialects.tirx import KernelOp, kernels
 from tirx.interp import Ran, RunError, can_run
 from tirx.interp.formats import Array
 from tirx.passes import lower_to_ptx_passes
+from tirx.passes.kernels.tirx_specialize import TirxSpecializePass
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check_arguments import Numbers, Sizes, arguments_of, sizes_of
@@ -160,7 +161,10 @@ def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[A
 
 
 def _tile_kernel(source: Source, name: str) -> KernelOp:
-    found = next((each for each in kernels(source.module()) if each.sym_name.data == name), None)
+    module, passes = source.module(), lower_to_ptx_passes(source.target, source.options).passes
+    front = [each.name for each in passes].index(TirxSpecializePass.name) + 1
+    run_passes(new_context(), module, passes[:front])  # functions become kernels, parameters numbers
+    found = next((each for each in kernels(module) if each.sym_name.data == name), None)
     if found is None or not can_run(found):
         raise CheckError(f"@{name}: expected a kernel of the tile or scheduled level, found another one")
     return found

@@ -50,9 +50,11 @@ class Watch:
 
     def learn(self, module: ModuleOp) -> None:
         """Makes cases for kernels that have none."""
-        if all(each.sym_name.data in self.cases for each in kernels(module)):
+        if all(each.sym_name.data in self.cases or each.params is not None for each in kernels(module)):
             return
         for kernel in kernels(module.clone()):  # passes change the module
+            if kernel.params is not None:
+                continue  # once they are bound
             self.cases.setdefault(kernel.sym_name.data, tuple(_cases(kernel)) if can_run(kernel) else ())
 
     def after(self, done: ModulePass, module: ModuleOp) -> None:

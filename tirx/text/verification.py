@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, LocationAttr, ModuleOp
@@ -25,6 +25,7 @@ from tirx.text.dominance import Dominance
 from tirx.text.mlir_rules import check_mlir_rules
 
 if TYPE_CHECKING:
+    from tirx.dialects.tirx import KernelOp
     from tirx.passes.kernels.stages import Stages
 
 
@@ -153,6 +154,10 @@ def _verify_operation(op: Operation, dominance: Dominance) -> None:
             raise
         raise invalid(op, DefinitionError(str(error))) from error
     _verify_operands(op, dominance)
+    if op.properties.get("params") is not None and op.name == "tirx.kernel":
+        from tirx.passes.kernels.tirx_specialize import verify_defaults  # few kernels have parameters
+
+        verify_defaults(cast("KernelOp", op))
 
 
 def _raise_all(module: Operation, dominance: Dominance) -> None:

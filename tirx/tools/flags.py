@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.target import Target
 
 from tirx.diagnostics import WARNINGS
+from tirx.dialects.tirx.sizes import NAME
 from tirx.hw.targets import TARGETS, TargetError
 from tirx.passes import PASS_SUMMARIES, OptionError, lower_to_ptx_pipeline
 from tirx.predict import GPUS
@@ -280,9 +281,12 @@ def _find(what: str, spec: ArgSpec, known: Mapping[str, Callable[[], type[_Conve
 
 
 def _lower_to_ptx(spec: ArgSpec) -> str:
+    parameters = {name: values for name, values in spec.parameters.items() if NAME.fullmatch(name) is not None}
+    own = {name: values for name, values in spec.parameters.items() if name not in parameters}
     try:
-        given = _convert(_LowerToPtx, spec)
-        return ",".join(lower_to_ptx_pipeline(given.target, given.options))
+        given = _convert(_LowerToPtx, ArgSpec(spec.name, own))
+        bound = [f"{name}={','.join(map(str, values))}" for name, values in parameters.items()]
+        return ",".join(lower_to_ptx_pipeline(given.target, " ".join((given.options, *bound))))
     except (TargetError, OptionError) as error:
         raise UsageError(f"'{spec.name}': {error}") from error
 

@@ -34,7 +34,7 @@ class _UnpredictedError(ValueError):
 
 @dataclass(frozen=True)
 class _Tiles:
-    """What a kernel multiplies, before it has a schedule."""
+    """The tiles that a kernel multiplies, before it has a schedule."""
 
     operands: Operands
     tile: tuple[int, int, int]

@@ -112,7 +112,7 @@ tirx.kernel @k() threads(1025) {
 
 // -----
 
-// expected-error@+1 {{Expected integer literal}}
+// expected-error@+1 {{expected a number or the name of a parameter}}
 tirx.kernel @k() threads() {
 }
 
