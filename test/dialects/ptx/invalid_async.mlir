@@ -6,6 +6,8 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   ptx.mbarrier.arrive %d, 1048576 cluster
   // orders: expected-error@+1 {{expected remote without cluster and relaxed, found one of them}}
   ptx.mbarrier.arrive %d cluster remote
+  // expected-error@+1 {{expected remote without cluster and relaxed, found one of them}}
+  ptx.mbarrier.arrive %d remote relaxed
   // expect: expected-error@+1 {{expected a transaction count from 0 to 2^20 - 1 bytes, found 1048576}}
   ptx.mbarrier.expect_tx %d, 1048576
   // arrive expect: expected-error@+1 {{expected a transaction count from 0 to 2^20 - 1 bytes, found -1}}

@@ -26,6 +26,8 @@ ptx.entry @k(x : u32) target("sm_100a") {
   %x = ptx.ld.param @x : i32
   // nan of integers: expected-error@+1 {{expected 'abs' and 'nan' on f32 only, found i32}}
   %0 = ptx.redux.sync max nan %x : i32
+  // expected-error@+1 {{expected 'abs' and 'nan' on f32 only, found i32}}
+  %1 = ptx.redux.sync max abs %x : i32
   // unsigned bits: expected-error@+1 {{expected 'unsigned' on integers with add, min or max only}}
   %100 = ptx.redux.sync xor unsigned %x : i32
   // no lanes: expected-error@+1 {{expected a non-zero mask of 32 lanes, found 0x0}}

@@ -17,6 +17,8 @@ tirx.tma_load %g4, %s4, %bar2 cta_group 3 : !tirx.tile<64x64xf16, global>, !tirx
 %g5, %r = "test.op"() : () -> (!tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, register>)
 // expected-error@+1 {{expected a copy to global memory from another one with reduce, found one from registers to shared memory}}
 tirx.copy %r, %g5 reduce(add) : !tirx.tile<64x64xf16, register>, !tirx.tile<64x64xf16, shared>
+// expected-error@+1 {{expected a copy to global memory from another one with reduce, found one from global memory to global memory}}
+tirx.copy %g4, %g4 reduce(add) : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, global>
 
 // -----
 

@@ -15,6 +15,8 @@ tirx.kernel @k(%x: !x, %g: !g, %s: !tirx.tile<8x4xf32, shared, #tirx.tile_layout
   %4 = tirx.concat %x, %x dim(1) : !x, !x -> !tirx.tile<8x8xf16, register>
   // expected-error@+1 {{expected 2 steps other than 0, found [1]}}
   %5 = tirx.subview %x[0, 0] steps [1] : !x -> !x
+  // expected-error@+1 {{expected 2 steps other than 0, found [1, 0]}}
+  %50 = tirx.subview %x[0, 0] steps [1, 0] : !x -> !x
   // expected-error@+1 {{expected a part of the 8x4 tile, found 8x2 at [0, 0]}}
   %6 = tirx.subview %x[0, 0] steps [1, -1] : !x -> !tirx.tile<8x2xf32, register>
   // expected-error@+1 {{expected steps on a tile in registers or shared memory, found !tirx.tile<8x4xf32, global>}}
@@ -25,5 +27,7 @@ tirx.kernel @k(%x: !x, %g: !g, %s: !tirx.tile<8x4xf32, shared, #tirx.tile_layout
   %9 = tirx.convert %x elements [0, 1] : !x -> !x
   // expected-error@+1 {{expected elements from 0 to 31, found 1 to 32}}
   %10 = tirx.convert %x elements [1, 4, 1] : !x -> !x
+  // expected-error@+1 {{expected elements from 0 to 31, found -1 to 30}}
+  %11 = tirx.convert %x elements [-1, 4, 1] : !x -> !x
   tirx.return
 }

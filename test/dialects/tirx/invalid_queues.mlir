@@ -101,3 +101,13 @@ tirx.kernel @k() threads(32) {
   tirx.mma %a, %b, %x2 : !tirx.tile<128x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.pending<!tirx.tile<128x64xf32, register>>
   tirx.return
 }
+
+// -----
+
+tirx.kernel @forms(%square: memref<8x64xi32>, %c0: index) threads(128) {
+  // expected-error@+1 {{expected a pending tile, or a queue and how many groups may be pending}}
+  "tirx.await"() <{queue = #tirx<queue wgmma>}> : () -> ()
+  // expected-error@+1 {{expected flags of type memref<...xi32> with one dimension, found memref<8x64xi32>}}
+  tirx.global_post %square[%c0] : memref<8x64xi32>
+  tirx.return
+}

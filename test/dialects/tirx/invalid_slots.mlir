@@ -40,3 +40,19 @@ tirx.kernel @storage(%i: i32) threads(32) {
   %s = tirx.slot %ring[%i] : !storage3 -> !slot
   tirx.return
 }
+
+!registers = !tirx.tile<4x8x64xf16, register, #tirx.tile_layout<S[(4, 8, 64) : (512, 64, 1)]>>
+
+tirx.kernel @registers(%i: i32) threads(32) {
+  %ring = tirx.alloc : !registers
+  // expected-error@+1 {{expected slots in shared or tensor memory, found}}
+  %s = tirx.slot %ring[%i] : !registers -> !tirx.tile<8x64xf16, register, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>
+  tirx.return
+}
+
+tirx.kernel @no_layout(%i: i32) threads(32) {
+  %ring = tirx.alloc : !tirx.tile<4x8x64xf16, shared>
+  // expected-error@+1 {{expected storage whose layout has the slots as its first iter}}
+  %s = tirx.slot %ring[%i] : !tirx.tile<4x8x64xf16, shared> -> !slot
+  tirx.return
+}

@@ -75,3 +75,29 @@ func.func @f(%a: !a, %d: !d, %x: i64, %a2: !tirx.tile<128x64xf16, shared, #tirx.
   %300 = wgmma.mma_async "f16" "f16" n 64 a(%x : i64) b(%x) c(%d2 : !d64) at 0 metadata(%e : !codes) metadata_at 0 selector 1 -> !tirx.pending<!d64>
   func.return
 }
+
+// -----
+
+// Which rows and columns of a tile descriptors are of.
+
+#a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>
+!a = !tirx.tile<128x64xf16, shared, #a>
+!d = !tirx.tile<128x64xf32, register, #tirx.tile_layout<S[(2, 4, 2, 8, 8, 4, 2) : (4@warpid, 1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+func.func @slices(%a: !a, %d2: !d) {
+  // expected-error@+1 {{expected slices of a divisor of K = 64 elements, found slices of -16}}
+  %301 = wgmma.smem_descriptor %a, 0 of -16 rows 64 from [0] : !a -> i64
+  // registers: expected-error@+1 {{expected an operand of shape MNxK in shared memory with a layout, found !tirx.tile<128x64xf32, register}}
+  %302 = wgmma.smem_descriptor %d2, 0 of 16 rows 64 from [0] : !d -> i64
+  %three = "test.op"() : () -> !tirx.tile<2x64x64xf16, shared, #tirx.tile_layout<S[2, 64, 64]>>
+  // expected-error@+1 {{expected an operand of shape MNxK in shared memory with a layout, found !tirx.tile<2x64x64xf16}}
+  %303 = wgmma.smem_descriptor %three, 0 of 16 rows 64 from [0] : !tirx.tile<2x64x64xf16, shared, #tirx.tile_layout<S[2, 64, 64]>> -> i64
+  // expected-error@+1 {{of 128 in steps of 8, found [-8, 56)}}
+  %401 = wgmma.smem_descriptor %a, 0 of 16 rows 64 from [-8] : !a -> i64
+  // expected-error@+1 {{of 128 in steps of 8, found [4, 68)}}
+  %402 = wgmma.smem_descriptor %a, 0 of 16 rows 64 from [4] : !a -> i64
+  // expected-error@+1 {{of 128 in steps of 8, found [8, 8)}}
+  %403 = wgmma.smem_descriptor %a, 0 of 16 rows 0 from [8] : !a -> i64
+  // expected-error@+1 {{of 128 in steps of 8, found [0, 12)}}
+  %404 = wgmma.smem_descriptor %a, 0 of 16 rows 12 from [0] : !a -> i64
+  func.return
+}
