@@ -334,6 +334,15 @@ class ConstantOp(PureInstruction):
         return f"mov.{memory_type(self.result.type)} {reg(self.result)}, {literal(self.value)}"
 
 
+def integer_of(value: SSAValue) -> int | None:
+    """Returns the number of a constant of an integer type; None for another value."""
+    match value.owner:
+        case ConstantOp(value=IntegerAttr(value=number)):
+            return number.data
+        case _:
+            return None
+
+
 class SpecialRegister(StrEnum):
     """Special registers whose value is the same all over a thread's life (PTX ISA, "Special Registers")."""
 

@@ -14,7 +14,7 @@ from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice
-from tirx.dialects.ptx.core import ConstantOp
+from tirx.dialects.ptx.core import integer_of
 from tirx.dialects.ptx.effects import (
     AccessKind,
     Bytes,
@@ -65,10 +65,9 @@ class CpAsyncOp(PTXInstruction):
     def verify_(self) -> None:
         expect_choice("cache", self.cache.data, tuple(CP_ASYNC_BYTES))
         expect_choice(f"bytes of cp.async.{self.cache.data}", self.size, CP_ASYNC_BYTES[self.cache.data])
-        given = None if self.source_bytes is None else self.source_bytes.owner
-        if isinstance(given, ConstantOp) and isinstance(given.value, IntegerAttr):
-            if not 0 <= (count := given.value.value.data) <= self.size:
-                raise InstructionFormError(f"expected 0 to {self.size} source_bytes, found {count}")
+        count = None if self.source_bytes is None else integer_of(self.source_bytes)
+        if count is not None and not 0 <= count <= self.size:
+            raise InstructionFormError(f"expected 0 to {self.size} source_bytes, found {count}")
 
     @property
     def size(self) -> int:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects.ptx.base import is_float, width
-from tirx.dialects.ptx.core import ConstantOp, integer_attr
+from tirx.dialects.ptx.core import ConstantOp, integer_attr, integer_of
 
 
 class PtxConstants(ConstantMaterializationInterface):
@@ -48,9 +48,8 @@ _ABSORBING = {"ptx.mul.lo": 0, "ptx.and": 0, "ptx.or": -1}
 
 def _constant(value: SSAValue) -> int | None:
     """The bits of a constant, as an unsigned integer."""
-    if isinstance(value.owner, ConstantOp) and isinstance(value.owner.value, IntegerAttr):
-        return value.owner.value.value.data & (1 << width(value.type)) - 1
-    return None
+    number = integer_of(value)
+    return None if number is None else number & (1 << width(value.type)) - 1
 
 
 def _compute(op: Operation, a: int, b: int, bits: int) -> int | None:

@@ -16,7 +16,7 @@ from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, address
-from tirx.dialects.ptx.core import ConstantOp
+from tirx.dialects.ptx.core import integer_of
 from tirx.dialects.ptx.effects import (
     AccessKind,
     Bytes,
@@ -48,12 +48,8 @@ def _check_bytes(count: int) -> None:
 
 
 def _check_parity(parity: SSAValue) -> None:
-    if (
-        isinstance(op := parity.owner, ConstantOp)
-        and isinstance(op.value, IntegerAttr)
-        and op.value.value.data not in (0, 1)
-    ):
-        raise InstructionFormError(f"expected a parity of 0 or 1, found {op.value.value.data}")
+    if (number := integer_of(parity)) not in (None, 0, 1):
+        raise InstructionFormError(f"expected a parity of 0 or 1, found {number}")
 
 
 def _space(cluster: UnitAttr | None) -> str:

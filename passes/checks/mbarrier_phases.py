@@ -18,12 +18,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tirx.diagnostics import in_line
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
-from tirx.dialects.ptx.core import CondBraOp, ConstantOp
+from tirx.dialects.ptx.core import CondBraOp, integer_of
 from tirx.dialects.ptx.effects import (
     BlockBarrier,
     ClusterWait,
@@ -299,26 +298,21 @@ def _is_bounded(op: Operation, most: int, loop: frozenset[Block], control: Contr
     test = last.condition.owner
     if not isinstance(test, SetpOp) or test.comparison.data is not Comparison.LT or test.unsigned is not None:
         return False
-    counter, end = test.lhs, _constant(test.rhs)
+    counter, end = test.lhs, integer_of(test.rhs)
     if not isinstance(counter, BlockArgument) or counter.block is not header or end is None:
         return False
     starts: list[int | None] = []
     steps: list[int | None] = []
     for value in incoming(header, counter):
         if isinstance(add := value.owner, AddOp) and add.lhs is counter:
-            steps.append(_constant(add.rhs))
+            steps.append(integer_of(add.rhs))
         else:
-            starts.append(_constant(value))
+            starts.append(integer_of(value))
     match starts, steps:
         case [int(start)], [int(step)] if step > 0:
             return start + most * step >= end
         case _:
             return False
-
-
-def _constant(value: SSAValue) -> int | None:
-    op = value.owner
-    return op.value.value.data if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr) else None
 
 
 def _back_edges(control: ControlFlow, block: Block) -> Iterator[Block]:

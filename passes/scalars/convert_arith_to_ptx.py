@@ -28,7 +28,7 @@ from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects import ptx
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.base import PTXInstruction, register_class, width
-from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
+from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries, integer_of
 from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
@@ -179,19 +179,13 @@ _NEUTRAL: dict[type[Operation], int] = {
 _COMMUTATIVE = (arith.AddiOp, arith.OrIOp, arith.XOrIOp, arith.MuliOp)
 
 
-def _constant_of(value: SSAValue) -> int | None:
-    if not isinstance(op := value.owner, ConstantOp) or not isinstance(op.value, IntegerAttr):
-        return None
-    return op.value.value.data
-
-
 def _folded(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue | None:
     """The operand that is the result of an operation on integers, None where there is none."""
     if lhs.type == i1:
         return None
     sides = ((lhs, rhs), (rhs, lhs)) if kind in _COMMUTATIVE else ((lhs, rhs),)
     for value, other in sides:
-        constant = _constant_of(other)
+        constant = integer_of(other)
         if constant == _NEUTRAL[kind]:
             return value
         if constant == 0 and kind is arith.MuliOp:
@@ -300,8 +294,8 @@ def _rounding_division(op: arith.FloorDivSIOp | arith.CeilDivSIOp | arith.CeilDi
 def _shift_amount(amount: SSAValue, emit: Emitter) -> SSAValue:
     if amount.type == i32:
         return amount
-    if isinstance(amount.owner, ConstantOp) and isinstance(amount.owner.value, IntegerAttr):
-        return _integer(emit, amount.owner.value.value.data, i32)
+    if (number := integer_of(amount)) is not None:
+        return _integer(emit, number, i32)
     return emit.value(ptx.CvtOp(amount, i32, unsigned=True))
 
 
