@@ -8,8 +8,8 @@ Threads stop in a loop at a barrier of the block or the cluster, and at a wait f
 arrives that has stopped, or that does not come again.
 
 The blocks of a cluster run the same program and are taken together: what may stop a thread in any of them counts. Where
-two rings connect the same threads, each stops what the other one lets through: the simulator sees that. Spinning on
-memory is not looked at; nothing that is emitted does that.
+two rings connect the same threads, each stops what the other one lets through; how far, `mbarrier_rounds` counts.
+Spinning on memory is not looked at; nothing that is emitted does that.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from tirx.dialects.ptx.memory import MapaOp
 from tirx.dialects.ptx.sync import BarSyncOp
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.counters import Counters
+from tirx.passes.checks.mbarrier_rounds import find_overrun
 from tirx.passes.checks.synchronization import OrderingAnalysis
 from tirx.passes.checks.thread_values import incoming
 from tirx.passes.ir.control_flow import ControlFlow
@@ -101,6 +102,23 @@ def check_phases(analysis: OrderingAnalysis, counters: Counters) -> None:
             if warps not in stopped:
                 stopped[warps] = uses.stopped(warps)
             _check_stopping(wait, own, stopped[warps])
+    slots = max((len(wait.places or ()) for wait in waits), default=1)
+    found = find_overrun(analysis, uses.loops, slots)
+    if found is not None and found.arrival is None:
+        raise SynchronizationError(
+            found.wait,
+            f"expected an arrival for each phase that '{found.wait.name}' waits for, found fewer: all threads "
+            "come to wait for each other; put ptx.mbarrier.arrive or a commit where the threads behind it may go on "
+            '(PTX ISA, "Phase of the mbarrier object")',
+        )
+    if found is not None and found.arrival is not None:
+        raise SynchronizationError(
+            found.arrival,
+            f"expected that '{found.arrival.name}' waits for the threads that wait for its mbarrier at "
+            f"'{found.wait.name}'{in_line(found.wait)}, found that it may arrive for the next phase but one while they "
+            "still wait; put ptx.mbarrier.wait_parity before the slot is used again, on the mbarrier at which these "
+            'threads pass it on (PTX ISA, "Phase of the mbarrier object")',
+        )
 
 
 def _is_for_first_phase(counters: Counters, wait: Operation) -> bool:

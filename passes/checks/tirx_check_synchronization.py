@@ -29,7 +29,7 @@ class TirxCheckSynchronizationPass(ModulePass):
     - bulk copies announce their bytes and are waited for, mbarriers are initialised before they are used, those of the
       slots of a ring one by one;
     - whoever waits for an mbarrier is told by an arrival, and whoever arrives at one in a loop does not run ahead of
-      those that wait for it in a loop: it stops where they stand still;
+      those that wait for it in a loop: it stops where they stand still, also where several rings connect them;
     - shared and global memory goes from one thread of the block to another with a barrier;
     - global memory goes from threads to bulk tensor copies with fence.proxy.async and a barrier, and what a bulk store
       writes is touched after a wait_group of its thread without `.read`, where the box is at known coordinates.

@@ -29,7 +29,8 @@ ptx.entry @lane_arrives(t : u32, b : u64, n : u32) target("sm_100a") reqntid(128
 ^loop(%i : i32):
   ptx.cond_bra %first, ^issue, ^convert
 ^issue:
-  ptx.mbarrier.wait_parity %a, %i
+  %before = ptx.xor %i, %1 : i32
+  ptx.mbarrier.wait_parity %a, %before
   tcgen05.fence after_thread_sync
   tcgen05.mma f16 %t, %b, %b, %idesc, %no : i32, i64
   tcgen05.commit %sums
@@ -91,7 +92,8 @@ ptx.entry @lane_waits(map : b8[128] align 64, n : u32) target("sm_100a") reqntid
 ^loop(%i: i32):
   ptx.cond_bra %leader, ^load_one, ^loaded
 ^load_one:
-  ptx.mbarrier.wait_parity %empty, %i
+  %before = ptx.xor %i, %1 : i32
+  ptx.mbarrier.wait_parity %empty, %before
   ptx.mbarrier.arrive.expect_tx %full, 16384
   ptx.cp.async.bulk.tensor.load "shared::cta" %tile, %map[%i, %i], %full
   ptx.bra ^loaded
@@ -150,7 +152,8 @@ ptx.entry @first_turn(t : u32, a : u64 ptr, n : u32) target("sm_100a") reqntid(1
   %later = ptx.setp gt %i, %0 : i32
   ptx.cond_bra %later, ^wait, ^waited
 ^wait:
-  ptx.mbarrier.wait_parity %bar, %i
+  %before = ptx.xor %i, %1 : i32
+  ptx.mbarrier.wait_parity %bar, %before
   ptx.bra ^waited
 ^waited:
   ptx.st shared %mine, %0, %0, %0, %0 : i32, i32, i32, i32, i32

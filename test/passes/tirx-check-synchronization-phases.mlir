@@ -775,3 +775,268 @@ ptx.entry @one_of_two_arrivals(n : u32) target("sm_90a") reqntid(64) {
 ^end:
   ptx.ret
 }
+
+// -----
+
+// Two rings of one slot, such as those of K and V, with one producer and one consumer.
+
+ptx.entry @two_rings(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %kfull = ptx.shared_alloc @bars bytes 32 align 8
+  %kempty = ptx.add %kfull, %8 : i32
+  %vfull = ptx.add %kfull, %16 : i32
+  %vempty = ptx.add %kfull, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %kfull, 32
+  ptx.mbarrier.init %kempty, 32
+  ptx.mbarrier.init %vfull, 32
+  ptx.mbarrier.init %vempty, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0 : i32, i32), ^take(%0, %0 : i32, i32)
+^put(%i: i32, %pp: i32):
+  %before = ptx.xor %pp, %1 : i32
+  ptx.mbarrier.wait_parity %kempty, %before
+  ptx.mbarrier.arrive %kfull
+  ptx.mbarrier.wait_parity %vempty, %before
+  ptx.mbarrier.arrive %vfull
+  %pp1 = ptx.xor %pp, %1 : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %pp1 : i32, i32), ^end
+^take(%j: i32, %tp: i32):
+  ptx.mbarrier.wait_parity %kfull, %tp
+  ptx.mbarrier.arrive %kempty
+  ptx.mbarrier.wait_parity %vfull, %tp
+  ptx.mbarrier.arrive %vempty
+  %tp1 = ptx.xor %tp, %1 : i32
+  %j1 = ptx.add %j, %1 : i32
+  %again = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %again, ^take(%j1, %tp1 : i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// K does not wait for its slot, and the wait for that of V comes too late.
+
+ptx.entry @refilled(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %kfull = ptx.shared_alloc @bars bytes 32 align 8
+  %kempty = ptx.add %kfull, %8 : i32
+  %vfull = ptx.add %kfull, %16 : i32
+  %vempty = ptx.add %kfull, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %kfull, 32
+  ptx.mbarrier.init %kempty, 32
+  ptx.mbarrier.init %vfull, 32
+  ptx.mbarrier.init %vempty, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0 : i32, i32), ^take(%0, %0 : i32, i32)
+^put(%i: i32, %pp: i32):
+  %before = ptx.xor %pp, %1 : i32
+  // expected-error@+1 {{expected that 'ptx.mbarrier.arrive' waits for the threads that wait for its mbarrier at 'ptx.mbarrier.wait_parity' in line 871, found that it may arrive for the next phase but one while they still wait; put ptx.mbarrier.wait_parity before the slot is used again}}
+  ptx.mbarrier.arrive %kfull
+  ptx.mbarrier.wait_parity %vempty, %before
+  ptx.mbarrier.arrive %vfull
+  %pp1 = ptx.xor %pp, %1 : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %pp1 : i32, i32), ^end
+^take(%j: i32, %tp: i32):
+  ptx.mbarrier.wait_parity %kfull, %tp
+  ptx.mbarrier.arrive %kempty
+  ptx.mbarrier.wait_parity %vfull, %tp
+  ptx.mbarrier.arrive %vempty
+  %tp1 = ptx.xor %tp, %1 : i32
+  %j1 = ptx.add %j, %1 : i32
+  %again = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %again, ^take(%j1, %tp1 : i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// V in front: its wait comes before K is filled again, and nothing is wrong.
+
+ptx.entry @covered(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %kfull = ptx.shared_alloc @bars bytes 32 align 8
+  %kempty = ptx.add %kfull, %8 : i32
+  %vfull = ptx.add %kfull, %16 : i32
+  %vempty = ptx.add %kfull, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %kfull, 32
+  ptx.mbarrier.init %kempty, 32
+  ptx.mbarrier.init %vfull, 32
+  ptx.mbarrier.init %vempty, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0 : i32, i32), ^take(%0, %0 : i32, i32)
+^put(%i: i32, %pp: i32):
+  %before = ptx.xor %pp, %1 : i32
+  ptx.mbarrier.wait_parity %vempty, %before
+  ptx.mbarrier.arrive %vfull
+  ptx.mbarrier.arrive %kfull
+  %pp1 = ptx.xor %pp, %1 : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %pp1 : i32, i32), ^end
+^take(%j: i32, %tp: i32):
+  ptx.mbarrier.wait_parity %kfull, %tp
+  ptx.mbarrier.arrive %kempty
+  ptx.mbarrier.wait_parity %vfull, %tp
+  ptx.mbarrier.arrive %vempty
+  %tp1 = ptx.xor %tp, %1 : i32
+  %j1 = ptx.add %j, %1 : i32
+  %again = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %again, ^take(%j1, %tp1 : i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// The consumer does not wait for K: it gives the slot back before it was filled.
+
+ptx.entry @taken_early(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %kfull = ptx.shared_alloc @bars bytes 32 align 8
+  %kempty = ptx.add %kfull, %8 : i32
+  %vfull = ptx.add %kfull, %16 : i32
+  %vempty = ptx.add %kfull, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %kfull, 32
+  ptx.mbarrier.init %kempty, 32
+  ptx.mbarrier.init %vfull, 32
+  ptx.mbarrier.init %vempty, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0 : i32, i32), ^take(%0, %0 : i32, i32)
+^put(%i: i32, %pp: i32):
+  %before = ptx.xor %pp, %1 : i32
+  ptx.mbarrier.wait_parity %kempty, %before
+  ptx.mbarrier.arrive %kfull
+  ptx.mbarrier.wait_parity %vempty, %before
+  ptx.mbarrier.arrive %vfull
+  %pp1 = ptx.xor %pp, %1 : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %pp1 : i32, i32), ^end
+^take(%j: i32, %tp: i32):
+  // expected-error@+1 {{expected that 'ptx.mbarrier.arrive' waits for the threads that wait for its mbarrier at 'ptx.mbarrier.wait_parity' in line 965, found that it may arrive for the next phase but one while they still wait; put ptx.mbarrier.wait_parity before the slot is used again}}
+  ptx.mbarrier.arrive %kempty
+  ptx.mbarrier.wait_parity %vfull, %tp
+  ptx.mbarrier.arrive %vempty
+  %tp1 = ptx.xor %tp, %1 : i32
+  %j1 = ptx.add %j, %1 : i32
+  %again = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %again, ^take(%j1, %tp1 : i32, i32), ^end
+^end:
+  ptx.ret
+}
+
+// -----
+
+// The slot of K is given back every second time only.
+
+ptx.entry @every_second(n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %n = ptx.ld.param @n : i32
+  %kfull = ptx.shared_alloc @bars bytes 32 align 8
+  %kempty = ptx.add %kfull, %8 : i32
+  %vfull = ptx.add %kfull, %16 : i32
+  %vempty = ptx.add %kfull, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %kfull, 32
+  ptx.mbarrier.init %kempty, 32
+  ptx.mbarrier.init %vfull, 32
+  ptx.mbarrier.init %vempty, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^put(%0, %0 : i32, i32), ^take(%0, %0 : i32, i32)
+^put(%i: i32, %pp: i32):
+  %before = ptx.xor %pp, %1 : i32
+  // expected-error@+1 {{expected an arrival for each phase that 'ptx.mbarrier.wait_parity' waits for, found fewer: all threads come to wait for each other}}
+  ptx.mbarrier.wait_parity %kempty, %before
+  ptx.mbarrier.arrive %kfull
+  ptx.mbarrier.wait_parity %vempty, %before
+  ptx.mbarrier.arrive %vfull
+  %pp1 = ptx.xor %pp, %1 : i32
+  %i1 = ptx.add %i, %1 : i32
+  %more = ptx.setp lt %i1, %n : i32
+  ptx.cond_bra %more, ^put(%i1, %pp1 : i32, i32), ^end
+^take(%j: i32, %tp: i32):
+  ptx.mbarrier.wait_parity %kfull, %tp
+  %even = ptx.setp eq %tp, %0 : i32
+  ptx.cond_bra %even, ^give, ^given
+^give:
+  ptx.mbarrier.arrive %kempty
+  ptx.bra ^given
+^given:
+  ptx.mbarrier.wait_parity %vfull, %tp
+  ptx.mbarrier.arrive %vempty
+  %tp1 = ptx.xor %tp, %1 : i32
+  %j1 = ptx.add %j, %1 : i32
+  %again = ptx.setp lt %j1, %n : i32
+  ptx.cond_bra %again, ^take(%j1, %tp1 : i32, i32), ^end
+^end:
+  ptx.ret
+}

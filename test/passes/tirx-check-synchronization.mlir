@@ -115,7 +115,8 @@ ptx.entry @roles(map : b8[128] align 64, n : u32) target("sm_100a") reqntid(128)
   %more = ptx.setp lt %i, %n : i32
   ptx.cond_bra %more, ^load_one, ^all
 ^load_one:
-  ptx.mbarrier.wait_parity %empty, %i
+  %before = ptx.xor %i, %1 : i32
+  ptx.mbarrier.wait_parity %empty, %before
   ptx.mbarrier.arrive.expect_tx %full, 16384
   ptx.cp.async.bulk.tensor.load "shared::cta" %tile, %map[%i, %i], %full
   %i1 = ptx.add %i, %1 : i32
