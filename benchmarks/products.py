@@ -1,0 +1,150 @@
+"""
+Products without tile sizes beside cuBLAS: `python benchmarks/products.py [--types f16,tf32] [--sizes 16x512x512,..]`.
+
+Every product is a function of `linalg` with nothing written but its types: the compiler chooses tiles and threads. It
+is compared with cuBLAS (what torch calls), and a wrong result is a failure. Sizes are M x N x K; without any, 35 of
+language models, to which `--drawn` adds random ones, whose seed is printed. `--json FILE` writes all seconds.
+
+Needs torch with CUDA and `pip install 'tirx-compiler[cuda]'`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from gpu_cases import Case
+from gpu_measure import Variant, error_of, measure, operands, peer
+
+import tirx
+from tirx.diagnostics import LocatedError
+from tirx.runtime.program import Program
+
+Size = tuple[int, int, int]
+
+TYPES: dict[str, tuple[str, str, str, float]] = {
+    "f16": ("f16", "float16", "f16", 2e-3),
+    "bf16": ("bf16", "bfloat16", "bf16", 2e-2),
+    "e4m3": ("f8E4M3FN", "float8_e4m3fn", "bf16", 2e-2),
+    "tf32": ("tf32", "float32", "f32", 2e-3),
+}
+"""Types of A and B -> in the IR, in torch; that of D; the largest error, relative to the largest result."""
+
+_TORCH = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
+
+SIZES: tuple[Size, ...] = (
+    *((m, n, k) for m in (16, 64, 128, 256, 512, 1024, 2048, 4096) for n, k in
+      ((2112, 7168), (6144, 4096), (7168, 2048), (28672, 4096))),
+    *((512, 512, 512), (1000, 1000, 1000), (2048, 2048, 2048)),
+)  # fmt: skip
+
+
+def text_of(kind: str, size: Size) -> str:
+    """The product D = A B^T in `linalg`, with f32 sums that become D."""
+    m, n, k = size
+    a, _, d, _ = TYPES[kind]
+    types = f"memref<{m}x{k}x{a}>, memref<{n}x{k}x{a}>"
+    arguments = f"%a: memref<{m}x{k}x{a}>, %b: memref<{n}x{k}x{a}>, %d: memref<{m}x{n}x{d}>"
+    widen, factors = f"%p = arith.extf %x : {a} to f32\n    %q = arith.extf %y : {a} to f32", "%p, %q"
+    narrow, last = (f"%w = arith.truncf %x : f32 to {d}", "%w") if d != "f32" else ("", "%x")
+    return f"""
+func.func @product({arguments}) attributes {{tirx.kernel}} {{
+  %zero = arith.constant 0.0 : f32
+  %sums = memref.alloc() : memref<{m}x{n}xf32>
+  linalg.fill ins(%zero : f32) outs(%sums : memref<{m}x{n}xf32>)
+  linalg.generic {{indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>,
+      affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%a, %b : {types}) outs(%sums : memref<{m}x{n}xf32>) {{
+  ^bb0(%x: {a}, %y: {a}, %z: f32):
+    {widen}
+    %r = arith.mulf {factors} : f32
+    %s = arith.addf %z, %r : f32
+    linalg.yield %s : f32
+  }}
+  linalg.generic {{indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
+      iterator_types = ["parallel", "parallel"]}} ins(%sums : memref<{m}x{n}xf32>) outs(%d : memref<{m}x{n}x{d}>) {{
+  ^bb0(%x: f32, %old: {d}):
+    {narrow}
+    linalg.yield {last} : {d}
+  }}
+  func.return
+}}"""
+
+
+def compiled(work: tuple[str, Size]) -> str:
+    """The program of a product as JSON, or why there is none, behind `error: `."""
+    kind, size = work
+    try:
+        return tirx.build(text_of(kind, size), "sm_90a").to_json()
+    except LocatedError as error:
+        return f"error: {error}"
+
+
+def drawn(count: int, seed: int) -> list[Size]:
+    """Random sizes: M of few to many tokens, N and K multiples of 64 such as models have."""
+    rng = random.Random(seed)
+    rows = [1, 8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096]
+    return [(rng.choice(rows), 64 * rng.randint(8, 256), 64 * rng.randint(8, 160)) for _ in range(count)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--types", default="f16", help=f"of {', '.join(TYPES)} (f16)")
+    parser.add_argument("--sizes", help="MxNxK, separated by commas")
+    parser.add_argument("--drawn", type=int, default=0, help="so many random sizes more")
+    parser.add_argument("--seed", type=int, help="of the random sizes")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=8, help="processes that compile")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    flags = parser.parse_args()
+    sizes = [tuple(map(int, each.split("x"))) for each in flags.sizes.split(",")] if flags.sizes else [*SIZES]
+    seed = random.randrange(2**32) if flags.seed is None else flags.seed
+    print(f"seed {seed}")
+    work = [(kind, (m, n, k)) for kind in flags.types.split(",") for m, n, k in [*sizes, *drawn(flags.drawn, seed)]]
+    with ProcessPoolExecutor(flags.jobs, get_context("spawn")) as pool:
+        programs = dict(zip(work, pool.map(compiled, work), strict=True))
+    import torch
+
+    seconds: dict[str, Any] = {}
+    ratios: list[float] = []
+    for each, program in programs.items():
+        name = " ".join([each[0], "x".join(map(str, each[1]))])
+        if program.startswith("error: "):
+            print(name, program, flush=True)
+            continue
+        found = seconds[name] = _measured(torch, *each, Program.from_json(program), flags.rounds)
+        ratios.append(median(library / own for library, own in zip(found["cublas"], found["tirx"], strict=True)))
+        own = median(found["tirx"])
+        flops = 2 * math.prod(each[1]) / own / 1e12
+        print(f"{name}: {1e6 * own:.1f} us, {flops:.0f} TFLOP/s, {ratios[-1]:.2f} x cuBLAS", flush=True)
+    mean = math.exp(sum(map(math.log, ratios)) / max(len(ratios), 1))
+    least = min(ratios, default=0)
+    print(f"{len(ratios)} of {len(work)} products: {mean:.3f} x cuBLAS in geometric mean, least {least:.2f}")
+    if flags.json is not None:
+        flags.json.write_text(json.dumps({"device": torch.cuda.get_device_name(), "seed": seed, "seconds": seconds}))
+
+
+def _measured(torch: Any, kind: str, size: Size, program: Program, rounds: int) -> dict[str, list[float]]:
+    """Seconds of a product and of its peer in each round. Raises SystemExit for a wrong result."""
+    _, a, d, most = TYPES[kind]
+    case = Case("product", "", a, _TORCH[d], most, "")
+    arrays = operands(torch, case, size)
+    library, kernel = peer(torch, case, *arrays[:2]), program.kernels["product"]
+    kernel(*arrays)
+    torch.cuda.synchronize()
+    if (error := error_of(torch, arrays[2], library())) > most:
+        raise SystemExit(f"{kind} {size}: differs from cuBLAS by {error:.2g} of the largest result")
+    flops = 2.0 * math.prod(size)
+    both = [Variant("tirx", flops, lambda: kernel(*arrays)), Variant("cublas", flops, library)]
+    return measure(torch, both, rounds)
+
+
+if __name__ == "__main__":
+    main()
