@@ -13,29 +13,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import Errors, for_each, warn
+from tirx.dialects import tirx
 from tirx.dialects.formula import Call
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.requirements import Requirement, add_requirement
-from tirx.dialects.tirx import (
-    AllocOp,
-    CopyOp,
-    FillOp,
-    KernelOp,
-    LoadOp,
-    MemorySpace,
-    MmaOp,
-    StoreOp,
-    SubviewOp,
-    TileOpInterface,
-    TileType,
-    ViewOp,
-    WordsOp,
-    base_allocation,
-    indexed_view,
-    kernels,
-    thread_set,
-    views_in_use,
-)
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.hw.errors import TensorCellsError, TensorMemoryError
@@ -80,7 +61,7 @@ def _is_conditional(op: Operation) -> bool:
 class _Checker:
     """Checks one kernel, in the order of its text."""
 
-    def __init__(self, kernel: KernelOp):
+    def __init__(self, kernel: tirx.KernelOp):
         self.kernel = kernel
         self.target = kernel.require_target()
         self.ops = list(kernel.walk())
@@ -99,24 +80,24 @@ class _Checker:
                 self._packed(op)
                 for value in op.results:
                     if is_register_tile(value):
-                        self._register(op, TileType.of(value))
+                        self._register(op, tirx.TileType.of(value))
             with errors.attempt():
                 if (rule := rules.get(type(op))) is not None:
                     rule(self, op)
-                if isinstance(op, TileOpInterface):
+                if isinstance(op, tirx.TileOpInterface):
                     self._tile_operation(op)
         errors.raise_all()
         if self.kernel.is_whole_pair:
             return  # the rest is checked once `tirx-split-pairs` has distributed the tiles
-        allocs = [op for op in self.ops if isinstance(op, AllocOp)]
+        allocs = [op for op in self.ops if isinstance(op, tirx.AllocOp)]
         for op in allocs:
-            if op.result.type.memory is MemorySpace.TENSOR:
+            if op.result.type.memory is tirx.MemorySpace.TENSOR:
                 self._require(op, "tcgen05")
         for op in allocs:
             self._contents(op)
         allocate(self.kernel, self.target)
 
-    def _tile_operation(self, op: TileOpInterface) -> None:
+    def _tile_operation(self, op: tirx.TileOpInterface) -> None:
         """Checks what an operation states about the layouts of its tiles."""
         assert isinstance(op, Operation)
         if (problem := mismatch(op)) is not None:
@@ -126,7 +107,7 @@ class _Checker:
         except ILLEGAL as e:
             raise ForeignOperationError(op, f"'{op.name}': {e}") from e
         for tile, wanted in op.wanted_layouts(self.target).items():
-            found = TileType.of(tile).layout
+            found = tirx.TileType.of(tile).layout
             if found is not None and not found.equivalent(wanted):
                 raise ForeignOperationError(op, f"expected a tile of layout {wanted} for '{op.name}', found {found}")
 
@@ -142,45 +123,45 @@ class _Checker:
     def _packed(op: Operation) -> None:
         """Elements that are packed in one memory and not in the other are moved as whole words between the two."""
         for value in (*op.operands, *op.results):
-            if not isinstance(type_ := value.type, TileType) or type_.dtype.bits != PACKED_BITS:
+            if not isinstance(type_ := value.type, tirx.TileType) or type_.dtype.bits != PACKED_BITS:
                 continue
-            words = type_.memory is not MemorySpace.TENSOR and type_.layout is not None
-            if isinstance(op, CopyOp | LoadOp | StoreOp) and words:
+            words = type_.memory is not tirx.MemorySpace.TENSOR and type_.layout is not None
+            if isinstance(op, tirx.CopyOp | tirx.LoadOp | tirx.StoreOp) and words:
                 with legal(op):
-                    WordsOp.type_of(type_)
+                    tirx.WordsOp.type_of(type_)
 
-    def alloc(self, op: AllocOp) -> None:
+    def alloc(self, op: tirx.AllocOp) -> None:
         type_ = op.result.type
         if type_.layout is not None and CTA_AXIS in type_.layout.axes:
             raise PairError(
                 op, f"expected a kernel with cluster(2) for a layout with axis {CTA_AXIS}, found {type_.layout}"
             )
         match type_.memory:
-            case MemorySpace.SHARED:
+            case tirx.MemorySpace.SHARED:
                 self._shared(op, type_)
-            case MemorySpace.TENSOR:
+            case tirx.MemorySpace.TENSOR:
                 self._tensor(op, type_)
             case _:
                 pass
 
-    def _contents(self, alloc: AllocOp) -> None:
+    def _contents(self, alloc: tirx.AllocOp) -> None:
         """
         A tile that is read has to be written before, or after it in a loop around both. Registers are followed in
         order, by a later pass.
         """
-        if alloc.result.type.memory is MemorySpace.REGISTER:
+        if alloc.result.type.memory is tirx.MemorySpace.REGISTER:
             return
         reads: list[Operation] = []
         writes: list[Operation] = []
-        for op, tile in views_in_use(alloc.result):
+        for op, tile in tirx.views_in_use(alloc.result):
             match op:
-                case CopyOp() if tile is op.destination:
+                case tirx.CopyOp() if tile is op.destination:
                     writes.append(op)
-                case FillOp() | StoreOp():
+                case tirx.FillOp() | tirx.StoreOp():
                     writes.append(op)
-                case MmaOp() if tile is op.accumulator and op.accumulate is not None:
+                case tirx.MmaOp() if tile is op.accumulator and op.accumulate is not None:
                     writes.append(op)
-                case CopyOp() | MmaOp() | LoadOp():
+                case tirx.CopyOp() | tirx.MmaOp() | tirx.LoadOp():
                     reads.append(op)
                 case _:
                     return  # somebody else's operation may write it
@@ -193,12 +174,12 @@ class _Checker:
                 reader, f"expected a tile that is written before it is read, found no write of {alloc.result.type}"
             )
 
-    def _shared(self, op: AllocOp, type_: TileType) -> None:
+    def _shared(self, op: tirx.AllocOp, type_: tirx.TileType) -> None:
         layout = type_.layout
         if layout is not None and not layout.is_injective():
             raise InjectiveError(op, f"expected a layout that gives every element its own address, found {layout}")
 
-    def _tensor(self, op: AllocOp, type_: TileType) -> None:
+    def _tensor(self, op: tirx.AllocOp, type_: tirx.TileType) -> None:
         with legal(op):
             check_threads(self.kernel)
             if type_.layout is None:
@@ -206,7 +187,7 @@ class _Checker:
             if not type_.layout.is_injective():
                 raise TensorCellsError(f"expected a layout that gives every element its own cell, found {type_.layout}")
 
-    def _register(self, op: Operation, type_: TileType) -> None:
+    def _register(self, op: Operation, type_: tirx.TileType) -> None:
         layout = type_.layout
         if layout is None:
             return
@@ -216,7 +197,7 @@ class _Checker:
                 if row.weight is None:
                     raise ThreadRangeError(op, f"expected axes that count threads of a block, found {name} in {layout}")
                 last += high * row.weight
-        if last >= (threads := thread_set(op).count):
+        if last >= (threads := tirx.thread_set(op).count):
             raise ThreadRangeError(
                 op,
                 f"expected a register tile within the {threads} threads of the kernel, "
@@ -226,7 +207,7 @@ class _Checker:
         bits = format_.count * max(REGISTER_BITS, type_.dtype.storage_bits)
         check_registers(op, bits * threads, threads)
 
-    def view(self, op: ViewOp) -> None:
+    def view(self, op: tirx.ViewOp) -> None:
         if _is_conditional(op):
             return
         for dimension, (place, size) in enumerate(zip(op.places, op.source_type.get_shape(), strict=True)):
@@ -242,7 +223,7 @@ class _Checker:
                     f"found one that reaches element {fact.high + extent - 1}",
                 )
 
-    def _require_elements(self, view: ViewOp, dimension: int, least: int) -> None:
+    def _require_elements(self, view: tirx.ViewOp, dimension: int, least: int) -> None:
         """Lets launches check that a memref has as many elements along a dimension as a view that is always made."""
         around = takewhile(lambda each: each is not self.kernel, ancestors(view))
         number = argument_number(view.source)
@@ -252,11 +233,14 @@ class _Checker:
         message = f"expected at least {least} elements along dimension {dimension} of '{name}', where a view ends"
         add_requirement(self.kernel, Requirement(Call("size", (number, dimension)), "at_least", least, message))
 
-    def part(self, op: SubviewOp) -> None:
+    def part(self, op: tirx.SubviewOp) -> None:
         if not op.indices:
             return
         for dimension, index in () if _is_conditional(op) else op.computed.items():
-            fact, room = index_range(index), TileType.of(op.source).dims[dimension] - op.result.type.dims[dimension]
+            fact, room = (
+                index_range(index),
+                tirx.TileType.of(op.source).dims[dimension] - op.result.type.dims[dimension],
+            )
             found = fact.low if fact.low is not None and fact.low < 0 else fact.high
             if found is not None and not 0 <= found <= room:
                 raise ViewBoundsError(
@@ -271,7 +255,7 @@ class _Checker:
         if low is not None and high is not None and low >= high:
             warn(op, f"the loop from {low} to {high} never runs", "never-runs")
 
-    def copy(self, op: CopyOp) -> None:
+    def copy(self, op: tirx.CopyOp) -> None:
         memory = op.source_type.memory
         target = op.destination_type
         if is_scale_copy(op):
@@ -280,24 +264,26 @@ class _Checker:
                 if op.source_type.layout is not None and target.layout is not None:
                     planned_scale_copies(op)
         self._destination(op, op.destination)
-        if memory is MemorySpace.REGISTER or base_allocation(op.source) is not base_allocation(op.destination):
+        if memory is tirx.MemorySpace.REGISTER or tirx.base_allocation(op.source) is not tirx.base_allocation(
+            op.destination
+        ):
             return
         found = overlap(op.source, op.destination)
         if found is Overlap.YES:
             raise TileOverlapError(op, "expected two tiles that do not overlap, found two that share elements")
-        if found is Overlap.MAYBE and memory is MemorySpace.GLOBAL:
+        if found is Overlap.MAYBE and memory is tirx.MemorySpace.GLOBAL:
             message = "the two views of one memref may overlap; what they share would be undefined"
             warn(op, message, "overlapping-views")
 
-    def store(self, op: StoreOp) -> None:
+    def store(self, op: tirx.StoreOp) -> None:
         if holds_scales(op.destination):
             with legal(op):
-                check_scale_source(TileType.of(op.value))
+                check_scale_source(tirx.TileType.of(op.value))
         self._destination(op, op.destination)
 
     @staticmethod
     def _destination(op: Operation, tile: SSAValue) -> None:
-        target = TileType.of(tile)
+        target = tirx.TileType.of(tile)
         layout = target.layout
         if (view := clipped_view(tile)) is not None:
             # Only what exists needs an address of its own.
@@ -308,12 +294,12 @@ class _Checker:
             ]
             strided = view.derived_layout(existing) if 0 not in existing else None
             layout = strided if isinstance(strided, TileLayout) else None
-        if indexed_view(tile) is not None:
+        if tirx.indexed_view(tile) is not None:
             return  # indices say so, or nothing does
-        if target.memory is MemorySpace.GLOBAL and layout is not None and not layout.is_injective():
+        if target.memory is tirx.MemorySpace.GLOBAL and layout is not None and not layout.is_injective():
             raise InjectiveError(op, f"expected a destination that has an address for every element, found {layout}")
 
-    def product(self, op: MmaOp) -> None:
+    def product(self, op: tirx.MmaOp) -> None:
         product = Product.of(op)
         if op.on_tensor_memory:
             shape = self._tensor_product(op, product)
@@ -324,12 +310,12 @@ class _Checker:
         if product.is_placed:
             match(op, product)
 
-    def product_of_pair(self, op: MmaOp) -> None:
+    def product_of_pair(self, op: tirx.MmaOp) -> None:
         if op.on_tensor_memory:
             self._tensor_product(op, Product.of(op))
 
     @staticmethod
-    def _tensor_product(op: MmaOp, product: Product) -> ProductShape:
+    def _tensor_product(op: tirx.MmaOp, product: Product) -> ProductShape:
         """The instruction that the types and shapes of a product ask for, which the target must have."""
         with legal(op):
             return product_shape(product)
@@ -339,31 +325,31 @@ class _Checker:
             required_version(feature, self.target)
 
     @staticmethod
-    def _apart(op: MmaOp) -> None:
+    def _apart(op: tirx.MmaOp) -> None:
         """LegalityError for a product that overwrites the A that it still reads."""
         a, accumulator = op.a, op.accumulator
-        if base_allocation(a) is base_allocation(accumulator) and overlap(a, accumulator) is Overlap.YES:
+        if tirx.base_allocation(a) is tirx.base_allocation(accumulator) and overlap(a, accumulator) is Overlap.YES:
             raise TensorMemoryError(
                 "expected A in other columns than the accumulator, found two tiles that share columns"
             )
 
 
 _BEFORE_SPLIT: Mapping[type[Operation], Callable[[_Checker, Any], None]] = {
-    ViewOp: _Checker.view,
-    SubviewOp: _Checker.part,
+    tirx.ViewOp: _Checker.view,
+    tirx.SubviewOp: _Checker.part,
     scf.ForOp: _Checker.loop,
-    MmaOp: _Checker.product_of_pair,
+    tirx.MmaOp: _Checker.product_of_pair,
 }
 """Operation -> its check in the program of a pair, as far as types and shapes go."""
 
 _RULES: Mapping[type[Operation], Callable[[_Checker, Any], None]] = {
-    AllocOp: _Checker.alloc,
-    ViewOp: _Checker.view,
-    SubviewOp: _Checker.part,
+    tirx.AllocOp: _Checker.alloc,
+    tirx.ViewOp: _Checker.view,
+    tirx.SubviewOp: _Checker.part,
     scf.ForOp: _Checker.loop,
-    MmaOp: _Checker.product,
-    CopyOp: _Checker.copy,
-    StoreOp: _Checker.store,
+    tirx.MmaOp: _Checker.product,
+    tirx.CopyOp: _Checker.copy,
+    tirx.StoreOp: _Checker.store,
 }
 """Operation -> its check in the program of a block."""
 
@@ -381,4 +367,4 @@ class TirxCheckLayoutsPass(ModulePass):
     name = "tirx-check-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for_each(kernels(op), lambda kernel: _Checker(kernel).run())
+        for_each(tirx.kernels(op), lambda kernel: _Checker(kernel).run())

@@ -10,19 +10,10 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.diagnostics import remark
+from tirx.dialects import tirx
 from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.sync import FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
-from tirx.dialects.tirx import (
-    BarrierOp,
-    KernelOp,
-    LeaderOp,
-    RolesOp,
-    SlotOp,
-    TmaLoadOp,
-    TmaStoreOp,
-    base_allocation,
-)
 from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure
@@ -68,7 +59,7 @@ def _reads_any(writes: Iterable[_Pending], accesses: Iterable[GlobalAccess]) -> 
     return any(_conflicts(first, one) for first, one in product(writes, reads))
 
 
-def order_bulk_copies(kernel: KernelOp) -> None:
+def order_bulk_copies(kernel: tirx.KernelOp) -> None:
     """
     Orders bulk copies with what the same threads do to the same global memory, where elements may be shared.
 
@@ -76,11 +67,13 @@ def order_bulk_copies(kernel: KernelOp) -> None:
     and a bulk copy stand a proxy fence and a barrier. Roles hand tiles to each other through rings: raises LocatedError
     where one may read by a bulk copy what another one writes, or the other way round.
     """
-    copied = {base_allocation(op.global_tile) for op in walk(kernel) if isinstance(op, TmaStoreOp | TmaLoadOp)}
+    copied = {
+        tirx.base_allocation(op.global_tile) for op in walk(kernel) if isinstance(op, tirx.TmaStoreOp | tirx.TmaLoadOp)
+    }
     if copied:
         ordering = _Ordering(copied)
         for op in walk(kernel):
-            if isinstance(op, RolesOp):
+            if isinstance(op, tirx.RolesOp):
                 ordering.check_apart(op)
         ordering.block(kernel.body.block, _NOTHING, None, insert=True)
 
@@ -94,7 +87,7 @@ class _Ordering:
         self._inside: dict[Operation, tuple[GlobalAccess, ...]] = {}
         self._behind: dict[tuple[Operation, _State, SSAValue | None], tuple[_State, _State]] = {}
 
-    def check_apart(self, op: RolesOp) -> None:
+    def check_apart(self, op: tirx.RolesOp) -> None:
         """Raises LocatedError if a role may read what another one writes, and one of them by a bulk copy."""
         for role, other in permutations(op.roles, 2):
             writes = [_Pending(one) for one in self._all(role) if one.writes and not one.fenced]
@@ -115,7 +108,7 @@ class _Ordering:
         """
         for op in tuple(block.ops):
             pending = self._behind_waits(op, pending, leader)
-            if isinstance(op, RolesOp):
+            if isinstance(op, tirx.RolesOp):
                 pending = self._roles(op, pending, leader, insert)
             elif isinstance(op, scf.IfOp) and leader is None and _is_elected(op):
                 # Only one thread comes in: all others can meet it in front of the branch.
@@ -137,7 +130,7 @@ class _Ordering:
     def _behind_waits(op: Operation, pending: _State, leader: SSAValue | None) -> _State:
         """Returns the accesses pending behind a barrier, a commit of a group or a wait for groups."""
         match op:
-            case BarrierOp():
+            case tirx.BarrierOp():
                 return frozenset(one for one in pending if not one.complete)
             case CpAsyncBulkCommitGroupOp():
                 own = {one for one in pending if one.access.bulk and one.by is leader}
@@ -147,7 +140,7 @@ class _Ordering:
             case _:
                 return pending
 
-    def _roles(self, op: RolesOp, pending: _State, leader: SSAValue | None, insert: bool) -> _State:
+    def _roles(self, op: tirx.RolesOp, pending: _State, leader: SSAValue | None, insert: bool) -> _State:
         pending = self._meet(op, self._all(op), pending, leader, insert)
         # Bulk stores of a role are complete at its end, where all threads meet.
         ends = [self.block(role.body.block, _NOTHING, leader, insert=insert) for role in op.roles]
@@ -184,7 +177,7 @@ class _Ordering:
 
     def _of(self, op: Operation) -> tuple[GlobalAccess, ...]:
         """The accesses of an operation without regions that matter here."""
-        return tuple(access for access in accesses_of(op) if base_allocation(access.tile) in self._copied)
+        return tuple(access for access in accesses_of(op) if tirx.base_allocation(access.tile) in self._copied)
 
     def _all(self, op: Operation) -> tuple[GlobalAccess, ...]:
         """The accesses of all operations in the regions of `op`."""
@@ -224,9 +217,9 @@ def _insert(op: Operation, stores: list[_Pending], wait: bool, fence: bool, lead
         if fence:
             emit(FenceProxyAsyncOp("global"))
         if leader is None:
-            emit(BarrierOp())
+            emit(tirx.BarrierOp())
     for one in stores:
-        name = base_allocation(one.access.tile).name_hint or "memory"
+        name = tirx.base_allocation(one.access.tile).name_hint or "memory"
         remark(op, WaitsForStore(name, op.name))
 
 
@@ -238,13 +231,13 @@ def _completed(pending: _State, leader: SSAValue | None) -> _State:
     )
 
 
-_PLACES = (SlotOp, memref.LoadOp, memref.StoreOp)
+_PLACES = (tirx.SlotOp, memref.LoadOp, memref.StoreOp)
 """Operations between a barrier and a bulk copy that only compute where it is."""
 
 
 def _is_elected(op: scf.IfOp) -> bool:
     """Returns True for a branch that one thread takes."""
-    return isinstance(op.cond.owner, LeaderOp) and not op.false_region.blocks
+    return isinstance(op.cond.owner, tirx.LeaderOp) and not op.false_region.blocks
 
 
 def _widen_fence(op: Operation) -> bool:
@@ -252,13 +245,13 @@ def _widen_fence(op: Operation) -> bool:
     found: list[Operation] = []
     before = op.prev_op
     while before is not None and len(found) < 2:
-        if isinstance(before, BarrierOp | FenceProxyAsyncOp):
+        if isinstance(before, tirx.BarrierOp | FenceProxyAsyncOp):
             found.append(before)
         elif accesses_of(before) or not (is_pure(before) or isinstance(before, _PLACES)):
             return False
         before = before.prev_op
     match found:
-        case [BarrierOp(), FenceProxyAsyncOp() as fence]:
+        case [tirx.BarrierOp(), FenceProxyAsyncOp() as fence]:
             fence.space = None
             return True
         case _:

@@ -8,18 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.dialects.tirx import (
-    AcquireOp,
-    AsyncCopyOp,
-    AtOp,
-    Engine,
-    ForOp,
-    ReleaseOp,
-    SubviewOp,
-    TileType,
-    YieldOp,
-    thread_set,
-)
+from tirx.dialects import tirx
 from tirx.layout import LayoutError
 from tirx.passes.ir.emitter import Emitter, erase, erase_dead
 from tirx.passes.ir.purity import is_pure
@@ -36,28 +25,28 @@ class SpreadFill:
     stays in the part of the fill; the others belong to a part one round later, and the last one releases the slot.
     """
 
-    part: AtOp
-    acquire: AcquireOp
-    copies: tuple[AsyncCopyOp, ...]
-    release: ReleaseOp
+    part: tirx.AtOp
+    acquire: tirx.AcquireOp
+    copies: tuple[tirx.AsyncCopyOp, ...]
+    release: tirx.ReleaseOp
     count: int
 
     @staticmethod
-    def of(loop: ForOp, use: int, count: int) -> SpreadFill | None:
+    def of(loop: tirx.ForOp, use: int, count: int) -> SpreadFill | None:
         """
         The fill of a loop whose slots are acquired for use at offset `use`; None where it cannot be cut into `count`.
 
         A slot has to be complete before the round that acquires it, so the release may move by a round where at least
         one more is between.
         """
-        fills = [part for part in loop.parts if any(isinstance(op, AsyncCopyOp) for op in part.body.walk())]
+        fills = [part for part in loop.parts if any(isinstance(op, tirx.AsyncCopyOp) for op in part.body.walk())]
         if len(fills) != 1 or count < 2 or fills[0].values or use < fills[0].offset + 2:
             return None
         part = fills[0]
-        others = [op for op in part.body.block.ops if not is_pure(op) and not isinstance(op, YieldOp)]
+        others = [op for op in part.body.block.ops if not is_pure(op) and not isinstance(op, tirx.YieldOp)]
         match others:
-            case [AcquireOp() as acquire, *copies, ReleaseOp() as release]:
-                found = tuple(op for op in copies if isinstance(op, AsyncCopyOp))
+            case [tirx.AcquireOp() as acquire, *copies, tirx.ReleaseOp() as release]:
+                found = tuple(op for op in copies if isinstance(op, tirx.AsyncCopyOp))
                 if len(found) < len(copies) or not found or release.ring is not acquire.ring:
                     return None
                 fill = SpreadFill(part, acquire, found, release, count)
@@ -65,17 +54,17 @@ class SpreadFill:
             case _:
                 return None
 
-    def _can_be_cut(self, copy: AsyncCopyOp) -> bool:
+    def _can_be_cut(self, copy: tirx.AsyncCopyOp) -> bool:
         """Returns True if the pieces of a copy take as many instructions as the whole, of all threads."""
-        threads = thread_set(copy).count
-        if copy.engine.data is not Engine.CP_ASYNC or TileType.of(copy.source).dims[0] % self.count:
+        threads = tirx.thread_set(copy).count
+        if copy.engine.data is not tirx.Engine.CP_ASYNC or tirx.TileType.of(copy.source).dims[0] % self.count:
             return False
         block = Block()
         emit = Emitter(InsertPoint.at_end(block), copy.location)
         try:
-            whole = plan_thread_copies(copy.source, TileType.of(copy.destination), threads)
+            whole = plan_thread_copies(copy.source, tirx.TileType.of(copy.destination), threads)
             plans = [
-                plan_thread_copies(source, TileType.of(destination), threads)
+                plan_thread_copies(source, tirx.TileType.of(destination), threads)
                 for source, destination in (self._ends(copy, i, {}, emit) for i in range(self.count))
             ]
         except (*ILLEGAL, LayoutError):
@@ -87,18 +76,18 @@ class SpreadFill:
         return pieces == len(whole.source.accesses) and all(plan.owners is None for plan in plans)
 
     def _ends(
-        self, copy: AsyncCopyOp, index: int, known: Mapping[SSAValue, SSAValue], emit: Emitter
+        self, copy: tirx.AsyncCopyOp, index: int, known: Mapping[SSAValue, SSAValue], emit: Emitter
     ) -> tuple[SSAValue, SSAValue]:
         """Both ends of a piece of a copy."""
-        rows, *others = TileType.of(copy.source).dims
+        rows, *others = tirx.TileType.of(copy.source).dims
         size = rows // self.count
         source, destination = (
-            emit(SubviewOp.of(known.get(end, end), (index * size, *(0 for _ in others)), (size, *others))).result
+            emit(tirx.SubviewOp.of(known.get(end, end), (index * size, *(0 for _ in others)), (size, *others))).result
             for end in (copy.source, copy.destination)
         )
         return source, destination
 
-    def cut(self) -> list[AtOp]:
+    def cut(self) -> list[tirx.AtOp]:
         """Replaces the part by one with the first piece, and returns parts with the others, which are in no loop."""
         block = self.part.body.block
         last = block.last_op
@@ -110,8 +99,8 @@ class SpreadFill:
         for op in (*self.copies, self.release, last):
             erase(op)
         before = Emitter(InsertPoint.at_end(block), self.part.location)
-        before(YieldOp(*self.acquire.tiles))
-        new = AtOp(self.part.offset, self.part.detach_region(self.part.body))
+        before(tirx.YieldOp(*self.acquire.tiles))
+        new = tirx.AtOp(self.part.offset, self.part.detach_region(self.part.body))
         new.location = self.part.location
         Emitter.before(self.part)(new)
         erase(self.part)
@@ -122,11 +111,11 @@ class SpreadFill:
                     use.operation.operands[use.index] = value
         return pieces
 
-    def _piece(self, copy: AsyncCopyOp, index: int, known: Mapping[SSAValue, SSAValue], emit: Emitter) -> None:
+    def _piece(self, copy: tirx.AsyncCopyOp, index: int, known: Mapping[SSAValue, SSAValue], emit: Emitter) -> None:
         emit = Emitter(emit.point, copy.location)
-        emit(AsyncCopyOp(*self._ends(copy, index, known, emit), Engine.CP_ASYNC))
+        emit(tirx.AsyncCopyOp(*self._ends(copy, index, known, emit), tirx.Engine.CP_ASYNC))
 
-    def _later(self, index: int) -> AtOp:
+    def _later(self, index: int) -> tirx.AtOp:
         """The part with a piece; scalars and views are computed again, for the iteration of the round before."""
         block = Block()
         emit = Emitter(InsertPoint.at_end(block), self.part.location)
@@ -141,6 +130,6 @@ class SpreadFill:
         if index == self.count - 1:
             emit(self.release.clone())
         erase_dead(block)
-        part = AtOp(self.part.offset + 1, Region(block))
+        part = tirx.AtOp(self.part.offset + 1, Region(block))
         part.location = self.part.location
         return part

@@ -11,23 +11,12 @@ from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects import tirx
 from tirx.dialects.formula import Call
 from tirx.dialects.ptx.memory import ParamAddressOp
 from tirx.dialects.ptx.parameters import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_BYTES, EntryParam
 from tirx.dialects.ptx.sync import TrapOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp, CpAsyncBulkTensorStoreOp, PrefetchTensormapOp
-from tirx.dialects.tirx import (
-    AllocOp,
-    KernelOp,
-    MemoryPlan,
-    TensorMap,
-    TensorMapAttr,
-    TileType,
-    TmaLoadOp,
-    TmaStoreOp,
-    ViewOp,
-    base_allocation,
-)
 from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.ir.index_analysis import NARROW_LIMIT, index_limits
 from tirx.passes.ir.launch_values import product_of
@@ -42,7 +31,7 @@ SHARED_CTA_SINCE = (8, 6)
 """The PTX version from which a load names the block's own shared memory (PTX ISA, "cp.async.bulk.tensor")."""
 
 
-def _word(emit: Emitter, kernel: KernelOp, view: ViewOp, dimension: int, run: int) -> SSAValue:
+def _word(emit: Emitter, kernel: tirx.KernelOp, view: tirx.ViewOp, dimension: int, run: int) -> SSAValue:
     """
     An index of a view as an i32.
 
@@ -84,13 +73,13 @@ class TensorMapParameters:
     Addresses of tensor maps are computed at `start`; `name` gives a new name of a parameter from a hint and a default.
     """
 
-    def __init__(self, kernel: KernelOp, start: Emitter, name: Callable[[str | None, str], str]):
+    def __init__(self, kernel: tirx.KernelOp, start: Emitter, name: Callable[[str | None, str], str]):
         self._kernel = kernel
-        self._memory = MemoryPlan() if kernel.memory is None else kernel.memory.data
+        self._memory = tirx.MemoryPlan() if kernel.memory is None else kernel.memory.data
         self._target = kernel.target_info
         self._start = start
         self._name = name
-        self._addresses: dict[TensorMap, SSAValue] = {}
+        self._addresses: dict[tirx.TensorMap, SSAValue] = {}
         self.parameters: list[EntryParam] = []
 
     def prefetch(self, thread: SSAValue) -> None:
@@ -100,7 +89,7 @@ class TensorMapParameters:
         first = self._start.compare(thread, self._start.constant(0, i32), "eq")
         self._start.branch(first, [PrefetchTensormapOp(address) for address in self._addresses.values()])
 
-    def load(self, emit: Emitter, op: TmaLoadOp, base: SSAValue) -> None:
+    def load(self, emit: Emitter, op: tirx.TmaLoadOp, base: SSAValue) -> None:
         """Starts to load all boxes of a tile to the shared address `base` (i32) and on."""
         copy = self._plan(op)
         # Addresses of the block's own shared memory are addresses of its cluster's, too.
@@ -119,7 +108,7 @@ class TensorMapParameters:
                 )
             )
 
-    def store(self, emit: Emitter, op: TmaStoreOp, base: SSAValue) -> None:
+    def store(self, emit: Emitter, op: tirx.TmaStoreOp, base: SSAValue) -> None:
         """Starts to store all boxes of a tile from the shared address `base` (i32) and on."""
         combine = None if op.reduce is None else op.reduce.data
         copy = self._plan(op)
@@ -128,7 +117,7 @@ class TensorMapParameters:
         for tensor_map, address, coordinates in self._boxes(emit, copy, base):
             emit(CpAsyncBulkTensorStoreOp(tensor_map, coordinates, address, reduce=combine))
 
-    def _trap_before_memref(self, emit: Emitter, op: TmaStoreOp, copy: TmaCopy) -> None:
+    def _trap_before_memref(self, emit: Emitter, op: tirx.TmaStoreOp, copy: TmaCopy) -> None:
         """
         Traps where a clipped tile begins before the memref: the top-left corner of a box that is stored may not be
         negative (CUDA C++ Programming Guide, "Using TMA to transfer multi-dimensional arrays").
@@ -144,22 +133,22 @@ class TensorMapParameters:
             emit(TrapOp(emit.compare(signs, emit.constant(0, i32), "slt")))
 
     @staticmethod
-    def _check_reduction(op: TmaStoreOp, copy: TmaCopy) -> None:
+    def _check_reduction(op: tirx.TmaStoreOp, copy: TmaCopy) -> None:
         if op.reduce is None:
             return
         try:
-            check_reduction(op.reduce.data, copy.boxes.unit.type, TileType.of(op.source).dtype.name)
+            check_reduction(op.reduce.data, copy.boxes.unit.type, tirx.TileType.of(op.source).dtype.name)
         except ILLEGAL as e:
             raise LocatedError(op, str(e)) from e
 
-    def _plan(self, op: TmaLoadOp | TmaStoreOp) -> TmaCopy:
+    def _plan(self, op: tirx.TmaLoadOp | tirx.TmaStoreOp) -> TmaCopy:
         """The boxes of a copy, to or from a tile that is aligned for them."""
         try:
-            copy = plan_tma(op.global_tile, TileType.of(op.shared_tile), self._target)
+            copy = plan_tma(op.global_tile, tirx.TileType.of(op.shared_tile), self._target)
         except ILLEGAL as e:
             raise LocatedError(op, str(e)) from e
-        alloc, aligned = base_allocation(op.shared_tile).owner, copy.boxes.alignment
-        if isinstance(alloc, AllocOp) and alloc.start is not None:
+        alloc, aligned = tirx.base_allocation(op.shared_tile).owner, copy.boxes.alignment
+        if isinstance(alloc, tirx.AllocOp) and alloc.start is not None:
             steps = [offset.divisor for offset in located(Emitter.before(op), op.shared_tile)]
             found = gcd(alloc.start, self._memory.alignment, *steps)
             if found % aligned:
@@ -193,11 +182,11 @@ class TensorMapParameters:
                 [_in_units(emit, coordinates[0], unit.elements, signed=may_be_negative), *coordinates[1:]],
             )
 
-    def _address(self, tensor_map: TensorMap, argument: str | None) -> SSAValue:
+    def _address(self, tensor_map: tirx.TensorMap, argument: str | None) -> SSAValue:
         """The generic address of a tensor map (i64)."""
         if tensor_map not in self._addresses:
             name = self._name("tensor_map" if argument is None else f"{argument}_map", "tensor_map")
-            source = TensorMapAttr(tensor_map)
+            source = tirx.TensorMapAttr(tensor_map)
             parameter = EntryParam(name, "b8", align=TENSOR_MAP_ALIGNMENT, count=TENSOR_MAP_BYTES, source=source)
             self.parameters.append(parameter)
             self._addresses[tensor_map] = self._start(ParamAddressOp(name)).result

@@ -12,29 +12,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects import tirx
 from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncWaitGroupOp
 from tirx.dialects.ptx.mbarrier import MbarrierArriveExpectTxOp, MbarrierInitOp, MbarrierWaitParityOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceMbarrierInitOp, FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
-from tirx.dialects.tirx import (
-    AddressOp,
-    AllocOp,
-    BarrierOp,
-    CopyOp,
-    CpAsyncTileOp,
-    Engine,
-    KernelOp,
-    LeaderOp,
-    MemorySpace,
-    OnThreads,
-    RoleOp,
-    TileType,
-    TmaLoadOp,
-    TmaStoreOp,
-    base_allocation,
-    kernels,
-    thread_owner,
-)
 from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.layout import TileLayout
 from tirx.passes.ir.emitter import Emitter, erase
@@ -45,11 +27,11 @@ from tirx.passes.match.product import ILLEGAL, target_of
 from tirx.rules import StageError, WrittenChoiceError
 
 
-def _fence_space(kernel: KernelOp, array: SSAValue, *, is_store: bool) -> str | None:
+def _fence_space(kernel: tirx.KernelOp, array: SSAValue, *, is_store: bool) -> str | None:
     """The memory that a proxy fence before a bulk copy has to order; None for all, if threads access `array`, too."""
     for op in kernel.walk():
         for access in accesses_of(op):
-            if not access.bulk and (is_store or access.writes) and base_allocation(access.tile) is array:
+            if not access.bulk and (is_store or access.writes) and tirx.base_allocation(access.tile) is array:
                 return None
     return "shared::cta"
 
@@ -57,7 +39,9 @@ def _fence_space(kernel: KernelOp, array: SSAValue, *, is_store: bool) -> str | 
 class _Expansion:
     """Expands the asynchronous copies that the same threads do together: all of a kernel, or those of a role."""
 
-    def __init__(self, copies: Sequence[CopyOp], start: Emitter, leader: SSAValue | None, mbarrier: SSAValue | None):
+    def __init__(
+        self, copies: Sequence[tirx.CopyOp], start: Emitter, leader: SSAValue | None, mbarrier: SSAValue | None
+    ):
         """
         Emits at `start` the parity of the phase that the next load completes, and elects the thread that starts copies.
 
@@ -66,21 +50,21 @@ class _Expansion:
         """
         self._copies = copies
         self._mbarrier = mbarrier
-        if leader is None and any(_engine(copy) is not Engine.CP_ASYNC for copy in copies):
-            leader = start(LeaderOp()).result
+        if leader is None and any(_engine(copy) is not tirx.Engine.CP_ASYNC for copy in copies):
+            leader = start(tirx.LeaderOp()).result
         self._leader = leader
         self._parity = None
         if mbarrier is not None:
             self._parity = start(memref.AllocaOp.get(i32, shape=[])).results[0]
             start(memref.StoreOp.get(start.constant(0, i32), self._parity, []))
 
-    def run(self, kernel: KernelOp) -> None:
+    def run(self, kernel: tirx.KernelOp) -> None:
         """Expands them."""
         for copy in self._copies:
             emit = Emitter.before(copy)
-            stores = _engine(copy) not in (Engine.TMA, Engine.CP_ASYNC)
+            stores = _engine(copy) not in (tirx.Engine.TMA, tirx.Engine.CP_ASYNC)
             ends = copy.source_type.memory, copy.destination_type.memory
-            wanted = MemorySpace.GLOBAL, MemorySpace.SHARED
+            wanted = tirx.MemorySpace.GLOBAL, tirx.MemorySpace.SHARED
             if ends != (wanted[::-1] if stores else wanted):
                 raise WrittenChoiceError(
                     copy,
@@ -88,60 +72,60 @@ class _Expansion:
                     f"{wanted[not stores].place}, found one from {ends[0].place} to {ends[1].place}",
                 )
             match _engine(copy):
-                case Engine.TMA:
+                case tirx.Engine.TMA:
                     self._load(emit, copy, kernel)
-                case Engine.CP_ASYNC:
-                    emit(CpAsyncTileOp(copy.source, copy.destination))
+                case tirx.Engine.CP_ASYNC:
+                    emit(tirx.CpAsyncTileOp(copy.source, copy.destination))
                     emit(CpAsyncCommitGroupOp())
                     emit(CpAsyncWaitGroupOp(0))
                 case _:
                     self._store(emit, copy, kernel)
             erase(copy)
 
-    def _load(self, emit: Emitter, copy: CopyOp, kernel: KernelOp) -> None:
+    def _load(self, emit: Emitter, copy: tirx.CopyOp, kernel: tirx.KernelOp) -> None:
         assert self._mbarrier is not None and self._parity is not None and self._leader is not None
         try:
             boxes = plan_tma(copy.source, copy.destination_type, target_of(copy)).boxes
         except ILLEGAL as e:
             raise LocatedError(copy, str(e)) from e
         # All threads are done with the tile, and what they did to both memories precedes the asynchronous copy.
-        emit(FenceProxyAsyncOp(_fence_space(kernel, base_allocation(copy.source), is_store=False)))
-        emit(BarrierOp())
+        emit(FenceProxyAsyncOp(_fence_space(kernel, tirx.base_allocation(copy.source), is_store=False)))
+        emit(tirx.BarrierOp())
         expect = MbarrierArriveExpectTxOp(self._mbarrier, boxes.num_bytes)
-        emit.branch(self._leader, [expect, TmaLoadOp(copy.source, copy.destination, self._mbarrier)])
+        emit.branch(self._leader, [expect, tirx.TmaLoadOp(copy.source, copy.destination, self._mbarrier)])
         parity = emit(memref.LoadOp.get(self._parity, [])).results[0]
         emit(MbarrierWaitParityOp(self._mbarrier, parity))
         # Instructions of whole warps may follow.
         emit(BarWarpSyncOp())
         emit(memref.StoreOp.get(emit(arith.XOrIOp(parity, emit.constant(1, i32))).result, self._parity, []))
 
-    def _store(self, emit: Emitter, copy: CopyOp, kernel: KernelOp) -> None:
+    def _store(self, emit: Emitter, copy: tirx.CopyOp, kernel: tirx.KernelOp) -> None:
         assert self._leader is not None
-        emit(FenceProxyAsyncOp(_fence_space(kernel, base_allocation(copy.destination), is_store=True)))
-        emit(BarrierOp())
-        store = TmaStoreOp(copy.source, copy.destination, None if copy.reduce is None else copy.reduce.data)
+        emit(FenceProxyAsyncOp(_fence_space(kernel, tirx.base_allocation(copy.destination), is_store=True)))
+        emit(tirx.BarrierOp())
+        store = tirx.TmaStoreOp(copy.source, copy.destination, None if copy.reduce is None else copy.reduce.data)
         emit.branch(self._leader, [store, CpAsyncBulkCommitGroupOp(), CpAsyncBulkWaitGroupOp(0)])
-        emit(BarrierOp())
+        emit(tirx.BarrierOp())
 
 
-def _engine(copy: CopyOp) -> Engine | None:
+def _engine(copy: tirx.CopyOp) -> tirx.Engine | None:
     return None if copy.engine is None else copy.engine.data
 
 
-def _expand(kernel: KernelOp, copies: Sequence[CopyOp]) -> None:
-    start = Emitter.before(next(op for op in kernel.body.block.ops if not isinstance(op, AllocOp)))
-    by_owner: dict[OnThreads | None, list[CopyOp]] = {}
+def _expand(kernel: tirx.KernelOp, copies: Sequence[tirx.CopyOp]) -> None:
+    start = Emitter.before(next(op for op in kernel.body.block.ops if not isinstance(op, tirx.AllocOp)))
+    by_owner: dict[tirx.OnThreads | None, list[tirx.CopyOp]] = {}
     for copy in copies:
-        by_owner.setdefault(thread_owner(copy), []).append(copy)
-    loading = [owner for owner, own in by_owner.items() if any(_engine(copy) is Engine.TMA for copy in own)]
+        by_owner.setdefault(tirx.thread_owner(copy), []).append(copy)
+    loading = [owner for owner, own in by_owner.items() if any(_engine(copy) is tirx.Engine.TMA for copy in own)]
     leader = None
-    if loading or any(_engine(copy) is not Engine.CP_ASYNC for copy in by_owner.get(kernel, ())):
-        leader = start(LeaderOp()).result
+    if loading or any(_engine(copy) is not tirx.Engine.CP_ASYNC for copy in by_owner.get(kernel, ())):
+        leader = start(tirx.LeaderOp()).result
     mbarriers = _mbarriers(kernel, len(loading), start, leader) if leader is not None and loading else []
     found: list[_Expansion] = []
     for owner, own in by_owner.items():
         mbarrier = mbarriers[loading.index(owner)] if owner in loading else None
-        if isinstance(owner, RoleOp | WarpgroupOp):
+        if isinstance(owner, tirx.RoleOp | WarpgroupOp):
             inside = Emitter(InsertPoint.at_start(owner.body.block), owner.location)
             found.append(_Expansion(own, inside, None, mbarrier))
         else:
@@ -150,16 +134,16 @@ def _expand(kernel: KernelOp, copies: Sequence[CopyOp]) -> None:
         expansion.run(kernel)
 
 
-def _mbarriers(kernel: KernelOp, count: int, emit: Emitter, leader: SSAValue) -> list[SSAValue]:
+def _mbarriers(kernel: tirx.KernelOp, count: int, emit: Emitter, leader: SSAValue) -> list[SSAValue]:
     """The addresses (i32) of mbarriers that bulk loads complete: one for all threads, or for each role that loads."""
     if kernel.memory is None:
         raise StageError(kernel, "expected a memory plan; tirx-allocate-memory chooses it")
     words = 2 * count
-    type_ = TileType.get((words,), i32, MemorySpace.SHARED, TileLayout.row_major((words,)))
-    first = emit(AddressOp(emit(AllocOp(type_, kernel.memory.data.copies)).result)).result
+    type_ = tirx.TileType.get((words,), i32, tirx.MemorySpace.SHARED, TileLayout.row_major((words,)))
+    first = emit(tirx.AddressOp(emit(tirx.AllocOp(type_, kernel.memory.data.copies)).result)).result
     found = [emit.add(first, MBARRIER_BYTES * i) for i in range(count)]
     emit.branch(leader, [*(MbarrierInitOp(each, 1) for each in found), FenceMbarrierInitOp()])
-    emit(BarrierOp())
+    emit(tirx.BarrierOp())
     return found
 
 
@@ -176,7 +160,9 @@ class TirxExpandAsyncCopiesPass(ModulePass):
     name = "tirx-expand-async-copies"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
-            copies = [copy for copy in kernel.walk() if isinstance(copy, CopyOp) and _engine(copy) in ASYNC_FEATURES]
+        for kernel in tirx.kernels(op):
+            copies = [
+                copy for copy in kernel.walk() if isinstance(copy, tirx.CopyOp) and _engine(copy) in ASYNC_FEATURES
+            ]
             if copies:
                 _expand(kernel, copies)

@@ -17,27 +17,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.copy.access import plan_accesses
 from tirx.copy.distribute import Memory, copy_distribution
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import (
-    CopyOp,
-    Engine,
-    EngineAttr,
-    FillOp,
-    KernelOp,
-    LoadOp,
-    MemorySpace,
-    PackOp,
-    Reduction,
-    ReshapeOp,
-    SplatOp,
-    StoreOp,
-    SubviewOp,
-    TileType,
-    UnpackOp,
-    WarpgroupOp,
-    WordsOp,
-    kernels,
-    thread_set,
-)
+from tirx.dialects import tirx
 from tirx.dialects.tirx.roles import MAX_REGISTERS, REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.dialects.tirx.views import PACKED_BITS
@@ -74,8 +54,8 @@ def _layout(op: Operation, tile: SSAValue) -> TileLayout | ComposeLayout:
     return layout
 
 
-def _memory(memory: MemorySpace) -> Memory:
-    return "global" if memory is MemorySpace.GLOBAL else "shared"
+def _memory(memory: tirx.MemorySpace) -> Memory:
+    return "global" if memory is tirx.MemorySpace.GLOBAL else "shared"
 
 
 def _largest_divisor(n: int, limit: int) -> int:
@@ -177,18 +157,18 @@ def _grid(shape: Shape, part: Shape) -> Iterator[tuple[Offsets, Shape]]:
 
 
 def _subview(emit: Emitter, tile: SSAValue, offsets: Offsets, shape: Shape) -> SSAValue:
-    if TileType.of(tile).dims == shape:
+    if tirx.TileType.of(tile).dims == shape:
         return tile
-    return emit(SubviewOp.of(tile, offsets, shape)).result
+    return emit(tirx.SubviewOp.of(tile, offsets, shape)).result
 
 
 def _reshape(emit: Emitter, tile: SSAValue, shape: Shape) -> SSAValue:
-    return tile if TileType.of(tile).dims == shape else emit(ReshapeOp(tile, shape)).result
+    return tile if tirx.TileType.of(tile).dims == shape else emit(tirx.ReshapeOp(tile, shape)).result
 
 
 def _is_one_run(tile: SSAValue) -> bool:
     """Returns True if rows of a tile lie behind each other, so that it divides into vectors although they do not."""
-    type_ = TileType.of(tile)
+    type_ = tirx.TileType.of(tile)
     if type_.dims[-1] * type_.dtype.storage_bits % (8 * POINTER_ALIGNMENT) == 0 or clipped_view(tile) is not None:
         return False
     return isinstance(type_.layout, TileLayout) and type_.layout.equivalent(TileLayout.row_major(type_.dims))
@@ -205,38 +185,38 @@ def _on_warpgroups(
 
     Warpgroups take turns where the threads around `op` have several.
     """
-    threads = thread_set(op).count
+    threads = tirx.thread_set(op).count
     if threads <= WARPGROUP_THREADS:
         for offsets, shape in pieces:
             move(emit, offsets, shape)
         return
     groups = threads // WARPGROUP_THREADS
     for index in range(min(groups, len(pieces))):
-        warpgroup = emit(WarpgroupOp(index))
+        warpgroup = emit(tirx.WarpgroupOp(index))
         inside = Emitter(InsertPoint.at_end(warpgroup.body.block), op.location)
         for offsets, shape in pieces[index::groups]:
             move(inside, offsets, shape)
 
 
-def _move_words(op: LoadOp | StoreOp) -> None:
+def _move_words(op: tirx.LoadOp | tirx.StoreOp) -> None:
     """Lets the load or store of a register tile of 6-bit elements move the words that memory has."""
-    register = op.result.type if isinstance(op, LoadOp) else TileType.of(op.value)
-    memory = TileType.of(op.source if isinstance(op, LoadOp) else op.destination).memory
-    if register.dtype.bits != PACKED_BITS or memory is MemorySpace.TENSOR:
+    register = op.result.type if isinstance(op, tirx.LoadOp) else tirx.TileType.of(op.value)
+    memory = tirx.TileType.of(op.source if isinstance(op, tirx.LoadOp) else op.destination).memory
+    if register.dtype.bits != PACKED_BITS or memory is tirx.MemorySpace.TENSOR:
         return
     emit = Emitter.before(op)
     engine = None if op.engine is None else op.engine.data
-    if isinstance(op, LoadOp):
-        load = LoadOp(emit(WordsOp(op.source)).result, WordsOp.type_of(register), engine)
-        elements = emit(UnpackOp(emit(load).result, register)).result
+    if isinstance(op, tirx.LoadOp):
+        load = tirx.LoadOp(emit(tirx.WordsOp(op.source)).result, tirx.WordsOp.type_of(register), engine)
+        elements = emit(tirx.UnpackOp(emit(load).result, register)).result
         elements.name_hint = op.result.name_hint
         op.result.replace_all_uses_with(elements)
     else:
-        emit(StoreOp(emit(PackOp(op.value)).result, emit(WordsOp(op.destination)).result, engine))
+        emit(tirx.StoreOp(emit(tirx.PackOp(op.value)).result, emit(tirx.WordsOp(op.destination)).result, engine))
     erase(op)
 
 
-def distribution(op: Operation, shape: Shape, source: TileType, destination: TileType) -> TileLayout:
+def distribution(op: Operation, shape: Shape, source: tirx.TileType, destination: tirx.TileType) -> TileLayout:
     """Returns the register layout that says which thread moves which elements between global and shared memory."""
     ends = source.layout, destination.layout
     assert ends[0] is not None and ends[1] is not None, op.name  # the pieces have asked for them
@@ -245,17 +225,17 @@ def distribution(op: Operation, shape: Shape, source: TileType, destination: Til
         ends[0],
         ends[1],
         source.dtype.storage_bits,
-        thread_set(op).count,
+        tirx.thread_set(op).count,
         _memory(source.memory),
         _memory(destination.memory),
-        min(map(access_bytes, (op.source, op.destination))) if isinstance(op, CopyOp) else POINTER_ALIGNMENT,
+        min(map(access_bytes, (op.source, op.destination))) if isinstance(op, tirx.CopyOp) else POINTER_ALIGNMENT,
     )
 
 
 class _Expander:
     """Expands the copies and fills of one kernel."""
 
-    def __init__(self, kernel: KernelOp):
+    def __init__(self, kernel: tirx.KernelOp):
         self.kernel = kernel
         self.registers = min(MAX_REGISTERS, REGISTER_FILE // kernel.num_threads)  # of each thread
         self.room = min(REGISTER_BYTES, self.registers // 2 * 4)  # bytes of each thread for a piece
@@ -269,29 +249,29 @@ class _Expander:
 
     def _expand(self, op: Operation) -> None:
         match op:
-            case LoadOp() | StoreOp():
+            case tirx.LoadOp() | tirx.StoreOp():
                 _move_words(op)
-            case CopyOp() if self._copy(op):
+            case tirx.CopyOp() if self._copy(op):
                 erase(op)
-            case FillOp() if self._fill(op):
+            case tirx.FillOp() if self._fill(op):
                 erase(op)
             case _:
                 pass
 
-    def _copy(self, op: CopyOp) -> bool:
+    def _copy(self, op: tirx.CopyOp) -> bool:
         memories = op.source_type.memory, op.destination_type.memory
-        if MemorySpace.REGISTER in memories or op.engine == EngineAttr(Engine.TCGEN05_CP):
+        if tirx.MemorySpace.REGISTER in memories or op.engine == tirx.EngineAttr(tirx.Engine.TCGEN05_CP):
             return False
-        if op.engine == EngineAttr(Engine.TMA_REDUCE):
+        if op.engine == tirx.EngineAttr(tirx.Engine.TMA_REDUCE):
             raise StageError(op, "expected copies with reduce to be expanded; run tirx-expand-async-copies")
         emit = Emitter.before(op)
-        if op.source_type.dtype.bits == PACKED_BITS and MemorySpace.TENSOR not in memories:
-            words = emit(CopyOp(emit(WordsOp(op.source)).result, emit(WordsOp(op.destination)).result))
+        if op.source_type.dtype.bits == PACKED_BITS and tirx.MemorySpace.TENSOR not in memories:
+            words = emit(tirx.CopyOp(emit(tirx.WordsOp(op.source)).result, emit(tirx.WordsOp(op.destination)).result))
             self._copy(words)
             erase(words)
             return True
-        if MemorySpace.TENSOR in memories:
-            tensor = op.source if memories[0] is MemorySpace.TENSOR else op.destination
+        if tirx.MemorySpace.TENSOR in memories:
+            tensor = op.source if memories[0] is tirx.MemorySpace.TENSOR else op.destination
             both = memories[0] is memories[1]
             whole, pieces = self._tensor_pieces(op, tensor)
             whole_source, whole_destination = _reshape(emit, op.source, whole), _reshape(emit, op.destination, whole)
@@ -301,7 +281,7 @@ class _Expander:
                 destination = _subview(emit, whole_destination, offsets, shape)
                 part = source if tensor is op.source else destination
                 ends = (source, destination) if both else (part,)
-                fragment = common_fragment([TileType.of(end) for end in ends])
+                fragment = common_fragment([tirx.TileType.of(end) for end in ends])
                 self._through_registers(emit, source, destination, fragment, op.reduce)
 
             _on_warpgroups(emit, op, pieces, move)
@@ -315,12 +295,12 @@ class _Expander:
             self._through_registers(emit, source, destination, layout, op.reduce)
         return True
 
-    def _fill(self, op: FillOp) -> bool:
+    def _fill(self, op: tirx.FillOp) -> bool:
         emit = Emitter.before(op)
         match op.tile_type.memory:
-            case MemorySpace.REGISTER:
+            case tirx.MemorySpace.REGISTER:
                 return False
-            case MemorySpace.TENSOR:
+            case tirx.MemorySpace.TENSOR:
                 whole, pieces = self._tensor_pieces(op, op.tile)
                 reshaped = _reshape(emit, op.tile, whole)
 
@@ -330,7 +310,7 @@ class _Expander:
 
                 _on_warpgroups(emit, op, pieces, move)
             case _ if op.tile_type.dtype.bits == PACKED_BITS:
-                threads = thread_set(op).count
+                threads = tirx.thread_set(op).count
                 limit = threads * REGISTER_BYTES
                 for offsets, shape in _pieces(op.tile_type.dims, limit, [_layout(op, op.tile)]):
                     tile = _subview(emit, op.tile, offsets, shape)
@@ -338,7 +318,7 @@ class _Expander:
             case _:
                 for offsets, shape in self._memory_pieces(op, op.tile, op.tile):
                     tile = _subview(emit, op.tile, offsets, shape)
-                    type_ = TileType.of(tile)
+                    type_ = tirx.TileType.of(tile)
                     self._fill_through_registers(emit, op, tile, distribution(op, shape, type_, type_))
         return True
 
@@ -348,7 +328,7 @@ class _Expander:
         assert type_.dims == other.dims
         dims, bits = type_.dims, type_.dtype.storage_bits
         layouts = [_layout(op, source), _layout(op, destination)]
-        threads = thread_set(op).count
+        threads = tirx.thread_set(op).count
         room = self.room
         limit = threads * room * 8 // bits
         pieces = _pieces(dims, limit, layouts)
@@ -379,7 +359,7 @@ class _Expander:
         return held <= 4 * self.registers
 
     def _demand(
-        self, op: Operation, types: tuple[TileType, TileType], pieces: Sequence[tuple[Offsets, Shape]]
+        self, op: Operation, types: tuple[tirx.TileType, tirx.TileType], pieces: Sequence[tuple[Offsets, Shape]]
     ) -> tuple[int, int]:
         """The bytes that a thread holds of the largest piece, and its accesses to both sides of all pieces."""
         counts = Counter(shape for _, shape in pieces)
@@ -389,12 +369,12 @@ class _Expander:
         return max(held for held, _ in demands.values()), accesses
 
     def _demand_of(
-        self, op: Operation, types: tuple[TileType, TileType], offsets: Offsets, shape: Shape
+        self, op: Operation, types: tuple[tirx.TileType, tirx.TileType], offsets: Offsets, shape: Shape
     ) -> tuple[int, int]:
         """The bytes that a thread holds of a piece, and its accesses to both sides of it."""
-        source, destination = (SubviewOp.type_of(type_, offsets, shape) for type_ in types)
+        source, destination = (tirx.SubviewOp.type_of(type_, offsets, shape) for type_ in types)
         registers = distribution(op, shape, source, destination)
-        bits, threads = source.dtype.storage_bits, thread_set(op).count
+        bits, threads = source.dtype.storage_bits, tirx.thread_set(op).count
         held = registers.span("m") * bits // 8
         if not self.fits(held):
             return held, prod(shape)  # never chosen
@@ -407,7 +387,7 @@ class _Expander:
 
         Data paths that fold columns onto lanes (E and G) have several runs; a piece takes the same columns of each.
         """
-        type_ = TileType.of(tile)
+        type_ = tirx.TileType.of(tile)
         layout = _layout(op, tile)
         last = layout.shard[-1:] if isinstance(layout, TileLayout) else ()
         # A tile that is one column wide need not name the axis.
@@ -421,7 +401,7 @@ class _Expander:
         elements = TensorTile.of(type_).column_elements
         unit = gcd(run, COLUMN_UNIT * elements)
         columns = min(COLUMNS_PER_PIECE, self.registers // 2)
-        share = run * WARPGROUP_THREADS // thread_set(op).count  # of a warpgroup
+        share = run * WARPGROUP_THREADS // tirx.thread_set(op).count  # of a warpgroup
         width = unit * _largest_divisor(run // unit, min(columns * elements, share) // unit)
         # Stages, halves of 256 rows and other runs of columns one at a time: columns between them are not the tile's.
         shape = [
@@ -433,7 +413,7 @@ class _Expander:
     @staticmethod
     def _fragment(tile: SSAValue) -> TileLayout:
         """Returns the register layout that tcgen05.ld of a tensor tile gives with the shape that suits it best."""
-        return TensorTile.of(TileType.of(tile)).fragment()
+        return TensorTile.of(tirx.TileType.of(tile)).fragment()
 
     @staticmethod
     def _through_registers(
@@ -441,22 +421,22 @@ class _Expander:
         source: SSAValue,
         destination: SSAValue,
         layout: TileLayout,
-        reduce: EnumAttribute[Reduction] | None = None,
+        reduce: EnumAttribute[tirx.Reduction] | None = None,
     ) -> None:
-        load = emit(LoadOp(source, _in_registers(source, layout)))
-        store = emit(StoreOp(load.result, destination, reduce=reduce))
+        load = emit(tirx.LoadOp(source, _in_registers(source, layout)))
+        store = emit(tirx.StoreOp(load.result, destination, reduce=reduce))
         _move_words(store)
         _move_words(load)
 
     @staticmethod
-    def _fill_through_registers(emit: Emitter, op: FillOp, tile: SSAValue, layout: TileLayout) -> StoreOp:
-        return emit(StoreOp(emit(SplatOp(op.value, _in_registers(tile, layout))).result, tile))
+    def _fill_through_registers(emit: Emitter, op: tirx.FillOp, tile: SSAValue, layout: TileLayout) -> tirx.StoreOp:
+        return emit(tirx.StoreOp(emit(tirx.SplatOp(op.value, _in_registers(tile, layout))).result, tile))
 
 
-def _in_registers(tile: SSAValue, layout: TileLayout) -> TileType:
+def _in_registers(tile: SSAValue, layout: TileLayout) -> tirx.TileType:
     """Returns the type of a register tile with the elements of `tile` and this layout."""
-    type_ = TileType.of(tile)
-    return TileType.get(type_.dims, type_.element_type, MemorySpace.REGISTER, layout)
+    type_ = tirx.TileType.of(tile)
+    return tirx.TileType.get(type_.dims, type_.element_type, tirx.MemorySpace.REGISTER, layout)
 
 
 class TirxExpandCopiesPass(ModulePass):
@@ -470,5 +450,5 @@ class TirxExpandCopiesPass(ModulePass):
     name = "tirx-expand-copies"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             _Expander(kernel).run()

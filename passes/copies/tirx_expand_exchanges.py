@@ -12,26 +12,7 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.copy.exchange import Way, moved_slots, plan_exchange, plan_reduction, plan_scan, reduced_shape, split_scan
 from tirx.diagnostics import LocatedError, remark
-from tirx.dialects.tirx import (
-    AllocOp,
-    Combination,
-    ConvertOp,
-    FoldOp,
-    KernelOp,
-    LoadOp,
-    MemorySpace,
-    ReduceOp,
-    ReshapeOp,
-    ScanOp,
-    SplatOp,
-    StoreOp,
-    SubviewOp,
-    TileType,
-    YieldOp,
-    ZeroOp,
-    kernels,
-    thread_set,
-)
+from tirx.dialects import tirx
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.layout.arrangement import Arrangement, row_major_strides
@@ -43,7 +24,7 @@ from tirx.remarks import LayoutChanged
 from tirx.rules import WholeWarpsError
 
 
-def _recast(emit: Emitter, tile: SSAValue, type_: TileType) -> SSAValue:
+def _recast(emit: Emitter, tile: SSAValue, type_: tirx.TileType) -> SSAValue:
     """The same registers as a tile of another shape."""
     return tile if tile.type == type_ else emit(UnrealizedConversionCastOp.get([tile], [type_])).results[0]
 
@@ -51,30 +32,30 @@ def _recast(emit: Emitter, tile: SSAValue, type_: TileType) -> SSAValue:
 class _Expander:
     """Expands the reductions, scans and changes of layout of one kernel."""
 
-    def __init__(self, kernel: KernelOp):
+    def __init__(self, kernel: tirx.KernelOp):
         self.kernel = kernel
         self.threads: int  # that do the operation
 
     def run(self) -> None:
         for op in list(self.kernel.walk()):
-            if not isinstance(op, FoldOp | ConvertOp):
+            if not isinstance(op, tirx.FoldOp | tirx.ConvertOp):
                 continue
-            self.threads = thread_set(op).count
+            self.threads = tirx.thread_set(op).count
             try:
                 self._expand(op)
             except LayoutError as e:
                 raise LocatedError(op, str(e)) from e
 
-    def _expand(self, op: FoldOp | ConvertOp) -> Sequence[SSAValue]:
+    def _expand(self, op: tirx.FoldOp | tirx.ConvertOp) -> Sequence[SSAValue]:
         """Replaces an operation that threads of one warp do not do on their own. Returns the values of its results."""
         emit = Emitter.before(op)
         match op:
-            case ReduceOp():
+            case tirx.ReduceOp():
                 made = self._reduce(emit, op)
-            case ScanOp():
+            case tirx.ScanOp():
                 made = self._scan(emit, op)
             case _:
-                assert isinstance(op, ConvertOp)
+                assert isinstance(op, tirx.ConvertOp)
                 made = self._convert(emit, op)
         if made is None:
             return op.results
@@ -85,21 +66,23 @@ class _Expander:
         return made
 
     def _through_shared(
-        self, emit: Emitter, tile: SSAValue, shared: TileLayout | ComposeLayout, result: TileType
+        self, emit: Emitter, tile: SSAValue, shared: TileLayout | ComposeLayout, result: tirx.TileType
     ) -> SSAValue:
         """Stores a tile and loads it with the layout of `result`."""
-        memory = self._memory(emit, TileType.get(result.dims, result.element_type, MemorySpace.SHARED, shared))
-        emit(StoreOp(tile, memory))
-        return emit(LoadOp(memory, result)).result
+        memory = self._memory(
+            emit, tirx.TileType.get(result.dims, result.element_type, tirx.MemorySpace.SHARED, shared)
+        )
+        emit(tirx.StoreOp(tile, memory))
+        return emit(tirx.LoadOp(memory, result)).result
 
-    def _memory(self, emit: Emitter, type_: TileType) -> SSAValue:
+    def _memory(self, emit: Emitter, type_: tirx.TileType) -> SSAValue:
         first = self.kernel.body.block.first_op
         assert first is not None, "the kernel holds the operation that is expanded"
-        return Emitter(InsertPoint.before(first), emit.location)(AllocOp(type_)).result
+        return Emitter(InsertPoint.before(first), emit.location)(tirx.AllocOp(type_)).result
 
-    def _convert(self, emit: Emitter, op: ConvertOp) -> Sequence[SSAValue] | None:
+    def _convert(self, emit: Emitter, op: tirx.ConvertOp) -> Sequence[SSAValue] | None:
         type_ = op.result.type
-        source, result = layout_of(op, TileType.of(op.source)), layout_of(op, type_)
+        source, result = layout_of(op, tirx.TileType.of(op.source)), layout_of(op, type_)
         if (arranged := op.arranged) is not None:
             return self._arrange(emit, op, arranged)
         plan = plan_exchange(source, result, type_.dims, type_.dtype.storage_bits, self.threads)
@@ -110,18 +93,18 @@ class _Expander:
         if type_.dtype.bits != PACKED_BITS:
             return [self._through_shared(emit, op.source, plan.shared, type_)]
         # A byte each in registers, they would be packed in memory.
-        bytes_of = [TileType.get(type_.dims, i8, type_.memory, layout) for layout in (source, result)]
+        bytes_of = [tirx.TileType.get(type_.dims, i8, type_.memory, layout) for layout in (source, result)]
         moved = self._through_shared(emit, _recast(emit, op.source, bytes_of[0]), plan.shared, bytes_of[1])
         return [_recast(emit, moved, type_)]
 
-    def _arrange(self, emit: Emitter, op: ConvertOp, arranged: Arrangement) -> Sequence[SSAValue] | None:
+    def _arrange(self, emit: Emitter, op: tirx.ConvertOp, arranged: Arrangement) -> Sequence[SSAValue] | None:
         """
         Returns a tile of some elements of another one, None where warps have them.
 
         Otherwise it is what threads have of the other tile, which then changes its layout, or a part of that in shared
         memory. Raises LayoutError where it is neither.
         """
-        type_, source = op.result.type, TileType.of(op.source)
+        type_, source = op.result.type, tirx.TileType.of(op.source)
         layout, bits = layout_of(op, source), type_.dtype.storage_bits
         ends = layout_of(op, type_), type_.dims
         try:
@@ -132,7 +115,7 @@ class _Expander:
         try:
             own = arranged.layout(layout)
             if moved_slots(layout, own, type_.dims, self.threads, arranged) is not None:
-                part = emit(ConvertOp(op.source, type_.with_layout(own), op.elements)).result
+                part = emit(tirx.ConvertOp(op.source, type_.with_layout(own), op.elements)).result
                 return self._converted(emit, [part], ends[0])
         except LayoutError:
             pass
@@ -140,20 +123,20 @@ class _Expander:
         is_whole = arranged == Arrangement(type_.dims, 0, row_major_strides(type_.dims))
         if steps is None and not is_whole:
             raise LayoutError(f"expected a part of a tile, or a layout of it that threads keep, found {layout}")
-        memory = self._memory(emit, TileType.get(source.dims, source.element_type, MemorySpace.SHARED, rows))
-        emit(StoreOp(op.source, memory))
+        memory = self._memory(emit, tirx.TileType.get(source.dims, source.element_type, tirx.MemorySpace.SHARED, rows))
+        emit(tirx.StoreOp(op.source, memory))
         if steps is None:
-            return [emit(LoadOp(emit(ReshapeOp(memory, type_.dims)).result, type_)).result]
+            return [emit(tirx.LoadOp(emit(tirx.ReshapeOp(memory, type_.dims)).result, type_)).result]
         start, each = steps
-        part = SubviewOp.type_of(TileType.of(memory), start, type_.dims, each)
-        return [emit(LoadOp(emit(SubviewOp(memory, start, part, each)).result, type_)).result]
+        part = tirx.SubviewOp.type_of(tirx.TileType.of(memory), start, type_.dims, each)
+        return [emit(tirx.LoadOp(emit(tirx.SubviewOp(memory, start, part, each)).result, type_)).result]
 
     def _converted(self, emit: Emitter, tiles: Sequence[SSAValue], layout: TileLayout) -> list[SSAValue]:
         """The tiles in another layout, by whichever way is the cheapest."""
-        made = [emit(ConvertOp(tile, TileType.of(tile).with_layout(layout))) for tile in tiles]
+        made = [emit(tirx.ConvertOp(tile, tirx.TileType.of(tile).with_layout(layout))) for tile in tiles]
         return [self._expand(op)[0] for op in made]
 
-    def _in_rows(self, op: FoldOp) -> TileLayout:
+    def _in_rows(self, op: tirx.FoldOp) -> TileLayout:
         """
         A layout that gives every warp the lines that it combines, where it can.
 
@@ -161,12 +144,12 @@ class _Expander:
         """
         if self.threads % WARP_SIZE:
             raise WholeWarpsError(op, f"expected whole warps to combine across threads, found {self.threads} threads")
-        dims = TileType.of(op.source).dims
-        bits = max(TileType.of(tile).dtype.storage_bits for tile in op.ins)
+        dims = tirx.TileType.of(op.source).dims
+        bits = max(tirx.TileType.of(tile).dtype.storage_bits for tile in op.ins)
         return row_layout(dims, op.along, len(dims) - 1, bits, self.threads)
 
-    def _reduce(self, emit: Emitter, op: ReduceOp) -> Sequence[SSAValue] | None:
-        source = TileType.of(op.source)
+    def _reduce(self, emit: Emitter, op: tirx.ReduceOp) -> Sequence[SSAValue] | None:
+        source = tirx.TileType.of(op.source)
         layout = layout_of(op, source)
         if plan_reduction(layout, source.dims, op.along, self.threads) is not None:
             return None
@@ -174,20 +157,20 @@ class _Expander:
             return result
         rows = self._in_rows(op)
         part = reduced(rows, source.dims, op.along)
-        types = [TileType.of(result).with_layout(part) for result in op.res]
-        again = emit(ReduceOp(self._converted(emit, op.ins, rows), op.along, _how(op), types))
+        types = [tirx.TileType.of(result).with_layout(part) for result in op.res]
+        again = emit(tirx.ReduceOp(self._converted(emit, op.ins, rows), op.along, _how(op), types))
         return self._as_results(emit, op, self._expand(again))
 
-    def _as_results(self, emit: Emitter, op: FoldOp, values: Sequence[SSAValue]) -> list[SSAValue]:
+    def _as_results(self, emit: Emitter, op: tirx.FoldOp, values: Sequence[SSAValue]) -> list[SSAValue]:
         """What another operation has computed, in the layouts of the results."""
         return [
-            self._converted(emit, [value], layout_of(op, TileType.of(result)))[0]
+            self._converted(emit, [value], layout_of(op, tirx.TileType.of(result)))[0]
             for value, result in zip(values, op.results, strict=True)
         ]
 
-    def _by_warps(self, emit: Emitter, op: ReduceOp) -> Sequence[SSAValue] | None:
+    def _by_warps(self, emit: Emitter, op: tirx.ReduceOp) -> Sequence[SSAValue] | None:
         """Reduces within each warp, and what warps found within each thread; None for layouts that do not allow it."""
-        source = TileType.of(op.source)
+        source = tirx.TileType.of(op.source)
         along = op.along
         try:
             split = by_warp_and_lane(layout_of(op, source))
@@ -214,22 +197,22 @@ class _Expander:
         shape = reduced_shape(dims, inside)
         if inside:
             types = [_like(tile, shape, partial) for tile in op.ins]
-            parts = list(emit(ReduceOp(parts, inside, _how(op), types)).res)
+            parts = list(emit(tirx.ReduceOp(parts, inside, _how(op), types)).res)
         layout = _gathered(partial, shape, across)
         parts = self._gather(emit, parts, layout)
         last = reduced(layout, shape, across)
         types = [_like(tile, reduced_shape(shape, across), last) for tile in op.ins]
-        totals = emit(ReduceOp(parts, across, _how(op), types)).res
-        return [_recast(emit, total, TileType.of(result)) for total, result in zip(totals, op.res, strict=True)]
+        totals = emit(tirx.ReduceOp(parts, across, _how(op), types)).res
+        return [_recast(emit, total, tirx.TileType.of(result)) for total, result in zip(totals, op.res, strict=True)]
 
     def _gather(self, emit: Emitter, parts: Sequence[SSAValue], layout: TileLayout) -> list[SSAValue]:
         """Lets every thread have what all warps found."""
-        shape = TileType.of(parts[0]).dims
+        shape = tirx.TileType.of(parts[0]).dims
         rows = TileLayout.row_major(shape)
         return [self._through_shared(emit, part, rows, _like(part, shape, layout)) for part in parts]
 
-    def _scan(self, emit: Emitter, op: ScanOp) -> Sequence[SSAValue] | None:
-        source, dim = TileType.of(op.source), op.along[0]
+    def _scan(self, emit: Emitter, op: tirx.ScanOp) -> Sequence[SSAValue] | None:
+        source, dim = tirx.TileType.of(op.source), op.along[0]
         layout = layout_of(op, source)
         if plan_scan(layout, source.dims, dim, self.threads) is not None:
             return None
@@ -244,14 +227,14 @@ class _Expander:
         rows = self._in_rows(op)
         totals = reduced(rows, source.dims, op.along)
         ins, inits = self._converted(emit, op.ins, rows), self._converted(emit, op.inits, totals)
-        types = [TileType.of(each).with_layout(rows) for each in op.scanned]
-        types += [TileType.of(each).with_layout(totals) for each in op.totals]
+        types = [tirx.TileType.of(each).with_layout(rows) for each in op.scanned]
+        types += [tirx.TileType.of(each).with_layout(totals) for each in op.totals]
         exclusive, reverse = op.exclusive is not None, op.reverse is not None
-        again = emit(ScanOp(ins, dim, _how(op), types, inits, exclusive=exclusive, reverse=reverse))
+        again = emit(tirx.ScanOp(ins, dim, _how(op), types, inits, exclusive=exclusive, reverse=reverse))
         return self._as_results(emit, op, self._expand(again))
 
     def _scan_by_warps(
-        self, emit: Emitter, op: ScanOp, split: TileLayout, shape: tuple[int, ...]
+        self, emit: Emitter, op: tirx.ScanOp, split: TileLayout, shape: tuple[int, ...]
     ) -> Sequence[SSAValue]:
         """
         Scans within each warp to know totals, these within each thread, and then each warp behind those before it.
@@ -262,52 +245,54 @@ class _Expander:
         partial, part = reduced(split, shape, (dim + 2,)), reduced_shape(shape, (dim + 2,))
         parts = [_recast(emit, tile, _like(tile, shape, split)) for tile in op.ins]
         types = [type_ for dims, layout in ((shape, split), (part, partial)) for type_ in _likes(op.ins, dims, layout)]
-        totals = emit(ScanOp(parts, dim + 2, _how(op), types, reverse=reverse)).totals
+        totals = emit(tirx.ScanOp(parts, dim + 2, _how(op), types, reverse=reverse)).totals
         layout = _gathered(partial, part, (dim, dim + 1))
         line = (*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 3 :])
         gathered = [_recast(emit, tile, _like(tile, line, layout)) for tile in self._gather(emit, totals, layout)]
         one, last = reduced_shape(line, (dim,)), reduced(layout, line, (dim,))
         types = [*_likes(op.ins, line, layout), *_likes(op.ins, one, last)]
         inits = self._converted(emit, op.inits, last)
-        before = emit(ScanOp(gathered, dim, _how(op), types, inits, exclusive=True, reverse=reverse))
+        before = emit(tirx.ScanOp(gathered, dim, _how(op), types, inits, exclusive=True, reverse=reverse))
         own = [_recast(emit, tile, _like(tile, part, layout)) for tile in before.scanned]
         types = _likes(op.ins, shape, split)
         own = self._converted(emit, own, partial)
         exclusive = op.exclusive is not None
-        found = emit(ScanOp(parts, dim + 2, _how(op), types, own, exclusive=exclusive, reverse=reverse)).scanned
-        scanned = [_recast(emit, tile, TileType.of(result)) for tile, result in zip(found, op.scanned, strict=True)]
+        found = emit(tirx.ScanOp(parts, dim + 2, _how(op), types, own, exclusive=exclusive, reverse=reverse)).scanned
+        scanned = [
+            _recast(emit, tile, tirx.TileType.of(result)) for tile, result in zip(found, op.scanned, strict=True)
+        ]
         return scanned + [
-            self._converted(emit, [total], layout_of(op, TileType.of(result)))[0]
+            self._converted(emit, [total], layout_of(op, tirx.TileType.of(result)))[0]
             for total, result in zip(before.totals, op.totals, strict=False)
         ]
 
 
-def _how(op: FoldOp) -> Combination | Region:
+def _how(op: tirx.FoldOp) -> tirx.Combination | Region:
     """The combination of an operation, for another one."""
-    return op.how if isinstance(op.how, Combination) else op.how.clone()
+    return op.how if isinstance(op.how, tirx.Combination) else op.how.clone()
 
 
-def _like(tile: SSAValue, dims: Sequence[int], layout: TileLayout) -> TileType:
-    type_ = TileType.of(tile)
-    return TileType.get(dims, type_.element_type, type_.memory, layout)
+def _like(tile: SSAValue, dims: Sequence[int], layout: TileLayout) -> tirx.TileType:
+    type_ = tirx.TileType.of(tile)
+    return tirx.TileType.get(dims, type_.element_type, type_.memory, layout)
 
 
-def _likes(tiles: Sequence[SSAValue], dims: Sequence[int], layout: TileLayout) -> list[TileType]:
+def _likes(tiles: Sequence[SSAValue], dims: Sequence[int], layout: TileLayout) -> list[tirx.TileType]:
     return [_like(tile, dims, layout) for tile in tiles]
 
 
-def _with_flags(emit: Emitter, op: ScanOp) -> ScanOp:
+def _with_flags(emit: Emitter, op: tirx.ScanOp) -> tirx.ScanOp:
     """
     The same scan with an init, and with a tile of flags in front of the others.
 
     The init has the flag 0, which says that there is no accumulator yet; elements have 1.
     """
-    one, flags = emit.constant(1, i32), layout_of(op, TileType.of(op.source))
-    dims = TileType.of(op.source).dims
+    one, flags = emit.constant(1, i32), layout_of(op, tirx.TileType.of(op.source))
+    dims = tirx.TileType.of(op.source).dims
     part, totals = reduced_shape(dims, op.along), reduced(flags, dims, op.along)
-    types = [TileType.get(n, i32, MemorySpace.REGISTER, each) for n, each in ((dims, flags), (part, totals))]
-    ins = [emit(SplatOp(one, types[0])).result, *op.ins]
-    inits = [emit(ZeroOp(type_)).result for type_ in (types[1], *_likes(op.ins, part, totals))]
+    types = [tirx.TileType.get(n, i32, tirx.MemorySpace.REGISTER, each) for n, each in ((dims, flags), (part, totals))]
+    ins = [emit(tirx.SplatOp(one, types[0])).result, *op.ins]
+    inits = [emit(tirx.ZeroOp(type_)).result for type_ in (types[1], *_likes(op.ins, part, totals))]
     assert op.body is not None
     old, count = op.body.block, len(op.ins)
     arguments = [argument.type for argument in old.args]
@@ -324,11 +309,11 @@ def _with_flags(emit: Emitter, op: ScanOp) -> ScanOp:
         inside.select(has_one, values.get(value, value), element)
         for value, element in zip(last.operands, other[1:], strict=True)
     ]
-    inside(YieldOp(inside.bit_or(own[0], other[0]), *chosen))
+    inside(tirx.YieldOp(inside.bit_or(own[0], other[0]), *chosen))
     results = [types[0], *(result.type for result in op.scanned)]
     if op.totals:
         results += [types[1], *(result.type for result in op.totals)]
-    return emit(ScanOp(ins, op.along[0], Region(block), results, inits, reverse=op.reverse is not None))
+    return emit(tirx.ScanOp(ins, op.along[0], Region(block), results, inits, reverse=op.reverse is not None))
 
 
 def _gathered(partial: TileLayout, shape: Sequence[int], across: Sequence[int]) -> TileLayout:
@@ -358,5 +343,5 @@ class TirxExpandExchangesPass(ModulePass):
     name = "tirx-expand-exchanges"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             _Expander(kernel).run()

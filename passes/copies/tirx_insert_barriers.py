@@ -12,28 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from tirx.dialects import tirx
 from tirx.dialects.nesting import operations, walk
 from tirx.dialects.ptx.sync import FenceProxyAsyncOp
-from tirx.dialects.tirx import (
-    AllocOp,
-    AsyncMmaOp,
-    BarrierOp,
-    CopyOp,
-    CpAsyncTileOp,
-    Engine,
-    KernelOp,
-    MemorySpace,
-    MmaOp,
-    RolesOp,
-    SlotOp,
-    TileOpInterface,
-    TileType,
-    ViewOp,
-    base_allocation,
-    is_foreign,
-    kernels,
-    tile_effects,
-)
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS, WarpgroupOp
 from tirx.passes.copies.bulk_order import order_bulk_copies
 from tirx.passes.ir.emitter import Emitter
@@ -44,7 +25,7 @@ from tirx.passes.match.memory_by_lifetime import shared_bytes
 _Place = SSAValue | int
 """A memref, an allocation that has no place yet, or a run of bytes of shared memory, by number."""
 
-_OF_THE_BLOCK = (Engine.TCGEN05_CP, Engine.TMA, Engine.TMA_STORE, Engine.TMA_REDUCE)
+_OF_THE_BLOCK = (tirx.Engine.TCGEN05_CP, tirx.Engine.TMA, tirx.Engine.TMA_STORE, tirx.Engine.TMA_REDUCE)
 """Engines whose copies one thread starts for the block: they come with barriers of their own."""
 
 _TENSOR_MEMORY = -1
@@ -99,12 +80,12 @@ class _Accesses:
 _NOTHING = _Accesses()
 
 
-def _runs_of_bytes(kernel: KernelOp) -> dict[SSAValue, frozenset[_Place]]:
+def _runs_of_bytes(kernel: tirx.KernelOp) -> dict[SSAValue, frozenset[_Place]]:
     """The runs of bytes that each shared tile covers: tiles that share bytes have a run in common."""
     ends = {
         op.result: (op.start, op.start + shared_bytes(op.result.type))
         for op in kernel.walk()
-        if isinstance(op, AllocOp) and op.start is not None and op.result.type.memory is MemorySpace.SHARED
+        if isinstance(op, tirx.AllocOp) and op.start is not None and op.result.type.memory is tirx.MemorySpace.SHARED
     }
     cuts = sorted({end for both in ends.values() for end in both})
     return {
@@ -118,11 +99,11 @@ def _is_barrier(op: Operation) -> bool:
     So does a copy of scale factors, or the product that it goes with, and a copy by the tensor memory accelerator.
     """
     match op:
-        case BarrierOp():
+        case tirx.BarrierOp():
             return True
-        case MmaOp():
+        case tirx.MmaOp():
             return op.on_tensor_memory
-        case CopyOp():
+        case tirx.CopyOp():
             return op.engine is not None and op.engine.data in _OF_THE_BLOCK
         case _:
             return False
@@ -135,14 +116,14 @@ class _BarrierInsertion:
     for each such state: nested loops take no longer than loops in a row.
     """
 
-    def __init__(self, kernel: KernelOp):
+    def __init__(self, kernel: tirx.KernelOp):
         self._runs = _runs_of_bytes(kernel)
         # In a block of one warpgroup, one warp reaches each lane of tensor memory; in larger ones several do. Which
         # threads of an operation of another dialect do is not known.
         self._warps_share_lanes = kernel.num_threads > WARPGROUP_THREADS or any(
-            isinstance(type_ := operand.type, TileType) and type_.memory is MemorySpace.TENSOR
+            isinstance(type_ := operand.type, tirx.TileType) and type_.memory is tirx.MemorySpace.TENSOR
             for op in kernel.walk()
-            if is_foreign(op)
+            if tirx.is_foreign(op)
             for operand in op.operands
         )
         self._behind: dict[tuple[Operation, _Accesses], tuple[_Accesses, _Accesses]] = {}
@@ -156,7 +137,7 @@ class _BarrierInsertion:
             if isinstance(op, WarpgroupOp):
                 # Threads of other warpgroups pass by: all can meet only in front of it.
                 pending = self._meet(op, self._inside(op), pending, insert)
-            if isinstance(op, RolesOp):
+            if isinstance(op, tirx.RolesOp):
                 # Roles run at the same time, and share nothing but rings; all threads meet at their end.
                 inside = self._inside(op)
                 pending = self._meet(op, inside, pending, insert)
@@ -174,7 +155,7 @@ class _BarrierInsertion:
                             self.block(inner, start, insert=True)
                 pending = end.then(around)
                 continue
-            if isinstance(op, SlotOp):
+            if isinstance(op, tirx.SlotOp):
                 # Another use of the ring: its barriers and fences order it behind the accesses to the one before.
                 pending = pending.without(op.result)
             if isinstance(op, FenceProxyAsyncOp):
@@ -182,7 +163,7 @@ class _BarrierInsertion:
             accesses = self._of(op)
             if accesses is None:
                 # Products on tensor memory and scale copies see to the async proxy as well.
-                pending = _Accesses(unfenced=pending.unfenced) if isinstance(op, BarrierOp) else _NOTHING
+                pending = _Accesses(unfenced=pending.unfenced) if isinstance(op, tirx.BarrierOp) else _NOTHING
             elif accesses is not _NOTHING:
                 pending = self._meet(op, accesses, pending, insert).then(accesses)
         return pending
@@ -197,25 +178,25 @@ class _BarrierInsertion:
             emit = Emitter.before(op)
             if fence:
                 emit(FenceProxyAsyncOp("shared::cta"))
-            emit(BarrierOp())
+            emit(tirx.BarrierOp())
         return _Accesses(unfenced=frozenset() if fence else pending.unfenced)
 
     def _places(self, *tiles: SSAValue) -> frozenset[_Place]:
         """The places of those of `tiles` that lie in memory that threads share."""
         found: set[_Place] = set()
         for tile in tiles:
-            if not isinstance(type_ := tile.type, TileType):
+            if not isinstance(type_ := tile.type, tirx.TileType):
                 found.add(tile)
                 continue
             match type_.memory:
-                case MemorySpace.SHARED | MemorySpace.GLOBAL:
-                    root = base_allocation(tile)
+                case tirx.MemorySpace.SHARED | tirx.MemorySpace.GLOBAL:
+                    root = tirx.base_allocation(tile)
                     found |= self._runs.get(root, {root})
-                case MemorySpace.TENSOR if isinstance(root := base_allocation(tile), OpResult) and isinstance(
-                    root.op, SlotOp
+                case tirx.MemorySpace.TENSOR if isinstance(root := tirx.base_allocation(tile), OpResult) and isinstance(
+                    root.op, tirx.SlotOp
                 ):
                     found.add(root)
-                case MemorySpace.TENSOR if self._warps_share_lanes:
+                case tirx.MemorySpace.TENSOR if self._warps_share_lanes:
                     found.add(_TENSOR_MEMORY)
                 case _:
                     pass
@@ -226,14 +207,14 @@ class _BarrierInsertion:
         match op:
             case memref.LoadOp():
                 return self._moves((op.memref,), ())
-            case CpAsyncTileOp():
+            case tirx.CpAsyncTileOp():
                 # The ring orders what happens to its slot.
                 return self._moves((op.source,), ())
-            case MmaOp() | AsyncMmaOp():
+            case tirx.MmaOp() | tirx.AsyncMmaOp():
                 reads = self._places(op.a, op.b)
                 return _Accesses(reads, by_proxy=reads) if reads else _NOTHING
-            case _ if is_foreign(op) or isinstance(op, TileOpInterface):
-                effects = tile_effects(op)
+            case _ if tirx.is_foreign(op) or isinstance(op, tirx.TileOpInterface):
+                effects = tirx.tile_effects(op)
                 return self._moves(effects.reads, effects.writes)
             case _:
                 return _NOTHING
@@ -243,7 +224,7 @@ class _BarrierInsertion:
         shared = (
             tile
             for tile in destinations
-            if isinstance(type_ := tile.type, TileType) and type_.memory is MemorySpace.SHARED
+            if isinstance(type_ := tile.type, tirx.TileType) and type_.memory is tirx.MemorySpace.SHARED
         )
         return _Accesses(self._places(*sources), self._places(*destinations), unfenced=self._places(*shared))
 
@@ -280,8 +261,8 @@ class _BarrierInsertion:
         if not is_tile_loop(op):
             return set()
         accesses = self._inside(op)
-        views = [inner for inner in op.walk() if isinstance(inner, ViewOp) and inner.source in accesses.writes]
-        whole = {at for inner in op.walk() if is_foreign(inner) for at in tile_effects(inner).writes}
+        views = [inner for inner in op.walk() if isinstance(inner, tirx.ViewOp) and inner.source in accesses.writes]
+        whole = {at for inner in op.walk() if tirx.is_foreign(inner) for at in tirx.tile_effects(inner).writes}
         return parts_of_tiles(op, views) - accesses.reads - whole
 
     def _once(self, op: Operation, pending: _Accesses) -> _Accesses:
@@ -314,7 +295,7 @@ class TirxInsertBarriersPass(ModulePass):
     name = "tirx-insert-barriers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             require_lowered(kernel)
             order_bulk_copies(kernel)
             _BarrierInsertion(kernel).block(kernel.body.block, _NOTHING, insert=True)

@@ -11,19 +11,8 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
+from tirx.dialects import tirx
 from tirx.dialects.tcgen05 import same_registers
-from tirx.dialects.tirx import (
-    AsyncMmaOp,
-    AtOp,
-    AwaitOp,
-    CopyOp,
-    ForOp,
-    KernelOp,
-    MmaOp,
-    PendingType,
-    TileType,
-    transfer,
-)
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.layout import ComposeLayout, TileLayout
 
@@ -44,13 +33,13 @@ class RegisterClass:
     @property
     def memory(self) -> list[SSAValue]:
         """The tiles in memory that the values come from or go to, in the order of the text."""
-        ends = (end for op in self.transfers for end in transfer(op) or ())
+        ends = (end for op in self.transfers for end in tirx.transfer(op) or ())
         return [tile for tile in ends if not is_register_tile(tile)]
 
     @property
-    def type(self) -> TileType:
+    def type(self) -> tirx.TileType:
         """The type of the first value."""
-        return PendingType.tile_of(self.values[0])
+        return tirx.PendingType.tile_of(self.values[0])
 
     @property
     def first_op(self) -> Operation:
@@ -78,11 +67,11 @@ class RegisterClasses:
         """The class of a register tile."""
         return self._of[value]
 
-    def retype(self, registers: RegisterClass, new_type: Callable[[TileType], TileType]) -> None:
+    def retype(self, registers: RegisterClass, new_type: Callable[[tirx.TileType], tirx.TileType]) -> None:
         """Gives every value of a class a new type."""
         for i, value in enumerate(registers.values):
-            tile = new_type(PendingType.tile_of(value))
-            type_ = PendingType(tile) if isinstance(value.type, PendingType) else tile
+            tile = new_type(tirx.PendingType.tile_of(value))
+            type_ = tirx.PendingType(tile) if isinstance(value.type, tirx.PendingType) else tile
             if type_ != value.type:
                 del self._of[value]
                 registers.values[i] = value = Rewriter.replace_value_with_new_type(value, type_)
@@ -110,7 +99,7 @@ def _if(op: scf.IfOp) -> Iterable[_Group]:
     return zip(op.results, _yielded(op.true_region), _yielded(op.false_region), strict=True) if op.results else ()
 
 
-def _scheduled_for(op: ForOp) -> Iterable[_Group]:
+def _scheduled_for(op: tirx.ForOp) -> Iterable[_Group]:
     return zip(op.inits, op.carried, _last_operands(op.body), op.finals, strict=True)
 
 
@@ -122,13 +111,13 @@ _TIES: dict[type[Operation], Callable[[Any], Iterable[_Group]]] = {
     scf.ForOp: _for,
     scf.WhileOp: _while,
     scf.IfOp: _if,
-    ForOp: _scheduled_for,
-    AtOp: lambda op: zip(op.values, _last_operands(op.body), strict=True),
+    tirx.ForOp: _scheduled_for,
+    tirx.AtOp: lambda op: zip(op.values, _last_operands(op.body), strict=True),
     arith.SelectOp: lambda op: [(op.lhs, op.rhs, op.result)],
-    CopyOp: lambda op: [(op.source, op.destination)],
-    MmaOp: lambda op: [] if op.is_widening else [(op.accumulator, *op.results)],
-    AsyncMmaOp: lambda op: [(op.accumulator, *op.results)],
-    AwaitOp: lambda op: [tuple(each for each in (op.value, op.result) if each is not None)],
+    tirx.CopyOp: lambda op: [(op.source, op.destination)],
+    tirx.MmaOp: lambda op: [] if op.is_widening else [(op.accumulator, *op.results)],
+    tirx.AsyncMmaOp: lambda op: [(op.accumulator, *op.results)],
+    tirx.AwaitOp: lambda op: [tuple(each for each in (op.value, op.result) if each is not None)],
     UnrealizedConversionCastOp: lambda op: [(*op.inputs, *op.outputs)],
 }
 """Operation -> groups of values of one type, of which those that are register tiles are one class."""
@@ -140,10 +129,10 @@ def same_layout(a: TileLayout | ComposeLayout, b: TileLayout | ComposeLayout) ->
 
 
 def _is_held(value: SSAValue) -> bool:
-    return is_register_tile(value) or isinstance(value.type, PendingType)
+    return is_register_tile(value) or isinstance(value.type, tirx.PendingType)
 
 
-def register_classes(kernel: KernelOp) -> RegisterClasses:
+def register_classes(kernel: tirx.KernelOp) -> RegisterClasses:
     """Finds the classes of all register tiles of a kernel."""
     parents: dict[SSAValue, SSAValue] = {}
 
@@ -164,7 +153,7 @@ def register_classes(kernel: KernelOp) -> RegisterClasses:
                 tied = list(filter(_is_held, group))
                 for value in tied[1:]:
                     parents[root(value)] = root(tied[0])
-        if (ends := transfer(op)) is not None:
+        if (ends := tirx.transfer(op)) is not None:
             registers = list(filter(_is_held, ends))
             if len(registers) == 1:
                 transfers.append((registers[0], op))

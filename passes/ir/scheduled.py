@@ -4,40 +4,23 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from tirx.dialects import tirx
 from tirx.dialects.nesting import walk
-from tirx.dialects.tirx import (
-    AcquireOp,
-    AllocOp,
-    AsyncCopyOp,
-    AsyncMmaOp,
-    AsyncNextOp,
-    AwaitOp,
-    Engine,
-    ForOp,
-    GlobalPostOp,
-    GlobalWaitOp,
-    KernelOp,
-    Queue,
-    ReleaseOp,
-    RingOp,
-    RolesOp,
-    TilesOp,
-)
 from tirx.rules import PairError, StageError
 
 SCHEDULED = (
-    AcquireOp,
-    AsyncCopyOp,
-    AsyncMmaOp,
-    AsyncNextOp,
-    AwaitOp,
-    ForOp,
-    GlobalPostOp,
-    GlobalWaitOp,
-    ReleaseOp,
-    RingOp,
-    RolesOp,
-    TilesOp,
+    tirx.AcquireOp,
+    tirx.AsyncCopyOp,
+    tirx.AsyncMmaOp,
+    tirx.AsyncNextOp,
+    tirx.AwaitOp,
+    tirx.ForOp,
+    tirx.GlobalPostOp,
+    tirx.GlobalWaitOp,
+    tirx.ReleaseOp,
+    tirx.RingOp,
+    tirx.RolesOp,
+    tirx.TilesOp,
 )
 """Operations that say who works when, which sequential kernels do not have."""
 
@@ -47,9 +30,9 @@ BARRIERS = "ring_barriers"
 """The attribute of the allocation of the mbarriers of lowered rings."""
 
 
-def has_barriers(kernel: KernelOp) -> bool:
+def has_barriers(kernel: tirx.KernelOp) -> bool:
     """True if rings of a kernel have been lowered to mbarriers."""
-    return any(isinstance(op, AllocOp) and BARRIERS in op.attributes for op in kernel.body.block.ops)
+    return any(isinstance(op, tirx.AllocOp) and BARRIERS in op.attributes for op in kernel.body.block.ops)
 
 
 def is_scheduling(op: Operation) -> bool:
@@ -59,10 +42,10 @@ def is_scheduling(op: Operation) -> bool:
 
 def is_cp_async(op: Operation) -> bool:
     """Returns True for a copy by `cp.async`."""
-    return isinstance(op, AsyncCopyOp) and op.engine.data is Engine.CP_ASYNC
+    return isinstance(op, tirx.AsyncCopyOp) and op.engine.data is tirx.Engine.CP_ASYNC
 
 
-def require_sequential(kernel: KernelOp) -> None:
+def require_sequential(kernel: tirx.KernelOp) -> None:
     """Raises LocatedError at the first operation of `kernel` that belongs to the scheduled level."""
     for op in kernel.walk():
         if isinstance(op, SCHEDULED):
@@ -73,24 +56,24 @@ def require_sequential(kernel: KernelOp) -> None:
             )
 
 
-LOWERED = tuple(op for op in SCHEDULED if op is not RolesOp)
+LOWERED = tuple(op for op in SCHEDULED if op is not tirx.RolesOp)
 """The operations that `tirx-lower-rings` lowers; roles stay until their warps are chosen."""
 
 
 def is_lowered_with_products(op: Operation) -> bool:
     """Returns True for products, waiting for those into registers, and scale factors: they are lowered by family."""
     match op:
-        case AsyncMmaOp():
+        case tirx.AsyncMmaOp():
             return True
-        case AsyncCopyOp():
-            return op.engine.data is Engine.TCGEN05_CP
-        case AwaitOp():
-            return op.awaited_queue is Queue.WGMMA
+        case tirx.AsyncCopyOp():
+            return op.engine.data is tirx.Engine.TCGEN05_CP
+        case tirx.AwaitOp():
+            return op.awaited_queue is tirx.Queue.WGMMA
         case _:
             return False
 
 
-def require_lowered(kernel: KernelOp) -> None:
+def require_lowered(kernel: tirx.KernelOp) -> None:
     """Raises LocatedError at the first operation of `kernel` that `tirx-lower-rings` lowers."""
     for op in kernel.walk():
         if isinstance(op, LOWERED) and not is_lowered_with_products(op):

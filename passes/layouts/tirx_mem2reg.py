@@ -29,35 +29,9 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from tirx.diagnostics import for_each, operation_name
+from tirx.dialects import tirx
 from tirx.dialects.formula import Call
 from tirx.dialects.nesting import operations
-from tirx.dialects.tirx import (
-    AllocOp,
-    ConcatOp,
-    ConvertOp,
-    CopyOp,
-    FillOp,
-    GridAxis,
-    GridDimOp,
-    KernelOp,
-    LaunchValueOp,
-    LoadOp,
-    MapOp,
-    MemorySpace,
-    MmaOp,
-    ReshapeOp,
-    SplatOp,
-    StoreOp,
-    SubviewOp,
-    TileOpInterface,
-    TileType,
-    TransposeOp,
-    YieldOp,
-    ZeroOp,
-    is_foreign,
-    kernels,
-    tile_effects,
-)
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.layout import TileLayout
 from tirx.layout.arrangement import Arrangement, row_major_strides
@@ -75,8 +49,8 @@ _Values = dict[SSAValue, SSAValue]
 
 def _declares_variable(op: Operation) -> bool:
     match op:
-        case AllocOp():
-            return op.result.type.memory is MemorySpace.REGISTER
+        case tirx.AllocOp():
+            return op.result.type.memory is tirx.MemorySpace.REGISTER
         case memref.AllocaOp():
             return op.memref.type.get_num_dims() == 0
         case _:
@@ -87,17 +61,17 @@ def _written(op: Operation) -> Sequence[SSAValue]:
     """Returns the variables, or tiles in memory, that `op` overwrites or updates in place."""
     if isinstance(op, memref.StoreOp):
         return (op.memref,)
-    return op.tile_writes() if isinstance(op, TileOpInterface) and not is_foreign(op) else ()
+    return op.tile_writes() if isinstance(op, tirx.TileOpInterface) and not tirx.is_foreign(op) else ()
 
 
 def _check_tiles(op: Operation) -> None:
     """Raises LocatedError if control flow other than loops and branches passes on tiles, or any but register tiles."""
-    if is_foreign(op):
+    if tirx.is_foreign(op):
         _check_foreign(op)
     if not op.name.startswith(("scf.", "arith.")) or type(op) in (scf.YieldOp, scf.ConditionOp):
         return
     values = (*op._operands, *op.results)  # pyright: ignore[reportPrivateUsage]
-    tiles = [type_ for value in values if type(type_ := value.type) is TileType]
+    tiles = [type_ for value in values if type(type_ := value.type) is tirx.TileType]
     if not tiles:
         return
     if not isinstance(op, scf.ForOp | scf.WhileOp | scf.IfOp | arith.SelectOp):
@@ -105,14 +79,14 @@ def _check_tiles(op: Operation) -> None:
             op, f"expected tiles to go through scf.for, scf.while, scf.if and arith.select only, found {op.name}"
         )
     for type_ in tiles:
-        if type_.memory is not MemorySpace.REGISTER:
+        if type_.memory is not tirx.MemorySpace.REGISTER:
             raise RegisterValueError(op, f"expected {op.name} on register tiles, which are values, found {type_}")
 
 
 def _check_foreign(op: Operation) -> None:
     """Raises LocatedError if an operation of another dialect may write register tiles, or makes tiles in memory."""
     name = operation_name(op)
-    for value in tile_effects(op).writes:
+    for value in tirx.tile_effects(op).writes:
         if is_register_tile(value):
             raise ForeignOperationError(
                 op,
@@ -120,7 +94,7 @@ def _check_foreign(op: Operation) -> None:
                 "and be Pure, give it a TileOpInterface, or lower it before tirx-mem2reg",
             )
     for result in op.results:
-        if isinstance(type_ := result.type, TileType) and type_.memory is not MemorySpace.REGISTER:
+        if isinstance(type_ := result.type, tirx.TileType) and type_.memory is not tirx.MemorySpace.REGISTER:
             raise ForeignOperationError(
                 op,
                 f"expected tiles in memory of tirx.alloc, tirx.view and views of these, found {type_} of '{name}'; "
@@ -165,22 +139,32 @@ class _Effects:
 
 
 _ON_VARIABLES = frozenset(
-    (memref.LoadOp, memref.StoreOp, CopyOp, SubviewOp, ReshapeOp, TransposeOp, ConcatOp, FillOp, MmaOp)
+    (
+        memref.LoadOp,
+        memref.StoreOp,
+        tirx.CopyOp,
+        tirx.SubviewOp,
+        tirx.ReshapeOp,
+        tirx.TransposeOp,
+        tirx.ConcatOp,
+        tirx.FillOp,
+        tirx.MmaOp,
+    )
 )
 """Operations that do more with a variable than to use its value."""
 
-_CELLS = (MemRefType, TileType)
+_CELLS = (MemRefType, tirx.TileType)
 """Types of variables."""
 
 
 class _Promoter:
     """Promotes the variables of one kernel: loops carry them, branches merge them."""
 
-    def __init__(self, kernel: KernelOp):
+    def __init__(self, kernel: tirx.KernelOp):
         self.kernel = kernel
         self.declarations: list[Operation] = []
         for op in kernel.walk():
-            if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.ACCUMULATOR:
+            if isinstance(op, tirx.AllocOp) and op.result.type.memory is tirx.MemorySpace.ACCUMULATOR:
                 raise StageError(op, "expected accumulators with a memory; tirx-resolve-accumulators chooses it")
             if _declares_variable(op):
                 self.declarations.append(op)
@@ -199,7 +183,7 @@ class _Promoter:
             for op in operations(block):
                 _check_tiles(op)
                 written = _written(op)
-                known = op if isinstance(op, TileOpInterface) and not is_foreign(op) else None
+                known = op if isinstance(op, tirx.TileOpInterface) and not tirx.is_foreign(op) else None
                 read = op._operands if known is None else known.tile_reads()  # pyright: ignore[reportPrivateUsage]
                 for operand in read:
                     if self._is_variable(operand) and (known is not None or operand not in written):
@@ -244,7 +228,7 @@ class _Promoter:
                     self._loop(op, values)
                 case scf.IfOp():
                     self._if(op, values)
-                case MapOp():
+                case tirx.MapOp():
                     self._map(op, values)
                 case _:
                     if self._carried(op):  # roles may keep tiles of their own in registers
@@ -266,18 +250,18 @@ class _Promoter:
                 op.res.replace_all_uses_with(self._current(values, op.memref, op))
             case memref.StoreOp() if op.memref in self.variables:
                 values[op.memref] = self._current(values, op.value, op)
-            case CopyOp() if is_register_tile(op.source) or is_register_tile(op.destination):
+            case tirx.CopyOp() if is_register_tile(op.source) or is_register_tile(op.destination):
                 self._copy(op, values)
-            case SubviewOp() | ReshapeOp() | TransposeOp() if is_register_tile(op.source):
+            case tirx.SubviewOp() | tirx.ReshapeOp() | tirx.TransposeOp() if is_register_tile(op.source):
                 self._read_operands(op, values)
                 op.results[0].replace_all_uses_with(_arranged(self.kernel, op))
-            case ConcatOp() if len({TileType.of(tile).dims for tile in op.ins}) > 1:
+            case tirx.ConcatOp() if len({tirx.TileType.of(tile).dims for tile in op.ins}) > 1:
                 self._read_operands(op, values)
                 op.result.replace_all_uses_with(_joined(self.kernel, op))
-            case FillOp() if is_register_tile(op.tile):
+            case tirx.FillOp() if is_register_tile(op.tile):
                 self._require_variable(op, op.tile)
-                values[op.tile] = Emitter.before(op)(SplatOp(op.value, op.tile_type)).result
-            case MmaOp() if op.result is None and is_register_tile(op.accumulator):
+                values[op.tile] = Emitter.before(op)(tirx.SplatOp(op.value, op.tile_type)).result
+            case tirx.MmaOp() if op.result is None and is_register_tile(op.accumulator):
                 self._require_variable(op, op.accumulator)
                 accumulator = op.accumulator
                 self._read_operands(op, values)
@@ -302,24 +286,24 @@ class _Promoter:
                 op, f"expected 'tirx.alloc' to write to in registers, found a value, which never changes: {tile.type}"
             )
 
-    def _copy(self, op: CopyOp, values: _Values) -> None:
+    def _copy(self, op: tirx.CopyOp, values: _Values) -> None:
         if op.engine is not None:
             match_engine(op)  # a written one has to be right, although not all loads and stores have it
         emit = Emitter.before(op)
         source, destination = op.source, op.destination
-        of_tensor = MemorySpace.TENSOR in (op.source_type.memory, op.destination_type.memory)
+        of_tensor = tirx.MemorySpace.TENSOR in (op.source_type.memory, op.destination_type.memory)
         engine = op.engine.data if op.engine is not None and not of_tensor else None
         if not is_register_tile(destination):
-            emit(StoreOp(self._current(values, source, op), destination, engine, op.reduce))
+            emit(tirx.StoreOp(self._current(values, source, op), destination, engine, op.reduce))
             return
         self._require_variable(op, destination)
         if is_register_tile(source):
             value = self._current(values, source, op)
             values[destination] = _retyped(emit, value, op.destination_type)
         else:
-            values[destination] = emit(LoadOp(source, op.destination_type, engine)).result
+            values[destination] = emit(tirx.LoadOp(source, op.destination_type, engine)).result
 
-    def _map(self, op: MapOp, values: _Values) -> None:
+    def _map(self, op: tirx.MapOp, values: _Values) -> None:
         """Makes values of what a map reads and writes. Its body cannot write, and scalars that it reads have values."""
         for block in op.body.blocks:
             self._block(block, dict(values))
@@ -327,7 +311,9 @@ class _Promoter:
         for tile in op.outs:
             self._require_variable(op, tile)
         outs = list(op.outs)
-        made = Emitter.before(op)(MapOp(ins, op.detach_region(op.body), [out.type for out in outs] or op.res.types))
+        made = Emitter.before(op)(
+            tirx.MapOp(ins, op.detach_region(op.body), [out.type for out in outs] or op.res.types)
+        )
         made.attributes.update(op.attributes)
         for old, new in zip(op.res, made.res, strict=False):
             new.name_hint = old.name_hint
@@ -407,8 +393,8 @@ def _contents(variable: SSAValue) -> Attribute:
 
 def _zero(emit: Emitter, type_: Attribute) -> SSAValue:
     match type_:
-        case TileType():
-            return emit(ZeroOp(type_)).result
+        case tirx.TileType():
+            return emit(tirx.ZeroOp(type_)).result
         case IntegerType(signedness=sign) if sign.data is Signedness.SIGNLESS:
             return emit(arith.ConstantOp(IntegerAttr(0, type_))).result
         case IndexType():
@@ -421,14 +407,14 @@ def _zero(emit: Emitter, type_: Attribute) -> SSAValue:
             )
 
 
-def _retyped(emit: Emitter, value: SSAValue, type_: TileType) -> SSAValue:
+def _retyped(emit: Emitter, value: SSAValue, type_: tirx.TileType) -> SSAValue:
     """A register tile as a value of another type, whose layout may give threads other elements or be open."""
-    source, destination = TileType.of(value).layout, type_.layout
+    source, destination = tirx.TileType.of(value).layout, type_.layout
     if value.type == type_ and source is not None:
         return value
     if source is not None and destination is not None and same_layout(source, destination):
         return emit(UnrealizedConversionCastOp.get([value], [type_])).results[0]
-    return emit(ConvertOp(value, type_)).result
+    return emit(tirx.ConvertOp(value, type_)).result
 
 
 def _extend_end(block: Block, values: Sequence[SSAValue]) -> None:
@@ -437,48 +423,48 @@ def _extend_end(block: Block, values: Sequence[SSAValue]) -> None:
         last.operands = [*last.operands, *values]
 
 
-def _arranged(kernel: KernelOp, op: SubviewOp | ReshapeOp | TransposeOp) -> SSAValue:
+def _arranged(kernel: tirx.KernelOp, op: tirx.SubviewOp | tirx.ReshapeOp | tirx.TransposeOp) -> SSAValue:
     """A value with some elements of another one; at computed places it is loaded from shared memory."""
-    source, type_ = TileType.of(op.source), TileType.of(op.results[0])
+    source, type_ = tirx.TileType.of(op.source), tirx.TileType.of(op.results[0])
     emit = Emitter.before(op)
     match op:
-        case SubviewOp() if op.indices:
+        case tirx.SubviewOp() if op.indices:
             steps = None if op.steps is None else op.step
             rows = None if steps is None else TileLayout.row_major(source.dims)
             memory = _shared(kernel, emit, source.dims, source.element_type, rows)
-            emit(StoreOp(op.source, memory))
-            part = SubviewOp.type_of(TileType.of(memory), op.start, type_.dims, steps)
-            return emit(LoadOp(emit(SubviewOp(memory, op.mixed_offsets, part, steps)).result, type_)).result
-        case SubviewOp():
+            emit(tirx.StoreOp(op.source, memory))
+            part = tirx.SubviewOp.type_of(tirx.TileType.of(memory), op.start, type_.dims, steps)
+            return emit(tirx.LoadOp(emit(tirx.SubviewOp(memory, op.mixed_offsets, part, steps)).result, type_)).result
+        case tirx.SubviewOp():
             arranged = Arrangement.part(source.dims, op.start, op.step, type_.dims)
-        case ReshapeOp():
+        case tirx.ReshapeOp():
             arranged = Arrangement(type_.dims, 0, row_major_strides(type_.dims))
-        case TransposeOp():
+        case tirx.TransposeOp():
             arranged = op.arranged
-    made = emit(ConvertOp.of(op.source, arranged)).result
-    return made if type_.layout is None else emit(ConvertOp(made, type_)).result
+    made = emit(tirx.ConvertOp.of(op.source, arranged)).result
+    return made if type_.layout is None else emit(tirx.ConvertOp(made, type_)).result
 
 
-def _joined(kernel: KernelOp, op: ConcatOp) -> SSAValue:
+def _joined(kernel: tirx.KernelOp, op: tirx.ConcatOp) -> SSAValue:
     """Tiles of several extents behind each other, by way of shared memory."""
     emit, dim, at = Emitter.before(op), op.dim.value.data, 0
     memory = _shared(kernel, emit, op.result.type.dims, op.result.type.element_type)
     for tile in op.ins:
-        dims = TileType.of(tile).dims
+        dims = tirx.TileType.of(tile).dims
         start = [at if d == dim else 0 for d in range(len(dims))]
-        emit(StoreOp(tile, emit(SubviewOp.of(memory, start, dims)).result))
+        emit(tirx.StoreOp(tile, emit(tirx.SubviewOp.of(memory, start, dims)).result))
         at += dims[dim]
-    return emit(LoadOp(memory, op.result.type)).result
+    return emit(tirx.LoadOp(memory, op.result.type)).result
 
 
 def _shared(
-    kernel: KernelOp, emit: Emitter, dims: Sequence[int], element: Attribute, layout: TileLayout | None = None
+    kernel: tirx.KernelOp, emit: Emitter, dims: Sequence[int], element: Attribute, layout: TileLayout | None = None
 ) -> SSAValue:
     """A tile in shared memory, allocated at the start of the kernel."""
     first = kernel.body.block.first_op
     assert first is not None, "a kernel ends in a return"
     at = Emitter(InsertPoint.before(first), emit.location)
-    return at(AllocOp(TileType.get(dims, element, MemorySpace.SHARED, layout))).result
+    return at(tirx.AllocOp(tirx.TileType.get(dims, element, tirx.MemorySpace.SHARED, layout))).result
 
 
 class TirxMem2regPass(ModulePass):
@@ -495,24 +481,24 @@ class TirxMem2regPass(ModulePass):
     name = "tirx-mem2reg"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for_each(kernels(op), _promote)
+        for_each(tirx.kernels(op), _promote)
 
 
-def _promote(kernel: KernelOp) -> None:
-    for op in [op for op in kernel.walk() if type(op) in (memref.DimOp, GridDimOp, MmaOp)]:
+def _promote(kernel: tirx.KernelOp) -> None:
+    for op in [op for op in kernel.walk() if type(op) in (memref.DimOp, tirx.GridDimOp, tirx.MmaOp)]:
         match op:
             case memref.DimOp():
                 _promote_size(kernel, op)
-            case GridDimOp():
+            case tirx.GridDimOp():
                 _promote_extent(kernel, op)
-            case MmaOp() if op.is_widening:
+            case tirx.MmaOp() if op.is_widening:
                 _widen(op)
             case _:
                 pass
     _Promoter(kernel).run()
 
 
-def _widen(mma: MmaOp) -> None:
+def _widen(mma: tirx.MmaOp) -> None:
     """
     Converts an accumulator of f16 to f32, which is exact, in front of a product whose result is f32.
 
@@ -522,16 +508,16 @@ def _widen(mma: MmaOp) -> None:
     product = Product.of(mma)
     if family_of(product) is MMA_SYNC and has_widening_form(product):
         if not product.is_placed:
-            mma.operands[2] = Emitter.before(mma)(ConvertOp(mma.accumulator, mma.accumulator_type)).result
+            mma.operands[2] = Emitter.before(mma)(tirx.ConvertOp(mma.accumulator, mma.accumulator_type)).result
         return
-    emit, accumulator, type_ = Emitter.before(mma), TileType.of(mma.accumulator), TileType.of(mma.result)
+    emit, accumulator, type_ = Emitter.before(mma), tirx.TileType.of(mma.accumulator), tirx.TileType.of(mma.result)
     block = Block(arg_types=[accumulator.element_type])
     inside = Emitter(InsertPoint.at_end(block), mma.location)
-    inside(YieldOp(inside.value(arith.ExtFOp(block.args[0], type_.element_type))))
-    wide = TileType.get(accumulator.dims, type_.element_type, MemorySpace.REGISTER, accumulator.layout)
-    start: SSAValue = emit(MapOp([mma.accumulator], Region(block), [wide])).res[0]
+    inside(tirx.YieldOp(inside.value(arith.ExtFOp(block.args[0], type_.element_type))))
+    wide = tirx.TileType.get(accumulator.dims, type_.element_type, tirx.MemorySpace.REGISTER, accumulator.layout)
+    start: SSAValue = emit(tirx.MapOp([mma.accumulator], Region(block), [wide])).res[0]
     if wide != type_:
-        start = emit(ConvertOp(start, type_)).result
+        start = emit(tirx.ConvertOp(start, type_)).result
     product = emit(mma.clone())
     product.operands[2] = start
     assert product.result is not None
@@ -539,26 +525,26 @@ def _widen(mma: MmaOp) -> None:
     erase(mma)
 
 
-def _promote_extent(kernel: KernelOp, dim: GridDimOp) -> None:
+def _promote_extent(kernel: tirx.KernelOp, dim: tirx.GridDimOp) -> None:
     """Replaces an extent of the grid by the number or the formula that the kernel gives; no grid has none."""
     if (grid := kernel.grid_formulas) is None:
         return
-    formula = grid[tuple(GridAxis).index(dim.axis.data)]
+    formula = grid[tuple(tirx.GridAxis).index(dim.axis.data)]
     emit = Emitter.before(dim)
     if isinstance(formula, int):
         value = emit.constant(formula, IndexType())
     else:
-        value = emit(LaunchValueOp(formula)).result
+        value = emit(tirx.LaunchValueOp(formula)).result
     _replace(dim, value)
 
 
-def _replace(old: GridDimOp | memref.DimOp, value: SSAValue) -> None:
+def _replace(old: tirx.GridDimOp | memref.DimOp, value: SSAValue) -> None:
     value.name_hint = old.result.name_hint
     old.result.replace_all_uses_with(value)
     erase(old)
 
 
-def _promote_size(kernel: KernelOp, dim: memref.DimOp) -> None:
+def _promote_size(kernel: tirx.KernelOp, dim: memref.DimOp) -> None:
     """Replaces the size of an argument; raises LocatedError for one that no launch knows."""
     arguments = kernel.body.block.args
     index = constant_value(dim.index)
@@ -572,5 +558,5 @@ def _promote_size(kernel: KernelOp, dim: memref.DimOp) -> None:
     if size != DYNAMIC_INDEX:
         value = emit.constant(size, IndexType())
     else:
-        value = emit(LaunchValueOp(Call("size", (arguments.index(dim.source), index)))).result
+        value = emit(tirx.LaunchValueOp(Call("size", (arguments.index(dim.source), index)))).result
     _replace(dim, value)

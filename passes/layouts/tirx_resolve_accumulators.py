@@ -13,25 +13,8 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import IsTerminator
 
 from tirx.diagnostics import LocatedError, remark
+from tirx.dialects import tirx
 from tirx.dialects.nesting import ancestors
-from tirx.dialects.tirx import (
-    AllocOp,
-    ConvertOp,
-    CopyOp,
-    LoadOp,
-    MapOp,
-    MemorySpace,
-    MmaOp,
-    ReshapeOp,
-    RolesOp,
-    StoreOp,
-    SubviewOp,
-    TileOpInterface,
-    TileType,
-    kernels,
-    thread_set,
-    views_in_use,
-)
 from tirx.dialects.tirx.product import K96_INSTRUCTION
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.hw.errors import TensorProductError
@@ -46,10 +29,10 @@ from tirx.rules import InvalidOperation, RegisterValueError, TileTypeError
 
 def is_accumulator(value: SSAValue) -> bool:
     """Returns True for a tile whose memory is still to be chosen."""
-    return isinstance(type_ := value.type, TileType) and type_.memory is MemorySpace.ACCUMULATOR
+    return isinstance(type_ := value.type, tirx.TileType) and type_.memory is tirx.MemorySpace.ACCUMULATOR
 
 
-def _why_not_tensor_memory(mma: MmaOp) -> str | None:
+def _why_not_tensor_memory(mma: tirx.MmaOp) -> str | None:
     """Why tcgen05 of the kernel's target does not do a product into tensor memory; None where it does."""
     try:
         _check_tensor_memory(mma)
@@ -58,7 +41,7 @@ def _why_not_tensor_memory(mma: MmaOp) -> str | None:
     return None
 
 
-def _check_tensor_memory(mma: MmaOp) -> None:
+def _check_tensor_memory(mma: tirx.MmaOp) -> None:
     product = Product.of(mma)
     if product.target is None:
         raise TensorProductError("expected a target, found none")
@@ -66,97 +49,99 @@ def _check_tensor_memory(mma: MmaOp) -> None:
         raise TensorProductError(f'expected no instruction of mma.sync, found "{product.instruction}"')
     product_shape(_on_tensor_memory(product))
     for name, type_, memories in (
-        ("A", mma.a_type, (MemorySpace.SHARED, MemorySpace.TENSOR)),
-        ("B", mma.b_type, (MemorySpace.SHARED,)),
+        ("A", mma.a_type, (tirx.MemorySpace.SHARED, tirx.MemorySpace.TENSOR)),
+        ("B", mma.b_type, (tirx.MemorySpace.SHARED,)),
     ):
         if type_.memory not in memories:
             raise TensorProductError(
                 f"expected {name} in {' or '.join(memory.place for memory in memories)} for tcgen05, found it in "
                 f"{type_.memory.place}"
             )
-    if (threads := thread_set(mma).count) % WARPGROUP_THREADS:
+    if (threads := tirx.thread_set(mma).count) % WARPGROUP_THREADS:
         raise TensorProductError(f"expected whole warpgroups of {WARPGROUP_THREADS} threads, found {threads} threads")
 
 
 def _on_tensor_memory(product: Product) -> Product:
     """The product as tcgen05 does it, or that of the first rows where two instructions do it."""
     product = block_of(product) if has_two_blocks(product) else product
-    return replace(product, accumulator=product.accumulator.in_memory(MemorySpace.TENSOR))
+    return replace(product, accumulator=product.accumulator.in_memory(tirx.MemorySpace.TENSOR))
 
 
-def _place(tile: SSAValue, memory: MemorySpace) -> None:
+def _place(tile: SSAValue, memory: tirx.MemorySpace) -> None:
     """Puts a tile and all views of it into a memory."""
-    value = Rewriter.replace_value_with_new_type(tile, TileType.of(tile).in_memory(memory))
+    value = Rewriter.replace_value_with_new_type(tile, tirx.TileType.of(tile).in_memory(memory))
     for op in [use.operation for use in value.uses]:
-        if isinstance(op, SubviewOp | ReshapeOp):
+        if isinstance(op, tirx.SubviewOp | tirx.ReshapeOp):
             _place(op.result, memory)
 
 
-def _registers(tile: SSAValue) -> TileType:
-    return TileType.of(tile).in_memory(MemorySpace.REGISTER)
+def _registers(tile: SSAValue) -> tirx.TileType:
+    return tirx.TileType.of(tile).in_memory(tirx.MemorySpace.REGISTER)
 
 
 def _read_into_registers(op: Operation, operands: Sequence[SSAValue]) -> None:
     """Loads the tiles that `op` reads from tensor memory, in front of it."""
     for tile in dict.fromkeys(operands):
-        loaded = Emitter.before(op)(LoadOp(tile, _registers(tile))).result
+        loaded = Emitter.before(op)(tirx.LoadOp(tile, _registers(tile))).result
         loaded.name_hint = tile.name_hint
         for i, operand in enumerate(op.operands):
             if operand is tile:
                 op.operands[i] = loaded
 
 
-def _written_from_registers(op: MapOp, tile: SSAValue) -> None:
+def _written_from_registers(op: tirx.MapOp, tile: SSAValue) -> None:
     """Lets a map write a tile of registers, which is copied to tensor memory."""
-    written = Emitter.before(op)(AllocOp(_registers(tile))).result
+    written = Emitter.before(op)(tirx.AllocOp(_registers(tile))).result
     for i, operand in enumerate(op.operands):
         if operand is tile and i >= len(op.ins):
             op.operands[i] = written
-    Emitter.after(op)(CopyOp(written, tile))
+    Emitter.after(op)(tirx.CopyOp(written, tile))
 
 
 def _in_tensor_memory(op: Operation, tile: SSAValue) -> None:
     """Moves a tile in tensor memory to registers and back where `op` computes with it."""
-    if isinstance(op, MapOp) and tile in op.outs:
+    if isinstance(op, tirx.MapOp) and tile in op.outs:
         _written_from_registers(op, tile)
-    if isinstance(op, TileOpInterface) and tile in op.operands and _is_constrained(op, tile):
+    if isinstance(op, tirx.TileOpInterface) and tile in op.operands and _is_constrained(op, tile):
         _read_into_registers(op, [tile])
 
 
-def _is_constrained(op: TileOpInterface, tile: SSAValue) -> bool:
+def _is_constrained(op: tirx.TileOpInterface, tile: SSAValue) -> bool:
     """Returns True if an operation states something about the layout of a tile, which is that of a register tile."""
     parts = [value for found in op.reductions() for value in (found.whole, found.part)]
-    return isinstance(op, ConvertOp) or any(tile in group for group in (*op.same_layout(), parts))
+    return isinstance(op, tirx.ConvertOp) or any(tile in group for group in (*op.same_layout(), parts))
 
 
 def _in_registers(op: Operation, tile: SSAValue) -> None:
     """Replaces loads and stores of a tile that is itself in registers."""
     match op:
-        case LoadOp():
-            made = Emitter.before(op)(ConvertOp(tile, op.result.type))
+        case tirx.LoadOp():
+            made = Emitter.before(op)(tirx.ConvertOp(tile, op.result.type))
             op.result.replace_all_uses_with(made.result)
-        case StoreOp() if op.destination is tile:
-            Emitter.before(op)(CopyOp(op.value, tile))
+        case tirx.StoreOp() if op.destination is tile:
+            Emitter.before(op)(tirx.CopyOp(op.value, tile))
         case _:
             return
     erase(op)
 
 
-def _resolve(alloc: AllocOp) -> None:
+def _resolve(alloc: tirx.AllocOp) -> None:
     """Chooses the memory of an accumulator, and moves it where operations need it in registers."""
-    for op, tile in views_in_use(alloc.result):
+    for op, tile in tirx.views_in_use(alloc.result):
         if op.name.startswith(("scf.", "arith.")):
             around = next(ancestors(op)) if op.has_trait(IsTerminator) else op
             raise RegisterValueError(
                 around, f"expected {around.name} on register tiles, which are values, found {tile.type}"
             )
-    products = [op for op, tile in views_in_use(alloc.result) if isinstance(op, MmaOp) and op.accumulator is tile]
+    products = [
+        op for op, tile in tirx.views_in_use(alloc.result) if isinstance(op, tirx.MmaOp) and op.accumulator is tile
+    ]
     whys = [why for mma in products if (why := _why_not_tensor_memory(mma)) is not None]
     why = "no product adds to it" if not products else whys[0] if whys else None
     families = dict.fromkeys(_family(mma, why) for mma in products)
-    _place(alloc.result, MemorySpace.TENSOR if why is None else MemorySpace.REGISTER)
-    for around in dict.fromkeys(parent for op, _ in views_in_use(alloc.result) for parent in ancestors(op)):
-        if isinstance(around, RolesOp):
+    _place(alloc.result, tirx.MemorySpace.TENSOR if why is None else tirx.MemorySpace.REGISTER)
+    for around in dict.fromkeys(parent for op, _ in tirx.views_in_use(alloc.result) for parent in ancestors(op)):
+        if isinstance(around, tirx.RolesOp):
             try:
                 around.verify_()  # tiles in registers do not cross roles
             except InvalidOperation as e:
@@ -167,17 +152,17 @@ def _resolve(alloc: AllocOp) -> None:
         except InvalidOperation as e:
             raise LocatedError(mma, f"{e} (not in tensor memory: {why})") from e
     move = _in_tensor_memory if why is None else _in_registers
-    for op, tile in dict.fromkeys(views_in_use(alloc.result)):
+    for op, tile in dict.fromkeys(tirx.views_in_use(alloc.result)):
         move(op, tile)
     remark(alloc, AccumulatorPlaced(alloc.result.type.memory.place, tuple(families), why))
 
 
-def _family(mma: MmaOp, why_not_tensor_memory: str | None) -> str:
+def _family(mma: tirx.MmaOp, why_not_tensor_memory: str | None) -> str:
     """The name of the instructions that do a product, in tensor memory or, where there is a reason, in registers."""
     product = Product.of(mma)
     if why_not_tensor_memory is None:
         return f"tcgen05.mma of kind {product_shape(_on_tensor_memory(product)).kind}"
-    in_registers = replace(product, accumulator=product.accumulator.in_memory(MemorySpace.REGISTER))
+    in_registers = replace(product, accumulator=product.accumulator.in_memory(tirx.MemorySpace.REGISTER))
     return "wgmma" if family_of(in_registers) is WGMMA else "mma.sync"
 
 
@@ -194,9 +179,9 @@ class TirxResolveAccumulatorsPass(ModulePass):
     name = "tirx-resolve-accumulators"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
-            for alloc in [inner for inner in kernel.walk() if isinstance(inner, AllocOp)]:
+        for kernel in tirx.kernels(op):
+            for alloc in [inner for inner in kernel.walk() if isinstance(inner, tirx.AllocOp)]:
                 if is_accumulator(alloc.result):
                     _resolve(alloc)
-            for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp)]:
+            for mma in [inner for inner in kernel.walk() if isinstance(inner, tirx.MmaOp)]:
                 split_rows(mma)

@@ -8,16 +8,7 @@ from enum import Enum
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tirx.dialects.tirx import (
-    MemorySpace,
-    ReshapeOp,
-    SubviewOp,
-    TileType,
-    ViewOp,
-    WordsOp,
-    at_known_place,
-    base_allocation,
-)
+from tirx.dialects import tirx
 from tirx.layout import TileLayout
 from tirx.layout.arrays import np
 from tirx.passes.ir.index_analysis import index_range
@@ -53,25 +44,25 @@ def overlap(a: SSAValue, b: SSAValue) -> Overlap:
 
 def _places(tile: SSAValue) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None:
     """Where the elements of a part of an allocation are, as numbers; None before that is known."""
-    if at_known_place(tile) is not tile:
+    if tirx.at_known_place(tile) is not tile:
         return None
-    type_ = TileType.of(tile)
+    type_ = tirx.TileType.of(tile)
     layout = type_.layout
     if layout is None:
         return None
-    if type_.memory is MemorySpace.TENSOR and isinstance(layout, TileLayout):
+    if type_.memory is tirx.MemorySpace.TENSOR and isinstance(layout, TileLayout):
         return np.flatnonzero(TensorTile.of(type_).cells())
     return layout.axis_table("m", (layout.size(),))
 
 
-def view_of(tile: SSAValue) -> ViewOp | None:
+def view_of(tile: SSAValue) -> tirx.ViewOp | None:
     """The view that a tile of global memory is (a part of)."""
-    while isinstance(op := tile.owner, SubviewOp | ReshapeOp | WordsOp):
+    while isinstance(op := tile.owner, tirx.SubviewOp | tirx.ReshapeOp | tirx.WordsOp):
         tile = op.source
-    return op if isinstance(op, ViewOp) else None
+    return op if isinstance(op, tirx.ViewOp) else None
 
 
-def _views_overlap(a: ViewOp, b: ViewOp) -> Overlap:
+def _views_overlap(a: tirx.ViewOp, b: tirx.ViewOp) -> Overlap:
     certain = a.is_box and b.is_box
     for x, y, m, n in zip(a.indices, b.indices, view_extents(a), view_extents(b), strict=True):
         apart = difference(x, y)
@@ -109,7 +100,7 @@ def may_share(before: SSAValue, now: SSAValue, loops: Collection[Operation] = ()
     Since `before`, the next iterations of `loops`, each inside of the one before, have begun. Arguments of a kernel do
     not overlap where one is written; parts of one argument are compared by their indices.
     """
-    if base_allocation(before) is not base_allocation(now):
+    if tirx.base_allocation(before) is not tirx.base_allocation(now):
         return False
     a, b = view_of(before), view_of(now)
     if a is None or b is None or not _is_injective(a.source_type):

@@ -22,18 +22,8 @@ from tirx.copy.tma import (
     Unit,
     plan_boxes,
 )
+from tirx.dialects import tirx
 from tirx.dialects.formula import Call, Formula
-from tirx.dialects.tirx import (
-    AsyncCopyOp,
-    CopyOp,
-    Engine,
-    KernelOp,
-    MemorySpace,
-    TensorMap,
-    TileType,
-    thread_owner,
-    thread_set,
-)
 from tirx.hw.errors import MissingLayoutError, ThreadCopyError
 from tirx.hw.features import first_target, supports
 from tirx.hw.targets import Target
@@ -71,7 +61,7 @@ class TmaCopy:
 
     origin: Origin
     boxes: BoxPlan
-    tensor_map: TensorMap
+    tensor_map: tirx.TensorMap
     groups: tuple[tuple[int, ...], ...]
     run_time_strides: tuple[int, ...]
 
@@ -105,7 +95,7 @@ def _row_stride(static: int | None, argument: int, dimension: int, unit: Unit, d
     return found
 
 
-def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> TmaCopy:
+def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None) -> TmaCopy:
     """
     The boxes and the tensor map of a copy between a tile of global memory and one of type `shared`, either way.
 
@@ -157,7 +147,7 @@ def plan_tma(global_tile: SSAValue, shared: TileType, target: Target | None) -> 
         )
         for group in groups
     ]
-    tensor_map = TensorMap(
+    tensor_map = tirx.TensorMap(
         argument=number,
         type=unit.type,
         dims=(_row_units(lengths[0], unit, shared.dtype), *lengths[1:]),
@@ -199,7 +189,7 @@ def _check_coordinates(
             )
 
 
-def plan_thread_copies(global_tile: SSAValue, shared: TileType, threads: int) -> CpAsyncPlan:
+def plan_thread_copies(global_tile: SSAValue, shared: tirx.TileType, threads: int) -> CpAsyncPlan:
     """The `cp.async` of every thread of `threads`. Raises LegalityError or LayoutError where there are none."""
     if (problem := why_beyond_threads(global_tile)) is not None:
         raise ThreadCopyError(problem)
@@ -220,12 +210,12 @@ def plan_thread_copies(global_tile: SSAValue, shared: TileType, threads: int) ->
     return plan_cp_async(outside.layout, shared.layout, shared.dims, bits, threads, alignment)
 
 
-ASYNC_FEATURES: Mapping[Engine, str] = {
-    Engine.TMA: "cp.async.bulk.tensor",
-    Engine.TMA_MULTICAST: "cp.async.bulk.tensor",
-    Engine.TMA_STORE: "cp.async.bulk.tensor",
-    Engine.TMA_REDUCE: "cp.async.bulk.tensor",
-    Engine.CP_ASYNC: "cp.async",
+ASYNC_FEATURES: Mapping[tirx.Engine, str] = {
+    tirx.Engine.TMA: "cp.async.bulk.tensor",
+    tirx.Engine.TMA_MULTICAST: "cp.async.bulk.tensor",
+    tirx.Engine.TMA_STORE: "cp.async.bulk.tensor",
+    tirx.Engine.TMA_REDUCE: "cp.async.bulk.tensor",
+    tirx.Engine.CP_ASYNC: "cp.async",
 }
 """Engine -> the feature that its instructions need."""
 
@@ -238,14 +228,14 @@ class EngineChoice:
     `run_time_strides`: the dimensions of the memref whose strides must be multiples of 16 bytes for the engine.
     """
 
-    engine: Engine
-    refused: tuple[tuple[Engine, str], ...] = ()
+    engine: tirx.Engine
+    refused: tuple[tuple[tirx.Engine, str], ...] = ()
     run_time_strides: tuple[int, ...] = ()
 
     @property
     def is_asynchronous(self) -> bool:
         """Returns True if the copy can join a ring."""
-        return self.engine is not Engine.LD_ST
+        return self.engine is not tirx.Engine.LD_ST
 
     @property
     def reason(self) -> str:
@@ -253,43 +243,43 @@ class EngineChoice:
         return "; ".join(f"no {engine}: {why}" for engine, why in self.refused)
 
 
-def async_engine(copy: CopyOp | AsyncCopyOp) -> EngineChoice:
+def async_engine(copy: tirx.CopyOp | tirx.AsyncCopyOp) -> EngineChoice:
     """
     Chooses the engine of a copy from global to shared memory or back, by target and legality, the fastest first.
 
     Copies between other memories are `ld_st` with a reason. Tiles need their layouts.
     """
-    source, destination = TileType.of(copy.source), TileType.of(copy.destination)
+    source, destination = tirx.TileType.of(copy.source), tirx.TileType.of(copy.destination)
     match source.memory, destination.memory:
-        case MemorySpace.GLOBAL, MemorySpace.SHARED:
-            engines = (Engine.TMA, Engine.CP_ASYNC)
-        case MemorySpace.SHARED, MemorySpace.GLOBAL:
-            engines = (Engine.TMA_STORE,)
+        case tirx.MemorySpace.GLOBAL, tirx.MemorySpace.SHARED:
+            engines = (tirx.Engine.TMA, tirx.Engine.CP_ASYNC)
+        case tirx.MemorySpace.SHARED, tirx.MemorySpace.GLOBAL:
+            engines = (tirx.Engine.TMA_STORE,)
         case _:
             why = f"expected a copy between global and shared memory, found {source.memory} to {destination.memory}"
-            return EngineChoice(Engine.LD_ST, ((Engine.TMA, why),))
-    refused: list[tuple[Engine, str]] = []
+            return EngineChoice(tirx.Engine.LD_ST, ((tirx.Engine.TMA, why),))
+    refused: list[tuple[tirx.Engine, str]] = []
     for engine in engines:
         try:
             chosen = EngineChoice(engine, tuple(refused), check_engine(copy, engine))
-            if engine is Engine.TMA_STORE:
+            if engine is tirx.Engine.TMA_STORE:
                 _check_starts(copy.destination)
             return chosen
         except ILLEGAL as e:
             refused.append((engine, str(e)))
-    return EngineChoice(Engine.LD_ST, tuple(refused))
+    return EngineChoice(tirx.Engine.LD_ST, tuple(refused))
 
 
 CHOSEN = "tirx.chosen_engine"
 """The attribute of a copy whose threads wait for it, by an engine that nobody wrote: rings may be filled by others."""
 
 
-def ring_engine(copy: CopyOp) -> EngineChoice:
+def ring_engine(copy: tirx.CopyOp) -> EngineChoice:
     """The engine that fills a slot of a ring in place of a copy: the one that is written, else the fastest."""
     if copy.engine is None or CHOSEN in copy.attributes:
         return async_engine(copy)
     written = copy.engine.data
-    return EngineChoice(written, ((Engine.TMA, f"engine {written} is written on the copy"),))
+    return EngineChoice(written, ((tirx.Engine.TMA, f"engine {written} is written on the copy"),))
 
 
 def _check_starts(tile: SSAValue) -> None:
@@ -307,7 +297,7 @@ def _check_starts(tile: SSAValue) -> None:
         )
 
 
-def check_engine(copy: CopyOp | AsyncCopyOp, engine: Engine) -> tuple[int, ...]:
+def check_engine(copy: tirx.CopyOp | tirx.AsyncCopyOp, engine: tirx.Engine) -> tuple[int, ...]:
     """
     Checks that an asynchronous engine can do a copy between global and shared memory.
 
@@ -317,28 +307,28 @@ def check_engine(copy: CopyOp | AsyncCopyOp, engine: Engine) -> tuple[int, ...]:
     target = target_of(copy)
     if target is not None and not supports(target, feature := ASYNC_FEATURES[engine]):
         raise TmaError(TmaReason.TARGET, f"expected {first_target(feature)} or later, found {target}")
-    loads = TileType.of(copy.source).memory is MemorySpace.GLOBAL
+    loads = tirx.TileType.of(copy.source).memory is tirx.MemorySpace.GLOBAL
     outside, inside = (copy.source, copy.destination) if loads else (copy.destination, copy.source)
-    if engine is Engine.CP_ASYNC:
-        plan_thread_copies(outside, TileType.of(inside), thread_set(copy).count)
+    if engine is tirx.Engine.CP_ASYNC:
+        plan_thread_copies(outside, tirx.TileType.of(inside), tirx.thread_set(copy).count)
         return tuple(run_time_strides(outside))
-    if isinstance(copy, CopyOp) and not isinstance(thread_owner(copy), KernelOp | None):
+    if isinstance(copy, tirx.CopyOp) and not isinstance(tirx.thread_owner(copy), tirx.KernelOp | None):
         raise TmaError(
             TmaReason.THREADS,
             "expected a copy by all threads of the kernel, which meet before it; a role starts bulk tensor copies by "
             "tirx.async_copy",
         )
-    planned = plan_tma(outside, TileType.of(inside), target)
+    planned = plan_tma(outside, tirx.TileType.of(inside), target)
     if not loads and (start := surely_negative_start(outside)) is not None:
         raise TmaError(
             TmaReason.VIEW,
             f"expected a tile that begins inside the memref for a bulk store, found index {start[1]} in dimension "
             f"{start[0]}",
         )
-    if engine is Engine.TMA_REDUCE:
-        given = copy.reduce if isinstance(copy, CopyOp) else None
+    if engine is tirx.Engine.TMA_REDUCE:
+        given = copy.reduce if isinstance(copy, tirx.CopyOp) else None
         reduce = "add" if given is None else given.data
-        check_reduction(reduce, planned.boxes.unit.type, TileType.of(inside).dtype.name)
+        check_reduction(reduce, planned.boxes.unit.type, tirx.TileType.of(inside).dtype.name)
     return planned.run_time_strides
 
 

@@ -9,20 +9,9 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from tirx.dialects.tirx import (
-    CopyOp,
-    CpAsyncTileOp,
-    Engine,
-    MemorySpace,
-    TileOpInterface,
-    TileType,
-    TmaLoadOp,
-    TmaStoreOp,
-    is_foreign,
-    tile_effects,
-)
+from tirx.dialects import tirx
 
-_BULK_ENGINES = (Engine.TMA, Engine.TMA_STORE, Engine.TMA_REDUCE)
+_BULK_ENGINES = (tirx.Engine.TMA, tirx.Engine.TMA_STORE, tirx.Engine.TMA_REDUCE)
 """Engines of copies through the async proxy, whose expansion waits for their end."""
 
 
@@ -45,20 +34,20 @@ class GlobalAccess:
 def accesses_of(op: Operation) -> tuple[GlobalAccess, ...]:
     """Returns what an operation without regions does to global memory."""
     match op:
-        case TmaLoadOp():
+        case tirx.TmaLoadOp():
             return (GlobalAccess(op.source, writes=False, bulk=True),)
-        case TmaStoreOp():
+        case tirx.TmaStoreOp():
             return (GlobalAccess(op.destination, writes=True, bulk=True, reduces=op.reduce is not None),)
-        case CopyOp() if op.engine is not None and op.engine.data in _BULK_ENGINES:
+        case tirx.CopyOp() if op.engine is not None and op.engine.data in _BULK_ENGINES:
             found = [GlobalAccess(op.source, False, bulk=True), GlobalAccess(op.destination, True, bulk=True)]
             combines = op.reduce is not None
             return tuple(replace(one, reduces=combines, fenced=True) for one in found if _is_global(one.tile))
-        case CpAsyncTileOp():
+        case tirx.CpAsyncTileOp():
             return (GlobalAccess(op.source, writes=False),)
         case memref.LoadOp():
             return _of_threads((op.memref,), ())
-        case _ if is_foreign(op) or isinstance(op, TileOpInterface):
-            effects = tile_effects(op)
+        case _ if tirx.is_foreign(op) or isinstance(op, tirx.TileOpInterface):
+            effects = tirx.tile_effects(op)
             return _of_threads(effects.reads, effects.writes)
         case _:
             return ()
@@ -74,6 +63,6 @@ def _of_threads(reads: Iterable[SSAValue], writes: Iterable[SSAValue]) -> tuple[
 
 def _is_global(tile: SSAValue) -> bool:
     """Returns True for a tile of global memory and for an argument; variables of a thread are memrefs, too."""
-    if isinstance(tile.type, TileType):
-        return tile.type.memory is MemorySpace.GLOBAL
+    if isinstance(tile.type, tirx.TileType):
+        return tile.type.memory is tirx.MemorySpace.GLOBAL
     return isinstance(tile.type, MemRefType) and not isinstance(tile.owner, memref.AllocaOp)

@@ -15,25 +15,9 @@ from typing import NamedTuple
 
 from xdsl.ir import Attribute, Operation
 
+from tirx.dialects import tirx
 from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT
-from tirx.dialects.tirx import (
-    AllocOp,
-    CopyOp,
-    Engine,
-    EngineAttr,
-    FillOp,
-    KernelOp,
-    LoadOp,
-    MemoryPlan,
-    MemorySpace,
-    MmaOp,
-    RingOp,
-    StoreOp,
-    TileType,
-    thread_owner,
-    views_in_use,
-)
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout
 from tirx.rules import MemoryRoomError
@@ -62,7 +46,7 @@ REORDERED_TILES = 64
 """More tiles than these are placed in the order of their first uses only: to try other orders takes quadratic time."""
 
 
-_COMPLETE = (CopyOp, FillOp, LoadOp, MmaOp, StoreOp)
+_COMPLETE = (tirx.CopyOp, tirx.FillOp, tirx.LoadOp, tirx.MmaOp, tirx.StoreOp)
 """Operations that are done with a tile when the next operation begins."""
 
 
@@ -81,7 +65,7 @@ class Lifetime(NamedTuple):
 class Block:
     """A run of bytes of shared memory or of columns of tensor memory: `alloc` is the tile, None for other contents."""
 
-    alloc: AllocOp | None
+    alloc: tirx.AllocOp | None
     size: int
     alignment: int
     lifetime: Lifetime
@@ -108,27 +92,33 @@ class Block:
 class Allocation(NamedTuple):
     """The plan of a kernel, with the place of every tile: bytes from the start of shared memory, or columns."""
 
-    plan: MemoryPlan
-    starts: Mapping[AllocOp, int]
+    plan: tirx.MemoryPlan
+    starts: Mapping[tirx.AllocOp, int]
 
 
-def allocate(kernel: KernelOp, target: Target) -> Allocation:
+def allocate(kernel: tirx.KernelOp, target: Target) -> Allocation:
     """
     Places all shared and tensor tiles of a kernel, and what the lowering of tensor memory keeps in shared memory.
 
     Tiles without a layout count as many bytes as they have elements, tensor tiles without one nothing. Raises
     LocatedError at a tile for which there is no room, naming those that are in use with it.
     """
-    allocs = [op for op in kernel.walk() if isinstance(op, AllocOp)]
+    allocs = [op for op in kernel.walk() if isinstance(op, tirx.AllocOp)]
     lifetimes = _lifetimes(kernel, allocs)
-    in_tensor = [alloc for alloc in allocs if alloc.result.type.memory is MemorySpace.TENSOR]
+    in_tensor = [alloc for alloc in allocs if alloc.result.type.memory is tirx.MemorySpace.TENSOR]
     tensor = _place(
         [_tensor_block(alloc, lifetimes[alloc]) for alloc in in_tensor if alloc.result.type.layout is not None]
     )
     _check_room(tensor, COLUMNS, "columns", "columns of tensor memory")
-    shared = _place([_shared_block(op, lifetimes[op]) for op in allocs if op.result.type.memory is MemorySpace.SHARED])
+    shared = _place(
+        [_shared_block(op, lifetimes[op]) for op in allocs if op.result.type.memory is tirx.MemorySpace.SHARED]
+    )
     _check_room(shared, target.shared_limit, "bytes", f"bytes of shared memory on {target}")
-    loads = {thread_owner(op) for op in kernel.walk() if isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TMA)}
+    loads = {
+        tirx.thread_owner(op)
+        for op in kernel.walk()
+        if isinstance(op, tirx.CopyOp) and op.engine == tirx.EngineAttr(tirx.Engine.TMA)
+    }
     words = {"mbarrier": MBARRIER_BYTES, "slot": SLOT_BYTES} if in_tensor else {}
     # Roles run at the same time, and wait for their own copies.
     words |= {"copies": MBARRIER_BYTES * len(loads)} if loads else {}
@@ -145,9 +135,9 @@ def allocate(kernel: KernelOp, target: Target) -> Allocation:
             f"expected at most {target.shared_limit} bytes of shared memory on {target}, found {total} with the "
             "mbarriers and the address of tensor memory",
         )
-    plan = MemoryPlan(
+    plan = tirx.MemoryPlan(
         total,
-        max((block.alignment for block in shared), default=MemoryPlan.alignment),
+        max((block.alignment for block in shared), default=tirx.MemoryPlan.alignment),
         total > target.static_shared_limit,
         allocation_columns(max(block.end for block in tensor)) if tensor else 0,
         **others,
@@ -156,12 +146,12 @@ def allocate(kernel: KernelOp, target: Target) -> Allocation:
 
 
 @lru_cache(maxsize=256)
-def shared_bytes(type_: TileType) -> int:
+def shared_bytes(type_: tirx.TileType) -> int:
     """Bytes that a shared tile takes: whole units of 16 bytes, which products read, holes included."""
     return -(-type_.span_bytes // UNIT_BYTES) * UNIT_BYTES
 
 
-def shared_alignment(type_: TileType) -> int:
+def shared_alignment(type_: tirx.TileType) -> int:
     """Bytes to which the base of a shared tile is aligned; the most for a tile whose layout is still to be picked."""
     match type_.layout:
         case None:
@@ -172,13 +162,13 @@ def shared_alignment(type_: TileType) -> int:
             return PLAIN_ALIGNMENT
 
 
-def aligned_bytes(type_: TileType) -> int:
+def aligned_bytes(type_: tirx.TileType) -> int:
     """Bytes of shared memory that a tile takes, rounded up to its alignment."""
     alignment = shared_alignment(type_)
     return -(-shared_bytes(type_) // alignment) * alignment
 
 
-def slot_columns(ring: RingOp) -> int:
+def slot_columns(ring: tirx.RingOp) -> int:
     """Columns of tensor memory of one slot of a ring, without tiles that have no layout."""
     return sum(max((_columns(view.type) for view in tile), default=0) for tile in ring.result.type.contents)
 
@@ -186,19 +176,19 @@ def slot_columns(ring: RingOp) -> int:
 def allocated_columns(op: Operation) -> int:
     """Columns of tensor memory that an operation allocates, without tiles that have no layout."""
     match op:
-        case AllocOp():
+        case tirx.AllocOp():
             return _columns(op.result.type)
-        case RingOp():
+        case tirx.RingOp():
             return op.num_slots * slot_columns(op)
         case _:
             return 0
 
 
 def _columns(type_: Attribute) -> int:
-    return type_.span_columns if isinstance(type_, TileType) and type_.memory is MemorySpace.TENSOR else 0
+    return type_.span_columns if isinstance(type_, tirx.TileType) and type_.memory is tirx.MemorySpace.TENSOR else 0
 
 
-def _shared_block(alloc: AllocOp, lifetime: Lifetime) -> Block:
+def _shared_block(alloc: tirx.AllocOp, lifetime: Lifetime) -> Block:
     type_ = alloc.result.type
     if (alignment := shared_alignment(type_)) > ALIGNMENT_LIMIT:
         raise MemoryRoomError(
@@ -207,12 +197,12 @@ def _shared_block(alloc: AllocOp, lifetime: Lifetime) -> Block:
     return Block(alloc, shared_bytes(type_), alignment, lifetime)
 
 
-def _tensor_block(alloc: AllocOp, lifetime: Lifetime) -> Block:
+def _tensor_block(alloc: tirx.AllocOp, lifetime: Lifetime) -> Block:
     type_ = alloc.result.type
     return Block(alloc, type_.span_columns, COLUMN_STEP.get(type_.dtype.bits, 1), lifetime)
 
 
-def _lifetimes(kernel: KernelOp, allocs: Sequence[AllocOp]) -> dict[AllocOp, Lifetime]:
+def _lifetimes(kernel: tirx.KernelOp, allocs: Sequence[tirx.AllocOp]) -> dict[tirx.AllocOp, Lifetime]:
     """
     When the tiles are used; one that nothing uses lives where it is allocated.
 
@@ -225,9 +215,9 @@ def _lifetimes(kernel: KernelOp, allocs: Sequence[AllocOp]) -> dict[AllocOp, Lif
     last = kernel.body.block.last_op
     assert last is not None, "a kernel ends with tirx.return"
     whole = Lifetime(0, position[last])
-    found: dict[AllocOp, Lifetime] = {}
+    found: dict[tirx.AllocOp, Lifetime] = {}
     for alloc in allocs:
-        users = [op for op, _ in views_in_use(alloc.result)]
+        users = [op for op, _ in tirx.views_in_use(alloc.result)]
         used = [position[op] for op in users] or [position[alloc]]
         known = all(type(op) in _COMPLETE for op in users)
         found[alloc] = Lifetime(min(used), max(used)) if known else whole

@@ -9,18 +9,7 @@ from xdsl.ir import SSAValue
 
 from tirx.copy.cost import CopyEnd, fragment_cost
 from tirx.copy.matrix import plan_matrices
-from tirx.dialects.tirx import (
-    Engine,
-    EngineAttr,
-    LoadOp,
-    MemorySpace,
-    MmaOp,
-    MmaSyncPlan,
-    PlanAttr,
-    SubviewOp,
-    TileType,
-    thread_set,
-)
+from tirx.dialects import tirx
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.mma import VARIANTS, FragmentError
 from tirx.passes.ir.emitter import Emitter, erase
@@ -32,20 +21,20 @@ from tirx.passes.match.product import Product
 class StagedProduct:
     """A product by mma.sync whose operands are loaded from shared memory for it alone, in the same block."""
 
-    mma: MmaOp
-    a: LoadOp
-    b: LoadOp
+    mma: tirx.MmaOp
+    a: tirx.LoadOp
+    b: tirx.LoadOp
 
     @staticmethod
-    def of(mma: MmaOp) -> StagedProduct | None:
+    def of(mma: tirx.MmaOp) -> StagedProduct | None:
         """The product and its loads; None for one of another kind."""
-        if mma.plan is None or not isinstance(mma.plan.data, MmaSyncPlan) or mma.result is None:
+        if mma.plan is None or not isinstance(mma.plan.data, tirx.MmaSyncPlan) or mma.result is None:
             return None
         a, b = mma.a.owner, mma.b.owner
-        if not isinstance(a, LoadOp) or not isinstance(b, LoadOp) or a is b:
+        if not isinstance(a, tirx.LoadOp) or not isinstance(b, tirx.LoadOp) or a is b:
             return None
         for load in (a, b):
-            if TileType.of(load.source).memory is not MemorySpace.SHARED or load.parent is not mma.parent:
+            if tirx.TileType.of(load.source).memory is not tirx.MemorySpace.SHARED or load.parent is not mma.parent:
                 return None
             if not load.result.has_one_use():
                 return None
@@ -68,9 +57,9 @@ class Steps:
 
     product: StagedProduct
     size: int
-    a: tuple[TileType, ...]
-    b: tuple[TileType, ...]
-    plan: MmaSyncPlan
+    a: tuple[tirx.TileType, ...]
+    b: tuple[tirx.TileType, ...]
+    plan: tirx.MmaSyncPlan
 
     @property
     def count(self) -> int:
@@ -80,9 +69,9 @@ class Steps:
         """Emits the loads of the fragments of a step from these tiles."""
         found: list[SSAValue] = []
         for load, source, types in zip((self.product.a, self.product.b), sources, (self.a, self.b), strict=True):
-            start = [0] * (len(TileType.of(source).dims) - 1) + [index * self.size]
-            part = source if self.count == 1 else emit(SubviewOp.of(source, start, types[index].dims)).result
-            new = emit(LoadOp(part, types[index]))
+            start = [0] * (len(tirx.TileType.of(source).dims) - 1) + [index * self.size]
+            part = source if self.count == 1 else emit(tirx.SubviewOp.of(source, start, types[index].dims)).result
+            new = emit(tirx.LoadOp(part, types[index]))
             new.location = load.location
             new.engine = load.engine
             new.result.name_hint = load.result.name_hint
@@ -94,7 +83,7 @@ class Steps:
         mma = self.product.mma
         new = mma.clone_without_regions()
         new.operands = [*fragments, accumulator]
-        new.plan = PlanAttr(self.plan)
+        new.plan = tirx.PlanAttr(self.plan)
         result = emit(new).results[0]
         result.name_hint = None if mma.result is None else mma.result.name_hint
         return result
@@ -110,7 +99,7 @@ def plan_steps(product: StagedProduct) -> Steps:
     mma = product.mma
     whole = Product.of(mma)
     plan = mma.plan.data if mma.plan is not None else None
-    assert isinstance(plan, MmaSyncPlan), "a staged product has a plan"
+    assert isinstance(plan, tirx.MmaSyncPlan), "a staged product has a plan"
     smallest = min(VARIANTS[name].shape[2] for name in plan.variants)
     size = smallest
     while size < product.k:
@@ -120,7 +109,7 @@ def plan_steps(product: StagedProduct) -> Steps:
     return Steps(product, product.k, (mma.a_type,), (mma.b_type,), plan)
 
 
-def _steps(product: StagedProduct, whole: Product, plan: MmaSyncPlan, size: int) -> Steps | None:
+def _steps(product: StagedProduct, whole: Product, plan: tirx.MmaSyncPlan, size: int) -> Steps | None:
     """The steps of a size; None where fragments or loads do not fall into them."""
     starts = range(0, product.k, size)
     try:
@@ -129,9 +118,9 @@ def _steps(product: StagedProduct, whole: Product, plan: MmaSyncPlan, size: int)
             for type_ in (product.mma.a_type, product.mma.b_type)
         )
         for load, fragments in ((product.a, a), (product.b, b)):
-            source = TileType.of(load.source)
+            source = tirx.TileType.of(load.source)
             outer = source.dims[:-1]
-            parts = [SubviewOp.type_of(source, [*(0 for _ in outer), start], (*outer, size)) for start in starts]
+            parts = [tirx.SubviewOp.type_of(source, [*(0 for _ in outer), start], (*outer, size)) for start in starts]
             cost = sum(_cycles(load, part, part_of) for part, part_of in zip(parts, fragments, strict=True))
             if cost > _cycles(load, source, load.result.type):
                 return None
@@ -148,19 +137,19 @@ def _steps(product: StagedProduct, whole: Product, plan: MmaSyncPlan, size: int)
     return Steps(product, size, a, b, plan)
 
 
-def _cycles(load: LoadOp, memory: TileType, registers: TileType) -> float:
+def _cycles(load: tirx.LoadOp, memory: tirx.TileType, registers: tirx.TileType) -> float:
     """The cost of a load by the engine of `load`. Raises LayoutError where there is none."""
     if memory.layout is None or not isinstance(registers.layout, TileLayout):
         raise LayoutError(f"expected layouts on {memory} and {registers}")
     end = CopyEnd(memory.layout, "shared")
-    threads, bits = thread_set(load).count, memory.dtype.storage_bits
-    matrices = load.engine == EngineAttr(Engine.LDMATRIX)
+    threads, bits = tirx.thread_set(load).count, memory.dtype.storage_bits
+    matrices = load.engine == tirx.EngineAttr(tirx.Engine.LDMATRIX)
     if matrices and plan_matrices(registers.layout, memory.layout, memory.dims, bits, threads) is None:
-        raise LayoutError(f"expected fragments that {Engine.LDMATRIX} loads, found {registers}")
+        raise LayoutError(f"expected fragments that {tirx.Engine.LDMATRIX} loads, found {registers}")
     return fragment_cost(registers.layout, end, memory.dims, bits, threads, matrices).cycles
 
 
-def _step_type(type_: TileType, start: int, size: int) -> TileType:
+def _step_type(type_: tirx.TileType, start: int, size: int) -> tirx.TileType:
     """The register tile of a part along K, without the registers of the other parts."""
     layout = type_.layout
     if not isinstance(layout, TileLayout):
@@ -168,7 +157,7 @@ def _step_type(type_: TileType, start: int, size: int) -> TileType:
     region = (*((0, extent) for extent in type_.dims[:-1]), (start, start + size))
     part = layout.slice(type_.dims, region)
     dims = (*type_.dims[:-1], size)
-    return TileType.get(dims, type_.element_type, MemorySpace.REGISTER, _packed(part))
+    return tirx.TileType.get(dims, type_.element_type, tirx.MemorySpace.REGISTER, _packed(part))
 
 
 def _packed(layout: TileLayout) -> TileLayout:

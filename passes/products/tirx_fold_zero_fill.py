@@ -13,22 +13,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import (
-    AsyncMmaOp,
-    CopyOp,
-    FillOp,
-    LoadOp,
-    MemorySpace,
-    MmaOp,
-    ReshapeOp,
-    SplatOp,
-    StoreOp,
-    SubviewOp,
-    TileType,
-    ZeroOp,
-    base_allocation,
-    kernels,
-)
+from tirx.dialects import tirx
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.index_analysis import trip_count_is_positive
@@ -53,10 +38,10 @@ def _is_zero(value: SSAValue) -> bool:
 
 def _touches(op: Operation, tile: SSAValue) -> bool:
     """Returns True if `op`, or an operation inside it, reads or writes a view of the same allocation as `tile`."""
-    if isinstance(op, SubviewOp | ReshapeOp):
+    if isinstance(op, tirx.SubviewOp | tirx.ReshapeOp):
         return False
-    root = base_allocation(tile)
-    return any(base_allocation(operand) is root for inner in op.walk() for operand in inner.operands)
+    root = tirx.base_allocation(tile)
+    return any(tirx.base_allocation(operand) is root for inner in op.walk() for operand in inner.operands)
 
 
 def _first_touch(op: Operation | None, tile: SSAValue) -> Operation | None:
@@ -68,26 +53,26 @@ def _first_touch(op: Operation | None, tile: SSAValue) -> Operation | None:
 Part: TypeAlias = tuple[tuple[int, int], ...]
 """(begin, end) along each dimension."""
 
-_Overwriting: TypeAlias = tuple[Sequence[MmaOp], list[scf.ForOp], list[LoadOp | CopyOp]]
+_Overwriting: TypeAlias = tuple[Sequence[tirx.MmaOp], list[scf.ForOp], list[tirx.LoadOp | tirx.CopyOp]]
 """Products, the loops around them, and what reads their sums although the outermost loop may have had no iteration."""
 
 
-def _products_of_all(op: Operation | None, tile: SSAValue) -> Sequence[MmaOp] | None:
+def _products_of_all(op: Operation | None, tile: SSAValue) -> Sequence[tirx.MmaOp] | None:
     """
     Returns the products that use a tile first from `op` on in its block, if together they write all of it.
 
     They are one product of the whole tile, or products of parts that do not overlap, as those of 256 rows are. More
     products of the same parts may stand between them.
     """
-    left = TileType.of(tile).num_elements
-    found: dict[Part, MmaOp] = {}
+    left = tirx.TileType.of(tile).num_elements
+    found: dict[Part, tirx.MmaOp] = {}
     while left:
         op = _first_touch(op, tile)
-        if not isinstance(op, MmaOp) or op.accumulate is not None:
+        if not isinstance(op, tirx.MmaOp) or op.accumulate is not None:
             return None
         if (part := _part_of(op.accumulator, tile)) is None:
             return None
-        if base_allocation(op.a) is base_allocation(tile):
+        if tirx.base_allocation(op.a) is tirx.base_allocation(tile):
             return None
         if part not in found:
             if any(_overlap(part, other) for other in found):
@@ -101,9 +86,9 @@ def _products_of_all(op: Operation | None, tile: SSAValue) -> Sequence[MmaOp] | 
 def _part_of(view: SSAValue, tile: SSAValue) -> Part | None:
     """The elements of a tile that a view of it has. None for a view of another tile, or at a computed place."""
     if view is tile:
-        return tuple((0, extent) for extent in TileType.of(tile).dims)
+        return tuple((0, extent) for extent in tirx.TileType.of(tile).dims)
     op = view.owner
-    if not isinstance(op, SubviewOp) or op.source is not tile or op.indices:
+    if not isinstance(op, tirx.SubviewOp) or op.source is not tile or op.indices:
         return None
     return tuple((start, start + extent) for start, extent in zip(op.start, op.result.type.dims, strict=True))
 
@@ -120,7 +105,7 @@ def _inside_loops(op: Operation | None, tile: SSAValue, loops: list[scf.ForOp]) 
     return op
 
 
-def _overwriting_mmas(fill: FillOp) -> _Overwriting | None:
+def _overwriting_mmas(fill: tirx.FillOp) -> _Overwriting | None:
     """Returns the products that use the tile first on every path behind the fill."""
     loops: list[scf.ForOp] = []
     op = _inside_loops(_first_touch(fill.next_op, fill.tile), fill.tile, loops)
@@ -128,14 +113,14 @@ def _overwriting_mmas(fill: FillOp) -> _Overwriting | None:
     return None if found is None else (found, loops, [])
 
 
-def _overwriting_mmas_if_any(fill: FillOp) -> _Overwriting | None:
+def _overwriting_mmas_if_any(fill: tirx.FillOp) -> _Overwriting | None:
     """
     The same where the outermost loop may have no iteration.
 
     None unless everything else that uses the tile reads it behind the loop, in its block.
     """
     outer = _first_touch(fill.next_op, fill.tile)
-    root = base_allocation(fill.tile)
+    root = tirx.base_allocation(fill.tile)
     if not isinstance(outer, scf.ForOp) or root is not fill.tile:
         return None
     if all(constant_value(bound) is not None for bound in (outer.lb, outer.ub, outer.step)):
@@ -144,7 +129,7 @@ def _overwriting_mmas_if_any(fill: FillOp) -> _Overwriting | None:
     op = _inside_loops(_first_touch(outer.body.block.first_op, fill.tile), fill.tile, loops)
     if (products := _products_of_all(op, fill.tile)) is None:
         return None
-    readers: dict[LoadOp | CopyOp, None] = {}
+    readers: dict[tirx.LoadOp | tirx.CopyOp, None] = {}
     for user, tile in accesses(root):
         if user is fill or outer.is_ancestor(user):
             continue
@@ -154,45 +139,45 @@ def _overwriting_mmas_if_any(fill: FillOp) -> _Overwriting | None:
     return products, loops, list(readers)
 
 
-def _reads(op: Operation, tile: SSAValue) -> TypeGuard[LoadOp | CopyOp]:
+def _reads(op: Operation, tile: SSAValue) -> TypeGuard[tirx.LoadOp | tirx.CopyOp]:
     """True for a load of a tile, and a copy of it to another memory."""
     match op:
-        case LoadOp():
+        case tirx.LoadOp():
             return True
-        case CopyOp():
-            to_others = op.destination_type.memory is not MemorySpace.TENSOR
+        case tirx.CopyOp():
+            to_others = op.destination_type.memory is not tirx.MemorySpace.TENSOR
             return op.source is tile and to_others and op.reduce is None and op.engine is None
         case _:
             return False
 
 
-def _read_if_any(reader: LoadOp | CopyOp, loop: scf.ForOp) -> None:
+def _read_if_any(reader: tirx.LoadOp | tirx.CopyOp, loop: scf.ForOp) -> None:
     """Reads zeros in the place of a tile that no iteration of the loop has written."""
     emit = Emitter.before(reader)
     trips = trip_count(emit, loop)
     assert isinstance(trips, SSAValue)
     some = emit.compare(trips, emit.constant(0, IndexType()), "ne")
     type_ = _registers_of(reader)
-    loaded, zero = LoadOp(reader.source, type_), ZeroOp(type_)
+    loaded, zero = tirx.LoadOp(reader.source, type_), tirx.ZeroOp(type_)
     (value,) = emit.either(some, lambda inside: inside(loaded).results, lambda inside: inside(zero).results)
-    if isinstance(reader, LoadOp):
+    if isinstance(reader, tirx.LoadOp):
         value.name_hint = reader.result.name_hint
         reader.result.replace_all_uses_with(value)
     else:
-        emit(StoreOp(value, reader.destination))
+        emit(tirx.StoreOp(value, reader.destination))
     erase(reader)
 
 
-def _registers_of(reader: LoadOp | CopyOp) -> TileType:
+def _registers_of(reader: tirx.LoadOp | tirx.CopyOp) -> tirx.TileType:
     """The register tile that a tile of tensor memory is read to. Raises LocatedError where no shape reads it."""
-    if isinstance(reader, LoadOp):
-        return TileType.of(reader.result)
+    if isinstance(reader, tirx.LoadOp):
+        return tirx.TileType.of(reader.result)
     source = reader.source_type
     try:
         layout = None if source.layout is None else common_fragment([source])
     except LegalityError as e:
         raise LocatedError(reader, str(e)) from e
-    return TileType.get(source.dims, source.element_type, MemorySpace.REGISTER, layout)
+    return tirx.TileType.get(source.dims, source.element_type, tirx.MemorySpace.REGISTER, layout)
 
 
 def _start_of(value: SSAValue, user: Operation) -> tuple[SSAValue, list[scf.ForOp]] | None:
@@ -215,13 +200,13 @@ def _start_of(value: SSAValue, user: Operation) -> tuple[SSAValue, list[scf.ForO
 
 def _is_zero_tile(value: SSAValue) -> bool:
     match value.owner:
-        case SplatOp() as op:
+        case tirx.SplatOp() as op:
             return _is_zero(op.value)
         case owner:
-            return isinstance(owner, ZeroOp)
+            return isinstance(owner, tirx.ZeroOp)
 
 
-def _fold_value(mma: MmaOp | AsyncMmaOp) -> None:
+def _fold_value(mma: tirx.MmaOp | tirx.AsyncMmaOp) -> None:
     """Lets a warpgroup's product overwrite an accumulator that starts at zero."""
     if mma.accumulate is not None or family_of(Product.of(mma)) is not WGMMA:
         return
@@ -232,7 +217,7 @@ def _fold_value(mma: MmaOp | AsyncMmaOp) -> None:
             return
         loops, first = found[1], start.owner
         assert isinstance(first, Operation)
-        uninitialized = Emitter.before(first)(UninitializedOp(TileType.of(start))).tile
+        uninitialized = Emitter.before(first)(UninitializedOp(tirx.TileType.of(start))).tile
         start.replace_all_uses_with(uninitialized)
         erase(first)
     accumulate = _is_later(Emitter.before(mma), loops)
@@ -263,8 +248,8 @@ class TirxFoldZeroFillPass(ModulePass):
     name = "tirx-fold-zero-fill"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for fill in [f for kernel in kernels(op) for f in kernel.walk() if isinstance(f, FillOp)]:
-            if fill.tile_type.memory is not MemorySpace.TENSOR or not _is_zero(fill.value):
+        for fill in [f for kernel in tirx.kernels(op) for f in kernel.walk() if isinstance(f, tirx.FillOp)]:
+            if fill.tile_type.memory is not tirx.MemorySpace.TENSOR or not _is_zero(fill.value):
                 continue
             if (found := _overwriting_mmas(fill) or _overwriting_mmas_if_any(fill)) is None:
                 continue
@@ -276,7 +261,7 @@ class TirxFoldZeroFillPass(ModulePass):
                 Emitter.before(mma)(mma.with_accumulate(later))
                 erase(mma)
             erase(fill)
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             for mma in list(kernel.walk()):
-                if isinstance(mma, MmaOp | AsyncMmaOp) and mma.result is not None:
+                if isinstance(mma, tirx.MmaOp | tirx.AsyncMmaOp) and mma.result is not None:
                     _fold_value(mma)

@@ -14,26 +14,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tirx.diagnostics import LocatedError, for_each, remark
+from tirx.dialects import tirx
 from tirx.dialects.formula import Call, Formula
-from tirx.dialects.tirx import (
-    AllocOp,
-    BlockIdOp,
-    Combination,
-    CopyOp,
-    FillOp,
-    GridAxis,
-    KernelOp,
-    LaunchValueOp,
-    MapOp,
-    MemorySpace,
-    MmaOp,
-    ReduceOp,
-    ReturnOp,
-    TileType,
-    ViewOp,
-    YieldOp,
-    kernels,
-)
 from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.dialects.tirx.places import memory_problem
@@ -90,7 +72,7 @@ class TirxTileLinalgPass(ModulePass):
     marked: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        inside = set(kernels(op))
+        inside = set(tirx.kernels(op))
         found = [each for each in op.walk() if isinstance(each, func.FuncOp) and each not in inside]
         made = [each for each in found if KERNEL in each.attributes or (not self.marked and _has_linalg(each))]
         names = {each.sym_name.data for each in made}
@@ -227,8 +209,8 @@ class _Tiling:
                 constant = self.emit(op.clone())
                 constant.result.name_hint = op.result.name_hint
                 self.arguments = {**self.arguments, op.result: constant.result}
-        axes = (GridAxis.Z, GridAxis.Y, GridAxis.X)[-parallel:]
-        ids = [self.emit(BlockIdOp(axis)).result for axis in axes]
+        axes = (tirx.GridAxis.Z, tirx.GridAxis.Y, tirx.GridAxis.X)[-parallel:]
+        ids = [self.emit(tirx.BlockIdOp(axis)).result for axis in axes]
         steps_of = [self.emit.constant(extent, IndexType()) for extent in self.extents]
         tiled = zip(ids[self.batch :], steps_of, strict=True)
         self.starts = [*ids[: self.batch], *(self.emit.mul(i, by) for i, by in tiled)]
@@ -236,7 +218,7 @@ class _Tiling:
             self.emit = Emitter(InsertPoint.at_end(block), step.op.location)
             self._step(step)
         self._store(steps)
-        self.emit(ReturnOp())
+        self.emit(tirx.ReturnOp())
         Rewriter.insert_op(kernel, InsertPoint.before(self.function))
         erase(self.function)
 
@@ -351,7 +333,7 @@ class _Tiling:
         """The dimensions that a tile has, in order: those that count no batch."""
         return tuple(d for d in self._order(step, dims) if d not in step.parallel[: self.batch])
 
-    def _kernel(self, steps: Sequence[Structured]) -> KernelOp:
+    def _kernel(self, steps: Sequence[Structured]) -> tirx.KernelOp:
         types: list[Attribute] = []
         for argument in self.function.body.block.args:
             form = self.forms.get(argument)
@@ -365,7 +347,7 @@ class _Tiling:
         name, options, grid = self.function.sym_name.data, self.options, tuple(reversed(blocks))
         if (problem := grid_problem(grid)) is not None:
             raise TilingError(self.function, problem)
-        kernel = KernelOp(name, types, self.threads, target=options.target, grid=grid)
+        kernel = tirx.KernelOp(name, types, self.threads, target=options.target, grid=grid)
         kernel.location = self.function.location
         kernel.attributes.update(self.function.attributes)
         for old, new in zip(self.function.body.block.args, kernel.body.block.args, strict=True):
@@ -397,8 +379,8 @@ class _Tiling:
             size == DYNAMIC_INDEX or size % extent
             for size, extent in zip(memref_type(value).get_shape(), extents, strict=True)
         )
-        type_ = TileType.get(shape, memref_type(value).element_type, MemorySpace.GLOBAL)
-        view = ViewOp(value, [place for place in places if place is not None], type_, clipped=clipped)
+        type_ = tirx.TileType.get(shape, memref_type(value).element_type, tirx.MemorySpace.GLOBAL)
+        view = tirx.ViewOp(value, [place for place in places if place is not None], type_, clipped=clipped)
         return self.emit(view).result
 
     def _full_shape(self, step: Structured, dims: Sequence[int], loops: Sequence[int]) -> tuple[int, ...]:
@@ -406,15 +388,15 @@ class _Tiling:
         shape = dict(zip(self._inside(step, dims), self._shape(step, dims), strict=True))
         return tuple(shape.get(d, 1) for d in loops)
 
-    def _alloc(self, shape: Sequence[int], element: Attribute, memory: MemorySpace) -> SSAValue:
-        return self.emit(AllocOp(TileType.get(shape, element, memory))).result
+    def _alloc(self, shape: Sequence[int], element: Attribute, memory: tirx.MemorySpace) -> SSAValue:
+        return self.emit(tirx.AllocOp(tirx.TileType.get(shape, element, memory))).result
 
     def _in_registers(self, tile: SSAValue) -> SSAValue:
-        type_ = TileType.of(tile)
-        if type_.memory is MemorySpace.REGISTER:
+        type_ = tirx.TileType.of(tile)
+        if type_.memory is tirx.MemorySpace.REGISTER:
             return tile
-        held = self._alloc(type_.dims, type_.element_type, MemorySpace.REGISTER)
-        self.emit(CopyOp(tile, held))
+        held = self._alloc(type_.dims, type_.element_type, tirx.MemorySpace.REGISTER)
+        self.emit(tirx.CopyOp(tile, held))
         return held
 
     def _read(
@@ -428,8 +410,8 @@ class _Tiling:
             self.held[operand] = _Held(tile)
             return tile
         if held is not None and held.number is not None:
-            tile = self._alloc(shape, memref_type(operand).element_type, MemorySpace.REGISTER)
-            self.emit(FillOp(tile, held.number))
+            tile = self._alloc(shape, memref_type(operand).element_type, tirx.MemorySpace.REGISTER)
+            self.emit(tirx.FillOp(tile, held.number))
             return tile
         return self._in_registers(self._view(step, operand, dims, at))
 
@@ -463,7 +445,11 @@ class _Tiling:
                 position = form.inserted(self._order(step, dims), -1).index(d)
                 size = self._size(self.arguments[operand], index, position)
         assert size is not None
-        high = self.emit.constant(size, IndexType()) if isinstance(size, int) else self.emit(LaunchValueOp(size)).result
+        high = (
+            self.emit.constant(size, IndexType())
+            if isinstance(size, int)
+            else self.emit(tirx.LaunchValueOp(size)).result
+        )
         low, by = (self.emit.constant(n, IndexType()) for n in (0, self.tile[self.rank]))
         body = Block(arg_types=[IndexType()])
         loop = self.emit(scf.ForOp(low, high, by, [], Region(body)))
@@ -480,19 +466,21 @@ class _Tiling:
         operands = [(step.inputs[i], step.dims[i]) for i in factors]
         shared: list[SSAValue] = []
         for operand, dims in operands:
-            shared.append(self._alloc(self._shape(step, dims), memref_type(operand).element_type, MemorySpace.SHARED))
+            shared.append(
+                self._alloc(self._shape(step, dims), memref_type(operand).element_type, tirx.MemorySpace.SHARED)
+            )
         out = step.outputs[0]
-        accumulator = self._alloc(self.extents, memref_type(out).element_type, MemorySpace.ACCUMULATOR)
+        accumulator = self._alloc(self.extents, memref_type(out).element_type, tirx.MemorySpace.ACCUMULATOR)
         held = self.held.get(out, _Held())
         if held.number is not None:
-            self.emit(FillOp(accumulator, held.number))
+            self.emit(tirx.FillOp(accumulator, held.number))
         else:
-            self.emit(CopyOp(held.tile or self._view(step, out, step.parallel), accumulator))
+            self.emit(tirx.CopyOp(held.tile or self._view(step, out, step.parallel), accumulator))
         loop, at = self._loop(step)
         views = [self._view(step, operand, dims, at) for operand, dims in operands]
         for view, tile in zip(views, shared, strict=True):
-            self.emit(CopyOp(view, tile))
-        self.emit(MmaOp(shared[0], shared[1], accumulator))
+            self.emit(tirx.CopyOp(view, tile))
+        self.emit(tirx.MmaOp(shared[0], shared[1], accumulator))
         self._leave(loop)
         self.held[out] = _Held(accumulator)
 
@@ -512,7 +500,7 @@ class _Tiling:
         for output, result in zip(step.outputs, results, strict=True):
             self.held[output] = _Held(result)
 
-    def _reduction(self, step: Structured, how: Combination, value: SSAValue) -> None:
+    def _reduction(self, step: Structured, how: tirx.Combination, value: SSAValue) -> None:
         loops = (*step.parallel[self.batch :], *step.reduction)
         (d,) = step.reduction
         out = step.outputs[0]
@@ -525,23 +513,23 @@ class _Tiling:
                 raise TilingError(step.op, f"expected a multiple of {part} elements to reduce, found {type_}")
         assert step.body is not None
         column = (*self.extents, 1)
-        total = self._alloc(column, memref_type(out).element_type, MemorySpace.REGISTER)
-        self.emit(CopyOp(self._read(step, out, step.parallel, loops), total))
+        total = self._alloc(column, memref_type(out).element_type, tirx.MemorySpace.REGISTER)
+        self.emit(tirx.CopyOp(self._read(step, out, step.parallel, loops), total))
         loop, at = self._loop(step)
         used = _used(step, len(step.inputs))
         tiles = [self._read(step, step.operands[i], step.dims[i], loops, at) for i in used]
         shape = (*self.extents, self.tile[1])
         (values,) = self._map(step, used, tiles, [value], shape)
-        type_ = TileType.get(column, memref_type(out).element_type, MemorySpace.REGISTER)
+        type_ = tirx.TileType.get(column, memref_type(out).element_type, tirx.MemorySpace.REGISTER)
         combine = step.yielded[0].owner
         assert isinstance(combine, Operation)
         _require_computable(combine)
-        part = self.emit(ReduceOp([values], [1], how, [type_])).res[0]
+        part = self.emit(tirx.ReduceOp([values], [1], how, [type_])).res[0]
         block = Block(arg_types=[scalar_type(memref_type(out).element_type)] * 2)
         both = combine.clone()
         both.operands = block.args
-        block.add_ops([both, YieldOp(both.results[0])])
-        self.emit(CopyOp(self.emit(MapOp([total, part], Region(block), [type_])).res[0], total))
+        block.add_ops([both, tirx.YieldOp(both.results[0])])
+        self.emit(tirx.CopyOp(self.emit(tirx.MapOp([total, part], Region(block), [type_])).res[0], total))
         self._leave(loop)
         self.held[out] = _Held(total)
 
@@ -555,7 +543,7 @@ class _Tiling:
     ) -> list[SSAValue]:
         """A map of what a body computes for some of its arguments."""
         assert step.body is not None
-        block = Block(arg_types=[scalar_type(TileType.of(tile).element_type) for tile in tiles])
+        block = Block(arg_types=[scalar_type(tirx.TileType.of(tile).element_type) for tile in tiles])
         values: dict[SSAValue, SSAValue] = dict(self.arguments)
         for operand, argument in zip(step.operands, step.body.args, strict=True):
             values[argument] = self.arguments.get(operand, operand)
@@ -575,9 +563,12 @@ class _Tiling:
         results = [values.get(each, each) for each in yielded]
         for value in results:
             _require_type(step.op, value.type)
-        block.add_op(YieldOp(*results))
-        types = [TileType.get(shape, memref_type(output).element_type, MemorySpace.REGISTER) for output in step.outputs]
-        return list(self.emit(MapOp(tiles, Region(block), types)).res)
+        block.add_op(tirx.YieldOp(*results))
+        types = [
+            tirx.TileType.get(shape, memref_type(output).element_type, tirx.MemorySpace.REGISTER)
+            for output in step.outputs
+        ]
+        return list(self.emit(tirx.MapOp(tiles, Region(block), types)).res)
 
     @staticmethod
     def _needed(values: Sequence[SSAValue]) -> set[Operation]:
@@ -600,7 +591,7 @@ class _Tiling:
             self.emit = Emitter(self.emit.point, step.op.location)
             view = self._view(step, output, step.parallel)
             if held.number is not None:
-                self.emit(FillOp(view, held.number))
+                self.emit(tirx.FillOp(view, held.number))
                 continue
             assert held.tile is not None
-            self.emit(CopyOp(held.tile, view))
+            self.emit(tirx.CopyOp(held.tile, view))

@@ -5,21 +5,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i16
 from xdsl.ir import SSAValue
 
+from tirx.dialects import tirx
 from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncMbarrierArriveOp, CpAsyncWaitGroupOp
 from tirx.dialects.ptx.sync import FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
-from tirx.dialects.tirx import (
-    AcquireOp,
-    AsyncCopyOp,
-    AtOp,
-    AwaitOp,
-    CpAsyncTileOp,
-    Engine,
-    Queue,
-    ReleaseOp,
-    TmaLoadOp,
-    TmaStoreOp,
-)
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.barrier_rounds import commits_group, groups_behind
 from tirx.passes.rings.proof.parties import issuer
@@ -35,34 +24,34 @@ class CopyCode:
 
     def __init__(self, code: RoleCode):
         self.code = code
-        copies = [op for op in code.owner.walk() if isinstance(op, AsyncCopyOp)]
-        self.stores = any(op.queue is Queue.STORE for op in copies)
-        self.waits_itself = code.plan.awaits(code.owner, Queue.CP_ASYNC)
+        copies = [op for op in code.owner.walk() if isinstance(op, tirx.AsyncCopyOp)]
+        self.stores = any(op.queue is tirx.Queue.STORE for op in copies)
+        self.waits_itself = code.plan.awaits(code.owner, tirx.Queue.CP_ASYNC)
 
-    def copy(self, op: AsyncCopyOp, emit: Emitter) -> None:
+    def copy(self, op: tirx.AsyncCopyOp, emit: Emitter) -> None:
         """Starts a copy."""
         code = self.code
         source, destination = code.value(op.source), code.value(op.destination)
         match op.engine.data:
-            case Engine.TMA | Engine.TMA_MULTICAST as engine:
+            case tirx.Engine.TMA | tirx.Engine.TMA_MULTICAST as engine:
                 mbarrier, group = self._fill_mbarrier(op, emit)
                 blocks = code.plan.kernel.cluster_size
-                everybody = emit.constant((1 << blocks) - 1, i16) if engine is Engine.TMA_MULTICAST else None
-                load = TmaLoadOp(source, destination, mbarrier, everybody, group)
+                everybody = emit.constant((1 << blocks) - 1, i16) if engine is tirx.Engine.TMA_MULTICAST else None
+                load = tirx.TmaLoadOp(source, destination, mbarrier, everybody, group)
                 code.elected(emit, lambda inside: inside(load))
-            case Engine.TMA_STORE | Engine.TMA_REDUCE as engine:
-                store = TmaStoreOp(source, destination, "add" if engine is Engine.TMA_REDUCE else None)
+            case tirx.Engine.TMA_STORE | tirx.Engine.TMA_REDUCE as engine:
+                store = tirx.TmaStoreOp(source, destination, "add" if engine is tirx.Engine.TMA_REDUCE else None)
                 code.elected(emit, lambda inside: inside(store))
-            case Engine.CP_ASYNC:
+            case tirx.Engine.CP_ASYNC:
                 code.close(emit)
-                emit(CpAsyncTileOp(source, destination))
-            case Engine.TCGEN05_CP:
-                copy = AsyncCopyOp(source, destination, Engine.TCGEN05_CP)
+                emit(tirx.CpAsyncTileOp(source, destination))
+            case tirx.Engine.TCGEN05_CP:
+                copy = tirx.AsyncCopyOp(source, destination, tirx.Engine.TCGEN05_CP)
                 code.elected(emit, lambda inside: inside(copy), issuer(op))
             case other:
                 raise AssertionError(other)  # the verifier knows the engines of asynchronous copies
 
-    def _fill_mbarrier(self, op: AsyncCopyOp, emit: Emitter) -> tuple[SSAValue, int | None]:
+    def _fill_mbarrier(self, op: tirx.AsyncCopyOp, emit: Emitter) -> tuple[SSAValue, int | None]:
         """
         The mbarrier that counts the bytes of a copy to a slot: the one behind the station that fills it.
 
@@ -82,47 +71,47 @@ class CopyCode:
         mbarrier = code.storage.mbarrier(emit, station, code.slot_of[slot.acquire])
         return (of_block(emit, mbarrier, 0), 2) if station.to is To.FIRST else (mbarrier, None)
 
-    def commit(self, op: ReleaseOp, emit: Emitter) -> None:
+    def commit(self, op: tirx.ReleaseOp, emit: Emitter) -> None:
         """Makes a group of the copies so far, where threads wait for groups."""
         if op.after is None:
             return
         match op.after.data:
-            case Queue.STORE:
+            case tirx.Queue.STORE:
                 self.code.elected(emit, lambda inside: inside(CpAsyncBulkCommitGroupOp()))
-            case Queue.CP_ASYNC:
+            case tirx.Queue.CP_ASYNC:
                 self.code.close(emit)
                 emit(CpAsyncCommitGroupOp())
             case _:
                 pass
 
-    def counts_rounds(self, part: AtOp) -> bool:
+    def counts_rounds(self, part: tirx.AtOp) -> bool:
         """True if a part of a loop commits a group in every round, perhaps an empty one."""
         return any(map(commits_group, part.body.walk()))
 
-    def skip(self, part: AtOp, emit: Emitter) -> None:
+    def skip(self, part: tirx.AtOp, emit: Emitter) -> None:
         """Commits the empty groups of a part of a loop that does not run in this round."""
         for op in part.body.block.ops:
             if commits_group(op):
                 self.code.close(emit)
                 emit(CpAsyncCommitGroupOp())
 
-    def wait_for_fill(self, op: AcquireOp, emit: Emitter) -> None:
+    def wait_for_fill(self, op: tirx.AcquireOp, emit: Emitter) -> None:
         """Waits for the copies by cp.async that have filled a slot, where no mbarrier says that they have come."""
         ring, station = place_of(op)
         before = ring.station_names[ring.station_names.index(station) - 1]
-        commits = [each for each in self.code.owner.walk() if isinstance(each, ReleaseOp) and commits_group(each)]
+        commits = [each for each in self.code.owner.walk() if isinstance(each, tirx.ReleaseOp) and commits_group(each)]
         if any(place_of(each) == (ring, before) for each in commits) and not self.waits_itself:
             self.code.close(emit)
             emit(CpAsyncWaitGroupOp(groups_behind(self.code.owner, op)))
 
-    def wait(self, op: AwaitOp, emit: Emitter) -> None:
+    def wait(self, op: tirx.AwaitOp, emit: Emitter) -> None:
         """Waits for groups; copies that the async proxy reads are fenced by the threads that made them."""
         assert op.pending is not None
         pending = op.pending.value.data
         match op.awaited_queue:
-            case Queue.STORE:
+            case tirx.Queue.STORE:
                 self.code.elected(emit, lambda inside: inside(CpAsyncBulkWaitGroupOp(pending, read=True)))
-            case Queue.CP_ASYNC:
+            case tirx.Queue.CP_ASYNC:
                 self.code.close(emit)
                 emit(CpAsyncWaitGroupOp(pending))
                 if self.code.plan.extraction.fills_for_async_proxy(self.code.owner):

@@ -10,22 +10,8 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from tirx.diagnostics import remark
+from tirx.dialects import tirx
 from tirx.dialects.nesting import walk
-from tirx.dialects.tirx import (
-    ASYNC_ENGINES,
-    AllocOp,
-    CopyOp,
-    Engine,
-    FillOp,
-    KernelOp,
-    LoadOp,
-    MemorySpace,
-    MmaOp,
-    Queue,
-    RingOp,
-    TileType,
-    base_allocation,
-)
 from tirx.hw.targets import Target
 from tirx.passes.ir.scheduled import is_scheduling
 from tirx.passes.match.aliasing import may_share
@@ -80,14 +66,14 @@ class RingPlan:
     """Tiles that become one ring: filled by one engine, and passed on behind one operation of the loop's body."""
 
     tiles: tuple[StagedTile, ...]
-    engine: Engine
+    engine: tirx.Engine
     last: Operation
-    after: Queue | None
+    after: tirx.Queue | None
     """The queue of the products that read the slots; None where they are complete at once."""
 
     @property
-    def fill_queue(self) -> Queue:
-        return ASYNC_ENGINES[self.engine].queue
+    def fill_queue(self) -> tirx.Queue:
+        return tirx.ASYNC_ENGINES[self.engine].queue
 
     @property
     def slot_bytes(self) -> int:
@@ -103,16 +89,16 @@ class RingPlan:
 class ScalePlan:
     """Scale factors in tensor memory that every iteration copies from shared memory, all by `tcgen05.cp`."""
 
-    allocs: tuple[AllocOp, ...]
-    copies: tuple[CopyOp, ...]
+    allocs: tuple[tirx.AllocOp, ...]
+    copies: tuple[tirx.CopyOp, ...]
 
 
 @dataclass(frozen=True)
 class HeldTile:
     """A tile that bulk tensor copies in the block of a loop fill before it, and that only the loop reads."""
 
-    alloc: AllocOp
-    fills: tuple[CopyOp, ...]
+    alloc: tirx.AllocOp
+    fills: tuple[tirx.CopyOp, ...]
 
     @property
     def slot_bytes(self) -> int:
@@ -131,13 +117,13 @@ class LoopPlan:
     rings: tuple[RingPlan, ...]
     schedule: Schedule
     held: tuple[HeldTile, ...] = ()
-    products: tuple[MmaOp, ...] = ()
+    products: tuple[tirx.MmaOp, ...] = ()
     delayed: bool = False
     accumulators: tuple[SharedTile, ...] = ()
     scales: ScalePlan | None = None
     metadata: tuple[SharedTile, ...] = ()
     exchanged: tuple[ExchangedTile, ...] = ()
-    early: tuple[MmaOp, ...] = ()
+    early: tuple[tirx.MmaOp, ...] = ()
     slots: int = FEWEST_SLOTS
     asked: int | None = None
     """The number of slots that the program asks for."""
@@ -172,7 +158,7 @@ class LoopPlan:
         return 0 if self.rounds_apart else self.slots - 1 - self.pending
 
 
-def plan_loops(kernel: KernelOp, target: Target, stages: int | None) -> list[LoopPlan]:
+def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> list[LoopPlan]:
     """
     The loops of a kernel that become pipelines, with their slots.
 
@@ -220,11 +206,11 @@ def _asked(loop: scf.ForOp) -> int | None:
 
 def plan_loop(loop: scf.ForOp) -> LoopPlan:
     """The rings of one loop. Raises NotApplicable if no tile can have one."""
-    staged: list[tuple[StagedTile, Engine]] = []
+    staged: list[tuple[StagedTile, tirx.Engine]] = []
     problems: list[NotApplicable] = []
-    roots = dict.fromkeys(base_allocation(copy.destination) for copy in copies_to_shared(loop))
+    roots = dict.fromkeys(tirx.base_allocation(copy.destination) for copy in copies_to_shared(loop))
     for root in roots:
-        if not isinstance(alloc := root.owner, AllocOp):
+        if not isinstance(alloc := root.owner, tirx.AllocOp):
             continue
         try:
             tile = staged_tile(loop, alloc)
@@ -235,36 +221,38 @@ def plan_loop(loop: scf.ForOp) -> LoopPlan:
         raise problems[0]
     for problem in problems:
         remark(problem.where, Reason(problem.reason))
-    schedule = start_values(op for op in walk(loop) if isinstance(op, MmaOp))
+    schedule = start_values(op for op in walk(loop) if isinstance(op, tirx.MmaOp))
     held = tuple(_held_tiles(loop, {tile.alloc for tile, _ in staged}))
     try:
         return _plan_of_products(loop, staged, held, schedule)
     except NotApplicable as e:
-        if (pair := next((op for op in walk(loop) if isinstance(op, MmaOp) and op.pair is not None), None)) is not None:
+        if (
+            pair := next((op for op in walk(loop) if isinstance(op, tirx.MmaOp) and op.pair is not None), None)
+        ) is not None:
             # Both blocks would have to wait for each other in every iteration.
             raise NotApplicable(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
         return LoopPlan(loop, _rings(loop, staged, ()), schedule, held, note=f"each product is awaited: {e.reason}")
 
 
-def _held_tiles(loop: scf.ForOp, staged: set[AllocOp]) -> Iterator[HeldTile]:
+def _held_tiles(loop: scf.ForOp, staged: set[tirx.AllocOp]) -> Iterator[HeldTile]:
     """The tiles that products of the loop read and that are loaded once, before it."""
-    products = [op for op in walk(loop) if isinstance(op, MmaOp)]
-    for root in dict.fromkeys(base_allocation(tile) for op in products for tile in (op.a, op.b)):
-        if not isinstance(alloc := root.owner, AllocOp) or alloc in staged:
+    products = [op for op in walk(loop) if isinstance(op, tirx.MmaOp)]
+    for root in dict.fromkeys(tirx.base_allocation(tile) for op in products for tile in (op.a, op.b)):
+        if not isinstance(alloc := root.owner, tirx.AllocOp) or alloc in staged:
             continue
-        fills: list[CopyOp] = []
+        fills: list[tirx.CopyOp] = []
         for op, tile in accesses(root):
-            if isinstance(op, CopyOp) and is_fill(op) and op.destination is tile and op.parent is loop.parent:
+            if isinstance(op, tirx.CopyOp) and is_fill(op) and op.destination is tile and op.parent is loop.parent:
                 fills.append(op)
             elif top_of(op, loop) is None or writes_to(op, tile):
                 break
         else:
-            ahead = [op for op in fills if op.is_before_in_block(loop) and ring_engine(op).engine is Engine.TMA]
+            ahead = [op for op in fills if op.is_before_in_block(loop) and ring_engine(op).engine is tirx.Engine.TMA]
             if fills and len(ahead) == len(fills) and not any(_is_overwritten(fill, loop) for fill in fills):
                 yield HeldTile(alloc, tuple(fills))
 
 
-def _is_overwritten(fill: CopyOp, loop: scf.ForOp) -> bool:
+def _is_overwritten(fill: tirx.CopyOp, loop: scf.ForOp) -> bool:
     """Returns True if something between a copy and a loop behind it may write what the copy reads."""
     following = fill.next_op
     while following is not None and following is not loop:
@@ -275,7 +263,7 @@ def _is_overwritten(fill: CopyOp, loop: scf.ForOp) -> bool:
     return False
 
 
-def _engine(tile: StagedTile) -> Engine:
+def _engine(tile: StagedTile) -> tirx.Engine:
     """The engine that fills a tile. Raises NotApplicable if there is none, or none that its readers can follow."""
     choices = [(fill, ring_engine(fill)) for fill in tile.fills]
     engine = choices[0][1].engine
@@ -287,10 +275,10 @@ def _engine(tile: StagedTile) -> Engine:
                 fill, f"{tile.name} keeps one buffer: {choice.engine} does this copy to it, and {engine} the one before"
             )
     for read in tile.reads:
-        by_hardware = isinstance(read.op, MmaOp) or (
-            isinstance(read.op, CopyOp) and read.op.destination_type.memory is MemorySpace.TENSOR
+        by_hardware = isinstance(read.op, tirx.MmaOp) or (
+            isinstance(read.op, tirx.CopyOp) and read.op.destination_type.memory is tirx.MemorySpace.TENSOR
         )
-        if by_hardware and engine is Engine.CP_ASYNC:
+        if by_hardware and engine is tirx.Engine.CP_ASYNC:
             raise NotApplicable(
                 read.op,
                 f"{tile.name} keeps one buffer: '{read.op.name}' reads through the asynchronous proxy what cp_async "
@@ -300,13 +288,13 @@ def _engine(tile: StagedTile) -> Engine:
 
 
 def _plan_of_products(
-    loop: scf.ForOp, staged: Sequence[tuple[StagedTile, Engine]], held: tuple[HeldTile, ...], schedule: Schedule
+    loop: scf.ForOp, staged: Sequence[tuple[StagedTile, tirx.Engine]], held: tuple[HeldTile, ...], schedule: Schedule
 ) -> LoopPlan:
     """The plan with asynchronous products. Raises NotApplicable where something that they touch is in no ring."""
     tiles = [tile for tile, _ in staged]
     slots = [tile.alloc for tile in (*tiles, *held)]
     exchanged: tuple[ExchangedTile, ...] = ()
-    early: tuple[MmaOp, ...] = ()
+    early: tuple[tirx.MmaOp, ...] = ()
     delayed = False
     products = _products(loop, slots, on_tensor_memory=False)
     try:
@@ -331,16 +319,16 @@ def _plan_of_products(
 
 
 def _rings(
-    loop: scf.ForOp, staged: Sequence[tuple[StagedTile, Engine]], asynchronous: Collection[Operation]
+    loop: scf.ForOp, staged: Sequence[tuple[StagedTile, tirx.Engine]], asynchronous: Collection[Operation]
 ) -> tuple[RingPlan, ...]:
-    groups: dict[tuple[Engine, Operation, Queue | None], list[StagedTile]] = {}
+    groups: dict[tuple[tirx.Engine, Operation, tirx.Queue | None], list[StagedTile]] = {}
     for tile, engine in staged:
         last = _last_use(loop, tile)
         after = None
         if any(read.op in asynchronous for read in tile.reads):
-            on_tensor = [op for op in asynchronous if isinstance(op, MmaOp) and op.on_tensor_memory]
-            after = Queue.TCGEN05 if on_tensor else Queue.WGMMA
-            if isinstance(last, CopyOp):  # of scale factors, in the queue of the products that use them
+            on_tensor = [op for op in asynchronous if isinstance(op, tirx.MmaOp) and op.on_tensor_memory]
+            after = tirx.Queue.TCGEN05 if on_tensor else tirx.Queue.WGMMA
+            if isinstance(last, tirx.CopyOp):  # of scale factors, in the queue of the products that use them
                 last = max(on_tensor, key=list(loop.body.block.ops).index)
         groups.setdefault((engine, last, after), []).append(tile)
     return tuple(RingPlan(tuple(group), engine, last, after) for (engine, last, after), group in groups.items())
@@ -355,45 +343,45 @@ def _last_use(loop: scf.ForOp, tile: StagedTile) -> Operation:
     order = {op: i for i, op in enumerate(loop.body.block.ops)}
     tops = [read.top for read in tile.reads]
     for read in tile.reads:
-        if isinstance(read.op, LoadOp):
+        if isinstance(read.op, tirx.LoadOp):
             users = [use.operation for use in read.op.result.uses]
-            tops += [top for op in users if isinstance(op, MmaOp) and (top := top_of(op, loop)) is not None]
+            tops += [top for op in users if isinstance(op, tirx.MmaOp) and (top := top_of(op, loop)) is not None]
     return max(tops, key=order.__getitem__)
 
 
-def _products(loop: scf.ForOp, staged: Sequence[AllocOp], on_tensor_memory: bool) -> tuple[MmaOp, ...]:
+def _products(loop: scf.ForOp, staged: Sequence[tirx.AllocOp], on_tensor_memory: bool) -> tuple[tirx.MmaOp, ...]:
     """The products whose operands in shared memory are slots: those on tensor memory, or in registers by wgmma."""
     products = [
         op
         for op in walk(loop)
-        if isinstance(op, MmaOp)
+        if isinstance(op, tirx.MmaOp)
         and op.on_tensor_memory is on_tensor_memory
-        and (on_tensor_memory or op.b_type.memory is MemorySpace.SHARED)
+        and (on_tensor_memory or op.b_type.memory is tirx.MemorySpace.SHARED)
     ]
     roots = {alloc.result for alloc in staged}
     for op in products:
         if top_of(op, loop) is not op:
             raise NotApplicable(op, f"'{op.name}' does not run in every iteration")
         for tile in (op.a, op.b):
-            root = base_allocation(tile)
-            if TileType.of(tile).memory is MemorySpace.SHARED and root not in roots:
+            root = tirx.base_allocation(tile)
+            if tirx.TileType.of(tile).memory is tirx.MemorySpace.SHARED and root not in roots:
                 hint = f"%{root.name_hint}" if root.name_hint else "a tile"
                 raise NotApplicable(op, f"'{op.name}' reads {hint}, which is in no ring")
     return tuple(products)
 
 
-def _require_carried(loop: scf.ForOp, op: MmaOp) -> None:
+def _require_carried(loop: scf.ForOp, op: tirx.MmaOp) -> None:
     """Raises NotApplicable unless A is in memory and nothing but products of the loop touches the accumulator."""
-    if op.a_type.memory is not MemorySpace.SHARED:
+    if op.a_type.memory is not tirx.MemorySpace.SHARED:
         raise NotApplicable(op, f"'{op.name}' reads A from registers")
     for value in (op.accumulator, *op.results):
         uses = list(value.uses)
         if isinstance(value, BlockArgument) and value.owner is not loop.body.block:
             raise NotApplicable(op, f"'{op.name}' starts from a value from outside of the loop")
-        carried = isinstance(value, BlockArgument) or isinstance(value.owner, MmaOp)
+        carried = isinstance(value, BlockArgument) or isinstance(value.owner, tirx.MmaOp)
         if not carried or [_goes_on(loop, use) for use in uses] != [True]:
             others = (use.operation for use in uses if use.operation is not loop.body.block.last_op)
-            other = next((user for user in others if not isinstance(user, MmaOp)), op)
+            other = next((user for user in others if not isinstance(user, tirx.MmaOp)), op)
             raise NotApplicable(op, f"'{other.name}' needs the sum of '{op.name}' in the same iteration")
 
 
@@ -405,27 +393,27 @@ def _goes_on(loop: scf.ForOp, use: Use) -> bool:
 
 
 def _is_added_to(use: Use) -> bool:
-    return isinstance(use.operation, MmaOp) and use.operation.accumulator is use.operation.operands[use.index]
+    return isinstance(use.operation, tirx.MmaOp) and use.operation.accumulator is use.operation.operands[use.index]
 
 
-def _metadata(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[SharedTile, ...]:
+def _metadata(loop: scf.ForOp, products: Sequence[tirx.MmaOp]) -> tuple[SharedTile, ...]:
     """The metadata of sparse products. Raises NotApplicable for some that threads do not store in every iteration."""
     found: list[SharedTile] = []
-    for root in dict.fromkeys(base_allocation(op.metadata) for op in products if op.metadata is not None):
-        if not isinstance(alloc := root.owner, AllocOp):
+    for root in dict.fromkeys(tirx.base_allocation(op.metadata) for op in products if op.metadata is not None):
+        if not isinstance(alloc := root.owner, tirx.AllocOp):
             raise NotApplicable(loop, "the metadata of a product is in no allocation")
-        if alloc.result.type.memory is not MemorySpace.TENSOR:
+        if alloc.result.type.memory is not tirx.MemorySpace.TENSOR:
             continue
-        copies: dict[CopyOp, None] = {}
-        readers = [op for op in products if op.metadata is not None and base_allocation(op.metadata) is root]
+        copies: dict[tirx.CopyOp, None] = {}
+        readers = [op for op in products if op.metadata is not None and tirx.base_allocation(op.metadata) is root]
         for op, tile in accesses(root):
             if op in readers:
                 continue
             if (
-                not isinstance(op, CopyOp)
+                not isinstance(op, tirx.CopyOp)
                 or op.destination is not tile
                 or top_of(op, loop) is not op
-                or op.source_type.memory is not MemorySpace.GLOBAL
+                or op.source_type.memory is not tirx.MemorySpace.GLOBAL
             ):
                 raise NotApplicable(op, f"'{op.name}' works on metadata {tile_name(alloc)}")
             if not all(op.is_before_in_block(reader) for reader in readers):
@@ -433,35 +421,35 @@ def _metadata(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[SharedTile, .
             copies[op] = None
         if not copies or any(reader.pair is not None for reader in readers):
             raise NotApplicable(readers[0], f"the metadata {tile_name(alloc)} of '{readers[0].name}' is in no ring")
-        turns = Turn(FILL, tuple(copies)), Turn(USE, tuple(readers), Queue.TCGEN05, directly=True)
+        turns = Turn(FILL, tuple(copies)), Turn(USE, tuple(readers), tirx.Queue.TCGEN05, directly=True)
         found.append(SharedTile(alloc, turns, METADATA_SLOTS))
     return tuple(found)
 
 
-def _scales(loop: scf.ForOp, products: Sequence[MmaOp], tiles: Sequence[StagedTile]) -> ScalePlan | None:
+def _scales(loop: scf.ForOp, products: Sequence[tirx.MmaOp], tiles: Sequence[StagedTile]) -> ScalePlan | None:
     """The scale factors of products. Raises NotApplicable for some that do not come by `tcgen05.cp` in the loop."""
-    roots = dict.fromkeys(base_allocation(scale) for op in products for scale in op.scales)
+    roots = dict.fromkeys(tirx.base_allocation(scale) for op in products for scale in op.scales)
     allocs = [root.owner for root in roots]
     shared = {tile.alloc.result for tile in tiles}
-    copies: dict[CopyOp, None] = {}
+    copies: dict[tirx.CopyOp, None] = {}
     for alloc in allocs:
-        if not isinstance(alloc, AllocOp):
+        if not isinstance(alloc, tirx.AllocOp):
             raise NotApplicable(loop, "the scale factors of a product are in no allocation")
         for op, tile in accesses(alloc.result):
             if op in products and tile is alloc.result:
                 continue
-            if not isinstance(op, CopyOp) or op.destination is not tile or top_of(op, loop) is not op:
+            if not isinstance(op, tirx.CopyOp) or op.destination is not tile or top_of(op, loop) is not op:
                 raise NotApplicable(op, f"'{op.name}' works on scale factors {tile_name(alloc)}")
-            if base_allocation(op.source) not in shared:
+            if tirx.base_allocation(op.source) not in shared:
                 raise NotApplicable(op, f"'{op.name}' reads a tile that is in no ring")
             copies[op] = None
     if not allocs:
         return None
-    return ScalePlan(tuple(a for a in allocs if isinstance(a, AllocOp)), tuple(copies))
+    return ScalePlan(tuple(a for a in allocs if isinstance(a, tirx.AllocOp)), tuple(copies))
 
 
 def _accumulators(
-    loop: scf.ForOp, products: Sequence[MmaOp], exchanged: Container[Operation]
+    loop: scf.ForOp, products: Sequence[tirx.MmaOp], exchanged: Container[Operation]
 ) -> tuple[SharedTile, ...]:
     """
     The other accumulators in tensor memory: filled by threads where they have to be, summed up, and read in turns.
@@ -471,10 +459,10 @@ def _accumulators(
     """
     found: list[SharedTile] = []
     around = loop.parent
-    roots = dict.fromkeys(base_allocation(op.accumulator) for op in products if op.on_tensor_memory)
+    roots = dict.fromkeys(tirx.base_allocation(op.accumulator) for op in products if op.on_tensor_memory)
     for root in roots:
         alloc = root.owner
-        assert isinstance(alloc, AllocOp) and around is not None  # exchanged_tiles has looked for it
+        assert isinstance(alloc, tirx.AllocOp) and around is not None  # exchanged_tiles has looked for it
         if alloc in exchanged:
             continue
         order = {op: i for i, op in enumerate(around.ops)}
@@ -487,7 +475,7 @@ def _accumulators(
             if top is None or top is loop:
                 raise NotApplicable(op, f"'{op.name}' uses the accumulator {tile_name(alloc)}")
             if top.is_before_in_block(loop):
-                if not isinstance(op, FillOp) or top is not op:
+                if not isinstance(op, tirx.FillOp) or top is not op:
                     raise NotApplicable(op, f"'{op.name}' uses the accumulator {tile_name(alloc)} before the loop")
                 fills[top] = None
             else:
@@ -495,7 +483,7 @@ def _accumulators(
         if not readers:
             raise NotApplicable(loop, f"nothing reads the accumulator {tile_name(alloc)} behind the loop")
         turns = [Turn(INIT, tuple(sorted(fills, key=order.__getitem__)))] if fills else []
-        turns.append(Turn(SUM, (loop,), Queue.TCGEN05))
+        turns.append(Turn(SUM, (loop,), tirx.Queue.TCGEN05))
         reads = _turns({op: readers[op] for op in sorted(readers, key=order.__getitem__)})
         turns += [Turn(f"{READ}_{i}" if i else READ, ops) for i, ops in enumerate(reads)]
         found.append(SharedTile(alloc, tuple(turns)))
@@ -513,7 +501,7 @@ def _turns(readers: Mapping[Operation, Sequence[tuple[Operation, SSAValue]]]) ->
     for top, found in readers.items():
         writes = [(op, tile) for op, tile in found if writes_to(op, tile)]
         reads = [op for op, tile in found if (op, tile) not in writes]
-        if isinstance(top, scf.IfOp | scf.WhileOp) and any(isinstance(op, MmaOp) for op, _ in writes):
+        if isinstance(top, scf.IfOp | scf.WhileOp) and any(isinstance(op, tirx.MmaOp) for op, _ in writes):
             raise NotApplicable(top, f"'{top.name}' may add nothing to the accumulator")
         if writes and any(op is not top for op in reads):
             raise NotApplicable(top, f"'{top.name}' reads what it writes to the accumulator")
@@ -533,7 +521,7 @@ def _check_readers(tiles: Sequence[StagedTile], asynchronous: Collection[Operati
             raise NotApplicable(others[0].op, f"'{others[0].op.name}' reads {tile.name} beside the products")
 
 
-def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list[LoopPlan]:
+def _with_slots(kernel: tirx.KernelOp, target: Target, plans: list[LoopPlan]) -> list[LoopPlan]:
     """
     The plans that get slots: all first what they need least, then one more each as long as there is room.
 
@@ -542,14 +530,14 @@ def _with_slots(kernel: KernelOp, target: Target, plans: list[LoopPlan]) -> list
     in_rings = {tile.alloc for plan in plans for ring in plan.rings for tile in ring.tiles}
     left = target.shared_limit - BARRIER_BYTES - exchange_bytes(kernel)
     for op in kernel.walk():
-        if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.SHARED and op not in in_rings:
+        if isinstance(op, tirx.AllocOp) and op.result.type.memory is tirx.MemorySpace.SHARED and op not in in_rings:
             left -= aligned_bytes(op.result.type)
-        elif isinstance(op, RingOp):
+        elif isinstance(op, tirx.RingOp):
             left -= op.num_slots * op.result.type.slot_bytes
     left -= sum(plan.slot_bytes for plan in plans)
     kept: list[LoopPlan] = []
     for plan in plans:
-        products = sum(isinstance(op, MmaOp) for op in plan.loop.walk())
+        products = sum(isinstance(op, tirx.MmaOp) for op in plan.loop.walk())
         plan.slots = fewest_slots(products) if plan.asked is None else plan.asked
         need = (plan.slots - 1) * plan.slot_bytes
         if need > left:

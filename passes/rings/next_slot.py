@@ -10,20 +10,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
-from tirx.dialects.tirx import (
-    AcquireOp,
-    AsyncCopyOp,
-    AtOp,
-    Engine,
-    ForOp,
-    LoadOp,
-    MmaOp,
-    ReleaseOp,
-    ReshapeOp,
-    RingOp,
-    SubviewOp,
-    YieldOp,
-)
+from tirx.dialects import tirx
 from tirx.passes.copies.spread_fill import SpreadFill
 from tirx.passes.ir.emitter import Emitter, erase, erase_dead
 from tirx.passes.ir.purity import is_pure
@@ -43,19 +30,19 @@ class _Found:
 
     product: StagedProduct
     block: Block
-    acquires: tuple[AcquireOp, ...]
-    waits: AtOp | None
-    releases: tuple[ReleaseOp, ...]
+    acquires: tuple[tirx.AcquireOp, ...]
+    waits: tirx.AtOp | None
+    releases: tuple[tirx.ReleaseOp, ...]
     frees: bool
 
 
-def prefetch_next_slots(loops: Iterable[ForOp]) -> None:
+def prefetch_next_slots(loops: Iterable[tirx.ForOp]) -> None:
     """Splits the loops that `prefetch_next_slot` can split."""
     for loop in loops:
         prefetch_next_slot(loop)
 
 
-def prefetch_next_slot(loop: ForOp) -> None:
+def prefetch_next_slot(loop: tirx.ForOp) -> None:
     """
     Splits the part of a loop that multiplies what it reads from the slots of rings, where there is one such product.
 
@@ -76,9 +63,9 @@ def prefetch_next_slot(loop: ForOp) -> None:
     remark(loop, FragmentsAhead())
 
 
-def _find(loop: ForOp) -> _Found | None:
+def _find(loop: tirx.ForOp) -> _Found | None:
     """The one product of the loop that can be split, None without one or with several."""
-    products = [op for op in loop.walk() if isinstance(op, MmaOp)]
+    products = [op for op in loop.walk() if isinstance(op, tirx.MmaOp)]
     if len(products) != 1 or (product := StagedProduct.of(products[0])) is None:
         return None
     block = product.mma.parent
@@ -100,13 +87,13 @@ def _find(loop: ForOp) -> _Found | None:
     return _Found(product, block, tuple(acquires), waits, tuple(releases), users <= {product.a, product.b})
 
 
-def _acquired(product: StagedProduct, loop: ForOp) -> tuple[list[AcquireOp], AtOp | None] | None:
+def _acquired(product: StagedProduct, loop: tirx.ForOp) -> tuple[list[tirx.AcquireOp], tirx.AtOp | None] | None:
     """Returns who acquires the slots of both operands, and the part of the loop that does; None if nobody does."""
-    acquires: list[AcquireOp] = []
-    waits: AtOp | None = None
+    acquires: list[tirx.AcquireOp] = []
+    waits: tirx.AtOp | None = None
     for load in (product.a, product.b):
         source = _slot(load.source)
-        if isinstance(source, OpResult) and isinstance(part := source.op, AtOp):
+        if isinstance(source, OpResult) and isinstance(part := source.op, tirx.AtOp):
             last = part.body.block.last_op
             assert last is not None
             if part not in loop.parts or (waits is not None and waits is not part):
@@ -114,31 +101,33 @@ def _acquired(product: StagedProduct, loop: ForOp) -> tuple[list[AcquireOp], AtO
             waits, source = part, last.operands[source.index]
         elif waits is not None:
             return None
-        if not isinstance(source.owner, AcquireOp):
+        if not isinstance(source.owner, tirx.AcquireOp):
             return None
         if source.owner not in acquires:
             acquires.append(source.owner)
     return acquires, waits
 
 
-def _releases(product: StagedProduct, block: Block, acquires: Sequence[AcquireOp]) -> list[ReleaseOp] | None:
+def _releases(product: StagedProduct, block: Block, acquires: Sequence[tirx.AcquireOp]) -> list[tirx.ReleaseOp] | None:
     """Returns the releases of the slots behind the product; None if one is missing or effects stand before it."""
     rings = {acquire.ring for acquire in acquires}
-    found: list[ReleaseOp] = []
+    found: list[tirx.ReleaseOp] = []
     before = True
     for op in block.ops:
         if op is product.mma:
             before = False
-        elif isinstance(op, ReleaseOp) and op.ring in rings and op.after is None and not before:
+        elif isinstance(op, tirx.ReleaseOp) and op.ring in rings and op.after is None and not before:
             found.append(op)
-        elif before and not (op in acquires or isinstance(op, LoadOp | SubviewOp | ReshapeOp) or is_pure(op)):
+        elif before and not (
+            op in acquires or isinstance(op, tirx.LoadOp | tirx.SubviewOp | tirx.ReshapeOp) or is_pure(op)
+        ):
             return None
     return found if len(found) == len(rings) else None
 
 
 def _slot(tile: SSAValue) -> SSAValue:
     """The tile that a view is a part of."""
-    while isinstance(op := tile.owner, SubviewOp | ReshapeOp):
+    while isinstance(op := tile.owner, tirx.SubviewOp | tirx.ReshapeOp):
         tile = op.source
     return tile
 
@@ -147,32 +136,32 @@ def _readers(tile: SSAValue) -> Iterator[Operation]:
     """The operations that use a tile, views of it, or what a part gives of it to other parts."""
     for use in tile.uses:
         match use.operation:
-            case SubviewOp() | ReshapeOp() as view:
+            case tirx.SubviewOp() | tirx.ReshapeOp() as view:
                 yield from _readers(view.result)
-            case YieldOp() as last if isinstance(part := last.parent_op(), AtOp):
+            case tirx.YieldOp() as last if isinstance(part := last.parent_op(), tirx.AtOp):
                 yield from _readers(part.values[use.index])
             case op:
                 yield op
 
 
-def _precedes(waits: AtOp, block: Block, acquires: Sequence[AcquireOp]) -> bool:
+def _precedes(waits: tirx.AtOp, block: Block, acquires: Sequence[tirx.AcquireOp]) -> bool:
     """Returns True if a part in front of the product, in the same round, does nothing but acquire these slots."""
     part = block.parent_op()
-    assert isinstance(part, AtOp)
-    others = [op for op in waits.body.block.ops if op not in acquires and not isinstance(op, YieldOp)]
+    assert isinstance(part, tirx.AtOp)
+    others = [op for op in waits.body.block.ops if op not in acquires and not isinstance(op, tirx.YieldOp)]
     return part.offset == waits.offset and all(map(is_pure, others))
 
 
-def _late_round(loop: ForOp, found: _Found) -> int | None:
+def _late_round(loop: tirx.ForOp, found: _Found) -> int | None:
     """
     The offset of the products; their slot is acquired a round earlier. None where there is no room for that.
 
     Threads that both fill and read a ring must not wait for what they give back later themselves: a fill stands in
     front of the release of its round, but behind it with `cp.async`, where the acquire is a barrier for both.
     """
-    slots = min(RingOp.of(acquire.ring).num_slots for acquire in found.acquires)
+    slots = min(tirx.RingOp.of(acquire.ring).num_slots for acquire in found.acquires)
     part = found.block.parent_op()
-    now = part.offset if isinstance(part, AtOp) else 0
+    now = part.offset if isinstance(part, tirx.AtOp) else 0
     fills = [part for part in loop.parts if _fills(part, found)]
     if not fills:
         return now + 1 if slots > 1 else None
@@ -181,20 +170,20 @@ def _late_round(loop: ForOp, found: _Found) -> int | None:
     return late if late - 1 > max(fill.offset for fill in fills) else None
 
 
-def _fills(part: AtOp, found: _Found) -> bool:
+def _fills(part: tirx.AtOp, found: _Found) -> bool:
     rings = {acquire.ring for acquire in found.acquires}
-    return any(isinstance(op, AcquireOp) and op.ring in rings and op not in found.acquires for op in part.walk())
+    return any(isinstance(op, tirx.AcquireOp) and op.ring in rings and op not in found.acquires for op in part.walk())
 
 
-def _is_cp_async(part: AtOp) -> bool:
-    copies = [op for op in part.walk() if isinstance(op, AsyncCopyOp)]
-    return bool(copies) and all(op.engine.data is Engine.CP_ASYNC for op in copies)
+def _is_cp_async(part: tirx.AtOp) -> bool:
+    copies = [op for op in part.walk() if isinstance(op, tirx.AsyncCopyOp)]
+    return bool(copies) and all(op.engine.data is tirx.Engine.CP_ASYNC for op in copies)
 
 
-def _as_part(loop: ForOp, found: _Found) -> _Found:
+def _as_part(loop: tirx.ForOp, found: _Found) -> _Found:
     """Moves the body of a loop into a part of it."""
     last = loop.body.block.last_op
-    assert isinstance(last, YieldOp)
+    assert isinstance(last, tirx.YieldOp)
     inner = Block()
     for op in tuple(loop.body.block.ops):
         if op is not last:
@@ -213,10 +202,10 @@ def _is_in(value: SSAValue, block: Block) -> bool:
     return isinstance(value, OpResult) and value.op.parent is block
 
 
-def _part(loop: ForOp, offset: int, block: Block, values: Sequence[SSAValue]) -> AtOp:
+def _part(loop: tirx.ForOp, offset: int, block: Block, values: Sequence[SSAValue]) -> tirx.AtOp:
     """A part of the loop that gives these values of its block."""
-    Emitter(InsertPoint.at_end(block), loop.location)(YieldOp(*values))
-    part = AtOp(offset, Region(block))
+    Emitter(InsertPoint.at_end(block), loop.location)(tirx.YieldOp(*values))
+    part = tirx.AtOp(offset, Region(block))
     part.location = loop.location
     for value, result in zip(values, part.values, strict=True):
         result.name_hint = value.name_hint
@@ -224,8 +213,8 @@ def _part(loop: ForOp, offset: int, block: Block, values: Sequence[SSAValue]) ->
 
 
 def _middle(
-    loop: ForOp, found: _Found, late: int, steps: Steps, fragments: tuple[SSAValue, SSAValue]
-) -> tuple[list[AtOp], tuple[SSAValue, SSAValue], SSAValue]:
+    loop: tirx.ForOp, found: _Found, late: int, steps: Steps, fragments: tuple[SSAValue, SSAValue]
+) -> tuple[list[tirx.AtOp], tuple[SSAValue, SSAValue], SSAValue]:
     """
     Makes parts of all steps but the last: one part, or several with copies between them.
 
@@ -236,7 +225,7 @@ def _middle(
     pieces = [] if spread is None else spread.cut()
     if pieces:
         remark(loop, CopiesInPieces(len(pieces) + 1))
-    middle: list[AtOp] = []
+    middle: list[tirx.AtOp] = []
     total: SSAValue = product.mma.accumulator
     index = 1
     while index < steps.count:
@@ -262,10 +251,10 @@ def _middle(
     return middle, fragments, total
 
 
-def _split(loop: ForOp, found: _Found, late: int) -> None:
+def _split(loop: tirx.ForOp, found: _Found, late: int) -> None:
     """Replaces the part with the product by three; see `prefetch_next_slot`."""
     old = found.block.parent_op()
-    assert isinstance(old, AtOp)
+    assert isinstance(old, tirx.AtOp)
     product, mma = found.product, found.product.mma
     steps = plan_steps(product)
 

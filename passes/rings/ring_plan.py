@@ -15,24 +15,9 @@ from itertools import count
 from xdsl.dialects.builtin import IndexType, i1, i8, i16, i32, i64
 from xdsl.ir import Operation
 
+from tirx.dialects import tirx
 from tirx.dialects.ptx.launch_control import ANSWER_BYTES
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
-from tirx.dialects.tirx import (
-    Across,
-    AsyncCopyOp,
-    AsyncMmaOp,
-    AsyncNextOp,
-    AwaitOp,
-    KernelOp,
-    MemorySpace,
-    Queue,
-    ReleaseOp,
-    RingOp,
-    RoleOp,
-    TilesOp,
-    TileType,
-    slot_storage,
-)
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.match.memory_by_lifetime import COLUMN_STEP, MBARRIER_BYTES, shared_alignment, shared_bytes
 from tirx.passes.rings.proof.bound_releases import BoundReleases, Passes
@@ -86,11 +71,11 @@ UNCOUNTED = (Passing.BARRIER, Passing.ORDER)
 class Tile:
     """The tile of a slot: its views, all in shared or all in tensor memory."""
 
-    views: tuple[TileType, ...]
+    views: tuple[tirx.TileType, ...]
 
     @property
     def in_tensor_memory(self) -> bool:
-        return self.views[0].memory is MemorySpace.TENSOR
+        return self.views[0].memory is tirx.MemorySpace.TENSOR
 
     @property
     def stride(self) -> int:
@@ -98,7 +83,7 @@ class Tile:
         alignment = max(map(_alignment, self.views))
         return -(-max(map(_size, self.views)) // alignment) * alignment
 
-    def storage(self, slots: int) -> TileType:
+    def storage(self, slots: int) -> tirx.TileType:
         """
         The tile that holds `slots` slots, declared by the view with the strictest alignment, of these the largest.
 
@@ -107,17 +92,17 @@ class Tile:
         """
         strictest = max(self.views, key=lambda view: (_alignment(view), _size(view)))
         is_largest = _size(strictest) == max(map(_size, self.views))
-        return slot_storage(strictest, slots if is_largest else slots + 1, self.stride)
+        return tirx.slot_storage(strictest, slots if is_largest else slots + 1, self.stride)
 
 
-def _size(view: TileType) -> int:
+def _size(view: tirx.TileType) -> int:
     """Bytes of a view; columns in tensor memory."""
-    return view.span_columns if view.memory is MemorySpace.TENSOR else shared_bytes(view)
+    return view.span_columns if view.memory is tirx.MemorySpace.TENSOR else shared_bytes(view)
 
 
-def _alignment(view: TileType) -> int:
+def _alignment(view: tirx.TileType) -> int:
     """Returns a number of which the start of a view is a multiple, in the units of `_size`."""
-    return COLUMN_STEP.get(view.dtype.bits, 1) if view.memory is MemorySpace.TENSOR else shared_alignment(view)
+    return COLUMN_STEP.get(view.dtype.bits, 1) if view.memory is tirx.MemorySpace.TENSOR else shared_alignment(view)
 
 
 @dataclass(frozen=True)
@@ -135,7 +120,7 @@ class Side:
     @property
     def warps(self) -> int:
         owner = self.owner
-        warps = owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP_SIZE
+        warps = owner.num_warps if isinstance(owner, tirx.RoleOp) else owner.num_threads // WARP_SIZE
         return warps // self.parties
 
     @property
@@ -190,7 +175,7 @@ class Station:
 class RingPlan:
     """A ring: the tiles of its slots and its stations."""
 
-    op: RingOp
+    op: tirx.RingOp
     name: str
     """The name of the SSA value, or a number; no other ring of the kernel has it."""
     tiles: tuple[Tile, ...]
@@ -238,7 +223,7 @@ class RingPlan:
 class RingsPlan:
     """The rings of a kernel that has any, or roles, or loops of the scheduled level."""
 
-    def __init__(self, kernel: KernelOp):
+    def __init__(self, kernel: tirx.KernelOp):
         self.kernel = kernel
         self.extraction = Extraction(kernel)
         model = self.extraction.run()
@@ -250,7 +235,7 @@ class RingsPlan:
         if (threads := self.kernel.num_threads) % WARP_SIZE:
             problem = f"expected whole warps of {WARP_SIZE} threads for rings, found {threads} threads"
             raise RingLoweringError(self.kernel, problem)
-        self.rings: dict[RingOp, RingPlan] = {}
+        self.rings: dict[tirx.RingOp, RingPlan] = {}
         first = 0
         for ring in self.extraction.names:
             plan = self._ring(ring, first)
@@ -263,7 +248,7 @@ class RingsPlan:
         roles = [
             RoleWarps(owner.sym_name.data, owner.thread_set.first // WARP_SIZE, owner.num_warps)
             for owner in self.owners
-            if isinstance(owner, RoleOp)
+            if isinstance(owner, tirx.RoleOp)
         ]
         return Schedule(tuple(roles), tuple(plan.names() for plan in self.rings.values()))
 
@@ -286,19 +271,19 @@ class RingsPlan:
         """True for a role that consists of one elected thread: all of it is issued by that thread."""
         return is_of_one_thread(owner, self.places[owner])
 
-    def bound_releases(self, owner: Owner) -> dict[AwaitOp, list[tuple[Place, Passes]]]:
+    def bound_releases(self, owner: Owner) -> dict[tirx.AwaitOp, list[tuple[Place, Passes]]]:
         """
         The releases of a role that each await passes on, where the role waits for groups itself.
 
         Raises LocatedError for releases that no await passes on, or an unknown number of them.
         """
-        places: dict[Queue, set[Place]] = {}
+        places: dict[tirx.Queue, set[Place]] = {}
         for op in owner.walk():
-            if isinstance(op, ReleaseOp) and op.after is not None:
+            if isinstance(op, tirx.ReleaseOp) and op.after is not None:
                 place = place_of(op)
                 if self.station(place).side(owner).passing is Passing.GROUPS:
                     places.setdefault(op.after.data, set()).add(place)
-        found: dict[AwaitOp, list[tuple[Place, Passes]]] = {}
+        found: dict[tirx.AwaitOp, list[tuple[Place, Passes]]] = {}
         for queue, bound in places.items():
             with located(owner):
                 at = BoundReleases(owner.body.block, queue, frozenset(bound)).at
@@ -308,13 +293,13 @@ class RingsPlan:
 
     # Rings
 
-    def _ring(self, ring: RingOp, first: int) -> RingPlan:
+    def _ring(self, ring: tirx.RingOp, first: int) -> RingPlan:
         type_ = ring.result.type
         if type_.holds_scalars:
             _check_integers(ring)
         tiles: list[Tile] = []
         for contents in () if type_.is_tile_id or type_.holds_scalars else type_.contents:
-            views = tuple(view.type for view in contents if isinstance(view.type, TileType))
+            views = tuple(view.type for view in contents if isinstance(view.type, tirx.TileType))
             for view in views:
                 if view.layout is None:
                     raise RingLoweringError(ring, f"expected a layout on the slots of a ring, found {view}")
@@ -346,17 +331,17 @@ class RingsPlan:
         name = next(each for n in count() if (each := f"{hint}_{n}" if n else hint) not in taken)
         return RingPlan(ring, name, tuple(tiles), tuple(stations))
 
-    def _blocks(self, ring: RingOp, index: int, passings: Mapping[str, Mapping[Owner, Passing]]) -> tuple[int, To]:
+    def _blocks(self, ring: tirx.RingOp, index: int, passings: Mapping[str, Mapping[Owner, Passing]]) -> tuple[int, To]:
         """Returns how many blocks arrive at the barriers behind a station, and the blocks of these barriers."""
         names = ring.station_names
         match None if ring.across is None else ring.across.data:
-            case Across.CLUSTER if ring.result.type.is_tile_id:
+            case tirx.Across.CLUSTER if ring.result.type.is_tile_id:
                 # The first block asks for all, and waits until all have read the answer that was in the slot.
                 return (1, To.ALL) if index == 0 else (self.kernel.cluster_size, To.FIRST)
-            case Across.CLUSTER if index == len(names) - 1:
+            case tirx.Across.CLUSTER if index == len(names) - 1:
                 # A fill that reaches the slots of all blocks waits until the readers of all blocks are done.
                 return self.kernel.cluster_size, To.ALL
-            case Across.PAIR:
+            case tirx.Across.PAIR:
                 from_first, to_first = (
                     all(self.places[owner][(ring, name)] is Members.FIRST for owner in passings[name])
                     for name in (names[i % len(names)] for i in (index, index + 1))
@@ -367,20 +352,20 @@ class RingsPlan:
             case _:
                 return 1, To.OWN
 
-    def _model_of(self, ring: RingOp) -> Ring:
+    def _model_of(self, ring: tirx.RingOp) -> Ring:
         for found in self.model.rings.values():
             if found.origin is ring:
                 return found
         raise RingLoweringError(ring, "expected a ring that is used, found none of its users")
 
-    def _bytes(self, ring: RingOp, model: Ring, owner: Owner, station: int) -> int:
+    def _bytes(self, ring: tirx.RingOp, model: Ring, owner: Owner, station: int) -> int:
         """
         The bytes by TMA that a barrier expects of a role for a use: those that come into its block or, for a pair, into
         both blocks. One of the parties of a role, the elected one, sends them all.
         """
         if station or not model.bytes:
             return 0
-        pair = ring.across is not None and ring.across.data is Across.PAIR
+        pair = ring.across is not None and ring.across.data is tirx.Across.PAIR
         labels = {
             label
             for label in model.stations[0]
@@ -388,11 +373,11 @@ class RingsPlan:
         }
         return sum(map(model.share, labels))
 
-    def _passings(self, ring: RingOp) -> Mapping[str, Mapping[Owner, Passing]]:
+    def _passings(self, ring: tirx.RingOp) -> Mapping[str, Mapping[Owner, Passing]]:
         """For every station: the roles that work there, and how each passes slots on."""
         if self._is_of_parties(ring):
             return {name: dict.fromkeys(self._turning(ring), Passing.THREADS) for name in ring.station_names}
-        queues: dict[str, dict[Owner, Queue | None]] = {name: {} for name in ring.station_names}
+        queues: dict[str, dict[Owner, tirx.Queue | None]] = {name: {} for name in ring.station_names}
         for owner in self.owners:
             for name in ring.station_names:
                 if (ring, name) in self.places[owner]:
@@ -404,11 +389,11 @@ class RingsPlan:
             for name, found in queues.items()
         }
 
-    def _is_of_parties(self, ring: RingOp) -> bool:
+    def _is_of_parties(self, ring: tirx.RingOp) -> bool:
         """True for a baton whose stations are the parties of a role."""
         return any((ring, SELF) in places for places in self.places.values())
 
-    def _turning(self, ring: RingOp) -> list[Owner]:
+    def _turning(self, ring: tirx.RingOp) -> list[Owner]:
         """The role whose parties pass on a baton. Raises LocatedError for several roles or other stations."""
         found = [owner for owner in self.owners if any(place[0] is ring for place in self.places[owner])]
         if len(found) != 1 or any(place[0] is ring and place[1] != SELF for place in self.places[found[0]]):
@@ -420,16 +405,16 @@ class RingsPlan:
     @cached_property
     def _work(self) -> Mapping[Owner, Sequence[Operation]]:
         """The operations of every role that pass slots on or start work of a queue."""
-        kinds = ReleaseOp | TilesOp | AsyncNextOp | AsyncCopyOp | AsyncMmaOp
+        kinds = tirx.ReleaseOp | tirx.TilesOp | tirx.AsyncNextOp | tirx.AsyncCopyOp | tirx.AsyncMmaOp
         return {owner: [op for op in owner.walk() if isinstance(op, kinds)] for owner in self.owners}
 
-    def _queue(self, ring: RingOp, station: str, owner: Owner) -> Queue | None:
+    def _queue(self, ring: tirx.RingOp, station: str, owner: Owner) -> tirx.Queue | None:
         """The queue behind whose work a role releases slots at a station."""
-        found: dict[Queue | None, Operation] = {}
+        found: dict[tirx.Queue | None, Operation] = {}
         for op in self._work[owner]:
-            if isinstance(op, ReleaseOp) and op.ring is ring.result and op.station.data == station:
+            if isinstance(op, tirx.ReleaseOp) and op.ring is ring.result and op.station.data == station:
                 found.setdefault(None if op.after is None else op.after.data, op)
-            elif isinstance(op, TilesOp) and response_place(op) == (ring, station):
+            elif isinstance(op, tirx.TilesOp) and response_place(op) == (ring, station):
                 found.setdefault(None, op)
         if len(found) != 1:
             op = next(iter(found.values()), ring)
@@ -446,7 +431,9 @@ class RingsPlan:
             )
         return queue
 
-    def _within_role(self, ring: RingOp, queues: Mapping[str, Mapping[Owner, Queue | None]]) -> Passing | None:
+    def _within_role(
+        self, ring: tirx.RingOp, queues: Mapping[str, Mapping[Owner, tirx.Queue | None]]
+    ) -> Passing | None:
         """
         Returns how a ring is passed on within one role, without mbarriers; None if it needs them.
 
@@ -458,34 +445,34 @@ class RingsPlan:
             return None
         (owner,) = roles
         after = {queue for found in queues.values() for queue in found.values()}
-        if after == {Queue.TCGEN05}:
+        if after == {tirx.Queue.TCGEN05}:
             return Passing.ORDER
         members = {self.places[owner][(ring, name)] for name in queues}
-        stored = Queue.STORE in after and Queue.TMA not in after
-        if stored or (Queue.CP_ASYNC in after and members == {Members.ALL}):
+        stored = tirx.Queue.STORE in after and tirx.Queue.TMA not in after
+        if stored or (tirx.Queue.CP_ASYNC in after and members == {Members.ALL}):
             return Passing.BARRIER
         return None
 
-    def _passing(self, owner: Owner, queue: Queue | None) -> Passing:
+    def _passing(self, owner: Owner, queue: tirx.Queue | None) -> Passing:
         match queue:
             case None:
                 return Passing.THREADS
-            case Queue.TMA:
+            case tirx.Queue.TMA:
                 return Passing.BYTES
-            case Queue.TCGEN05:
+            case tirx.Queue.TCGEN05:
                 return Passing.COMMIT
-            case Queue.CP_ASYNC if not self.awaits(owner, Queue.CP_ASYNC):
+            case tirx.Queue.CP_ASYNC if not self.awaits(owner, tirx.Queue.CP_ASYNC):
                 return Passing.NOINC
             case _:
                 return Passing.GROUPS
 
     @staticmethod
-    def awaits(owner: Owner, queue: Queue) -> bool:
+    def awaits(owner: Owner, queue: tirx.Queue) -> bool:
         """True if the role waits for groups of this queue itself."""
-        return any(isinstance(op, AwaitOp) and op.awaited_queue is queue for op in owner.walk())
+        return any(isinstance(op, tirx.AwaitOp) and op.awaited_queue is queue for op in owner.walk())
 
 
-def _check_integers(ring: RingOp) -> None:
+def _check_integers(ring: tirx.RingOp) -> None:
     """Raises LocatedError for integers that no register holds, or that other blocks would have to read."""
     for view in ring.result.type.views:
         if view.type not in INTEGERS:
@@ -496,17 +483,17 @@ def _check_integers(ring: RingOp) -> None:
         raise RingLoweringError(ring, problem)
 
 
-def _works_at(op: Operation, queue: Queue, ring: RingOp, station: str) -> bool:
+def _works_at(op: Operation, queue: tirx.Queue, ring: tirx.RingOp, station: str) -> bool:
     """True if an operation starts work of a queue on a slot of a ring that is held at a station."""
-    if isinstance(op, AsyncNextOp):
+    if isinstance(op, tirx.AsyncNextOp):
         return op.queue is queue and op.ring is ring.result
-    if not isinstance(op, AsyncCopyOp | AsyncMmaOp) or op.queue is not queue:
+    if not isinstance(op, tirx.AsyncCopyOp | tirx.AsyncMmaOp) or op.queue is not queue:
         return False
     slots = (slot_tile(operand) for operand in op.operands)
     return any(slot is not None and slot.place == (ring, station) for slot in slots)
 
 
-def plan_rings(kernel: KernelOp) -> RingsPlan:
+def plan_rings(kernel: tirx.KernelOp) -> RingsPlan:
     """The plan of all rings of a kernel. Raises LocatedError for rings that cannot be lowered."""
     with located(kernel, RingLoweringError):
         return RingsPlan(kernel)

@@ -9,41 +9,12 @@ from xdsl.dialects.builtin import IndexType, i16, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects import tirx
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp, TryCancelOp
 from tirx.dialects.ptx.memory import LdOp, Space
 from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceProxyAsyncOp
 from tirx.dialects.tcgen05 import CommitOp, FenceOp, FencePosition
-from tirx.dialects.tirx import (
-    AcquireOp,
-    AsyncCopyOp,
-    AsyncMmaOp,
-    AsyncNextOp,
-    AtOp,
-    AwaitOp,
-    BarrierOp,
-    CopyOp,
-    Engine,
-    FillOp,
-    FoldOp,
-    ForOp,
-    GlobalPostOp,
-    GlobalWaitOp,
-    KernelOp,
-    LeaderOp,
-    LoadOp,
-    MapOp,
-    MemorySpace,
-    MmaOp,
-    Queue,
-    ReleaseOp,
-    RingOp,
-    RoleOp,
-    StoreOp,
-    TilesOp,
-    TileType,
-    YieldOp,
-)
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure
@@ -74,8 +45,8 @@ def _is_of_one_thread(op: Operation) -> bool:
     True for a wait for bulk stores, which the thread that started them makes (there may be none), and for a release
     with integers, which one thread writes.
     """
-    return (isinstance(op, AwaitOp) and op.awaited_queue is Queue.STORE) or (
-        isinstance(op, ReleaseOp) and bool(op.values)
+    return (isinstance(op, tirx.AwaitOp) and op.awaited_queue is tirx.Queue.STORE) or (
+        isinstance(op, tirx.ReleaseOp) and bool(op.values)
     )
 
 
@@ -96,11 +67,11 @@ class Schedule(RoleCode):
             any(members is not Members.ALL for members in places.values())
             or any(is_issued_by_one_thread(op) or _is_of_one_thread(op) for op in self.owner.walk())
         ):
-            self.leader = emit(LeaderOp()).result
+            self.leader = emit(tirx.LeaderOp()).result
         self.acquired: dict[Place, Counter] = {}
         self.passed: dict[Place, Counter] = {}
         self.open: dict[Place, Variable] = {}
-        self.turns: dict[RingOp, Turns] = {}
+        self.turns: dict[tirx.RingOp, Turns] = {}
         self.together: set[Block] = set()
         """The blocks under construction at whose ends the lanes of a warp are together, until one lane arrives."""
         for place in places:
@@ -123,9 +94,11 @@ class Schedule(RoleCode):
 
     def _released_where_acquired(self, place: Place) -> bool:
         """True if the only release at a station stands in the block of the only acquire, behind it."""
-        ops = [op for op in self.owner.walk() if isinstance(op, AcquireOp | ReleaseOp) and place_of(op) == place]
+        ops = [
+            op for op in self.owner.walk() if isinstance(op, tirx.AcquireOp | tirx.ReleaseOp) and place_of(op) == place
+        ]
         match ops:
-            case [AcquireOp() as acquire, ReleaseOp() as release]:
+            case [tirx.AcquireOp() as acquire, tirx.ReleaseOp() as release]:
                 return acquire.parent is release.parent
             case _:
                 return False
@@ -136,10 +109,10 @@ class Schedule(RoleCode):
 
     # Blocks
 
-    def skip(self, part: AtOp, emit: Emitter) -> None:
+    def skip(self, part: tirx.AtOp, emit: Emitter) -> None:
         self.copies.skip(part, emit)
 
-    def counts_rounds(self, part: AtOp) -> bool:
+    def counts_rounds(self, part: tirx.AtOp) -> bool:
         return self.copies.counts_rounds(part)
 
     def block(self, block: Block, emit: Emitter) -> None:
@@ -151,29 +124,29 @@ class Schedule(RoleCode):
         """Emits one operation."""
         emit = Emitter(emit.point, op.location)
         match op:
-            case RingOp():
+            case tirx.RingOp():
                 pass
-            case YieldOp() if isinstance(op.parent_op(), AtOp | ForOp | TilesOp | RoleOp):
+            case tirx.YieldOp() if isinstance(op.parent_op(), tirx.AtOp | tirx.ForOp | tirx.TilesOp | tirx.RoleOp):
                 pass
-            case AcquireOp():
+            case tirx.AcquireOp():
                 self._acquire(op, emit)
-            case ReleaseOp():
+            case tirx.ReleaseOp():
                 self._release(op, emit)
-            case AsyncCopyOp():
+            case tirx.AsyncCopyOp():
                 self._publish(op, emit)
                 self.copies.copy(op, emit)
-            case AsyncMmaOp():
+            case tirx.AsyncMmaOp():
                 self._publish(op, emit)
                 self._product(op, emit)
-            case AwaitOp():
+            case tirx.AwaitOp():
                 self._await(op, emit)
-            case ForOp():
+            case tirx.ForOp():
                 self._for(op, emit)
-            case TilesOp():
+            case tirx.TilesOp():
                 self._tiles(op, emit)
-            case AsyncNextOp():
+            case tirx.AsyncNextOp():
                 self._next(op, emit)
-            case GlobalWaitOp() | GlobalPostOp() | RoleOp():
+            case tirx.GlobalWaitOp() | tirx.GlobalPostOp() | tirx.RoleOp():
                 raise StageError(op, f"expected an operation that is lowered, found '{op.name}'")
             case _:
                 self._other(op, emit)
@@ -184,7 +157,7 @@ class Schedule(RoleCode):
             self.close(emit)
         if _wants_whole_warps(op):
             self._bring_together(emit)
-        if isinstance(op, MapOp | FoldOp):  # a body on scalars
+        if isinstance(op, tirx.MapOp | tirx.FoldOp):  # a body on scalars
             new = emit(op.clone(self.values))
             self.values.update(zip(op.results, new.results, strict=True))
             return
@@ -201,8 +174,8 @@ class Schedule(RoleCode):
 
     # Rings
 
-    def _acquire(self, op: AcquireOp, emit: Emitter) -> None:
-        ring = RingOp.of(op.ring)
+    def _acquire(self, op: tirx.AcquireOp, emit: Emitter) -> None:
+        ring = tirx.RingOp.of(op.ring)
         if ring in self.turns:
             self._take_turn(ring, emit)
             return
@@ -249,7 +222,7 @@ class Schedule(RoleCode):
         emit(BarWarpSyncOp())
         self.together.add(emit.point.block)
 
-    def _wait(self, emit: Emitter, ring: RingOp, side: Side, mbarrier: SSAValue, parity: SSAValue) -> None:
+    def _wait(self, emit: Emitter, ring: tirx.RingOp, side: Side, mbarrier: SSAValue, parity: SSAValue) -> None:
         """
         Waits for a slot. tcgen05 orders what comes behind with work of other threads by a fence of its own, for the
         operands of products as well: what threads wrote to the accumulator came before.
@@ -268,7 +241,7 @@ class Schedule(RoleCode):
             emit = emit.branch(emit.compare(rank, emit.constant(0, i32), "eq"))
         expect_bytes(emit, mbarrier, count, self._ranks(station) if station.to is To.ALL else ())
 
-    def _take_turn(self, ring: RingOp, emit: Emitter) -> None:
+    def _take_turn(self, ring: tirx.RingOp, emit: Emitter) -> None:
         turns = self.turns[ring]
         assert turns.counter.parity is not None
         first = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], emit.constant(0, i32))
@@ -276,7 +249,7 @@ class Schedule(RoleCode):
         self.storage.wait(emit, turns.behind(emit, first, 1), turns.counter.parity.get(emit))
         emit(BarWarpSyncOp())
 
-    def _end_turn(self, ring: RingOp, emit: Emitter) -> None:
+    def _end_turn(self, ring: tirx.RingOp, emit: Emitter) -> None:
         turns = self.turns[ring]
         first = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], emit.constant(0, i32))
         mbarrier = turns.behind(emit, first, 0)
@@ -285,8 +258,8 @@ class Schedule(RoleCode):
         emit(BarWarpSyncOp())
         arrive(emit.branch(self.first_lane), mbarrier)
 
-    def _release(self, op: ReleaseOp, emit: Emitter) -> None:
-        ring = RingOp.of(op.ring)
+    def _release(self, op: tirx.ReleaseOp, emit: Emitter) -> None:
+        ring = tirx.RingOp.of(op.ring)
         if ring in self.turns:
             self._end_turn(ring, emit)
             return
@@ -327,7 +300,7 @@ class Schedule(RoleCode):
                 commit = CommitOp(mbarrier, multicast=everybody, cta_group=group)
                 self.elected(emit, lambda inside: inside(commit), side.members)
 
-    def _passing_mbarrier(self, op: ReleaseOp, place: Place, station: Station, emit: Emitter) -> SSAValue:
+    def _passing_mbarrier(self, op: tirx.ReleaseOp, place: Place, station: Station, emit: Emitter) -> SSAValue:
         """The mbarrier that a release arrives at; the counter of passed uses goes on."""
         if (passed := self.passed.get(place)) is not None:
             mbarrier = self.storage.mbarrier(emit, station, passed.slot.get(emit))
@@ -373,10 +346,10 @@ class Schedule(RoleCode):
             case To.ALL:
                 return range(self.plan.kernel.cluster_size)
 
-    def _await(self, op: AwaitOp, emit: Emitter) -> None:
+    def _await(self, op: tirx.AwaitOp, emit: Emitter) -> None:
         queue = op.awaited_queue
         self.close(emit)
-        if queue is Queue.WGMMA:
+        if queue is tirx.Queue.WGMMA:
             self._bring_together(emit)
             self._other(op, emit)
         else:
@@ -385,13 +358,13 @@ class Schedule(RoleCode):
             for index in range(passes.possible):
                 self._pass_on(op, place, passes, index < passes.certain, emit)
 
-    def _pass_on(self, op: AwaitOp, place: Place, passes: Passes, is_certain: bool, emit: Emitter) -> None:
+    def _pass_on(self, op: tirx.AwaitOp, place: Place, passes: Passes, is_certain: bool, emit: Emitter) -> None:
         """Passes the oldest use on whose release waits for a group, if more are open than stay pending."""
         station, side = self._side(place)
         opened, passed = self.open[place], self.passed[place]
         count = opened.get(emit)
         mbarrier = self.storage.mbarrier(emit, station, passed.slot.get(emit))
-        if op.awaited_queue is Queue.CP_ASYNC:
+        if op.awaited_queue is tirx.Queue.CP_ASYNC:
             emit(BarWarpSyncOp())
         goes = None if is_certain else emit.compare(count, emit.constant(passes.keep, i32), "sgt")
         one = emit.constant(1, i32) if goes is None else emit.extend(goes, i32)
@@ -410,9 +383,9 @@ class Schedule(RoleCode):
 
     # Cluster launch control
 
-    def _next(self, op: AsyncNextOp, emit: Emitter) -> None:
+    def _next(self, op: tirx.AsyncNextOp, emit: Emitter) -> None:
         """Asks for the next tile, in the first block for all of them; the mbarriers expect the answer already."""
-        ring = RingOp.of(op.ring)
+        ring = tirx.RingOp.of(op.ring)
         place = ring, ring.station_names[0]
         slot = self._slot_held(place)
         at = self.storage.address(emit, ring, slot)
@@ -420,7 +393,7 @@ class Schedule(RoleCode):
         request = TryCancelOp(at, mbarrier, multicast=ring.across is not None)
         self.elected(emit, lambda inside: inside(request), issuer(op))
 
-    def _response(self, op: TilesOp, emit: Emitter) -> QueryCancelOp:
+    def _response(self, op: tirx.TilesOp, emit: Emitter) -> QueryCancelOp:
         """Waits for the answer to a request, reads it and gives its slot back."""
         place = response_place(op)
         assert place is not None
@@ -441,7 +414,7 @@ class Schedule(RoleCode):
             emit(BarWarpSyncOp())
             self.together.add(emit.point.block)
 
-    def _product(self, op: AsyncMmaOp, emit: Emitter) -> None:
+    def _product(self, op: tirx.AsyncMmaOp, emit: Emitter) -> None:
         if op.on_tensor_memory:
             self.elected(emit, lambda inside: inside(op.clone(self.values)), issuer(op))
         else:
@@ -450,7 +423,7 @@ class Schedule(RoleCode):
 
     # Loops
 
-    def _for(self, op: ForOp, emit: Emitter) -> None:
+    def _for(self, op: tirx.ForOp, emit: Emitter) -> None:
         self.close(emit)
         if op.rounds_ahead:
             SkewedLoop(self, op).emit(emit)
@@ -462,7 +435,7 @@ class Schedule(RoleCode):
             self.values[op.index] = index
             self.values.update(zip(op.carried, carried, strict=True))
             for inner in op.body.block.ops:
-                if isinstance(inner, AtOp):
+                if isinstance(inner, tirx.AtOp):
                     self.block(inner.body.block, inside)
                     self.values.update(zip(inner.values, map(self.value, yielded(inner)), strict=True))
                 else:
@@ -473,7 +446,7 @@ class Schedule(RoleCode):
         finals = self.rounds(emit, lower, upper, inits, body, op.index.name_hint)
         self.values.update(zip(op.finals, finals, strict=True))
 
-    def _tiles(self, op: TilesOp, emit: Emitter) -> None:
+    def _tiles(self, op: tirx.TilesOp, emit: Emitter) -> None:
         self.close(emit)
 
         def body(inside: Emitter, coordinates: Sequence[SSAValue]) -> None:
@@ -490,19 +463,22 @@ class Schedule(RoleCode):
         """Emits what a role does at its end: no block leaves while others, or bulk stores, use its shared memory."""
         self.copies.drain(emit)
         self.close(emit)
-        if self.plan.spans_blocks and isinstance(self.owner, KernelOp):
-            emit(BarrierOp())
+        if self.plan.spans_blocks and isinstance(self.owner, tirx.KernelOp):
+            emit(tirx.BarrierOp())
 
 
 def _wants_whole_warps(op: Operation) -> bool:
     """True for matrix instructions on registers and tcgen05.ld and st, which all lanes of a warp execute together."""
     match op:
-        case LoadOp() | StoreOp() if op.engine is not None and op.engine.data in (Engine.LDMATRIX, Engine.STMATRIX):
+        case tirx.LoadOp() | tirx.StoreOp() if op.engine is not None and op.engine.data in (
+            tirx.Engine.LDMATRIX,
+            tirx.Engine.STMATRIX,
+        ):
             return True
-        case LoadOp() | StoreOp() | CopyOp() | FillOp():
-            tiles = [value.type for value in op.operands if isinstance(value.type, TileType)]
-            return any(tile.memory is MemorySpace.TENSOR for tile in tiles)
-        case MmaOp():
+        case tirx.LoadOp() | tirx.StoreOp() | tirx.CopyOp() | tirx.FillOp():
+            tiles = [value.type for value in op.operands if isinstance(value.type, tirx.TileType)]
+            return any(tile.memory is tirx.MemorySpace.TENSOR for tile in tiles)
+        case tirx.MmaOp():
             return not op.on_tensor_memory
         case _:
             return False

@@ -12,17 +12,7 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, S
 from xdsl.ir import Attribute, Block, BlockArgument, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.dialects.tirx import (
-    AcquireOp,
-    AsyncMmaOp,
-    AtOp,
-    ForOp,
-    MemorySpace,
-    PendingType,
-    RingOp,
-    TileType,
-    ZeroOp,
-)
+from tirx.dialects import tirx
 from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.proof.slots import yielded
@@ -46,8 +36,8 @@ class Key:
     `carried`: the argument of the loop whose next value it is; None for a value within an iteration.
     """
 
-    value: SSAValue | AcquireOp
-    part: AtOp
+    value: SSAValue | tirx.AcquireOp
+    part: tirx.AtOp
     carried: BlockArgument | None = None
 
 
@@ -78,7 +68,7 @@ class SkewedLoop:
     and d only, no round has a condition. A round of a chain is one step, whether its part runs or not.
     """
 
-    def __init__(self, code: RoleCode, op: ForOp):
+    def __init__(self, code: RoleCode, op: tirx.ForOp):
         self.code = code
         self.op = op
         self.skew = op.rounds_ahead
@@ -93,35 +83,35 @@ class SkewedLoop:
         value = yielded(self.op)[arg.index - 1]
         if value is arg:
             return None
-        if isinstance(value, OpResult) and isinstance(value.op, AtOp):
+        if isinstance(value, OpResult) and isinstance(value.op, tirx.AtOp):
             return Key(value, value.op, arg)
         raise RingLoweringError(
             self.op,
             "expected a loop with a skew to compute what it carries in one of its parts, found another value",
         )
 
-    def _uses(self) -> list[tuple[Key, int, AtOp]]:
+    def _uses(self) -> list[tuple[Key, int, tirx.AtOp]]:
         """Every value of another part or iteration that a part uses, how many rounds before, and the user."""
-        found: list[tuple[Key, int, AtOp]] = []
+        found: list[tuple[Key, int, tirx.AtOp]] = []
         for user in self.op.parts:
             for value in self.used(user):
-                if isinstance(part := value.owner, AtOp):
+                if isinstance(part := value.owner, tirx.AtOp):
                     found += [(key, user.offset - part.offset, user) for key in self.keys(value, part)]
                 elif isinstance(value, BlockArgument) and (key := self.sources[value]) is not None:
                     found.append((key, user.offset + 1 - key.part.offset, user))
         return found
 
-    def used(self, part: AtOp) -> list[SSAValue]:
+    def used(self, part: tirx.AtOp) -> list[SSAValue]:
         """The results of other parts that a part uses, and the values that the loop carries."""
         operands = dict.fromkeys(operand for inner in part.body.walk() for operand in inner.operands)
         return [
             value
             for value in operands
             if value in self.sources
-            or (isinstance(at := value.owner, AtOp) and at is not part and at.parent_op() is self.op)
+            or (isinstance(at := value.owner, tirx.AtOp) and at is not part and at.parent_op() is self.op)
         ]
 
-    def keys(self, value: SSAValue, part: AtOp) -> list[Key]:
+    def keys(self, value: SSAValue, part: tirx.AtOp) -> list[Key]:
         """Returns the keys that live for a value: the value, or the slot that a tile in shared memory is in."""
         if not _is_slot(value):
             return [Key(value, part)]
@@ -167,9 +157,11 @@ class SkewedLoop:
         tiles that live on, and products that run on while threads compute. What the last round computes again has no
         registers in the loop then. Fragments of mma.sync that are loaded a round ahead would take more of them.
         """
-        if not any(isinstance(inner, AsyncMmaOp) for part in self.op.parts for inner in part.body.walk()):
+        if not any(isinstance(inner, tirx.AsyncMmaOp) for part in self.op.parts for inner in part.body.walk()):
             return False
-        tiles = any(isinstance(key.value, SSAValue) and isinstance(key.value.type, TileType) for key in self.depths)
+        tiles = any(
+            isinstance(key.value, SSAValue) and isinstance(key.value.type, tirx.TileType) for key in self.depths
+        )
         offsets = {part.offset for part in self.op.parts}
         return tiles and offsets == {0, 1} and not any(map(self.code.counts_rounds, self.op.parts))
 
@@ -226,7 +218,7 @@ class SkewedLoop:
     def _start(self, emit: Emitter, key: Key) -> SSAValue:
         if key.carried is not None:
             return self.code.started(emit, self.op.inits[key.carried.index - 1], key.carried.type)
-        return zero(emit, i32 if isinstance(key.value, AcquireOp) else key.value.type)
+        return zero(emit, i32 if isinstance(key.value, tirx.AcquireOp) else key.value.type)
 
     def _segments(self, emit: Emitter, trips: SSAValue) -> list[Segment]:
         """The rounds before all parts run, those where all do, and those behind."""
@@ -297,7 +289,7 @@ class _Round:
                 found += [self.now.get(key, before[0]), *before[:-1]]
         return found
 
-    def _part(self, part: AtOp, emit: Emitter) -> None:
+    def _part(self, part: tirx.AtOp, emit: Emitter) -> None:
         code = self.code
         keys = [key for key in self.before if key.part is part]
         match self.segment.runs[part.offset]:
@@ -333,7 +325,7 @@ class _Round:
                 self.now.update(zip(found, chosen.results, strict=True))
                 self._forget(part)
 
-    def _guard(self, part: AtOp, emit: Emitter) -> SSAValue:
+    def _guard(self, part: tirx.AtOp, emit: Emitter) -> SSAValue:
         """Emits a predicate that holds if round i runs a part at(s): s <= i < n + s."""
         end = emit.add(self.trips, part.offset)
         below = emit.compare(self.index, end, "slt")
@@ -342,11 +334,11 @@ class _Round:
         begun = emit.compare(self.index, emit.constant(part.offset, IndexType()), "sge")
         return emit.bit_and(begun, below)
 
-    def _used_at_once(self, part: AtOp) -> list[Key]:
+    def _used_at_once(self, part: tirx.AtOp) -> list[Key]:
         """Returns the keys of a part that other parts of the same round use."""
         return list(dict.fromkeys(key for key, rounds, _ in self.loop.uses if key.part is part and not rounds))
 
-    def _body(self, part: AtOp, emit: Emitter) -> None:
+    def _body(self, part: tirx.AtOp, emit: Emitter) -> None:
         """Emits a part, with the values of other parts and rounds that it uses."""
         code, op = self.code, self.loop.op
         used = self.loop.used(part)
@@ -357,14 +349,14 @@ class _Round:
             elif arg in used:
                 code.values[arg] = self._at(key, part.offset + 1 - key.part.offset)
         for value in used:
-            if not isinstance(source := value.owner, AtOp):
+            if not isinstance(source := value.owner, tirx.AtOp):
                 continue
             rounds = part.offset - source.offset
             if not _is_slot(value):
                 code.values[value] = self._at(Key(value, source), rounds)
                 continue
             keys = self.loop.keys(value, source)
-            slots = {key.value: self._at(key, rounds) for key in keys if isinstance(key.value, AcquireOp)}
+            slots = {key.value: self._at(key, rounds) for key in keys if isinstance(key.value, tirx.AcquireOp)}
             code.values[value] = self._rebuilt(_inner(value), slots, emit)
         code.block(part.body.block, emit)
 
@@ -376,24 +368,24 @@ class _Round:
 
     def _current(self, key: Key) -> SSAValue:
         """A key as the part has just computed it."""
-        if isinstance(key.value, AcquireOp):
+        if isinstance(key.value, tirx.AcquireOp):
             return self.code.slot_of[key.value]
         return self.code.value(_inner(key.value))
 
-    def _forget(self, part: AtOp) -> None:
+    def _forget(self, part: tirx.AtOp) -> None:
         """Values of a branch are not visible behind it."""
         for inner in part.body.walk():
             for result in inner.results:
                 self.code.values.pop(result, None)
 
-    def _rebuilt(self, value: SSAValue, slots: dict[AcquireOp, SSAValue], emit: Emitter) -> SSAValue:
+    def _rebuilt(self, value: SSAValue, slots: dict[tirx.AcquireOp, SSAValue], emit: Emitter) -> SSAValue:
         """A part of a slot, computed again from the index of the slot."""
         if not _is_slot(value):
             return self.code.value(value)
         assert isinstance(value, OpResult)
         op = value.op
-        if isinstance(op, AcquireOp):
-            ring = RingOp.of(op.ring)
+        if isinstance(op, tirx.AcquireOp):
+            ring = tirx.RingOp.of(op.ring)
             return self.code.storage.slot(emit, ring, value.index, slots[op], value.name_hint)
         if not is_pure(op):
             raise RingLoweringError(op, f"expected a part of a slot, found '{op.name}'")
@@ -406,13 +398,13 @@ class _Round:
 def zero(emit: Emitter, type_: Attribute) -> SSAValue:
     """A value that nothing reads, for rounds in which a part has not run yet."""
     match type_:
-        case TileType() if type_.memory is MemorySpace.REGISTER:
-            return emit(ZeroOp(type_)).result
+        case tirx.TileType() if type_.memory is tirx.MemorySpace.REGISTER:
+            return emit(tirx.ZeroOp(type_)).result
         case IndexType() | IntegerType(signedness=SignednessAttr(data=Signedness.SIGNLESS)):
             return emit.constant(0, type_)
         case _ if isinstance(type_, AnyFloat) and type_.bitwidth <= 64:
             return emit(arith.ConstantOp(FloatAttr(0.0, type_))).result
-        case PendingType():
+        case tirx.PendingType():
             raise RingLoweringError(
                 emit.location, "expected a pending tile to be carried by iter, found it used across parts"
             )
@@ -425,19 +417,19 @@ def zero(emit: Emitter, type_: Attribute) -> SSAValue:
 
 
 def _is_slot(value: SSAValue) -> bool:
-    return isinstance(value.type, TileType) and value.type.memory is MemorySpace.SHARED
+    return isinstance(value.type, tirx.TileType) and value.type.memory is tirx.MemorySpace.SHARED
 
 
 def _inner(value: SSAValue) -> SSAValue:
     """Returns the value in a part of a loop that the part gives as a result."""
-    assert isinstance(value, OpResult) and isinstance(value.op, AtOp)
+    assert isinstance(value, OpResult) and isinstance(value.op, tirx.AtOp)
     return yielded(value.op)[value.index]
 
 
-def _acquires(value: SSAValue) -> list[AcquireOp]:
+def _acquires(value: SSAValue) -> list[tirx.AcquireOp]:
     """The acquires that a part of a slot comes from."""
     if not isinstance(value, OpResult):
         return []
-    if isinstance(value.op, AcquireOp):
+    if isinstance(value.op, tirx.AcquireOp):
         return [value.op]
     return list(dict.fromkeys(acquire for operand in value.op.operands for acquire in _acquires(operand)))

@@ -9,20 +9,8 @@ from enum import Enum
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
+from tirx.dialects import tirx
 from tirx.dialects.nesting import enclosing
-from tirx.dialects.tirx import (
-    AllocOp,
-    CopyOp,
-    FillOp,
-    KernelOp,
-    LoadOp,
-    MemorySpace,
-    MmaOp,
-    Queue,
-    StoreOp,
-    TileType,
-    base_allocation,
-)
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.match.memory_by_lifetime import allocated_columns
 from tirx.passes.match.pipelining import (
@@ -48,7 +36,7 @@ class Turn:
 
     station: str
     ops: tuple[Operation, ...]
-    queue: Queue | None = None
+    queue: tirx.Queue | None = None
     directly: bool = False
 
 
@@ -56,7 +44,7 @@ class Turn:
 class SharedTile:
     """A tile of tensor memory that becomes a ring of `slots` slots, which threads and products hold in turns."""
 
-    alloc: AllocOp
+    alloc: tirx.AllocOp
     turns: tuple[Turn, ...]
     slots: int = 1
     carries: bool = False
@@ -82,10 +70,10 @@ class ExchangedTile:
     are in the order of the program.
     """
 
-    alloc: AllocOp
+    alloc: tirx.AllocOp
     exchange: Exchange
     threads: tuple[Operation, ...]
-    products: tuple[MmaOp, ...]
+    products: tuple[tirx.MmaOp, ...]
     before: tuple[Operation, ...] = ()
     behind: tuple[Operation, ...] = ()
     slots: int = 1
@@ -95,10 +83,10 @@ class ExchangedTile:
         """The turns of an iteration, and around the loop, where the products leave a carried tile as it is."""
         first, second = self.exchange.value
         if self.exchange is Exchange.SUMS:
-            return Turn(first, self.products, Queue.TCGEN05), Turn(second, self.threads)
-        turns = [Turn(first, self.threads), Turn(second, self.products, Queue.TCGEN05)]
+            return Turn(first, self.products, tirx.Queue.TCGEN05), Turn(second, self.threads)
+        turns = [Turn(first, self.threads), Turn(second, self.products, tirx.Queue.TCGEN05)]
         for ops in (self.before, self.behind):
-            turns += (Turn(first, ops), Turn(second, (), Queue.TCGEN05, directly=True)) if ops else ()
+            turns += (Turn(first, ops), Turn(second, (), tirx.Queue.TCGEN05, directly=True)) if ops else ()
         return tuple(turns)
 
     @property
@@ -112,14 +100,16 @@ class ExchangedTile:
         return self.alloc.result.type.span_columns
 
 
-def exchanged_tiles(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[ExchangedTile, ...]:
+def exchanged_tiles(loop: scf.ForOp, products: Sequence[tirx.MmaOp]) -> tuple[ExchangedTile, ...]:
     """
     The tiles of tensor memory that both threads and products use in a loop, each with one slot.
 
     Raises NotApplicable for a tile that changes hands in another way than `Exchange` has.
     """
     tiles = [tile for op in products for tile in (op.a, op.b, op.accumulator)]
-    roots = dict.fromkeys(base_allocation(t) for t in tiles if TileType.of(t).memory is MemorySpace.TENSOR)
+    roots = dict.fromkeys(
+        tirx.base_allocation(t) for t in tiles if tirx.TileType.of(t).memory is tirx.MemorySpace.TENSOR
+    )
     found = tuple(tile for root in roots if (tile := _exchanged_tile(loop, products, root)) is not None)
     for op in products if found else ():
         if op.pair is not None or op.scales or op.metadata is not None:
@@ -130,8 +120,8 @@ def exchanged_tiles(loop: scf.ForOp, products: Sequence[MmaOp]) -> tuple[Exchang
 
 
 def early_products(
-    loop: scf.ForOp, products: Sequence[MmaOp], exchanged: Sequence[ExchangedTile], staged: Iterable[AllocOp]
-) -> tuple[MmaOp, ...]:
+    loop: scf.ForOp, products: Sequence[tirx.MmaOp], exchanged: Sequence[ExchangedTile], staged: Iterable[tirx.AllocOp]
+) -> tuple[tirx.MmaOp, ...]:
     """
     The products that can run while threads work on the iteration before.
 
@@ -140,26 +130,26 @@ def early_products(
     """
     sums = {tile.alloc.result for tile in exchanged if tile.exchange is Exchange.SUMS}
     operands = {tile.alloc.result for tile in exchanged if tile.exchange is Exchange.OPERAND}
-    early: list[MmaOp] = []
+    early: list[tirx.MmaOp] = []
     late: set[SSAValue] = set()
     for op in products:
-        sums -= {base_allocation(op.accumulator)} if base_allocation(op.a) in operands else set()
+        sums -= {tirx.base_allocation(op.accumulator)} if tirx.base_allocation(op.a) in operands else set()
     for op in products:
-        read = {base_allocation(op.a), base_allocation(op.b)}
-        if base_allocation(op.accumulator) in sums:
+        read = {tirx.base_allocation(op.a), tirx.base_allocation(op.b)}
+        if tirx.base_allocation(op.accumulator) in sums:
             early.append(op)
         else:
             late |= read
     both = late & {alloc.result for alloc in staged}
     for op in early:
-        if {base_allocation(op.a), base_allocation(op.b)} & both:
+        if {tirx.base_allocation(op.a), tirx.base_allocation(op.b)} & both:
             raise NotApplicable(op, f"'{op.name}' reads a tile that a product reads, too, which waits for threads")
         for operand in op.operands:
             slice_of(operand, loop)
     return tuple(early)
 
 
-def choose_slots(loop: scf.ForOp, exchanged: Sequence[ExchangedTile], early: Sequence[MmaOp]) -> None:
+def choose_slots(loop: scf.ForOp, exchanged: Sequence[ExchangedTile], early: Sequence[tirx.MmaOp]) -> None:
     """
     Gives rings of sums that are ready early two slots, and others where there are columns for them.
 
@@ -170,10 +160,10 @@ def choose_slots(loop: scf.ForOp, exchanged: Sequence[ExchangedTile], early: Seq
     for tile in exchanged:
         if (type_ := tile.alloc.result.type).layout is None:
             raise StageError(tile.alloc, f"expected a layout on {type_}; tirx-pick-layouts chooses one")
-    kernel = enclosing(loop, KernelOp)
+    kernel = enclosing(loop, tirx.KernelOp)
     assert kernel is not None
     left = COLUMNS - sum(map(allocated_columns, kernel.walk()))
-    ahead = {base_allocation(op.accumulator) for op in early}
+    ahead = {tirx.base_allocation(op.accumulator) for op in early}
     order = sorted(exchanged, key=lambda tile: tile.alloc.result not in ahead)
     for tile in order:
         if tile.exchange is Exchange.CARRIED:
@@ -193,7 +183,7 @@ class _Accesses:
     """The users of a tile, as operations of one block; `written` are views that are written whatever the conditions."""
 
     loop: scf.ForOp
-    alloc: AllocOp
+    alloc: tirx.AllocOp
     threads: dict[Operation, bool] = field(default_factory=dict[Operation, bool])
     """Operation of the loop's body -> whether it writes the tile."""
     before: dict[Operation, None] = field(default_factory=dict[Operation, None])
@@ -205,7 +195,7 @@ class _Accesses:
     def add(self, op: Operation, tile: SSAValue) -> None:
         """Adds what threads do."""
         name = tile_name(self.alloc)
-        if not isinstance(op, CopyOp | FillOp | LoadOp | StoreOp):
+        if not isinstance(op, tirx.CopyOp | tirx.FillOp | tirx.LoadOp | tirx.StoreOp):
             raise NotApplicable(op, f"what '{op.name}' does with {name} is not known")
         writes = writes_to(op, tile)
         if (top := top_of(op, self.loop)) is not None:
@@ -223,12 +213,12 @@ class _Accesses:
             self.filled.append(tile)
 
 
-def _exchanged_tile(loop: scf.ForOp, products: Sequence[MmaOp], root: SSAValue) -> ExchangedTile | None:
+def _exchanged_tile(loop: scf.ForOp, products: Sequence[tirx.MmaOp], root: SSAValue) -> ExchangedTile | None:
     """A tile as threads and products of a loop use it, None if threads do not use it there."""
-    if not isinstance(alloc := root.owner, AllocOp):
+    if not isinstance(alloc := root.owner, tirx.AllocOp):
         raise NotApplicable(loop, "a tile of the products in tensor memory is no allocation")
-    sums = [op for op in products if base_allocation(op.accumulator) is root]
-    readers = [op for op in products if root in (base_allocation(op.a), base_allocation(op.b))]
+    sums = [op for op in products if tirx.base_allocation(op.accumulator) is root]
+    readers = [op for op in products if root in (tirx.base_allocation(op.a), tirx.base_allocation(op.b))]
     others = [(op, tile) for op, tile in accesses(root) if op not in products]
     if not readers and all(top_of(op, loop) is None for op, _ in others):
         return None
@@ -254,7 +244,7 @@ def _exchanged_tile(loop: scf.ForOp, products: Sequence[MmaOp], root: SSAValue) 
 
 
 def _exchanged_sums(
-    found: _Accesses, alloc: AllocOp, threads: tuple[Operation, ...], sums: Sequence[MmaOp]
+    found: _Accesses, alloc: tirx.AllocOp, threads: tuple[Operation, ...], sums: Sequence[tirx.MmaOp]
 ) -> ExchangedTile:
     """Sums that `threads` of a loop read, or change in front of the products. Raises NotApplicable for others."""
     users = tuple(sums)
@@ -280,7 +270,7 @@ def _in_order(found: _Accesses) -> tuple[tuple[Operation, ...], tuple[Operation,
     return before, behind
 
 
-def _overwrite(alloc: AllocOp, sums: Sequence[MmaOp]) -> bool:
+def _overwrite(alloc: tirx.AllocOp, sums: Sequence[tirx.MmaOp]) -> bool:
     """True if the first product on each part of a tile overwrites it, and all parts have one."""
     written: list[SSAValue] = []
     for op in sums:

@@ -14,19 +14,8 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.copy.tma import MAX_BOX, ROW_UNIT
 from tirx.diagnostics import remark
+from tirx.dialects import tirx
 from tirx.dialects.nesting import ancestors
-from tirx.dialects.tirx import (
-    AllocOp,
-    CopyOp,
-    Engine,
-    KernelOp,
-    MemorySpace,
-    MmaOp,
-    StoreOp,
-    TileType,
-    base_allocation,
-    kernels,
-)
 from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
@@ -64,40 +53,40 @@ class TirxFuseEpiloguePass(ModulePass):
     epilogue: str | int = AUTO
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             if chosen_word(kernel, EPILOGUE, self.epilogue, "an epilogue of", (AUTO, DIRECT)) == AUTO:
                 _fuse(kernel)
 
 
-def _fuse(kernel: KernelOp) -> None:
+def _fuse(kernel: tirx.KernelOp) -> None:
     if (target := kernel.target_info) is None or kernel.of_pairs:
         return
     loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp) and copies_to_shared(op)]
     schedule = start_values(op for op in kernel.walk() if isinstance(op, ProductOp))
     if hardware_operation(kernel) is not None:
         return
-    if not loops or not supports(target, ASYNC_FEATURES[Engine.TMA_STORE]) or not schedule.stages_stores:
+    if not loops or not supports(target, ASYNC_FEATURES[tirx.Engine.TMA_STORE]) or not schedule.stages_stores:
         return
     _stage_stores(kernel, loops, target)
 
 
-def _stage_stores(kernel: KernelOp, loops: Sequence[scf.ForOp], target: Target) -> None:
+def _stage_stores(kernel: tirx.KernelOp, loops: Sequence[scf.ForOp], target: Target) -> None:
     """Lets stores go through shared memory while it has room beside the slots of `loops`; remarks say which do not."""
-    products = Counter(around for op in kernel.walk() if isinstance(op, MmaOp) for around in ancestors(op))
+    products = Counter(around for op in kernel.walk() if isinstance(op, tirx.MmaOp) for around in ancestors(op))
     fewest = {loop: fewest_slots(products[loop]) for loop in loops}
-    staged = {base_allocation(copy.destination): fewest[loop] for loop in loops for copy in copies_to_shared(loop)}
+    staged = {tirx.base_allocation(copy.destination): fewest[loop] for loop in loops for copy in copies_to_shared(loop)}
     left = target.shared_limit - BARRIER_BYTES
     for op in kernel.walk():
-        if isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.SHARED:
+        if isinstance(op, tirx.AllocOp) and op.result.type.memory is tirx.MemorySpace.SHARED:
             left -= aligned_bytes(op.result.type) * staged.get(op.result, 1)
-    for store in [op for op in kernel.walk() if isinstance(op, StoreOp)]:
-        if TileType.of(store.destination).memory is not MemorySpace.GLOBAL:
+    for store in [op for op in kernel.walk() if isinstance(op, tirx.StoreOp)]:
+        if tirx.TileType.of(store.destination).memory is not tirx.MemorySpace.GLOBAL:
             continue
         if store.engine is not None:
             remark(store, StoredDirectly(f"engine {store.engine.data} is written"))
             continue
         combines = "it combines its elements with those that are there"
-        found = _staged_type(TileType.of(store.value)) if store.reduce is None else combines
+        found = _staged_type(tirx.TileType.of(store.value)) if store.reduce is None else combines
         if isinstance(found, str):
             remark(store, StoredDirectly(found))
         elif (size := aligned_bytes(found)) > left:
@@ -107,7 +96,7 @@ def _stage_stores(kernel: KernelOp, loops: Sequence[scf.ForOp], target: Target) 
             left -= size
 
 
-def _staged_type(value: TileType) -> TileType | str:
+def _staged_type(value: tirx.TileType) -> tirx.TileType | str:
     """
     The shared tile that takes a register tile on its way: boxes of rows that one swizzle pattern holds, side by side.
 
@@ -127,25 +116,27 @@ def _staged_type(value: TileType) -> TileType | str:
                 (Iter(rows, elements, "m"), Iter(columns // elements, rows * elements, "m"), Iter(elements, 1, "m"))
             )
             layout = ComposeLayout(SwizzleLayout.for_dtype(value.dtype.name, mode), boxes)
-            return TileType.get(value.dims, value.element_type, MemorySpace.SHARED, layout)
+            return tirx.TileType.get(value.dims, value.element_type, tirx.MemorySpace.SHARED, layout)
     if columns <= MAX_BOX and columns * bits % (8 * ROW_UNIT) == 0:
-        return TileType.get(value.dims, value.element_type, MemorySpace.SHARED, TileLayout.row_major(value.dims))
+        return tirx.TileType.get(
+            value.dims, value.element_type, tirx.MemorySpace.SHARED, TileLayout.row_major(value.dims)
+        )
     return f"rows of {columns} elements of {bits} bits"
 
 
-def _through_shared(kernel: KernelOp, store: StoreOp, type_: TileType) -> bool:
+def _through_shared(kernel: tirx.KernelOp, store: tirx.StoreOp, type_: tirx.TileType) -> bool:
     """Puts the shared tile in between; False, with a remark, if the accelerator cannot store it."""
     first = kernel.body.block.first_op
     assert first is not None
-    alloc = Emitter(InsertPoint.before(first), store.location)(AllocOp(type_))
+    alloc = Emitter(InsertPoint.before(first), store.location)(tirx.AllocOp(type_))
     alloc.result.name_hint = "out"
-    copy = Emitter.after(store)(CopyOp(alloc.result, store.destination, Engine.TMA_STORE))
+    copy = Emitter.after(store)(tirx.CopyOp(alloc.result, store.destination, tirx.Engine.TMA_STORE))
     choice = async_engine(copy)
-    if choice.engine is not Engine.TMA_STORE:
+    if choice.engine is not tirx.Engine.TMA_STORE:
         remark(store, StoredDirectly(choice.reason))
         erase(copy)
         erase(alloc)
         return False
     store.operands[1] = alloc.result
-    remark(store, StoredThroughShared(aligned_bytes(type_), Engine.TMA_STORE))
+    remark(store, StoredThroughShared(aligned_bytes(type_), tirx.Engine.TMA_STORE))
     return True

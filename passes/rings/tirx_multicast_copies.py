@@ -13,34 +13,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
+from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.nesting import ancestors
-from tirx.dialects.tirx import (
-    AcquireOp,
-    Across,
-    AcrossAttr,
-    AsyncCopyOp,
-    BlockIdOp,
-    CopyOp,
-    CtaRankOp,
-    Engine,
-    ForOp,
-    GridAxis,
-    KernelOp,
-    LaunchValueOp,
-    MemorySpace,
-    ReshapeOp,
-    RingOp,
-    RoleOp,
-    StoreOp,
-    SubviewOp,
-    TilesOp,
-    TileType,
-    ViewOp,
-    WordsOp,
-    kernels,
-)
 from tirx.dialects.tirx.kernel import PAIR, grid_attr
 from tirx.dialects.tirx.places import strided_layout
 from tirx.dialects.tirx.product import ProductOp
@@ -62,7 +38,7 @@ from tirx.remarks import NoPairs, PairsMade, Reason
 
 AUTO = "auto"
 
-_BOUNDED = (Engine.TMA, Engine.TMA_MULTICAST, Engine.TMA_STORE, Engine.TMA_REDUCE)
+_BOUNDED = (tirx.Engine.TMA, tirx.Engine.TMA_MULTICAST, tirx.Engine.TMA_STORE, tirx.Engine.TMA_REDUCE)
 
 CLUSTER = "tirx.cluster"
 """The attribute of a kernel that says which of its blocks form pairs."""
@@ -89,7 +65,7 @@ class TirxMulticastCopiesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_multiprocessors(op, self.multiprocessors)
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             word = chosen_word(kernel, CLUSTER, self.cluster, "a cluster of", (AUTO, *Cluster))
             products = (inner for inner in kernel.walk() if isinstance(inner, ProductOp))
             along = start_values(products).cluster if word == AUTO else Cluster(word)
@@ -106,9 +82,9 @@ class TirxMulticastCopiesPass(ModulePass):
 class _Half:
     """A copy that both blocks of a pair need: the view that it reads, and the two halves of the slot's tile."""
 
-    copy: AsyncCopyOp
-    view: ViewOp
-    parts: tuple[TileType, TileType]
+    copy: tirx.AsyncCopyOp
+    view: tirx.ViewOp
+    parts: tuple[tirx.TileType, tirx.TileType]
     rows: int
     """Rows of a half."""
 
@@ -116,15 +92,15 @@ class _Half:
 class _Pairs:
     """Lets the blocks of one kernel share what they load."""
 
-    def __init__(self, kernel: KernelOp, along: Cluster, most: int | None):
+    def __init__(self, kernel: tirx.KernelOp, along: Cluster, most: int | None):
         self.kernel = kernel
         self.most = most
         self.along = along
         self.index = 0 if along is Cluster.ROWS else 1
         """Of the coordinate along which a pair has two tiles, in `tirx.tiles`."""
-        self.axis = GridAxis.Y if along is Cluster.ROWS else GridAxis.X
-        self.loops = [op for op in kernel.walk() if isinstance(op, TilesOp)]
-        self.blocks = [op for op in kernel.walk() if isinstance(op, BlockIdOp) and op.axis.data is self.axis]
+        self.axis = tirx.GridAxis.Y if along is Cluster.ROWS else tirx.GridAxis.X
+        self.loops = [op for op in kernel.walk() if isinstance(op, tirx.TilesOp)]
+        self.blocks = [op for op in kernel.walk() if isinstance(op, tirx.BlockIdOp) and op.axis.data is self.axis]
         self.coordinates = self._coordinates()
         self.dependent = self._dependent()
 
@@ -141,7 +117,7 @@ class _Pairs:
             self._load_half(half)
         self._number_tiles()
         for half in halves:
-            self._ring(half.copy).across = AcrossAttr(Across.CLUSTER)
+            self._ring(half.copy).across = tirx.AcrossAttr(tirx.Across.CLUSTER)
             erase(half.copy)
         names = ", ".join(f"%{half.view.source.name_hint or 'an operand'}" for half in halves)
         remark(kernel, PairsMade(kernel.sym_name.data, self.along, names))
@@ -198,7 +174,7 @@ class _Pairs:
         """The blocks of a pair do the same ring operations."""
         for op in self.kernel.walk():
             match op:
-                case ForOp():
+                case tirx.ForOp():
                     deciding = () if op.trips is None else (op.trips,)
                 case scf.ForOp():
                     deciding = (op.lb, op.ub, op.step)
@@ -218,7 +194,11 @@ class _Pairs:
         problems: list[NotApplicable] = []
         found: list[_Half] = []
         for op in self.kernel.walk():
-            if not isinstance(op, AsyncCopyOp) or op.engine.data is not Engine.TMA or self._depends(op.source):
+            if (
+                not isinstance(op, tirx.AsyncCopyOp)
+                or op.engine.data is not tirx.Engine.TMA
+                or self._depends(op.source)
+            ):
                 continue
             try:
                 found.append(self._half(op))
@@ -231,19 +211,19 @@ class _Pairs:
             remark(problem.where, Reason(problem.reason))
         return found
 
-    def _half(self, copy: AsyncCopyOp) -> _Half:
+    def _half(self, copy: tirx.AsyncCopyOp) -> _Half:
         view, slot = copy.source.owner, copy.destination
-        if not isinstance(view, ViewOp) or not view.is_box or not isinstance(slot.owner, AcquireOp):
+        if not isinstance(view, tirx.ViewOp) or not view.is_box or not isinstance(slot.owner, tirx.AcquireOp):
             raise NotApplicable(copy, "its pairs share no copy of a part of a tile")
-        if not any(isinstance(around, RoleOp) for around in ancestors(copy)):
+        if not any(isinstance(around, tirx.RoleOp) for around in ancestors(copy)):
             raise NotApplicable(copy, "no role of its own fills its rings")
-        rows, *others = TileType.of(slot).dims
+        rows, *others = tirx.TileType.of(slot).dims
         if rows % PAIR:
             raise NotApplicable(copy, f"a tile of {rows} rows has no halves")
         target = self.kernel.target_info
         try:
             low, high = (
-                SubviewOp.type_of(TileType.of(slot), (n, *(0 for _ in others)), (rows // PAIR, *others))
+                tirx.SubviewOp.type_of(tirx.TileType.of(slot), (n, *(0 for _ in others)), (rows // PAIR, *others))
                 for n in (0, rows // PAIR)
             )
             for part in (low, high):
@@ -252,7 +232,7 @@ class _Pairs:
             raise NotApplicable(copy, f"half of a tile cannot be loaded: {e}") from e
         return _Half(copy, view, (low, high), rows // PAIR)
 
-    def _ring(self, copy: AsyncCopyOp) -> RingOp:
+    def _ring(self, copy: tirx.AsyncCopyOp) -> tirx.RingOp:
         slot = slot_tile(copy.destination)
         assert slot is not None
         return slot.ring
@@ -310,7 +290,7 @@ class _Pairs:
     def _load_half(self, half: _Half) -> None:
         """Puts a copy of one half to both blocks in the place of a copy."""
         emit = Emitter.before(half.copy)
-        rank = emit(CtaRankOp()).result
+        rank = emit(tirx.CtaRankOp()).result
         above = emit.mul(rank, emit.constant(half.rows, IndexType()))
         indices = list(half.view.indices)
         part, _ = half.parts  # as large as the other one
@@ -323,8 +303,8 @@ class _Pairs:
             block = Block()
             inside = Emitter(InsertPoint.at_end(block), half.copy.location)
             start = (n * half.rows, *(0 for _ in part.dims[1:]))
-            tile = inside(SubviewOp(half.copy.destination, start, part)).result
-            inside(AsyncCopyOp(source, tile, Engine.TMA_MULTICAST))
+            tile = inside(tirx.SubviewOp(half.copy.destination, start, part)).result
+            inside(tirx.AsyncCopyOp(source, tile, tirx.Engine.TMA_MULTICAST))
             inside(scf.YieldOp())
             regions.append(Region(block))
         low, high = regions
@@ -362,18 +342,18 @@ class _Pairs:
         uses = tuple(pair.uses)
         two = emit.constant(PAIR, IndexType())
         first = emit.mul(pair, two)
-        tile = emit.add(first, emit(CtaRankOp()).result)
+        tile = emit.add(first, emit(tirx.CtaRankOp()).result)
         tile.name_hint = pair.name_hint
         for use in uses:
             use.operation.operands[use.index] = tile
 
 
-def _part_of(view: ViewOp, indices: Sequence[SSAValue], part: TileType) -> ViewOp:
+def _part_of(view: tirx.ViewOp, indices: Sequence[SSAValue], part: tirx.TileType) -> tirx.ViewOp:
     """The view of as many elements as `part` has, from other indices on."""
     whole = view.result.type
     layout = strided_layout(view.source_type, part.dims)
-    type_ = TileType.get(part.dims, whole.element_type, whole.memory, None if isinstance(layout, str) else layout)
-    return keep_narrow_mark(view, ViewOp(view.source, indices, type_, clipped=view.clipped is not None))
+    type_ = tirx.TileType.get(part.dims, whole.element_type, whole.memory, None if isinstance(layout, str) else layout)
+    return keep_narrow_mark(view, tirx.ViewOp(view.source, indices, type_, clipped=view.clipped is not None))
 
 
 def _blocks(op: Operation) -> Iterator[Block]:
@@ -382,37 +362,37 @@ def _blocks(op: Operation) -> Iterator[Block]:
 
 def _in_memory(op: Operation) -> Iterator[SSAValue]:
     """The tiles of global memory that an operation reads or writes."""
-    if isinstance(op, SubviewOp | ReshapeOp | WordsOp):
+    if isinstance(op, tirx.SubviewOp | tirx.ReshapeOp | tirx.WordsOp):
         return iter(())
-    tiles = (value for value in op.operands if isinstance(value.type, TileType))
-    return (tile for tile in tiles if TileType.of(tile).memory is MemorySpace.GLOBAL)
+    tiles = (value for value in op.operands if isinstance(value.type, tirx.TileType))
+    return (tile for tile in tiles if tirx.TileType.of(tile).memory is tirx.MemorySpace.GLOBAL)
 
 
 def _is_bounded(op: Operation) -> bool:
     """Returns True for a bulk tensor copy, which reads zeros and writes nothing outside of a memref."""
-    engine = op.engine if isinstance(op, CopyOp | StoreOp | AsyncCopyOp) else None
+    engine = op.engine if isinstance(op, tirx.CopyOp | tirx.StoreOp | tirx.AsyncCopyOp) else None
     return engine is not None and engine.data in _BOUNDED
 
 
 def _written(op: Operation) -> SSAValue | None:
     """The tile of global memory that an operation writes."""
     match op:
-        case StoreOp() | CopyOp() | AsyncCopyOp():
-            return op.destination if TileType.of(op.destination).memory is MemorySpace.GLOBAL else None
+        case tirx.StoreOp() | tirx.CopyOp() | tirx.AsyncCopyOp():
+            return op.destination if tirx.TileType.of(op.destination).memory is tirx.MemorySpace.GLOBAL else None
         case _:
             return None
 
 
 def _formula(value: SSAValue) -> Formula | None:
     owner = value.owner
-    return owner.formula.data if isinstance(owner, LaunchValueOp) else constant_value(value)
+    return owner.formula.data if isinstance(owner, tirx.LaunchValueOp) else constant_value(value)
 
 
 def _ceildiv(formula: Formula) -> Formula:
     return -(-formula // PAIR) if isinstance(formula, int) else Call("ceildiv", (formula, PAIR))
 
 
-def _halved(extent: SSAValue, loop: TilesOp, kernel: KernelOp) -> SSAValue:
+def _halved(extent: SSAValue, loop: tirx.TilesOp, kernel: tirx.KernelOp) -> SSAValue:
     """The number of pairs in front of the roles, where all of them can use it."""
     top = kernel.body.block.find_ancestor_op_in_block(loop)
     assert top is not None

@@ -16,27 +16,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
-from tirx.dialects.tirx import (
-    AcquireOp,
-    Across,
-    AllocOp,
-    AsyncCopyOp,
-    AsyncMmaOp,
-    AtOp,
-    AwaitOp,
-    Engine,
-    ForOp,
-    KernelOp,
-    MmaOp,
-    PendingType,
-    Queue,
-    ReleaseOp,
-    RingOp,
-    RingType,
-    TilesOp,
-    YieldOp,
-    kernels,
-)
+from tirx.dialects import tirx
 from tirx.passes.ir.emitter import Emitter, constant_value, erase, erase_dead
 from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.ir.views import copied_view
@@ -88,7 +68,7 @@ class TirxPipelineLoopsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.stages != AUTO and (not isinstance(self.stages, int) or self.stages < 1):
             raise ScheduleOptionError(op, f"expected stages to be {AUTO} or 1 or more, found {self.stages}")
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             target = kernel.require_target()
             if any(isinstance(inner, scf.ForOp) for inner in kernel.walk()):
                 from tirx.passes.rings.loop_plan import plan_loops  # imports what only kernels with loops need
@@ -101,7 +81,7 @@ class TirxPipelineLoopsPass(ModulePass):
                 attempt(kernel, "waits for its bulk stores", partial(ring_stores, kernel, stored))
 
 
-def _pipeline(kernel: KernelOp, plans: Sequence[LoopPlan]) -> None:
+def _pipeline(kernel: tirx.KernelOp, plans: Sequence[LoopPlan]) -> None:
     for plan in plans:
         _Pipeline(kernel, plan).rewrite()
         remark(kernel, StartValues(str(plan.schedule)))
@@ -110,14 +90,14 @@ def _pipeline(kernel: KernelOp, plans: Sequence[LoopPlan]) -> None:
 class _Pipeline:
     """Rewrites one loop."""
 
-    def __init__(self, kernel: KernelOp, plan: LoopPlan):
+    def __init__(self, kernel: tirx.KernelOp, plan: LoopPlan):
         self.kernel = kernel
         self.plan = plan
         self.loop = plan.loop
         self.location = plan.loop.location
-        self.rings: dict[RingPlan, RingOp] = {}
-        self.held: list[RingOp] = []
-        self.started: dict[MmaOp, AsyncMmaOp] = {}
+        self.rings: dict[RingPlan, tirx.RingOp] = {}
+        self.held: list[tirx.RingOp] = []
+        self.started: dict[tirx.MmaOp, tirx.AsyncMmaOp] = {}
 
     def rewrite(self) -> None:
         plan, loop = self.plan, self.loop
@@ -150,9 +130,9 @@ class _Pipeline:
             if block is not None:
                 self._part(body, stage, block)
         if end is None:
-            end = YieldOp(*(() if body.last_op is None else body.last_op.results))
+            end = tirx.YieldOp(*(() if body.last_op is None else body.last_op.results))
         Emitter(InsertPoint.at_end(body), self.location)(end)
-        pipelined = ForOp(self._symbol(), trips, Region(body), loop.iter_args, plan.skew + plan.rounds_apart)
+        pipelined = tirx.ForOp(self._symbol(), trips, Region(body), loop.iter_args, plan.skew + plan.rounds_apart)
         pipelined.attributes.update({name: value for name, value in loop.attributes.items() if name != STAGES})
         emit(pipelined)
         self._replace_results(pipelined)
@@ -166,7 +146,7 @@ class _Pipeline:
 
     def _part(self, body: Block, stage: int, block: Block) -> None:
         """Adds a part; what it computes for other parts becomes its results."""
-        part = AtOp(stage, Region(block))
+        part = tirx.AtOp(stage, Region(block))
         part.location = self.location
         body.add_op(part)
         assert block.last_op is not None
@@ -177,7 +157,9 @@ class _Pipeline:
 
     # Rings
 
-    def _ring(self, allocs: Sequence[AllocOp], slots: int, stations: Sequence[str], carries: bool = False) -> RingOp:
+    def _ring(
+        self, allocs: Sequence[tirx.AllocOp], slots: int, stations: Sequence[str], carries: bool = False
+    ) -> tirx.RingOp:
         """A ring in the place of allocations, at the top of the kernel; in front of the loop if they are in it."""
         block = self.kernel.body.block
         top = block.find_ancestor_op_in_block(allocs[0]) or block.find_ancestor_op_in_block(self.loop)
@@ -186,8 +168,8 @@ class _Pipeline:
         labels = [alloc.result.name_hint or "" for alloc in allocs]
         labels = [label if label.isidentifier() and labels.count(label) == 1 else "" for label in labels]
         contents = [[(label, alloc.result.type)] for label, alloc in zip(labels, allocs, strict=True)]
-        across = Across.PAIR if self.plan.of_pairs else None
-        ring = emit(RingOp(slots, stations, RingType.get(*contents), across, carries=carries))
+        across = tirx.Across.PAIR if self.plan.of_pairs else None
+        ring = emit(tirx.RingOp(slots, stations, tirx.RingType.get(*contents), across, carries=carries))
         ring.result.name_hint = "_".join(filter(None, labels)) or None
         return ring
 
@@ -195,11 +177,11 @@ class _Pipeline:
         """The tile is the slot of a ring: filled before the loop, held by the readers until behind it."""
         ring = self._ring([tile.alloc], 1, (FILL, USE))
         slot = self._acquire(Emitter.before(tile.fills[0]), ring, FILL)
-        Emitter.after(tile.fills[-1])(ReleaseOp(ring.result, FILL, Queue.TMA))
+        Emitter.after(tile.fills[-1])(tirx.ReleaseOp(ring.result, FILL, tirx.Queue.TMA))
         for fill in tile.fills:
             emit = Emitter.before(fill)
             destination = copied_view(fill.destination, {tile.alloc.result: slot}, emit)
-            copy = emit(AsyncCopyOp(fill.source, destination, Engine.TMA))
+            copy = emit(tirx.AsyncCopyOp(fill.source, destination, tirx.Engine.TMA))
             copy.location = fill.location
             erase(fill)
         read = self._acquire(Emitter.before(self.loop), ring, USE)
@@ -217,11 +199,11 @@ class _Pipeline:
             slot = self._acquire(begin, ring, turn.station)
             slots.update((inner, slot) for op in turn.ops for inner in op.walk())
             end = Emitter.after(turn.ops[-1]) if turn.ops else begin
-            end(ReleaseOp(ring.result, turn.station, turn.queue))
+            end(tirx.ReleaseOp(ring.result, turn.station, turn.queue))
         _rebase(tile.alloc.result, slots.__getitem__)
 
-    def _acquire(self, emit: Emitter, ring: RingOp, station: str) -> SSAValue:
-        tile = emit(AcquireOp(ring.result, station)).tiles[0]
+    def _acquire(self, emit: Emitter, ring: tirx.RingOp, station: str) -> SSAValue:
+        tile = emit(tirx.AcquireOp(ring.result, station)).tiles[0]
         tile.name_hint = ring.result.name_hint
         return tile
 
@@ -237,13 +219,13 @@ class _Pipeline:
         return index
 
     def _symbol(self) -> str:
-        used = {op.loop.data for op in self.kernel.walk() if isinstance(op, ForOp | TilesOp)}
+        used = {op.loop.data for op in self.kernel.walk() if isinstance(op, tirx.ForOp | tirx.TilesOp)}
         hint = self.loop.body.block.args[0].name_hint or "loop"
         return next(name for name in chain((hint,), (f"{hint}_{i}" for i in count(1))) if name not in used)
 
     def _carried_type(self, argument: SSAValue) -> Attribute:
         pending = any(op.accumulator is argument for op in self.plan.products) and not self.plan.delayed
-        return PendingType(argument.type) if pending else argument.type
+        return tirx.PendingType(argument.type) if pending else argument.type
 
     def _fill_part(self, body: Block) -> Block:
         """The part that copies the tiles of an iteration, with copies of the scalars that it needs."""
@@ -258,15 +240,15 @@ class _Pipeline:
                 copy.location = op.location
                 part.add_op(copy)
         for plan, ring in self.rings.items():
-            tiles = emit(AcquireOp(ring.result, FILL)).tiles
+            tiles = emit(tirx.AcquireOp(ring.result, FILL)).tiles
             _name(tiles, plan)
             known |= {tile.alloc.result: slot for tile, slot in zip(plan.tiles, tiles, strict=True)}
             for fill in (fill for tile in plan.tiles for fill in tile.fills):
                 source = known.get(fill.source, fill.source)
                 destination = copied_view(fill.destination, known, emit)
-                emit(AsyncCopyOp(source, destination, plan.engine)).location = fill.location
-            emit(ReleaseOp(ring.result, FILL, plan.fill_queue))
-        emit(YieldOp())
+                emit(tirx.AsyncCopyOp(source, destination, plan.engine)).location = fill.location
+            emit(tirx.ReleaseOp(ring.result, FILL, plan.fill_queue))
+        emit(tirx.YieldOp())
         return part
 
     def _use_parts(self, body: Block) -> tuple[Block | None, Block]:
@@ -284,7 +266,7 @@ class _Pipeline:
         for op in tuple(old.ops):
             match op:
                 case scf.YieldOp():
-                    last = YieldOp(*op.operands)
+                    last = tirx.YieldOp(*op.operands)
                     part.add_op(last)
                     erase(op)
                 case _ if op in fills:
@@ -297,21 +279,21 @@ class _Pipeline:
         slots: list[SSAValue] = []
         for plan, ring in self.rings.items():
             emit = Emitter(InsertPoint.at_end(early), self.location)
-            if plan.engine is not Engine.CP_ASYNC:
+            if plan.engine is not tirx.Engine.CP_ASYNC:
                 roots = {tile.alloc.result for tile in plan.tiles}
                 used = {op for root in roots for op, _ in accesses(root)}
                 first = next(op for op in part.ops if not used.isdisjoint(op.walk()))
                 emit = Emitter(InsertPoint.before(first), self.location)
-            tiles = emit(AcquireOp(ring.result, USE)).tiles
+            tiles = emit(tirx.AcquireOp(ring.result, USE)).tiles
             _name(tiles, plan)
             for slot, tile in zip(tiles, plan.tiles, strict=True):
                 _rebase(tile.alloc.result, lambda _, slot=slot: slot)
-            Emitter(InsertPoint.after(plan.last), self.location)(ReleaseOp(ring.result, USE, plan.after))
-            slots += tiles if plan.engine is Engine.CP_ASYNC else []
+            Emitter(InsertPoint.after(plan.last), self.location)(tirx.ReleaseOp(ring.result, USE, plan.after))
+            slots += tiles if plan.engine is tirx.Engine.CP_ASYNC else []
         self._asynchronous_products(part)
         if not early.ops:
             return None, part
-        Emitter(InsertPoint.at_end(early), self.location)(YieldOp(*slots))
+        Emitter(InsertPoint.at_end(early), self.location)(tirx.YieldOp(*slots))
         return early, part
 
     def _asynchronous_products(self, part: Block) -> None:
@@ -323,9 +305,9 @@ class _Pipeline:
         behind: Operation | None = None
         for product in plan.products:
             emit = Emitter.before(product)
-            types = [] if product.result is None else [PendingType(product.result.type)]
+            types = [] if product.result is None else [tirx.PendingType(product.result.type)]
             started = emit(
-                AsyncMmaOp.create(
+                tirx.AsyncMmaOp.create(
                     operands=product.operands,
                     result_types=types,
                     properties=product.properties,
@@ -337,12 +319,12 @@ class _Pipeline:
                 old.replace_all_uses_with(new)
             erase(product)
             self.started[product] = behind = started
-        if plan.delayed or not isinstance(behind, AsyncMmaOp) or behind.queue is not Queue.WGMMA:
+        if plan.delayed or not isinstance(behind, tirx.AsyncMmaOp) or behind.queue is not tirx.Queue.WGMMA:
             return
-        while isinstance(behind.next_op, ReleaseOp):
+        while isinstance(behind.next_op, tirx.ReleaseOp):
             behind = behind.next_op
         pending = plan.pending * len(plan.products)
-        Emitter.after(behind)(AwaitOp(queue=Queue.WGMMA, pending=pending))
+        Emitter.after(behind)(tirx.AwaitOp(queue=tirx.Queue.WGMMA, pending=pending))
 
     def _scale_ring(self, part: Block) -> None:
         """Scale factors go to a slot in tensor memory, in the order of the queue of the products that read them."""
@@ -350,37 +332,39 @@ class _Pipeline:
         assert scales is not None
         ring = self._ring(scales.allocs, 1, (COPY, USE))
         copies = [op for op in part.ops if op in scales.copies]
-        given = Emitter.before(copies[0])(AcquireOp(ring.result, COPY)).tiles
+        given = Emitter.before(copies[0])(tirx.AcquireOp(ring.result, COPY)).tiles
         roots: list[SSAValue] = [alloc.result for alloc in scales.allocs]
         known: dict[SSAValue, SSAValue] = dict(zip(roots, given, strict=True))
         last: Operation = copies[0]
         for op in copies:
             emit = Emitter.before(op)
-            last = emit(AsyncCopyOp(op.operands[0], copied_view(op.operands[1], known, emit), Engine.TCGEN05_CP))
+            last = emit(
+                tirx.AsyncCopyOp(op.operands[0], copied_view(op.operands[1], known, emit), tirx.Engine.TCGEN05_CP)
+            )
             erase(op)
         emit = Emitter.after(last)
-        emit(ReleaseOp(ring.result, COPY, Queue.TCGEN05))
-        taken = emit(AcquireOp(ring.result, USE)).tiles
+        emit(tirx.ReleaseOp(ring.result, COPY, tirx.Queue.TCGEN05))
+        taken = emit(tirx.AcquireOp(ring.result, USE)).tiles
         for alloc, tile, slot in zip(scales.allocs, given, taken, strict=True):
             tile.name_hint = slot.name_hint = alloc.result.name_hint
             _rebase(alloc.result, lambda _, slot=slot: slot)
-        Emitter.after(self.plan.products[-1])(ReleaseOp(ring.result, USE, Queue.TCGEN05))
+        Emitter.after(self.plan.products[-1])(tirx.ReleaseOp(ring.result, USE, tirx.Queue.TCGEN05))
 
-    def _replace_results(self, pipelined: ForOp) -> None:
+    def _replace_results(self, pipelined: tirx.ForOp) -> None:
         """The values behind the loop; sums that may be pending are awaited."""
         emit = Emitter.after(pipelined)
         for old, new in zip(self.loop.results, pipelined.finals, strict=True):
             value: SSAValue = new
             new.name_hint = old.name_hint
-            if isinstance(new.type, PendingType):
-                awaited = emit(AwaitOp(new)).result
+            if isinstance(new.type, tirx.PendingType):
+                awaited = emit(tirx.AwaitOp(new)).result
                 assert awaited is not None
                 awaited.name_hint = old.name_hint
                 value = awaited
             old.replace_all_uses_with(value)
         on_tensor = any(op.on_tensor_memory for op in self.plan.products)
         for ring in self.held:
-            emit(ReleaseOp(ring.result, USE, Queue.TCGEN05 if on_tensor else None))
+            emit(tirx.ReleaseOp(ring.result, USE, tirx.Queue.TCGEN05 if on_tensor else None))
 
     def _remark(self) -> None:
         plan = self.plan
@@ -388,7 +372,7 @@ class _Pipeline:
             ahead = None if plan.rounds_apart else plan.skew
             remark(self.loop, RingMade(plan.slots, ring.slot_bytes, ring.names, ahead, ring.engine, ring.after))
         for tile in plan.held:
-            remark(self.loop, SlotHeld(tile.slot_bytes, tile_name(tile.alloc), Engine.TMA))
+            remark(self.loop, SlotHeld(tile.slot_bytes, tile_name(tile.alloc), tirx.Engine.TMA))
         for tile in plan.exchanged:
             name, stations = tile_name(tile.alloc), tuple(tile.exchange.value)
             remark(self.loop, ExchangeMade(tile.slots, tile.columns, name, stations))

@@ -13,30 +13,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
+from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
-from tirx.dialects.tirx import (
-    AcquireOp,
-    AllocOp,
-    AsyncCopyOp,
-    AsyncMmaOp,
-    AsyncNextOp,
-    Engine,
-    ForOp,
-    GlobalWaitOp,
-    KernelOp,
-    MmaOp,
-    PendingType,
-    Queue,
-    ReleaseOp,
-    ReturnOp,
-    RingOp,
-    RoleOp,
-    RolesOp,
-    TilesOp,
-    TileType,
-    base_allocation,
-    kernels,
-)
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import MAX_WARPS, WARPGROUP
@@ -86,7 +64,7 @@ class TirxSpecializeWarpsPass(ModulePass):
     roles: str | int = AUTO
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             word = chosen_word(kernel, ROLES, self.roles, "roles to be", (AUTO, *Roles))
             products = (inner for inner in kernel.walk() if isinstance(inner, ProductOp))
             wanted = start_values(products).roles if word == AUTO else Roles(word)
@@ -94,14 +72,16 @@ class TirxSpecializeWarpsPass(ModulePass):
                 _specialize(kernel, wanted, asked=word != AUTO)
 
 
-def _specialize(kernel: KernelOp, wanted: Roles, asked: bool) -> None:
-    if any(isinstance(op, RolesOp) for op in kernel.walk()) or not any(isinstance(op, RingOp) for op in kernel.walk()):
+def _specialize(kernel: tirx.KernelOp, wanted: Roles, asked: bool) -> None:
+    if any(isinstance(op, tirx.RolesOp) for op in kernel.walk()) or not any(
+        isinstance(op, tirx.RingOp) for op in kernel.walk()
+    ):
         return
     try:
         if (written := hardware_operation(kernel)) is not None:
             raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
         for op in kernel.walk():
-            if isinstance(op, MmaOp) and op.on_tensor_memory:
+            if isinstance(op, tirx.MmaOp) and op.on_tensor_memory:
                 raise NotApplicable(op, f"threads wait for '{op.name}', which needs all of the block")
         loads = _load_stations(kernel)
         _check_sources(kernel, loads)
@@ -117,18 +97,18 @@ def _gives_part(op: Operation) -> bool:
     return is_pure(op) and any(slot_tile(result) is not None for result in op.results)
 
 
-def _load_stations(kernel: KernelOp) -> _Stations:
+def _load_stations(kernel: tirx.KernelOp) -> _Stations:
     """The first stations of the rings that TMA fills. Raises NotApplicable if there is none."""
     others: dict[Place, Operation] = {}
     filled: dict[Place, None] = {}
     for op in kernel.walk():
         for operand in op.operands:
-            if isinstance(op, ReleaseOp) or _gives_part(op) or (slot := slot_tile(operand)) is None:
+            if isinstance(op, tirx.ReleaseOp) or _gives_part(op) or (slot := slot_tile(operand)) is None:
                 continue
             ring, station = slot.place
             if station != ring.station_names[0]:
                 continue
-            if isinstance(op, AsyncCopyOp) and op.queue is Queue.TMA:
+            if isinstance(op, tirx.AsyncCopyOp) and op.queue is tirx.Queue.TMA:
                 filled[slot.place] = None
             else:
                 others.setdefault(slot.place, op)
@@ -138,18 +118,18 @@ def _load_stations(kernel: KernelOp) -> _Stations:
     return found
 
 
-def _check_sources(kernel: KernelOp, loads: _Stations) -> None:
+def _check_sources(kernel: tirx.KernelOp, loads: _Stations) -> None:
     """Raises NotApplicable if the kernel may write what the load role reads, which may run ahead by whole tiles."""
-    sources = {base_allocation(op.operands[0]): op for op in kernel.walk() if _fills(op, loads)}
+    sources = {tirx.base_allocation(op.operands[0]): op for op in kernel.walk() if _fills(op, loads)}
     for op in kernel.walk():
-        if isinstance(op, GlobalWaitOp):
+        if isinstance(op, tirx.GlobalWaitOp):
             raise NotApplicable(op, f"'{op.name}' orders loads behind another block")
         for source in sources:
             if (name := written_memref(op, source)) is not None:
                 raise NotApplicable(op, f"'{op.name}' may write {name}, which the load role reads ahead")
 
 
-def _products(kernel: KernelOp) -> _Stations:
+def _products(kernel: tirx.KernelOp) -> _Stations:
     """The stations of the role of products; empty, with a remark, where it cannot be separated."""
     try:
         return _product_stations(kernel)
@@ -158,22 +138,22 @@ def _products(kernel: KernelOp) -> _Stations:
         return frozenset()
 
 
-def _product_stations(kernel: KernelOp) -> _Stations:
+def _product_stations(kernel: tirx.KernelOp) -> _Stations:
     """The stations at which products of tcgen05 and the copies of their scale factors work; empty if there are none."""
     issued = [op for op in kernel.walk() if _is_product(op)]
     found: dict[Place, None] = {}
     for op in issued:
         for operand in op.operands:
-            if not isinstance(operand.type, TileType):
+            if not isinstance(operand.type, tirx.TileType):
                 continue
             if (slot := slot_tile(operand)) is not None:
                 found[slot.place] = None
-            elif isinstance(base_allocation(operand).owner, AllocOp):
+            elif isinstance(tirx.base_allocation(operand).owner, tirx.AllocOp):
                 raise NotApplicable(op, f"'{op.name}' works on a tile that is in no ring")
     if not issued:
         raise NotApplicable(kernel, "no product of tcgen05 is asynchronous")
     for op in kernel.walk():
-        if _is_product(op) or isinstance(op, ReleaseOp) or _gives_part(op) or is_terminator(op):
+        if _is_product(op) or isinstance(op, tirx.ReleaseOp) or _gives_part(op) or is_terminator(op):
             continue
         for operand in op.operands:
             slot = slot_tile(operand)
@@ -184,10 +164,10 @@ def _product_stations(kernel: KernelOp) -> _Stations:
 
 def _is_product(op: Operation) -> bool:
     match op:
-        case AsyncMmaOp():
+        case tirx.AsyncMmaOp():
             return op.on_tensor_memory
-        case AsyncCopyOp():
-            return op.engine.data is Engine.TCGEN05_CP
+        case tirx.AsyncCopyOp():
+            return op.engine.data is tirx.Engine.TCGEN05_CP
         case _:
             return False
 
@@ -197,7 +177,7 @@ def _belongs(stations: _Stations, is_work: Callable[[Operation], bool]) -> Calla
 
     def belongs(op: Operation) -> bool:
         match op:
-            case AcquireOp() | ReleaseOp():
+            case tirx.AcquireOp() | tirx.ReleaseOp():
                 return place_of(op) in stations
             case _:
                 return is_work(op)
@@ -206,7 +186,7 @@ def _belongs(stations: _Stations, is_work: Callable[[Operation], bool]) -> Calla
 
 
 def _warps_of_roles(
-    kernel: KernelOp, has_products: bool, requests: int, asked: bool
+    kernel: tirx.KernelOp, has_products: bool, requests: int, asked: bool
 ) -> tuple[tuple[int, int] | None, int, int, int]:
     """
     Returns the registers of loading and other threads, if they differ, and numbers of warps: all, loading, added.
@@ -235,7 +215,7 @@ def _warps_of_roles(
     return registers, warps, load_warps, added
 
 
-def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool) -> None:
+def _split(kernel: tirx.KernelOp, loads: _Stations, products: _Stations, asked: bool) -> None:
     """
     Moves what the kernel does into roles. Raises NotApplicable before anything is changed.
 
@@ -243,7 +223,7 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool)
     """
     requests = _request_stations(kernel)
     # Products of tcgen05 have warps of their own, and so have requests: loads wait for nothing but their slots.
-    asking = _belongs(requests, lambda op: isinstance(op, AsyncNextOp))
+    asking = _belongs(requests, lambda op: isinstance(op, tirx.AsyncNextOp))
     filling = _belongs(loads, lambda op: _fills(op, loads))
 
     def loading(op: Operation) -> bool:
@@ -252,7 +232,7 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool)
     multiplying = _belongs(products, lambda op: bool(products) and _is_product(op))
     body = kernel.body.block
     shared = _shared_prelude(body.ops)
-    parts = [op for op in body.ops if op not in shared and not isinstance(op, ReturnOp)]
+    parts = [op for op in body.ops if op not in shared and not isinstance(op, tirx.ReturnOp)]
     registers, warps, load_warps, added = _warps_of_roles(kernel, bool(products), len(requests), asked)
     load = copied_part(parts, loading)
     mma = copied_part(parts, multiplying) if products else None
@@ -268,46 +248,46 @@ def _split(kernel: KernelOp, loads: _Stations, products: _Stations, asked: bool)
     name = "epilogue" if products else "math"
     load_registers, main_registers = registers or (None, None)
     roles = [
-        RoleOp(name, warps, Region(main), main_registers),
-        RoleOp("load", load_warps, Region(load), load_registers),
-        *([] if mma is None else [RoleOp("mma", 1, Region(mma))]),
-        *([] if sched is None else [RoleOp("sched", 1, Region(sched))]),
+        tirx.RoleOp(name, warps, Region(main), main_registers),
+        tirx.RoleOp("load", load_warps, Region(load), load_registers),
+        *([] if mma is None else [tirx.RoleOp("mma", 1, Region(mma))]),
+        *([] if sched is None else [tirx.RoleOp("sched", 1, Region(sched))]),
     ]
     kernel.threads = i32_attr(WARP_SIZE * (warps + added))
     emit = Emitter(InsertPoint.before(last), location)
     for role in roles:
         role.location = location
-    emit(RolesOp(Region(Block(roles))))
+    emit(tirx.RolesOp(Region(Block(roles))))
     if products:
         _double_accumulators(kernel)
     remark(kernel, RolesMade(kernel.sym_name.data, ", ".join(map(_share, roles))))
 
 
-def _request_stations(kernel: KernelOp) -> _Stations:
+def _request_stations(kernel: tirx.KernelOp) -> _Stations:
     """The stations at which cluster launch control is asked for tiles."""
-    rings = {RingOp.of(op.ring) for op in kernel.walk() if isinstance(op, AsyncNextOp)}
+    rings = {tirx.RingOp.of(op.ring) for op in kernel.walk() if isinstance(op, tirx.AsyncNextOp)}
     return frozenset((ring, ring.station_names[0]) for ring in rings)
 
 
-def _carried_registers(kernel: KernelOp) -> int:
+def _carried_registers(kernel: tirx.KernelOp) -> int:
     """The most 32-bit registers of a thread that tiles take from one iteration of a loop to the next."""
-    loops = [op for op in kernel.walk() if isinstance(op, ForOp)]
+    loops = [op for op in kernel.walk() if isinstance(op, tirx.ForOp)]
     return max((sum(map(_register_bytes, op.finals)) // (4 * kernel.num_threads) for op in loops), default=0)
 
 
 def _register_bytes(value: SSAValue) -> int:
     """Bytes of a register tile, which may be pending, in all threads together; 0 for a scalar."""
-    return PendingType.tile_of(value).num_bytes if isinstance(value.type, TileType | PendingType) else 0
+    return tirx.PendingType.tile_of(value).num_bytes if isinstance(value.type, tirx.TileType | tirx.PendingType) else 0
 
 
-def _share(role: RoleOp) -> str:
+def _share(role: tirx.RoleOp) -> str:
     """The warps and registers of a role in a remark."""
     registers = "" if role.registers is None else f" of {role.registers.value.data} registers"
     return f"@{role.sym_name.data} with {role.num_warps} warp{'' if role.num_warps == 1 else 's'}{registers}"
 
 
 def _fills(op: Operation, loads: _Stations) -> bool:
-    return isinstance(op, AsyncCopyOp) and (slot := slot_tile(op.destination)) is not None and slot.place in loads
+    return isinstance(op, tirx.AsyncCopyOp) and (slot := slot_tile(op.destination)) is not None and slot.place in loads
 
 
 def _shared_prelude(ops: Iterable[Operation]) -> set[Operation]:
@@ -315,7 +295,7 @@ def _shared_prelude(ops: Iterable[Operation]) -> set[Operation]:
     found: set[Operation] = set()
     for op in ops:
         match op:
-            case RingOp() | AllocOp():
+            case tirx.RingOp() | tirx.AllocOp():
                 found.add(op)
             case _ if is_pure(op) and not op.regions and not any(map(is_register_tile, op.results)):
                 if all(not isinstance(v.owner, Operation) or v.owner in found for v in op.operands):
@@ -325,18 +305,18 @@ def _shared_prelude(ops: Iterable[Operation]) -> set[Operation]:
     return found
 
 
-def _double_accumulators(kernel: KernelOp) -> None:
+def _double_accumulators(kernel: tirx.KernelOp) -> None:
     """
     Gives accumulators of a persistent kernel two slots where tensor memory has the columns for them.
 
     Then the products of the next tile run while the epilogue reads those of this one.
     """
-    rings = [op for op in kernel.walk() if isinstance(op, RingOp)]
-    persistent = any(isinstance(op, TilesOp) for op in kernel.walk())
+    rings = [op for op in kernel.walk() if isinstance(op, tirx.RingOp)]
+    persistent = any(isinstance(op, tirx.TilesOp) for op in kernel.walk())
     columns = sum(map(allocated_columns, kernel.walk()))
     for ring in rings if persistent else ():
         sums = any(
-            isinstance(op, AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None and slot.ring is ring
+            isinstance(op, tirx.AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None and slot.ring is ring
             for op in kernel.walk()
         )
         if not sums or ring.num_slots != 1 or ring.carries is not None:

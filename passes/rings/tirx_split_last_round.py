@@ -20,22 +20,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import remark
+from tirx.dialects import tirx
 from tirx.dialects.formula import Call, FormulaAttr
-from tirx.dialects.tirx import (
-    AllocOp,
-    BlockIdOp,
-    CopyOp,
-    FillOp,
-    GridAxis,
-    KernelOp,
-    LaunchValueOp,
-    LoadOp,
-    MemorySpace,
-    MmaOp,
-    ReturnOp,
-    TileType,
-    kernels,
-)
 from tirx.dialects.tirx.engines import Reduction, ReductionAttr
 from tirx.dialects.tirx.product import ProductOp
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
@@ -79,24 +65,24 @@ class TirxSplitLastRoundPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_multiprocessors(op, self.multiprocessors)
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             if chosen_word(kernel, SPLIT, self.split, "split to be", (NONE, LAST)) == LAST:
                 _split(kernel, _splittable(kernel), self.multiprocessors)
 
 
 def _has_effects(op: Operation) -> bool:
-    return not isinstance(op, ReturnOp | AllocOp) and (bool(op.regions) or not is_pure(op))
+    return not isinstance(op, tirx.ReturnOp | tirx.AllocOp) and (bool(op.regions) or not is_pure(op))
 
 
-def _splittable(kernel: KernelOp) -> scf.ForOp:
+def _splittable(kernel: tirx.KernelOp) -> scf.ForOp:
     """The loop along K of a kernel that only adds its sums to memory. Raises LocatedError for another kernel."""
     if kernel.grid is None:
         raise ScheduleOptionError(kernel, "expected a kernel that says its grid for split=last, found one without")
     ops = [op for op in kernel.body.block.ops if _has_effects(op)]
-    sums = {op.accumulator for op in kernel.walk() if isinstance(op, MmaOp) and op.accumulate is None}
+    sums = {op.accumulator for op in kernel.walk() if isinstance(op, tirx.MmaOp) and op.accumulate is None}
     loops = [op for op in ops if isinstance(op, scf.ForOp) and _only_sums(op, sums)]
-    fills = [op for op in ops if isinstance(op, FillOp) and op.tile in sums and _is_zero(op.value)]
-    adds = [op for op in ops if isinstance(op, CopyOp) and op.source in sums and op.reduce == _ADD]
+    fills = [op for op in ops if isinstance(op, tirx.FillOp) and op.tile in sums and _is_zero(op.value)]
+    adds = [op for op in ops if isinstance(op, tirx.CopyOp) and op.source in sums and op.reduce == _ADD]
     for op in ops:
         if op not in (*loops[:1], *fills, *adds):
             raise ScheduleOptionError(
@@ -121,11 +107,11 @@ def _only_sums(loop: scf.ForOp, sums: set[SSAValue]) -> bool:
     for op in loop.body.walk():
         read = {value for value in op.operands if value in sums}
         match op:
-            case MmaOp():
+            case tirx.MmaOp():
                 if read != {op.accumulator} or op.accumulate is not None:
                     return False
-            case CopyOp() | LoadOp() | FillOp() if not read:
-                if isinstance(op, CopyOp) and TileType.of(op.destination).memory is MemorySpace.GLOBAL:
+            case tirx.CopyOp() | tirx.LoadOp() | tirx.FillOp() if not read:
+                if isinstance(op, tirx.CopyOp) and tirx.TileType.of(op.destination).memory is tirx.MemorySpace.GLOBAL:
                     return False
             case _ if read or not (is_pure(op) or is_terminator(op)):
                 return False
@@ -134,13 +120,13 @@ def _only_sums(loop: scf.ForOp, sums: set[SSAValue]) -> bool:
     return True
 
 
-def _split(kernel: KernelOp, loop: scf.ForOp, most: int | None) -> None:
+def _split(kernel: tirx.KernelOp, loop: scf.ForOp, most: int | None) -> None:
     """Lets the blocks count items: whole tiles, and behind those parts of tiles."""
     assert kernel.grid_formulas is not None
     columns, rows, depth = kernel.grid_formulas
     if depth != 1:
         raise ScheduleOptionError(kernel, f"expected a grid of two dimensions for split=last, found {depth} along z")
-    ids = [op for op in kernel.walk() if isinstance(op, BlockIdOp)]
+    ids = [op for op in kernel.walk() if isinstance(op, tirx.BlockIdOp)]
     blocks = at_once(most, kernel.cluster_size)
     tiles = product_of(rows, columns)
     whole = product_of(quotient_of(tiles, blocks), blocks)
@@ -152,7 +138,8 @@ def _split(kernel: KernelOp, loop: scf.ForOp, most: int | None) -> None:
     assert start is not None
     emit = Emitter.before(start)
     number, before, count = (
-        emit.cast(emit(op).result, i32) for op in (BlockIdOp(GridAxis.X), LaunchValueOp(whole), LaunchValueOp(parts))
+        emit.cast(emit(op).result, i32)
+        for op in (tirx.BlockIdOp(tirx.GridAxis.X), tirx.LaunchValueOp(whole), tirx.LaunchValueOp(parts))
     )
     is_part = emit.compare(number, before, "sge")
     behind = emit(arith.SubiOp(number, before)).result
@@ -170,14 +157,14 @@ def _split(kernel: KernelOp, loop: scf.ForOp, most: int | None) -> None:
         for value in coordinates_of(schedule.order, emit, tile, extents, schedule.group)
     )
     for op in ids:
-        at = {GridAxis.X: j, GridAxis.Y: i}.get(op.axis.data)
+        at = {tirx.GridAxis.X: j, tirx.GridAxis.Y: i}.get(op.axis.data)
         op.result.replace_all_uses_with(emit.constant(0, IndexType()) if at is None else at)
         erase(op)
     _share(kernel, loop, part, count)
     remark(kernel, LastRoundSplit(kernel.sym_name.data, str(tiles), MOST_PARTS))
 
 
-def _type_of_trips(kernel: KernelOp, loop: scf.ForOp) -> IntegerType:
+def _type_of_trips(kernel: tirx.KernelOp, loop: scf.ForOp) -> IntegerType:
     """i32 if the iterations of a loop, times parts, fit into it, which launches then check; i64 otherwise."""
     low, step, sizes = constant_value(loop.lb), constant_value(loop.step), narrow_sizes(loop.ub)
     if low is None or low < 0 or not step or sizes is None or (NARROW_LIMIT // step + 1) * MOST_PARTS >= 1 << 31:
@@ -186,7 +173,7 @@ def _type_of_trips(kernel: KernelOp, loop: scf.ForOp) -> IntegerType:
     return i32
 
 
-def _share(kernel: KernelOp, loop: scf.ForOp, part: SSAValue, parts: SSAValue) -> None:
+def _share(kernel: tirx.KernelOp, loop: scf.ForOp, part: SSAValue, parts: SSAValue) -> None:
     """Leaves a loop one of so many equal shares of its iterations, or two that differ by one."""
     emit, type_ = Emitter.before(loop), _type_of_trips(kernel, loop)
     lower, upper, step = loop.lb, loop.ub, loop.step

@@ -14,25 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import (
-    AllocOp,
-    CopyOp,
-    CtaRankOp,
-    FillOp,
-    KernelOp,
-    LoadOp,
-    MemorySpace,
-    MmaOp,
-    ReshapeOp,
-    StoreOp,
-    SubviewOp,
-    TileType,
-    ViewOp,
-    base_allocation,
-    is_foreign,
-    kernels,
-    transfer,
-)
+from tirx.dialects import tirx
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.syntax import shape_text
@@ -58,7 +40,7 @@ _COPIES = Iter(PAIR, 1, CTA_AXIS)
 """The replica that says that each block of a pair holds all of a tile."""
 
 
-def _written_split(op: Operation, type_: TileType) -> int | None:
+def _written_split(op: Operation, type_: tirx.TileType) -> int | None:
     """The dimension that the layout of this type, on `op`, distributes over the pair; None for a copy in each block."""
     layout = type_.layout
     if not isinstance(layout, TileLayout) or CTA_AXIS not in layout.axes:
@@ -90,13 +72,13 @@ def _half(dims: tuple[int, ...], dimension: int | None) -> tuple[int, ...]:
     return (*dims[:dimension], dims[dimension] // PAIR, *dims[dimension + 1 :])
 
 
-def _of_one_block(type_: TileType, dimension: int | None) -> TileType:
+def _of_one_block(type_: tirx.TileType, dimension: int | None) -> tirx.TileType:
     """The part of a tile that one block holds: half of `dimension`, or all for None."""
     layout = of_one_cta(type_.layout) if isinstance(type_.layout, TileLayout) else type_.layout
-    return TileType.get(_half(type_.dims, dimension), type_.element_type, type_.memory, layout)
+    return tirx.TileType.get(_half(type_.dims, dimension), type_.element_type, type_.memory, layout)
 
 
-def _two_ways(a: TileType, b: TileType) -> str:
+def _two_ways(a: tirx.TileType, b: tirx.TileType) -> str:
     return (
         f"expected two tiles that are distributed over the pair in the same way, found {a} and {b}: "
         "a block does not read what the other one holds"
@@ -105,7 +87,7 @@ def _two_ways(a: TileType, b: TileType) -> str:
 
 def _ends(op: Operation) -> tuple[SSAValue, SSAValue]:
     """The tile that a copy, load or store reads and the one that it writes."""
-    ends = transfer(op)
+    ends = tirx.transfer(op)
     assert ends is not None, op.name
     return ends
 
@@ -123,18 +105,18 @@ def _reshaped(dims: tuple[int, ...], to: tuple[int, ...], dimension: int) -> int
     return found[0] if found else None
 
 
-def _view_and_start(tile: SSAValue) -> tuple[ViewOp, Sequence[int]] | None:
+def _view_and_start(tile: SSAValue) -> tuple[tirx.ViewOp, Sequence[int]] | None:
     """The view that a tile of global memory is a part of, and where the part begins; None for other tiles."""
-    starts = [0] * len(TileType.of(tile).dims)
-    while isinstance(op := tile.owner, SubviewOp) and not op.indices:
+    starts = [0] * len(tirx.TileType.of(tile).dims)
+    while isinstance(op := tile.owner, tirx.SubviewOp) and not op.indices:
         starts = [a + b for a, b in zip(starts, op.start, strict=True)]
         tile = op.source
-    return (op, starts) if isinstance(op, ViewOp) else None
+    return (op, starts) if isinstance(op, tirx.ViewOp) else None
 
 
 def _erase_unused(view: SSAValue) -> None:
     """Erases a view that nothing uses, and then the views it was taken from."""
-    while view.first_use is None and isinstance(op := view.owner, ViewOp | SubviewOp):
+    while view.first_use is None and isinstance(op := view.owner, tirx.ViewOp | tirx.SubviewOp):
         view = op.source
         erase(op)
 
@@ -148,7 +130,7 @@ class _Splitter:
     are those that have a layout, which says it.
     """
 
-    kernel: KernelOp
+    kernel: tirx.KernelOp
 
     def __post_init__(self) -> None:
         self.registers = register_classes(self.kernel)
@@ -160,15 +142,15 @@ class _Splitter:
 
     def run(self) -> None:
         ops = list(self.kernel.walk())
-        allocs = [op for op in ops if isinstance(op, AllocOp) and not is_register_tile(op.result)]
+        allocs = [op for op in ops if isinstance(op, tirx.AllocOp) and not is_register_tile(op.result)]
         for alloc in allocs:
             self._written(alloc.result, alloc, alloc.result.type)
         for registers in self.registers:
             self._written_together(registers)
-        products = [op for op in ops if isinstance(op, MmaOp) and op.on_tensor_memory]
+        products = [op for op in ops if isinstance(op, tirx.MmaOp) and op.on_tensor_memory]
         for mma in products:
             self._distribute_operands(mma)
-        copies = [op for op in ops if transfer(op) is not None]
+        copies = [op for op in ops if tirx.transfer(op) is not None]
         while any(self._spread(copy) for copy in copies):
             pass  # until nothing more follows from it
         for op in ops:
@@ -177,7 +159,7 @@ class _Splitter:
         accesses = [
             PairAccess(op, access, self._split(op))
             for op in ops
-            if not op.regions or is_foreign(op)
+            if not op.regions or tirx.is_foreign(op)
             for access in accesses_of(op)
         ]
         check_pair_order(accesses)
@@ -192,7 +174,7 @@ class _Splitter:
             mma.pair = UnitAttr()
         self.kernel.per_cta = UnitAttr()
 
-    def _distribute_operands(self, mma: MmaOp) -> None:
+    def _distribute_operands(self, mma: tirx.MmaOp) -> None:
         """Gives each block its rows of the tiles of a product. Raises LocatedError for what is no product of pairs."""
         with legal(mma):
             product_shape(Product.of(mma))  # a message about the tiles as they are written
@@ -206,7 +188,7 @@ class _Splitter:
             if tile is not None:
                 self._distribute(mma, name, tile, _ROWS)
 
-    def _written(self, owner: _Owner, op: Operation, type_: TileType) -> None:
+    def _written(self, owner: _Owner, op: Operation, type_: tirx.TileType) -> None:
         """Notes what a written layout says."""
         if type_.layout is not None:
             self.fixed.add(owner)
@@ -215,8 +197,8 @@ class _Splitter:
 
     def _written_together(self, registers: RegisterClass) -> None:
         """Notes what the layouts of a class say, which must be the same."""
-        first: TileType | None = None
-        for type_ in map(TileType.of, registers.values):
+        first: tirx.TileType | None = None
+        for type_ in map(tirx.TileType.of, registers.values):
             if type_.layout is None:
                 continue
             self._written(registers, registers.first_op, type_)
@@ -228,23 +210,24 @@ class _Splitter:
 
     def _owner(self, tile: SSAValue) -> _Owner:
         """The allocation or class that a tile is, or is a part of."""
-        return self.registers.of(tile) if is_register_tile(tile) else base_allocation(tile)
+        return self.registers.of(tile) if is_register_tile(tile) else tirx.base_allocation(tile)
 
     def _of(self, tile: SSAValue) -> int | None:
         """The distributed dimension of a tile or of a part of one."""
         match tile.owner:
-            case SubviewOp() as op:
+            case tirx.SubviewOp() as op:
                 return self._of(op.source)
-            case ReshapeOp() as op:
+            case tirx.ReshapeOp() as op:
                 dimension = self._of(op.source)
                 if dimension is None:
                     return None
-                found = _reshaped(TileType.of(op.source).dims, op.result.type.dims, dimension)
+                found = _reshaped(tirx.TileType.of(op.source).dims, op.result.type.dims, dimension)
                 if found is None:
                     raise PairError(
                         op,
                         f"expected a reshape that keeps the halves of dimension {dimension}, which the blocks of the "
-                        f"pair share out, found {shape_text(TileType.of(op.source))} to {shape_text(op.result.type)}",
+                        f"pair share out, found {shape_text(tirx.TileType.of(op.source))} to "
+                        f"{shape_text(op.result.type)}",
                     )
                 return found
             case _:
@@ -253,34 +236,37 @@ class _Splitter:
     def _root_dimension(self, tile: SSAValue, dimension: int) -> int | None:
         """The dimension of the allocation that `dimension` of a view of it is, None where there is none."""
         match tile.owner:
-            case SubviewOp() as op:
+            case tirx.SubviewOp() as op:
                 return self._root_dimension(op.source, dimension)
-            case ReshapeOp() as op:
-                source = _reshaped(op.result.type.dims, TileType.of(op.source).dims, dimension)
+            case tirx.ReshapeOp() as op:
+                source = _reshaped(op.result.type.dims, tirx.TileType.of(op.source).dims, dimension)
                 return None if source is None else self._root_dimension(op.source, source)
             case _:
                 return dimension
 
-    def _distribute(self, mma: MmaOp, name: str, tile: SSAValue, dimension: int) -> None:
-        root = base_allocation(tile)  # in memory
+    def _distribute(self, mma: tirx.MmaOp, name: str, tile: SSAValue, dimension: int) -> None:
+        root = tirx.base_allocation(tile)  # in memory
         wanted = self._root_dimension(tile, dimension)
         if wanted is not None and root not in self.splits and root not in self.fixed:
             self.splits[root] = wanted
         if wanted is None or self._of(tile) != dimension:
             hint = ""
-            if isinstance(TileType.of(root).layout, ComposeLayout):
+            if isinstance(tirx.TileType.of(root).layout, ComposeLayout):
                 hint = "; a swizzle has no place for it: leave the layout out, or write the kernel with per_cta"
             raise PairError(
                 mma,
                 f"expected each block of the pair to hold half of the rows of {name}, by {PAIR} : 1@{CTA_AXIS} in its "
-                f"layout or without one, found {TileType.of(root)}{hint}",
+                f"layout or without one, found {tirx.TileType.of(root)}{hint}",
             )
 
     def _spread(self, copy: Operation) -> bool:
         """Distributes a tile without a layout like the tile at the other end of a copy. Returns True if it did."""
         source, destination = _ends(copy)
         for tile, other in ((source, destination), (destination, source)):
-            if TileType.of(tile).memory is MemorySpace.GLOBAL or TileType.of(other).memory is MemorySpace.GLOBAL:
+            if (
+                tirx.TileType.of(tile).memory is tirx.MemorySpace.GLOBAL
+                or tirx.TileType.of(other).memory is tirx.MemorySpace.GLOBAL
+            ):
                 continue
             owner = self._owner(tile)
             if owner in self.splits or owner in self.fixed or (dimension := self._of(other)) is None:
@@ -291,38 +277,42 @@ class _Splitter:
         return False
 
     def _check(self, op: Operation) -> None:
-        used = [value for value in op.operands if isinstance(value.type, TileType) and self._of(value) is not None]
+        used = [value for value in op.operands if isinstance(value.type, tirx.TileType) and self._of(value) is not None]
         match op:
-            case SubviewOp() if used:
+            case tirx.SubviewOp() if used:
                 dimension = self.splits_of(op.source)
-                if op.result.type.dims[dimension] != TileType.of(op.source).dims[dimension]:
+                if op.result.type.dims[dimension] != tirx.TileType.of(op.source).dims[dimension]:
                     raise PairError(
                         op,
                         f"expected a part with all of dimension {dimension}, which the blocks of the pair share out, "
-                        f"found {shape_text(op.result.type)} of {shape_text(TileType.of(op.source))}",
+                        f"found {shape_text(op.result.type)} of {shape_text(tirx.TileType.of(op.source))}",
                     )
-            case CopyOp() | LoadOp() | StoreOp():
+            case tirx.CopyOp() | tirx.LoadOp() | tirx.StoreOp():
                 source, destination = _ends(op)
-                ends = [tile for tile in (source, destination) if TileType.of(tile).memory is not MemorySpace.GLOBAL]
+                ends = [
+                    tile
+                    for tile in (source, destination)
+                    if tirx.TileType.of(tile).memory is not tirx.MemorySpace.GLOBAL
+                ]
                 if len({self._of(tile) for tile in ends}) > 1:
-                    raise PairError(op, _two_ways(TileType.of(source), TileType.of(destination)))
-                if not isinstance(op, LoadOp) and op.reduce is not None and self._of(ends[0]) is None:
+                    raise PairError(op, _two_ways(tirx.TileType.of(source), tirx.TileType.of(destination)))
+                if not isinstance(op, tirx.LoadOp) and op.reduce is not None and self._of(ends[0]) is None:
                     raise PairError(
                         op,
                         "expected a tile that the blocks of the pair share out for a reduction, found one that each of "
-                        f"them has, whose elements would be combined twice: {TileType.of(ends[0])}",
+                        f"them has, whose elements would be combined twice: {tirx.TileType.of(ends[0])}",
                     )
-            case MmaOp() if used and not op.on_tensor_memory:
+            case tirx.MmaOp() if used and not op.on_tensor_memory:
                 raise PairError(op, "expected a product of registers on tiles of one block, found distributed ones")
-            case MmaOp() if op.scale_b is not None and self._of(op.scale_b) is not None:
+            case tirx.MmaOp() if op.scale_b is not None and self._of(op.scale_b) is not None:
                 raise PairError(
                     op,
                     "expected all of SFB in both blocks of the pair, which multiply all columns, found one of the "
                     f"tiles that the blocks share out: {op.scale_b.type}",
                 )
-            case ReshapeOp():
+            case tirx.ReshapeOp():
                 self._of(op.result)
-            case SubviewOp() | FillOp() | MmaOp():
+            case tirx.SubviewOp() | tirx.FillOp() | tirx.MmaOp():
                 pass
             case scf.ForOp() | scf.YieldOp() | arith.SelectOp() | UnrealizedConversionCastOp():
                 pass  # register tiles
@@ -339,9 +329,9 @@ class _Splitter:
 
     def _split(self, op: Operation) -> int | None:
         """The dimension of the tiles of a copy, load or store whose halves the blocks move; None if both move all."""
-        if transfer(op) is None:
+        if tirx.transfer(op) is None:
             return None
-        inside = [tile for tile in _ends(op) if TileType.of(tile).memory is not MemorySpace.GLOBAL]
+        inside = [tile for tile in _ends(op) if tirx.TileType.of(tile).memory is not tirx.MemorySpace.GLOBAL]
         return self._of(inside[0]) if inside else self.copied.get(op)
 
     def _share_out(self, copies: Sequence[Operation]) -> None:
@@ -353,14 +343,14 @@ class _Splitter:
         """Memrefs -> their dimension that is shared out, counted from the last one."""
         between: list[Operation] = []
         for copy in copies:
-            outside = [tile for tile in _ends(copy) if TileType.of(tile).memory is MemorySpace.GLOBAL]
+            outside = [tile for tile in _ends(copy) if tirx.TileType.of(tile).memory is tirx.MemorySpace.GLOBAL]
             if len(outside) == 2:
                 if all(map(_view_and_start, outside)):
                     between.append(copy)
             elif outside and (dimension := self._split(copy)) is not None:
-                halves.setdefault(base_allocation(outside[0]), dimension - len(TileType.of(outside[0]).dims))
+                halves.setdefault(tirx.base_allocation(outside[0]), dimension - len(tirx.TileType.of(outside[0]).dims))
         for copy in between:
-            dims, roots = TileType.of(_ends(copy)[0]).dims, [base_allocation(tile) for tile in _ends(copy)]
+            dims, roots = tirx.TileType.of(_ends(copy)[0]).dims, [tirx.base_allocation(tile) for tile in _ends(copy)]
             wanted = [len(dims) + halves[root] for root in roots if root in halves]
             even = [d for d in (*wanted, *range(len(dims))) if d >= 0 and dims[d] % PAIR == 0]
             if even:
@@ -375,7 +365,7 @@ class _Splitter:
         if (dimension := self._split(copy)) is None:
             return
         for index, tile in enumerate(_ends(copy)):
-            if TileType.of(tile).memory is MemorySpace.GLOBAL:
+            if tirx.TileType.of(tile).memory is tirx.MemorySpace.GLOBAL:
                 copy.operands[index] = self._view_of_half(copy, tile, dimension)
                 _erase_unused(tile)
 
@@ -386,45 +376,47 @@ class _Splitter:
         if not view.is_box:
             raise PairError(copy, "expected a box of a memref for a tile of the pair, found another view")
         emit = Emitter.before(copy)
-        dims = _half(TileType.of(tile).dims, dimension)
+        dims = _half(tirx.TileType.of(tile).dims, dimension)
         outer = len(view.indices) - len(dims)
         places = [emit.add(index, start) for index, start in zip(view.indices[outer:], starts, strict=True)]
         offset = emit.mul(self._rank(), dims[dimension])
         places[dimension] = emit.add(places[dimension], offset)
         indices = [*view.indices[:outer], *places]
-        type_ = TileType.get(dims, TileType.of(tile).element_type, MemorySpace.GLOBAL)
+        type_ = tirx.TileType.get(dims, tirx.TileType.of(tile).element_type, tirx.MemorySpace.GLOBAL)
         begins_inside = view.begins_inside is not None
-        half = ViewOp(view.source, indices, type_, clipped=view.clipped is not None, begins_inside=begins_inside)
+        half = tirx.ViewOp(view.source, indices, type_, clipped=view.clipped is not None, begins_inside=begins_inside)
         return emit(keep_narrow_mark(view, half)).result
 
     def _rank(self) -> SSAValue:
         if self.rank is None:
             first = self.kernel.body.block.first_op
             assert first is not None  # the copy
-            self.rank = Emitter(InsertPoint.before(first), self.kernel.location)(CtaRankOp()).result
+            self.rank = Emitter(InsertPoint.before(first), self.kernel.location)(tirx.CtaRankOp()).result
         return self.rank
 
-    def _retype(self, alloc: AllocOp) -> None:
+    def _retype(self, alloc: tirx.AllocOp) -> None:
         dimension = self.splits.get(alloc.result)
         if (type_ := _of_one_block(alloc.result.type, dimension)) != alloc.result.type:
             self._replace(alloc.result, dimension, type_)
 
-    def _replace(self, tile: SSAValue, dimension: int | None, type_: TileType) -> None:
+    def _replace(self, tile: SSAValue, dimension: int | None, type_: tirx.TileType) -> None:
         """Gives a tile its new type, and its parts theirs."""
-        before = TileType.of(tile).dims
+        before = tirx.TileType.of(tile).dims
         new = Rewriter.replace_value_with_new_type(tile, type_)
         for op in [use.operation for use in new.uses]:
             match op:
-                case SubviewOp():
+                case tirx.SubviewOp():
                     dims = _half(op.result.type.dims, dimension)
                     # All of the dimension that is shared out: half of the layout has the slice that the whole has.
-                    part = SubviewOp.type_of(type_, op.start, dims)
+                    part = tirx.SubviewOp.type_of(type_, op.start, dims)
                     self._replace(op.result, dimension, part)
-                case ReshapeOp():
+                case tirx.ReshapeOp():
                     inner = None if dimension is None else _reshaped(before, op.result.type.dims, dimension)
                     assert (inner is None) == (dimension is None)  # by _check
                     dims = _half(op.result.type.dims, inner)
-                    self._replace(op.result, inner, TileType.get(dims, type_.element_type, type_.memory, type_.layout))
+                    self._replace(
+                        op.result, inner, tirx.TileType.get(dims, type_.element_type, type_.memory, type_.layout)
+                    )
                 case _:
                     pass
 
@@ -442,7 +434,7 @@ class TirxSplitPairsPass(ModulePass):
     name = "tirx-split-pairs"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             if kernel.is_whole_pair:
                 require_sequential(kernel)
                 _Splitter(kernel).run()

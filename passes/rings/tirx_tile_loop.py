@@ -13,27 +13,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
+from tirx.dialects import tirx
 from tirx.dialects.formula import Call, Formula, FormulaAttr
-from tirx.dialects.tirx import (
-    AcquireOp,
-    Across,
-    AllocOp,
-    AsyncNextOp,
-    BlockIdOp,
-    GridAxis,
-    KernelOp,
-    MmaOp,
-    Queue,
-    ReleaseOp,
-    ReturnOp,
-    RingOp,
-    RingType,
-    TileIdType,
-    TileOrder,
-    TilesOp,
-    TileType,
-    kernels,
-)
 from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.passes.ir.emitter import Emitter
@@ -47,7 +28,7 @@ from tirx.remarks import GridKept, TileLoopMade, TilesTakenOver
 from tirx.rules import ScheduleOptionError
 
 AUTO, NONE = "auto", "none"
-_ORDERS = (TileOrder.ROW, TileOrder.GROUP, TileOrder.HILBERT, TileOrder.HARDWARE)
+_ORDERS = (tirx.TileOrder.ROW, tirx.TileOrder.GROUP, tirx.TileOrder.HILBERT, tirx.TileOrder.HARDWARE)
 
 ASK, READ = "ask", "read"
 """Stations of a ring of answers of cluster launch control."""
@@ -86,19 +67,19 @@ class TirxTileLoopPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_multiprocessors(op, self.multiprocessors)
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             word = chosen_word(kernel, ORDER, self.order, "an order of", (AUTO, NONE, *_ORDERS))
             if word != NONE and (order := _order(kernel, word, self.multiprocessors)) is not None:
                 _loop(kernel, *order, self.multiprocessors)
 
 
-def _order(kernel: KernelOp, word: str, most: int | None) -> tuple[TileOrder, int | None] | None:
+def _order(kernel: tirx.KernelOp, word: str, most: int | None) -> tuple[tirx.TileOrder, int | None] | None:
     """The order of tiles, with the width of a group; None if the grid stays."""
     asked = word != AUTO
     schedule = start_values(op for op in kernel.walk() if isinstance(op, ProductOp))
     if asked:
-        order = TileOrder(word)
-        group = (schedule.group or DEFAULT_GROUP) if order is TileOrder.GROUP else None
+        order = tirx.TileOrder(word)
+        group = (schedule.group or DEFAULT_GROUP) if order is tirx.TileOrder.GROUP else None
     else:
         order, group = schedule.order, schedule.group
         if not _staging_loops(kernel):
@@ -114,15 +95,15 @@ def _order(kernel: KernelOp, word: str, most: int | None) -> tuple[TileOrder, in
     return order, group
 
 
-def _staging_loops(kernel: KernelOp) -> list[scf.ForOp]:
+def _staging_loops(kernel: tirx.KernelOp) -> list[scf.ForOp]:
     return [op for op in kernel.walk() if isinstance(op, scf.ForOp) and copies_to_shared(op)]
 
 
-def _check(kernel: KernelOp, order: TileOrder, group: int | None, asked: bool, most: int | None) -> None:
+def _check(kernel: tirx.KernelOp, order: tirx.TileOrder, group: int | None, asked: bool, most: int | None) -> None:
     """Raises NotApplicable at the operation that keeps a kernel from having a tile loop."""
     if kernel.grid is None or kernel.grid_formulas is None:
         raise NotApplicable(kernel, "it does not say its grid")
-    if asked and order is TileOrder.HARDWARE:
+    if asked and order is tirx.TileOrder.HARDWARE:
         _require_launch_control(kernel)
         if most is not None:
             raise NotApplicable(kernel, f"the GPU hands out tiles to all of its multiprocessors, not to {most}")
@@ -141,7 +122,7 @@ def _check(kernel: KernelOp, order: TileOrder, group: int | None, asked: bool, m
             raise NotApplicable(kernel, f"its {tiles} tiles are no more than {clusters} {of}")
     for loop in () if asked else _staging_loops(kernel):
         # Measured on an H200: attention is 3 to 6 % faster so, and much more where its loops differ in length.
-        if sum(isinstance(op, MmaOp) for op in loop.walk()) > 1:
+        if sum(isinstance(op, tirx.MmaOp) for op in loop.walk()) > 1:
             raise NotApplicable(
                 loop, "its loop has several products: blocks that start when others have ended are faster"
             )
@@ -150,7 +131,7 @@ def _check(kernel: KernelOp, order: TileOrder, group: int | None, asked: bool, m
         raise NotApplicable(kernel, f"it has more than {MOST_TILES} tiles")
 
 
-def _require_launch_control(kernel: KernelOp) -> None:
+def _require_launch_control(kernel: tirx.KernelOp) -> None:
     if (target := kernel.target_info) is None:
         raise NotApplicable(kernel, "it has no target")
     feature = "clusterlaunchcontrol" if kernel.cluster is None else "clusterlaunchcontrol.multicast"
@@ -160,28 +141,28 @@ def _require_launch_control(kernel: KernelOp) -> None:
         raise NotApplicable(kernel, str(e)) from e
 
 
-def _loop(kernel: KernelOp, order: TileOrder, group: int | None, most: int | None) -> None:
+def _loop(kernel: tirx.KernelOp, order: tirx.TileOrder, group: int | None, most: int | None) -> None:
     assert kernel.grid_formulas is not None
     x, y, z = kernel.grid_formulas
     block = kernel.body.block
     last = block.last_op
-    assert isinstance(last, ReturnOp)
+    assert isinstance(last, tirx.ReturnOp)
     body = Block(arg_types=[IndexType(), IndexType()])
     row, column = body.args
     row.name_hint, column.name_hint = "i", "j"
     moved = _per_tile(block)
     emit = Emitter(InsertPoint.at_end(body), kernel.location)
     before = Emitter(InsertPoint.before(last), kernel.location)
-    ids: dict[GridAxis, SSAValue] = {GridAxis.X: column, GridAxis.Y: row}
+    ids: dict[tirx.GridAxis, SSAValue] = {tirx.GridAxis.X: column, tirx.GridAxis.Y: row}
     if z != 1 and isinstance(y, int):
-        ids[GridAxis.Y], ids[GridAxis.Z] = emit.mod(row, y), emit.div(row, y)
+        ids[tirx.GridAxis.Y], ids[tirx.GridAxis.Z] = emit.mod(row, y), emit.div(row, y)
     elif z != 1:
         rows = launched(before, y)
-        ids[GridAxis.Y] = emit(arith.RemUIOp(row, rows)).result
-        ids[GridAxis.Z] = emit(arith.DivUIOp(row, rows)).result
+        ids[tirx.GridAxis.Y] = emit(arith.RemUIOp(row, rows)).result
+        ids[tirx.GridAxis.Z] = emit(arith.DivUIOp(row, rows)).result
     for op in moved:
         op.detach()
-        if not isinstance(op, BlockIdOp):
+        if not isinstance(op, tirx.BlockIdOp):
             body.add_op(op)
             continue
         position = ids.get(op.axis.data)
@@ -189,32 +170,32 @@ def _loop(kernel: KernelOp, order: TileOrder, group: int | None, most: int | Non
         op.erase()
     tiles = product_of(product_of(x, y), z)
     require_countable(kernel, _counted(order, group, x, y, z))
-    if order is TileOrder.HARDWARE:
+    if order is tirx.TileOrder.HARDWARE:
         _ask(kernel, body, before)
         remark(kernel, TilesTakenOver(kernel.sym_name.data, str(tiles)))
         return
     extents = [launched(before, product_of(y, z)), launched(before, x)]
-    before(TilesOp("tile", order, Region(body), extents, group=group))
+    before(tirx.TilesOp("tile", order, Region(body), extents, group=group))
     blocks = at_once(most, kernel.cluster_size)
     kernel.grid = ArrayAttr([FormulaAttr(Call("min", (tiles, blocks)))])
     named = order if group is None else f"{order} {group}"
     remark(kernel, TileLoopMade(kernel.sym_name.data, str(tiles), named))
 
 
-def _counted(order: TileOrder, group: int | None, x: Formula, y: Formula, z: Formula) -> Formula:
+def _counted(order: tirx.TileOrder, group: int | None, x: Formula, y: Formula, z: Formula) -> Formula:
     """The tiles that blocks count. With `hardware` they count rows only."""
-    return counted_tiles(order, group, product_of(y, z), 1 if order is TileOrder.HARDWARE else x)
+    return counted_tiles(order, group, product_of(y, z), 1 if order is tirx.TileOrder.HARDWARE else x)
 
 
-def _ask(kernel: KernelOp, body: Block, before: Emitter) -> None:
+def _ask(kernel: tirx.KernelOp, body: Block, before: Emitter) -> None:
     """Puts a loop around `body` that begins each tile with a request for another one."""
-    across = None if kernel.cluster is None else Across.CLUSTER
-    ring = before(RingOp(ANSWERS, (ASK, READ), RingType.get([("", TileIdType())]), across)).result
+    across = None if kernel.cluster is None else tirx.Across.CLUSTER
+    ring = before(tirx.RingOp(ANSWERS, (ASK, READ), tirx.RingType.get([("", tirx.TileIdType())]), across)).result
     ring.name_hint = "clc"
     start = Emitter(InsertPoint.at_start(body), kernel.location)
-    for op in (AcquireOp(ring, ASK), AsyncNextOp(ring), ReleaseOp(ring, ASK, Queue.TMA)):
+    for op in (tirx.AcquireOp(ring, ASK), tirx.AsyncNextOp(ring), tirx.ReleaseOp(ring, ASK, tirx.Queue.TMA)):
         start(op)
-    before(TilesOp("tile", TileOrder.HARDWARE, Region(body), source=ring, station=READ))
+    before(tirx.TilesOp("tile", tirx.TileOrder.HARDWARE, Region(body), source=ring, station=READ))
 
 
 def _per_tile(block: Block) -> list[Operation]:
@@ -226,11 +207,11 @@ def _per_tile(block: Block) -> list[Operation]:
     kept: set[Operation] = set()
     moved: list[Operation] = []
     for op in block.ops:
-        tiles = any(isinstance(value.type, TileType) for value in op.results)
-        scalar = is_pure(op) and not op.regions and not tiles and not isinstance(op, BlockIdOp)
+        tiles = any(isinstance(value.type, tirx.TileType) for value in op.results)
+        scalar = is_pure(op) and not op.regions and not tiles and not isinstance(op, tirx.BlockIdOp)
         known = all(not isinstance(v.owner, Operation) or v.owner in kept for v in op.operands)
-        if isinstance(op, AllocOp) or (scalar and known):
+        if isinstance(op, tirx.AllocOp) or (scalar and known):
             kept.add(op)
-        elif not isinstance(op, ReturnOp):
+        elif not isinstance(op, tirx.ReturnOp):
             moved.append(op)
     return moved

@@ -10,30 +10,9 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
+from tirx.dialects import tirx
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.launch_control import ANSWER_BYTES
-from tirx.dialects.tirx import (
-    AcquireOp,
-    AsyncCopyOp,
-    AsyncMmaOp,
-    AsyncNextOp,
-    AtOp,
-    AwaitOp,
-    CopyOp,
-    Engine,
-    FillOp,
-    ForOp,
-    KernelOp,
-    LoadOp,
-    MmaOp,
-    Queue,
-    ReleaseOp,
-    RingOp,
-    RolesOp,
-    StoreOp,
-    TilesOp,
-    TileType,
-)
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.ir.scheduled import is_cp_async, is_scheduling
@@ -86,10 +65,10 @@ from tirx.passes.rings.proof.slots import (
 )
 
 _QUEUES = {
-    Queue.TMA: WorkQueue("tma", Completion.BYTES),
-    Queue.STORE: WorkQueue("store", Completion.THREAD, commits_at_release=True),
-    Queue.TCGEN05: WorkQueue("tcgen05", Completion.HARDWARE),
-    Queue.WGMMA: WorkQueue("wgmma", Completion.THREAD),
+    tirx.Queue.TMA: WorkQueue("tma", Completion.BYTES),
+    tirx.Queue.STORE: WorkQueue("store", Completion.THREAD, commits_at_release=True),
+    tirx.Queue.TCGEN05: WorkQueue("tcgen05", Completion.HARDWARE),
+    tirx.Queue.WGMMA: WorkQueue("wgmma", Completion.THREAD),
 }
 
 
@@ -107,7 +86,7 @@ class TileAccess:
         return self.slot.place[1]
 
 
-_NO_ACCESSES = (AcquireOp, ReleaseOp, AtOp)
+_NO_ACCESSES = (tirx.AcquireOp, tirx.ReleaseOp, tirx.AtOp)
 
 
 def tile_accesses(op: Operation) -> Iterator[TileAccess]:
@@ -124,13 +103,13 @@ def tile_accesses(op: Operation) -> Iterator[TileAccess]:
 def _modes(op: Operation, value: SSAValue) -> tuple[Mode, ...]:
     """Returns True if an operation reads or writes an operand. Unknown operations do both."""
     match op:
-        case CopyOp() | AsyncCopyOp():
+        case tirx.CopyOp() | tirx.AsyncCopyOp():
             return tuple(m for m, v in ((Mode.READ, op.source), (Mode.WRITE, op.destination)) if v is value)
-        case AsyncMmaOp() | MmaOp():
+        case tirx.AsyncMmaOp() | tirx.MmaOp():
             return (Mode.WRITE,) if value is op.accumulator else (Mode.READ,)
-        case FillOp() | StoreOp():
+        case tirx.FillOp() | tirx.StoreOp():
             return (Mode.WRITE,)
-        case LoadOp():
+        case tirx.LoadOp():
             return (Mode.READ,)
         case _:
             if op.has_trait(MemoryReadEffect, value_if_unregistered=False) and not op.has_trait(MemoryWriteEffect):
@@ -142,8 +121,8 @@ def _modes(op: Operation, value: SSAValue) -> tuple[Mode, ...]:
 class Extraction:
     """A kernel as programs of parties. `kernel` is None for one without rings, roles and asynchronous work."""
 
-    source: KernelOp
-    names: dict[RingOp, str] = field(default_factory=dict[RingOp, str])
+    source: tirx.KernelOp
+    names: dict[tirx.RingOp, str] = field(default_factory=dict[tirx.RingOp, str])
     parties: dict[str, Party] = field(default_factory=dict[str, Party])
     """The parties by their labels."""
     accesses: dict[Owner, list[TileAccess]] = field(default_factory=dict[Owner, list[TileAccess]])
@@ -180,9 +159,9 @@ class Extraction:
         self._require_roles_only()
         for op in self.source.walk():
             match op:
-                case RingOp():
+                case tirx.RingOp():
                     self.names[op] = self._name_of(op)
-                case ForOp() | TilesOp():
+                case tirx.ForOp() | tirx.TilesOp():
                     self.loop_names[op] = op.loop.data
                     self.ranks.setdefault(op.loop.data, len(self.ranks))
                 case scf.ForOp() if is_scheduling(op):
@@ -217,27 +196,27 @@ class Extraction:
     def _require_roles_only(self) -> None:
         """Raises PartyError if there are roles, and something else works with rings."""
         block = self.source.body.block
-        roles = [op for op in block.ops if isinstance(op, RolesOp)]
+        roles = [op for op in block.ops if isinstance(op, tirx.RolesOp)]
         for op in block.ops if roles else ():
-            if not isinstance(op, RingOp | RolesOp) and is_scheduling(op):
+            if not isinstance(op, tirx.RingOp | tirx.RolesOp) and is_scheduling(op):
                 raise PartyError(f"expected '{op.name}' inside of a role, found it beside 'tirx.roles'", op)
         if len(roles) > 1:
             raise PartyError("expected one 'tirx.roles' in a kernel, found a second one", roles[1])
 
-    def _name_of(self, ring: RingOp) -> str:
+    def _name_of(self, ring: tirx.RingOp) -> str:
         """A name that no other ring has: that of the SSA value, with a number as printers add it, or a number."""
         hint, taken = ring.result.name_hint, set(self.names.values())
         if not hint:
             return f"ring {len(taken)}"
         return next(name for n in count() if (name := f"%{hint}_{n}" if n else f"%{hint}") not in taken)
 
-    def ring_name(self, ring: RingOp, block: int | None) -> str:
+    def ring_name(self, ring: tirx.RingOp, block: int | None) -> str:
         """The name of a ring, with its block if every block has one of its own."""
         return self.names[ring] if block is None or ring.across is not None else f"{self.names[ring]}@{block}"
 
     def _ring(
         self,
-        ring: RingOp,
+        ring: tirx.RingOp,
         block: int | None,
         parties: list[Party],
         places: dict[Owner, dict[Place, Members]],
@@ -273,7 +252,7 @@ class Extraction:
             origin=ring,
         )
 
-    def _share(self, ring: RingOp, party: Party) -> int:
+    def _share(self, ring: tirx.RingOp, party: Party) -> int:
         """The bytes by TMA with which a party fills a slot: those of every tile that it copies anything to."""
         if not party.is_elected:
             return 0
@@ -284,12 +263,12 @@ class Extraction:
             for access in self.accesses[party.owner]
             if access.slot.ring is ring
             and access.mode is Mode.WRITE
-            and isinstance(access.op, AsyncCopyOp)
-            and access.op.queue is Queue.TMA
+            and isinstance(access.op, tirx.AsyncCopyOp)
+            and access.op.queue is tirx.Queue.TMA
         }
         return sum(tiles.values())
 
-    def _require_contents(self, ring: RingOp) -> None:
+    def _require_contents(self, ring: tirx.RingOp) -> None:
         """Every tile that is read is written at the same or an earlier station, without conditions at the first."""
         order = {name: i for i, name in enumerate(ring.station_names)}
         found = [access for access in self.all_accesses if access.slot.ring is ring]
@@ -306,7 +285,7 @@ class Extraction:
             if ring.carries is None:
                 self._require_unconditional_fill(ring, [a for a in mine if order.get(a.station, 0) == 0])
 
-    def _require_unconditional_fill(self, ring: RingOp, accesses: list[TileAccess]) -> None:
+    def _require_unconditional_fill(self, ring: tirx.RingOp, accesses: list[TileAccess]) -> None:
         writes = [access for access in accesses if access.mode is Mode.WRITE]
         if writes and all(access.is_conditional for access in writes):
             raise SlotUseError(
@@ -331,7 +310,7 @@ def _accesses_in(op: Operation, is_conditional: bool = False) -> Iterator[TileAc
 
 def _may_be_skipped(op: Operation) -> bool:
     """True for an operation that is no part of the schedule and whose body may run not at all."""
-    if not op.regions or is_scheduling(op) or isinstance(op, AtOp | KernelOp):
+    if not op.regions or is_scheduling(op) or isinstance(op, tirx.AtOp | tirx.KernelOp):
         return False
     if isinstance(op, scf.ForOp):
         lower, upper = constant_value(op.lb), constant_value(op.ub)
@@ -359,21 +338,21 @@ class _Program:
 
     def _op(self, op: Operation) -> list[Statement]:
         match op:
-            case RingOp() | RolesOp():
+            case tirx.RingOp() | tirx.RolesOp():
                 return []
-            case AcquireOp():
+            case tirx.AcquireOp():
                 return self._acquire(op)
-            case ReleaseOp():
+            case tirx.ReleaseOp():
                 return self._release(op)
-            case AsyncNextOp():
+            case tirx.AsyncNextOp():
                 return self._next(op)
-            case AsyncCopyOp() | AsyncMmaOp():
+            case tirx.AsyncCopyOp() | tirx.AsyncMmaOp():
                 return self._work(op)
-            case AwaitOp():
+            case tirx.AwaitOp():
                 return self._await(op)
-            case ForOp():
+            case tirx.ForOp():
                 return [self._for(op)]
-            case TilesOp():
+            case tirx.TilesOp():
                 return [self._tiles(op)]
             case scf.ForOp() if is_scheduling(op):
                 name, trips = self.extraction.loop_names[op], self.extraction.scalar.bounds(op)
@@ -389,20 +368,20 @@ class _Program:
 
     # Rings
 
-    def _takes_part(self, ring: RingOp, station: str) -> bool:
+    def _takes_part(self, ring: tirx.RingOp, station: str) -> bool:
         return self.party.is_among(self.places[(ring, station)])
 
-    def _at(self, ring: RingOp, station: str) -> tuple[str, int]:
+    def _at(self, ring: tirx.RingOp, station: str) -> tuple[str, int]:
         return self.extraction.ring_name(ring, self.party.block), station_index(ring, station, self.party)
 
-    def _acquire(self, op: AcquireOp) -> list[Statement]:
+    def _acquire(self, op: tirx.AcquireOp) -> list[Statement]:
         ring, station = place_of(op)
         if not self._takes_part(ring, station):
             return []
         name, index = self._at(ring, station)
         return [Acquire(name, index, op, op), *self._filled_before_loops(op), *self._scalar_access(ring, index, op)]
 
-    def _scalar_access(self, ring: RingOp, index: int, op: Operation) -> list[Statement]:
+    def _scalar_access(self, ring: tirx.RingOp, index: int, op: Operation) -> list[Statement]:
         """Integers are written by threads when the first station passes them on, and read when they are acquired."""
         type_ = ring.result.type
         if not type_.holds_scalars and not (type_.is_tile_id and index > 0):
@@ -411,7 +390,7 @@ class _Program:
         name = self.extraction.ring_name(ring, self.party.block)
         return [Use(Access(name, index, mode), op)]
 
-    def _release(self, op: ReleaseOp) -> list[Statement]:
+    def _release(self, op: tirx.ReleaseOp) -> list[Statement]:
         ring, station = place_of(op)
         if not self._takes_part(ring, station):
             return []
@@ -429,8 +408,8 @@ class _Program:
         fence: list[Statement] = [Fence(op)] if touched else []
         return [*fence, Release(name, index, after, op)]
 
-    def _queue(self, queue: Queue) -> WorkQueue:
-        if queue is not Queue.CP_ASYNC:
+    def _queue(self, queue: tirx.Queue) -> WorkQueue:
+        if queue is not tirx.Queue.CP_ASYNC:
             return _QUEUES[queue]
         # Hardware arrives for copies that threads read. Copies that the asynchronous proxy reads need a proxy fence of
         # the copying threads, which therefore wait for their groups themselves.
@@ -449,25 +428,25 @@ class _Program:
 
     # Asynchronous work
 
-    def _work(self, op: AsyncCopyOp | AsyncMmaOp) -> list[Statement]:
+    def _work(self, op: tirx.AsyncCopyOp | tirx.AsyncMmaOp) -> list[Statement]:
         if not self.party.is_among(issuer(op)):
             return []
         accesses = [self._access(access) for access in tile_accesses(op)]
-        if isinstance(op, AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None:
+        if isinstance(op, tirx.AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None:
             if slot.ring.carries is not None and slot.place[1] == slot.ring.station_names[0]:
                 accesses.insert(0, self._access(TileAccess(slot, Mode.READ, op)))
         touched = self.extraction.is_touched_by_threads(self.party.owner, op)
         fence: list[Statement] = [Fence(op)] if touched else []
         return [*fence, Issue(self._queue(op.queue), tuple(accesses), op, op)]
 
-    def _next(self, op: AsyncNextOp) -> list[Statement]:
+    def _next(self, op: tirx.AsyncNextOp) -> list[Statement]:
         if not self.party.is_among(issuer(op)):
             return []
-        ring = RingOp.of(op.ring)
+        ring = tirx.RingOp.of(op.ring)
         name, index = self._at(ring, ring.station_names[0])
         return [Issue(self._queue(op.queue), (Access(name, index, Mode.WRITE, bytes=ANSWER_BYTES),), op, op)]
 
-    def _await(self, op: AwaitOp) -> list[Statement]:
+    def _await(self, op: tirx.AwaitOp) -> list[Statement]:
         queue = self._queue(op.awaited_queue)
         if op.value is None:
             return [Await(queue, 0 if op.pending is None else op.pending.value.data, op)]
@@ -476,7 +455,7 @@ class _Program:
 
     # Regions
 
-    def _for(self, op: ForOp) -> Loop:
+    def _for(self, op: tirx.ForOp) -> Loop:
         skew, name = op.rounds_ahead, op.loop.data
         trips = self._trips(op)
         if not op.parts:
@@ -491,11 +470,11 @@ class _Program:
             body += inner
         return Loop(name, trips, skew, tuple(body), self.extraction.ranks[name], op)
 
-    def _trips(self, op: ForOp) -> Hashable:
+    def _trips(self, op: tirx.ForOp) -> Hashable:
         trips = op.iterations
         return ("constant", trips) if isinstance(trips, int) else self.extraction.scalar(trips)
 
-    def _tiles(self, op: TilesOp) -> Loop:
+    def _tiles(self, op: tirx.TilesOp) -> Loop:
         name = op.loop.data
         body = self._block(op.body.block)
         if (answers := response_place(op)) is not None and self._takes_part(*answers):
@@ -521,7 +500,7 @@ class _Program:
 
     # Loops that may have no iterations
 
-    def _filled_before_loops(self, op: AcquireOp) -> list[Statement]:
+    def _filled_before_loops(self, op: tirx.AcquireOp) -> list[Statement]:
         """
         A write that counts where all writes of a slot stand in loops that may have no iterations.
 
@@ -535,7 +514,7 @@ class _Program:
             return []
         loop = loops[0]
         slot = writes[0].slot
-        if not isinstance(loop, ForOp) or not (
+        if not isinstance(loop, tirx.ForOp) or not (
             (isinstance(n := loop.iterations, int) and n > 0)
             or self._written_earlier(slot)
             or self._readers_select(slot, loop)
@@ -558,7 +537,7 @@ class _Program:
         writes = (a for a in self.extraction.of_tile(slot) if a.mode is Mode.WRITE and not a.is_conditional)
         return any(access.station in earlier for access in writes)
 
-    def _readers_select(self, slot: SlotTile, loop: ForOp) -> bool:
+    def _readers_select(self, slot: SlotTile, loop: tirx.ForOp) -> bool:
         """True if what is read of the slot is replaced, or nothing is read, where the loop has no iterations."""
         trips = None if loop.trips is None else self.extraction.scalar(loop.trips)
         readers = [access.op for access in self.extraction.of_tile(slot) if access.mode is Mode.READ]
@@ -587,7 +566,7 @@ class _Program:
         return True
 
 
-def loop_inside(op: Operation, acquire: AcquireOp) -> Operation | None:
+def loop_inside(op: Operation, acquire: tirx.AcquireOp) -> Operation | None:
     """The outermost loop around `op` that is not around `acquire`, or None."""
     outer = enclosing_loop(acquire)
     found: Operation | None = None
@@ -599,15 +578,15 @@ def loop_inside(op: Operation, acquire: AcquireOp) -> Operation | None:
 
 
 def _is_asynchronous(op: Operation) -> bool:
-    return isinstance(op, AsyncCopyOp | AsyncMmaOp | AsyncNextOp)
+    return isinstance(op, tirx.AsyncCopyOp | tirx.AsyncMmaOp | tirx.AsyncNextOp)
 
 
 def _box_bytes(access: TileAccess) -> int:
     """The bytes that come into the own block by a copy by TMA and, with multicast, by the same copy of the others."""
     op = access.op
-    if access.mode is not Mode.WRITE or not isinstance(op, AsyncCopyOp) or op.queue is not Queue.TMA:
+    if access.mode is not Mode.WRITE or not isinstance(op, tirx.AsyncCopyOp) or op.queue is not tirx.Queue.TMA:
         return 0
-    size = TileType.of(op.destination).num_bytes
-    kernel = enclosing(op, KernelOp)
+    size = tirx.TileType.of(op.destination).num_bytes
+    kernel = enclosing(op, tirx.KernelOp)
     assert kernel is not None
-    return size * kernel.cluster_size if op.engine.data is Engine.TMA_MULTICAST else size
+    return size * kernel.cluster_size if op.engine.data is tirx.Engine.TMA_MULTICAST else size

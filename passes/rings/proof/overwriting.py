@@ -9,16 +9,7 @@ from itertools import combinations
 from xdsl.dialects import scf
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from tirx.dialects.tirx import (
-    AcquireOp,
-    AsyncCopyOp,
-    AtOp,
-    Engine,
-    ForOp,
-    ReshapeOp,
-    SubviewOp,
-    TileType,
-)
+from tirx.dialects import tirx
 from tirx.passes.match.pipelining import box_of
 from tirx.passes.rings.proof.errors import SlotUseError
 from tirx.passes.rings.proof.extraction import Extraction, loop_inside
@@ -26,7 +17,7 @@ from tirx.passes.rings.proof.model import Mode
 from tirx.passes.rings.proof.parties import SELF, Owner
 from tirx.passes.rings.proof.slots import SlotTile, yielded
 
-_UNORDERED = (Engine.CP_ASYNC, Engine.TMA, Engine.TMA_MULTICAST)
+_UNORDERED = (tirx.Engine.CP_ASYNC, tirx.Engine.TMA, tirx.Engine.TMA_MULTICAST)
 """Engines whose copies come in any order. Those to tensor memory, `tcgen05.cp`, come in the order of their thread."""
 
 
@@ -34,7 +25,7 @@ _UNORDERED = (Engine.CP_ASYNC, Engine.TMA, Engine.TMA_MULTICAST)
 class _Copy:
     """A copy into a slot: who issues it, and under which conditions."""
 
-    op: AsyncCopyOp
+    op: tirx.AsyncCopyOp
     slot: SlotTile
     owner: Owner
     conditions: frozenset[tuple[Hashable, bool]]
@@ -73,7 +64,7 @@ def _copies(extraction: Extraction) -> Iterator[_Copy]:
     for owner, accesses in extraction.accesses.items():
         for access in accesses:
             op = access.op
-            if access.mode is Mode.WRITE and isinstance(op, AsyncCopyOp) and op.engine.data in _UNORDERED:
+            if access.mode is Mode.WRITE and isinstance(op, tirx.AsyncCopyOp) and op.engine.data in _UNORDERED:
                 yield _Copy(op, access.slot, owner, frozenset(_conditions(extraction, op)))
 
 
@@ -88,7 +79,7 @@ def _conditions(extraction: Extraction, op: Operation) -> Iterable[tuple[Hashabl
 
 def _has_more_rounds(loop: Operation) -> bool:
     """True for a loop that may have two iterations or more."""
-    return not isinstance(loop, ForOp) or not isinstance(n := loop.iterations, int) or n > 1
+    return not isinstance(loop, tirx.ForOp) or not isinstance(n := loop.iterations, int) or n > 1
 
 
 def _race(extraction: Extraction, copy: _Copy, what: str, where: Operation) -> SlotUseError:
@@ -117,7 +108,7 @@ class _Part:
     @property
     def num_bytes(self) -> int:
         """The bytes of the view, from the first one of the slot's tile, if all of them are written; else 0."""
-        type_ = TileType.of(self.view)
+        type_ = tirx.TileType.of(self.view)
         whole = all(part.stop - part.start == extent for part, extent in zip(self.box, type_.dims, strict=False))
         return type_.num_bytes if whole else 0
 
@@ -125,11 +116,11 @@ class _Part:
         """True if two parts of one tile of a slot certainly share bytes."""
         if self.view.index == other.view.index:
             return all(a.start < b.stop and b.start < a.stop for a, b in zip(self.box, other.box, strict=False))
-        sizes = TileType.of(self.view).num_bytes, TileType.of(other.view).num_bytes
+        sizes = tirx.TileType.of(self.view).num_bytes, tirx.TileType.of(other.view).num_bytes
         return self.num_bytes >= sizes[1] or other.num_bytes >= sizes[0]
 
 
-def _overlap(first: AsyncCopyOp, second: AsyncCopyOp) -> bool:
+def _overlap(first: tirx.AsyncCopyOp, second: tirx.AsyncCopyOp) -> bool:
     """True if two copies to one tile of a slot certainly write the same bytes."""
     one, other = _Part.of(first.destination), _Part.of(second.destination)
     return one is not None and other is not None and one.meets(other)
@@ -139,11 +130,11 @@ def _view(tile: SSAValue) -> OpResult | None:
     """The view of the slot's bytes that a tile is a part of; None where that is not followed."""
     while isinstance(tile, OpResult):
         match tile.op:
-            case AcquireOp():
+            case tirx.AcquireOp():
                 return tile
-            case SubviewOp() | ReshapeOp() as part:
+            case tirx.SubviewOp() | tirx.ReshapeOp() as part:
                 tile = part.source
-            case AtOp() as part:
+            case tirx.AtOp() as part:
                 tile = yielded(part)[tile.index]
             case _:
                 return None

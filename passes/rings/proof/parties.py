@@ -8,28 +8,8 @@ from enum import Enum
 
 from xdsl.ir import Operation
 
+from tirx.dialects import tirx
 from tirx.dialects.nesting import enclosing
-from tirx.dialects.tirx import (
-    AcquireOp,
-    Across,
-    AsyncCopyOp,
-    AsyncMmaOp,
-    AsyncNextOp,
-    AtOp,
-    AwaitOp,
-    Engine,
-    ForOp,
-    KernelOp,
-    MemorySpace,
-    MmaOp,
-    MmaSyncOp,
-    ReleaseOp,
-    RingOp,
-    RoleOp,
-    RolesOp,
-    TilesOp,
-    Unit,
-)
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.rings.proof.errors import PartyError
@@ -41,7 +21,7 @@ WARPGROUP = 4
 SELF = "self"
 """The station of a party of that name."""
 
-Owner = RoleOp | KernelOp
+Owner = tirx.RoleOp | tirx.KernelOp
 """A role, or the kernel itself where there are no roles."""
 
 
@@ -91,11 +71,11 @@ class Party:
 def is_issued_by_one_thread(op: Operation) -> bool:
     """True for asynchronous work that one elected thread starts for all."""
     match op:
-        case AsyncCopyOp():
-            return op.engine.data is not Engine.CP_ASYNC
-        case AsyncMmaOp():
+        case tirx.AsyncCopyOp():
+            return op.engine.data is not tirx.Engine.CP_ASYNC
+        case tirx.AsyncMmaOp():
             return op.on_tensor_memory
-        case AsyncNextOp():
+        case tirx.AsyncNextOp():
             return True
         case _:
             return False
@@ -107,11 +87,11 @@ def issuer(op: Operation) -> Members:
     elected thread of the first block, else that of each block, or all threads.
     """
     match op:
-        case AsyncMmaOp() if op.pair is not None:
+        case tirx.AsyncMmaOp() if op.pair is not None:
             return Members.FIRST
-        case AsyncNextOp() if RingOp.of(op.ring).across is not None:
+        case tirx.AsyncNextOp() if tirx.RingOp.of(op.ring).across is not None:
             return Members.FIRST
-        case AsyncCopyOp() if op.engine.data is Engine.TCGEN05_CP and _is_in_pair(op):
+        case tirx.AsyncCopyOp() if op.engine.data is tirx.Engine.TCGEN05_CP and _is_in_pair(op):
             return Members.FIRST
         case _:
             return Members.ELECTED if is_issued_by_one_thread(op) else Members.ALL
@@ -119,15 +99,15 @@ def issuer(op: Operation) -> Members:
 
 def _is_in_pair(op: Operation) -> bool:
     """True for an operation of a kernel whose products are those of pairs of blocks."""
-    kernel = enclosing(op, KernelOp)
+    kernel = enclosing(op, tirx.KernelOp)
     assert kernel is not None
-    return any(isinstance(each, AsyncMmaOp) and each.pair is not None for each in kernel.walk())
+    return any(isinstance(each, tirx.AsyncMmaOp) and each.pair is not None for each in kernel.walk())
 
 
-def owners(kernel: KernelOp) -> tuple[Owner, ...]:
+def owners(kernel: tirx.KernelOp) -> tuple[Owner, ...]:
     """The roles of a kernel, or the kernel if it has none."""
     for op in kernel.body.block.ops:
-        if isinstance(op, RolesOp):
+        if isinstance(op, tirx.RolesOp):
             return op.roles
     return (kernel,)
 
@@ -142,12 +122,12 @@ def stations_of(owner: Owner) -> dict[Place, Members]:
     answers: list[Place] = []
     for op in owner.walk():
         match op:
-            case AcquireOp() | ReleaseOp():
+            case tirx.AcquireOp() | tirx.ReleaseOp():
                 touched.setdefault(place_of(op), set())
-            case AsyncNextOp():
-                ring = RingOp.of(op.ring)
+            case tirx.AsyncNextOp():
+                ring = tirx.RingOp.of(op.ring)
                 touched.setdefault((ring, ring.station_names[0]), set()).add(issuer(op))
-            case TilesOp() if (answer := response_place(op)) is not None:
+            case tirx.TilesOp() if (answer := response_place(op)) is not None:
                 answers.append(answer)
             case _ if is_terminator(op) or is_pure(op):
                 pass
@@ -169,17 +149,19 @@ def _all_of(issuers: set[Members]) -> Members:
     return Members.ELECTED if Members.ELECTED in issuers else Members.FIRST
 
 
-def response_place(op: TilesOp) -> Place | None:
+def response_place(op: tirx.TilesOp) -> Place | None:
     """The ring of answers that a tile loop reads, and the station at which it does; None for another order."""
-    return None if op.source is None or op.station is None else (RingOp.of(op.source), op.station.data)
+    return None if op.source is None or op.station is None else (tirx.RingOp.of(op.source), op.station.data)
 
 
 def is_of_one_thread(owner: Owner, places: Mapping[Place, Members]) -> bool:
     """True for a role at these stations that consists of one elected thread, which issues all of its work."""
-    if not isinstance(owner, RoleOp) or Members.ALL in places.values():
+    if not isinstance(owner, tirx.RoleOp) or Members.ALL in places.values():
         return False
     return all(
-        isinstance(op, AcquireOp | ReleaseOp | AwaitOp | ForOp | TilesOp | AtOp | RoleOp)
+        isinstance(
+            op, tirx.AcquireOp | tirx.ReleaseOp | tirx.AwaitOp | tirx.ForOp | tirx.TilesOp | tirx.AtOp | tirx.RoleOp
+        )
         or is_issued_by_one_thread(op)
         or is_pure(op)
         or is_terminator(op)
@@ -198,31 +180,31 @@ def parties_of(owner: Owner, blocks: tuple[int | None, ...]) -> list[Party]:
 
 def _units(owner: Owner) -> tuple[str, int]:
     """The short name of the unit of a role, and how many parties of it are looked at."""
-    warps = owner.num_warps if isinstance(owner, RoleOp) else owner.num_threads // WARP_SIZE
-    unit = owner.unit.data if isinstance(owner, RoleOp) and owner.unit is not None else _derived_unit(owner)
-    if unit is Unit.WARPGROUP:
+    warps = owner.num_warps if isinstance(owner, tirx.RoleOp) else owner.num_threads // WARP_SIZE
+    unit = owner.unit.data if isinstance(owner, tirx.RoleOp) and owner.unit is not None else _derived_unit(owner)
+    if unit is tirx.Unit.WARPGROUP:
         return "wg", max(1, warps // WARPGROUP)
-    if unit is Unit.WARP:
+    if unit is tirx.Unit.WARP:
         # All warps but the first, which has the elected thread, do the same: two stand for all, unless each of them
         # has a station of its own.
-        alone = any(isinstance(op, AcquireOp) and op.station.data == SELF for op in owner.walk())
+        alone = any(isinstance(op, tirx.AcquireOp) and op.station.data == SELF for op in owner.walk())
         return "w", warps if alone else min(warps, 2)
     return "", 1
 
 
-def _derived_unit(owner: Owner) -> Unit:
+def _derived_unit(owner: Owner) -> tirx.Unit:
     """Returns the unit that moves together: a warpgroup for wgmma, a warp for mma.sync, else all threads of a role."""
     for op in owner.walk():
         match op:
-            case AsyncMmaOp() if not op.on_tensor_memory:
-                return Unit.WARPGROUP
-            case MmaSyncOp():
-                return Unit.WARP
-            case MmaOp() if op.accumulator_type.memory is MemorySpace.REGISTER:
-                return Unit.WARP
+            case tirx.AsyncMmaOp() if not op.on_tensor_memory:
+                return tirx.Unit.WARPGROUP
+            case tirx.MmaSyncOp():
+                return tirx.Unit.WARP
+            case tirx.MmaOp() if op.accumulator_type.memory is tirx.MemorySpace.REGISTER:
+                return tirx.Unit.WARP
             case _:
                 pass
-    return Unit.THREAD
+    return tirx.Unit.THREAD
 
 
 def runs_in_first_block_only(owner: Owner) -> bool:
@@ -234,21 +216,21 @@ def runs_in_first_block_only(owner: Owner) -> bool:
     return set(places.values()) == {Members.FIRST} and is_of_one_thread(owner, places)
 
 
-def cluster_blocks(kernel: KernelOp) -> tuple[int | None, ...]:
+def cluster_blocks(kernel: tirx.KernelOp) -> tuple[int | None, ...]:
     """The blocks to look at: those of the cluster if they share a ring or the first works for all, else one of them."""
-    if any(isinstance(op, RingOp) and op.across is not None for op in kernel.body.block.ops):
+    if any(isinstance(op, tirx.RingOp) and op.across is not None for op in kernel.body.block.ops):
         return tuple(range(kernel.cluster_size))
     if kernel.cluster is None or not any(issuer(op) is Members.FIRST for op in kernel.walk()):
         return (None,)
     return tuple(range(kernel.cluster_size))
 
 
-def is_multicast(ring: RingOp) -> bool:
+def is_multicast(ring: tirx.RingOp) -> bool:
     """True if a fill of the ring writes the slots of every block of the cluster."""
-    return ring.across is not None and ring.across.data is Across.CLUSTER and not ring.result.type.is_tile_id
+    return ring.across is not None and ring.across.data is tirx.Across.CLUSTER and not ring.result.type.is_tile_id
 
 
-def station_index(ring: RingOp, station: str, party: Party) -> int:
+def station_index(ring: tirx.RingOp, station: str, party: Party) -> int:
     """The station by its number; `self` is the one with the name of the party."""
     name = party.name if station == SELF else station
     if name not in ring.station_names:
