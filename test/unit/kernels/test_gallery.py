@@ -1,0 +1,103 @@
+"""The gallery: irregular kernels on three targets, at sizes that tiles divide and at others, against numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import tirx
+
+Array = NDArray[Any]
+
+_GALLERY = Path(__file__).parents[3] / "examples" / "gallery"
+_TARGETS = ("sm_80", "sm_90a", "sm_100a")
+
+
+def _random(*shape: int, low: int = -2, high: int = 3, dtype: Any = np.float32) -> Array:
+    return np.random.default_rng(0).integers(low, high, shape).astype(dtype)
+
+
+def _embedding(n: int) -> tuple[str, list[Array], Array]:
+    ids = _random(n, low=-1, high=20, dtype=np.int32)
+    table = _random(20, n + 3)
+    return "embedding", [table, ids, np.ones((n, n + 3), np.float32)], np.where(ids[:, None] >= 0, table[ids], 0)
+
+
+def _embedding_backward(n: int) -> tuple[str, list[Array], Array]:
+    ids, dy, table = _random(n, low=-1, high=20, dtype=np.int32), _random(n, n + 3), _random(20, n + 3)
+    expected = table.copy()
+    np.add.at(expected, ids[ids >= 0], dy[ids >= 0])
+    return "embedding", [dy, ids, table], expected
+
+
+def _histogram(n: int) -> tuple[str, list[Array], Array]:
+    x = _random(n * 30, low=-3, high=70, dtype=np.int32)
+    inside = x[(x >= 0) & (x < 64)]
+    return "histogram", [x, np.zeros(64, np.int32)], np.bincount(inside, minlength=64).astype(np.int32)
+
+
+def _moe(n: int) -> tuple[str, list[Array], Array]:
+    k, tokens, experts = -(-n // 8) * 8, n + 5, 3  # rows of 16 bytes, which cp.async asks for
+    x, w = _random(tokens, k, dtype=np.float16), _random(experts, n + 8, k, dtype=np.float16)
+    ids, weights = _random(2 * n, low=0, high=tokens, dtype=np.int32), _random(2 * n)
+    offsets = np.array([0, n // 3, n // 3, 2 * n], np.int32)
+    blocks = [(e, r) for e in range(experts) for r in range(offsets[e], offsets[e + 1], 64)]
+    expert, first = (np.array(each, np.int32) for each in zip(*blocks, strict=True))
+    y = np.zeros((tokens, n + 8), np.float32)
+    expected = y.copy()
+    for e in range(experts):
+        for r in range(offsets[e], offsets[e + 1]):
+            expected[ids[r]] += weights[r] * (w[e].astype(np.float32) @ x[ids[r]].astype(np.float32))
+    return "moe", [x, w, ids, weights, expert, first, offsets, y], expected
+
+
+def _conv2d(n: int) -> tuple[str, list[Array], Array]:
+    height, width, channels, out = n // 8 + 3, n // 4 + 1, -(-n // 8) * 8, n + 8
+    x, w = _random(2, height, width, channels, dtype=np.float16), _random(out, 3, 3, channels, dtype=np.float16)
+    rows, columns = (height + 1) // 2, (width + 1) // 2
+    padded = np.pad(x, ((0, 0), (1, 2), (1, 2), (0, 0))).astype(np.float32)
+    expected = np.zeros((2, rows, columns, out), np.float32)
+    for r in range(3):
+        for t in range(3):
+            part = padded[:, r : r + 2 * rows : 2, t : t + 2 * columns : 2]
+            expected += part @ w[:, r, t].astype(np.float32).T
+    return "conv2d", [x, w, np.zeros_like(expected)], expected
+
+
+def _paged_decode(n: int) -> tuple[str, list[Array], Array]:
+    pages, longest = 24, n
+    q, keys, values = _random(3, 64) / 8, _random(pages, 16, 64), _random(pages, 16, 64)
+    table = np.random.default_rng(1).permutation(pages)[: 3 * (pages // 3)].reshape(3, -1).astype(np.int32)
+    lengths = np.array([longest, 1, longest // 2], np.int32)
+    expected = np.zeros((3, 64))
+    for b, length in enumerate(lengths):
+        k, v = (each[table[b]].reshape(-1, 64)[:length].astype(np.float64) for each in (keys, values))
+        weights = np.exp(k @ q[b] - (k @ q[b]).max())
+        expected[b] = weights @ v / weights.sum()
+    return "paged_decode", [q, keys, values, table, lengths, np.zeros((3, 64), np.float32)], expected
+
+
+_KERNELS: dict[str, Callable[[int], tuple[str, list[Array], Array]]] = {
+    "embedding": _embedding,
+    "embedding_backward": _embedding_backward,
+    "histogram": _histogram,
+    "moe": _moe,
+    "conv2d": _conv2d,
+    "paged_decode": _paged_decode,
+}
+
+
+@pytest.mark.sample(5)
+@pytest.mark.parametrize("size", [16, 64, 77], ids=str)
+@pytest.mark.parametrize("target", _TARGETS)
+@pytest.mark.parametrize("name", _KERNELS)
+def test_gallery(name: str, target: str, size: int) -> None:
+    file, arguments, expected = _KERNELS[name](size)
+    program = tirx.build((_GALLERY / f"{file}.mlir").read_text(), target=target)
+    program.kernels[name].simulate(*arguments, check="strict")
+    np.testing.assert_allclose(arguments[-1], expected, rtol=2e-6 if name == "paged_decode" else 0, atol=1e-6)
