@@ -90,6 +90,7 @@ class MmaKind(StrEnum):
     TF32 = "tf32"
     F8F6F4 = "f8f6f4"
     I8 = "i8"
+    TI16 = "ti16"
     MXF8F6F4 = "mxf8f6f4"
     MXF4 = "mxf4"
     MXF4NVF4 = "mxf4nvf4"

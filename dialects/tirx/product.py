@@ -28,12 +28,11 @@ from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, shape_text
 from tirx.mma import VARIANTS
 from tirx.rules import InstructionNameError, ProductClauseError, ProductShapeError, TileMemoryError
-from tirx.tcgen05.kinds import K96
 
 SCALE_ROWS = 128
 """Scale factors are copied to tensor memory in blocks of so many rows."""
 
-K96_INSTRUCTION = f"k{K96}"
+K96_INSTRUCTION = "k96"
 """What the clause `instruction` may ask for in tensor memory."""
 
 SHARED_CLAUSES = ("metadata", "negate_a", "negate_b", "saturate", "accumulate")

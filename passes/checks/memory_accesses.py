@@ -62,7 +62,7 @@ def _granules(operand: Operand) -> frozenset[int]:
         descriptor = decode_descriptor(operand.descriptor, operand.family)
         bits = read_addresses(descriptor, operand.major, operand.shape, operand.bits)
     except LegalityError:
-        return frozenset((operand.descriptor & 0x3FFF,))
+        return frozenset((operand.descriptor & 0x7FFF,))
     return frozenset(np.unique(bits // (8 * GRANULE)).tolist())
 
 

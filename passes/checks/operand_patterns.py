@@ -27,8 +27,9 @@ from tirx.tcgen05 import LegalityError
 
 _PATTERN_BYTES = max(mode.period_bytes for mode in SWIZZLE_MODES.values())
 
-_START_FIELD = 0x3FFF
-"""Bits 0-13 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA, "Shared memory descriptor")."""
+_START_FIELD = 0x7FFF
+"""Bits 0-14 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA, "Shared memory descriptor"). Where
+the field has 14 bits, the next is 0."""
 
 _LANE_BITS = [1 << bit for bit in range(WARP_SIZE.bit_length() - 1)]
 

@@ -52,8 +52,9 @@ _LEAST_THREADS = {Issue.THREAD: 1, Issue.WARPGROUP: 4 * WARP_SIZE}
 _MOST_SYMBOLS = 16
 """Unknown numbers that are added up; a longer sum is an unknown number itself."""
 
-_DESCRIPTOR_ADDRESS = 0x3FFF
-"""Bits 0-13 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA 9.7.16.4.1)."""
+_DESCRIPTOR_ADDRESS = 0x7FFF
+"""Bits 0-14 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA 9.7.16.4.1). Where the field has 14
+bits, the next is 0."""
 
 
 def mask_of(threads: Threads) -> int:

@@ -152,7 +152,7 @@ def _use(mma: MmaOp | AsyncMmaOp, product: Product, index: int) -> _Use:
         return _Use(mma, index, k, WGMMA_OPERANDS, parts=wgmma_product.operand_parts(product, index))
     shape = product_shape(product)
     padded = is_padded(shape.kind, TileType.of(mma.operands[index]).dtype)
-    return _Use(mma, index, shape.operand_k(index), padded=padded, absolute_lbo=shape.k96)
+    return _Use(mma, index, shape.operand_k(index), padded=padded, absolute_lbo=shape.absolute_lbo)
 
 
 def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) -> OperandChoice:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, i32, i64
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
@@ -18,9 +18,12 @@ from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemD
 from tirx.dialects.tirx import AddressOp
 from tirx.dialects.tirx.kernel import thread_owner
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
+from tirx.hw.features import supports
 from tirx.layout import LayoutError
 from tirx.passes.ir.emitter import Emitter, bit_pattern, erase
+from tirx.passes.match.product import target_of
 from tirx.rules import OperandStepError
+from tirx.smem.smem_descriptor import WIDE_ADDRESSES
 from tirx.tcgen05 import LegalityError, SmemDescriptor
 from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR
 from tirx.wgmma.kinds import WARPGROUP_THREADS
@@ -29,6 +32,8 @@ _ADDRESS_UNIT = 16
 """The start address field counts 16-byte units (PTX ISA, "Shared Memory Descriptor", matrix-descriptor-encode)."""
 
 _START_FIELD = 0x3FFF
+_WIDE_START_FIELD = 0x7FFF
+"""The field on targets with `WIDE_ADDRESSES`."""
 
 _LBO_SHIFT = 16
 """The first bit of the leading dimension byte offset."""
@@ -48,22 +53,24 @@ def _smem_descriptor(op: SmemDescriptorOp, block: Block, bases: _Bases) -> SSAVa
         ).encode()
     except (LegalityError, LayoutError) as e:
         raise LocatedError(op, str(e)) from e
-    return _at(Emitter.before(op), op.tile, template, part.offset_bytes, block, bases)
+    return _at(op, op.tile, template, part.offset_bytes, block, bases)
 
 
-def _at(emit: Emitter, tile: SSAValue, template: int, offset_bytes: int, block: Block, bases: _Bases) -> SSAValue:
+def _at(op: Operation, tile: SSAValue, template: int, offset_bytes: int, block: Block, bases: _Bases) -> SSAValue:
     """The descriptor with these constant fields that starts so many bytes after the base of a tile; its LBO counts from
     there, too, in absolute mode."""
-    key = block, tile, template
+    key, emit = (block, tile, template), Emitter.before(op)
     if key not in bases:
-        address = emit.bit_and(emit.div(emit(AddressOp(tile)).result, _ADDRESS_UNIT), _START_FIELD)
+        target = target_of(op)
+        field = _WIDE_START_FIELD if target is not None and supports(target, WIDE_ADDRESSES) else _START_FIELD
+        address = emit.bit_and(emit.div(emit(AddressOp(tile)).result, _ADDRESS_UNIT), field)
         start = emit.extend(address, i64)
         constant = emit(arith.ConstantOp(bit_pattern(template, 64))).result
         if SmemDescriptor.decode(template).lbo_absolute:
             bases[key] = emit.add(emit.mul(start, 1 + (1 << _LBO_SHIFT)), constant)
         else:
             bases[key] = emit.bit_or(start, constant)
-    # Shared memory ends below 256 KiB, so the sum never leaves the 14 bits of the field.
+    # Shared memory ends below what the field holds, so the sum never leaves it.
     return emit.add(bases[key], offset_bytes // _ADDRESS_UNIT)
 
 
@@ -133,8 +140,8 @@ class TirxMaterializeDescriptorsPass(ModulePass):
                 case SmemDescriptorOp() if (block := symbolic.parent) is not None:
                     value = _smem_descriptor(symbolic, block, bases)
                 case CpDescriptorOp() if (block := symbolic.parent) is not None:
-                    emit, template = Emitter.before(symbolic), BLOCK_DESCRIPTOR.encode()
-                    value = _at(emit, symbolic.tile, template, symbolic.offset.value.data, block, bases)
+                    template = BLOCK_DESCRIPTOR.encode()
+                    value = _at(symbolic, symbolic.tile, template, symbolic.offset.value.data, block, bases)
                 case WgmmaDescriptorOp():
                     value = _wgmma_descriptor(symbolic)
                 case InstructionDescriptorOp():

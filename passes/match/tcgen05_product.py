@@ -12,7 +12,8 @@ from xdsl.ir import SSAValue
 from tirx.dialects.tirx import KernelOp, MemorySpace, MmaOp, Tcgen05Plan, TileType
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.hw.errors import MissingLayoutError, TensorProductError
-from tirx.hw.features import FEATURES, required_version
+from tirx.hw.features import FEATURES, required_version, supports
+from tirx.hw.rules import reason
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.match.product import Product
@@ -36,12 +37,18 @@ from tirx.tcgen05 import (
     smem_packing,
     sparse_metadata_layout,
 )
-from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS
+from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS, SPARSITY_VERSION_1
 from tirx.tcgen05.kinds import KINDS
-from tirx.tcgen05.shapes import K96, check_target
-from tirx.tcgen05.sparse_metadata import CODE_BITS, SPARSE_METADATA
+from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN
+from tirx.tcgen05.shapes import check_target
+from tirx.tcgen05.sparse_metadata import CODE_BITS, SPARSE_METADATA, sparse_metadata
 from tirx.tcgen05.stored_operand import is_padded, stored_slices
 from tirx.tcgen05.tmem import LANES, of_one_cta
+
+K96 = "tcgen05.K96"
+"""The capability of targets that multiply K = 96."""
+
+K96_ELEMENTS = 96
 
 SELECTABLE_COLUMNS = 2
 """Columns of sparsity metadata that one address stands for where the descriptor selects one: the address is even."""
@@ -60,9 +67,9 @@ class ProductShape:
     """
     The instruction that the types and the shapes of a product ask for, before any layout is known.
 
-    `k`: elements along K of one instruction, stored or not; `sparse`: whether A holds half of them; `k96`: whether that
-    is the K of 96, whose operands may be read in absolute LBO mode. `m` and `n` are those of the instruction: of both
-    blocks with `cta_group` 2.
+    `k`: elements along K of one instruction, stored or not, and its `k_code`; `sparse`: whether A holds half of them.
+    `m` and `n` are those of the instruction: of both blocks with `cta_group` 2. `codes`: codes of sparsity metadata of
+    one row that one instruction reads, 0 when dense.
     """
 
     kind: str
@@ -74,16 +81,17 @@ class ProductShape:
     sparse: bool = False
     scaling: BlockScaling | None = None
     cta_group: int = 1
-    k96: bool = False
+    k_code: int = 0
+    codes: int = 0
+
+    @property
+    def absolute_lbo(self) -> bool:
+        """Returns True if operands may be read in absolute LBO mode, as the 48 bytes of K = 96 are."""
+        return self.k == K96_ELEMENTS and KINDS[self.kind].is_packed
 
     def operand_k(self, index: int) -> int:
         """Elements along K of operand 0 (A) or 1 (B) that one instruction reads."""
         return self.k // 2 if self.sparse and index == 0 else self.k
-
-    @property
-    def codes(self) -> int:
-        """Codes of sparsity metadata of one row that one instruction reads."""
-        return self.k // SPARSE_METADATA[self.kind].elements
 
     @property
     def selects_metadata(self) -> bool:
@@ -163,12 +171,14 @@ def product_shape(product: Product) -> ProductShape:
         raise TensorProductError(
             f"kind {kind}: expected an accumulator of {' or '.join(accumulators)}, found {acc.dtype.name}"
         )
-    k96 = product.instruction is not None
-    if k96 and a.memory is MemorySpace.TENSOR:
+    if product.instruction is not None and a.memory is MemorySpace.TENSOR:
         raise TensorProductError(
             "expected A in shared memory for K = 96, found it in tensor memory, for which no source has that K"
         )
-    _, _, k = check_shape(kind, m, n, group, ws, product.is_sparse, k96=k96)
+    if product.instruction is not None and product.is_sparse:
+        raise TensorProductError("expected a dense product for K = 96: no source says where metadata of K = 192 lies")
+    k_code = _k_code(product, kind, (m, n), group, scaling)
+    _, _, k = check_shape(kind, m, n, group, ws, product.is_sparse, k_code=k_code)
     if product.k % k:
         nearest = max(k, round(product.k / k) * k)
         raise TensorProductError(
@@ -192,10 +202,61 @@ def _shape(
     m, n, k = mnk
     if scaling is not None:
         # Where D has its columns in groups of lanes, so have the scale factors of B.
-        scaling = replace(scaling, halves=data_path(m, group, sparse=product.is_sparse).column_groups)
+        halves = data_path(m, group, sparse=product.is_sparse).column_groups
+        scaling = replace(scaling, halves=halves, k_code=code_of_k(kind, k, product.is_sparse))
+    codes = k // sparse_metadata(kind, _sparsity_version(product, kind)).elements if product.is_sparse else 0
     mask = None if product.zero_columns is None else product.zero_columns.mask(m, n)
-    ws, k96 = product.is_weight_stationary, product.instruction is not None
-    return ProductShape(kind, m, n, k, mask, ws, product.is_sparse, scaling, group, k96)
+    ws, k_code = product.is_weight_stationary, code_of_k(kind, k, product.is_sparse)
+    return ProductShape(kind, m, n, k, mask, ws, product.is_sparse, scaling, group, k_code, codes)
+
+
+def code_of_k(kind: str, k: int, sparse: bool) -> int:
+    """The code of a K. Raises LegalityError, naming those that exist, for one that the kind does not have."""
+    row = KINDS[kind]
+    codes = {row.instruction_k(sparse, code): code for code in row.k_codes(sparse)}
+    if k not in codes:
+        raise TensorProductError(
+            f"kind {kind}{', sparse' if sparse else ''}: expected K = {' or '.join(map(str, codes))}, found {k}"
+        )
+    return codes[k]
+
+
+def _k_code(product: Product, kind: str, mn: tuple[int, int], group: int, scaling: BlockScaling | None) -> int:
+    """
+    The code of the K to multiply with: that of a written plan or instruction, or else the largest that serves.
+
+    A larger K has to divide that of the product, and all that it reads has to lie where sources say that it does: A in
+    shared memory, operands of 8 bits or packed, in layouts (if they are written) whose rows hold that many bytes, and
+    128 columns or more where scale factors of B take more than one column. K = 96 is chosen on request only, because it
+    needs K in multiples of 3.
+    """
+    row = KINDS[kind]
+    if product.instruction is not None:
+        return 1
+    if isinstance(product.plan, Tcgen05Plan):
+        return code_of_k(kind, product.plan.k, product.is_sparse)
+    in_tensor = product.a.memory is MemorySpace.TENSOR
+    if product.target is None or in_tensor or product.is_weight_stationary or product.is_sparse:
+        return 0
+    narrow = any(each.dtype.bits < 8 and not row.is_packed for each in (product.a, product.b))
+    for code in reversed(row.k_codes()[1:]):
+        k, feature = row.instruction_k(k_code=code), row.wide[code - 1].feature
+        if feature == K96 or not supports(product.target, feature) or product.k % k or narrow:
+            continue
+        if mn[0] // group != LANES:
+            continue
+        if scaling is not None and scaling.vector.factors_of(code) > PER_COLUMN and mn[1] < BLOCK_ROWS:
+            continue
+        shape = _shape(product, kind, (*mn, k), group, scaling)
+        if reason(lambda shape=shape: check_operands(product, shape)) is None:
+            return code
+    return 0
+
+
+def _sparsity_version(product: Product, kind: str) -> int:
+    """1 where the pairs of sparse 4-bit kinds are elements."""
+    target = product.target
+    return int(KINDS[kind].is_packed and target is not None and supports(target, SPARSITY_VERSION_1))
 
 
 def _require(product: Product, feature: str) -> None:
@@ -207,10 +268,10 @@ def _check_features(product: Product, shape: ProductShape) -> None:
     """Raises UnsupportedFeature, or LegalityError for K = 96, for an instruction that the target lacks."""
     if shape.scaling is not None:
         _require(product, shape.scaling.vector.feature)
-    if shape.k96 and product.target is not None:
+    if shape.k_code and product.target is not None:
         # A bit of the descriptor, which no version of PTX knows of.
-        check_target("K = 96", K96, product.target)
-    if shape.sparse and KINDS[shape.kind].has_k96:
+        check_target(f"K = {shape.k}", KINDS[shape.kind].wide[shape.k_code - 1].feature, product.target)
+    if shape.sparse and KINDS[shape.kind].is_packed:
         _require(product, "tcgen05.sparse_mxf4")
     if (feature := f"tcgen05.kind::{shape.kind}") in FEATURES:
         _require(product, feature)
@@ -230,7 +291,7 @@ def _check_metadata_type(shape: ProductShape, dims: tuple[int, int], metadata: T
     if metadata.dims != dims or metadata.dtype.bits != CODE_BITS:
         raise TensorProductError(
             f"kind {shape.kind}: expected metadata of {dims[0]}x{dims[1]} i4, a code of {CODE_BITS} bits for every "
-            f"{SPARSE_METADATA[shape.kind].elements} elements along K, found {shape_text(metadata)} "
+            f"{shape.k // shape.codes} elements along K, found {shape_text(metadata)} "
             f"{metadata.element_type}"
         )
 
@@ -258,8 +319,9 @@ def required_layout(operand: TensorOperand, type_: TileType, shape: ProductShape
         case TensorOperand.A:
             layout = operand_a_layout(shape.m, columns, type_.dtype, group, ws, sparse)
         case TensorOperand.METADATA:
-            k = columns * SPARSE_METADATA[shape.kind].elements
-            layout = sparse_metadata_layout(shape.kind, shape.m, k, group, ws)
+            version = int(shape.k // shape.codes != SPARSE_METADATA[shape.kind].elements)
+            k = columns * shape.k // shape.codes
+            layout = sparse_metadata_layout(shape.kind, shape.m, k, group, ws, version=version)
     # Each CTA of a pair has its own rows.
     return layout if type_.dims[-2] == shape.m else of_one_cta(layout)
 
@@ -308,7 +370,9 @@ def check_operands(product: Product, shape: ProductShape) -> list[Major]:
         try:
             padded = is_padded(shape.kind, type_.dtype)
             k_instr = shape.operand_k(index)
-            slices = stored_slices(type_.layout, (rows, k), type_.dtype, k_instr, padded=padded, absolute_lbo=shape.k96)
+            slices = stored_slices(
+                type_.layout, (rows, k), type_.dtype, k_instr, padded=padded, absolute_lbo=shape.absolute_lbo
+            )
         except LegalityError as e:
             raise TensorProductError(f"operand {name}: {e}") from e
         majors.append(slices[0].canonical.major)
@@ -341,7 +405,7 @@ def instructions(product: Product, plan: Tcgen05Plan) -> Instructions:
     scaling = None
     if product.scale_a is not None:
         vector = next(row for row in SCALE_VECTORS if (row.kind, row.name) == (plan.kind, plan.scale_vector))
-        scaling = BlockScaling(vector, SCALE_TYPES[product.scale_a.dtype.name], product.instruction is not None)
+        scaling = BlockScaling(vector, SCALE_TYPES[product.scale_a.dtype.name])
     shape = _shape(product, plan.kind, (plan.m, plan.n, plan.k), plan.cta_group, scaling)
     descriptor = _descriptor(product, shape, plan)
     return Instructions(shape, tuple(_of_step(descriptor, shape, step) for step in range(product.k // shape.k)))
@@ -365,7 +429,9 @@ def _descriptor(product: Product, shape: ProductShape, plan: Tcgen05Plan) -> Ins
         sparse=shape.sparse,
         max_shift=next(s for s in MAX_SHIFTS if s >= shift),
         scale=None if shape.scaling is None else shape.scaling.type,
-        k96=shape.k96,
+        wide_k=shape.k_code == 1,
+        widest_k=shape.k_code == 2,
+        sparsity_version=_sparsity_version(product, shape.kind) if shape.sparse else 0,
     )
 
 

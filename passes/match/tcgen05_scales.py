@@ -36,14 +36,14 @@ PORTABLE = "block"
 @dataclass(frozen=True)
 class BlockScaling:
     """
-    The scale vector of a product, the PTX type of its scale factors, and whether its K is 96.
+    The scale vector of a product, the PTX type of its scale factors, and the code of its K.
 
     `halves`: 2 where each half of the lanes has the scale factors of one half of N.
     """
 
     vector: ScaleVector
     type: str
-    k96: bool = False
+    k_code: int = 0
     halves: int = 1
 
     def halves_of(self, index: int) -> int:
@@ -53,7 +53,7 @@ class BlockScaling:
     @property
     def factors(self) -> int:
         """Scale factors of each row that one instruction reads."""
-        return self.vector.k96_factors if self.k96 else self.vector.factors
+        return self.vector.factors_of(self.k_code)
 
     def part(self, step: int) -> tuple[int, int]:
         """The scale factors along K, first and how many, of the 32-bit columns that instruction `step` reads."""
@@ -100,7 +100,7 @@ def block_scaling(product: Product) -> BlockScaling | None:
         fitting = written
     if fitting:
         vector = max(fitting, key=lambda row: find_kind(row.kind).k)
-        return BlockScaling(vector, type_, product.instruction is not None)
+        return BlockScaling(vector, type_)
     if not rows:
         known = dict.fromkeys(name for row in SCALE_VECTORS for name, _ in find_kind(row.kind).operands)
         raise ScaleFactorError(
@@ -183,8 +183,8 @@ def check_scale_layouts(product: Product, scaling: BlockScaling, m: int, cta_gro
         layout, (rows, blocks) = tile.layout, tile.dims
         if not isinstance(layout, TileLayout):
             raise MissingLayoutError(f"expected a layout on {name}; tirx-pick-layouts chooses one")
-        # With K = 96 an instruction goes on in the next column of K, which is that behind all rows.
-        count = blocks if scaling.k96 else PER_COLUMN
+        # Where factors do not stay in a column, an instruction goes on in the next of K, which is that behind all rows.
+        count = blocks if PER_COLUMN % scaling.factors else PER_COLUMN
         expected = of_one_cta(
             scale_factor_a_layout(m, count, PER_COLUMN, cta_group)
             if name == "SFA"

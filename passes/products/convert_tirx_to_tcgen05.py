@@ -267,9 +267,9 @@ class _KernelLowering:
         found = instructions(product, mma.plan.data)
         shape = found.shape
         variant = shape.kind, shape.m, shape.n, shape.cta_group, shape.weight_stationary, shape.sparse
-        if shape.k96 and shape.cta_group == 1:
+        if shape.absolute_lbo and shape.cta_group == 1:
             remark(mma, SourcesDifferOnK96())
-        elif not portable(*variant, k96=shape.k96):
+        elif not portable(*variant, k_code=shape.k_code):
             remark(mma, SourcesDiffer(shape.m, shape.n))
         return found
 
@@ -361,7 +361,7 @@ class _KernelLowering:
     @staticmethod
     def _descriptor(emit: Emitter, tile: SSAValue, step: int, k: int, shape: ProductShape) -> SSAValue:
         padded = is_padded(shape.kind, TileType.of(tile).dtype)
-        return emit(tcgen05.SmemDescriptorOp(tile, step, k, padded=padded, absolute_lbo=shape.k96)).result
+        return emit(tcgen05.SmemDescriptorOp(tile, step, k, padded=padded, absolute_lbo=shape.absolute_lbo)).result
 
     def _transfer(self, op: LoadOp | StoreOp | CopyOp) -> None:
         threads = thread_set(op)

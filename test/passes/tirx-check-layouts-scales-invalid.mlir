@@ -20,7 +20,7 @@ tirx.kernel @k(%a: !a, %d: !d, %s: !s) target("sm_100a") threads(128) {
   %a2 = tirx.alloc : !a
   %d2 = tirx.alloc : !d
   %s2 = tirx.alloc : !s2
-  // blocks of 32 of ue4m3: expected-error@+1 {{expected scale factors for blocks of as many elements of K as e2m1 and e2m1 can have, 32 of ue8m0 (kind mxf8f6f4); 32 of ue8m0 (kind mxf4); 32 of ue8m0 (kind mxf4nvf4); 16 of ue8m0 or ue4m3 (kind mxf4nvf4), found blocks of 32 of ue4m3 (K = 128, 4 factors)}}
+  // blocks of 32 of ue4m3: expected-error@+1 {{expected scale factors for blocks of as many elements of K as e2m1 and e2m1 can have, 32 of ue8m0 (kind mxf8f6f4); 32 of ue8m0 (kind mxf4); 32 of ue8m0 (kind mxf4nvf4); 16 of ue8m0 or ue4m3 or ue5m3 (kind mxf4nvf4), found blocks of 32 of ue4m3 (K = 128, 4 factors)}}
   tirx.mma %a2, %a2, %d2 scales(%s2, %s2) : !a, !a, !d, !s2, !s2
   %a3 = tirx.alloc : !a2
   %s3 = tirx.alloc : !s3
@@ -191,13 +191,13 @@ tirx.kernel @k() target("sm_103a") threads(128) {
   // k96 k: expected-error@+1 {{kind mxf4nvf4: expected K in multiples of 96, found 128; the nearest is 96}}
   tirx.mma %a, %a, %d scales(%s, %s) instruction("k96") : !a2, !a2, !d, !s2, !s2
   %a2 = tirx.alloc : !a22
-  // k96 kind: expected-error@+1 {{kind::f16: expected K = 16, found 96}}
+  // k96 kind: expected-error@+1 {{kind::f16: expected a code of K of 0, found 1}}
   tirx.mma %a2, %a2, %d instruction("k96") : !a22, !a22, !d
   %a3 = tirx.alloc : !a
   %b = tirx.alloc : !b
   %s2 = tirx.alloc : !s
   %e = tirx.alloc : !e
-  // k96 sparse: expected-error@+1 {{kind::mxf4nvf4: expected K = 128 (sparse), found 96}}
+  // k96 sparse: expected-error@+1 {{expected a dense product for K = 96}}
   tirx.mma %a3, %b, %d scales(%s2, %s2) metadata(%e) instruction("k96") : !a, !b, !d, !s, !s, !e
   %a4 = tirx.alloc : !a4
   %b2 = tirx.alloc : !b2

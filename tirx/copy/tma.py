@@ -147,7 +147,7 @@ def tensor_map_unit(element: ElementType) -> Unit:
         )
     if element.bits == 8:
         return Unit("u8", 1)
-    name = {"tf32": "f32", "s16": "u16"}.get(element.name, element.name)
+    name = {"tf32": "f32", "s16": "u16", "s1z4m11": "u16"}.get(element.name, element.name)
     assert name in TENSOR_MAP_TYPES, name
     return Unit(name, 1)
 

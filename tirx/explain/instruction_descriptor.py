@@ -70,7 +70,7 @@ def explain_instruction_descriptor(
     return Explanation(title, value, 32, tuple(fields), summary, tuple(notes), tuple(problems), nearest)
 
 
-_SHAPING = ("a", "b", "d", "m", "n", "a_major", "b_major", "sparse", "k96")
+_SHAPING = ("a", "b", "d", "m", "n", "a_major", "b_major", "sparse", "wide_k", "widest_k")
 
 
 def shaping_bits(word: Word, kind: str) -> int | None:
@@ -118,7 +118,7 @@ def _notes(descriptor: InstructionDescriptor, cta_group: int | None, ws: bool | 
     text = f"D ({d.d}, {d.m} x {d.n}) += A ({d.a}, {d.m} x {d.k}, {d.a_major}-major) * B ({d.b}, {d.n} x {d.k}, "
     text += f"{d.b_major}-major){scale}{''.join(f', {name}' for name in modifiers)}"
     notes = [("meaning", text)]
-    agreed = result(lambda: portable(d.kind, d.m, d.n, cta_group or 1, bool(ws), d.sparse, k96=d.k96))
+    agreed = result(lambda: portable(d.kind, d.m, d.n, cta_group or 1, bool(ws), d.sparse, k_code=d.k_code))
     if agreed is False and result(lambda: d.verify(cta_group, ws) or True):
         notes.append(("note", "the ISA's table has this shape, other compilers reject it"))
     return notes

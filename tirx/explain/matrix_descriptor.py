@@ -21,7 +21,7 @@ from tirx.hw.rules import reason
 from tirx.smem import smem_descriptor, wgmma_descriptor
 from tirx.smem.aliasing import aliased_operand
 from tirx.smem.canonical_form import CanonicalLayout
-from tirx.smem.smem_descriptor import CONSTANT, SmemDescriptor, possible_descriptors
+from tirx.smem.smem_descriptor import CONSTANT, K_SEGMENTS, SmemDescriptor, possible_descriptors
 from tirx.smem.swizzle_modes import (
     MAJORS,
     SWIZZLE_MODES,
@@ -49,6 +49,7 @@ _TITLES = {
     "constant": "constant",
     "base_offset": "matrix base offset",
     "lbo_absolute": "LBO mode",
+    "k_segment": "segment of K",
     "swizzle": "swizzle",
 }
 
@@ -208,6 +209,8 @@ def _meaning(name: str, code: int, form: _Format) -> str:
             return "as it must be" if code == CONSTANT else f"must be {CONSTANT:#05b}"
         case "lbo_absolute":
             return "LBO is an address" if code else "LBO is an offset"
+        case "k_segment":
+            return f"from byte {K_SEGMENTS[code]} of a row on"
         case "swizzle":
             return form.modes.get(code, "no swizzle mode")
         case _:
@@ -291,5 +294,5 @@ def _choices(
     strides = sorted({*stored, *(offset // 16 for offset in offsets if not offset // 16 >> width)})
     found = {"start": sorted(starts), "lbo": strides, "sbo": strides, "base_offset": [0], "swizzle": codes}
     if "constant" in form.fields:
-        found |= {"constant": [CONSTANT], "lbo_absolute": [0, 1]}
+        found |= {"constant": [CONSTANT], "lbo_absolute": [0, 1], "k_segment": [0]}
     return found

@@ -20,8 +20,8 @@ DTYPES: dict[str, DType] = {
     for name in (
         *("f16", "bf16", "tf32", "f32", "f64"),
         *("e4m3", "e5m2", "e2m3", "e3m2", "e2m1"),
-        *("ue8m0", "ue4m3"),
-        *("s8", "u8", "s32"),
+        *("ue8m0", "ue4m3", "ue5m3"),
+        *("s8", "u8", "s1z4m11", "s32"),
     )
 }
 """Every element type of the tensor cores by its PTX name."""

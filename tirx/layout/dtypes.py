@@ -40,6 +40,8 @@ _TYPES = (
     ElementType("e2m1", 4, 4, ("f4E2M1FN",), ("float4_e2m1fn",)),
     ElementType("ue8m0", 8, 8, ("f8E8M0FNU",), ("e8m0", "float8_e8m0fnu")),
     ElementType("ue4m3", 8, 8),
+    ElementType("ue5m3", 8, 8),
+    ElementType("s1z4m11", 16, 16),  # sign, four zeros, 11 bits of magnitude: kind::ti16
     ElementType("b4", 4, 4, ("i4",)),
     ElementType("s8", 8, 8, ("si8", "i8"), ("int8",)),
     ElementType("u8", 8, 8, ("ui8",), ("uint8",)),

@@ -17,6 +17,15 @@ from tirx.symbolic.integers import Integers
 ADDRESS_BYTES = 1 << 18
 """Start address, LBO and SBO are 18-bit byte quantities: 14 encoded bits and 4 that are always zero."""
 
+WIDE_ADDRESS_BYTES = 1 << 19
+"""Start address and LBO have 19 bits on targets with `WIDE_ADDRESSES`."""
+
+WIDE_ADDRESSES = "matrix_descriptor.15_bits"
+"""The capability of targets with 15-bit start and LBO fields and a segment of K (bit 53)."""
+
+K_SEGMENTS = (0, 24)
+"""Bytes at which 24 bytes of a compressed B start in a row of 48, by the code of bit 53."""
+
 UNUSED_LBO = 16
 """Bytes written for an LBO that the hardware does not read: field value 1, the ISA's "assumed to be 1"."""
 
@@ -31,18 +40,19 @@ CONSTANT = 0b001
 """What bits 46-48 of every descriptor are."""
 
 FIELDS: Mapping[str, Bits] = {
-    "start": (0, 14),
-    "lbo": (16, 14),
+    "start": (0, 15),
+    "lbo": (16, 15),
     "sbo": (32, 14),
     "constant": (46, 3),
     "base_offset": (49, 3),
     "lbo_absolute": (52, 1),
+    "k_segment": (53, 1),
     "swizzle": (61, 3),
 }
 """The fields of a descriptor. Start, LBO and SBO count 16 bytes."""
 
-RESERVED: tuple[Bits, ...] = ((14, 2), (30, 2), (53, 8))
-"""Bits that are always zero on sm_100, sm_103 and sm_110."""
+RESERVED: tuple[Bits, ...] = ((15, 1), (31, 1), (54, 7))
+"""Bits that are always zero. So are the uppermost of start and LBO, and bit 53, without `WIDE_ADDRESSES`."""
 
 _MODE_OF_CODE: dict[int, SwizzleName] = {mode.code: name for name, mode in SWIZZLE_MODES.items()}
 # Swizzle and LBO mode decide what the other fields mean.
@@ -58,10 +68,11 @@ class SmemDescriptor:
       no LBO (K-major swizzled, or a single repeat), written as field value 1;
     - `sbo`: stride dimension byte offset; None where a single repeat leaves it unread, written as 0;
     - `swizzle`: name of a swizzle mode; `base_offset`: 0 unless the swizzle pattern starts off its alignment, ignored
-      without a swizzle.
+      without a swizzle;
+    - `k_segment`: 0 or 24, the byte of a 48-byte row where the indices of a compressed B start.
 
-    Raises LegalityError for an address that is no multiple of 16 below 2**18 (the start: of the swizzle's atom), for an
-    unknown swizzle, and for the absolute mode with anything but a 128-byte swizzle of 16-byte atoms at base offset 0.
+    Raises LegalityError for what no field holds: a start or LBO that is no multiple of 16 below 2**19, an SBO below
+    2**18, an unknown swizzle. `verify` judges the fields together.
     """
 
     start: int
@@ -70,39 +81,31 @@ class SmemDescriptor:
     swizzle: SwizzleName
     base_offset: int = 0
     lbo_absolute: bool = False
+    k_segment: int = 0
 
     def __post_init__(self) -> None:
-        for name, value in (("start address", self.start), ("LBO", self.lbo), ("SBO", self.sbo)):
+        for name, value, end in (
+            ("start address", self.start, WIDE_ADDRESS_BYTES),
+            ("LBO", self.lbo, WIDE_ADDRESS_BYTES),
+            ("SBO", self.sbo, ADDRESS_BYTES),
+        ):
             if value is None:
                 continue
             if value % 16:
                 raise DescriptorError(
                     f"{name}: expected a multiple of 16 bytes, found {value}; nearest is {round(value / 16) * 16}"
                 )
-            if not 0 <= value < ADDRESS_BYTES:
-                nearest = 0 if value < 0 else ADDRESS_BYTES - 16
-                raise DescriptorError(
-                    f"{name}: expected 0 to {ADDRESS_BYTES - 16} bytes, found {value}; nearest is {nearest}"
-                )
+            if not 0 <= value < end:
+                nearest = 0 if value < 0 else end - 16
+                raise DescriptorError(f"{name}: expected 0 to {end - 16} bytes, found {value}; nearest is {nearest}")
         if self.swizzle not in SWIZZLE_MODES:
             raise DescriptorError(f"swizzle: expected one of {', '.join(SWIZZLE_MODES)}, found '{self.swizzle}'")
-        atom = SWIZZLE_MODES[self.swizzle].atom_bytes
-        if self.start % atom:
-            raise DescriptorError(
-                f"start address: expected a multiple of the {atom}-byte atom of swizzle {self.swizzle}, "
-                f"found {self.start}; nearest is {round(self.start / atom) * atom}"
-            )
         if not 0 <= self.base_offset < 8:
             raise DescriptorError(f"matrix base offset: expected 0 to 7, found {self.base_offset}")
-        if self.lbo_absolute:
-            if self.swizzle != ABSOLUTE_LBO_SWIZZLE:
-                raise DescriptorError(
-                    f"absolute LBO: expected swizzle {ABSOLUTE_LBO_SWIZZLE} (16-byte atoms), found {self.swizzle}"
-                )
-            if self.base_offset:
-                raise DescriptorError(f"absolute LBO: expected matrix base offset 0, found {self.base_offset}")
-            if self.lbo is None:
-                raise DescriptorError("absolute LBO: expected the byte address of the second data chunk, found None")
+        if self.k_segment not in K_SEGMENTS:
+            raise DescriptorError(f"segment of K: expected byte 0 or 24, found {self.k_segment}")
+        if self.lbo_absolute and self.lbo is None:
+            raise DescriptorError("absolute LBO: expected the byte address of the second data chunk, found None")
 
     def verify(
         self, dtype: str | DType, major: Major, *, k_bytes: int | None = None, target: str | None = None
@@ -136,6 +139,17 @@ class SmemDescriptor:
     def verify_place(self, major: Major, *, k_bytes: int | None = None, target: str | None = None) -> None:
         """The part of `verify` that is not about the element type."""
         mode = SWIZZLE_MODES[self.swizzle]
+        if self.start % mode.atom_bytes:
+            raise DescriptorError(
+                f"start address: expected a multiple of the {mode.atom_bytes}-byte atom of swizzle {self.swizzle}, "
+                f"found {self.start}; nearest is {round(self.start / mode.atom_bytes) * mode.atom_bytes}"
+            )
+        self._verify_target(target)
+        if self.k_segment and k_bytes not in (None, K_SEGMENTS[1]):
+            raise DescriptorError(
+                f"segment of K: expected byte 0, found {self.k_segment}, which is for the B of .decompress::lut::b "
+                f"with {K_SEGMENTS[1]} bytes of K"
+            )
         # Without a swizzle no pattern starts anywhere: the ISA's table of base offsets has no row for it.
         if self.base_offset and mode.swizzled:
             raise DescriptorError(
@@ -163,8 +177,26 @@ class SmemDescriptor:
                     f"{self.swizzle}, found byte {column} of a row; nearest is byte {mode.row_bytes - k_bytes}"
                 )
 
+    def _verify_target(self, target: str | None) -> None:
+        if target is None or target in (wide := supporting_targets(WIDE_ADDRESSES)):
+            return
+        for name, value in (("start address", self.start), ("LBO", self.lbo or 0)):
+            if value >= ADDRESS_BYTES:
+                raise DescriptorError(
+                    f"{name}: expected 0 to {ADDRESS_BYTES - 16} bytes on {target}, found {value}; {', '.join(wide)} "
+                    f"has up to {WIDE_ADDRESS_BYTES - 16}"
+                )
+        if self.k_segment:
+            raise DescriptorError(f"segment of K: expected byte 0 on {target}, found {self.k_segment}")
+
     def _verify_absolute(self, major: Major, k_bytes: int | None, target: str | None) -> None:
         mode = SWIZZLE_MODES[self.swizzle]
+        if self.swizzle != ABSOLUTE_LBO_SWIZZLE:
+            raise DescriptorError(
+                f"absolute LBO: expected swizzle {ABSOLUTE_LBO_SWIZZLE} (16-byte atoms), found {self.swizzle}"
+            )
+        if self.base_offset:
+            raise DescriptorError(f"absolute LBO: expected matrix base offset 0, found {self.base_offset}")
         if target is not None and target not in (known := supporting_targets(ABSOLUTE_LBO)):
             raise DescriptorError(f"absolute LBO: expected target {', '.join(known)}, found {target}")
         if major != "K":
@@ -188,6 +220,7 @@ class SmemDescriptor:
             "constant": CONSTANT,
             "base_offset": self.base_offset,
             "lbo_absolute": int(self.lbo_absolute),
+            "k_segment": K_SEGMENTS.index(self.k_segment),
             "swizzle": SWIZZLE_MODES[self.swizzle].code,
         }
         word = 0
@@ -222,6 +255,7 @@ class SmemDescriptor:
             swizzle=_MODE_OF_CODE[code],
             base_offset=codes["base_offset"],
             lbo_absolute=bool(codes["lbo_absolute"]),
+            k_segment=K_SEGMENTS[codes["k_segment"]],
         )
 
 
@@ -233,8 +267,10 @@ def possible_descriptors(value: SmemDescriptor | Integers | int) -> tuple[SmemDe
     """
     if isinstance(value, SmemDescriptor):
         return (value,)
-    found = (result(lambda word=word: SmemDescriptor.decode(word)) for word in _words(value))
-    return tuple(descriptor for descriptor in found if descriptor is not None)
+    words = (result(lambda word=word: SmemDescriptor.decode(word)) for word in _words(value))
+    found = tuple(descriptor for descriptor in words if descriptor is not None)
+    legal = tuple(each for each in found if not each.lbo_absolute or each.swizzle == ABSOLUTE_LBO_SWIZZLE)
+    return legal or found
 
 
 def meaningless(value: SmemDescriptor | Integers | int | None) -> str | None:

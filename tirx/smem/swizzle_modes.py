@@ -106,7 +106,7 @@ _MODES_OF_WIDTH: dict[tuple[int, Major], tuple[SwizzleName, ...]] = {
     (32, "MN"): ("128B_base32B",),
 }
 
-OPERAND_DTYPES = ("f16", "bf16", "tf32", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "s8", "u8")
+OPERAND_DTYPES = ("f16", "bf16", "tf32", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "s8", "u8", "s1z4m11")
 """Element types that A and B of tcgen05.mma can have."""
 
 

@@ -13,8 +13,8 @@ from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import DescriptorError
 from tirx.hw.rules import reason, result
+from tirx.smem.smem_descriptor import ADDRESS_BYTES, SmemDescriptor
 from tirx.smem.smem_descriptor import FIELDS as _TCGEN05_FIELDS
-from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, WGMMA_OPERANDS, Major, OperandFamily, SwizzleName, legal_modes
 from tirx.symbolic.integers import Integers
 
@@ -24,7 +24,9 @@ _CODES: dict[SwizzleName, int] = {
 _MODE_OF_CODE: dict[int, SwizzleName] = {code: name for name, code in _CODES.items()}
 
 FIELDS: Mapping[str, Bits] = {
-    **{name: _TCGEN05_FIELDS[name] for name in ("start", "lbo", "sbo", "base_offset")},
+    "start": (0, 14),
+    "lbo": (16, 14),
+    **{name: _TCGEN05_FIELDS[name] for name in ("sbo", "base_offset")},
     "swizzle": (62, 2),
 }
 """The fields of a descriptor. Start, LBO and SBO count 16 bytes."""
@@ -57,6 +59,9 @@ class WgmmaDescriptor:
         if self.swizzle not in _CODES:
             raise DescriptorError(f"swizzle: expected one of {', '.join(_CODES)}, found '{self.swizzle}'")
         _ = self.walk  # checks the fields that both kinds of descriptors have
+        for name, value in (("start address", self.start), ("LBO", self.lbo or 0)):
+            if value >= ADDRESS_BYTES:
+                raise DescriptorError(f"{name}: expected 0 to {ADDRESS_BYTES - 16} bytes, found {value}")
 
     @staticmethod
     def of(descriptor: SmemDescriptor) -> WgmmaDescriptor:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from tirx.hw.errors import ScaleFactorError
 from tirx.hw.features import FEATURES
-from tirx.tcgen05.kinds import K96, find_kind
+from tirx.tcgen05.kinds import find_kind
 
 
 @dataclass(frozen=True)
 class ScaleVector:
     """One legal (kind, `.scale_vectorsize`). `factors`: scale factors of each row that an instruction reads, dense or
-    sparse, but for K = 96; `types`: their element types; `default`: meant when the modifier is left out."""
+    sparse, with the smallest K; `types`: their element types; `default`: meant when the modifier is left out."""
 
     kind: str
     name: str
@@ -39,14 +39,13 @@ class ScaleVector:
         instruction then has twice the K and as many factors as before."""
         return find_kind(self.kind).instruction_k(sparse) // self.factors
 
-    @property
-    def k96_factors(self) -> int:
-        """Scale factors of each row that an instruction of K = 96 reads, in blocks as long as for the other K."""
-        return K96 // self.block()
+    def factors_of(self, k_code: int) -> int:
+        """Scale factors of each row that an instruction with this K reads, in blocks as long as for the smallest K."""
+        return find_kind(self.kind).instruction_k(k_code=k_code) // self.block() if k_code else self.factors
 
 
 _UE8M0 = ("ue8m0",)
-_BOTH = ("ue8m0", "ue4m3")
+_ALL = ("ue8m0", "ue4m3", "ue5m3")
 
 SCALE_VECTORS: tuple[ScaleVector, ...] = (
     ScaleVector("mxf8f6f4", "scale_vec::1X", 1, _UE8M0),
@@ -55,8 +54,8 @@ SCALE_VECTORS: tuple[ScaleVector, ...] = (
     ScaleVector("mxf4", "block32", 2, _UE8M0, default=True),
     ScaleVector("mxf4nvf4", "scale_vec::2X", 2, _UE8M0),
     ScaleVector("mxf4nvf4", "block32", 2, _UE8M0),
-    ScaleVector("mxf4nvf4", "scale_vec::4X", 4, _BOTH),
-    ScaleVector("mxf4nvf4", "block16", 4, _BOTH),
+    ScaleVector("mxf4nvf4", "scale_vec::4X", 4, _ALL),
+    ScaleVector("mxf4nvf4", "block16", 4, _ALL),
 )
 """Every legal pair; kind::mxf4nvf4 has no default."""
 

@@ -14,11 +14,18 @@ from functools import cache
 from tirx.hw.bits import Bits, bits_text, extract
 from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import DescriptorError, LegalityError
+from tirx.hw.features import supporting_targets, supports
 from tirx.hw.targets import Target
 from tirx.layout.caching import bounded_cache
 from tirx.smem.swizzle_modes import MAJORS, Major
-from tirx.tcgen05.kinds import K96_SF_IDS, find_kind
+from tirx.tcgen05.kinds import find_kind
 from tirx.tcgen05.shapes import SHAPES, check_shape, check_transposed_b
+
+SPARSITY_VERSION_1 = "tcgen05.sparsity_version_1"
+"""The capability of targets whose sparse 4-bit operands are 2:4 elements, and not 4:8 in pairs."""
+
+A_SCALE_LANES = (32, 128)
+"""Lanes that hold A's scale factors, by code: 32 with four groups of rows in columns, or 128 with a row each."""
 
 MAX_SHIFTS = (0, 8, 16, 32)
 """Values of `max_shift` in columns, by their code in bits 30-31."""
@@ -42,27 +49,39 @@ _COMMON: Mapping[str, Bits] = {
     "b_major": (16, 1),
     "n": (17, 6),
 }
-# M >> 4 in all forms: the tables of the block-scaled kinds say M >> 7 in bits 27-28 and 0 in bits 24-26, which is the
-# same for M = 128 and 256, all that there is.
-_M: Mapping[str, Bits] = {"m": (24, 5)}
-_SCALE: Mapping[str, Bits] = {"sf_b_id": (4, 2), "scale": (23, 1), "sf_a_id": (29, 2)}
+_SCALE: Mapping[str, Bits] = {
+    "sf_b_id": (4, 2),
+    "scale": (23, 2),
+    "a_scale_lanes": (26, 1),
+    "m": (27, 2),
+    "sf_a_id": (29, 2),
+}
 
 _SELECTOR: Mapping[str, Bits] = {"sparsity_selector": (0, 2)}
 
 _UNSCALED_FORM = Form(
-    {**_COMMON, **_M, **_SELECTOR, "saturate": (3, 1), "d": (4, 2), "max_shift": (30, 2)},
-    reserved=((6, 1), (23, 1), (29, 1)),
+    {**_COMMON, **_SELECTOR, "saturate": (3, 1), "d": (4, 2), "m": (24, 5), "wide_k": (29, 1), "max_shift": (30, 2)},
+    reserved=((6, 1), (23, 1)),
 )
 _MXF8F6F4_FORM = Form(
-    {**_COMMON, **_M, **_SCALE},
-    reserved=((0, 2), (3, 1), (6, 1), (24, 3), (31, 1)),
+    {**_COMMON, **_SCALE, "wide_k": (31, 1)},
+    reserved=((0, 2), (3, 1), (6, 1), (25, 1)),
 )
 _MXF4_FORM = Form(
-    {**_COMMON, **_M, **_SCALE, "b": (10, 2), "k96": (31, 1)},
-    reserved=((0, 2), (3, 1), (6, 1), (12, 1), (24, 3)),
+    {**_COMMON, **_SCALE, "b": (10, 2), "sparsity_version": (12, 1), "widest_k": (3, 1), "wide_k": (31, 1)},
+    reserved=((0, 2), (6, 1), (25, 1)),
 )
 
-_TITLES = {"a": "A type", "b": "B type", "d": "D type", "m": "M", "n": "N", "scale": "scale type"}
+_TITLES = {
+    "a": "A type",
+    "b": "B type",
+    "d": "D type",
+    "m": "M",
+    "n": "N",
+    "scale": "scale type",
+    "a_scale_lanes": "lanes of A's scale factors",
+    "sparsity_version": "sparsity version",
+}
 
 
 def field_title(field: str) -> str:
@@ -73,13 +92,14 @@ def field_title(field: str) -> str:
 def find_form(kind: str) -> Form:
     """The form of the descriptors of a kind. Raises LegalityError for an unknown kind."""
     row = find_kind(kind)
-    return (_MXF4_FORM if row.has_k96 else _MXF8F6F4_FORM) if row.block_scaled else _UNSCALED_FORM
+    return (_MXF4_FORM if row.is_packed else _MXF8F6F4_FORM) if row.block_scaled else _UNSCALED_FORM
 
 
 @cache
-def legal_values(kind: str, k96: bool = False) -> Mapping[str, tuple[object, ...]]:
-    """Field -> the values that this kind has for it, with this K, whatever the other fields are."""
+def legal_values(kind: str, k_code: int = 0) -> Mapping[str, tuple[object, ...]]:
+    """Field -> the values that this kind has for it, with this code of K, whatever the other fields are."""
     row = find_kind(kind)
+    sf_ids = row.scale_factor_ids(k_code if k_code <= len(row.wide) else 0)
     shapes = [shape for shape in SHAPES if row.name in shape.kinds]
     flags, majors = (False, True), MAJORS if row.transposable else ("K",)
     return {
@@ -89,8 +109,8 @@ def legal_values(kind: str, k96: bool = False) -> Mapping[str, tuple[object, ...
         "m": tuple(sorted({m for shape in shapes for m in shape.m})),
         "n": tuple(sorted({n for shape in shapes for n in shape.n})),
         "scale": tuple(name for name, _ in row.scales) or (None,),
-        "sf_a_id": K96_SF_IDS if k96 and row.has_k96 else row.sf_ids,
-        "sf_b_id": K96_SF_IDS if k96 and row.has_k96 else row.sf_ids,
+        "sf_a_id": sf_ids,
+        "sf_b_id": sf_ids,
         "a_major": majors,
         "b_major": majors,
         "saturate": flags if row.integer else (False,),
@@ -98,7 +118,10 @@ def legal_values(kind: str, k96: bool = False) -> Mapping[str, tuple[object, ...
         "negate_b": (False,) if row.integer else flags,
         "sparse": flags,
         "sparsity_selector": tuple(range(4)) if row.has_sparsity_selector else (0,),
-        "k96": flags if row.has_k96 else (False,),
+        "wide_k": flags if row.wide else (False,),
+        "widest_k": flags if len(row.wide) > 1 else (False,),
+        "a_scale_lanes": A_SCALE_LANES if row.block_scaled else (32,),
+        "sparsity_version": (0, 1) if row.is_packed else (0,),
         "max_shift": (0,) if row.block_scaled else MAX_SHIFTS,
     }
 
@@ -114,15 +137,16 @@ def smallest_max_shift(shift: int) -> int:
 class InstructionDescriptor:
     """The instruction descriptor of one tcgen05.mma: kind, element types, shape, major-ness and modifiers.
 
-    - `kind`: f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4 or mxf4nvf4;
+    - `kind`: f16, tf32, f8f6f4, i8, ti16, mxf8f6f4, mxf4 or mxf4nvf4;
     - `a`, `b`, `d`: element types, by PTX or MLIR name, kept as PTX names;
     - `m`, `n`: shape of D in elements; for cta_group 2 of both CTAs together. K follows from the kind;
     - `a_major`, `b_major`: "K" or "MN" (the transpose bits); `negate_a`, `negate_b`; `sparse`: A is 2:4 sparse;
     - `saturate`: kind i8 only; `max_shift`: 0, 8, 16 or 32 columns, `.ws` only;
-    - `scale`: "ue8m0" or "ue4m3", mandatory for the block-scaled kinds and None for the others;
+    - `scale`: "ue8m0", "ue4m3" or "ue5m3", mandatory for the block-scaled kinds and None for the others;
       `sf_a_id`, `sf_b_id`: which scale factors of the 32-bit tensor-memory cell the instruction uses;
-    - `sparsity_selector`: 0 to 3, sparse f16 and tf32 only; `k96`: K = 96 instead of 64 (dense mxf4 and mxf4nvf4,
-      sm_103a).
+    - `sparsity_selector`: 0 to 3, sparse f16, tf32 and ti16 only; `sparsity_version`: of 4-bit kinds, 0 for pairs of
+      elements (4:8) and 1 for elements (2:4), ignored when dense;
+    - `wide_k`, `widest_k`: a larger K, `k_code` 1 or 2 (`Kind.wide`); `a_scale_lanes`: 32 or 128.
 
     Raises LegalityError for an unknown kind, type or major-ness.
     """
@@ -144,7 +168,10 @@ class InstructionDescriptor:
     sf_a_id: int = 0
     sf_b_id: int = 0
     sparsity_selector: int = 0
-    k96: bool = False
+    wide_k: bool = False
+    widest_k: bool = False
+    a_scale_lanes: int = 32
+    sparsity_version: int = 0
 
     def __post_init__(self) -> None:
         find_kind(self.kind)
@@ -157,9 +184,40 @@ class InstructionDescriptor:
                 raise DescriptorError(f"{name}: expected {' or '.join(MAJORS)}, found '{major}'")
 
     @property
+    def k_code(self) -> int:
+        """The code of K: 0, 1 or 2."""
+        return self.wide_k + 2 * self.widest_k
+
+    @property
     def k(self) -> int:
-        """Elements of K that the instruction multiplies."""
-        return find_kind(self.kind).instruction_k(self.sparse, self.k96)
+        """Elements of K that the instruction multiplies. Raises LegalityError for a code that does not exist."""
+        return find_kind(self.kind).instruction_k(self.sparse, self.k_code)
+
+    @property
+    def needs(self) -> tuple[tuple[str, str], ...]:
+        """Pairs (capability, what it is for) of targets that have all values of the fields (`tirx.hw.features`)."""
+        row = find_kind(self.kind)
+        found = [(wide.feature, f"K = {self.k}") for code, wide in enumerate(row.wide, 1) if code == self.k_code]
+        if self.a_scale_lanes != A_SCALE_LANES[0]:
+            found.append(("tcgen05.scale_a_128_lanes", "scale factors of A in 128 lanes"))
+        if self.sparsity_version:
+            found.append((SPARSITY_VERSION_1, "sparsity version 1"))
+        if self.scale == "ue5m3":
+            found.append(("tcgen05.scale_ue5m3", "scale factors of ue5m3"))
+        return tuple(found)
+
+    def target_reason(self, target: str | Target | None) -> str | None:
+        """Explains which field `target` does not have. Returns None if it has all, or is not known."""
+        if target is None:
+            return None
+        found = Target.parse(target) if isinstance(target, str) else target
+        for feature, what in self.needs:
+            if not supports(found, feature):
+                return f"{what}: expected target {', '.join(supporting_targets(feature))}, found {found}"
+        if self.sparse and find_kind(self.kind).is_packed and not self.sparsity_version:
+            if supports(found, SPARSITY_VERSION_1):
+                return f"sparse kind::{self.kind}: expected sparsity version 1 on {found}, found 0"
+        return None
 
     def verify(self, cta_group: int | None = None, ws: bool | None = None, target: str | Target | None = None) -> None:
         """Raises LegalityError, naming the field, unless the ISA allows the descriptor.
@@ -169,12 +227,14 @@ class InstructionDescriptor:
         """
         self.verify_fields(ws)
         self.verify_shape(cta_group, ws, target)
+        if (refused := self.target_reason(target)) is not None:
+            raise DescriptorError(refused)
 
     def verify_fields(self, ws: bool | None = None) -> None:
         """The part of `verify` that is not about M and N."""
         row = find_kind(self.kind)
         where = f"kind::{row.name}"
-        legal = legal_values(row.name, self.k96)
+        legal = legal_values(row.name, self.k_code)
         for field in ("a", "b", "d"):
             self._expect(field, legal[field])
         for d, operands in row.d_operands:
@@ -193,7 +253,14 @@ class InstructionDescriptor:
         for field in ("saturate", "negate_a", "negate_b"):
             self._expect(field, legal[field])
         self._expect("sparsity_selector", legal["sparsity_selector"] if self.sparse else (0,))
-        self._expect("k96", (False,) if self.sparse else legal["k96"])
+        for field in ("wide_k", "widest_k", "a_scale_lanes", "sparsity_version"):
+            self._expect(field, legal[field])
+        row.instruction_k(self.sparse, self.k_code)
+        if self.k_code and row.wide_operands and not {self.a, self.b} <= set(row.wide_operands):
+            raise DescriptorError(
+                f"{where}: K = {self.k} is expected with A and B of {' or '.join(row.wide_operands)}, found {self.a} "
+                f"and {self.b}; nearest is K = {row.instruction_k(self.sparse)}"
+            )
         self._expect("max_shift", (0,) if ws is False else legal["max_shift"])
 
     def _expect(self, field: str, legal: Sequence[object]) -> None:
@@ -212,7 +279,7 @@ class InstructionDescriptor:
             (shape.cta_group, shape.ws)
             for shape in SHAPES
             if self.kind in shape.kinds
-            and (shape.sparse, shape.k96) == (self.sparse, self.k96)
+            and (shape.sparse, shape.k_code) == (self.sparse, self.k_code)
             and cta_group in (None, shape.cta_group)
             and ws in (None, shape.ws)
         ]
@@ -222,7 +289,9 @@ class InstructionDescriptor:
         for group, weight_stationary in variants:
             try:
                 check_shape(
-                    *(self.kind, self.m, self.n, group, weight_stationary, self.sparse), k96=self.k96, target=target
+                    *(self.kind, self.m, self.n, group, weight_stationary, self.sparse),
+                    k_code=self.k_code,
+                    target=target,
                 )
                 if self.b_major == "MN":
                     check_transposed_b(self.b, self.n, group)
@@ -267,7 +336,8 @@ class InstructionDescriptor:
         if not 0 <= value < 1 << 32:
             raise DescriptorError(f"expected a 32-bit instruction descriptor, found {value:#x}")
         form = find_form(kind)
-        legal = legal_values(row.name, "k96" in form.fields and extract(value, form.fields["k96"]) == 1)
+        codes_of_k = [extract(value, form.fields[name]) for name in ("wide_k", "widest_k") if name in form.fields]
+        legal = legal_values(row.name, sum(code << place for place, code in enumerate(codes_of_k)))
         for bits in form.reserved:
             if code := extract(value, bits):
                 raise DescriptorError(
@@ -314,10 +384,13 @@ def field_codes(kind: str) -> Mapping[str, Mapping[int, object]]:
         "a_major": majors,
         "b_major": majors,
         "n": {code: code * 8 for code in range(1 << 6)},
-        "m": {code: code * 16 for code in range(1 << 5)},
+        "m": {code: code * 128 for code in range(1 << 2)} if row.block_scaled else {c: c * 16 for c in range(1 << 5)},
         "scale": {code: name for name, code in row.scales},
         "sf_a_id": number,
         "sf_b_id": number,
-        "k96": flag,
+        "wide_k": flag,
+        "widest_k": flag,
+        "a_scale_lanes": dict(enumerate(A_SCALE_LANES)),
+        "sparsity_version": {0: 0, 1: 1},
         "max_shift": dict(enumerate(MAX_SHIFTS)),
     }

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from tirx.hw.dtypes import find_dtype
+from tirx.hw.features import FEATURES
 from tirx.hw.rules import choices, reason, result, unless_one_is_legal
 from tirx.hw.targets import PtxVersion
 from tirx.layout import Iter, TileLayout
@@ -19,8 +20,9 @@ from tirx.tcgen05.block_scale import ScaleVector, find_scale_vector
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS, Kind
 from tirx.tcgen05.packing import smem_packing
-from tirx.tcgen05.scale_factors import BLOCK_ROWS, K96_SCALE_FACTOR_IDS, PER_COLUMN, SCALE_FACTOR_IDS
-from tirx.tcgen05.tmem import COLUMNS, DataPath, data_path
+from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN, SCALE_FACTOR_IDS, WIDE_SCALE_FACTOR_IDS
+from tirx.tcgen05.sparse_metadata import CODE_BITS, sparse_metadata
+from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, DataPath, data_path
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 SCALE_FACTOR_ROWS = 32
@@ -142,9 +144,9 @@ class MmaInfo:
     def features(self) -> tuple[str, ...]:
         """Rows of `tirx.hw.features` that the form of the instruction needs."""
         extra = {
-            "tcgen05.kind::i8": self.kind.integer,
+            f"tcgen05.kind::{self.kind.name}": f"tcgen05.kind::{self.kind.name}" in FEATURES,
             "tcgen05.scale_input_d": self.mma.scale_input_d is not None,
-            "tcgen05.sparse_mxf4": self.mma.sparse and self.kind.has_k96,
+            "tcgen05.sparse_mxf4": self.mma.sparse and self.kind.is_packed,
         }
         scaling = () if self.scale_vector is None else (self.scale_vector.feature,)
         return ("tcgen05", *(feature for feature, needed in extra.items() if needed), *scaling)
@@ -158,16 +160,15 @@ class MmaInfo:
         """Legal first bytes; None where nothing is known."""
         if self.scale_vector is None or self.idesc is None:
             return None
-        if self.idesc.k96:
-            return K96_SCALE_FACTOR_IDS[self.scale_vector.k96_factors]
-        return SCALE_FACTOR_IDS[self.scale_vector.factors]
+        count = self.scale_vector.factors_of(self.idesc.k_code)
+        return {**SCALE_FACTOR_IDS, **WIDE_SCALE_FACTOR_IDS}[count]
 
     @property
     def scale_factors(self) -> int | None:
         """Scale factors of each row that the instruction reads."""
         if self.scale_vector is None or self.idesc is None:
             return None
-        return self.scale_vector.k96_factors if self.idesc.k96 else self.scale_vector.factors
+        return self.scale_vector.factors_of(self.idesc.k_code)
 
     @property
     def scale_factor_id_choices(self) -> str:
@@ -213,7 +214,10 @@ class MmaInfo:
         """Columns from the address of sparsity metadata to the last that is read (`sparse_metadata_layout`)."""
         if self.idesc is None:
             return None
-        return self.idesc.sparsity_selector + 1 if self.kind.has_sparsity_selector else 2
+        if self.kind.has_sparsity_selector:
+            return self.idesc.sparsity_selector + 1
+        elements = sparse_metadata(self.kind.name, self.idesc.sparsity_version).elements
+        return self.idesc.k * CODE_BITS // (elements * COLUMN_BITS)
 
     @property
     def d_columns(self) -> int | None:
@@ -242,9 +246,9 @@ class MmaInfo:
         return None if size is None else size // 4
 
     def scale_columns(self, rows: int, factor_id: int) -> int | None:
-        """Columns of scale factors. With K = 96 those of a row go on in a column behind those of all blocks of rows."""
+        """Columns of scale factors. More than four of a row go on in a column behind those of all blocks of rows."""
         columns = -(-rows // SCALE_FACTOR_ROWS)
-        if self.idesc is None or not self.idesc.k96:
+        if self.idesc is None or not self.idesc.k_code:
             return columns
         if self.scale_factors is None:
             return None
@@ -253,9 +257,12 @@ class MmaInfo:
 
     @property
     def sfa_columns(self) -> int | None:
-        return (
-            None if self.idesc is None else self.scale_columns(self.idesc.m // self.mma.cta_group, self.idesc.sf_a_id)
-        )
+        """Columns of A's factors: with 128 lanes each row has its own lane, and a column is a word of all rows."""
+        if self.idesc is None or self.scale_factors is None:
+            return None
+        if self.idesc.a_scale_lanes == BLOCK_ROWS:
+            return (self.idesc.sf_a_id + self.scale_factors - 1) // PER_COLUMN + 1
+        return self.scale_columns(self.idesc.m // self.mma.cta_group, self.idesc.sf_a_id)
 
     @property
     def sfb_columns(self) -> int | None:

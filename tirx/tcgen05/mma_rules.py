@@ -6,12 +6,11 @@ Source: the section of the PTX ISA that each row names.
 
 from __future__ import annotations
 
-from tirx.hw.features import supporting_targets
 from tirx.hw.rules import Rule, bad_bits, reason, unsupported
+from tirx.hw.targets import TARGETS
 from tirx.smem.smem_descriptor import meaningless
 from tirx.tcgen05.block_scale import find_scale_vector
 from tirx.tcgen05.mma_info import MmaInfo
-from tirx.tcgen05.shapes import K96
 from tirx.tcgen05.zero_column_mask import MAX_COLUMN_SHIFT, ZeroColumnMask
 
 COLLECTOR_USAGES = ("fill", "use", "lastuse", "discard")
@@ -112,11 +111,11 @@ MMA_RULES: tuple[Rule[MmaInfo], ...] = (
         "use a shape of the ISA's table",
     ),
     _Row(
-        "k96-target",
-        _SHAPES,
-        lambda i: i.idesc is not None and i.idesc.k96 and i.mma.target not in (None, *supporting_targets(K96)),
-        "expected K = 64 on {i.mma.target}, found 96 in the instruction descriptor",
-        f"compile for {' or '.join(supporting_targets(K96))}",
+        "descriptor-target",
+        _IDESC,
+        lambda i: None if i.idesc is None or i.mma.target not in TARGETS else i.idesc.target_reason(i.mma.target),
+        "instruction descriptor: {reason}",
+        "use another value, or compile for another target",
     ),
     _Row(
         "scale-type",
@@ -131,10 +130,12 @@ MMA_RULES: tuple[Rule[MmaInfo], ...] = (
         "use another scale vector, or ue8m0",
     ),
     _Row(
-        "k96-scale-vector",
+        "wide-k-scale-vector",
         _SCALING,
-        lambda i: i.idesc is not None and i.idesc.k96 and i.scale_vector is not None and i.scale_vector.by_factors,
-        "expected block16 or block32 with K = 96, found {i.scale_vector.name}",
+        lambda i: (
+            i.idesc is not None and i.idesc.k_code > 0 and i.scale_vector is not None and i.scale_vector.by_factors
+        ),
+        "expected block16 or block32 with K = {i.idesc.k}, found {i.scale_vector.name}",
         "name the size of a block: no layout of scale factors is defined for another",
     ),
     _Row(

@@ -35,8 +35,8 @@ SCALE_FACTOR_IDS: Mapping[int, tuple[int, ...]] = MappingProxyType({1: (0, 1, 2,
 """Scale factors that one instruction reads of each row (scale_vec::1X, 2X, 4X) -> first bytes that SFA_ID and SFB_ID
 may name."""
 
-K96_SCALE_FACTOR_IDS: Mapping[int, tuple[int, ...]] = MappingProxyType({3: (0, 1, 2, 3), 6: (0, 2)})
-"""The same for instructions of K = 96 (block32, block16): they go on in the next 32-bit column of the same rows."""
+WIDE_SCALE_FACTOR_IDS: Mapping[int, tuple[int, ...]] = MappingProxyType({3: (0, 1, 2, 3), 6: (0, 2), 8: (0,)})
+"""The same for instructions of K = 96 (3 and 6) and 128 (8): they go on in the next 32-bit column of the same rows."""
 
 Operand = Literal["A", "B"]
 

@@ -16,20 +16,17 @@ from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.errors import TensorProductError
 from tirx.hw.features import supporting_targets, supports
 from tirx.hw.targets import Target
-from tirx.tcgen05.kinds import Kind, find_kind
+from tirx.tcgen05.kinds import KINDS, Kind, find_kind
 
 MAX_N = 256
 """The largest N."""
-
-K96 = "tcgen05.K96"
-"""The capability of targets that multiply K = 96."""
 
 
 @dataclass(frozen=True)
 class ShapeRow:
     """Legal shapes for one (kinds, cta_group, .ws, sparsity, K). `m` and `n` are all values; `portable_n`: for each
     value of `m`, the N on which every source agrees. M and N are those of the whole instruction, both CTAs of a pair
-    together. `feature`: what targets that have these instructions have; `k96`: K is 96 instead of 64."""
+    together. `feature`: what targets that have these instructions have; `k_code`: that of K, 0 for the smallest."""
 
     kinds: tuple[str, ...]
     cta_group: int
@@ -39,7 +36,7 @@ class ShapeRow:
     n: tuple[int, ...]
     portable_n: tuple[tuple[int, ...], ...]
     feature: str = "tcgen05"
-    k96: bool = False
+    k_code: int = 0
 
     def portable(self, m: int) -> tuple[int, ...]:
         """Values of N on which every source agrees for this M."""
@@ -59,6 +56,7 @@ _WS_N = {False: (64, 128, 256), True: (64, 128)}  # by sparsity
 _MXF8F6F4_PAIR_N = {False: ((), _steps(16)), True: (_steps(16),)}
 _MXF4_PAIR_N = {False: (_steps(16),) * 2, True: (_steps(16),)}
 _SCALED_PAIR_M = {False: (128, 256), True: (256,)}  # by sparsity
+_TI16 = "tcgen05.kind::ti16"
 _E2M1_FEATURE = {False: "tcgen05", True: "tcgen05.sparse_mxf4"}  # by sparsity
 
 SHAPES: tuple[ShapeRow, ...] = (
@@ -69,6 +67,9 @@ SHAPES: tuple[ShapeRow, ...] = (
             ShapeRow(_FLOAT, 1, False, sparse, (64, 128), _steps(8), (_steps(8), _steps(16))),
             ShapeRow(_FLOAT, 2, False, sparse, (128, 256), _steps(16), (_steps(32),) * 2),
             ShapeRow(_FLOAT, 1, True, sparse, (32, 64, 128), _WS_N[sparse], (_WS_N[sparse],) * 3),
+            ShapeRow(("ti16",), 1, False, sparse, (64, 128), _steps(8), (_steps(8), _steps(16)), _TI16),
+            ShapeRow(("ti16",), 2, False, sparse, (128, 256), _steps(16), (_steps(32),) * 2, _TI16),
+            ShapeRow(("ti16",), 1, True, sparse, (32, 64, 128), _WS_N[sparse], (_WS_N[sparse],) * 3, _TI16),
             ShapeRow(("i8",), 1, False, sparse, (64, 128), _I8_N, ((8, *_steps(16)), _steps(16)), _I8),
             ShapeRow(("i8",), 2, False, sparse, (128, 256), _steps(32), (_steps(32),) * 2, _I8),
             ShapeRow(("i8",), 1, True, sparse, (32, 64, 128), _WS_N[sparse], (_WS_N[sparse],) * 3, _I8),
@@ -81,9 +82,20 @@ SHAPES: tuple[ShapeRow, ...] = (
             ),
         )
     ),
-    # The table has K = 96 for a pair of CTAs and M = 256 only; CUTLASS builds it for one CTA as well.
-    ShapeRow(_E2M1, 1, False, False, (128,), _steps(8), ((),), K96, k96=True),
-    ShapeRow(_E2M1, 2, False, False, (256,), _steps(16), (_steps(16),), K96, k96=True),
+    # PTX ISA 9.3 has K = 96 for a pair of CTAs and M = 256 only; CUTLASS builds it for one CTA as well. Larger K have
+    # 128 rows in a CTA (PTX ISA 9.4; Triton and CuTe say so of kind::f8f6f4).
+    *(
+        ShapeRow(
+            *((kind.name,), group, False, sparse, (128 * group,), _steps(8 * group)),
+            (() if (group, wide.feature) == (1, "tcgen05.K96") else _steps(8 * group),),
+            *(wide.feature, code),
+        )
+        for kind in KINDS.values()
+        for code, wide in enumerate(kind.wide, 1)
+        for sparse in (False, True)
+        if code in kind.k_codes(sparse)
+        for group in (1, 2)
+    ),
 )
 """The ISA's table, row by row."""
 
@@ -92,19 +104,16 @@ TRANSPOSED_8BIT_N_STEP: dict[int, int] = {1: 16, 2: 32}
 
 
 def shape_row(
-    name: str | Kind, cta_group: int = 1, ws: bool = False, sparse: bool = False, k96: bool = False
+    name: str | Kind, cta_group: int = 1, ws: bool = False, sparse: bool = False, k_code: int = 0
 ) -> ShapeRow:
     """The row of the table for a variant of tcgen05.mma; raises LegalityError when the variant does not exist."""
     kind = find_kind(name)
-    own = [row for row in SHAPES if kind.name in row.kinds and (row.sparse, row.k96) == (sparse, k96)]
+    own = [row for row in SHAPES if kind.name in row.kinds and (row.sparse, row.k_code) == (sparse, k_code)]
     for row in own:
         if (row.cta_group, row.ws) == (cta_group, ws):
             return row
     if not own:
-        raise TensorProductError(
-            f"kind::{kind.name}: expected K = {kind.instruction_k(sparse)}{' (sparse)' if sparse else ''}, "
-            f"found {kind.instruction_k(sparse, k96)}"
-        )
+        kind.instruction_k(sparse, k_code)  # explains which there are
     variants = [f"cta_group {row.cta_group}{' .ws' if row.ws else ''}" for row in own]
     raise TensorProductError(
         f"kind::{kind.name}: expected one of {', '.join(variants)}, found cta_group {cta_group}{' .ws' if ws else ''}"
@@ -119,7 +128,7 @@ def check_shape(
     ws: bool = False,
     sparse: bool = False,
     *,
-    k96: bool = False,
+    k_code: int = 0,
     target: str | Target | None = None,
 ) -> tuple[int, int, int]:
     """The instruction shape (M, N, K) in elements, when the ISA's table has it and `target`, if given, runs it.
@@ -127,10 +136,11 @@ def check_shape(
     `m` and `n` are those of the instruction (of both CTAs for cta_group 2). Raises LegalityError saying which values
     are legal and which is nearest; TargetError for an unknown target name.
     """
-    row = shape_row(name, cta_group, ws, sparse, k96)
+    row = shape_row(name, cta_group, ws, sparse, k_code)
+    k = find_kind(name).instruction_k(sparse, k_code)
     variant = (
         f"kind::{find_kind(name).name}, cta_group {cta_group}{', .ws' if ws else ''}{', sparse' if sparse else ''}"
-        f"{', K = 96' if k96 else ''}"
+        f"{f', K = {k}' if k_code else ''}"
     )
     for letter, value, legal in (("M", m, row.m), ("N", n, row.n)):
         if value not in legal:
@@ -140,7 +150,7 @@ def check_shape(
             )
     if target is not None:
         check_target(variant, row.feature, target)
-    return m, n, find_kind(name).instruction_k(sparse, k96)
+    return m, n, k
 
 
 def check_target(what: str, feature: str, target: str | Target) -> None:
@@ -174,10 +184,10 @@ def portable(
     ws: bool = False,
     sparse: bool = False,
     *,
-    k96: bool = False,
+    k_code: int = 0,
 ) -> bool:
     """Returns True if every source, and not only the ISA's table, allows this shape."""
-    return n in shape_row(name, cta_group, ws, sparse, k96).portable(m)
+    return n in shape_row(name, cta_group, ws, sparse, k_code).portable(m)
 
 
 def _compact(values: tuple[int, ...]) -> str:

@@ -37,12 +37,14 @@ class SparseMetadata:
 
 
 _EIGHT_BITS = SparseMetadata(4)
+_ELEMENTS = SparseMetadata(4)
 _FOUR_BITS = SparseMetadata(8)
 
 SPARSE_METADATA: Mapping[str, SparseMetadata] = MappingProxyType(
     {
         "tf32": SparseMetadata(2, shared_columns=True),
         "f16": SparseMetadata(4, shared_columns=True),
+        "ti16": SparseMetadata(4, shared_columns=True),
         "f8f6f4": _EIGHT_BITS,
         "i8": _EIGHT_BITS,
         "mxf8f6f4": _EIGHT_BITS,
@@ -50,22 +52,29 @@ SPARSE_METADATA: Mapping[str, SparseMetadata] = MappingProxyType(
         "mxf4nvf4": _FOUR_BITS,
     }
 )
-"""Kind of tcgen05.mma.sp -> its metadata."""
+"""Kind of tcgen05.mma.sp -> its metadata, in sparsity version 0."""
+
+
+def sparse_metadata(kind: str, version: int = 0) -> SparseMetadata:
+    """The metadata of a kind; sparsity version 1 of 4-bit kinds has codes of elements, as 8-bit kinds have (CuTe's
+    helper for sm_107: one lane for each row, neighbours along K behind each other)."""
+    return _ELEMENTS if version and find_kind(kind).is_packed else SPARSE_METADATA[kind]
 
 
 def sparse_metadata_layout(
-    kind: str, m: int, k: int, cta_group: int = 1, ws: bool = False, *, base_lane: int = 0
+    kind: str, m: int, k: int, cta_group: int = 1, ws: bool = False, *, base_lane: int = 0, version: int = 0
 ) -> TileLayout:
     """The codes of A of `m` rows and `k` elements along K (stored or not), as a layout of shape (m, codes of a row).
 
     Axes TLane, TCol, and `cbx` for a CTA pair, relative to the first column. An instruction of kind f16 or tf32 takes
-    one column, to which the sparsity selector of its descriptor is added; the others take two. Like A in tensor memory,
+    one column, to which the sparsity selector of its descriptor is added; the others take two, or four with `version` 1
+    of the 4-bit kinds. Like A in tensor memory,
     the codes are in every group of lanes that multiplies with all rows (data paths E and G).
 
     Raises LegalityError for a kind or M that does not exist sparse, or K that is no whole instructions or does not fit.
     """
     found = find_kind(kind)
-    metadata = SPARSE_METADATA[found.name]
+    metadata = sparse_metadata(found.name, version)
     any_n = shape_row(found, cta_group, ws, sparse=True).n[0]
     _, _, step = check_shape(found, m, any_n, cta_group, ws, sparse=True)
     path = data_path(m, cta_group, ws, sparse=True)

@@ -51,7 +51,8 @@ def _shapes() -> list[dict[str, Any]]:
             "cta_group": row.cta_group,
             "ws": row.ws,
             "sparse": row.sparse,
-            "k96": row.k96,
+            "wide_k": row.k_code == 1,
+            "widest_k": row.k_code == 2,
             "m": row.m,
             "n": row.n,
         }

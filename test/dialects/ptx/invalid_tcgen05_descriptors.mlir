@@ -79,7 +79,7 @@ ptx.entry @k(d : u32, b : u64) target("sm_100a") {
   %base2 = ptx.or %wide, %fields2 : i64
   %step = ptx.constant 1 : i64
   %a = ptx.add %base2, %step : i64
-  // half an atom: expected-error@+1 {{descriptor of A: start address: expected a multiple of the 32-byte atom of swizzle 128B_base32B, found 16; nearest is 0; encode it with SmemDescriptor [a-descriptor-bits]}}
+  // half an atom: expected-error@+1 {{descriptor of A: start address: expected a multiple of the 32-byte atom of swizzle 128B_base32B, found 16; nearest is 0; give A a canonical layout of its type and major-ness [a-descriptor]}}
   tcgen05.mma tf32 %d, %a, %b, %i2, %p : i32, i64
   ptx.ret
 }
@@ -101,7 +101,7 @@ ptx.entry @k(d : u32, b : u64) target("sm_103a") {
   %wide = ptx.cvt unsigned %start : i32 -> i64
   %fields = ptx.constant -9218797793596932096 : i64
   %base = ptx.or %wide, %fields : i64
-  // absolute lbo of another swizzle: expected-error@+1 {{descriptor of A: absolute LBO: expected swizzle 128B (16-byte atoms), found 64B; encode it with SmemDescriptor [a-descriptor-bits]}}
+  // absolute lbo of another swizzle: expected-error@+1 {{descriptor of A: absolute LBO: expected swizzle 128B (16-byte atoms), found 64B; give A a canonical layout of its type and major-ness [a-descriptor]}}
   tcgen05.mma mxf4 %d, %base, %b, %i, %p scales(%d, %d : i32, i32) : i32, i64
   %fields4 = ptx.constant 4616260261685297152 : i64
   %base4 = ptx.or %wide, %fields4 : i64
@@ -155,7 +155,7 @@ ptx.entry @k(d : u32, b : u64) target("sm_100a") {
   %two = ptx.constant 2 : i64
   %second = ptx.add %base2, %two : i64
   %either = ptx.selp %p, %base2, %second : i64
-  // either is wrong: expected-error@+1 {{descriptor of A: bits 53-60: expected 0, found 0x1; encode it with SmemDescriptor [a-descriptor-bits]}}
+  // either is wrong: expected-error@+1 {{descriptor of A: segment of K: expected byte 0 on sm_100a, found 24; give A a canonical layout of its type and major-ness [a-descriptor]}}
   tcgen05.mma f16 %d, %either, %b, %i, %p : i32, i64
   ptx.ret
 }

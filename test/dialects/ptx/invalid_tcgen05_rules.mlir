@@ -43,7 +43,7 @@ ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %p = ptx.constant true
   %i = ptx.constant -2002779008 : i32
-  // factors of k96: expected-error@+1 {{expected block16 or block32 with K = 96, found scale_vec::2X; name the size of a block: no layout of scale factors is defined for another [k96-scale-vector]}}
+  // factors of k96: expected-error@+1 {{expected block16 or block32 with K = 96, found scale_vec::2X; name the size of a block: no layout of scale factors is defined for another [wide-k-scale-vector]}}
   tcgen05.mma mxf4 "scale_vec::2X" %d, %a, %a, %i, %p scales(%d, %d : i32, i32) : i32, i64
   %s = ptx.constant 2097152 : i32
   // scales at lane 32: expected-error@+1 {{expected the scale factors of A from lane 0 on, found 32; all lanes hold them, four times the same [scale-a-lane]}}

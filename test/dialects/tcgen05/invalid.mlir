@@ -102,12 +102,12 @@ func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) 
 
 // -----
 
-// expected-error@+1 {{expected a new field out of kind, a, b, d, m, n, a_major, b_major, negate_a, negate_b, sparse, saturate, max_shift, scale, sf_a_id, sf_b_id, sparsity_selector, k96, found m}}
+// expected-error@+1 {{expected a new field out of kind, a, b, d, m, n, a_major, b_major, negate_a, negate_b, sparse, saturate, max_shift, scale, sf_a_id, sf_b_id, sparsity_selector, wide_k, widest_k, a_scale_lanes, sparsity_version, found m}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, m = 64> : i32
 
 // -----
 
-// expected-error@+1 {{expected a new field out of kind, a, b, d, m, n, a_major, b_major, negate_a, negate_b, sparse, saturate, max_shift, scale, sf_a_id, sf_b_id, sparsity_selector, k96, found stages}}
+// expected-error@+1 {{expected a new field out of kind, a, b, d, m, n, a_major, b_major, negate_a, negate_b, sparse, saturate, max_shift, scale, sf_a_id, sf_b_id, sparsity_selector, wide_k, widest_k, a_scale_lanes, sparsity_version, found stages}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256, stages = 3> : i32
 
 // -----
@@ -162,7 +162,7 @@ func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) 
 
 // -----
 
-// expected-error@+1 {{expected a kind of tcgen05.mma (f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4), found 'f17'}}
+// expected-error@+1 {{expected a kind of tcgen05.mma (f16, tf32, f8f6f4, i8, ti16, mxf8f6f4, mxf4, mxf4nvf4), found 'f17'}}
 %i = tcgen05.instruction_descriptor <kind = "f17", a = "f16", b = "f16", d = "f32", m = 128, n = 256> : i32
 
 // -----
@@ -172,7 +172,7 @@ func.func @f(%a: !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>) 
 
 // -----
 
-// expected-error@+1 {{expected an element type of the tensor cores (f16, bf16, tf32, f32, f64, e4m3, e5m2, e2m3, e3m2, e2m1, ue8m0, ue4m3, s8, u8, s32), found s64}}
+// expected-error@+1 {{expected an element type of the tensor cores (f16, bf16, tf32, f32, f64, e4m3, e5m2, e2m3, e3m2, e2m1, ue8m0, ue4m3, ue5m3, s8, u8, s1z4m11, s32), found s64}}
 %i = tcgen05.instruction_descriptor <kind = "f16", a = "f16", b = "f16", d = "s64", m = 128, n = 256> : i32
 
 // -----
@@ -270,9 +270,9 @@ func.func @f(
   tcgen05.mma f16 %acc2, %a, %a, %i, %p : !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) : (1@warpid, 1@laneid, 1)]>>, i64
   // expected-error@+1 {{expected the accumulator in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
   tcgen05.mma ws f16 %acc3, %a, %a, %i, %p zero_column_mask %a : !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>, i64
-  // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf4'}}
+  // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8, ti16), found 'mxf4'}}
   tcgen05.mma mxf4 %acc4, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
-  // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf8f6f4'}}
+  // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8, ti16), found 'mxf8f6f4'}}
   tcgen05.mma ws mxf8f6f4 %acc4, %a, %a, %i, %p zero_column_mask %a : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
   func.return
 }
@@ -280,7 +280,7 @@ func.func @f(
 // -----
 
 func.func @f(%acc: !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, %a: i64, %i: i32, %p: i1) {
-  // expected-error@+1 {{Expected `f16`, `tf32`, `f8f6f4`, `i8`, `mxf8f6f4`, `mxf4`, or `mxf4nvf4`.}}
+  // expected-error@+1 {{Expected `f16`, `tf32`, `f8f6f4`, `i8`, `ti16`, `mxf8f6f4`, `mxf4`, or `mxf4nvf4`.}}
   tcgen05.mma f17 %acc, %a, %a, %i, %p : !tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64
 }
 

@@ -16,7 +16,7 @@ func.func @f(%i: i32, %acc: !acc, %a: i64, %p: i1, %s: !shared, %t: !half, %t2: 
   tcgen05.commit %i cta_group 3
   // expected-error@+1 {{expected cta_group 1 or 2, found 3; use 1, or 2 for a pair of CTAs [cta-group]}}
   tcgen05.mma f16 %acc, %a, %a, %i, %p cta_group 3 : !acc, i64
-  // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8), found 'mxf4'}}
+  // expected-error@+1 {{expected a kind without scale factors (f16, tf32, f8f6f4, i8, ti16), found 'mxf4'}}
   tcgen05.mma ws mxf4 %acc, %a, %a, %i, %p : !acc, i64
   // expected-error@+1 {{expected A in tensor memory with a layout, found !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>}}
   tcgen05.mma f16 %acc, %s, %a, %i, %p : !acc, !shared

@@ -103,8 +103,8 @@ tirx.kernel @k(%base: i32, %b: i64, %i3: i32) target("sm_100a") threads(128) {
   // lanes: expected-error@+1 {{data path F: expected A in the lanes of D, from lane 0 or 16 on, found 16 with D at 0; put A where D starts [a-tmem-lane]}}
   tcgen05.mma f16 %d4, %a2, %b, %i4, %p : !d3, !a
   %s = tcgen05.tile %base, 128 : i32 -> !s
-  %i5 = tcgen05.instruction_descriptor <kind = "mxf4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 128, scale = "ue8m0", k96 = true> : i32
-  // expected-error@+1 {{expected K = 64 on sm_100a, found 96 in the instruction descriptor}}
+  %i5 = tcgen05.instruction_descriptor <kind = "mxf4", a = "e2m1", b = "e2m1", d = "f32", m = 128, n = 128, scale = "ue8m0", wide_k = true> : i32
+  // expected-error@+1 {{instruction descriptor: K = 96: expected target sm_103a, sm_107a, found sm_100a}}
   tcgen05.mma mxf4 %d, %b, %b, %i5, %p scales(%s, %s : !s, !s) : !d, i64
   %slot2 = ptx.shared_alloc @slot bytes 4 align 4
   tcgen05.alloc %slot2 columns 32

@@ -223,7 +223,7 @@ ptx.entry @k96(d : u32, a : u64) target("sm_100a") {
   %a = ptx.ld.param @a : i64
   %i = ptx.constant -2002779008 : i32
   %yes = ptx.constant true
-  // expected-error@+1 {{expected K = 64 on sm_100a, found 96 in the instruction descriptor}}
+  // expected-error@+1 {{instruction descriptor: K = 96: expected target sm_103a, sm_107a, found sm_100a}}
   tcgen05.mma mxf4 %d, %a, %a, %i, %yes scales(%d, %d : i32, i32) : i32, i64
   ptx.ret
 }

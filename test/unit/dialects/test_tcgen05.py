@@ -124,7 +124,7 @@ def test_every_kind_survives_printing(kind: str) -> None:
         max_shift=16,
         scale=row.scales[0][0] if row.scales else None,
         sf_b_id=2,
-        k96=True,
+        wide_k=True,
     )
     attribute = tcgen05.InstructionDescriptorAttr(descriptor)
     assert Parser(new_context(), str(attribute)).parse_attribute() == attribute

@@ -77,7 +77,7 @@ def test_recorded_masks() -> None:
     ("word", "problem", "nearest"),
     [
         (0x4000004000010000, "bits 46-48: expected 0b001", 0x4000404000010000),
-        (0x4000404040010000, "bits 30-31: expected 0", 0x4000404000010000),
+        (0x4000404080010000, "bit 31: expected 0", 0x4000404000010000),
         (0x6000404000010000, "expected a swizzle mode", 0x4000404000010000),
         (0x4000402000010000, r"elements \(4, 0\) and \(8, 0\)", 0x4000404000010000),
         (0x4002404000010000, "matrix base offset: expected 0", 0x4000404000010000),

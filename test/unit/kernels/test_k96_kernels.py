@@ -42,7 +42,7 @@ def check(kernel: Kernel, kind: str, ids: tuple[int, ...]) -> None:
     vector = "block32" if kind == "mxf4" else "block16"
     assert products(ptx) == [f"tcgen05.mma.cta_group::{group}.kind::{kind}.block_scale.{vector}"] * len(ids)
     found = [InstructionDescriptor.decode(word, kind) for word in descriptors(ptx)]
-    assert [each.k96 for each in found] == [True] * len(ids)
+    assert [each.wide_k for each in found] == [True] * len(ids)
     assert tuple(each.sf_a_id for each in found) == tuple(each.sf_b_id for each in found) == ids
     # Rows of 768 elements are three of the 128-byte swizzle: two slices of A and of B go on in the next one.
     assert ptx.count("0x4010") == (4 if kernel.k == 768 else 0)

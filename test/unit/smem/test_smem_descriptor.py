@@ -160,15 +160,12 @@ def test_every_field_round_trips():
         ((0, 40, 0, "none"), "LBO: expected a multiple of 16 bytes, found 40; nearest is 32"),
         ((0, 0, 1 << 18, "none"), "SBO: expected 0 to 262128 bytes, found 262144"),
         ((-16, 0, 0, "none"), "start address: expected 0 to"),
-        ((16, None, 0, "128B_base32B"), "multiple of the 32-byte atom of swizzle 128B_base32B, found 16"),
         ((0, 24, 0, "none"), "LBO: expected a multiple of 16 bytes, found 24; nearest is 32"),
         ((0, 0, 56, "none"), "SBO: expected a multiple of 16 bytes, found 56; nearest is 64"),
-        ((0, 1 << 18, 0, "none"), "LBO: expected 0 to 262128 bytes, found 262144; nearest is 262128"),
-        ((1 << 18, 0, 0, "none"), "start address: expected 0 to 262128 bytes, found 262144; nearest is 262128"),
+        ((0, 1 << 19, 0, "none"), "LBO: expected 0 to 524272 bytes, found 524288; nearest is 524272"),
+        ((1 << 19, 0, 0, "none"), "start address: expected 0 to 524272 bytes, found 524288; nearest is 524272"),
         ((0, None, 0, "256B"), "swizzle: expected one of none, 32B, 64B, 128B, 128B_base32B, found '256B'"),
         ((0, None, 0, "128B", 8), "matrix base offset: expected 0 to 7, found 8"),
-        ((0, 16, 0, "64B", 0, True), "absolute LBO: expected swizzle 128B"),
-        ((0, 16, 0, "128B", 1, True), "absolute LBO: expected matrix base offset 0, found 1"),
         ((0, None, 0, "128B", 0, True), "absolute LBO: expected the byte address"),
     ],
 )
@@ -178,11 +175,32 @@ def test_fields_that_no_descriptor_holds(fields: tuple[Any, ...], message: str):
 
 
 @pytest.mark.parametrize(
+    ("fields", "target", "message"),
+    [
+        ((16, None, 0, "128B_base32B"), None, "multiple of the 32-byte atom of swizzle 128B_base32B, found 16"),
+        ((0, 16, 0, "64B", 0, True), None, "absolute LBO: expected swizzle 128B"),
+        ((0, 16, 0, "128B", 1, True), None, "absolute LBO: expected matrix base offset 0, found 1|matrix base offset"),
+        (
+            (1 << 18, 16, 0, "none"),
+            "sm_100a",
+            "start address: expected 0 to 262128 bytes on sm_100a, found 262144; sm_107a",
+        ),
+        ((0, 1 << 18, 0, "none"), "sm_103a", "LBO: expected 0 to 262128 bytes on sm_103a, found 262144; sm_107a"),
+        ((0, 16, 0, "none", 0, False, 24), "sm_100a", "segment of K: expected byte 0 on sm_100a, found 24"),
+        ((0, 16, 0, "none", 0, False, 24), "sm_107a", "segment of K: expected byte 0, found 24, which is for the B of"),
+    ],
+)
+def test_fields_that_are_not_legal_together(fields: tuple[Any, ...], target: str | None, message: str):
+    with pytest.raises(LegalityError, match=message):
+        SmemDescriptor(*fields).verify_place("K", k_bytes=32, target=target)
+
+
+@pytest.mark.parametrize(
     ("word", "message"),
     [
         (0, "bits 46-48: expected 0b001, found 0b000"),
-        (1 << 46 | 1 << 14, "bits 14-15: expected 0, found 0x1"),
-        (1 << 46 | 1 << 60, "bits 53-60: expected 0, found 0x80"),
+        (1 << 46 | 1 << 15, "bit 15: expected 0, found 0x1"),
+        (1 << 46 | 1 << 60, "bits 54-60: expected 0, found 0x40"),
         (1 << 46 | 3 << 61, r"bits 61-63: expected a swizzle mode \[0, 1, 2, 4, 6\], found 3"),
         (1 << 64, "expected a 64-bit"),
     ],

@@ -116,13 +116,19 @@ FORM_CASES: Cases = {
                 mma("f8f6f4", idesc("f8f6f4", n=24, b_major="MN"), b=None),
                 "MN-major B of e4m3, cta_group 1: expected N in steps of 16, found 24",
             ),
-            (pair(kind="mxf4", m=128, descriptor=idesc("mxf4", k96=True), target="sm_103a"), "K = 96: expected M in"),
+            (
+                pair(kind="mxf4", m=128, descriptor=idesc("mxf4", wide_k=True), target="sm_103a"),
+                "K = 96: expected M in",
+            ),
         ],
         [mma(descriptor=idesc(n=24)), mma("f8f6f4", idesc("f8f6f4", n=24)), pair(m=128, n=48)],
     ),
-    "k96-target": (
-        [(mma("mxf4", idesc("mxf4", k96=True)), "expected K = 64 on sm_100a, found 96")],
-        [mma("mxf4", idesc("mxf4", k96=True), target="sm_103a"), mma("mxf4", idesc("mxf4", k96=True), target=None)],
+    "descriptor-target": (
+        [(mma("mxf4", idesc("mxf4", wide_k=True)), "K = 96: expected target sm_103a, sm_107a, found sm_100a")],
+        [
+            mma("mxf4", idesc("mxf4", wide_k=True), target="sm_103a"),
+            mma("mxf4", idesc("mxf4", wide_k=True), target=None),
+        ],
     ),
     "scale-type": (
         [
@@ -137,19 +143,19 @@ FORM_CASES: Cases = {
             mma("mxf4nvf4", idesc("mxf4nvf4", scale="ue8m0"), scale_vector="block32"),
         ],
     ),
-    "k96-scale-vector": (
+    "wide-k-scale-vector": (
         [
             (
-                mma("mxf4", idesc("mxf4", k96=True), scale_vector="scale_vec::2X", target="sm_103a"),
+                mma("mxf4", idesc("mxf4", wide_k=True), scale_vector="scale_vec::2X", target="sm_103a"),
                 "expected block16 or block32 with K = 96, found scale_vec::2X",
             ),
             (
-                mma("mxf4nvf4", idesc("mxf4nvf4", k96=True), scale_vector="scale_vec::4X", target="sm_103a"),
+                mma("mxf4nvf4", idesc("mxf4nvf4", wide_k=True), scale_vector="scale_vec::4X", target="sm_103a"),
                 "found scale_vec::4X",
             ),
         ],
         [
-            mma("mxf4", idesc("mxf4", k96=True), scale_vector="block32", target="sm_103a"),
+            mma("mxf4", idesc("mxf4", wide_k=True), scale_vector="block32", target="sm_103a"),
             mma("mxf4", idesc("mxf4"), scale_vector="scale_vec::2X"),
         ],
     ),
@@ -161,15 +167,15 @@ FORM_CASES: Cases = {
             ),
             (mma("mxf4", idesc("mxf4", sf_b_id=1)), "expected scale-factor ids 0 or 2 with block32"),
             (
-                mma("mxf4nvf4", idesc("mxf4nvf4", sf_a_id=3, k96=True), target="sm_103a"),
+                mma("mxf4nvf4", idesc("mxf4nvf4", sf_a_id=3, wide_k=True), target="sm_103a"),
                 "expected scale-factor ids 0 or 2 with block16 .6 factors of each row., found 3 .A. and 0 .B.",
             ),
         ],
         [
             mma("mxf8f6f4", idesc("mxf8f6f4", sf_a_id=3, sf_b_id=1)),
             mma("mxf4", idesc("mxf4", sf_a_id=2)),
-            mma("mxf4nvf4", idesc("mxf4nvf4", sf_a_id=2, k96=True), target="sm_103a"),
-            mma("mxf4", idesc("mxf4", sf_a_id=3, sf_b_id=1, k96=True), target="sm_103a"),
+            mma("mxf4nvf4", idesc("mxf4nvf4", sf_a_id=2, wide_k=True), target="sm_103a"),
+            mma("mxf4", idesc("mxf4", sf_a_id=3, sf_b_id=1, wide_k=True), target="sm_103a"),
         ],
     ),
     "mask-bits": (

@@ -48,7 +48,7 @@ SMEM_CASES: Cases = {
         [
             mma("tf32", MN_TF32, a=BASE_32B, b=BASE_32B),
             mma(a=SmemOperand(replace(K_MAJOR, start=96))),
-            mma("mxf4", idesc("mxf4", k96=True), a=SmemOperand(FAR), target="sm_103a"),
+            mma("mxf4", idesc("mxf4", wide_k=True), a=SmemOperand(FAR), target="sm_103a"),
         ],
     ),
     "b-type": (

@@ -29,7 +29,7 @@ TMEM_CASES: Cases = {
             (from_tmem(a=TmemOperand(121, 0, 128)), "found 8 columns from column 121 on, of 128 allocated"),
             (from_tmem(a=TmemOperand(505)), "found 8 columns from column 505 on, of 512 of tensor memory"),
             (
-                from_tmem(idesc("mxf4", k96=True), kind="mxf4", target="sm_103a"),
+                from_tmem(idesc("mxf4", wide_k=True), kind="mxf4", target="sm_103a"),
                 "found 12 columns from column 120 on, of 128 allocated",
             ),
         ],
@@ -206,14 +206,14 @@ TMEM_CASES: Cases = {
                 "scale factors of A .* found 4 columns from column 29 on, of 32",
             ),
             (
-                mma("mxf4", idesc("mxf4", sf_a_id=2, k96=True), scale_a=TmemOperand(28, 0, 32), target="sm_103a"),
+                mma("mxf4", idesc("mxf4", sf_a_id=2, wide_k=True), scale_a=TmemOperand(28, 0, 32), target="sm_103a"),
                 "scale factors of A .* found 8 columns from column 28 on, of 32",
             ),
         ],
         [
             mma("mxf4", scale_a=TmemOperand(28, 0, 32)),
             mma("mxf4", scale_a=TmemOperand()),
-            mma("mxf4", idesc("mxf4", sf_a_id=1, k96=True), scale_a=TmemOperand(28, 0, 32), target="sm_103a"),
+            mma("mxf4", idesc("mxf4", sf_a_id=1, wide_k=True), scale_a=TmemOperand(28, 0, 32), target="sm_103a"),
         ],
     ),
     "scale-b-columns": (
@@ -224,7 +224,9 @@ TMEM_CASES: Cases = {
             ),
             (pair(kind="mxf4", scale_b=TmemOperand(25, 0, 32)), "found 8 columns from column 25 on, of 32"),
             (
-                mma("mxf4nvf4", idesc("mxf4nvf4", n=160, k96=True), scale_b=TmemOperand(20, 0, 32), target="sm_103a"),
+                mma(
+                    "mxf4nvf4", idesc("mxf4nvf4", n=160, wide_k=True), scale_b=TmemOperand(20, 0, 32), target="sm_103a"
+                ),
                 "factors of B .* found 13 columns from column 20 on, of 32",
             ),
         ],

@@ -18,7 +18,7 @@ ABSOLUTE = SmemDescriptor(0x1460, 2048, 1024, "128B", lbo_absolute=True).encode(
 PRODUCTS = {
     "K": ("f16", idesc(), "sm_100a"),
     "MN": ("f16", idesc(a_major="MN"), "sm_100a"),
-    "K = 96": ("mxf4", idesc("mxf4", k96=True), "sm_103a"),
+    "K = 96": ("mxf4", idesc("mxf4", wide_k=True), "sm_103a"),
 }
 
 

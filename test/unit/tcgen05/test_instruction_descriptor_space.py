@@ -16,6 +16,7 @@ OPERANDS = {
     "tf32": {"tf32": "010"},
     "f8f6f4": F8F6F4,
     "i8": {"u8": "000", "s8": "001"},
+    "ti16": {"s1z4m11": "011"},
     "mxf8f6f4": F8F6F4,
     "mxf4": {"e2m1": "001"},
     "mxf4nvf4": {"e2m1": "001"},
@@ -25,9 +26,13 @@ D_TYPES = {
     "tf32": {"f32": "01"},
     "f8f6f4": {"f16": "00", "f32": "01"},
     "i8": {"s32": "10"},
+    "ti16": {"s32": "10"},
 }
 SHIFTS = {0: "00", 8: "01", 16: "10", 32: "11"}
-UNSCALED = ("f16", "tf32", "f8f6f4", "i8")
+UNSCALED = ("f16", "tf32", "f8f6f4", "i8", "ti16")
+SCALES = {"ue4m3": "00", "ue8m0": "01", "ue5m3": "10"}
+WIDE = {"f8f6f4": 1, "mxf8f6f4": 1, "mxf4": 2, "mxf4nvf4": 2}
+"""How many larger K a kind has."""
 BOTH = (False, True)
 
 
@@ -39,7 +44,7 @@ def expected_word(**f: Any) -> int:
     if kind in UNSCALED:
         bits = [
             SHIFTS[f["max_shift"]],  # 30-31
-            "0",
+            "01"[f["wide_k"]],  # 29
             f"{f['m'] // 16:05b}",  # 24-28
             "0",
             f"{f['n'] // 8:06b}",  # 17-22
@@ -57,21 +62,22 @@ def expected_word(**f: Any) -> int:
         ]
     else:
         bits = [
-            "01"[f["k96"]],  # 31
+            "01"[f["wide_k"]],  # 31
             f"{f['sf_a_id']:02b}",  # 29-30
             f"{f['m'] // 128:02b}",  # 27-28
-            "000",
-            "01"[f["scale"] == "ue8m0"],  # 23
+            "01"[f["a_scale_lanes"] == 128],  # 26
+            "0",
+            SCALES[f["scale"]],  # 23-24
             f"{f['n'] // 8:06b}",  # 17-22
             "01"[f["b_major"] == "MN"],
             "01"[f["a_major"] == "MN"],
             "01"[f["negate_b"]],
             "01"[f["negate_a"]],
-            operand[f["b"]],  # 10-12
+            operand[f["b"]] if kind == "mxf8f6f4" else f"{f['sparsity_version']}{operand[f['b']][1:]}",  # 10-12
             operand[f["a"]],  # 7-9
             "0",
             f"{f['sf_b_id']:02b}",  # 4-5
-            "0",
+            "01"[f["widest_k"]],  # 3
             "01"[f["sparse"]],
             "00",
         ]
@@ -92,7 +98,10 @@ DEFAULTS: dict[str, Any] = {
     "sf_a_id": 0,
     "sf_b_id": 0,
     "sparsity_selector": 0,
-    "k96": False,
+    "wide_k": False,
+    "widest_k": False,
+    "a_scale_lanes": 32,
+    "sparsity_version": 0,
 }
 
 
@@ -101,13 +110,16 @@ def variants(kind: str) -> Iterator[dict[str, Any]]:
     types = list(itertools.product(OPERANDS[kind], repeat=2))
     if kind in UNSCALED:
         negate = (False,) if kind == "i8" else BOTH
-        for (a, b), d, negate_a, negate_b, saturate, sparse, shift in itertools.product(
-            types, D_TYPES[kind], negate, negate, BOTH if kind == "i8" else (False,), BOTH, SHIFTS
+        wides = (False, True) if kind in WIDE else (False,)
+        for (a, b), d, negate_a, negate_b, saturate, sparse, shift, wide in itertools.product(
+            types, D_TYPES[kind], negate, negate, BOTH if kind == "i8" else (False,), BOTH, SHIFTS, wides
         ):
+            if wide and (sparse or shift or not {a, b} <= {"e4m3", "e5m2"}):
+                continue
             if kind == "f16" and d == "f16" and (a, b) != ("f16", "f16"):
                 continue
-            majors = [("K", "MN") if x not in ("e2m1", "e2m3", "e3m2") else ("K",) for x in (a, b)]
-            selectors = range(4) if sparse and kind in ("f16", "tf32") else (0,)
+            majors = [("K", "MN") if x not in ("e2m1", "e2m3", "e3m2", "s1z4m11") else ("K",) for x in (a, b)]
+            selectors = range(4) if sparse and kind in ("f16", "tf32", "ti16") else (0,)
             for a_major, b_major, selector in itertools.product(*majors, selectors):
                 yield DEFAULTS | {
                     "kind": kind,
@@ -118,18 +130,18 @@ def variants(kind: str) -> Iterator[dict[str, Any]]:
                     "negate_b": negate_b,
                     "saturate": saturate,
                     "sparse": sparse,
+                    "wide_k": wide,
                     "max_shift": shift,
                     "a_major": a_major,
                     "b_major": b_major,
                     "sparsity_selector": selector,
                 }
         return
-    ids = range(4) if kind == "mxf8f6f4" else (0, 2)
-    scales = ("ue8m0", "ue4m3") if kind == "mxf4nvf4" else ("ue8m0",)
-    for (a, b), negate_a, negate_b, sparse, k96, scale, sf_a_id, sf_b_id in itertools.product(
-        types, BOTH, BOTH, BOTH, BOTH if kind != "mxf8f6f4" else (False,), scales, ids, ids
+    scales = tuple(SCALES) if kind == "mxf4nvf4" else ("ue8m0",)
+    for (a, b), negate_a, negate_b, sparse, wide, scale, sf_a_id, sf_b_id in itertools.product(
+        types, BOTH, BOTH, BOTH, range(WIDE[kind] + 1), scales, range(4), range(4)
     ):
-        if sparse and k96:
+        if not {sf_a_id, sf_b_id} <= ids(kind, wide) or (sparse and wide == 2):
             continue
         eight = [("K", "MN") if x in ("e4m3", "e5m2") else ("K",) for x in (a, b)]
         for a_major, b_major in itertools.product(*eight):
@@ -141,13 +153,21 @@ def variants(kind: str) -> Iterator[dict[str, Any]]:
                 "negate_a": negate_a,
                 "negate_b": negate_b,
                 "sparse": sparse,
-                "k96": k96,
+                "wide_k": wide == 1,
+                "widest_k": wide == 2,
+                "a_scale_lanes": 128 if negate_b else 32,
+                "sparsity_version": int(kind != "mxf8f6f4" and negate_a),
                 "scale": scale,
                 "sf_a_id": sf_a_id,
                 "sf_b_id": sf_b_id,
                 "a_major": a_major,
                 "b_major": b_major,
             }
+
+
+def ids(kind: str, wide: int) -> set[int]:
+    """Legal scale-factor ids: all bytes of a column for one or three factors, even ones for two or six."""
+    return {0, 1, 2, 3} if (kind == "mxf8f6f4") != (wide == 1) else {0} if wide == 2 else {0, 2}
 
 
 @pytest.mark.parametrize("kind", OPERANDS)
@@ -177,22 +197,24 @@ def ns(kind: str, cta_group: int, ws: bool, sparse: bool, b_is_mn_major_8_bit: b
     return legal
 
 
-def ms(kind: str, cta_group: int, ws: bool, sparse: bool, k96: bool) -> set[int]:
+def ms(kind: str, cta_group: int, ws: bool, sparse: bool, wide: bool) -> set[int]:
     """Legal M, again from the ISA's text."""
+    if wide:
+        return set() if ws else {128 * cta_group}
     if kind in UNSCALED:
         return {32, 64, 128} if ws else {1: {64, 128}, 2: {128, 256}}[cta_group]
     if cta_group == 1:
         return {128}
-    return {256} if sparse or k96 else {128, 256}
+    return {256} if sparse else {128, 256}
 
 
 @pytest.mark.parametrize("kind", OPERANDS)
 def test_every_shape(kind: str, sampled: Sampled):
     """All M and N that the fields can hold: the bits, and the verdict for each variant of the instruction."""
     types = list(OPERANDS[kind])[:1]
-    majors = ("K", "MN") if types != ["e2m1"] else ("K",)
+    majors = ("K", "MN") if types[0] not in ("e2m1", "s1z4m11") else ("K",)
     scale = None if kind in UNSCALED else "ue8m0"
-    d = "s32" if kind == "i8" else "f32"
+    d = "s32" if kind in ("i8", "ti16") else "f32"
     legal_words = 0
     shapes = itertools.product(range(0, 512, 16), range(0, 512, 8), majors, BOTH)
     for m, n, major, sparse in sampled(shapes, 800):
@@ -237,7 +259,9 @@ def test_random_descriptors_for_random_instructions():
             "kind": kind,
             "a": choose(types),
             "b": choose(types),
-            "d": choose(["f32", "f32", "f32", "f16", "s32"]) if kind != "i8" else choose(["s32", "s32", "f32"]),
+            "d": choose(["f32", "f32", "f32", "f16", "s32"])
+            if kind not in ("i8", "ti16")
+            else choose(["s32", "s32", "f32"]),
             "m": choose([32, 64, 128, 128, 256, 256]),
             "n": choose([8, 16, 24, 32, 40, 48, 64, 96, 128, 128, 256]),
             "a_major": choose(["K", "K", "MN"]),
@@ -249,12 +273,15 @@ def test_random_descriptors_for_random_instructions():
             "scale": (None if kind in UNSCALED else "ue8m0") if choose(range(8)) else choose([None, "ue8m0", "ue4m3"]),
             "sf_a_id": choose([0, 0, 0, 1, 2]),
             "sparsity_selector": choose([0, 0, 0, 1]),
-            "k96": not choose(range(8)),
+            "wide_k": not choose(range(8)),
+            "widest_k": not choose(range(8)),
         }
         group, ws = choose([(1, False), (2, False), (1, True)])
         f, scaled = fields, kind not in UNSCALED
+        k = f["wide_k"] + 2 * f["widest_k"]
         narrow = [
-            f[f"{x}_major"] == "MN" and (f[x] in ("e2m1", "e2m3", "e3m2") or kind.startswith("mxf4")) for x in "ab"
+            f[f"{x}_major"] == "MN" and (f[x] in ("e2m1", "e2m3", "e3m2") or kind.startswith(("mxf4", "ti")))
+            for x in "ab"
         ]
         wide = f["b_major"] == "MN" and f["b"] in ("e4m3", "e5m2", "u8", "s8")
         expected = (
@@ -265,12 +292,14 @@ def test_random_descriptors_for_random_instructions():
             and (kind == "i8" or not f["saturate"])
             and (kind != "i8" or not f["negate_a"])
             and (f["max_shift"] == 0 or ws)
-            and f["scale"] in ({None} if not scaled else {"ue8m0", "ue4m3"} if kind == "mxf4nvf4" else {"ue8m0"})
-            and f["sf_a_id"] in ({0} if not scaled else {0, 1, 2, 3} if kind == "mxf8f6f4" or f["k96"] else {0, 2})
-            and (f["sparsity_selector"] == 0 or (f["sparse"] and kind in ("f16", "tf32")))
-            and (not f["k96"] or (kind.startswith("mxf4") and not f["sparse"]))
+            and f["scale"] in ({None} if not scaled else set(SCALES) if kind == "mxf4nvf4" else {"ue8m0"})
+            and f["sf_a_id"] in (ids(kind, k) if scaled and k <= WIDE[kind] else {0})
+            and (f["sparsity_selector"] == 0 or (f["sparse"] and kind in ("f16", "tf32", "ti16")))
+            and k <= WIDE.get(kind, 0)
+            and not (f["sparse"] and ((kind, k) == ("f8f6f4", 1) or k == 2))
+            and (kind != "f8f6f4" or not k or {f["a"], f["b"]} <= {"e4m3", "e5m2"})
             and not (scaled and ws)
-            and f["m"] in ms(kind, group, ws, f["sparse"], f["k96"])
+            and f["m"] in ms(kind, group, ws, f["sparse"], k > 0)
             and f["n"] in ns(kind, group, ws, f["sparse"], wide)
         )
         try:

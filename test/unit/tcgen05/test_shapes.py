@@ -40,6 +40,15 @@ TABLE = {
     ("f8f6f4", 2, False, True): ({128, 256}, STEP_16, 64),
     ("f8f6f4", 1, True, False): ({32, 64, 128}, WS, 32),
     ("f8f6f4", 1, True, True): ({32, 64, 128}, WS - {256}, 64),
+    **{
+        ("ti16", group, ws, sparse): (ms, ns, 32 if sparse else 16)
+        for sparse in (False, True)
+        for group, ws, ms, ns in (
+            (1, False, {64, 128}, STEP_8),
+            (2, False, {128, 256}, STEP_16),
+            (1, True, {32, 64, 128}, WS - {256} if sparse else WS),
+        )
+    },
     ("i8", 1, False, False): ({64, 128}, {8, 24} | STEP_16, 32),
     ("i8", 1, False, True): ({64, 128}, {8, 24} | STEP_16, 64),
     ("i8", 2, False, False): ({128, 256}, STEP_32, 32),
@@ -92,18 +101,18 @@ def test_block_scaled_kinds_have_no_ws(kind: str):
 
 def test_k_of_96():
     for kind in ("mxf4", "mxf4nvf4"):
-        assert check_shape(kind, 256, 48, 2, k96=True) == (256, 48, 96)
-        assert portable(kind, 256, 48, 2, k96=True)
-        assert check_shape(kind, 128, 8, k96=True) == (128, 8, 96)
-        assert not portable(kind, 128, 8, k96=True)  # CUTLASS only
+        assert check_shape(kind, 256, 48, 2, k_code=1) == (256, 48, 96)
+        assert portable(kind, 256, 48, 2, k_code=1)
+        assert check_shape(kind, 128, 8, k_code=1) == (128, 8, 96)
+        assert not portable(kind, 128, 8, k_code=1)  # CUTLASS only
         with pytest.raises(LegalityError, match=r"cta_group 2, K = 96: expected M in \{256\}, found 128"):
-            check_shape(kind, 128, 48, 2, k96=True)
-        with pytest.raises(LegalityError, match=r"expected K = 128 .sparse., found 96"):
-            check_shape(kind, 256, 48, 2, sparse=True, k96=True)
+            check_shape(kind, 128, 48, 2, k_code=1)
+        with pytest.raises(LegalityError, match="sparse: expected a code of K of 0 or 1, found 2"):
+            check_shape(kind, 256, 48, 2, sparse=True, k_code=2)
         with pytest.raises(LegalityError, match="K = 96: expected target .*, found sm_100a"):
-            check_shape(kind, 256, 48, 2, k96=True, target="sm_100a")
-    with pytest.raises(LegalityError, match="kind::f16: expected K = 16, found 96"):
-        check_shape("f16", 128, 64, k96=True)
+            check_shape(kind, 256, 48, 2, k_code=1, target="sm_100a")
+    with pytest.raises(LegalityError, match="kind::f16: expected a code of K of 0, found 1"):
+        check_shape("f16", 128, 64, k_code=1)
 
 
 # kind, sparse, K = 96 -> the targets out of TARGETS that run it
@@ -127,10 +136,10 @@ RUN_BY = {
 def test_targets(variant: tuple[str, bool, bool], target: str):
     kind, sparse, k96 = variant
     if target in RUN_BY[variant]:
-        check_shape(kind, 128, 64, 1, False, sparse, k96=k96, target=target)
+        check_shape(kind, 128, 64, 1, False, sparse, k_code=int(k96), target=target)
     else:
         with pytest.raises(LegalityError, match=f"kind::{kind}, .*: expected target sm_10.*, found {target}"):
-            check_shape(kind, 128, 64, 1, False, sparse, k96=k96, target=target)
+            check_shape(kind, 128, 64, 1, False, sparse, k_code=int(k96), target=target)
 
 
 def test_errors_say_what_is_legal_and_nearest():

@@ -20,6 +20,7 @@ LANES: dict[tuple[int, int, bool], Callable[[int], list[int]]] = {
 ELEMENTS = {
     "tf32": (2, 16),
     "f16": (4, 32),
+    "ti16": (4, 32),
     "f8f6f4": (4, 64),
     "i8": (4, 64),
     "mxf8f6f4": (4, 64),
@@ -49,7 +50,7 @@ def test_every_code(kind: str, m: int, cta_group: int, ws: bool, instructions: i
         for i in (*range(0, m, 5), m - 1):
             for code in range(codes):
                 step, c = divmod(code, k_instr // elements)
-                if kind in ("f16", "tf32"):
+                if kind in ("f16", "tf32", "ti16"):
                     lanes = [lane + 8 * (c // 4) for lane in LANES[m, cta_group, ws](i - i % 16 + i % 8)]
                     nibble = 8 * step + 4 * (i % 16 // 8) + c % 4
                 else:
@@ -58,7 +59,7 @@ def test_every_code(kind: str, m: int, cta_group: int, ws: bool, instructions: i
                 assert places == {(i // (m // cta_group), lane + base_lane, nibble) for lane in lanes}
         assert layout.is_injective()
         layout.check_bounds(4)
-        columns = {"f16": 1, "tf32": 1}.get(kind, 2)
+        columns = {"f16": 1, "tf32": 1, "ti16": 1}.get(kind, 2)
         assert layout.footprint()["TCol"] == (0, instructions * columns * 8 - 1)
 
 

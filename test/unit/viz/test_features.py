@@ -237,7 +237,7 @@ def test_bits(shown: Page) -> None:
     assert "SBO is 512 bytes, and one repeat of the pattern takes 1024" in shown.text("#decoded .problem")
     shown.change(word="0x4000404000010000")
     assert shown.run("document.querySelector('#decoded .problem')") is None
-    shown.press("#decoded [title='bit 53: reserved']")
+    shown.press("#decoded [title='bit 54: reserved']")
     assert "expected 0" in shown.text("#decoded .problem")
 
 

@@ -149,7 +149,7 @@ export function descriptorTab(app) {
       return [swatch(name, names), name, bitsText(kind.fields[name]), h("code", {}, `0x${extract(word, kind.fields[name]).toString(16)}`), control];
     });
     const wrong = names.filter((name) => kind.legal[name] && !kind.legal[name].map(String).includes(values[name])).map((name) => `kind::${kind.name} has no ${name} = ${values[name]}`);
-    const rowsOfShape = tables.shapes.filter((row) => row.kinds.includes(kind.name) && String(row.sparse) === String(values.sparse) && String(row.k96) === String(values.k96 ?? "false") && row.m.includes(Number(values.m)) && row.n.includes(Number(values.n)));
+    const rowsOfShape = tables.shapes.filter((row) => row.kinds.includes(kind.name) && String(row.sparse) === String(values.sparse) && ["wide_k", "widest_k"].every((name) => String(row[name]) === String(values[name] ?? "false")) && row.m.includes(Number(values.m)) && row.n.includes(Number(values.n)));
     const variants = rowsOfShape.map((row) => `cta_group::${row.cta_group}${row.ws ? " .ws" : ""}`);
     if (!variants.length) wrong.push(`no tcgen05.mma of kind::${kind.name} has M = ${values.m} and N = ${values.n}`);
     const flip = (bit) => app.change({ idesc: hex(word ^ (1n << BigInt(bit)), 32) });
