@@ -44,7 +44,7 @@ class SmemDescriptorOp(DirectOperation):
     The shared-memory matrix descriptor of the slice of an operand that one instruction reads: slice 2 of 16
     elements along K. `tirx-materialize-descriptors` derives its bits from the layout. `padded`: for a kind that reads
     4-bit elements 16 to 16 bytes, data first. `absolute_lbo`: the slice may go on in the next row of the swizzle, as
-    48 bytes of K may on sm_103a.
+    48 bytes of K may on sm_103a and sm_107a.
     """
 
     name = "tcgen05.smem_descriptor"

@@ -12,7 +12,7 @@ from tirx.diagnostics import LocatedError
 from tirx.ptx.ptxas import assemble
 from tirx.tcgen05 import InstructionDescriptor
 
-TARGETS = ("sm_100a", "sm_100f", "sm_103a", "sm_107a", "sm_110a")
+TARGETS = ("sm_100a", "sm_100f", "sm_103a", "sm_110a")
 
 FORMS = [
     # A, B, scale type, block, K of the tile, kind, scale vector, ids of the instructions

@@ -522,7 +522,7 @@ MUTANTS = (
     Mutant("M of block scaling is 256", "block scaled", "0x08100480", "0x10100480", "there is no shape", 2),
     Mutant("A is of another type", "block scaled", "0x08100480", "0x08100400", "type code 0 of A", 2),
     Mutant("blocks of 32 with 4 factors", "block scaled", r"block16", "block32", "expected factors of type ue8m0", 2),
-    Mutant("K = 96", "block scaled", "0x08100480", "0x88100480", "exists on sm_103a, not on sm_100a", 2),
+    Mutant("K = 96", "block scaled", "0x08100480", "0x88100480", "exists on sm_103a, sm_107a, not on sm_100a", 2),
     Mutant(
         "factors of the first K twice",
         "block scaled",

@@ -27,7 +27,7 @@ def descriptor(r: dict[str, Any]) -> InstructionDescriptor:
         negate_b=bool(r["b_neg"]),
         sparse=bool(r["sparse"]),
         saturate=bool(r.get("saturate")),
-        max_shift=MAX_SHIFTS[r.get("max_shift", 0)],
+        max_shift=MAX_SHIFTS[int(r.get("max_shift", 0))],
         sparsity_selector=r.get("sparsity_selector", 0),
         scale=r.get("sf"),
         sf_a_id=r.get("sfa_id", 0),
@@ -78,5 +78,5 @@ def test_matrix_descriptors():
         assert found.encode() == word, r["id"]
         assert SmemDescriptor.decode(word) == found
         if not r["fits_sm_100"]:
-            with pytest.raises(LegalityError):
+            with pytest.raises(LegalityError, match="on sm_100a|expected target|expected"):
                 found.verify("f16", "K", target="sm_100a")

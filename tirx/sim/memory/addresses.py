@@ -37,8 +37,9 @@ RESERVED_OFFSETS = {
 }
 GROUPS_REGISTER = "%reserved_smem_offset_1"
 GROUPS_BYTES = 288
-# The most that a CTA may have, static and dynamic, in bytes (sm_100: 227 KiB).
+# The most that a CTA may have, static and dynamic, in bytes: 227 KiB, and 327 KiB on Rubin.
 SHARED_LIMIT = 232448
+RUBIN_SHARED_LIMIT = 334848
 
 # What stands for functions: addresses in no window.
 FUNCTION_BASE = 0x6F << WINDOW_SHIFT

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from tirx.sim.core.types import Array
+from tirx.sim.errors import SimError
 
 # Eight-bit and narrower formats, each element in a byte of its own (in its low bits).
 _DTYPES = {
@@ -36,6 +37,12 @@ TABLES: dict[str, Array] = {
     name: np.arange(1 << BITS.get(name, 8), dtype=np.uint8).view(dtype).astype(np.float32)
     for name, dtype in _DTYPES.items()
 }
+# ue5m3: bias 15, subnormal numbers below 2^-14, no infinity, one NaN.
+_CODES = np.arange(256)
+TABLES["ue5m3"] = np.where(
+    _CODES < 8, _CODES * 2.0**-17, (1 + (_CODES & 7) / 8) * 2.0 ** ((_CODES >> 3) - 15.0)
+).astype(np.float32)
+TABLES["ue5m3"][0xFF] = np.nan
 
 
 @lru_cache(maxsize=16)
@@ -55,6 +62,11 @@ def decode_elements(raw: Array, element: str) -> Array:
         return (raw.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
     if element == "tf32":  # the low 13 bits are ignored
         return (raw.view(np.uint32) & _TF32_MASK).view(np.float32)
+    if element == "s1z4m11":
+        words = raw.view(np.uint16)
+        if (words & 0x7800).any():
+            raise SimError(f"expected zeros in bits 11-14 of elements of kind::ti16, found {int(words.max()):#06x}")
+        return np.where(words >> 15, -1.0, 1.0).astype(np.float32) * (words & 0x7FF)
     if element == "u8":
         return raw.astype(np.float32)
     if element == "s8":

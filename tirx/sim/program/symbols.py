@@ -19,6 +19,7 @@ from tirx.sim.memory.addresses import (
     GROUPS_BYTES,
     GROUPS_REGISTER,
     RESERVED_OFFSETS,
+    RUBIN_SHARED_LIMIT,
     SHARED_BASE,
     SHARED_LIMIT,
 )
@@ -290,8 +291,9 @@ class Symbols:
         if dynamic_shared:
             spans.append((offset, dynamic_shared))
             offset += dynamic_shared
-        if offset - SHARED_BASE > SHARED_LIMIT:
-            raise SimError(f"expected at most {SHARED_LIMIT} bytes of shared memory, found {offset - SHARED_BASE}")
+        limit = RUBIN_SHARED_LIMIT if self.target.startswith("sm_107") else SHARED_LIMIT
+        if offset - SHARED_BASE > limit:
+            raise SimError(f"expected at most {limit} bytes of shared memory, found {offset - SHARED_BASE}")
         self.shared = tuple(spans)
         self.shared_end = offset
 

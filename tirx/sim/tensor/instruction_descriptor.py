@@ -37,17 +37,29 @@ KINDS = {
     "tf32": Kind("tf32", 8, 4, {2: "tf32"}, {1: "f32"}),
     "f8f6f4": Kind("f8f6f4", 32, 1, _SMALL, {0: "f16", 1: "f32"}),
     "i8": Kind("i8", 32, 1, {0: "u8", 1: "s8"}, {2: "s32"}),
+    "ti16": Kind("ti16", 16, 2, {3: "s1z4m11"}, {2: "s32"}),
     "mxf8f6f4": Kind("mxf8f6f4", 32, 1, _SMALL, {}, {1: "ue8m0"}),
     "mxf4": Kind("mxf4", 64, 0, {1: "e2m1"}, {}, {1: "ue8m0"}),
-    "mxf4nvf4": Kind("mxf4nvf4", 64, 0, {1: "e2m1"}, {}, {0: "ue4m3", 1: "ue8m0"}),
+    "mxf4nvf4": Kind("mxf4nvf4", 64, 0, {1: "e2m1"}, {}, {0: "ue4m3", 1: "ue8m0", 2: "ue5m3"}),
 }
 NARROW = ("e2m3", "e3m2", "e2m1")  # types of less than 8 bits
-_SELECTING = ("f16", "tf32")  # kinds with a sparsity selector
+_SELECTING = ("f16", "tf32", "ti16")  # kinds with a sparsity selector
 # Reserved fields: lowest bit and width.
-_RESERVED = ((6, 1), (23, 1), (29, 1))
-_RESERVED_SCALED = ((3, 1), (6, 1), (24, 3))
-_LONG_DEPTH = 96  # K of 4-bit kinds with bit 31, where the target has it
-_LONG_TARGETS = ("sm_103a",)
+_RESERVED = ((6, 1), (23, 1))
+_RESERVED_SCALED = ((6, 1), (25, 1))
+# Fields that older targets reserve: lowest bit, width, and which kinds have them.
+_RUBIN_TARGETS = ("sm_107a",)
+_RUBIN_FIELDS = ((12, 1, "packed"), (24, 1, "scaled"), (26, 1, "scaled"))
+# Larger K: kind -> the bits of its code, lowest first; the elements of A that are stored, for the codes 1 and 2, and
+# the targets. Only those of `_WIDE_SPARSE` exist with a sparse A.
+_K96 = (96, ("sm_103a", "sm_107a"))
+_WIDE: dict[str, tuple[tuple[int, ...], tuple[tuple[int, tuple[str, ...]], ...]]] = {
+    "f8f6f4": ((29,), ((64, _RUBIN_TARGETS),)),
+    "mxf8f6f4": ((31,), ((64, _RUBIN_TARGETS),)),
+    "mxf4": ((31, 3), (_K96, (128, _RUBIN_TARGETS))),
+    "mxf4nvf4": ((31, 3), (_K96, (128, _RUBIN_TARGETS))),
+}
+_WIDE_SPARSE = (("mxf8f6f4", 1), ("mxf4", 1), ("mxf4nvf4", 1))
 _MAX_SHIFTS = (0, 8, 16, 32)
 _WEIGHT_STATIONARY = ((32, 64, 128), (64, 128, 256))
 _MAX_SPARSE_WEIGHT_STATIONARY = 128  # N
@@ -62,7 +74,8 @@ class InstructionDescriptor:
 
     `scale` is the type of the scale factors, and `scale_ids` (A, B) are the bytes of a word where they start.
     `selector` is the column of the metadata of a `sparse` A. `depth` elements of A along K are stored: all, or of a
-    sparse A half.
+    sparse A half. `version` 1 of a sparse 4-bit A has codes of elements instead of pairs. The scale factors of A are in
+    32 lanes or in 128.
     """
 
     kind: Kind
@@ -82,6 +95,13 @@ class InstructionDescriptor:
     sparse: bool = False
     selector: int = 0
     depth: int = 0
+    version: int = 0
+    a_scale_lanes: int = 32
+
+    @property
+    def is_wide(self) -> bool:
+        """Returns True if K is larger than the smallest of the kind."""
+        return self.depth != self.kind.depth
 
     @property
     def b_depth(self) -> int:
@@ -126,17 +146,42 @@ def _illegal_field(bits_at: _BitsAt, kind: Kind, kind_name: str, sparse: bool, t
         if bits_at(low, width):
             return f"bit {low} must be zero" if width == 1 else f"bits {low}-{low + width - 1} must be zero"
     for name, low in (("A", 7), ("B", 10)):
-        if bits_at(low, 3) not in kind.types:
-            return f"type code {bits_at(low, 3)} of {name}, expected one of {kind.types}"
+        width = 2 if name == "B" and kind.element == 0 else 3
+        if bits_at(low, width) not in kind.types:
+            return f"type code {bits_at(low, width)} of {name}, expected one of {kind.types}"
     if kind.results and bits_at(4, 2) not in kind.results:
         return f"type code {bits_at(4, 2)} of D, expected one of {kind.results}"
-    if kind.scales and bits_at(23, 1) not in kind.scales:
-        return f"type code {bits_at(23, 1)} of the scale factors (bit 23), expected one of {kind.scales}"
-    is_long = bool(kind.scales) and bool(bits_at(31, 1))
-    if is_long and (kind.element or sparse):
-        return "bit 31 must be zero, as K = 96 is for dense 4-bit kinds"
-    if is_long and target not in _LONG_TARGETS:
-        return f"K = {_LONG_DEPTH} (bit 31) exists on {', '.join(_LONG_TARGETS)}, not on {target}"
+    if kind.scales and bits_at(23, 2) not in kind.scales:
+        return f"type code {bits_at(23, 2)} of the scale factors (bits 23-24), expected one of {kind.scales}"
+    if not kind.element and kind.scales and sparse and bool(bits_at(12, 1)) != (target in _RUBIN_TARGETS):
+        return f"sparsity version {bits_at(12, 1)} (bit 12) of a sparse A on {target}"
+    for low, width, of in _RUBIN_FIELDS:
+        present = bool(kind.scales) and (of == "scaled" or not kind.element)
+        if present and bits_at(low, width) and target not in _RUBIN_TARGETS:
+            return f"bit {low} must be zero on {target or 'no target'}"
+    return _illegal_depth(bits_at, kind_name, sparse, target)
+
+
+def _code_of_depth(bits_at: _BitsAt, kind_name: str) -> int:
+    places, _ = _WIDE.get(kind_name, ((), ()))
+    return sum(bits_at(bit, 1) << place for place, bit in enumerate(places))
+
+
+def _illegal_depth(bits_at: _BitsAt, kind_name: str, sparse: bool, target: str) -> str:
+    """Returns the problem of the code of K, or an empty string."""
+    code = _code_of_depth(bits_at, kind_name)
+    places, depths = _WIDE.get(kind_name, ((29,) if kind_name in ("f16", "tf32", "i8", "ti16") else (), ()))
+    if not depths or code == 0:
+        if any(bits_at(bit, 1) for bit in places):
+            return f"bit {places[0]} must be zero"
+        return "bit 3 must be zero" if kind_name == "mxf8f6f4" and bits_at(3, 1) else ""
+    if code > len(depths) or (sparse and (kind_name, code) not in _WIDE_SPARSE):
+        return f"there is no K with code {code}{' and a sparse A' if sparse else ''}"
+    if kind_name == "mxf8f6f4" and bits_at(3, 1):
+        return "bit 3 must be zero"
+    depth, targets = depths[code - 1]
+    if target not in targets:
+        return f"K = {depth} (code {code}) exists on {', '.join(targets)}, not on {target}"
     return ""
 
 
@@ -144,7 +189,7 @@ def _decoded(bits_at: _BitsAt, kind: Kind, sparse: bool) -> InstructionDescripto
     return InstructionDescriptor(
         kind=kind,
         a=kind.types[bits_at(7, 3)],
-        b=kind.types[bits_at(10, 3)],
+        b=kind.types[bits_at(10, 3 if kind.element else 2)],
         d=kind.results[bits_at(4, 2)] if kind.results else "f32",
         m=bits_at(27, 2) << 7 if kind.scales else bits_at(24, 5) << 4,
         n=bits_at(17, 6) << 3,
@@ -152,13 +197,15 @@ def _decoded(bits_at: _BitsAt, kind: Kind, sparse: bool) -> InstructionDescripto
         negate_b=bool(bits_at(14, 1)),
         transpose_a=bool(bits_at(15, 1)),
         transpose_b=bool(bits_at(16, 1)),
-        saturate=bool(bits_at(3, 1)),
+        saturate=not kind.scales and bool(bits_at(3, 1)),
         max_shift=0 if kind.scales else _MAX_SHIFTS[bits_at(30, 2)],
-        scale=kind.scales[bits_at(23, 1)] if kind.scales else None,
+        scale=kind.scales[bits_at(23, 2)] if kind.scales else None,
         scale_ids=(bits_at(29, 2), bits_at(4, 2)) if kind.scales else (0, 0),
         sparse=sparse,
         selector=bits_at(0, 2),
-        depth=_LONG_DEPTH if kind.scales and bits_at(31, 1) else kind.depth,
+        depth=_WIDE[kind.name][1][code - 1][0] if (code := _code_of_depth(bits_at, kind.name)) else kind.depth,
+        version=bits_at(12, 1) if kind.element == 0 else 0,
+        a_scale_lanes=128 if kind.scales and bits_at(26, 1) else 32,
     )
 
 
@@ -173,6 +220,10 @@ def _problem(decoded: InstructionDescriptor, weight_stationary: bool, pair: bool
         return f"A is {decoded.a} and B is {decoded.b}, expected the same type"
     if decoded.d == "f16" and decoded.a == "bf16":
         return "D is f16, but A and B are bf16"
+    if decoded.kind.name == "ti16" and (decoded.transpose_a or decoded.transpose_b):
+        return "transposes of kind::ti16 (bits 15, 16), about which two tables of the ISA contradict each other"
+    if decoded.kind.name == "f8f6f4" and decoded.is_wide and {decoded.a, decoded.b} & set(NARROW):
+        return f"K = {decoded.depth} of {decoded.a} and {decoded.b}, expected e4m3 or e5m2"
     for name, element, transposed in (("A", decoded.a, decoded.transpose_a), ("B", decoded.b, decoded.transpose_b)):
         if transposed and (element in NARROW or decoded.kind.element == 0):
             return f"{name} is {element}, which cannot be MN-major"
@@ -187,8 +238,8 @@ def _problem(decoded: InstructionDescriptor, weight_stationary: bool, pair: bool
 
 
 def _pair_shape_exists(decoded: InstructionDescriptor) -> bool:
-    # Block-scaled kinds with a sparse A, or with K = 96, have no M = 128.
-    only_256 = decoded.kind.scales and (decoded.sparse or decoded.depth == _LONG_DEPTH)
+    # Block-scaled kinds with a sparse A, and larger K, have no M = 128.
+    only_256 = decoded.is_wide or (decoded.kind.scales and decoded.sparse)
     if decoded.m not in ((256,) if only_256 else (128, 256)):
         return False
     step = 32 if decoded.kind.name == "i8" or (decoded.transpose_b and decoded.kind.element == 1) else 16
@@ -197,6 +248,8 @@ def _pair_shape_exists(decoded: InstructionDescriptor) -> bool:
 
 def _shape_exists(decoded: InstructionDescriptor, weight_stationary: bool) -> bool:
     m, n = decoded.m, decoded.n
+    if decoded.is_wide and (weight_stationary or m != 128):
+        return False
     if weight_stationary:
         most = _MAX_SPARSE_WEIGHT_STATIONARY if decoded.sparse else 256
         return m in _WEIGHT_STATIONARY[0] and n in _WEIGHT_STATIONARY[1] and n <= most

@@ -23,6 +23,7 @@ from tirx.sim.tensor.sparsity import expand_sparse
 from tirx.sim.tensor.zero_mask import expand_zero_mask
 
 _TRAPPING_M = 32
+_SCALE_LANES = 32
 _KIND_NUMBERS = {name: number for number, name in enumerate(KINDS)}
 
 
@@ -112,6 +113,14 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
             "of sf-tensor/tcgen05 says that a B200 trapped",
         )
     shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[form.kind]) << 1 | int(form.weight_stationary)
+    program = cta.launch.program
+    if cta.launch.strict and fields.d != "s32" and program.arithmetic == "hardware":
+        if rule_of(program.arithmetic, "tcgen05", program.target, fields.a) is None:
+            cta.launch.note(
+                "order of a sum",
+                f"{what} on {program.target}: no source says in which order and how exactly it adds; here the sum "
+                "is exact and rounded once",
+            )
     cta.launch.observed.multiplied(a, b)
     lanes, columns = _cells(path, fields.n, base_lane, column)
     area = path.block(fields.n, base_lane, column)
@@ -266,7 +275,9 @@ def _scale_factors(
     for address, first, half, rows, name in zip(
         operands.scale_factors, fields.scale_ids, halves, (path.rows, fields.n), "AB", strict=True
     ):
-        place = ScaleFactors(address, first, count, fields.scale, half)
+        place = ScaleFactors(
+            *(address, first, count, fields.scale, half), fields.a_scale_lanes if name == "A" else _SCALE_LANES
+        )
         place.check(form.block, f"{what} SF{name}")
         found.append([place.read(each, thread, rows, f"{what} SF{name}") for each in ctas])
     if not all(np.array_equal(found[1][0], other, equal_nan=True) for other in found[1]):

@@ -26,12 +26,12 @@ BLOCKS: dict[str, dict[str | None, int]] = {
     "mxf4": {None: 32, "scale_vec::2X": 32, "block32": 32},
     "mxf4nvf4": {"scale_vec::2X": 32, "block32": 32, "scale_vec::4X": 16, "block16": 16},
 }
-# By the number of factors of a row: the bytes of a word where they may start. With three and six (K = 96) they go on in
-# another word.
-_STARTS = {1: (0, 1, 2, 3), 2: (0, 2), 4: (0,), 3: (0, 1, 2, 3), 6: (0, 2)}
+# By the number of factors of a row: the bytes of a word where they may start. With three and six (K = 96), and eight
+# (K = 128), they go on in another word.
+_STARTS = {1: (0, 1, 2, 3), 2: (0, 2), 4: (0,), 3: (0, 1, 2, 3), 6: (0, 2), 8: (0,)}
 _BLOCK_ROWS = 128
 # Types of the factors, by the elements of a dense A that share one.
-_TYPES = {32: ("ue8m0",), 16: ("ue4m3", "ue8m0")}
+_TYPES = {32: ("ue8m0",), 16: ("ue4m3", "ue8m0", "ue5m3")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ScaleFactors:
 
     `count` is how many of them a row has: the K of an instruction is in so many blocks, sparse or not (table
     "scale_vectorsize"). With `halves` = 2 (layout B) the lower 64 lanes have the first half of the rows and the upper
-    64 the others.
+    64 the others. With `lanes` = 128 row r has lane r, and the next word is the next column.
     """
 
     address: int
@@ -50,6 +50,7 @@ class ScaleFactors:
     count: int
     element: str
     halves: int = 1
+    lanes: int = _GROUP
 
     def check(self, block: int, what: str) -> None:
         """Raises SimError for illegal places of scale factors; `block`: elements of a dense A that share a factor."""
@@ -69,6 +70,10 @@ class ScaleFactors:
 
     def read(self, cta: Cta, thread: int, rows: int, what: str) -> Array:
         """The factors of `rows` rows as float64 (rows, count), from the tensor memory of a CTA."""
+        if self.lanes == LANES:
+            return self._of_lanes(cta, thread, rows, what)
+        if self.count > _BLOCK_ROWS // _GROUP + 2 and rows < _BLOCK_ROWS:
+            raise SimError(f"{what}: no source says where {self.count} factors of {rows} rows lie, expected 128 rows")
         row = np.arange(rows // self.halves)
         groups = _GROUPS // self.halves
         per_word = _BLOCK_ROWS // _GROUP * -(-rows // _BLOCK_ROWS)
@@ -85,7 +90,16 @@ class ScaleFactors:
             if not all(np.array_equal(copies[0], copy) for copy in copies):
                 raise SimError(f"{what}: expected the same factors in every group of {_GROUP} lanes")
             parts.append(copies[0])
-        codes = np.concatenate(parts)
+        return self._decoded(np.concatenate(parts), what)
+
+    def _of_lanes(self, cta: Cta, thread: int, rows: int, what: str) -> Array:
+        _, column = split_address(self.address)
+        words = -(-(self.first + self.count) // _WORD)
+        found = read_tensor(cta, thread, np.arange(rows)[:, None], column + np.arange(words)[None, :], what)
+        codes = np.ascontiguousarray(found).view(np.uint8).reshape(rows, -1)
+        return self._decoded(codes[:, self.first : self.first + self.count], what)
+
+    def _decoded(self, codes: Array, what: str) -> Array:
         if self.element == "ue4m3" and (codes >> 7).any():
             raise SimError(f"{what}: a ue4m3 has no sign, but bit 7 is set")
         return decode_elements(codes, self.element)

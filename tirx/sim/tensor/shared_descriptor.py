@@ -39,15 +39,18 @@ _K_GROUP = 8
 _CHUNK = 16
 
 # Fields: lowest bit and width.
-_START, _LEADING, _STRIDE = (0, 14), (16, 14), (32, 14)
+_START, _LEADING, _STRIDE = (0, 15), (16, 15), (32, 14)
 _CONSTANT, _BASE_OFFSET, _ABSOLUTE, _MODE = (46, 3), (49, 3), (52, 1), (61, 3)
-_RESERVED = ((14, 2), (30, 2), (53, 8))
+_RESERVED = ((15, 1), (31, 1), (53, 8))
+# The upper bits of start and leading offset, where they exist.
+_WIDE_TARGETS = ("sm_107a",)
+_WIDE_BITS = ((14, 1), (30, 1))
 # wgmma: the numbers here of its swizzle modes none, 128B, 64B, 32B.
 _WGMMA_MODES = (0, 2, 4, 6)
 _WGMMA_RESERVED = ((14, 2), (30, 2), (46, 3), (52, 10))
 _BASE_OFFSET_UNIT = 128
 # Absolute leading dimension addresses: where they exist, and for how many bytes along K.
-_ABSOLUTE_TARGETS = ("sm_103a",)
+_ABSOLUTE_TARGETS = ("sm_103a", "sm_107a")
 _ABSOLUTE_SIZE = 48
 
 
@@ -60,7 +63,7 @@ class SharedDescriptor:
     so on an H100 (K-major f16, 128B). An operand may also start inside of a row: K-major if it ends in the same one, or
     MN-major of wgmma (`_check_inside`), as Triton's m64n32k16 reads half of 64 columns.
 
-    Addresses are bytes of the CTA's shared memory (18 bits, without the rank).
+    Addresses are bytes of the CTA's shared memory (18 bits, 19 on Rubin, without the rank).
     """
 
     def __init__(self, bits: int, what: str, target: str = ""):
@@ -71,9 +74,9 @@ class SharedDescriptor:
         self.start = self._field(_START) << 4
         self.leading = self._field(_LEADING) << 4
         self.stride = self._field(_STRIDE) << 4
-        for field in _RESERVED:
-            if self._field(field):
-                self._illegal(f"bits {field[0]}-{field[0] + field[1] - 1} must be zero")
+        for low, width in _RESERVED if target in _WIDE_TARGETS else (*_WIDE_BITS, *_RESERVED):
+            if self._field((low, width)):
+                self._illegal(f"bit {low} must be zero" if width == 1 else f"bits {low}-{low + width - 1} must be zero")
         if self._field(_CONSTANT) != 1:
             self._illegal(f"bits 46-48 must be 0b001, found {self._field(_CONSTANT):#05b}")
         if self._field(_MODE) not in SWIZZLE_MODES:
@@ -96,7 +99,7 @@ class SharedDescriptor:
     def swapped(self) -> SharedDescriptor:
         """The descriptor with leading and stride offset in each other's place."""
         leading, stride = self._field(_LEADING), self._field(_STRIDE)
-        bits = self.bits & ~(0x3FFF << _LEADING[0] | 0x3FFF << _STRIDE[0])
+        bits = self.bits & ~(0x7FFF << _LEADING[0] | 0x3FFF << _STRIDE[0])
         return SharedDescriptor(bits | stride << _LEADING[0] | leading << _STRIDE[0], self.what, self._target)
 
     def _check_absolute(self, target: str) -> None:

@@ -49,7 +49,7 @@ def expand_sparse(
     """
     places = _ONE_OF_TWO if fields.a == "tf32" else _TWO_OF_FOUR
     kept = len(next(iter(places.values())))
-    together = 2 if fields.kind.element == 0 else 1
+    together = 2 if fields.kind.element == 0 and not fields.version else 1
     lane, column = split_address(address)
     if lane != base_lane:
         raise SimError(f"{what}: expected lane {base_lane}, like D, found lane {lane}")

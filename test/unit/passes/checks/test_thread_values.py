@@ -179,7 +179,7 @@ def test_addresses_and_descriptors():
       %pairs = ptx.constant 0x3FFFE : i32
       %units = ptx.constant 0x3FFF : i32
       %few = ptx.constant 0x1FFF : i32
-      %high = ptx.constant 0x4000 : i32
+      %high = ptx.constant 0x8000 : i32
       %clash = ptx.constant 0x2000 : i32
       %second = ptx.add %s, %16 : i32
       %third = ptx.add %s, %8 : i32
@@ -212,7 +212,7 @@ def test_addresses_and_descriptors():
         "pairs": ([], 0x3FFFE),
         "units": ([], 0x3FFF),
         "few": ([], 0x1FFF),
-        "high": ([], 0x4000),
+        "high": ([], 0x8000),
         "clash": ([], 0x2000),
         "second": (["shared"], 16),
         "third": (["shared"], 8),
@@ -224,7 +224,7 @@ def test_addresses_and_descriptors():
         "even": (["value"], 0),
         "kept": (["descriptor"], 1),
         "cut": (["value"], 0),
-        "made": (["descriptor"], 0x4001),
+        "made": (["descriptor"], 0x8001),
         "wrong": (["value"], 0),
         "back": (["shared"], 0),
         "twice": (["shared", "shared"], 0),
@@ -236,7 +236,7 @@ def test_addresses_and_descriptors():
     assert start is not None and (address := start.descriptor_start()) is not None
     assert ([symbol.kind for symbol in address.symbols], address.first) == (["shared"], 16)
     assert (found["twice"] or start).descriptor_start() is None
-    assert (plain := ThreadValue((), 0x7FFF4001, 4).descriptor_start()) is not None
+    assert (plain := ThreadValue((), 0x7FFF8001, 4).descriptor_start()) is not None
     assert (plain.symbols, plain.given, plain.count) == ((), 16, 4)
     row = known("%row = ptx.shr unsigned %s, %4 : i32", align=8)["row"]
     assert row is not None and [symbol.kind for symbol in row.symbols] == ["value"]

@@ -1,0 +1,49 @@
+"""Products for sm_107a: K = 64 of 8-bit and K = 128 of packed 4-bit operands, assembled, and equal to numpy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from unit.kernels.product_kernels import Kernel, descriptors, products
+
+from tirx.tcgen05 import InstructionDescriptor
+
+E8, E4, E2, E5, E3 = "f8E8M0FNU", "f8E4M3FN", "f4E2M1FN", "f8E5M2", "f6E3M2FN"
+
+KERNELS = [
+    # with the kind, K of the instructions and their scale-factor ids
+    (Kernel(128, 64, 128, E4, E5), "f8f6f4", 64, (0, 0)),
+    (Kernel(128, 8, 64, E4, E4, d="f16"), "f8f6f4", 64, (0,)),
+    (Kernel(128, 32, 192, E5, E4, a_major="MN", b_major="MN"), "f8f6f4", 64, (0, 0, 0)),
+    (Kernel(256, 64, 128, E4, E4, pair=True), "f8f6f4", 64, (0, 0)),
+    (Kernel(128, 192, 128, E4, E5, scale=(E8, 32)), "mxf8f6f4", 64, (0, 2)),
+    (Kernel(256, 64, 256, E4, E5, scale=(E8, 32), pair=True), "mxf8f6f4", 64, (0, 2, 0, 2)),
+    (Kernel(128, 64, 256, E2, E2, scale=(E8, 32)), "mxf4", 128, (0, 0)),
+    (Kernel(128, 136, 256, E2, E2, scale=(E4, 16)), "mxf4nvf4", 128, (0, 0)),
+    (Kernel(256, 256, 256, E2, E2, scale=(E4, 16), pair=True), "mxf4nvf4", 128, (0, 0)),
+    # Where a larger K does not serve: rows, types, memory, scale factors of B, K of the product.
+    (Kernel(64, 64, 64, E4, E4), "f8f6f4", 32, (0, 0)),
+    (Kernel(256, 128, 64, E4, E4, pair=True, a_memory="tensor"), "f8f6f4", 32, (0, 0)),
+    (Kernel(128, 64, 64, E4, E3), "f8f6f4", 32, (0, 0)),
+    (Kernel(128, 64, 96, E4, E4), "f8f6f4", 32, (0, 0, 0)),
+    (Kernel(128, 64, 128, E2, E2, scale=(E4, 16)), "mxf4nvf4", 64, (0, 0)),
+    (Kernel(128, 128, 192, E2, E2, scale=(E4, 16)), "mxf4nvf4", 64, (0, 0, 0)),
+    # Sparse: metadata of 4-bit kinds is of elements.
+    (Kernel(128, 200, 128, E2, E2, scale=(E4, 32), sparse=4), "mxf4nvf4", 128, (0,)),
+    (Kernel(128, 64, 256, E2, E2, scale=(E8, 64), sparse=4), "mxf4", 128, (0, 2)),
+    (Kernel(128, 64, 128, "f16", "f16", sparse=4), "f16", 32, (0, 0, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("kernel", "kind", "k", "ids"), KERNELS, ids=lambda value: str(value)[:70])
+@pytest.mark.sample(4)
+def test_products(kernel: Kernel, kind: str, k: int, ids: tuple[int, ...]) -> None:
+    kernel = replace(kernel, target="sm_107a")
+    ptx = kernel.compile()
+    assert len(products(ptx)) == len(ids)
+    found = [InstructionDescriptor.decode(word, kind) for word in descriptors(ptx)]
+    assert {each.k for each in found} == {k}
+    assert tuple(each.sf_a_id for each in found) == ids
+    assert {each.sparsity_version for each in found} == {int(kernel.sparse > 0 and kind.startswith("mxf4"))}
+    kernel.check(ptx)
