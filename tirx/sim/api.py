@@ -96,20 +96,13 @@ def run(
     64.0
     """
     level = _level(check)
-    if jobs < 1:
-        raise SimError(f"expected 1 or more jobs, found {jobs}")
-    if dynamic_shared < 0:
-        raise SimError(f"expected 0 or more bytes of dynamic shared memory, found {dynamic_shared}")
+    _require_least(1, "jobs", jobs)
+    _require_least(0, "bytes of dynamic shared memory", dynamic_shared)
     decoded = linked(ptx_text, entry, dynamic_shared, level, arithmetic)
     program, memories = decoded.program(), decoded.symbols.memories(variables or {})
-    grid, block, cluster = _dimensions(grid, "grid"), _dimensions(block, "block"), _dimensions(cluster, "cluster")
-    if any(count > most for count, most in zip(grid, _MAX_GRID, strict=True)):
-        raise SimError(f"expected a grid of at most {_MAX_GRID} blocks, found {grid}")
-    cluster = _required_cluster(program.directives, cluster)
+    block, cluster = _dimensions(block, "block"), _required_cluster(program.directives, _dimensions(cluster, "cluster"))
+    grid = _grid(grid, cluster)
     _check_block(program.directives, block)
-    if any(count % size for count, size in zip(grid, cluster, strict=True)):
-        raise SimError(f"expected a grid that is a multiple of the cluster {cluster}, found {grid}")
-
     setting = Setting(
         *(ptx_text, entry, grid, block, cluster, dynamic_shared, level, arithmetic, seed, max_instructions),
         max_resident,
@@ -118,11 +111,25 @@ def run(
     bind_arguments(launch, args)
     if launch.order is not None:
         launch.order.prerequisites.require([launch.global_memory.place_of(each)[0] for each in prerequisite])
-    independent = program.independent and seed is None and observer is None
-    if jobs > 1 and independent and grid != cluster:
+    if jobs > 1 and grid != cluster and program.independent and seed is None and observer is None:
         run_in_processes(setting, launch, program, jobs, progress, report or _log)
     else:
         setting.run(launch, program, observer, progress)
+
+
+def _require_least(least: int, what: str, found: int) -> None:
+    if found < least:
+        raise SimError(f"expected {least} or more {what}, found {found}")
+
+
+def _grid(grid: int | Sequence[int], cluster: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Returns the extents of a grid that clusters of this size divide."""
+    extents = _dimensions(grid, "grid")
+    if any(count > most for count, most in zip(extents, _MAX_GRID, strict=True)):
+        raise SimError(f"expected a grid of at most {_MAX_GRID} blocks, found {extents}")
+    if any(count % size for count, size in zip(extents, cluster, strict=True)):
+        raise SimError(f"expected a grid that is a multiple of the cluster {cluster}, found {extents}")
+    return extents
 
 
 def _level(check: bool | Level) -> Level | None:

@@ -137,8 +137,7 @@ def _dump(text: str) -> tuple[int, DumpedState]:
     return int(line), states[what]
 
 
-def parse_flags(argv: Sequence[str]) -> SimFlags:
-    """Raises UsageError."""
+def _parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog="tirx-sim",
         description="Run a kernel of a PTX file on the CPU, and check its synchronisation.",
@@ -211,7 +210,12 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         help="write what warps, copies, products and slots of rings do, step by step: a page (.html), or a trace for "
         "Perfetto (.json); without checks",
     )
-    found = parser.parse_args(argv)
+    return parser
+
+
+def parse_flags(argv: Sequence[str]) -> SimFlags:
+    """Reads the command line. Raises UsageError."""
+    found = _parser().parse_args(argv)
     for path in found.timeline:
         if not path.endswith((".html", ".json")):
             raise UsageError(f"--timeline: expected a file called .html or .json, found '{path}'")
