@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -62,3 +63,13 @@ def _result(program: str, names: Mapping[str, Any]) -> str:
     except ValueError as error:
         text = f"! {error}"
     return text.strip().replace("\n", "\\n")
+
+
+def with_less_known(case: Any, facts: Collection[str], operands: tuple[type, ...] = ()) -> Iterator[Any]:
+    """Yields copies of a data class in which a fact, or a field of an operand among them, is None: unknown."""
+    for name in facts:
+        value = getattr(case, name)
+        yield replace(case, **{name: None})
+        for part in fields(value) if isinstance(value, operands) else ():
+            if part.default is None:
+                yield replace(case, **{name: replace(value, **{part.name: None})})

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from unit.cases import together
+from unit.cases import together, with_less_known
 from unit.tcgen05.descriptor_vectors import DATA, forbidden_by_isa
 from unit.tcgen05.mma_form_cases import FORM_CASES
 from unit.tcgen05.mma_instructions import Cases, mma
@@ -68,6 +68,17 @@ def test_what_is_not_known_breaks_no_rule(kind: str):
     known = mma(kind)
     for field in ("a", "b", "d", "descriptor", "scale_a", "scale_b", "target"):
         assert find_violations(replace(known, **{field: None})) == ()
+
+
+FACTS = ("a", "b", "d", "descriptor", "mask", "sparse_metadata", "scale_a", "scale_b", "target", "ptx")
+"""Fields of an instruction that may be unknown; the others are its modifiers."""
+
+
+@together("case", [case for _, case, *_ in (*KEPT, *BROKEN)])
+def test_who_knows_less_finds_no_more(case: Mma):
+    found = by_name(find_violations(case)).keys()
+    for known in with_less_known(case, FACTS, (SmemOperand, TmemOperand)):
+        assert by_name(find_violations(known)).keys() <= found
 
 
 def test_an_unknown_kind_is_the_only_finding():

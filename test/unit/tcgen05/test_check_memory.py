@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from unit.cases import together
+from unit.cases import together, with_less_known
 
 from tirx.tcgen05 import LD_SHAPES, LegalityError, SmemDescriptor
 from tirx.tcgen05.check_memory import (
@@ -214,6 +214,16 @@ def test_broken(name: str, case: Instruction, message: str):
 def test_kept(name: str, case: Instruction):
     assert find_memory_violations(case) == ()
     check_memory(case)
+
+
+FACTS = {"columns", "registers", "lane", "column", "allocated", "warp", "descriptor", "target", "ptx"}
+
+
+@together("case", [case for _, case, *_ in (*KEPT, *BROKEN)])
+def test_who_knows_less_finds_no_more(case: Instruction):
+    found = {finding.rule for finding in find_memory_violations(case)}
+    for known in with_less_known(case, FACTS & vars(case).keys()):
+        assert {finding.rule for finding in find_memory_violations(known)} <= found
 
 
 @pytest.mark.parametrize("shape", LD_SHAPES)

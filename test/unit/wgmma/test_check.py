@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from unit.cases import with_less_known
 
 from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
@@ -155,6 +156,15 @@ def test_the_form_comes_first():
     assert [finding.rule for finding in find_violations(wrong)] == ["types"]
     wrong = replace(LEGAL, form=Form("s8", "s8", "f32", 40, saturate=True))
     assert [finding.rule for finding in find_violations(wrong)] == ["d-type", "shape"]
+
+
+FACTS = ("a_operand", "b_operand", "d_operand", "metadata", "threads", "first_warp", "target", "ptx")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_who_knows_less_finds_no_more(name: str):
+    for known in with_less_known(CASES[name][0], FACTS, (SmemOperand, RegisterOperand)):
+        assert {finding.rule for finding in find_violations(known)} <= {name}
 
 
 def test_unknown_bits_break_nothing():
