@@ -94,7 +94,7 @@ class SymbolicTileLayout:
 
     def _split(self, shape: SymbolicShape) -> tuple[int, tuple[int, ...]]:
         """The extent of dimension 0 in one repetition, and the other dimensions."""
-        if not shape or shape[0] is not None or None in shape[1:]:
+        if shape.count(None) != 1 or shape[0] is not None:
             raise LayoutError(f"expected a shape (None, ...) with the symbolic dimension first, found {shape}")
         dims = check_shape([extent for extent in shape if extent is not None], None)
         if self.tile.size() % prod(dims):
@@ -191,7 +191,7 @@ class SymbolicTileLayout:
     def slice(self, shape: SymbolicShape, region: tuple[tuple[int, int] | None, ...]) -> SymbolicTileLayout:
         """`TileLayout.slice` of the inner dimensions; `region` starts with None, all of dimension 0."""
         step, dims = self._split(shape)
-        if not region or region[0] is not None or None in region[1:]:
+        if region.count(None) != 1 or region[0] is not None:
             raise LayoutError(
                 f"expected a region (None, (begin, end), ...) with all of the symbolic dimension, found {region}; "
                 f"a part of it is a slice of bind({self.symbol})"

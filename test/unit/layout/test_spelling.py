@@ -48,6 +48,10 @@ def test_mistakes() -> None:
         _ = S[2] + S[3]
     with pytest.raises(LayoutError, match=r"expected R\[extents : strides\]"):
         R[2:1:3]
+    with pytest.raises(LayoutError, match=r"expected S\[extents : strides\]"):
+        S[2:]
+    with pytest.raises(LayoutError, match=r"expected S\[extents : strides\]"):
+        S[:1]
     with pytest.raises(LayoutError, match="unknown axis 'lane'"):
         TileLayout("S[8 : 1@lane]")
     with pytest.raises(TypeError, match="expected a text or S"):

@@ -192,8 +192,12 @@ def test_what_needs_the_number_is_refused() -> None:
         layout.apply((3, 64))
     with pytest.raises(LayoutError, match="expected a coordinate of rank 2, found"):
         layout.apply((3,))
-    with pytest.raises(LayoutError, match=r"with all of the symbolic dimension.*a slice of bind\(n\)"):
-        layout.slice((None, 64), ((0, 2), (0, 64)))
+    for region in ((), ((0, 2), (0, 64)), ((0, 2), None), (None, None)):
+        with pytest.raises(LayoutError, match=r"with all of the symbolic dimension.*a slice of bind\(n\)"):
+            layout.slice((None, 64), region)
+    for dims in ((), (3, 64), (64, None), (None, None)):
+        with pytest.raises(LayoutError, match=r"expected a shape \(None, ...\) with the symbolic dimension first"):
+            layout.slice(dims, (None, (0, 64)))
 
 
 @pytest.mark.parametrize("text", ["S[", "S[(", "S[(n", "S[(n *", "T.TileLayout(", "#tirx.tile_layout<S["])

@@ -216,7 +216,7 @@ def test_kept(name: str, case: Instruction):
     check_memory(case)
 
 
-FACTS = {"columns", "registers", "lane", "column", "allocated", "warp", "descriptor", "target", "ptx"}
+FACTS = {"columns", "registers", "lane", "column", "allocated", "warp", "type", "descriptor", "target", "ptx"}
 
 
 @together("case", [case for _, case, *_ in (*KEPT, *BROKEN)])
