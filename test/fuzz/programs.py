@@ -73,7 +73,7 @@ def _parsed(text: str) -> tuple[Any, KernelOp]:
     return module, found[0]
 
 
-def _arguments(kernel: KernelOp) -> list[Any]:
+def _arguments(kernel: KernelOp, most_elements: int = _MOST_ELEMENTS) -> list[Any]:
     """Arrays of small integers with the strides of the kernel, and numbers. Raises ValueError for other strides."""
     types = kernel.function_type.inputs.data
     shapes = tuple(
@@ -81,20 +81,21 @@ def _arguments(kernel: KernelOp) -> list[Any]:
         for type_ in types
     )
     sizes = Sizes(shapes, (2,) * len(types))
-    if sizes.elements > _MOST_ELEMENTS:
-        raise ValueError(f"expected at most {_MOST_ELEMENTS} elements, found {sizes.elements}")
+    if sizes.elements > most_elements:
+        raise ValueError(f"expected at most {most_elements} elements, found {sizes.elements}")
     return arguments_of(kernel, sizes, "integers", 0)
 
 
-def reference(text: str) -> tuple[list[Any], list[Any]]:
+def reference(text: str, most_elements: int = _MOST_ELEMENTS) -> tuple[list[Any], list[Any]]:
     """
     Arguments for a kernel, and what they are behind a launch of it.
 
     Raises RunError if the result is not determined in each element, or depends on what was never written, and
-    ValueError for a text that is not one kernel, or one whose arguments have places in common.
+    ValueError for a text that is not one kernel, one whose arguments have places in common, or more elements than
+    `most_elements`, which keeps mutated sizes small.
     """
     _, kernel = _parsed(text)
-    arguments, found = _arguments(kernel), _arguments(kernel)
+    arguments, found = _arguments(kernel, most_elements), _arguments(kernel, most_elements)
     run_kernel(kernel, found, grid=_grid(kernel), max_operations=_MOST_OPERATIONS)
     return arguments, found
 

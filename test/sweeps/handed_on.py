@@ -54,6 +54,8 @@ KINDS = [(family, target) for family, each in FAMILIES.items() for target in eac
 VERDICTS = ("equal", "refused", "wrong", "race", "fault", "internal", "undetermined")
 _BAD = ("wrong", "race", "fault", "internal", "undetermined")
 _INSTRUCTIONS = 1_000_000
+_MOST_ELEMENTS = 1 << 20
+"""Of all arguments of a program, more than any family takes."""
 _SECONDS = 60.0
 """CPU time of one program."""
 _CHUNK = 20
@@ -93,7 +95,7 @@ def case_of(number: int, seed: int, kinds: Sequence[tuple[str, str]] = KINDS) ->
         built, arguments, expected = random_built(target, rng)
         return Case(family, target, options, str(built.module), arguments, expected)
     program = random_handed_on(family, target, rng)
-    arguments, expected = reference(program.text)
+    arguments, expected = reference(program.text, _MOST_ELEMENTS)
     return Case(family, target, program.options, program.text, arguments, expected)
 
 
@@ -147,7 +149,7 @@ def shortened(verdict: Verdict) -> str:
 
     def fails(candidate: str) -> bool:
         try:
-            arguments, expected = reference(candidate)
+            arguments, expected = reference(candidate, _MOST_ELEMENTS)
             case = Case(verdict.family, verdict.target, given, candidate, arguments, expected)
             found, message = judged(case)
         except Exception:  # no longer a program with a result
