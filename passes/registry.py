@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 _PASSES = {
     "tirx-tile-linalg": ("products", "turn functions of linalg operations and copies of memrefs into kernels on tiles"),
     "tirx-set-target": ("kernels", "set the GPU that every kernel is compiled for"),
+    "tirx-choose": ("kernels", "bind the parameters of kernels to the values that the timing model ranks first"),
     "tirx-specialize": ("kernels", "bind the compile-time parameters of kernels to numbers"),
     "tirx-check-sizes": ("checks", "check that sizes which products need to agree do, or let the launch check them"),
     "tirx-split-last-round": ("rings", "share out the tiles of the last round of a grid by parts of K, on request"),

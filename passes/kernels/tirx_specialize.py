@@ -76,7 +76,11 @@ class TirxSpecializePass(ModulePass):
                 found = ", ".join(sorted(known)) or "none"
                 raise ParameterValueError(op, f"expected parameters that a kernel declares ({found}), found {name}")
         for kernel in parametric:
-            specialize(kernel, self.values)
+            specialize(kernel, self.values_for(kernel))
+
+    def values_for(self, kernel: KernelOp) -> Values:
+        """The values of parameters of one kernel."""
+        return self.values
 
 
 def specialize(kernel: KernelOp, values: Values) -> None:
@@ -98,13 +102,13 @@ def specialize(kernel: KernelOp, values: Values) -> None:
     kernel.attributes[PARAMETERS] = DictionaryAttr({name: _attribute(value) for name, value in bound.items()})
 
 
-def verify_defaults(kernel: KernelOp) -> None:
-    """Verifies a kernel with the defaults of its parameters. Raises LocatedError, at the operation of the kernel."""
+def verify_bound(kernel: KernelOp, values: Values) -> None:
+    """Verifies a kernel whose parameters have `values`, or their defaults. Raises LocatedError, see the pass."""
     clone = kernel.clone()
     for own, copied in zip(kernel.walk(), clone.walk(), strict=True):
         copied.location = own.location
     ModuleOp([clone])
-    specialize(clone, {})
+    specialize(clone, values)
 
 
 def _attribute(value: int | str) -> Attribute:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product as combinations
 from math import exp, log
+from typing import Literal
 
 from xdsl.ir import Attribute
 
@@ -57,6 +58,7 @@ class TileChoice:
     columns: int
     depth: int
     threads: int
+    family: str
     prediction: Prediction
     """That of the sizes of the product; of the largest samples where sizes are known at the launch only."""
     score: float
@@ -91,28 +93,41 @@ def choose_tiles(operands: Operands, target: Target) -> Sequence[TileChoice]:
     """The legal tiles of a product, the best one first; empty where the target has no instructions for its types."""
     found: list[TileChoice] = []
     for family in _TILES:
-        found = [each for tile in _TILES[family] if (each := _candidate(operands, target, family, tile)) is not None]
+        depth = _STEP * 8 // operands.dtypes[0].storage_bits
+        rated = (rated_tile(operands, target, (rows, columns, depth), n) for rows, columns, n in _TILES[family])
+        found = [each for each in rated if each is not None and each.family == family]
         if found:
             break
     return sorted(found, key=lambda each: each.score)
 
 
-def _candidate(operands: Operands, target: Target, family: str, tile: tuple[int, int, int]) -> TileChoice | None:
-    """A tile with its time; None where it is not legal."""
-    rows, columns, threads = tile
+def rated_tile(
+    operands: Operands,
+    target: Target,
+    tile: tuple[int, int, int],
+    threads: int,
+    asked: int | None = None,
+    shares: Literal["a", "b"] | None = None,
+) -> TileChoice | None:
+    """
+    A tile of rows, columns and elements of K with its time; None where no instruction multiplies it or it has no room.
+
+    `asked` are slots of the ring that are written, `shares` is the operand that pairs of blocks load together.
+    """
+    rows, columns, depth = tile
     a, b, sums, d = operands.dtypes
-    depth = _STEP * 8 // a.storage_bits
+    family = family_name(operands, target, (rows, columns, threads), depth)
     slot = (rows * a.storage_bits + columns * b.storage_bits) * depth // 8
     if rows * columns * sums.storage_bits // 8 > _SUM_BYTES * threads and family != "tcgen05":
         return None
-    if slot > target.shared_limit - BARRIER_BYTES or family_name(operands, target, tile, depth) != family:
+    if family is None or slot * (asked or 1) > target.shared_limit - BARRIER_BYTES:
         return None
     # A loop with copies by TMA or cp.async gets a ring, and stores go through shared memory where it has room for both.
     room = target.shared_limit - BARRIER_BYTES
     out = rows * columns * d.storage_bits // 8
-    staged = supports(target, "cp.async.bulk.tensor") and (room - out) // slot >= FEWEST_SLOTS
-    slots = min(MOST_SLOTS, (room - out * staged) // slot)
-    has_ring = slots >= FEWEST_SLOTS and supports(target, "cp.async")
+    staged = supports(target, "cp.async.bulk.tensor") and (room - out) // slot >= (asked or FEWEST_SLOTS)
+    slots = asked or min(MOST_SLOTS, (room - out * staged) // slot)
+    has_ring = slots >= (asked or FEWEST_SLOTS) and supports(target, "cp.async")
     slots = slots if has_ring else 1
     gpu = gpu_of(target)
     work = Work(
@@ -121,12 +136,13 @@ def _candidate(operands: Operands, target: Target, family: str, tile: tuple[int,
         columns,
         element=a.storage_bits // 8 or 1,
         out=d.storage_bits // 8 or 1,
-        step=_STEP,
+        step=depth * a.storage_bits // 8,
         batch=operands.batch,
         slots=slots,
         at_once=target.blocks_of_sm(slots * slot + out * staged),
         family=family,
         bulk_stores=staged,
+        shares=shares,
     )
     logarithms: list[float] = []
     prediction: Prediction | None = None
@@ -138,7 +154,7 @@ def _candidate(operands: Operands, target: Target, family: str, tile: tuple[int,
         prediction = predict(each, gpu)
         logarithms.append(log(prediction.seconds))
     assert prediction is not None
-    return TileChoice(rows, columns, depth, threads, prediction, exp(sum(logarithms) / len(logarithms)))
+    return TileChoice(rows, columns, depth, threads, family, prediction, exp(sum(logarithms) / len(logarithms)))
 
 
 def family_name(operands: Operands, target: Target, tile: tuple[int, int, int], depth: int) -> str | None:

@@ -155,9 +155,9 @@ def _verify_operation(op: Operation, dominance: Dominance) -> None:
         raise invalid(op, DefinitionError(str(error))) from error
     _verify_operands(op, dominance)
     if op.properties.get("params") is not None and op.name == "tirx.kernel":
-        from tirx.passes.kernels.tirx_specialize import verify_defaults  # few kernels have parameters
+        from tirx.passes.kernels.tirx_specialize import verify_bound  # few kernels have parameters
 
-        verify_defaults(cast("KernelOp", op))
+        verify_bound(cast("KernelOp", op), {})
 
 
 def _raise_all(module: Operation, dominance: Dominance) -> None:

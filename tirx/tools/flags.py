@@ -8,7 +8,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from typing import ClassVar, Literal, NoReturn, TypeVar
 
@@ -83,6 +83,7 @@ class _LowerToPtx(ArgSpecConvertible):
 
     target: str | None = None
     pipeline: str | None = None
+    choose: str | None = None
     stages: str | int | None = None
     roles: str | int | None = None
     order: str | int | None = None
@@ -94,10 +95,8 @@ class _LowerToPtx(ArgSpecConvertible):
     @property
     def options(self) -> str:
         """The options of the pipeline as `tirx.compile` takes them."""
-        given = {
-            name: getattr(self, name)
-            for name in ("pipeline", "stages", "roles", "cluster", "order", "epilogue", "split", "multiprocessors")
-        }
+        names = (each.name for each in fields(self) if each.name != "target")
+        given = {name: getattr(self, name) for name in names}
         return " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
 
 

@@ -1,0 +1,91 @@
+"""`tirx-choose`: parameters of kernels get the values that the timing model ranks first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Literal
+
+from tirx.diagnostics import LocatedError, remark
+from tirx.dialects.tirx import KernelOp, Size, SizeAttr, TileType
+from tirx.hw.targets import Target
+from tirx.passes.kernels.tirx_specialize import TirxSpecializePass, Values, verify_bound
+from tirx.passes.match.kernel_product import KernelProduct, product_of
+from tirx.passes.match.tile_choice import TileChoice, rated_tile
+from tirx.passes.rings.start_values import STAGES, Cluster
+from tirx.passes.rings.tirx_multicast_copies import CLUSTER
+from tirx.remarks import TilesChosen
+
+_MOST = 1024
+"""Combinations of candidates that are ranked: a fraction of a second."""
+
+_Ranked = tuple[TileChoice, Mapping[str, int | str]]
+
+
+@dataclass(frozen=True)
+class TirxChoosePass(TirxSpecializePass):
+    """
+    Binds parameters as `tirx-specialize` does, but those without a value as the timing model ranks their candidates.
+
+    A kernel that multiplies tiles is rated for each combination of candidates, without compiling it: its tile, its
+    threads, the slots that `tirx.stages` of a loop says and the pairs that `tirx.cluster` says. Sizes are those of the
+    types of its arguments; one that only a launch knows counts as several. The first combination whose program
+    verifies is bound, and a remark says why. Parameters that change none of this, and those of other kernels, get
+    their defaults. Values that are given hold.
+    """
+
+    name = "tirx-choose"
+
+    def values_for(self, kernel: KernelOp) -> Values:
+        """The values of parameters of one kernel."""
+        found = product_of(kernel)
+        if found is None or kernel.of_pairs or kernel.target_info is None:
+            return self.values
+        ranked = sorted(_ranked(kernel, found, self.values, kernel.require_target()), key=lambda each: each[0].score)
+        for place, (choice, values) in enumerate(ranked):
+            try:
+                verify_bound(kernel, values)
+            except LocatedError:
+                continue  # a combination that is no program
+            _explain(kernel, choice, values, None if place + 1 == len(ranked) else ranked[place + 1][0])
+            return values
+        return self.values
+
+
+def _ranked(kernel: KernelOp, found: KernelProduct, given: Values, target: Target) -> Iterator[_Ranked]:
+    """Combinations of candidates with the tile that they make, those that the target can multiply."""
+    assert kernel.params is not None
+    free = [each for each in kernel.params.data if each.launch is None]
+    candidates = [(given[each.name],) if each.name in given else each.candidates for each in free]
+    fixed = {each.name: given.get(each.name, each.candidates[0]) for each in kernel.params.data}
+    a, b = (TileType.of(operand).extents for operand in (found.mma.a, found.mma.b))
+    threads = kernel.threads.data if isinstance(kernel.threads, SizeAttr) else kernel.num_threads
+    stages = next((op.attributes[STAGES] for op in kernel.walk() if STAGES in op.attributes), None)
+    for combination in islice(product(*candidates), _MOST):
+        values = fixed | dict(zip((each.name for each in free), combination, strict=True))
+        rows, columns, depth, count = (_number(each, values) for each in (a[-2], b[-2], a[-1], threads))
+        slots = stages.data.evaluate(values) if isinstance(stages, SizeAttr) else None
+        choice = rated_tile(found.operands, target, (rows, columns, depth), count, slots, _shares(kernel, values))
+        if choice is not None:
+            yield choice, values
+
+
+def _number(size: int | Size, values: Values) -> int:
+    return size if isinstance(size, int) else size.evaluate(values)
+
+
+def _shares(kernel: KernelOp, values: Values) -> Literal["a", "b"] | None:
+    """The operand that pairs of blocks load together, as far as a parameter says it."""
+    cluster = kernel.attributes.get(CLUSTER)
+    words = [values.get(name) for name in cluster.data.names] if isinstance(cluster, SizeAttr) else []
+    return "b" if Cluster.ROWS in words else "a" if Cluster.COLUMNS in words else None
+
+
+def _explain(kernel: KernelOp, choice: TileChoice, values: Values, other: TileChoice | None) -> None:
+    bound = ", ".join(f"{name} = {value}" for name, value in values.items())
+    tile = f"{choice.rows}x{choice.columns}x{choice.depth} ({bound})"
+    next_best = ""
+    if other is not None:
+        next_best = f"; {other.rows}x{other.columns}x{other.depth}: {other.score / choice.score - 1:+.0%}"
+    remark(kernel, TilesChosen(kernel.sym_name.data, tile, f"{choice.prediction}{next_best}"))
