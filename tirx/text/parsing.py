@@ -95,7 +95,8 @@ class LocatingParser(Parser):
         except _BAD_VALUES as error:
             self.raise_error(str(error) or "expected a value that xDSL implements", start)
 
-    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+    def parse_input(self) -> ModuleOp:
+        """The module that the text is, or one of its operations."""
         ops: list[Operation] = []
         while self._current_token.kind is not MLIRTokenKind.EOF:
             match self._current_token.kind:
@@ -109,8 +110,6 @@ class LocatingParser(Parser):
             self.raise_error(f"use of %{name}, which is not defined", self._first_uses[name])
         if len(ops) == 1 and isinstance(module := ops[0], ModuleOp):
             return module
-        if not allow_implicit_module:
-            self.raise_error("expected one builtin.module operation", 0)
         module = ModuleOp(ops)
         module.location = self._location(0)
         return module
@@ -226,7 +225,7 @@ def parse_located(ctx: Context, text: str, name: str = "<unknown>") -> ModuleOp:
     with in_stage("syntax"):
         try:
             parser = LocatingParser(ctx, text, name)
-            return parser.parse_module()
+            return parser.parse_input()
         except ParseError as error:
             raise _located(error, name) from error
         except RecursionError as error:
