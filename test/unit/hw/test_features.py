@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from tirx.hw.evidence import NUMBERS, PTXAS, Evidence, evidence
 from tirx.hw.features import (
     CAPABILITIES,
     FEATURES,
@@ -248,3 +249,14 @@ def test_versions_agree_with_ptxas(name: str, rejected: Rejected):
         found = rejected([[PROBES[f] for f in needed]], name, version).keys()
         expected = {f for f, first in needed.items() if first > version}
         assert {f for f in needed if PROBES[f] in found} == expected, version
+
+
+def test_evidence():
+    """Every feature of a target is assembled; a capability is only written of, until something has multiplied."""
+    rubin = Target.parse("sm_107a")
+    assert all(evidence(f, rubin).assembled == PTXAS for f in FEATURES if supports(rubin, f))
+    assert all(evidence(f, rubin).assembled is None for f in CAPABILITIES if supports(rubin, f))
+    assert evidence("tcgen05.wide_K", rubin) == Evidence(evidence("tcgen05.K96", rubin).text, None, "model")
+    assert {name for name, _ in NUMBERS} <= {*FEATURES, *CAPABILITIES}
+    with pytest.raises(UnsupportedFeature, match="'tcgen05.kind::i8' does not exist on sm_107a"):
+        evidence("tcgen05.kind::i8", rubin)

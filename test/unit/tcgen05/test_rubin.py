@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from tirx.hw.features import smallest_version, supports
+from tirx.hw.instruction_features import instruction_features
+from tirx.hw.targets import Target, format_version
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.tcgen05 import InstructionDescriptor, LegalityError
 from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS
@@ -80,3 +83,24 @@ def test_matrix_descriptors():
         if not r["fits_sm_100"]:
             with pytest.raises(LegalityError, match="on sm_100a|expected target|expected"):
                 found.verify("f16", "K", target="sm_100a")
+
+
+def test_acceptance():
+    """Every row of the table on every target: the features of an instruction are those of the targets that take it."""
+    wrong: list[str] = []
+    for r in records("acceptance"):
+        try:
+            features = instruction_features(r["ptx"])
+        except LegalityError as error:
+            features, reason = None, str(error)
+            if any(r["accepted"].values()):
+                wrong.append(f"{r['id']}: {reason}")
+            continue
+        for target, accepted in r["accepted"].items():
+            if supports(Target.parse(target), *features) != accepted:
+                wrong.append(f"{r['id']} on {target}: {features}, accepted {accepted}")
+        for target, version in r["min_version"].items() if r["min_version"] else ():
+            needed = smallest_version(features, Target.parse(target))
+            if format_version(needed) != version:
+                wrong.append(f"{r['id']} on {target}: {features}, PTX {format_version(needed)}, expected {version}")
+    assert wrong == []
