@@ -207,6 +207,8 @@ class _BarrierInsertion:
         match op:
             case memref.LoadOp():
                 return self._moves((op.memref,), ())
+            case memref.StoreOp() if not isinstance(op.memref.owner, memref.AllocaOp):
+                return self._moves((), (op.memref,))
             case tirx.CpAsyncTileOp():
                 # The ring orders what happens to its slot.
                 return self._moves((op.source,), ())

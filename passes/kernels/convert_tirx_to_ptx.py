@@ -151,6 +151,17 @@ def _load_scalar(op: memref.LoadOp, at: Place) -> Sequence[Registers] | None:
     return [[parameters.load(op, at.emit)]] if op.memref in parameters.pointers else None
 
 
+@_lowering(memref.StoreOp)
+def _store_scalar(op: memref.StoreOp, at: Place) -> Sequence[Registers] | None:
+    parameters = at.kernel.parameters
+    if op.memref not in parameters.pointers:
+        return None
+    if at.group != thread_set(at.kernel.kernel):
+        raise KernelArgumentError(op, "expected a number to be stored by all threads of the kernel, found a role")
+    parameters.store(op, at.emit, at.thread)
+    return ()
+
+
 # Tiles in memory.
 
 

@@ -14,8 +14,11 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     UnrealizedConversionCastOp,
+    bf16,
+    f16,
     f32,
     f64,
+    i16,
     i32,
     i64,
 )
@@ -23,8 +26,9 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from tirx.dialects.formula import Call, Formula, FormulaAttr
-from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
+from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space, StOp
 from tirx.dialects.ptx.parameters import EntryParam
+from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp
 from tirx.layout.dtypes import element_type
@@ -74,18 +78,26 @@ class Parameters:
 
     def load(self, op: memref.LoadOp, emit: Emitter) -> SSAValue:
         """Every thread loads the same element of an argument."""
-        type_, found = op.memref.type, op.results[0].type
+        return emit.value(LdOp(Space.GLOBAL, self._element(op, emit), [op.results[0].type]))
+
+    def store(self, op: memref.StoreOp, emit: Emitter, thread: SSAValue) -> None:
+        """The thread of index 0 (i32) stores an element of an argument."""
+        first = emit.compare(thread, emit.constant(0, i32), "eq")
+        emit.branch(first, [StOp(Space.GLOBAL, self._element(op, emit), [op.value])])
+        emit(BarWarpSyncOp())
+
+    def _element(self, op: memref.LoadOp | memref.StoreOp, emit: Emitter) -> SSAValue:
+        """The address (i64) of an element."""
+        type_, found = op.memref.type, op.value.type if isinstance(op, memref.StoreOp) else op.results[0].type
         strides = type_.get_strides() if isa(type_, MemRefType) else None
-        known = [stride for stride in strides or () if stride is not None]
-        if strides is None or len(known) < len(strides) or found not in (i32, i64, f32, f64):
-            raise KernelArgumentError(
-                op, f"expected i32, i64, f32 or f64 in a memref with static strides to load, found {type_}"
-            )
-        address, size = self.pointers[op.memref], 8 if found in (i64, f64) else 4
-        for index, stride in zip(op.indices, known, strict=True):
-            offset = emit.cast(index, i64)
-            address = emit.add(address, emit.mul(offset, stride * size))
-        return emit.value(LdOp(Space.GLOBAL, address, [found]))
+        if strides is None or found not in (i16, i32, i64, f16, bf16, f32, f64):
+            names = "i16, i32, i64, f16, bf16, f32 or f64"
+            raise KernelArgumentError(op, f"expected {names} in a memref with strides, found {type_}")
+        address, size = self.pointers[op.memref], element_type(str(found)).bits // 8
+        for dimension, (index, stride) in enumerate(zip(op.indices, strides, strict=True)):
+            step = self.stride(op.memref, dimension) if stride is None else stride * size
+            address = emit.add(address, emit.mul(emit.cast(index, i64), step))
+        return address
 
     @property
     def declared(self) -> list[EntryParam]:

@@ -116,7 +116,7 @@ class KernelLowering:
             if (use := argument.first_use) is not None:
                 raise KernelArgumentError(
                     use.operation,
-                    "expected only 'tirx.view' and 'memref.load' on a memref argument, found "
+                    "expected only 'tirx.view', 'memref.load' and 'memref.store' on a memref argument, found "
                     f"'{operation_name(use.operation)}'",
                 )
             block.erase_arg(argument)

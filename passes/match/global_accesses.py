@@ -46,6 +46,8 @@ def accesses_of(op: Operation) -> tuple[GlobalAccess, ...]:
             return (GlobalAccess(op.source, writes=False),)
         case memref.LoadOp():
             return _of_threads((op.memref,), ())
+        case memref.StoreOp():
+            return _of_threads((), (op.memref,))
         case _ if tirx.is_foreign(op) or isinstance(op, tirx.TileOpInterface):
             effects = tirx.tile_effects(op)
             return _of_threads(effects.reads, effects.writes)

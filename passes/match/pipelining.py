@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import scf
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
@@ -140,16 +140,28 @@ _VALUES = ("wgmma.uninitialized",)
 
 
 def hardware_operation(kernel: Operation) -> Operation | None:
-    """The first operation of a kernel that was written in the hardware's terms; its threads and waits are not known."""
+    """
+    The first operation of a kernel that was written in the hardware's terms, whose threads and waits are not known, or
+    that stores a number, which one thread does.
+    """
     for op in kernel.walk():
+        if stores_number(op):
+            return op
         if op.name.startswith(_HARDWARE) and op.name not in _VALUES:
             return op
     return None
 
 
+def stores_number(op: Operation) -> bool:
+    """Returns True if an operation stores a number in an argument, and not in a variable of each thread."""
+    return isinstance(op, memref.StoreOp) and not isinstance(op.memref.owner, memref.AllocaOp)
+
+
 def check_loop(loop: scf.ForOp) -> None:
     """Raises NotApplicable if an iteration cannot begin before the one in front of it has ended, whatever the tile."""
     for op in walk(loop):
+        if stores_number(op):
+            raise NotApplicable(op, f"the loop stays sequential: one thread stores a number in it, by '{op.name}'")
         if isinstance(op, SCHEDULED):
             what = "waits for another block" if isinstance(op, GlobalWaitOp) else "has a schedule already"
             raise NotApplicable(op, f"the loop stays sequential: '{op.name}' in it {what}")

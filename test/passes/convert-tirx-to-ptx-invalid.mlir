@@ -19,15 +19,15 @@ tirx.kernel @unsigned(%x: ui32) target("sm_80") threads(32) {
 
 tirx.kernel @memref(%x: memref<8xf32>, %f: f32) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
-  // expected-error@+1 {{expected only 'tirx.view' and 'memref.load' on a memref argument, found 'memref.store'}}
-  memref.store %f, %x[%c0] : memref<8xf32>
+  // expected-error@+1 {{expected only 'tirx.view', 'memref.load' and 'memref.store' on a memref argument, found 'memref.dim'}}
+  %n = memref.dim %x, %c0 : memref<8xf32>
   tirx.return
 }
 
-tirx.kernel @scalar(%x: memref<8xf16>) target("sm_80") threads(32) {
+tirx.kernel @scalar(%x: memref<8xi8>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
-  // expected-error@+1 {{expected i32, i64, f32 or f64 in a memref with static strides to load, found memref<8xf16>}}
-  %v = memref.load %x[%c0] : memref<8xf16>
+  // expected-error@+1 {{expected i16, i32, i64, f16, bf16, f32 or f64 in a memref with strides, found memref<8xi8>}}
+  %v = memref.load %x[%c0] : memref<8xi8>
   tirx.return
 }
 

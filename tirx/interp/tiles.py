@@ -277,6 +277,17 @@ class TileFunctions(Functions):
         found = block_of(interpreter).read(op, source.viewed(lambda each: each[(*where, None)], (1,)))
         return (found.data[0],)
 
+    @rule(memref.StoreOp)
+    def store_number(self, interpreter: Interpreter, op: memref.StoreOp, args: PythonValues) -> PythonValues:
+        target: Tile = args[1]
+        where = tuple(map(int, args[2:]))
+        for d, (start, size) in enumerate(zip(where, target.shape, strict=True)):
+            if not 0 <= start < size:
+                raise RunError(op, "bounds", _outside("number", size, d, start, 1))
+        number = target.viewed(lambda each: each[(*where, None)], (1,))
+        block_of(interpreter).write(op, number, _full((1,), args[0], target.dtype))
+        return ()
+
     @rule(BlockIdOp)
     def block_id(self, interpreter: Interpreter, op: BlockIdOp, args: PythonValues) -> PythonValues:
         return (block_of(interpreter).at["xyz".index(op.axis.data)],)

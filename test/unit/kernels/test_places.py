@@ -1,0 +1,62 @@
+"""Order through global memory where places are known at run time only: index tiles, and numbers of arguments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tirx
+
+_SCATTER = """
+!ids = !tirx.tile<16xi32, register>
+!g = !tirx.tile<16x64xf16, global>
+!s = !tirx.tile<16x64xf16, shared>
+!r = !tirx.tile<16x64xf16, register>
+tirx.kernel @k(%x: memref<80x64xf16>, %ids: memref<80xi32>) target("sm_90a") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %s = tirx.alloc : !s
+  scf.for %k = %c0 to %c64 step %c16 {
+    %gx = tirx.view %x[%k, %c0] : memref<80x64xf16> -> !g
+    tirx.copy %gx, %s : !g, !s
+    %v = tirx.load %s : !s -> !r
+    %gi = tirx.view %ids[%k] : memref<80xi32> -> !tirx.tile<16xi32, global>
+    %i = tirx.load %gi : !tirx.tile<16xi32, global> -> !ids
+    %gy = tirx.view %x[[%i], %c0] clipped : memref<80x64xf16>, !ids -> !g
+    tirx.store %v, %gy REDUCE: !r, !g
+  }
+  tirx.return
+}
+"""
+
+
+@pytest.mark.parametrize("reduce", ["", "reduce(add) "])
+def test_scattered_rows_are_read_by_the_next_iteration(reduce: str) -> None:
+    """A copy that a ring would start ahead waits for the scatter before it, which may write what it reads."""
+    program = tirx.build(_SCATTER.replace("REDUCE", reduce))
+    x = np.random.default_rng(0).integers(-3, 4, (80, 64)).astype(np.float16)
+    ids = np.concatenate([np.arange(16, 80), np.zeros(16)]).astype(np.int32)
+    assert "agree" in str(program.kernels["k"].check(x, ids))
+
+
+@pytest.mark.parametrize(("element", "dtype"), [("f16", np.float16), ("i64", np.int64)])
+def test_numbers_are_stored_for_the_next_load(element: str, dtype: type[np.generic]) -> None:
+    text = f"""
+tirx.kernel @k(%x: memref<?x?x{element}>, %i: index) target("sm_75") grid(1) threads(64) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  scf.for %j = %c0 to %c3 step %c1 {{
+    %v = memref.load %x[%i, %j] : memref<?x?x{element}>
+    %k = arith.addi %j, %c1 : index
+    memref.store %v, %x[%i, %k] : memref<?x?x{element}>
+  }}
+  tirx.return
+}}"""
+    kernel = tirx.build(text).kernels["k"]
+    x = np.arange(35).reshape(5, 7).astype(dtype)
+    assert "agree" in str(kernel.check(x, 3))
+    kernel.simulate(x, 3, check="strict")
+    assert (x[3, :4] == x[3, 0]).all()
+    assert x[3, 4] == 25
