@@ -34,6 +34,7 @@ _PASS_OPTIONS = {
 """Options of the pipeline -> the passes of which they are options."""
 
 _LOWER_TO_PTX = (
+    "tirx-inline",
     "tirx-fold-subviews",
     "tirx-check-sizes",
     "tirx-split-last-round",

@@ -30,6 +30,8 @@ from tirx.layout.arrangement import Arrangement
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
 
 YIELD = "tirx.yield"
+INLINED = ("func.call", "scf.for")
+"""What else the bodies of maps and folds may have, until `tirx-inline` puts scalars in its place."""
 
 
 def scalar_type(element: Attribute) -> Attribute:
@@ -173,7 +175,8 @@ def verify_body(block: Block, arguments: list[Attribute], yielded: list[Attribut
         raise MapBodyError(f"expected '{YIELD}' with {types_text(yielded)}, found {types_text(found)}")
     for op in block.ops:
         known = op.name.startswith(("arith.", "math.", *others)) or isinstance(op, ScalarOpInterface)
-        if op is not last and (op.regions or not known):
+        inlined = op.name in INLINED
+        if op is not last and not inlined and (op.regions or not known):
             where = "a map" if others else "a reduction or scan"
             raise MapBodyError(
                 f"expected {', '.join(('arith', 'math', *others))} and operations with ScalarOpInterface in the body "

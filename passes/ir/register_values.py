@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, UnrealizedConversionCastOp, f32, f64, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tirx.diagnostics import operation_name
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.tirx import PendingType, TileType
+from tirx.dialects.tirx.maps import INLINED
 from tirx.layout import TileLayout
 from tirx.passes.ir.emitter import Emitter
 from tirx.rules import NoFormError, StageError
@@ -104,6 +105,13 @@ def shared_out(values: Sequence[SSAValue], registers: Sequence[SSAValue]) -> lis
         found.append(registers[at : at + count])
         at += count
     return found
+
+
+def require_inlined(block: Block) -> None:
+    """Raises StageError at a call or loop in the body of a map or fold."""
+    for op in block.ops:
+        if op.name in INLINED:
+            raise StageError(op, f"expected no '{op.name}' in the body of an operation; run tirx-inline first")
 
 
 def registers_of(emit: Emitter, tile: SSAValue) -> Sequence[SSAValue]:

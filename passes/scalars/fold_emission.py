@@ -21,7 +21,7 @@ from tirx.hw.targets import Target
 from tirx.layout import LayoutError, element_type
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, bit_pattern
-from tirx.passes.ir.register_values import layout_of, register_format, zero_register
+from tirx.passes.ir.register_values import layout_of, register_format, require_inlined, zero_register
 from tirx.passes.scalars.register_moves import elements_of, registers_of_elements, shuffled
 from tirx.rules import StageError
 
@@ -69,6 +69,8 @@ class _Fold:
         self.emit, self.op, self.threads = emit, op, threads
         self.source = TileType.of(op.source)
         self.element = scalar_type(self.source.element_type)
+        if op.body is not None:
+            require_inlined(op.body.block)
 
     def combined(self, a: Scalars, b: Scalars) -> Scalars:
         """Emits the combination of two accumulators, of which `a` comes first."""

@@ -41,7 +41,7 @@ from tirx.hw.targets import Target
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.index_emission import IndexEmission
-from tirx.passes.ir.register_values import REGISTER_BITS, layout_of, register_format, zero_register
+from tirx.passes.ir.register_values import REGISTER_BITS, layout_of, register_format, require_inlined, zero_register
 from tirx.passes.scalars.fast_math import may_approximate
 from tirx.rules import NoFormError, PackedElementsError
 
@@ -144,6 +144,7 @@ class MapEmission:
 
     def run(self) -> list[Sequence[SSAValue]]:
         """Emits the map; returns the registers of each result."""
+        require_inlined(self.op.body.block)
         body = [op for op in self.op.body.block.ops if op is not self.op.body.block.last_op]
         varying = self._emit_same(body)
         results: list[dict[int, _Two]] = [{} for _ in self.op.res]

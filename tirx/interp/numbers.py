@@ -382,6 +382,16 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
     return np.where(unknown, np.inf, widest)
 
 
+def extended_product(a: Value, b: Value, *, signed: bool) -> tuple[Array, Array]:
+    """Returns the low and the high half of products of integers of 32 bits or less, which are known."""
+    if isinstance(a, Near) or isinstance(b, Near) or np.asarray(a).dtype.itemsize > 4:
+        raise UndefinedValue("expected known integers of 32 bits or less for both halves of a product")
+    x, y = (np.asarray(each) if signed else _unsigned(np.asarray(each)) for each in (a, b))
+    dtype, bits = np.asarray(a).dtype, 8 * np.asarray(a).dtype.itemsize
+    wide = x.astype(np.int64 if signed else np.uint64) * y.astype(np.int64 if signed else np.uint64)
+    return wide.astype(dtype)[()], (wide >> wide.dtype.type(bits)).astype(dtype)[()]
+
+
 def select(condition: Value, a: Value, b: Value) -> Value:
     """Returns `a` where the condition holds, `b` elsewhere; either, where the condition is not known for sure."""
     if not any(isinstance(each, Near) for each in (condition, a, b)):

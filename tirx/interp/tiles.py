@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.interpreter import (
     Interpreter,
@@ -18,6 +18,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 from xdsl.ir import Operation
+from xdsl.traits import SymbolTable
 
 from tirx.dialects.tirx import (
     AllocOp,
@@ -53,7 +54,7 @@ from tirx.dialects.wgmma import UninitializedOp
 from tirx.interp.errors import RunError
 from tirx.interp.formats import Array, cast, dtype_of
 from tirx.interp.memory import Mark, Numbers, Scattered, Tile, joined
-from tirx.interp.numbers import RULES, Near, Value, constant, evaluate, select
+from tirx.interp.numbers import RULES, Near, Value, constant, evaluate, extended_product, select
 from tirx.interp.products import combined, combines_exactly, multiply
 from tirx.interp.state import Block, Functions, block_of, located
 from tirx.layout.arrangement import Arrangement, row_major_strides
@@ -303,6 +304,25 @@ class TileFunctions(Functions):
     @rule(LaunchValueOp)
     def launch_value(self, interpreter: Interpreter, op: LaunchValueOp, args: PythonValues) -> PythonValues:
         return (block_of(interpreter).launch.sizes.evaluate(op.formula.data),)
+
+    @rule(func.CallOp)
+    def call(self, interpreter: Interpreter, op: func.CallOp, args: PythonValues) -> PythonValues:
+        callee = SymbolTable.lookup_symbol(block_of(interpreter).launch.kernel, op.callee)
+        if not isinstance(callee, func.FuncOp) or not callee.body.blocks:
+            raise RunError(op, "unsupported", f"expected a function of this module, found {op.callee}")
+        return interpreter.run_ssacfg_region(callee.body, args, "call")
+
+    @rule(arith.MulUIExtendedOp)
+    def unsigned_halves(self, interpreter: Interpreter, op: arith.MulUIExtendedOp, args: PythonValues) -> PythonValues:
+        return extended_product(*args, signed=False)
+
+    @rule(arith.MulSIExtendedOp)
+    def signed_halves(self, interpreter: Interpreter, op: arith.MulSIExtendedOp, args: PythonValues) -> PythonValues:
+        return extended_product(*args, signed=True)
+
+    @impl_terminator(func.ReturnOp)
+    def leave(self, _: Interpreter, op: func.ReturnOp, args: PythonValues) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(args), ()
 
     @impl_terminator(YieldOp)
     def yield_(self, _: Interpreter, op: YieldOp, args: PythonValues) -> tuple[TerminatorValue, PythonValues]:

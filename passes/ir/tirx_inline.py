@@ -1,0 +1,116 @@
+"""`tirx-inline`: calls of functions become their bodies, marked loops their iterations."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, i32, i64
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import SymbolTable
+
+from tirx.dialects.tirx import FoldOp, KernelOp, MapOp, kernels
+from tirx.passes.ir.emitter import Emitter, constant_value, erase
+from tirx.rules import InlineError
+
+UNROLL = "tirx.unroll"
+"""The attribute of a loop that becomes its iterations."""
+
+MOST_ITERATIONS = 1024
+"""That a loop may have which becomes them."""
+
+_DEEPEST = 32
+"""Calls within calls: more are taken for functions that call themselves."""
+
+
+def _place(before: Operation, block: Block, values: dict[SSAValue, SSAValue]) -> list[SSAValue]:
+    """Puts copies of the operations of a block but the last one in front of another; returns what that one gives."""
+    for op in list(block.ops)[:-1]:
+        copy = Emitter(before, op.location)(op.clone(values))
+        values.update(zip(op.results, copy.results, strict=True))
+    last = block.last_op
+    assert last is not None, "the verifier asks for a terminator"
+    return [values.get(value, value) for value in last.operands]
+
+
+def _inline(module: ModuleOp, call: func.CallOp) -> None:
+    callee = SymbolTable.lookup_symbol(module, call.callee)
+    if not isinstance(callee, func.FuncOp) or len(callee.body.blocks) != 1:
+        raise InlineError(call, f"expected a function of one block in this module, found {call.callee}")
+    block = callee.body.block
+    values: dict[SSAValue, SSAValue] = dict(zip(block.args, call.arguments, strict=True))
+    results = _place(call, block, values)
+    for old, new in zip(call.results, results, strict=True):
+        old.replace_all_uses_with(new)
+    erase(call)
+
+
+def _unroll(loop: scf.ForOp) -> None:
+    low, high, step = (constant_value(value) for value in (loop.lb, loop.ub, loop.step))
+    if low is None or high is None or step is None or step <= 0:
+        raise InlineError(loop, "expected constant bounds and a positive step of a loop that becomes its iterations")
+    turns = range(low, high, step)
+    if len(turns) > MOST_ITERATIONS:
+        raise InlineError(loop, f"expected at most {MOST_ITERATIONS} iterations, found {len(turns)}")
+    emit, block = Emitter(loop, loop.location), loop.body.block
+    carried: list[SSAValue] = list(loop.iter_args)
+    index = cast("IndexType | IntegerType", loop.lb.type)
+    for turn in turns:
+        arguments = (emit.constant(turn, index), *carried)
+        values: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
+        carried = _place(loop, block, values)
+    for old, new in zip(loop.results, carried, strict=True):
+        old.replace_all_uses_with(new)
+    erase(loop)
+
+
+def _split_product(op: arith.MulUIExtendedOp | arith.MulSIExtendedOp) -> None:
+    """Makes the halves of a product by one of 64 bits."""
+    if op.lhs.type != i32:
+        raise InlineError(op, f"expected '{op.name}' on i32, found {op.lhs.type}")
+    emit = Emitter.before(op)
+    extend = arith.ExtUIOp if isinstance(op, arith.MulUIExtendedOp) else arith.ExtSIOp
+    wide = emit(arith.MuliOp(emit(extend(op.lhs, i64)).result, emit(extend(op.rhs, i64)).result)).result
+    high = emit(arith.ShRUIOp(wide, emit.constant(32, i64))).result
+    halves = emit(arith.TruncIOp(wide, i32)).result, emit(arith.TruncIOp(high, i32)).result
+    for old, new in zip(op.results, halves, strict=True):
+        old.replace_all_uses_with(new)
+    erase(op)
+
+
+class TirxInlinePass(ModulePass):
+    """
+    Puts the bodies of functions in the place of `func.call` in kernels, also in the bodies of maps and folds.
+
+    Loops with `{tirx.unroll}`, and all in the bodies of maps and folds, become their iterations, whose number is
+    constant. Products with both halves (`arith.mului_extended`) become one of 64 bits.
+    """
+
+    name = "tirx-inline"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in kernels(op):
+            for _ in range(_DEEPEST):
+                calls = [each for each in kernel.walk() if isinstance(each, func.CallOp)]
+                if not calls:
+                    break
+                for call in calls:
+                    _inline(op, call)
+            else:
+                raise InlineError(kernel, f"expected calls of at most {_DEEPEST} functions within another, found more")
+            for each in reversed(list(kernel.walk())):  # inner loops first
+                if isinstance(each, scf.ForOp) and (UNROLL in each.attributes or _in_body(each)):
+                    _unroll(each)
+            for each in list(kernel.walk()):
+                if isinstance(each, arith.MulUIExtendedOp | arith.MulSIExtendedOp):
+                    _split_product(each)
+
+
+def _in_body(op: Operation) -> bool:
+    """Returns True inside of the body of a map or fold."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, MapOp | FoldOp | KernelOp):
+        around = around.parent_op()
+    return isinstance(around, MapOp | FoldOp)

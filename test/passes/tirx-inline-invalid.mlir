@@ -1,0 +1,42 @@
+// RUN: tirx-opt %s --tirx-inline --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{expected calls of at most 32 functions within another, found more}}
+tirx.kernel @recursion() target("sm_80") threads(32) {
+  func.call @f() : () -> ()
+  tirx.return
+}
+
+func.func private @f() {
+  func.call @f() : () -> ()
+  func.return
+}
+
+// -----
+
+tirx.kernel @external() target("sm_80") threads(32) {
+  // expected-error@+1 {{expected a function of one block in this module, found @g}}
+  func.call @g() : () -> ()
+  tirx.return
+}
+
+func.func private @g()
+
+// -----
+
+tirx.kernel @many() target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 2000 : index
+  // expected-error@+1 {{expected at most 1024 iterations, found 2000}}
+  scf.for %i = %c0 to %c9 step %c1 {
+  } {tirx.unroll}
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @wide(%a: i64) target("sm_80") threads(32) {
+  // expected-error@+1 {{expected 'arith.mului_extended' on i32, found i64}}
+  %low, %high = arith.mului_extended %a, %a : i64
+  tirx.return
+}
