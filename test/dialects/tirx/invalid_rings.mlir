@@ -191,3 +191,35 @@ tirx.kernel @skew_again(%n: index) target("sm_90a") threads(32) {
 // expected-error@+1 {{expected the clause 'threads' once, found it again}}
 tirx.kernel @threads_again() target("sm_90a") threads(32) threads(64) {
 }
+
+// -----
+
+tirx.kernel @again() threads(128) {
+  // expected-error@+1 {{expected the clause 'slots' once, found it again}}
+  %r = tirx.ring slots(1) slots(2) stations(a) : !tirx.ring<a: !tirx.tile<8x64xf16, shared>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @again() threads(128) {
+  // expected-error@+1 {{expected the clause 'stations' once, found it again}}
+  %r = tirx.ring slots(1) stations(a) stations(b) : !tirx.ring<a: !tirx.tile<8x64xf16, shared>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @again() threads(128) {
+  // expected-error@+1 {{expected the clause 'across' once, found it again}}
+  %r = tirx.ring slots(1) stations(a) across(cluster) across(pair) : !tirx.ring<a: !tirx.tile<8x64xf16, shared>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @again() threads(128) {
+  // expected-error@+1 {{expected the clause 'carries' once, found it again}}
+  %r = tirx.ring slots(1) stations(a) carries carries : !tirx.ring<a: !tirx.tile<8x64xf16, shared>>
+  tirx.return
+}
