@@ -13,9 +13,10 @@ one is found wrong:
 - agrees: all programs do what they mean, with other PTX;
 - no end: a program takes more than a minute; no effect: all programs are compiled as before.
 
-The first 60 with an effect count. The right pass is one in which the function makes or moves operations; a check that
-refuses the IR names the pass in front of it. What is said of a fault behind the last pass that keeps tiles is the span
-of passes from there on. `--diffs` prints the mutants that agree.
+The first 60 with an effect count. The right pass is one in which the function makes or moves operations. Programs that
+are refused are compiled again with `--verify-lowering`, which names the first pass that changes results, or the pass
+that ends with an error. What is said of a fault behind the last pass that keeps tiles, or by a check, is the span of
+passes from the last one on behind which the program does what it means. `--diffs` prints the mutants that agree.
 """
 
 from __future__ import annotations
@@ -174,7 +175,8 @@ def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping
             found["outcome"] = "agrees"
             compiled.check(seconds=1)
         except Exception as error:
-            return {"program": name, **_verdict(error, running)}
+            found = dict(_verdict(error, running))
+            return {"program": name, **found, **(_watched(all_programs[name]) if found["outcome"] == "refused" else {})}
     return found
 
 
@@ -191,11 +193,34 @@ def _verdict(error: Exception, running: list[str]) -> Mapping[str, Any]:
             return {"outcome": "noticed", "said": str(error)[:300], "named": None, "kind": "first"}
         case LocatedError():
             said, named = str(error.diagnostic.message)[:300], error.diagnostic.stage
-            if str(named).startswith("tirx-check-") and len(running) > 1:
-                return {"outcome": "refused", "said": f"{named}: {said}", "named": running[-2], "kind": "check"}
+            said = f"{named}: {said}"
         case _:
             said, named = traceback.format_exception_only(error)[-1].strip()[:300], running[-1]
     return {"outcome": "refused", "said": said, "named": named, "kind": "first"}
+
+
+def _watched(program: Program) -> Mapping[str, Any]:
+    """What `--verify-lowering` says of a program that is refused: the pass, or the span in front of a check."""
+    from tirx.diagnostics import diagnostic_handler
+    from tirx.passes import lower_to_ptx_passes
+    from tirx.runtime.watch import Watch
+    from tirx.text.parsing import parse_located
+    from tirx.text.verification import CheckError, run_passes
+    from tirx.universe import new_context
+
+    module = parse_located(new_context(), program.text, program.name)
+    watch, passes = Watch.of(module), lower_to_ptx_passes(None, program.options).passes
+    with diagnostic_handler(lambda _: None):
+        for each in passes:
+            try:
+                run_passes(new_context(), module, [each], watch.after, verify_each=True)
+            except CheckError:
+                return {"named": each.name, "kind": "first"}
+            except Exception:
+                if not each.name.startswith("tirx-check-"):
+                    return {"named": each.name, "kind": "first"}
+                return {"named": next(iter(watch.last.values()), passes[0].name), "kind": "span"}
+    return {}
 
 
 def _process(given: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
@@ -276,8 +301,7 @@ def _report(done: Mapping[int, tuple[Mutant, Mapping[str, Any]]], diffs: bool) -
     print(
         f"{len(with_effect)} faults: {len(seen)} found ({share[0] * len(seen):.0f} %), "
         f"{', '.join(f'{count} {name}' for name, count in sorted(outcomes.items()))}; the right pass is named for "
-        f"{len(right)} ({share[1] * len(right):.0f} %), {sum(each in spans for each in right)} of them by a "
-        f"span, {sum(each[1]['kind'] == 'check' for each in right)} by the check behind it"
+        f"{len(right)} ({share[1] * len(right):.0f} %), for {sum(each in spans for each in right)} of them by a span"
     )
 
 

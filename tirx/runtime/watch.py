@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
@@ -22,6 +23,9 @@ MOST_ELEMENTS = 1 << 22
 """Elements of all arrays of a launch that is made up."""
 
 _SIZES = 2
+_SECONDS = 0.5
+"""CPU time of the launches of a kernel, each of which is run again behind many passes; the first may take longer."""
+
 _NUMBERS: tuple[Numbers, ...] = ("integers", "normal")
 
 
@@ -87,6 +91,10 @@ class Watch:
                     message = f"@{launch.entry}, {case.words}: {problem.message}"
                     raise CheckError(message, *self.culprit(launch.entry), problem.location)
 
+    def agreement(self) -> str:
+        """Returns how far the results of each kernel are those of the program, for errors of passes behind that."""
+        return ", ".join(f"@{name} does what it means up to {last}" for name, last in self.last.items())
+
     def culprit(self, name: str) -> tuple[str, str]:
         """Returns the lowering that is to blame for a kernel which no pass changes, and its first change."""
         last = self.last.get(name, "the program")
@@ -94,15 +102,18 @@ class Watch:
 
 
 def _cases(kernel: KernelOp) -> Iterator[Case]:
-    """Yields launches of the first sizes that have results."""
+    """Yields launches of the first sizes that have results; of the others only as many as take little time."""
     sizes: set[Sizes] = set()
+    start, elements = time.process_time(), 0
     for size, numbers in product(sizes_of(kernel, 0), _NUMBERS):
-        if len(sizes | {size}) > _SIZES:
+        expected = (time.process_time() - start) * (1 + size.elements / max(elements, 1))
+        if len(sizes | {size}) > _SIZES or (sizes and expected > _SECONDS):
             return
         if 0 < size.elements <= MOST_ELEMENTS:
             try:
                 yield Case.of(kernel, f"arguments of {size}", arguments_of(kernel, size, numbers, 0))
                 sizes.add(size)
+                elements += size.elements
             except (RunError, ValueError):  # not a legal size
                 continue
 

@@ -155,13 +155,20 @@ class TirxOpt:
             for watch in watching:
                 watch(done, module)
 
-        times = run_passes(
-            context,
-            module,
-            self.flags.passes,
-            after_each if watching else None,
-            verify_each=self.flags.verify_each or None,
-        )
+        try:
+            times = run_passes(
+                context,
+                module,
+                self.flags.passes,
+                after_each if watching else None,
+                verify_each=self.flags.verify_each or None,
+            )
+        except CheckError:
+            raise
+        except Exception:
+            if lowering is not None and lowering.last:
+                print(f"note: {lowering.agreement()}", file=sys.stderr)
+            raise
         end = perf_counter()
         output = StringIO()
         if predictor is not None:

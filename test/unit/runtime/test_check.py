@@ -170,6 +170,13 @@ def test_the_lowering_is_watched_to_its_end(monkeypatch: pytest.MonkeyPatch) -> 
     assert caught.value.change.startswith("--- in front of convert-tirx-to-ptx")
 
 
+def test_a_note_says_how_far_results_are_right(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "part.mlir"
+    path.write_text(_PART)
+    assert tirx_opt.main(["--tirx-fold-subviews", "--convert-tirx-to-ptx", "--verify-lowering", str(path)]) == 1
+    assert "note: @k does what it means up to tirx-fold-subviews\n" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("options", ["", "pipeline=off"])
 def test_residues(options: str) -> None:
     """Modulo a prime every order of a sum is right to the bit: split sums, atomics and functions of maps, too."""
