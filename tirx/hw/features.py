@@ -247,6 +247,12 @@ CAPABILITIES: Mapping[str, Requirement] = {
 _ROWS = {**FEATURES, **CAPABILITIES}
 
 
+WAYS_OUT: Mapping[str, tuple[str, str]] = {
+    "tcgen05.kind::i8": ("tcgen05.kind::ti16", "use 8-bit floats (kind::f8f6f4) or 11-bit integers (kind::ti16)"),
+}
+"""Feature -> another one, and what to do without the first on targets that have the second."""
+
+
 class UnsupportedFeature(ValueError):
     """The target does not have the feature, as far as anybody knows; `supported` are the targets that do."""
 
@@ -260,7 +266,9 @@ class UnsupportedFeature(ValueError):
         if (row := _ROWS[feature]).has(target) is None:
             reasons = dict(row.unknown) if isinstance(row, Specific) else {}
             found = f"'{feature}' is not known to exist on {target}: {reasons.get(target.name, 'nobody has looked')}"
-        super().__init__(f"{found}; supported on {', '.join(self.supported)}")
+        other, advice = WAYS_OUT.get(feature, (None, ""))
+        way_out = f"; {advice}" if other is not None and supports(target, other) else ""
+        super().__init__(f"{found}; supported on {', '.join(self.supported)}{way_out}")
 
 
 def supports(target: Target, *features: str) -> bool:
