@@ -164,7 +164,7 @@ def _parse_typed(parser: Parser) -> list[SSAValue]:
 
 
 def _parse_fold(parser: Parser, op: type[FoldOp], clauses: Mapping[str, Callable[[], Any]]) -> _Parsed:
-    """What an operation that folds has in its text: clauses stand behind the dimensions and the combination."""
+    """The parts of the text of an operation that folds; clauses stand behind the dimensions and the combination."""
     start = parser.pos
     ins: list[SSAValue] = []
     one = None

@@ -162,7 +162,7 @@ class _Expander:
         return self._as_results(emit, op, self._expand(again))
 
     def _as_results(self, emit: Emitter, op: tirx.FoldOp, values: Sequence[SSAValue]) -> list[SSAValue]:
-        """What another operation has computed, in the layouts of the results."""
+        """The results of another operation, in the layouts of those of `op`."""
         return [
             self._converted(emit, [value], layout_of(op, tirx.TileType.of(result)))[0]
             for value, result in zip(values, op.results, strict=True)
