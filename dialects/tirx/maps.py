@@ -31,7 +31,7 @@ from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShape
 
 YIELD = "tirx.yield"
 INLINED = ("func.call", "scf.for")
-"""What else the bodies of maps and folds may have, until `tirx-inline` puts scalars in its place."""
+"""Operations that bodies of maps and folds may have, too, until `tirx-inline` puts scalars in its place."""
 
 
 def scalar_type(element: Attribute) -> Attribute:

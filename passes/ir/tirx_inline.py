@@ -19,7 +19,7 @@ UNROLL = "tirx.unroll"
 """The attribute of a loop that becomes its iterations."""
 
 MOST_ITERATIONS = 1024
-"""That a loop may have which becomes them."""
+"""The most that a loop may have which becomes them."""
 
 _DEEPEST = 32
 """Calls within calls: more are taken for functions that call themselves."""

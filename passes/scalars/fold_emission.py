@@ -204,7 +204,7 @@ class ScanEmission(_Fold):
         return self.known[key]
 
     def _position(self, level: Level) -> SSAValue:
-        """How many lanes of a level come before the own one."""
+        """The number of lanes of a level before the own one."""
         at = self.emit.mod(self.emit.div(self.thread, level.lanes), level.extent)
         return self.emit.xor(at, level.extent - 1) if self.reverse else at
 
@@ -268,7 +268,7 @@ class ScanEmission(_Fold):
 
 
 class _Prefix(NamedTuple):
-    """What comes before a part of a line, and the condition of the lanes in which nothing does."""
+    """The accumulators before a part of a line, and the condition of the lanes that have none."""
 
     values: Scalars
     missing: SSAValue | None = None

@@ -342,7 +342,7 @@ class _Compute:
         return self.chosen(none, 1.0, result)
 
     def round(self, x: SSAValue) -> SSAValue:
-        """To the nearest integer, halves away from zero."""
+        """The nearest integer, of two that are as near the one further from zero."""
         whole = self.function(Function.TRUNC, x)
         rest = self.emit(ptx.SubOp(x, whole)).result
         away = self.emit(ptx.AddOp(whole, self.signed(self.constant(1.0), x))).result

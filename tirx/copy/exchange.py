@@ -205,7 +205,7 @@ def split_scan(layout: TileLayout, shape: tuple[int, ...], dim: int) -> tuple[in
 def _ends(
     source: TileLayout, result: TileLayout, shape: tuple[int, ...], threads: int, arranged: Arrangement | None
 ) -> tuple[IntArray, IntArray]:
-    """For each thread and slot the elements of the source that it holds, and those that it is to hold."""
+    """The elements of the source that each thread holds in each slot, and those that it is to hold."""
     have, want = held_elements(source, (source.size(),), threads), held_elements(result, shape, threads)
     return have, want if arranged is None else arranged.elements(want)
 
