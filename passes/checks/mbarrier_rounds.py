@@ -24,11 +24,13 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from tirx.dialects.ptx.arith import Comparison, MinOp, SetpOp
 from tirx.dialects.ptx.base import width
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, RetOp, SharedAllocOp
+from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
 from tirx.dialects.ptx.effects import (
     BlockBarrier,
     CopyArrive,
     MbarrierArrive,
     MbarrierInvalidate,
+    MbarrierTransaction,
     MbarrierWait,
     TensorCommit,
 )
@@ -77,8 +79,7 @@ def find_overrun(analysis: OrderingAnalysis, loops: Sequence[frozenset[Block]], 
 
     `loops` has inner loops before outer ones; `slots` are the most mbarriers that one operation uses in turns.
     """
-    entry = analysis.entry
-    if entry.cluster_size > 1 or not analysis.flow.values.count:
+    if analysis.entry.cluster_size > 1 or not analysis.flow.values.count or not _announce_their_own(analysis):
         return None
     walks = _Walks(analysis, loops, 2 * slots + 2)
     events = [walks.of_warp(warp) for warp in range(-(-analysis.flow.values.count // WARP_SIZE))]
@@ -103,6 +104,28 @@ def find_overrun(analysis: OrderingAnalysis, loops: Sequence[frozenset[Block]], 
             if play.phases[own[at].place] > least:
                 return Overrun(own[at].op, play.completed_by[own[at].place])
     return None if forever is None else Overrun(forever, None)
+
+
+def _announce_their_own(analysis: OrderingAnalysis) -> bool:
+    """
+    Returns True if each copy is issued by the threads that have just announced its bytes: their arrival stands for the
+    copy, too.
+    """
+    for block in analysis.flow.blocks:
+        announced = False
+        for op in analysis.flow.control.ops[block]:
+            match analysis.synchronizations.get(op):
+                case MbarrierArrive(announces=True) | MbarrierTransaction(announces=True):
+                    announced = True
+                case MbarrierTransaction():
+                    return False
+                case MbarrierWait() | BlockBarrier():
+                    announced = False
+                case None if op in analysis.mbarriers and not announced:
+                    return False
+                case _:
+                    pass
+    return True
 
 
 def _stuck(walks: _Walks, events: Sequence[Sequence[Event]], at: Sequence[int]) -> Operation | None:
@@ -201,6 +224,8 @@ class _Walks:
                 case MbarrierWait(address):
                     self._found[block].append((op, MbarrierWait, address))
                     waiting.add(block)
+                case CopyArrive() if isinstance(op, CpAsyncMbarrierArriveOp) and op.noinc is None:
+                    pass  # counts up what it counts down
                 case MbarrierArrive(address) | TensorCommit(address) | CopyArrive(address):
                     self._found[block].append((op, MbarrierArrive, address))
                 case BlockBarrier():
