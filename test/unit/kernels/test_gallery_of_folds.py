@@ -1,4 +1,4 @@
-"""The kernels of `examples/gallery` equal numpy in the simulator, at three sizes each and for three generations."""
+"""Kernels of `examples/gallery` that combine elements equal numpy, at three sizes each and for three generations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tirx.runtime.program import build
 
 Array = NDArray[Any]
-_GALLERY = Path(__file__).parents[2] / "examples" / "gallery"
+_GALLERY = Path(__file__).parents[3] / "examples" / "gallery"
 _TARGETS = ("sm_80", "sm_90a", "sm_100a")
 
 
@@ -105,15 +105,11 @@ _KERNELS: dict[str, tuple[Callable[[int, int], tuple[list[Any], dict[int, Array]
 }
 
 
-def test_every_kernel_of_the_gallery_is_here() -> None:
-    assert {path.stem for path in _GALLERY.glob("*.mlir")} == set(_KERNELS)
-
-
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("target", _TARGETS)
 @pytest.mark.parametrize("size", range(3))
 @pytest.mark.parametrize("name", _KERNELS)
-def test_the_gallery(name: str, size: int, target: str) -> None:
+def test_kernels_that_combine_elements(name: str, size: int, target: str) -> None:
     make, sizes = _KERNELS[name]
     arguments, expected = make(*sizes[size])
     program = build((_GALLERY / f"{name}.mlir").read_text(), target=target)
