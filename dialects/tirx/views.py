@@ -125,7 +125,7 @@ class SubviewOp(DirectOperation):
 
     @property
     def step(self) -> tuple[int, ...]:
-        """How far the next element is along each dimension, in elements of the source."""
+        """The distance to the next element along each dimension, in elements of the source."""
         if self.steps is None:
             return (1,) * len(self.offsets)
         return tuple(n.value.data for n in self.steps)

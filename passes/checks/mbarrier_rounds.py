@@ -4,9 +4,9 @@ Rounds of mbarriers: one thread stands still at a wait, and all others go on as 
 `mbarrier_phases` asks for each ring by itself who stops whom. Where several rings connect the same roles, as those of K
 and V in attention, one of them stops what another one lets through, and only counting tells how far. So each warp is
 walked through: its waits, its arrivals and its barriers, with the slots and parities that counters of loops give. A
-loop that waits for mbarriers and is in no other loop runs on for some turns; other loops run as often as constants say.
-A walk ends where something is not known, and as all walks are beginnings of what warps do in a kernel whose loops run
-often enough, what they show is certain.
+loop that waits for mbarriers and whose end is not known runs on for some turns; other loops run as often as constants
+say. A walk ends where something is not known, and as all walks are beginnings of what warps do in a kernel whose loops
+run often enough, what they show is certain.
 
 Then a warp stops at each of its waits in turn. If the others complete the phase that it waits for, and the next one,
 it waits for ever or takes a later phase for its own (PTX ISA, "Phase of the mbarrier object").
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from tirx.dialects.ptx.arith import Comparison, MinOp, SetpOp
+from tirx.dialects.ptx.arith import MinOp
 from tirx.dialects.ptx.base import width
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, RetOp, SharedAllocOp
 from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
@@ -134,8 +134,8 @@ def _stuck(walks: _Walks, events: Sequence[Sequence[Event]], at: Sequence[int]) 
     waits = [event for event in waits if event.does is MbarrierWait]
     ended = [warp for warp, own in enumerate(events) if at[warp] == len(own)]
     using = {warp for warp, own in enumerate(events) if any(event.does is not BlockBarrier for event in own)}
-    if not waits or not walks.returned.issuperset(ended) or (walks.lengthened and using & walks.returned):
-        return None  # a loop that runs on with one that does not
+    if not waits or not walks.returned.issuperset(ended) or (walks.runs_on and using & walks.returned):
+        return None  # a loop whose end is not known with one that has ended
     arrivals = Counter(event.place for own in events for event in own if event.does is MbarrierArrive)
     return min(waits, key=lambda event: arrivals[event.place]).op
 
@@ -248,12 +248,10 @@ class _Walks:
         self._events: list[Event] = []
         self.returned = set[int]()
         """Warps that are known to their ends."""
-        self.lengthened = False
-        """True if a loop runs on behind the end that a constant gives to it."""
+        self.runs_on = False
+        """True if a loop whose end is not known has run on."""
         self._left = Counter[frozenset[Block]]()
-        """Loops -> turns behind their ends."""
-        self._counters: dict[frozenset[Block], set[SSAValue]] = {}
-        """Loops behind the ends that constants give them -> the arguments that these are compared with."""
+        """Loops whose ends are not known -> turns."""
         self.counts: dict[int, int] = {}
         """Arrivals that complete a phase of the mbarrier at each place."""
         for op in analysis.flow.control.of_type(MbarrierInitOp):
@@ -270,7 +268,6 @@ class _Walks:
         self._env.clear()
         self._known = {}
         self._left.clear()
-        self._counters.clear()
         try:
             self._walk(self._flow.blocks[0], None)
         except _End:
@@ -403,7 +400,6 @@ class _Walks:
         for loop in self._loops[successor]:
             if block not in loop:
                 self._left.pop(loop, None)
-                self._counters.pop(loop, None)
         self._env.update(found)
         self._known = {}
         return successor
@@ -422,35 +418,19 @@ class _Walks:
             return self._goes_on(branch, exits, condition)
         if condition is None:
             return None
-        if self._is_of_end(branch, block):
-            raise _End
         return bool(condition)
 
     def _goes_on(self, branch: CondBraOp, loop: frozenset[Block], condition: int | None) -> bool:
         """Returns the value of a condition that leaves a loop, or that with which it runs on."""
         stays = branch.then_dest in loop
         runs_on = self._warp in self._main.get(loop, ())
-        outermost = self._loops[next(iter(loop))][-1] is loop
-        if condition is not None and (bool(condition) is stays or not (runs_on and outermost)):
+        if condition is not None:
             return bool(condition)
         if not runs_on or self._left[loop] == self._turns or (branch.else_dest in loop) is stays:
             raise _End
         self._left[loop] += 1
-        if condition is not None:
-            self.lengthened = True
-            self._counters[loop] = _leaves(branch.condition)
+        self.runs_on = True
         return stays
-
-    def _is_of_end(self, branch: CondBraOp, block: Block) -> bool:
-        """
-        Returns True behind the end that a constant gives to a loop around `block`, where a condition compares the same
-        counter: it may be one for the last turns.
-        """
-        test = branch.condition.owner
-        if isinstance(test, SetpOp) and test.comparison.data in (Comparison.EQ, Comparison.NE):
-            return False
-        counters = [self._counters[loop] for loop in self._loops[block] if loop in self._counters]
-        return any(counter & _leaves(branch.condition) for counter in counters)
 
     def _both(self, block: Block, branch: CondBraOp) -> Block:
         """Some lanes take one way, the others the other one, up to where the ways meet."""
@@ -483,17 +463,3 @@ class _Walks:
                 found.add(block)
                 pending += successors(block)
         return found
-
-
-def _leaves(value: SSAValue) -> set[SSAValue]:
-    """Returns the block arguments that a value is computed from."""
-    found, pending, seen = set[SSAValue](), [value], set[SSAValue]()
-    while pending:
-        if (one := pending.pop()) in seen:
-            continue
-        seen.add(one)
-        if isinstance(one, BlockArgument):
-            found.add(one)
-        elif isinstance(one.owner, Operation):
-            pending += one.owner.operands
-    return found

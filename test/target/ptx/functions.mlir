@@ -29,5 +29,15 @@ ptx.entry @functions(a : u64, x : f32, y : f32) target("sm_90") {
   ptx.red add of f16x2 %a offset 24, %6 : i32
   // CHECK-NEXT: red.global.max.u32 [%rd0+28], %r1;
   ptx.red max unsigned %a offset 28, %5 : i32
+  // CHECK-NEXT: popc.b32 [[N:%r[0-9]+]], %r1;
+  %8 = ptx.popc %5
+  // CHECK-NEXT: clz.b32 [[Z:%r[0-9]+]], [[N]];
+  %9 = ptx.clz %8
+  // CHECK-NEXT: brev.b32 [[B:%r[0-9]+]], [[Z]];
+  %10 = ptx.brev %9 : i32
+  // CHECK-NEXT: mov.b32 [[S:%r[0-9]+]], s;
+  %11 = ptx.shared_alloc @s bytes 16 align 16
+  // CHECK-NEXT: red.shared.add.u32 {{.}}[[S]]], [[B]];
+  ptx.red.shared add %11, %10 : i32
   ptx.ret
 }

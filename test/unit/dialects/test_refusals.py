@@ -143,10 +143,6 @@ register>
 %a = tirx.alloc : !tirx.tile<8x8xf32, shared>
 %r = "tirx.subview"(%a) <{offsets = [0 : i32, -2 : i32]}> : (!tirx.tile<8x8xf32, shared>) -> !tirx.tile<8x4xf32, shared>
     expected a part of the 8x8 tile, found 8x4 at [0, -2]
-%a = tirx.alloc : !tirx.tile<8x8xf32, shared>
-%r = tirx.zero : !tirx.tile<8x8xf32, register>
-tirx.store %r, %a reduce(add) : !tirx.tile<8x8xf32, register>, !tirx.tile<8x8xf32, shared>
-    expected reduce(add) into global memory, found !tirx.tile<8x8xf32, shared>
 %a = tirx.alloc : !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
 %r = wgmma.smem_descriptor %a, 0 of 16 rows 64 from [0] warpgroup -1 : !tirx.tile<64x64xf16, shared,
 #tirx.tile_layout<S[64, 64]>> -> i64

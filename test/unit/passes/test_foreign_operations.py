@@ -282,7 +282,7 @@ tirx.kernel @k(%a: memref<64x256xf32>, %d: memref<64x32xf32>) target("sm_80") gr
         (f'"their.op"(%ga) : ({_G}) -> ()', "expected no tiles after lowering, .* on 'their.op'; lower it before"),
         (
             '"their.op"(%a) : (memref<64x32xf32>) -> ()',
-            "expected only 'tirx.view' and 'memref.load' on a memref argument, found 'their.op'",
+            "expected only 'tirx.view', 'memref.load' and 'memref.store' on a memref argument, found 'their.op'",
         ),
         ('%y = "their.op"(%c0) : (index) -> index', "no PTX form for 'their.op'"),
         ('%y = "their.op"(%c0) : (index) -> !their.type', "no PTX form for 'their.op'"),

@@ -132,7 +132,7 @@ def test_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (path,) = tmp_path.iterdir()
     # From here on, the file is all there is.
     monkeypatch.setattr(program, "_cache", {})
-    monkeypatch.setattr(program, "_compile", None)
+    monkeypatch.setattr(program, "_compile", Mock(side_effect=AssertionError))
     assert tirx.build(KERNEL, cache_directory=tmp_path).ptx == first.ptx
     path.write_text("cut off")
     monkeypatch.setattr(program, "_cache", {})
@@ -214,7 +214,7 @@ def test_sources_of_extensions_are_part_of_the_key(tmp_path: Path, monkeypatch: 
 def test_the_oldest_program_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "_cache", {})
     monkeypatch.setattr(program, "_CACHE_SIZE", 2)
-    made = Mock(side_effect=lambda *inputs: Program(str(inputs), []))  # pyright: ignore
+    made = Mock(side_effect=lambda *inputs, verify: Program(str(inputs), []))  # pyright: ignore
     monkeypatch.setattr(program, "_compile", made)
     found = [tirx.build(text).ptx for text in ("a", "b", "a", "c", "b", "a", "c")]
     assert found == [f"('{text}', None, '')" for text in "abacbac"]

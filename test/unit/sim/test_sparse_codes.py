@@ -32,7 +32,7 @@ def test_codes(element: str, size: int, together: int, monkeypatch: pytest.Monke
         return words[lanes[0], columns]
 
     monkeypatch.setattr(sparsity, "read_tensor_copies", read)
-    fields: Any = Mock(kind=Mock(element=size), a=element, selector=1)
+    fields: Any = Mock(kind=Mock(element=size), a=element, selector=1, version=0)
     stored = rng.integers(1, 100, (path.rows, chunks * kept * together)).astype(np.float32)
 
     def expand(address: int) -> Any:

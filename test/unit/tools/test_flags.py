@@ -68,8 +68,8 @@ def test_options_of_other_flags_may_come_twice():
 
 
 def test_options_of_the_pipeline():
-    given = "pipeline=on stages=3 roles=load cluster=2 order=group epilogue=2 split=k"
-    assert _LowerToPtx(None, *("on", 3, "load", "group", 2, 2, "k")).options == given
+    given = "pipeline=on choose=model stages=3 roles=load order=group cluster=2 epilogue=2 split=k"
+    assert _LowerToPtx(None, *("on", "model", 3, "load", "group", 2, 2, "k")).options == given
     assert _LowerToPtx("sm_90a", stages=0).options == "stages=0" and _LowerToPtx().options == ""
 
 

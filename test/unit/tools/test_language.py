@@ -80,7 +80,7 @@ def test_definitions(analysis: Analysis) -> None:
 
 def test_completions(analysis: Analysis) -> None:
     names = [name for name, _ in analysis.completions(*_at(_PROGRAM, "tirx.co", 5))]
-    assert names == ["tirx.convert", "tirx.copy"]
+    assert names == ["tirx.concat", "tirx.convert", "tirx.copy"]
     assert [name for name, _ in analysis.completions(*_at(_PROGRAM, "%g, %s ", 5))] == ["engine", "reduce"]
     assert {"accumulate", "plan", "zero_columns"} <= set(clauses(operations()["tirx.mma"]))
     assert {"target", "grid", "cluster"} <= set(clauses(operations()["tirx.kernel"]))
@@ -127,7 +127,8 @@ def test_completions_by_place() -> None:
     assert every == [*sorted(of_tirx), *sorted({*every} - {*of_tirx})] and {"arith.addi", "scf.for"} < {*every}
     expected = {
         (0, 0): every, (0, 2): every, (0, 11): ["tirx.copy"], (0, 10): ["tirx.copy"], (0, 12): ["engine", "reduce"],
-        (0, 16): ["engine"], (0, 14): [], (1, 7): ["tirx.convert", "tirx.copy"], (2, 0): every, (2, 1): [],
+        (0, 16): ["engine"], (0, 14): [], (2, 0): every, (2, 1): [],
+        (1, 7): ["tirx.concat", "tirx.convert", "tirx.copy"],
         (3, 0): every, (3, 1): every, (-1, 1): every,
     }  # fmt: skip
     found = {place: analysis.completions(*place) for place in expected}
@@ -220,7 +221,7 @@ async def _talk() -> None:
     found = await client.ask("textDocument/definition", place("%s", 5))
     assert found["range"]["start"] == {"line": 3, "character": 2}
     items = await client.ask("textDocument/completion", place("tirx.co", 5))
-    assert [item["label"] for item in items] == ["tirx.convert", "tirx.copy"]
+    assert [item["label"] for item in items] == ["tirx.concat", "tirx.convert", "tirx.copy"]
     await client.ask("shutdown", None)
     client.tell("exit", None)
     assert await asyncio.wait_for(server.wait(), 20) == 0

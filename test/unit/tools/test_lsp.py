@@ -121,6 +121,7 @@ def test_answers(server: _Server) -> None:
     assert ask(lsp.TEXT_DOCUMENT_DEFINITION, 1, 45) is None
     items = ask(lsp.TEXT_DOCUMENT_COMPLETION, 5, 9)
     assert [(each.label, each.kind) for each in items] == [
+        ("tirx.concat", lsp.CompletionItemKind.Function),
         ("tirx.convert", lsp.CompletionItemKind.Function),
         ("tirx.copy", lsp.CompletionItemKind.Function),
     ]

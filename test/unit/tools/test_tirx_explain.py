@@ -101,7 +101,7 @@ def test_illegal_is_2(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("smem", "smem: expected a word or fields"),
         ("smem 12x", "expected a word as 0x4000404000010000, or field=value, found '12x'"),
-        ("smem foo=1", "smem: expected fields of start, lbo, sbo, swizzle, base_offset, lbo_absolute, found 'foo'"),
+        ("smem foo=1", "smem: expected fields of start, lbo, sbo, swizzle, base_offset, lbo_absolute, k_segment"),
         ("smem 0x40004040000100000", "expected a word of 64 bits, found '0x40004040000100000'"),
         ("idesc 0x108400010", "expected a word of 32 bits, found '0x108400010'"),
         ("smem start=8", "start address: expected a multiple of 16 bytes, found 8"),

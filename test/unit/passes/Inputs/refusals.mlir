@@ -657,7 +657,7 @@ tirx.kernel @k(%x: i32) target("sm_90a") threads(32) {
 // -----
 
 // tirx-opt --lower-to-ptx
-// 6:3: error: expected add of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in global memory, found max of f16
+// 6:3: error: expected add of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in memory, found max of f16
 !r = !tirx.tile<32x8xf16, register>
 tirx.kernel @k(%m: memref<32x8xf16>) target("sm_90a") threads(32) {
   %c0 = arith.constant 0 : index
@@ -670,7 +670,7 @@ tirx.kernel @k(%m: memref<32x8xf16>) target("sm_90a") threads(32) {
 // -----
 
 // tirx-opt --lower-to-ptx
-// 6:3: error: expected add of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in global memory, found min of f16
+// 6:3: error: expected add of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in memory, found min of f16
 !r = !tirx.tile<32x9xf16, register, #tirx.tile_layout<S[(32, 9) : (1@laneid, 1)]>>
 tirx.kernel @k(%m: memref<32x9xf16>) target("sm_90a") threads(32) {
   %c0 = arith.constant 0 : index
@@ -1294,7 +1294,7 @@ tirx.kernel @k() target("sm_100a") threads(128) {
 // -----
 
 // tirx-opt --convert-tirx-to-ptx
-// 6:3: error: expected a layout that lets one thread reduce each element to global memory, found S[(32, 8) : (1@laneid, 1)] + R[2 : 8]
+// 6:3: error: expected a layout that lets one thread reduce each element to memory, found S[(32, 8) : (1@laneid, 1)] + R[2 : 8]
 !r = !tirx.tile<32x8xf32, register, #tirx.tile_layout<S[(32, 8) : (1@laneid, 1)] + R[2 : 8]>>
 tirx.kernel @k(%m: memref<32x8xf32>) target("sm_90a") threads(32) {
   %c0 = arith.constant 0 : index
@@ -1564,7 +1564,7 @@ tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) memory(share
 // -----
 
 // tirx-opt --tirx-resolve-accumulators
-// 5:10: error: expected %acc to come into role @one through a ring, found a register tile (not in tensor memory: 'tcgen05' does not exist on sm_90a; supported on sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f)
+// 5:10: error: expected %acc to come into role @one through a ring, found a register tile (not in tensor memory: 'tcgen05' does not exist on sm_90a; supported on sm_100a, sm_100f, sm_103a, sm_103f, sm_107a, sm_107f, sm_110a, sm_110f)
 !s = !tirx.tile<64x64xf16, shared>
 !acc = !tirx.tile<64x64xf32, accumulator>
 tirx.kernel @k() target("sm_90a") threads(128) {
