@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, i8, i32
@@ -316,7 +316,7 @@ def _with_flags(emit: Emitter, op: tirx.ScanOp) -> tirx.ScanOp:
     return emit(tirx.ScanOp(ins, op.along[0], Region(block), results, inits, reverse=op.reverse is not None))
 
 
-def _gathered(partial: TileLayout, shape: Sequence[int], across: Sequence[int]) -> TileLayout:
+def _gathered(partial: TileLayout, shape: Sequence[int], across: Collection[int]) -> TileLayout:
     """The layout of the parts of a reduction in which every thread has those along `across`, in slots."""
     left = reduced(partial, shape, across)
     grouped, starts = left.group(reduced_shape(shape, across))

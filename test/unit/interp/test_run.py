@@ -385,6 +385,7 @@ def _check(kernel: KernelOp, example: Example, **options: Any) -> None:
         assert (np.abs(found - output.expected) <= output.tolerance).all()
 
 
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_example(path: Any) -> None:
     """It computes what numpy says, as it is written and behind all passes that keep tiles."""

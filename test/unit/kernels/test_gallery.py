@@ -92,7 +92,7 @@ _KERNELS: dict[str, Callable[[int], tuple[str, list[Array], Array]]] = {
 }
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("size", [16, 64, 77], ids=str)
 @pytest.mark.parametrize("target", _TARGETS)
 @pytest.mark.parametrize("name", _KERNELS)

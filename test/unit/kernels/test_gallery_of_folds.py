@@ -105,7 +105,7 @@ _KERNELS: dict[str, tuple[Callable[[int, int], tuple[list[Any], dict[int, Array]
 }
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", _TARGETS)
 @pytest.mark.parametrize("size", range(3))
 @pytest.mark.parametrize("name", _KERNELS)

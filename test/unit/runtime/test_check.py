@@ -22,7 +22,7 @@ from tirx.text.verification import CheckError
 from tirx.tools import tirx_opt
 from tirx.tools.tirx_check import main
 
-_SAMPLE = 8
+_SAMPLE = 3
 """Examples that are checked without `--all-cases`."""
 
 

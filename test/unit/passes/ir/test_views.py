@@ -62,7 +62,7 @@ def _tile(
     return next(op.results[0] for op in reversed(list(kernel.body.block.ops)) if op.results)
 
 
-Bound = tuple[int, int | None, int, int]
+Bound = tuple[int | None, int | None, int, int]
 """Dimensions of the memref and of the tile, extent, and where a part begins in the view."""
 
 

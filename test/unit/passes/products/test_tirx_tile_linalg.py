@@ -514,6 +514,7 @@ func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>) attributes {tirx.kernel} 
     assert error.value.message == f"expected 1 to 1024 threads, found {threads}"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("target", "kind", "size"),
     [
