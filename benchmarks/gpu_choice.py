@@ -17,6 +17,7 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
+from products import text_of
 from xdsl.dialects.builtin import f16, f32
 
 import tirx
@@ -37,41 +38,9 @@ SIZES: tuple[Size, ...] = (
 """Products of language models, from decoding to prefill, and squares."""
 
 
-def program(size: Size) -> str:
-    """D = A B^T in f16, with sums in f32, as a function of linalg."""
-    m, n, k = size
-    a, b, d, sums = f"memref<{m}x{k}xf16>", f"memref<{n}x{k}xf16>", f"memref<{m}x{n}xf16>", f"memref<{m}x{n}xf32>"
-    return f"""
-#mk = affine_map<(m, n, k) -> (m, k)>
-#nk = affine_map<(m, n, k) -> (n, k)>
-#mn = affine_map<(m, n, k) -> (m, n)>
-#id = affine_map<(m, n) -> (m, n)>
-func.func @matmul(%a: {a}, %b: {b}, %d: {d}) attributes {{tirx.kernel}} {{
-  %zero = arith.constant 0.0 : f32
-  %sums = memref.alloc() : {sums}
-  linalg.fill ins(%zero : f32) outs(%sums : {sums})
-  linalg.generic {{indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel", "parallel", "reduction"]}}
-      ins(%a, %b : {a}, {b}) outs(%sums : {sums}) {{
-  ^bb0(%x: f16, %y: f16, %z: f32):
-    %p = arith.extf %x : f16 to f32
-    %q = arith.extf %y : f16 to f32
-    %r = arith.mulf %p, %q : f32
-    %s = arith.addf %z, %r : f32
-    linalg.yield %s : f32
-  }}
-  linalg.generic {{indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}}
-      ins(%sums : {sums}) outs(%d : {d}) {{
-  ^bb0(%x: f32, %y: f16):
-    %r = arith.truncf %x : f32 to f16
-    linalg.yield %r : f16
-  }}
-  func.return
-}}"""
-
-
 def compiled(size: Size, tile: TileChoice, target: str) -> Program:
     """The kernel for a size with a tile."""
-    module = embed.parse(program(size), "matmul.mlir")
+    module = embed.parse(text_of("f16", size), "product.mlir")
     written = (tile.rows, tile.columns, tile.depth)
     embed.run(module, [TirxTileLinalgPass(written, tile.threads, target)])
     return tirx.build(module, target)
@@ -111,7 +80,7 @@ def measured(torch: Any, size: Size, tiles: list[TileChoice], target: str, round
     }
     for tile in tiles:
         start = time.perf_counter()
-        kernel = compiled(size, tile, target).kernels["matmul"]
+        kernel = compiled(size, tile, target).kernels["product"]
         build = time.perf_counter() - start
         d = torch.zeros_like(expected)
         kernel(a, b, d)

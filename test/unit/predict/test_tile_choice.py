@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from unit.test_benchmarks import benchmark_module
@@ -23,7 +22,7 @@ _SIZE = 512, 2112, 256
 def test_ratings_are_those_of_the_schedule(target: str, place: int) -> None:
     """Slots, persistent grids and staged stores are what the passes choose: both predictions are the same."""
     choice = choose_tiles(Operands(_SIZE, f16, f16, f32, f16), Target.parse(target))[place]
-    module = embed.parse(benchmark_module("gpu_choice").program(_SIZE), "f.mlir")
+    module = embed.parse(benchmark_module("products").text_of("f16", _SIZE), "f.mlir")
     tile = (choice.rows, choice.columns, choice.depth)
     embed.run(module, [TirxTileLinalgPass(tile, choice.threads, target)])
     predictor = Predictor("auto", None)
@@ -38,11 +37,9 @@ def test_ratings_are_those_of_the_schedule(target: str, place: int) -> None:
     assert found is not None and float(found[1]) == pytest.approx(1e6 * choice.score, abs=0.06)
 
 
-def test_choices_are_fast_and_legal() -> None:
-    """A few milliseconds for all candidates; sums fit into registers, operands into shared memory."""
-    start = time.perf_counter()
+def test_choices_are_legal() -> None:
+    """Sums fit into registers, operands into shared memory."""
     assert len(choose_tiles(Operands((4096, 4096, 4096), f16, f16, f32, f16), Target.parse("sm_90a"))) == 9
-    assert time.perf_counter() - start < 0.05
     wide = choose_tiles(Operands((4096, 4096, 4096), f64, f64, f64, f64), Target.parse("sm_120a"))
     assert wide and all((each.rows + each.columns) * each.depth * 8 <= 100 * 1024 for each in wide)
     open_sizes = choose_tiles(Operands((None, None, 4096), f16, f16, f32, f32), Target.parse("sm_90a"))
