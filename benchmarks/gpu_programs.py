@@ -57,10 +57,19 @@ _MODEL = 2048
 """Heads times their size."""
 _TOKENS = 16384
 """Rows of all sequences of a batch."""
+_DECODED = (16, 32)
+"""Sequences, and heads of queries, of the attention of few queries to many keys."""
 
 
-def _attention(length: int, head: int, element: str, causal: bool) -> Program:
-    batch, heads = _TOKENS // length, _MODEL // head
+def _attention(
+    length: int, head: int, element: str, causal: bool, shared_by: int = 1, decoded: int | None = None
+) -> Program:
+    """
+    Attention of sequences of `length` tokens, each `shared_by` heads of queries with one of keys and values; or that of
+    `decoded` queries a head to so many keys, with all queries of a head of keys as the rows of one.
+    """
+    batch, heads = _DECODED if decoded is not None else (_TOKENS // length, _MODEL // head)
+    queries, of_keys = length if decoded is None else decoded, heads // shared_by
 
     def make(torch: Any) -> tuple[Sequence[Any], Any, Mapping[str, Run]]:
         attention: Any = import_module("torch.nn.attention")
@@ -69,14 +78,13 @@ def _attention(length: int, head: int, element: str, causal: bool) -> Program:
 
         dtype = torch.float16 if element == "f16" else torch.bfloat16
         generator = torch.Generator(device="cuda").manual_seed(0)
-        shape = (batch * heads, length, head)
-        q, k, v = (torch.randn(shape, generator=generator, device="cuda").to(dtype) for _ in range(3))
-        batches = [each.view(batch, heads, length, head) for each in (q, k, v)]
+        shapes = [(batch, heads, queries, head), *2 * [(batch, of_keys, length, head)]]
+        batches = [torch.randn(shape, generator=generator, device="cuda").to(dtype) for shape in shapes]
 
         def peer(backend: Any) -> Run:
             def run() -> object:
                 with attention.sdpa_kernel([backend]):
-                    return product(*batches, is_causal=causal)
+                    return product(*batches, is_causal=causal, enable_gqa=shared_by > 1)
 
             return run
 
@@ -88,19 +96,24 @@ def _attention(length: int, head: int, element: str, causal: bool) -> Program:
                 print(f"torch has no {backend.name} here: {str(error).splitlines()[0]}")
                 continue
             peers[f"torch {backend.name.partition('_')[0].lower()}"] = peer(backend)
-        wide = [each.float() for each in (q[:1], k[:1], v[:1])]  # one head: scores in f32 take much memory
+        rows = queries if decoded is None else queries * shared_by
+        q, k, v = (each.reshape(-1, size, head) for each, size in zip(batches, (rows, length, length), strict=True))
+        wide = [each[:1].float() for each in (q, k, v)]  # one head: scores in f32 take much memory
         expected = product(*wide, is_causal=causal)
         return (q, k, v.transpose(1, 2), torch.zeros_like(q)), expected, peers
 
-    queries, threads = (192, 384) if head == 64 else (128, 256)
+    rows, threads = (64, 128) if decoded is not None else (192, 384) if head == 64 else (128, 256)
+    size = f"{batch}x{heads}x{length}" if decoded is None else f"{batch}x{heads}x{decoded}, {length} keys"
+    products = 4.0 * batch * heads * length * length * head * (0.5 if causal else 1.0)
     return Program(
-        f"attention{', causal' if causal else ''}, {element}, head of {head}",
-        f"{batch}x{heads}x{length}",
+        f"attention{', causal' if causal else ''}, {element}, head of {head}"
+        + (f", {shared_by} share keys" if shared_by > 1 else ""),
+        size,
         "flash_attention.mlir",
         "causal_flash_attention" if causal else "flash_attention",
-        attention_of(head, element, queries, 128, threads),
-        4.0 * batch * heads * length * length * head * (0.5 if causal else 1.0),
-        "TFLOP/s",
+        attention_of(head, element, rows, 128, threads),
+        products if decoded is None else 4.0 * batch * of_keys * length * head,
+        "TFLOP/s" if decoded is None else "GB/s",
         make,
         tolerance=4e-3 if element == "f16" else 2e-2,
     )
@@ -244,9 +257,11 @@ def _transpose(element: str) -> Program:
 
 
 PROGRAMS = (
-    *(_attention(length, 128, "f16", causal) for causal in (False, True) for length in (4096, 16384)),
+    *(_attention(length, 128, "f16", causal) for causal in (False, True) for length in (512, 1024, 4096, 16384)),
     _attention(16384, 128, "bf16", False),
-    *(_attention(16384, 64, "f16", causal) for causal in (False, True)),
+    *(_attention(length, 64, "f16", causal) for causal in (False, True) for length in (2048, 16384)),
+    *(_attention(4096, 128, "f16", causal, 4) for causal in (False, True)),
+    *(_attention(8192, 128, "f16", False, 4, decoded) for decoded in (1, 16)),
     _softmax(),
     _norm("layer_norm"),
     _norm("rms_norm"),
