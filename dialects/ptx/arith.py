@@ -116,6 +116,23 @@ class XorOp(BinaryInstruction):
     """`xor.b32`, `xor.pred`."""
 
 
+@row("prmt", form("prmt.{b}", i32))
+class PrmtOp(TernaryInstruction):
+    """`prmt.b32 d, a, b, selector`: four bytes of two registers, each by a digit of the selector (PTX ISA, "prmt")."""
+
+
+_AND_XOR = (0xF0 & 0xCC) ^ 0xAA
+"""The table of `(a & b) ^ c` (PTX ISA, "lop3")."""
+
+
+@row("lop3.and.xor", form("lop3.{b}", i32))
+class LogicAndXorOp(TernaryInstruction):
+    """`lop3.b32 d, a, b, c, 0x6a`: `(a & b) ^ c` in one instruction."""
+
+    def emit(self, reg: Names) -> str:
+        return f"{super().emit(reg)}, {_AND_XOR:#x}"
+
+
 @row("not", form("not.{b}", *BITS))
 class NotOp(UnaryInstruction):
     """`not.b32`, `not.pred`."""

@@ -56,7 +56,7 @@ class MemoryTile:
 
     def by_element(self) -> MemoryTile:
         """The same tile, of which nothing but its elements is aligned."""
-        return replace(self, alignment=self.type.dtype.storage_bits // 8)
+        return replace(self, alignment=max(1, self.type.dtype.storage_bits // 8))
 
     @property
     def space(self) -> str:
@@ -95,7 +95,7 @@ class _Addresses:
                 continue
             distance = self.emit.mul(self._wide(rest // number, type_), stride)
             value, rest = self.emit.add(value, distance), rest % number
-        self._addresses[expr] = self.emit.add(value, self._wide(rest * (self.bits // 8), type_))
+        self._addresses[expr] = self.emit.add(value, self._wide(rest * self.bits // 8, type_))
         return self._addresses[expr]
 
     def _wide(self, expr: IndexExpr, type_: IntegerType) -> SSAValue:

@@ -167,7 +167,8 @@ def plan_clip(tile: SSAValue) -> ClipPlan | None:
         if bound.of_tile == inner:
             row_run = gcd(row_run, index_range(bound.index).divisor)
             size = DYNAMIC_INDEX if bound.of_memref is None else sizes[bound.of_memref]
-            run = gcd(row_run, 1 if size == DYNAMIC_INDEX or bound.size is not None else size)
+            whole = 2 if bound.size is None and TileType.of(tile).dtype.bits == 4 else 1  # launches ask for whole bytes
+            run = gcd(row_run, whole if size == DYNAMIC_INDEX or bound.size is not None else size)
     return ClipPlan(number, dims, bounds, inner, run & -run, row_run & -row_run, never_whole) if bounds else None
 
 

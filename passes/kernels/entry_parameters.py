@@ -113,7 +113,14 @@ class Parameters:
                 raise KernelArgumentError(self._kernel, f"expected memrefs of fewer than 2^63 elements, found {type_}")
             return self._start.constant(known, integer)
         hint = f"{memref.name_hint or f'arg{argument}'}_size{dimension}"
-        return self._start.cast(self.launch_value(Call("size", (argument, dimension)), hint), integer)
+        size = Call("size", (argument, dimension))
+        if (
+            isa(type_, MemRefType)
+            and element_type(str(type_.element_type)).bits == 4
+            and dimension == type_.get_num_dims() - 1
+        ):
+            self._require_bytes(memref, size, "a size", dimension)
+        return self._start.cast(self.launch_value(size, hint), integer)
 
     def stride(self, memref: SSAValue, dimension: int) -> SSAValue:
         """The run-time stride (i64, bytes) of a memref argument along a dimension."""
@@ -134,7 +141,16 @@ class Parameters:
     def _stride_bytes(self, memref: SSAValue, dimension: int) -> Call:
         number, type_ = self._kernel.body.block.args.index(memref), memref.type  # pyright: ignore[reportArgumentType]
         assert isa(type_, MemRefType)
-        return Call("mul", (Call("stride", (number, dimension)), element_type(str(type_.element_type)).bits // 8))
+        stride, bits = Call("stride", (number, dimension)), element_type(str(type_.element_type)).bits
+        if bits >= 8:
+            return Call("mul", (stride, bits // 8))
+        self._require_bytes(memref, stride, "a stride", dimension)
+        return Call("ceildiv", (stride, 8 // bits))
+
+    def _require_bytes(self, memref: SSAValue, value: Call, what: str, dimension: int) -> None:
+        """Lets launches check that 4-bit elements fill whole bytes."""
+        message = f"expected {what} of whole bytes along dimension {dimension} of '{memref.name_hint or 'argument'}'"
+        add_requirement(self._kernel, Requirement(value, "multiple_of", 2, message))
 
     def launch_value(self, formula: Formula, hint: str | None = None) -> SSAValue:
         """The value (index) of a formula, which the launch computes."""

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import MemorySpace, TileType
+from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, Iter, TileLayout
 from tirx.passes.ir.views import Origin
 
@@ -64,8 +65,8 @@ def why_beyond_threads(tile: SSAValue) -> str | None:
     type_, origin = TileType.of(tile), Origin.of(tile)
     assert origin is not None
     view, memref = origin.view, origin.view.source_type
-    if type_.dtype.bits % 8:
-        return f"expected elements of 8 bits or more behind run-time strides, found {memref}"
+    if type_.dtype.bits == PACKED_BITS or (type_.dtype.bits < 8 and [*(memref.get_strides() or ())][-1:] != [1]):
+        return f"expected elements of 8 bits, or of 4 that are neighbours, behind run-time strides, found {memref}"
     if sum(number > 0 for number in found.values()) > MOST_STRIDES:
         return f"expected at most {MOST_STRIDES} run-time strides, found {memref}"
     static = [(n, s) for n, s in zip(view.result.type.dims, view.tile_strides(), strict=True) if s is not None]

@@ -33,16 +33,16 @@ from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.scalars.fast_math import may_approximate
-from tirx.passes.scalars.narrow_integers import defined_values, widen_bytes
+from tirx.passes.scalars.narrow_integers import defined_values, widen_narrow
 from tirx.rules import NoFormError
 
 
 class ConvertArithToPtxPass(ModulePass):
     """Replaces every `arith` op inside a `ptx.entry` by instructions that compute the same bits.
 
-    Index values, arguments of blocks included, become i64, and casts between index and i64 vanish. Integers of 8 (in
-    registers of 16), 16, 32 and 64 bits, predicates (i1) and f16, bf16, f32, f64 are supported. Raises LocatedError for
-    anything else.
+    Index values, arguments of blocks included, become i64, and casts between index and i64 vanish. Integers of 4
+    and 8 (in registers of 16), 16, 32 and 64 bits, predicates (i1) and f16, bf16, f32, f64 are supported. Raises
+    LocatedError for anything else.
     """
 
     name = "convert-arith-to-ptx"
@@ -64,7 +64,7 @@ def convert_entry(entry: EntryOp) -> None:
             raise NoFormError(
                 op, f"no PTX form for '{operation_name(op)}'; kernels may use tirx, arith, scf.for and scf.if"
             )
-    if widen_bytes(ops):
+    if widen_narrow(ops):
         ops = list(entry.walk())
     for value in defined_values(ops):
         if type(value.type) is IndexType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from xdsl.dialects import arith, math
@@ -43,6 +43,7 @@ from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.index_emission import IndexEmission
 from tirx.passes.ir.register_values import REGISTER_BITS, layout_of, register_format, require_inlined, zero_register
 from tirx.passes.scalars.fast_math import may_approximate
+from tirx.passes.scalars.nibbles import NIBBLE, has_pairs, nibble, packed_nibbles, pair_of_floats
 from tirx.rules import NoFormError, PackedElementsError
 
 _FORMAT_OF: dict[Attribute, PairFormat] = {element: format_ for format_, element in HALVES.items()}
@@ -90,11 +91,16 @@ def narrow_format(type_: Attribute) -> PairFormat | None:
 
 @dataclass
 class _Two:
-    """The values of two neighbouring slots: as two scalars, as one packed register, or both once they are needed."""
+    """
+    The values of two neighbouring slots: as two scalars, as one packed register, or both once they are needed.
+
+    Of two i4 `nibbles` is the register that has them, and where the first one is.
+    """
 
     low: SSAValue | None = None
     high: SSAValue | None = None
     packed: SSAValue | None = None
+    nibbles: tuple[SSAValue, int] | None = field(default=None, kw_only=True)
 
     @property
     def is_one(self) -> bool:
@@ -210,6 +216,10 @@ class MapEmission:
             return two
         if isinstance(op, arith.ExtFOp) and (two := self._widened(op, operands[0])) is not None:
             return two
+        if isinstance(op, arith.SIToFPOp | arith.UIToFPOp) and (at := operands[0].nibbles) is not None:
+            if has_pairs(self.target, type_ := op.results[0].type):
+                emit = Emitter(self.emit.point, op.location)
+                return _Two(packed=pair_of_floats(emit, *at, type_, signed=isinstance(op, arith.SIToFPOp)))
         if (two := self._packed_operation(op, operands)) is not None:
             return two
         if op.name.startswith("math.") and op.results[0].type in (f16, bf16):
@@ -319,6 +329,10 @@ class MapEmission:
         return two.high
 
     def _split(self, two: _Two, type_: Attribute) -> None:
+        if two.nibbles is not None:
+            register, at = two.nibbles
+            two.low, two.high = (nibble(self.emit, register, each) for each in (at, at + 1))
+            return
         assert two.packed is not None
         halves = self.emit(UnpackOp(two.packed, type_))
         two.low, two.high = halves.low, halves.high
@@ -372,10 +386,11 @@ class MapEmission:
             if format_.packed == 4 and low % 2 == 0 and high == low + 1:
                 return _Two(packed=self._half(registers[low // 4], low % 4 // 2, i16))
             return _Two(packed=self._two_of_word(registers, low, high, REGISTER_BITS // format_.packed))
-        if format_.packed != 4:
-            raise PackedElementsError(
-                self.op, f"expected integers of 8 bits or more in a map, found {type_.element_type}"
-            )
+        if element == NIBBLE:
+            if low % 2 == 0 and high == low + 1:
+                return _Two(nibbles=(registers[low // 8], low % 8))
+            first, second = (nibble(self.emit, registers[s // 8], s % 8) for s in (low, high))
+            return _Two(first, first if low == high else second)
         first = self._byte(registers[low // 4], low % 4, element)
         return _Two(first, first if low == high else self._byte(registers[high // 4], high % 4, element))
 
@@ -438,6 +453,8 @@ class MapEmission:
             if two.packed is None:
                 raise PackedElementsError(self.op, f"expected {element} to come from arith.truncf or an operand")
             return two.packed
+        if element == NIBBLE:
+            return packed_nibbles(self.emit, self._low(two, element), self._high(two, element))
         low, high = (self.emit.extend(value, i16) for value in (self._low(two, element), self._high(two, element)))
         shifted = self.emit.mul(high, 1 << 8)
         return self.emit.bit_or(low, shifted)

@@ -1,4 +1,4 @@
-"""Integers of 8 bits, which no PTX register holds, in registers of 16."""
+"""Integers of 4 and 8 bits, which no PTX register holds, in registers of 16."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xdsl.rewriter import Rewriter
 
 from tirx.passes.ir.emitter import Emitter, erase
 
-_BYTE = IntegerType(8)
+_NARROW = (IntegerType(4), IntegerType(8))
 
 _UNSIGNED = (
     arith.DivUIOp,
@@ -29,20 +29,21 @@ _UNSIGNED_PREDICATES = 6
 
 
 @dataclass(frozen=True)
-class _Bytes:
-    """The operands of an operation of `arith` that are bytes, and a flag for its result."""
+class _Widths:
+    """The bits of the operands of an operation of `arith`, and of its result, that are narrow integers; else 0."""
 
     op: Operation
-    operands: tuple[bool, ...]
-    result: bool
+    operands: tuple[int, ...]
+    result: int
 
     @staticmethod
-    def of(op: Operation) -> _Bytes:
-        return _Bytes(op, tuple(map(_is_byte, op.operands)), any(map(_is_byte, op.results)))
+    def of(op: Operation) -> _Widths:
+        return _Widths(op, tuple(map(_bits, op.operands)), max(map(_bits, op.results), default=0))
 
 
-def _is_byte(value: SSAValue) -> bool:
-    return value.type == _BYTE
+def _bits(value: SSAValue) -> int:
+    """The bits of a narrow integer, 0 of other values."""
+    return next((each.width.data for each in _NARROW if value.type == each), 0)
 
 
 def defined_values(ops: Iterable[Operation]) -> Iterator[SSAValue]:
@@ -54,28 +55,28 @@ def defined_values(ops: Iterable[Operation]) -> Iterator[SSAValue]:
                 yield from block.args
 
 
-def widen_bytes(ops: Sequence[Operation]) -> bool:
+def widen_narrow(ops: Sequence[Operation]) -> bool:
     """
-    Makes i16 of every i8 of an entry, of which only the low byte counts; returns False if there is none.
+    Makes i16 of every i4 and i8 of an entry, of which only the low bits count; returns False if there is none.
 
-    `ops` are all operations of the entry. Operations of `arith` on i8 are done in i32, on operands that are extended as
-    the operation reads them.
+    `ops` are all operations of the entry. Operations of `arith` on them are done in i32, on operands that are extended
+    as the operation reads them.
     """
-    values = [value for value in defined_values(ops) if _is_byte(value)]
+    values = [value for value in defined_values(ops) if _bits(value)]
     if not values:
         return False
     found = [
-        _Bytes.of(op) for op in ops if op.name.startswith("arith.") and any(map(_is_byte, (*op.operands, *op.results)))
+        _Widths.of(op) for op in ops if op.name.startswith("arith.") and any(map(_bits, (*op.operands, *op.results)))
     ]
     for value in values:
         Rewriter.replace_value_with_new_type(value, i16)
-    for bytes_ in found:
-        _widen(bytes_)
+    for widths in found:
+        _widen(widths)
     return True
 
 
-def _widen(bytes_: _Bytes) -> None:
-    op = bytes_.op
+def _widen(widths: _Widths) -> None:
+    op = widths.op
     emit = Emitter.before(op)
     match op:
         case arith.ConstantOp(value=IntegerAttr(value=number)):
@@ -83,7 +84,8 @@ def _widen(bytes_: _Bytes) -> None:
         case arith.TruncIOp():
             _replace(op, _truncated(emit, op.input))
         case arith.ExtSIOp() | arith.ExtUIOp():
-            _replace(op, _extended(emit, op.input, op.result.type, unsigned=isinstance(op, arith.ExtUIOp)))
+            type_ = _integer(i16 if widths.result else op.result.type)
+            _replace(op, _extended(emit, op.input, widths.operands[0], type_, unsigned=isinstance(op, arith.ExtUIOp)))
         case arith.SelectOp() | arith.BitcastOp():
             pass
         case _:
@@ -93,12 +95,12 @@ def _widen(bytes_: _Bytes) -> None:
             # i16 is wide enough for a float of any type to be exact, or rounded once.
             width = i16 if isinstance(op, arith.SIToFPOp | arith.UIToFPOp) else i32
             operands = [
-                _extended(emit, value, width, unsigned=unsigned) if byte else value
-                for value, byte in zip(op.operands, bytes_.operands, strict=True)
+                _extended(emit, value, bits, width, unsigned=unsigned) if bits else value
+                for value, bits in zip(op.operands, widths.operands, strict=True)
             ]
-            types = [i32] if bytes_.result else op.result_types
+            types = [i32] if widths.result else op.result_types
             wide = emit(op.create(operands=operands, result_types=types, properties=op.properties)).results
-            _replace(op, _truncated(emit, wide[0]) if bytes_.result else wide[0])
+            _replace(op, _truncated(emit, wide[0]) if widths.result else wide[0])
 
 
 def _replace(op: Operation, value: SSAValue) -> None:
@@ -107,19 +109,19 @@ def _replace(op: Operation, value: SSAValue) -> None:
 
 
 def _truncated(emit: Emitter, value: SSAValue) -> SSAValue:
-    """An integer in 16 bits whose low byte is that of `value`."""
+    """An integer in 16 bits whose low bits are those of `value`."""
     return value if value.type == i16 else emit(arith.TruncIOp(value, i16)).result
 
 
-def _extended(emit: Emitter, value: SSAValue, type_: Attribute, *, unsigned: bool) -> SSAValue:
-    """The byte in the low bits of an i16, as an integer of `type_`."""
+def _extended(emit: Emitter, value: SSAValue, bits: int, type_: IntegerType, *, unsigned: bool) -> SSAValue:
+    """The integer in the low bits of an i16, as one of `type_`."""
     if unsigned:
-        clean = emit.bit_and(value, 0xFF)
-        return clean if type_ == i16 else emit.extend(clean, _integer(type_))
-    eight = emit.constant(8, i16)
-    high = emit(arith.ShLIOp(value, eight)).result
-    clean = emit(arith.ShRSIOp(high, eight)).result
-    return clean if type_ == i16 else emit(arith.ExtSIOp(clean, _integer(type_))).result
+        clean = emit.bit_and(value, (1 << bits) - 1)
+        return clean if type_ == i16 else emit.extend(clean, type_)
+    above = emit.constant(16 - bits, i16)
+    high = emit(arith.ShLIOp(value, above)).result
+    clean = emit(arith.ShRSIOp(high, above)).result
+    return clean if type_ == i16 else emit(arith.ExtSIOp(clean, type_)).result
 
 
 def _integer(type_: Attribute) -> IntegerType:
@@ -130,4 +132,4 @@ def _integer(type_: Attribute) -> IntegerType:
             raise AssertionError(f"expected an integer type, found {type_}")
 
 
-__all__ = ["widen_bytes"]
+__all__ = ["widen_narrow"]

@@ -29,9 +29,9 @@ def _register(emit: Emitter, op: SplatOp, packed: int) -> SSAValue:
     value = op.value
     if is_narrow_float(value.type):
         return _narrow(emit, op)
-    if value.type == IntegerType(8):
-        wide = emit.extend(value, i32)
-        return emit.mul(wide, 0x01010101)
+    if value.type in (IntegerType(4), IntegerType(8)):
+        ones = sum(1 << at for at in range(0, REGISTER_BITS, REGISTER_BITS // packed))
+        return emit.mul(emit.extend(value, i32), ones)
     if register_class(value.type) is None:
         raise PackedElementsError(
             op, f"expected a fill with a type that arith computes in registers, found {value.type}"

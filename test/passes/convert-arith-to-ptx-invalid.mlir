@@ -10,8 +10,8 @@ ptx.entry @no_rule(a : u32) target("sm_80") {
 // -----
 
 ptx.entry @no_register() target("sm_80") {
-  // expected-error@+1 {{'arith.constant': no PTX register holds i4}}
-  %0 = arith.constant 1 : i4
+  // expected-error@+1 {{'arith.constant': no PTX register holds i3}}
+  %0 = arith.constant 1 : i3
   ptx.ret
 }
 

@@ -14,7 +14,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
 from tirx.hw.approximations import FUNCTIONS, INSTRUCTIONS, Bound
-from tirx.interp.formats import WORKING, Array, cast, dtype_of, fused, is_float, last_place, rounded
+from tirx.interp.formats import WORKING, Array, cast, dtype_of, fused, is_float, last_place, packed_bits, rounded
 from tirx.sim.numerics import modular as residue
 
 
@@ -111,15 +111,31 @@ def _shift(op: Operation, a: Array, b: Array, *, left: bool = False, signed: boo
 
 def _to_integer(op: Operation, x: Array, *, unsigned: bool = False) -> Array:
     dtype = dtype_of(op.results[0].type)
-    limits = np.iinfo(f"u{dtype.itemsize}" if unsigned else dtype)
+    bits = packed_bits(dtype) or 8 * dtype.itemsize
+    low, high = (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
     wide = np.trunc(x.astype(np.float64))
-    if not ((wide >= limits.min) & (wide <= limits.max)).all():
-        raise UndefinedValue(f"expected floats from {limits.min} to {limits.max}, found others")
-    return wide.astype(limits.dtype)
+    if not ((wide >= low) & (wide <= high)).all():
+        raise UndefinedValue(f"expected floats from {low} to {high}, found others")
+    return wide.astype(np.uint64 if unsigned else np.int64)
 
 
 def _fma(op: Operation, a: Array, b: Array, c: Array) -> Array:
     return fused(a, b, c, dtype_of(op.results[0].type) if a.dtype != WORKING else WORKING)
+
+
+_ZERO_EXTENDED = (
+    *(arith.ExtUIOp, arith.UIToFPOp, arith.MaxUIOp, arith.MinUIOp, arith.DivUIOp, arith.RemUIOp, arith.CeilDivUIOp),
+    arith.ShRUIOp,
+)
+
+
+def _as_bytes(op: Operation, x: Array) -> Array:
+    """Returns integers of 4 bits as bytes, extended as the operation reads them; other values as they are."""
+    if is_float(x.dtype) or packed_bits(x.dtype) != 4:
+        return x
+    nibbles = x.astype(np.int8) & 15
+    unsigned = isinstance(op, _ZERO_EXTENDED) or (isinstance(op, arith.CmpiOp) and op.predicate.value.data >= 6)
+    return nibbles if unsigned else (nibbles ^ 8) - 8
 
 
 def _binary(function: Any, change: Callable[[Array], Array] = np.asarray) -> _Rule:
@@ -319,7 +335,7 @@ def evaluate(op: Operation, operands: Sequence[Value], *, bounds: bool, modular:
     rule, dtype = RULES[type(op)], dtype_of(op.results[0].type)
     if modular and any(is_float(each) for each in (dtype, *(np.asarray(operand).dtype for operand in operands))):
         return cast(np.asarray(_modular(op, [np.asarray(each) for each in operands], dtype)), dtype)[()], True
-    values = [np.asarray(each.value if isinstance(each, Near) else each) for each in operands]
+    values = [_as_bytes(op, np.asarray(each.value if isinstance(each, Near) else each)) for each in operands]
     with np.errstate(all="ignore"):
         centre = cast(np.asarray(rule(op, *values)), dtype)
         allowed = _bound(op, dtype)

@@ -43,6 +43,8 @@ _TYPES = (
     ElementType("ue5m3", 8, 8),
     ElementType("s1z4m11", 16, 16),  # sign, four zeros, 11 bits of magnitude: kind::ti16
     ElementType("b4", 4, 4, ("i4",)),
+    ElementType("s4", 4, 4, ("si4",), ("int4",)),
+    ElementType("u4", 4, 4, ("ui4",), ("uint4",)),
     ElementType("s8", 8, 8, ("si8", "i8"), ("int8",)),
     ElementType("u8", 8, 8, ("ui8",), ("uint8",)),
     ElementType("s16", 16, 16, ("si16", "i16"), ("int16",)),

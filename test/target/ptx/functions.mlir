@@ -35,6 +35,10 @@ ptx.entry @functions(a : u64, x : f32, y : f32) target("sm_90") {
   %9 = ptx.clz %8
   // CHECK-NEXT: brev.b32 [[B:%r[0-9]+]], [[Z]];
   %10 = ptx.brev %9 : i32
+  // CHECK-NEXT: prmt.b32 [[P:%r[0-9]+]], [[B]], [[Z]], [[N]];
+  %12 = ptx.prmt %10, %9, %8
+  // CHECK-NEXT: lop3.b32 {{%r[0-9]+}}, [[P]], [[B]], [[Z]], 0x6a;
+  %13 = ptx.lop3.and.xor %12, %10, %9
   // CHECK-NEXT: mov.b32 [[S:%r[0-9]+]], s;
   %11 = ptx.shared_alloc @s bytes 16 align 16
   // CHECK-NEXT: red.shared.add.u32 {{.}}[[S]]], [[B]];

@@ -99,7 +99,7 @@ def test_numbers_that_are_rounded(element: str, names: list[str]) -> None:
 
 
 def test_types_without_arithmetic() -> None:
-    _, op = _operation("i4")
+    _, op = _operation("si4")
     with pytest.raises(PackedElementsError) as error:
         splat(Emitter(InsertPoint.at_end(Block()), UnknownLoc()), op)
-    assert error.value.message == "expected a fill with a type that arith computes in registers, found i4"
+    assert error.value.message == "expected a fill with a type that arith computes in registers, found si4"

@@ -1,0 +1,89 @@
+"""Integers of 4 bits in maps: eight of them in a register, and as floats two at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, bf16, f16, i16
+from xdsl.ir import Attribute, SSAValue
+
+from tirx.dialects.ptx.arith import LogicAndXorOp, PrmtOp
+from tirx.dialects.ptx.packed import PairFormat, PairOp, PairOperation
+from tirx.hw.features import supports
+from tirx.hw.targets import Target
+from tirx.layout.arrays import np
+from tirx.passes.ir.emitter import Emitter, bit_pattern
+
+NIBBLE = IntegerType(4)
+
+
+@dataclass(frozen=True)
+class _Magic:
+    """
+    A float format whose numbers from `2^digits` on, of which `exponent` has the bits, have integers in their low bits.
+
+    `shift`: the bits by which the second element of a byte lies further left among them; `needs`: rows of `FEATURES`.
+    """
+
+    format: PairFormat
+    digits: int
+    exponent: int
+    shift: int
+    needs: tuple[str, ...] = ()
+
+    def bits(self, number: float) -> int:
+        """Returns the bits of a number that the format has."""
+        if self.format is PairFormat.F16X2:
+            return int(np.float16(number).view(np.uint16))
+        return int(np.float32(number).view(np.uint32)) >> 16
+
+
+_MAGIC: Mapping[Attribute, _Magic] = {
+    f16: _Magic(PairFormat.F16X2, 10, 0x6400, 4),
+    bf16: _Magic(PairFormat.BF16X2, 7, 0x4300, 0, ("bf16.fma",)),
+}
+
+
+def nibble(emit: Emitter, register: SSAValue, at: int) -> SSAValue:
+    """Returns element `at` of a register (i32) of eight, as an i4."""
+    return emit(arith.TruncIOp(emit.div(register, 1 << 4 * at), NIBBLE)).result
+
+
+def has_pairs(target: Target, type_: Attribute) -> bool:
+    """Returns True if `pair_of_floats` makes elements of a type."""
+    return type_ in _MAGIC and supports(target, *_MAGIC[type_].needs)
+
+
+def pair_of_floats(emit: Emitter, register: SSAValue, at: int, type_: Attribute, *, signed: bool) -> SSAValue:
+    """
+    Returns elements `at` (even) and `at` + 1 of a register (i32) as a pair of f16 or bf16, which have all of them.
+
+    The byte of both, twice, gets the exponent behind which integers are digits; what the exponent and the place of the
+    second element add is taken off by one fma: three instructions, and in bf16 a shift of the register.
+    """
+    magic = _MAGIC[type_]
+    other = register if magic.shift else emit.div(register, 16)
+    byte = at // 2
+    # Bytes 0 to 3 are those of the first register, 4 to 7 of the second.
+    selector = emit(arith.ConstantOp(bit_pattern(byte | byte << 4 | (byte + 4) << 8 | (byte + 4) << 12, 32))).result
+    bytes_ = emit(PrmtOp(register, other, selector)).result
+    sign = 8 if signed else 0  # of two's complement, the number is (n ^ 8) - 8
+    mask, low, high = 0xF | 0xF << 16 + magic.shift, magic.exponent | sign, magic.exponent | sign << magic.shift
+    constants = (emit(arith.ConstantOp(bit_pattern(bits, 32))).result for bits in (mask, low | high << 16))
+    digits = emit(LogicAndXorOp(bytes_, *constants)).result
+    scale = 2.0**-magic.shift
+    by, less = (1.0, scale), (-(2.0**magic.digits) - sign, -(2.0**magic.digits) * scale - sign)
+    pairs = (magic.bits(first) | magic.bits(second) << 16 for first, second in (by, less))
+    operands = [digits, *(emit(arith.ConstantOp(bit_pattern(pair, 32))).result for pair in pairs)]
+    return emit(PairOp(PairOperation.FMA, magic.format, operands)).result
+
+
+def packed_nibbles(emit: Emitter, low: SSAValue, high: SSAValue) -> SSAValue:
+    """Returns two elements (i4) in the low byte of an i16."""
+    first, second = (emit.extend(value, i16) for value in (low, high))
+    return emit.bit_or(first, emit.mul(second, 1 << 4))
+
+
+__all__ = ["NIBBLE", "has_pairs", "nibble", "pair_of_floats", "packed_nibbles"]

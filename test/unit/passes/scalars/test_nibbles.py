@@ -1,0 +1,63 @@
+"""Integers of 4 bits in maps equal numpy: conversions with and without sign, arithmetic, and results."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tirx
+
+_N = 8 * 64
+_TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "i32": np.int32, "i8": np.int8}
+
+_HEAD = "tirx.kernel @map(%a: memref<8x64xi4>, %d: memref<8x64xT>) grid(1) threads(32) {"
+_KERNEL = """
+  %c0 = arith.constant 0 : index
+  %ga = tirx.view %a[%c0, %c0] : memref<8x64xi4> -> !tirx.tile<8x64xi4, global>
+  %gd = tirx.view %d[%c0, %c0] : memref<8x64xT> -> !tirx.tile<8x64xT, global>
+  %x = tirx.load %ga : !tirx.tile<8x64xi4, global> -> !tirx.tile<8x64xi4, register>
+  %y = tirx.map ins(%x : !tirx.tile<8x64xi4, register>) {
+  ^bb0(%e: i4):
+    BODY
+    tirx.yield %r : T
+  } -> !tirx.tile<8x64xT, register>
+  tirx.store %y, %gd : !tirx.tile<8x64xT, register>, !tirx.tile<8x64xT, global>
+  tirx.return
+}
+"""
+_ODD = (
+    "%n = arith.constant 5 : i4 %o = arith.constant 1 : i4 %m = arith.muli %e, %n : i4 %s = arith.{} %m, %o : i4 %r = "
+)
+
+
+def _run(type_: str, body: str, target: str, result: np.ndarray) -> np.ndarray:
+    """Returns what a map of i4 makes of all 16 of them; writes to `result`."""
+    nibbles = np.arange(_N, dtype=np.uint8).reshape(8, 64) * 7 % 16
+    text = (_HEAD + _KERNEL.replace("BODY", body)).replace("xT", f"x{type_}").replace(": T", f": {type_}")
+    (kernel,) = tirx.build(text, target=target).kernels.values()
+    kernel.simulate(nibbles[:, ::2] | nibbles[:, 1::2] << 4, result)
+    return nibbles.astype(np.int32)
+
+
+@pytest.mark.parametrize(("type_", "target"), [("f16", "sm_75"), ("bf16", "sm_80"), ("f32", "sm_80")])
+@pytest.mark.parametrize("sign", ["s", "u"])
+def test_floats(sign: str, type_: str, target: str) -> None:
+    found = np.zeros((8, 64), _TYPES[type_])
+    n = _run(type_, f"%r = arith.{sign}itofp %e : i4 to {type_}", target, found)
+    np.testing.assert_array_equal(found.astype(np.float32), n if sign == "u" else (n ^ 8) - 8)
+
+
+@pytest.mark.parametrize("type_", ["i8", "i32"])
+@pytest.mark.parametrize("sign", ["s", "u"])
+def test_arithmetic_wraps(sign: str, type_: str) -> None:
+    """Only the low four bits of a product count, and shifts and extensions read them with the sign that they say."""
+    found = np.zeros((8, 64), _TYPES[type_])
+    product = _run(type_, f"{_ODD.format(f'shr{sign}i')} arith.ext{sign}i %s : i4 to {type_}", "sm_80", found) * 5 & 15
+    np.testing.assert_array_equal(found, (product if sign == "u" else (product ^ 8) - 8) >> 1)
+
+
+def test_results_are_packed():
+    found = np.zeros((8, 32), np.uint8)
+    n = _run("i4", "%n = arith.constant 3 : i4 %r = arith.addi %e, %n : i4", "sm_80", found) + 3 & 15
+    np.testing.assert_array_equal(found, n[:, ::2] | n[:, 1::2] << 4)
