@@ -145,7 +145,9 @@ def _problems_of_bits(word: Word, form: _Format, family: OperandFamily) -> tuple
         problems.append(f"{bits_text(form.fields['constant'])}: expected {CONSTANT:#05b} on tcgen05, found another")
     candidates = _decoded(known, family)
     if not candidates:
-        problems.append(reason(lambda: _decode(bits_of, family)) or "no choice of its unknown bits has a meaning")
+        problem = reason(lambda: _decode(bits_of, family))
+        assert problem is not None, "unknown bits that are 0 are one of the choices"
+        problems.append(problem)
     return problems, candidates, known
 
 

@@ -77,8 +77,8 @@ _FUNCTIONS: dict[type[Operation], _Function] = {
     arith.AddfOp: np.add,
     arith.SubfOp: np.subtract,
     arith.MulfOp: np.multiply,
-    arith.MaxnumfOp: np.maximum,
-    arith.MinnumfOp: np.minimum,
+    arith.MaxnumfOp: np.fmax,
+    arith.MinnumfOp: np.fmin,
     arith.MaximumfOp: np.maximum,
     arith.MinimumfOp: np.minimum,
     arith.NegfOp: np.negative,
@@ -158,9 +158,9 @@ def _results(op: Operation, inputs: list[Lanes]) -> list[Lanes]:
             pairs = [each.copy().view(dtype) for each in inputs]
             return [_OF_NAMES[op.operation.data.value](*pairs).view(np.uint32)]
         case ShflSyncOp():
-            lanes = np.arange(32, dtype=np.uint32)
-            read = lanes ^ inputs[1] if op.mode.data.value == "bfly" else inputs[1]
-            return [inputs[0][read]]
+            lanes, by = np.arange(32), inputs[1].astype(np.int64)
+            read = {"bfly": lanes ^ by, "idx": by, "up": lanes - by, "down": lanes + by}[op.mode.data.value]
+            return [inputs[0][np.where((read >= 0) & (read < 32), read, lanes)]]
         case ReduxSyncOp():
             words = inputs[0] if op.unsigned is not None or inputs[0].dtype.kind == "f" else _signed(inputs[0])
             function = _OF_NAMES[op.reduction.data.value]

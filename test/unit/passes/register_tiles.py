@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import UnknownLoc, i32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.dialects.tirx import BroadcastOp, ConvertOp, ReduceOp, TileType
+from tirx.dialects.tirx import BroadcastOp, ConvertOp, ReduceOp, ScanOp, TileType
 from tirx.layout import TileLayout
 from tirx.layout.ownership import held_elements
 from tirx.passes.ir.emitter import Emitter
@@ -34,7 +34,7 @@ tirx.kernel @k() target("sm_100a") threads(32) {{
   tirx.return
 }}"""
     module = parsed(text)
-    return next(op for op in module.walk() if isinstance(op, BroadcastOp | ConvertOp | ReduceOp))
+    return next(op for op in module.walk() if isinstance(op, BroadcastOp | ConvertOp | ReduceOp | ScanOp))
 
 
 def held_by_lanes(type_: TileType) -> np.ndarray[Any, np.dtype[np.int64]]:

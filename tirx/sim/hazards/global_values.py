@@ -14,7 +14,7 @@ def refuse_clash(segment: Segment, offsets: Array, values: Array) -> None:
     """Raises HazardError if threads write different values to a byte by one instruction."""
     raw: Array = values.view(np.uint8)
     places, raw = bytes_of(offsets, raw.shape[1]).ravel(), raw.ravel()
-    order = np.argsort(places, kind="stable")
+    order = np.argsort(places)
     places, raw = places[order], raw[order]
     bad = (places[1:] == places[:-1]) & (raw[1:] != raw[:-1])
     if bad.any():

@@ -104,7 +104,7 @@ class Stored:
         if len(self._offsets) < 2 or _are_apart(self._offsets.tobytes(), self.width):
             return
         places, values = bytes_of(self._offsets, self.width).ravel(), self._bytes().ravel()
-        order = np.argsort(places, kind="stable")
+        order = np.argsort(places)
         places, values = places[order], values[order]
         bad = (places[1:] == places[:-1]) & (values[1:] != values[:-1])
         if bad.any():

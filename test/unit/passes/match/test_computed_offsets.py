@@ -64,6 +64,16 @@ def test_values(multiple: int, iters: tuple[tuple[int, int], ...], expected: dic
         assert _value(found) == offset
 
 
+def test_one_multiplication_is_enough() -> None:
+    """Of an index whose multiple the stride has; otherwise quotients are counted."""
+    for stride, expected in ((12, ["arith.index_cast", "arith.muli"]), (6, ["arith.index_cast", "arith.shrui"])):
+        given, end = (arith.ConstantOp.from_int_and_width(0, each) for each in (IndexType(), i32))
+        module = ModuleOp([given, end])
+        ComputedOffset(given.result, 4, (Iter(4, stride),)).value(Emitter.before(end))
+        emitted = [op.name for op in module.body.block.ops if not isinstance(op, arith.ConstantOp)]
+        assert emitted[:2] == expected and (len(emitted) == 2) == (stride == 12)
+
+
 @pytest.mark.parametrize(("iters", "divisor"), [(((2, 12), (3, 8)), 4), (((2, 8),), 8), ((), 0), (((4, 7), (2, 2)), 1)])
 def test_divisors(iters: tuple[tuple[int, int], ...], divisor: int) -> None:
     index = arith.ConstantOp.from_int_and_width(0, IndexType()).result

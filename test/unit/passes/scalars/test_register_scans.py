@@ -1,0 +1,48 @@
+"""Scans of elements in registers: what the emitted operations compute for the lanes of a warp."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from unit.folded import named, neutral, scanned
+from unit.passes.register_tiles import held_by_lanes, operation, register_tile, run
+
+from tirx.dialects.tirx import TileType
+from tirx.passes.scalars.fold_emission import ScanEmission
+
+_DTYPES: dict[str, Any] = {
+    "f16": np.float16, "f32": np.float32, "i32": np.int32, "ui16": np.uint16, "ui32": np.uint32,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("element", _DTYPES)
+@pytest.mark.parametrize("how", ["add", "mul", "max", "min"])
+@pytest.mark.parametrize(
+    ("dims", "d", "layout"),
+    [
+        ((2, 8, 4, 2), 1, "S[(2, 8, 4, 2) : (2, 4@laneid, 1@laneid, 1)]"),
+        ((8, 16), 1, "S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]"),
+    ],
+)
+def test_scans(element: str, how: str, dims: tuple[int, ...], d: int, layout: str) -> None:
+    """In both directions, with the own element and before it, where the first one gets what changes nothing."""
+    tile, dtype = register_tile("x".join(map(str, dims)), element, layout), np.dtype(_DTYPES[element])
+    for exclusive, reverse in ((False, False), (False, True), (True, False), (True, True)):
+        op = operation(f"scan {{}} dim({d}) {how}{' exclusive' * exclusive}{' reverse' * reverse}", tile, tile)
+        type_ = TileType.of(op.source)
+        # Integers next to a bound of the type, whose sums wrap around.
+        powers = np.random.default_rng(d).choice([1, 2, 4], dims)
+        numbers = (powers / 2 if dtype.kind == "f" else np.iinfo(dtype).max - powers).astype(dtype)
+        part = tuple(1 if i == d else n for i, n in enumerate(dims))
+        inits = [np.full(part, neutral(how, dtype), dtype)] if exclusive else []
+        with np.errstate(over="ignore"):
+            (wanted,), _ = scanned([numbers], d, named(how), inits, exclusive=exclusive, reverse=reverse)
+        held = held_by_lanes(type_)
+        bits, expected = (np.ascontiguousarray(each).view(f"u{dtype.itemsize}").ravel() for each in (numbers, wanted))
+        found, _ = run(
+            type_, type_, np.where(held >= 0, bits[held], 0).astype(np.uint64),
+            lambda emit, thread, registers, op=op: ScanEmission(emit, op, {op.source: registers}, 32, thread).run()[0],
+        )  # fmt: skip
+        assert (found == np.where(held >= 0, expected[held], found)).all(), (exclusive, reverse)
