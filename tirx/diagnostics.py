@@ -297,6 +297,21 @@ def diagnostic_handler(handler: Callable[[Diagnostic], None], *, remarks: bool =
         _wants_remarks.reset(wanted)
 
 
+@contextlib.contextmanager
+def each_warning_once() -> Generator[None]:
+    """Hands each warning on once, whose operation passes may copy: a message at a place."""
+    outer, said = _handler.get(), set[tuple[str, LocationAttr]]()
+
+    def hear(diagnostic: Diagnostic) -> None:
+        key = diagnostic.message, diagnostic.location
+        if diagnostic.severity != "warning" or key not in said:
+            outer(diagnostic)
+        said.add(key)
+
+    with diagnostic_handler(hear, remarks=_wants_remarks.get()):
+        yield
+
+
 def wants_remarks() -> bool:
     """Returns True if somebody reads remarks, for those that take time to find."""
     return _wants_remarks.get()
@@ -309,6 +324,7 @@ WARNINGS = (
     "never-runs",
     "operand-pattern",
     "overlapping-views",
+    "slower-product",
 )
 """The names of warnings, as `-Wno-NAME` takes them; `tirx/text/rules.md` says what each is about."""
 

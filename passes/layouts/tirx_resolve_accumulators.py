@@ -12,19 +12,22 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsTerminator
 
-from tirx.diagnostics import LocatedError, remark
+from tirx.diagnostics import LocatedError, remark, warn
 from tirx.dialects import tirx
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx.product import K96_INSTRUCTION
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.hw.errors import TensorProductError
+from tirx.hw.features import supports
+from tirx.hw.rules import reason
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.layouts.row_blocks import block_of, has_two_blocks, split_rows
 from tirx.passes.match.families import WGMMA, family_of
-from tirx.passes.match.product import ILLEGAL, Product
-from tirx.passes.match.tcgen05_product import product_shape
+from tirx.passes.match.product import ILLEGAL, Product, kernel_around
+from tirx.passes.match.tcgen05_product import product_kind, product_shape
 from tirx.remarks import AccumulatorPlaced
 from tirx.rules import InvalidOperation, RegisterValueError, TileTypeError
+from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, LANES
 
 
 def is_accumulator(value: SSAValue) -> bool:
@@ -42,15 +45,20 @@ def _why_not_tensor_memory(mma: tirx.MmaOp) -> str | None:
 
 
 def _check_tensor_memory(mma: tirx.MmaOp) -> None:
-    product = Product.of(mma)
+    product = _with_moved_operand(Product.of(mma))
     if product.target is None:
         raise TensorProductError("expected a target, found none")
     if product.instruction not in (None, K96_INSTRUCTION):
         raise TensorProductError(f'expected no instruction of mma.sync, found "{product.instruction}"')
     product_shape(_on_tensor_memory(product))
+    if product.a is not mma.a_type and (columns := _columns_with(mma)) > COLUMNS:
+        raise TensorProductError(
+            f"expected A in shared memory, or tiles of at most {COLUMNS} columns of tensor memory with it, found A in "
+            f"registers and {columns} columns"
+        )
     for name, type_, memories in (
-        ("A", mma.a_type, (tirx.MemorySpace.SHARED, tirx.MemorySpace.TENSOR)),
-        ("B", mma.b_type, (tirx.MemorySpace.SHARED,)),
+        ("A", product.a, (tirx.MemorySpace.SHARED, tirx.MemorySpace.TENSOR)),
+        ("B", product.b, (tirx.MemorySpace.SHARED,)),
     ):
         if type_.memory not in memories:
             raise TensorProductError(
@@ -59,6 +67,35 @@ def _check_tensor_memory(mma: tirx.MmaOp) -> None:
             )
     if (threads := tirx.thread_set(mma).count) % WARPGROUP_THREADS:
         raise TensorProductError(f"expected whole warpgroups of {WARPGROUP_THREADS} threads, found {threads} threads")
+
+
+def _with_moved_operand(product: Product) -> Product:
+    """The product of an A in tensor memory instead of registers, where `_move_operand` puts it."""
+    if product.a.memory is not tirx.MemorySpace.REGISTER:
+        return product
+    return replace(product, a=product.a.in_memory(tirx.MemorySpace.TENSOR))
+
+
+def _columns_with(mma: tirx.MmaOp) -> int:
+    """The columns of all accumulators and tiles in tensor memory of a kernel, and of A of a product."""
+    kernel = kernel_around(mma)
+    allocs = [] if kernel is None else [op.result.type for op in kernel.walk() if isinstance(op, tirx.AllocOp)]
+    held = [mma.a_type, *(t for t in allocs if t.memory in (tirx.MemorySpace.TENSOR, tirx.MemorySpace.ACCUMULATOR))]
+    return sum(-(-t.dims[-1] * t.dtype.storage_bits // COLUMN_BITS) * -(-t.dims[0] // LANES) for t in held)
+
+
+def _move_operand(mma: tirx.MmaOp) -> None:
+    """Stores an A that is in registers to a tile of tensor memory, from which tcgen05 multiplies."""
+    start = kernel_around(mma)
+    if mma.a_type.memory is not tirx.MemorySpace.REGISTER or start is None or start.body.block.first_op is None:
+        return
+    moved = Emitter.before(start.body.block.first_op)(
+        tirx.AllocOp(tirx.TileType.get(mma.a_type.dims, mma.a_type.element_type, tirx.MemorySpace.TENSOR))
+    ).result
+    moved.owner.location = mma.location
+    moved.name_hint = mma.a.name_hint
+    Emitter.before(mma)(tirx.CopyOp(mma.a, moved))
+    mma.operands[0] = moved
 
 
 def _on_tensor_memory(product: Product) -> Product:
@@ -147,6 +184,10 @@ def _resolve(alloc: tirx.AllocOp) -> None:
             except InvalidOperation as e:
                 raise LocatedError(alloc, f"{e} (not in tensor memory: {why})") from e
     for mma in products:
+        if why is None:
+            _move_operand(mma)
+        elif (slower := _why_slower(mma)) is not None:
+            warn(mma, f"multiplied by {_family(mma, why)} instead of tcgen05: {slower}", "slower-product")
         try:
             mma.verify_()  # clauses that accumulators in registers do not have
         except InvalidOperation as e:
@@ -157,9 +198,17 @@ def _resolve(alloc: tirx.AllocOp) -> None:
     remark(alloc, AccumulatorPlaced(alloc.result.type.memory.place, tuple(families), why))
 
 
+def _why_slower(mma: tirx.MmaOp) -> str | None:
+    """Why a product of a kind that tcgen05 of the target has is not done by it; None elsewhere."""
+    target = Product.of(mma).target
+    if target is None or not supports(target, "tcgen05") or mma.instruction is not None:
+        return None
+    return None if reason(lambda: product_kind(mma.a_type, mma.b_type)) else _why_not_tensor_memory(mma)
+
+
 def _family(mma: tirx.MmaOp, why_not_tensor_memory: str | None) -> str:
     """The name of the instructions that do a product, in tensor memory or, where there is a reason, in registers."""
-    product = Product.of(mma)
+    product = _with_moved_operand(Product.of(mma)) if why_not_tensor_memory is None else Product.of(mma)
     if why_not_tensor_memory is None:
         return f"tcgen05.mma of kind {product_shape(_on_tensor_memory(product)).kind}"
     in_registers = replace(product, accumulator=product.accumulator.in_memory(tirx.MemorySpace.REGISTER))

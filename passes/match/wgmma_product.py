@@ -44,6 +44,15 @@ def why_not_wgmma(product: Product) -> str | None:
     return reason(lambda: check(product))
 
 
+def why_slower(product: Product) -> str | None:
+    """Why a product whose element types wgmma of the target has is not done by it; None elsewhere."""
+    if not _is_asked_for(product) or (product.a.dtype.name, product.b.dtype.name) not in wgmma.KINDS:
+        return None
+    if product.b.memory is MemorySpace.REGISTER:
+        return "expected B in shared memory for wgmma, found it in registers"
+    return why_not_wgmma(product)
+
+
 def _reads_shared(product: Product) -> bool:
     return product.accumulator.memory is MemorySpace.REGISTER and product.b.memory is MemorySpace.SHARED
 

@@ -6,14 +6,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import remark
+from tirx.diagnostics import remark, warn
 from tirx.dialects.tirx import AllocOp, CopyOp, LoadOp, MemorySpace, MmaOp, TileType, kernels
 from tirx.dialects.tirx.product import SHARED_CLAUSES
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.match.copy_engines import is_scale_copy
 from tirx.passes.match.families import MMA_SYNC, family_of
 from tirx.passes.match.product import Product, kernel_around
-from tirx.passes.match.wgmma_product import why_not_wgmma
+from tirx.passes.match.wgmma_product import why_not_wgmma, why_slower
 from tirx.remarks import MultipliedBySync
 from tirx.rules import FamilyClauseError
 
@@ -58,7 +58,9 @@ class TirxLoadOperandsPass(ModulePass):
                             f"expected no clause '{clause}' on a product by mma.sync, found it; wgmma (sm_90a) and "
                             "tcgen05 have it",
                         )
-                if (why := why_not_wgmma(product)) is not None:
+                if (why := why_slower(product)) is not None:
+                    warn(mma, f"multiplied by mma.sync instead of wgmma: {why}", "slower-product")
+                elif (why := why_not_wgmma(product)) is not None:
                     remark(mma, MultipliedBySync(why))
                 for index in range(2):
                     tile = mma.operands[index]

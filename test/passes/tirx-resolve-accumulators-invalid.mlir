@@ -93,3 +93,20 @@ tirx.kernel @branch(%p: i1) threads(32) {
   }
   tirx.return
 }
+
+// -----
+
+// A product that tcgen05 or wgmma would do in other sizes is slow without them: the number that they want.
+
+!a = !tirx.tile<96x64xf16, shared>
+!b = !tirx.tile<64x64xf16, shared>
+!acc = !tirx.tile<96x64xf32, accumulator>
+tirx.kernel @rows() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  // expected-remark@+1 {{accumulator in registers, for mma.sync, not in tensor memory}}
+  %acc = tirx.alloc : !acc
+  // expected-warning@+1 {{multiplied by mma.sync instead of tcgen05: kind::f16, cta_group 1: expected M in {64, 128}, found 96; nearest is 64}}
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.return
+}

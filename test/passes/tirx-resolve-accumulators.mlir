@@ -54,11 +54,14 @@ tirx.kernel @epilogue(%d: memref<128x128xf32>) target("sm_90a") threads(128) {
   tirx.return
 }
 
-// tcgen05 does not read A from registers, has no f64, and stores from whole warpgroups.
+// An A in registers goes to tensor memory; tcgen05 has no f64, and stores from whole warpgroups.
 
 // TENSOR-LABEL: tirx.kernel @registers
-// TENSOR:         %0 = tirx.alloc : !tirx.tile<128x128xf32, register>
+// TENSOR-NEXT:    %a = tirx.alloc : !tirx.tile<128x64xf16, tensor>
+// TENSOR:         %0 = tirx.alloc : !tirx.tile<128x128xf32, tensor>
 // TENSOR:         %1 = tirx.alloc : !tirx.tile<64x64xf64, register>
+// TENSOR-NEXT:    tirx.copy %a_1, %a
+// TENSOR-NEXT:    tirx.mma %a, %b, %0
 // TENSOR-LABEL: tirx.kernel @two_warps
 // TENSOR:         %{{.*}} = tirx.alloc : !tirx.tile<128x128xf32, register>
 tirx.kernel @registers() target("sm_90a") threads(128) {

@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, in_stage
+from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, each_warning_once, in_stage
 from tirx.dialects.nesting import ancestors, walk
 from tirx.passes import PASS_SUMMARIES
 from tirx.rules import DefinitionError, DominanceError, invalid
@@ -202,6 +202,7 @@ def _stages(names: Collection[str]) -> Stages | None:
     return Stages(names)
 
 
+@each_warning_once()
 def run_passes(
     ctx: Context,
     module: ModuleOp,

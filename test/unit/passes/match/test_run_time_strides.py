@@ -62,7 +62,7 @@ STATIC = "expected static strides of 0 or more that stay below 1048576 elements,
         (
             "6x24xi4, strided<[1, ?]>",
             "3x24xi4",
-            "expected elements of 8 bits, or of 4 that are neighbours, behind run-",
+            "expected elements of 8 bits, or of 4 that are neighbours, behind run-time strides, found ",
         ),
         (
             "6x24xf6E2M3FN, strided<[?, 1]>",
