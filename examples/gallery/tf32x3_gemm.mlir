@@ -1,0 +1,61 @@
+// A product of f32 with nearly all of its digits by tf32: each factor is a large and a small part, and three of the four
+// products of parts count.
+!m = memref<?x?xf32>
+!g = !tirx.tile<64x32xf32, global>
+!r = !tirx.tile<64x32xf32, register>
+!t = !tirx.tile<64x32xtf32, register>
+!s = !tirx.tile<64x32xtf32, shared>
+!sums = !tirx.tile<64x64xf32, accumulator>
+!f = !tirx.tile<64x64xf32, register>
+
+func.func private @parts(%e: f32) -> (f32, f32) {
+  %mask = arith.constant 0xFFFFE000 : i32
+  %bits = arith.bitcast %e : f32 to i32
+  %high = arith.andi %bits, %mask : i32
+  %large = arith.bitcast %high : i32 to f32
+  %small = arith.subf %e, %large : f32
+  func.return %large, %small : f32, f32
+}
+
+tirx.kernel @tf32x3_gemm(%a: !m, %b: !m, %d: !m)
+    grid(ceildiv(size(1, 0), 64), ceildiv(size(0, 0), 64)) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %i = tirx.block_id y
+  %j = tirx.block_id x
+  %m = arith.muli %i, %c64 : index
+  %n = arith.muli %j, %c64 : index
+  %size = memref.dim %a, %c1 : !m
+  %a_large = tirx.alloc : !s
+  %a_small = tirx.alloc : !s
+  %b_large = tirx.alloc : !s
+  %b_small = tirx.alloc : !s
+  %acc = tirx.alloc : !sums
+  tirx.fill %acc, %zero : f32, !sums
+  scf.for %k = %c0 to %size step %c32 {
+    %ga = tirx.view %a[%m, %k] clipped : !m -> !g
+    %gb = tirx.view %b[%n, %k] clipped : !m -> !g
+    %ra = tirx.load %ga : !g -> !r
+    %rb = tirx.load %gb : !g -> !r
+    %al, %as, %bl, %bs = tirx.map ins(%ra, %rb : !r, !r) {
+    ^bb0(%p: f32, %q: f32):
+      %u, %v = func.call @parts(%p) : (f32) -> (f32, f32)
+      %w, %x = func.call @parts(%q) : (f32) -> (f32, f32)
+      tirx.yield %u, %v, %w, %x : f32, f32, f32, f32
+    } -> !t, !t, !t, !t
+    tirx.store %al, %a_large : !t, !s
+    tirx.store %as, %a_small : !t, !s
+    tirx.store %bl, %b_large : !t, !s
+    tirx.store %bs, %b_small : !t, !s
+    tirx.mma %a_small, %b_large, %acc : !s, !s, !sums
+    tirx.mma %a_large, %b_small, %acc : !s, !s, !sums
+    tirx.mma %a_large, %b_large, %acc : !s, !s, !sums
+  }
+  %r = tirx.load %acc : !sums -> !f
+  %gd = tirx.view %d[%m, %n] clipped : !m -> !tirx.tile<64x64xf32, global>
+  tirx.store %r, %gd : !f, !tirx.tile<64x64xf32, global>
+  tirx.return
+}
