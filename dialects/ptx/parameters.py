@@ -54,7 +54,7 @@ def check_identifier(what: str, name: str) -> None:
 class EntryParam:
     """One `.param` of an entry: `pointer` marks a global address, `align` (bytes) what it is aligned to,
     `count` the length of a `b8` array. `source` is what a launch passes: the type of a kernel argument, or an attribute
-    that says how to make it from other arguments; None if that is not known."""
+    that says how to make it from other arguments, or the bytes of a workspace of zeros; None if that is not known."""
 
     name: str
     type: str

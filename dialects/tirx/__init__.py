@@ -8,6 +8,7 @@ all synchronisation.
 from xdsl.ir import Attribute, Dialect, Operation
 
 from tirx.dialects.definition import defined
+from tirx.dialects.tirx.atomics import *
 from tirx.dialects.tirx.attributes import *
 from tirx.dialects.tirx.bulk import *
 from tirx.dialects.tirx.engines import *

@@ -76,6 +76,18 @@ class GridAxis(StrEnum):
 
 GridAxisAttr = enum_attribute("tirx.grid_axis", GridAxis)
 
+
+class Progress(StrEnum):
+    """
+    Why a block may wait for others: blocks begin in the order of their ids, x fastest, or all of them run at once.
+    """
+
+    IN_ORDER = "in_order"
+    COOPERATIVE = "cooperative"
+
+
+ProgressAttr = enum_attribute("tirx.progress", Progress)
+
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 """Most blocks along x, y and z of a grid (CUDA C++ Programming Guide, "Compute Capabilities")."""
 
@@ -181,6 +193,10 @@ def _parse_argument(parser: Parser) -> Parser.Argument:
     return argument
 
 
+def _parse_progress(parser: Parser) -> Progress | None:
+    return next((word for word in Progress if parser.parse_optional_keyword(word) is not None), None)
+
+
 def _cluster_problem(found: int) -> str:
     return f"expected cluster({PAIR}), a pair of blocks, or no cluster, found cluster({found})"
 
@@ -215,6 +231,9 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
     formulas, values (`tirx.param BM : index`) and attributes (`#tirx.size<BM>`) name them. One with a formula has the
     value that the formula has at the launch. `tirx-specialize` binds them.
 
+    With `in_order` blocks begin in the order of their ids, x fastest, so that a block may wait for earlier ones by
+    `tirx.wait_until`. With `cooperative` all blocks run at once: a launch refuses more than the GPU has room for.
+
     `memory(...)` says how much shared and tensor memory a block takes, see `#tirx.memory_plan`.
     """
 
@@ -228,6 +247,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
     params = opt_prop_def(ParametersAttr)
     cluster = opt_prop_def(IntegerAttr[I32])
     per_cta = opt_prop_def(UnitAttr)
+    progress = opt_prop_def(ProgressAttr)
     memory = opt_prop_def(MemoryPlanAttr)
     body = region_def("single_block")
 
@@ -348,6 +368,8 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
             raise KernelError(f"expected at most {GRID_LIMITS[0] // PAIR} pairs of blocks along x, found {dims[0]}")
         if self.per_cta is not None and not self.of_pairs:
             raise KernelError("expected cluster(2) with per_cta, found no cluster")
+        if self.progress is not None and (self.of_pairs or self.grid is None):
+            raise KernelError(f"expected a grid, and no cluster, with {self.progress.data}")
         if not isinstance(self.body.block.last_op, ReturnOp):
             raise KernelError("expected the kernel to end in 'tirx.return'")
 
@@ -369,6 +391,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         cluster: IntegerAttr[I32] | None = None
         per_cta = False
         memory: MemoryPlanAttr | None = None
+        progress: Progress | None = None
         while True:  # the clauses, in any order
             if target is None and parser.parse_optional_keyword("target") is not None:
                 with parser.in_parens():
@@ -394,11 +417,13 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
                         parser.raise_error(_cluster_problem(size), start, parser.pos)
                     cluster = IntegerAttr(size, i32)
                 per_cta = parser.parse_optional_keyword("per_cta") is not None
+            elif progress is None and (found := _parse_progress(parser)) is not None:
+                progress = found
             elif memory is None and parser.parse_optional_keyword("memory") is not None:
                 with parser.in_parens():
                     memory = MemoryPlanAttr(MemoryPlanAttr.parse_body(parser))
             else:
-                refuse_again(parser, "target", "grid", "threads", "params", "cluster", "memory")
+                refuse_again(parser, "target", "grid", "threads", "params", "cluster", "memory", *Progress)
                 break
         if threads is None:
             parser.raise_error("expected the clause threads(n), next to target(...) and grid(...)")
@@ -419,6 +444,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         kernel.params = params
         kernel.cluster = cluster
         kernel.per_cta = UnitAttr() if per_cta else None
+        kernel.progress = None if progress is None else ProgressAttr(progress)
         kernel.memory = memory
         return kernel
 
@@ -443,6 +469,8 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
             printer.print_string(f" cluster({self.cluster.value.data}){'' if self.per_cta is None else ' per_cta'}")
         threads = self.threads.data if isinstance(self.threads, SizeAttr) else self.num_threads
         printer.print_string(f" threads({threads}) ")
+        if self.progress is not None:
+            printer.print_string(f"{self.progress.data} ")
         if self.memory is not None:
             printer.print_string(f"memory({self.memory.body()}) ")
         if self.attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I32, IndexType, IntegerAttr, MemRefType, i32
+from xdsl.dialects.builtin import I32, IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     operand_def,
@@ -15,7 +15,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
-from xdsl.utils.hints import isa
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
@@ -252,38 +251,3 @@ class AwaitOp(DirectOperation):
         if self.value is not None:
             printer.print_string(" : ")
             printer.print_attribute(self.value.type)
-
-
-class _GlobalFlagOp(DirectOperation):
-    """An operation on one flag, an integer in global memory that starts at 0."""
-
-    flags = operand_def(MemRefType)
-    item = operand_def(IndexType())
-
-    assembly_format = "$flags `[` $item `]` attr-dict `:` type($flags)"
-
-    traits = traits_def(*_EFFECTS)
-
-    def verify_(self) -> None:
-        type_ = self.flags.type
-        if not isa(type_, MemRefType) or type_.element_type != i32 or type_.get_num_dims() != 1:
-            raise QueueError(f"expected flags of type memref<...xi32> with one dimension, found {type_}")
-
-
-@irdl_op_definition
-class GlobalPostOp(_GlobalFlagOp):
-    """
-    `tirx.global_post %flags[%item] : memref<?xi32>`: tells other blocks that this block is done with an item.
-
-    Order between blocks is no part of the check of rings: all blocks have to be resident, and only items that come
-    earlier in the order may be waited for.
-    """
-
-    name = "tirx.global_post"
-
-
-@irdl_op_definition
-class GlobalWaitOp(_GlobalFlagOp):
-    """`tirx.global_wait %flags[%item] : memref<?xi32>`: goes on when some block has posted the item."""
-
-    name = "tirx.global_wait"

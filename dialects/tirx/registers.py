@@ -77,7 +77,7 @@ def _require_engine(found: EnumAttribute[Engine] | None, matrix: Engine, memory:
         )
 
 
-def _of_indices(memory: SSAValue, register: SSAValue) -> list[Reduced]:
+def of_indices(memory: SSAValue, register: SSAValue) -> list[Reduced]:
     """Returns what follows for the index tiles of a view: a thread that moves an element holds its indices."""
     if (view := indexed_view(memory)) is None:
         return []
@@ -146,7 +146,7 @@ class LoadOp(DirectOperation, TileOpInterface):
         return ()
 
     def reductions(self) -> Sequence[Reduced]:
-        return _of_indices(self.source, self.result)
+        return of_indices(self.source, self.result)
 
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
@@ -190,7 +190,7 @@ class StoreOp(DirectOperation, TileOpInterface):
         return (self.destination,)
 
     def reductions(self) -> Sequence[Reduced]:
-        return _of_indices(self.destination, self.value)
+        return of_indices(self.destination, self.value)
 
     def verify_(self) -> None:
         value, destination = TileType.of(self.value), TileType.of(self.destination)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
+    Float32Type,
+    Float64Type,
     IntegerType,
     Signedness,
     f32,
@@ -16,9 +18,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx.atomics import Atomic
 from tirx.dialects.ptx.conversion import UnpackOp
 from tirx.dialects.ptx.packed import PairFormat
 from tirx.dialects.ptx.reductions import Red, RedOp, RedSharedOp
+from tirx.hw.features import supports
+from tirx.hw.targets import Target
+from tirx.passes.copies.atomic_emission import AtomicEmission
 from tirx.passes.ir.emitter import Emitter
 from tirx.rules import ReductionTypeError
 
@@ -27,54 +33,76 @@ def _red(address: SSAValue) -> type[RedOp | RedSharedOp]:
     return RedOp if address.type == i64 else RedSharedOp
 
 
+_ORDERED = (Red.ADD, Red.MIN, Red.MAX)
+
+
 @dataclass(frozen=True)
 class GlobalReduction:
-    """An operation on elements of a type; `vectors` says whether the target combines several registers at once."""
+    """An operation on elements of a type in global or shared memory, by threads of a target."""
 
     operation: Red
     element: Attribute
-    vectors: bool
+    target: Target
 
     def emit(self, emit: Emitter, address: SSAValue, offset: int, registers: Sequence[SSAValue]) -> None:
         """Combines registers with what is at `address + offset` (bytes, i32: shared). LocatedError for other types."""
         match self.element:
-            case Float16Type() | BFloat16Type():
-                half = isinstance(self.element, Float16Type)
-                format_ = PairFormat.F16X2 if half else PairFormat.BF16X2
-                if self.operation is not Red.ADD:
-                    raise self._unsupported(emit)
-                for at, part in self._parts(registers):
-                    emit(_red(address)(self.operation, address, part, offset + 4 * at, format=format_))
-                return
             case IntegerType(signedness=sign, width=width) if width.data in (32, 64):
                 unsigned = sign.data is Signedness.UNSIGNED and self.operation in (Red.MIN, Red.MAX)
                 for at, register in enumerate(registers):
                     place = offset + at * width.data // 8
                     emit(_red(address)(self.operation, address, [register], place, unsigned=unsigned))
-                return
+            case Float16Type() | BFloat16Type():
+                format_ = PairFormat.F16X2 if isinstance(self.element, Float16Type) else PairFormat.BF16X2
+                if self._by_red:
+                    for at, part in self._parts(address, registers):
+                        emit(_red(address)(self.operation, address, part, offset + 4 * at, format=format_))
+                    return
+                for at, register in enumerate(registers):
+                    for half in (0, 1):
+                        self.emit_half(emit, address, offset + 4 * at + 2 * half, register, half)
+            case Float32Type() | Float64Type():
+                size = 4 if self.element == f32 else 8
+                if not self._by_red:
+                    for at, register in enumerate(registers):
+                        self._atomic(emit).emit(emit, address, offset + size * at, [register])
+                    return
+                parts = self._parts(address, registers) if size == 4 else enumerate([r] for r in registers)
+                for at, part in parts:
+                    emit(_red(address)(self.operation, address, part, offset + size * at))
             case _:
-                pass
-        if str(self.element) not in ("f32", "f64") or self.operation is not Red.ADD:
-            raise self._unsupported(emit)
-        size = 4 if self.element == f32 else 8
-        for at, part in self._parts(registers) if self.element == f32 else enumerate([r] for r in registers):
-            emit(_red(address)(self.operation, address, part, offset + size * at))
+                raise self._unsupported(emit)
 
     def emit_half(self, emit: Emitter, address: SSAValue, offset: int, register: SSAValue, half: int) -> None:
         """Combines one of the two 16-bit elements of a register."""
-        if not isinstance(self.element, Float16Type | BFloat16Type) or self.operation is not Red.ADD:
+        if not isinstance(self.element, Float16Type | BFloat16Type):
             raise self._unsupported(emit)
         halves = emit(UnpackOp(register, self.element))
-        emit(_red(address)(self.operation, address, [halves.high if half else halves.low], offset))
+        number = halves.high if half else halves.low
+        if self._by_red:
+            emit(_red(address)(self.operation, address, [number], offset))
+        else:
+            self._atomic(emit).emit(emit, address, offset, [number])
 
-    def _parts(self, registers: Sequence[SSAValue]) -> list[tuple[int, Sequence[SSAValue]]]:
+    @property
+    def _by_red(self) -> bool:
+        """Returns True if `red` adds elements of this floating-point type; it compares none."""
+        has = not isinstance(self.element, BFloat16Type) or supports(self.target, "red.bf16")
+        return self.operation is Red.ADD and has
+
+    def _atomic(self, emit: Emitter) -> AtomicEmission:
+        if self.operation not in _ORDERED:
+            raise self._unsupported(emit)
+        return AtomicEmission(Atomic(self.operation.value), self.element, self.target)
+
+    def _parts(self, address: SSAValue, registers: Sequence[SSAValue]) -> list[tuple[int, Sequence[SSAValue]]]:
         """The registers of each instruction, with the number of the first one."""
-        size = len(registers) if self.vectors else 1
+        size = len(registers) if address.type == i64 and supports(self.target, "red.vector") else 1
         return [(at, registers[at : at + size]) for at in range(0, len(registers), size)]
 
     def _unsupported(self, emit: Emitter) -> LocatedError:
         return ReductionTypeError(
             emit.location,
-            "expected add of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in "
-            f"memory, found {self.operation} of {self.element}",
+            "expected add, min or max of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 "
+            f"bits in memory, found {self.operation} of {self.element}",
         )

@@ -20,12 +20,12 @@ from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
 from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import CpAsyncTileOp, MemorySpace, TileType
-from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import held_elements
+from tirx.passes.copies.atomic_emission import AtomicEmission
 from tirx.passes.copies.clipping import NO_COORDINATES, Clip, all_of
 from tirx.passes.copies.global_reductions import GlobalReduction
 from tirx.passes.copies.index_tiles import IndexTiles
@@ -227,9 +227,44 @@ class TileAccess:
                 self.emit.location,
                 f"expected a layout that lets one thread reduce each element to memory, found {self.register.layout}",
             )
-        vectors = self.memory.space == "global" and supports(target, "red.vector")
-        store = GlobalReduction(operation, self.register.element_type, vectors)
+        store = GlobalReduction(operation, self.register.element_type, target)
         self._by_owners(lambda: self._reduce(store, registers), ())
+
+    def atomic(self, values: Sequence[Sequence[SSAValue]], emission: AtomicEmission) -> Sequence[SSAValue]:
+        """Combines registers with what memory has, element by element; returns the registers of what it had before."""
+        return self._by_owners(lambda: self._atomic(values, emission), [self.format.type] * self.format.count)
+
+    def _atomic(self, values: Sequence[Sequence[SSAValue]], emission: AtomicEmission) -> Sequence[SSAValue]:
+        format_, size = self.format, self.bits // 8
+        found: dict[int, SSAValue] = {}
+        for access in self.plan.accesses:
+            address, distance = self._place(access)
+            elements = range(access.register, access.register + access.count)
+            data = [[self._element(registers, each) for registers in values] for each in elements]
+
+            def make(
+                emit: Emitter, address: SSAValue = address, distance: int = distance, data: list[list[SSAValue]] = data
+            ) -> Sequence[SSAValue]:
+                return [emission.emit(emit, address, distance + size * i, each) for i, each in enumerate(data)]
+
+            found.update(zip(elements, self._within(access, [each[0].type for each in data], make), strict=True))
+        registers: list[SSAValue] = []
+        for first in range(0, format_.slots, format_.packed):
+            parts = [found.get(first + i) for i in range(format_.packed)]
+            if format_.packed == 1 or parts == [None] * format_.packed:
+                registers.append(parts[0] or zero_register(self.emit, format_.type))
+                continue
+            low, high = (part or zero_register(self.emit, i16) for part in parts)
+            registers.append(self.emit(PackOp(low, high)).result)
+        return registers
+
+    def _element(self, registers: Sequence[SSAValue], element: int) -> SSAValue:
+        """The register of one element of 16 bits or more."""
+        register = registers[element // self.format.packed]
+        if self.format.packed == 1:
+            return register
+        halves = self.emit(UnpackOp(register, self.register.element_type))
+        return halves.high if element % 2 else halves.low
 
     def _is_once(self) -> bool:
         """Returns True if the threads that take part hold every element once."""
@@ -405,6 +440,10 @@ class ClippedAccess:
             return ()
 
         self._branch(move)
+
+    def atomic(self, values: Sequence[Sequence[SSAValue]], emission: AtomicEmission) -> Sequence[SSAValue]:
+        """Combines registers with what memory has, element by element; returns the registers of what it had before."""
+        return self._branch(lambda access: access.atomic(values, emission))
 
     def _branch(self, move: Callable[[TileAccess], Sequence[SSAValue]]) -> Sequence[SSAValue]:
         """Moves the tile without a look at the bounds if they hold for all of it, access by access otherwise."""

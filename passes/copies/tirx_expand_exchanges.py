@@ -5,28 +5,41 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, i8, i32
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, ModuleOp, UnrealizedConversionCastOp, i8, i32
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.copy.exchange import Way, moved_slots, plan_exchange, plan_reduction, plan_scan, reduced_shape, split_scan
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects import tirx
+from tirx.dialects.formula import Call, Formula
+from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.layout.arrangement import Arrangement, row_major_strides
 from tirx.layout.axis import WARP_SIZE
+from tirx.layout.ownership import held_elements
 from tirx.layout.reduction import by_warp_and_lane, reduced, row_layout
 from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.launch_values import product_of
 from tirx.passes.ir.register_values import layout_of
 from tirx.remarks import LayoutChanged
 from tirx.rules import WholeWarpsError
 
+_MOST_TICKETS = 2**32 - 1
+"""Blocks that a counter of 32 bits tells apart."""
 
-def _recast(emit: Emitter, tile: SSAValue, type_: tirx.TileType) -> SSAValue:
-    """The same registers as a tile of another shape."""
+
+def _recast(emit: Emitter, tile: SSAValue, type_: Attribute) -> SSAValue:
+    """The same registers as a tile of another shape, or as a number."""
     return tile if tile.type == type_ else emit(UnrealizedConversionCastOp.get([tile], [type_])).results[0]
+
+
+def _as_tiles(op: tirx.AtomicOp, value: SSAValue, place: SSAValue, expected: SSAValue | None = None) -> tirx.AtomicOp:
+    """The same operation on other values."""
+    return tirx.AtomicOp(op.kind, op.order, op.scope, value, place, expected, value.type)
 
 
 class _Expander:
@@ -37,8 +50,11 @@ class _Expander:
         self.threads: int  # that do the operation
 
     def run(self) -> None:
+        progress, grid = self.kernel.progress, self.kernel.grid_formulas
+        if progress is not None and grid is not None:
+            self._let_blocks_wait(progress.data, *grid)
         for op in list(self.kernel.walk()):
-            if not isinstance(op, tirx.FoldOp | tirx.ConvertOp):
+            if not isinstance(op, tirx.FoldOp | tirx.ConvertOp | tirx.AtomicOp | tirx.WaitUntilOp):
                 continue
             self.threads = tirx.thread_set(op).count
             try:
@@ -46,7 +62,7 @@ class _Expander:
             except LayoutError as e:
                 raise LocatedError(op, str(e)) from e
 
-    def _expand(self, op: tirx.FoldOp | tirx.ConvertOp) -> Sequence[SSAValue]:
+    def _expand(self, op: tirx.FoldOp | tirx.ConvertOp | tirx.AtomicOp | tirx.WaitUntilOp) -> Sequence[SSAValue]:
         """Replaces an operation that threads of one warp do not do on their own. Returns the values of its results."""
         emit = Emitter.before(op)
         match op:
@@ -54,6 +70,10 @@ class _Expander:
                 made = self._reduce(emit, op)
             case tirx.ScanOp():
                 made = self._scan(emit, op)
+            case tirx.AtomicOp():
+                made = self._atomic(emit, op)
+            case tirx.WaitUntilOp():
+                made = self._wait_until(emit, op)
             case _:
                 assert isinstance(op, tirx.ConvertOp)
                 made = self._convert(emit, op)
@@ -74,6 +94,74 @@ class _Expander:
         )
         emit(tirx.StoreOp(tile, memory))
         return emit(tirx.LoadOp(memory, result)).result
+
+    def _number(self, type_: Attribute) -> tirx.TileType:
+        """The type of a register tile of one number that all threads have, and the first of them moves."""
+        lanes = min(self.threads, WARP_SIZE)
+        copies = [Iter(n, 1, axis) for n, axis in ((lanes, "laneid"), (self.threads // lanes, "warpid")) if n > 1]
+        return tirx.TileType.get((1,), type_, tirx.MemorySpace.REGISTER, TileLayout((Iter(1, 1, "m"),), copies))
+
+    def _let_blocks_wait(self, progress: tirx.Progress, *grid: Formula) -> None:
+        """Lets a launch check that all blocks run at once, or a block take the place that is next in the order."""
+        count = product_of(product_of(grid[0], grid[1]), grid[2])
+        if progress is tirx.Progress.COOPERATIVE:
+            message = "expected no more blocks than the GPU has multiprocessors, which run all at once (cooperative)"
+            add_requirement(self.kernel, Requirement(count, "at_most", Call("sm_count"), message))
+            return
+        if not isinstance(count, int) or count >= _MOST_TICKETS:
+            message = f"expected at most {_MOST_TICKETS} blocks (in_order)"
+            add_requirement(self.kernel, Requirement(count, "at_most", _MOST_TICKETS, message))
+        ids = [op for op in self.kernel.walk() if isinstance(op, tirx.BlockIdOp)]
+        first = self.kernel.body.block.first_op
+        if not ids or first is None:
+            return
+        self.threads = self.kernel.num_threads
+        emit = Emitter(InsertPoint.before(first), self.kernel.location)
+        tile = _recast(emit, emit(tirx.TicketOp()).result, self._number(i32))
+        left = emit.cast(_recast(emit, self._handed_out(emit, tile), i32), IndexType())
+        places: dict[tirx.GridAxis, SSAValue] = {}
+        for axis in (tirx.GridAxis.X, tirx.GridAxis.Y):
+            extent = emit(tirx.GridDimOp(axis)).result
+            places[axis] = emit(arith.RemUIOp(left, extent)).result
+            left = emit(arith.DivUIOp(left, extent)).result
+        places[tirx.GridAxis.Z] = left
+        for op in ids:
+            op.result.replace_all_uses_with(places[op.axis.data])
+            erase(op)
+
+    def _handed_out(self, emit: Emitter, tile: SSAValue) -> SSAValue:
+        """The same tile, which those threads have that combine or load each of its elements once, in all threads."""
+        type_ = tirx.TileType.of(tile)
+        return self._through_shared(emit, tile, TileLayout.row_major(type_.dims), type_)
+
+    def _atomic(self, emit: Emitter, op: tirx.AtomicOp) -> Sequence[SSAValue] | None:
+        """Combines numbers as tiles of one element; what memory had goes to all threads that hold the element."""
+        if isinstance(op.value.type, tirx.TileType):
+            layout = layout_of(op, op.value.type)
+            held = held_elements(layout, op.value.type.dims, self.threads)
+            if int((held >= 0).sum()) == op.value.type.num_elements or op.result.first_use is None:
+                return None
+            return [self._handed_out(emit, emit(_as_tiles(op, op.value, op.place, op.expected)).result)]
+        type_ = self._number(op.value.type)
+        value, *others = (
+            emit(tirx.SplatOp(each, type_)).result for each in (op.value, op.expected) if each is not None
+        )
+        place = op.place
+        if len(tirx.TileType.of(place).dims) != 1:
+            place = emit(tirx.ReshapeOp(place, (1,))).result
+        old = emit(_as_tiles(op, value, place, *others)).result
+        if op.result.first_use is None:
+            return [_recast(emit, old, op.value.type)]
+        return [_recast(emit, self._handed_out(emit, old), op.value.type)]
+
+    def _wait_until(self, emit: Emitter, op: tirx.WaitUntilOp) -> Sequence[SSAValue] | None:
+        """Lets all threads have the flag that one of them has seen, where anybody asks for it."""
+        if op.result.first_use is None:
+            return None
+        type_ = self._number(op.number.type)
+        wait = emit(op.clone())
+        tile = _recast(emit, wait.result, type_)
+        return [_recast(emit, self._handed_out(emit, tile), op.number.type)]
 
     def _memory(self, emit: Emitter, type_: tirx.TileType) -> SSAValue:
         first = self.kernel.body.block.first_op

@@ -20,6 +20,7 @@ from tirx.passes.copies.bulk_order import order_bulk_copies
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.scheduled import require_lowered
 from tirx.passes.ir.tile_loops import is_tile_loop, parts_of_tiles
+from tirx.passes.match.global_accesses import handed_on_at
 from tirx.passes.match.memory_by_lifetime import shared_bytes
 
 _Place = SSAValue | int
@@ -215,6 +216,9 @@ class _BarrierInsertion:
             case tirx.MmaOp() | tirx.AsyncMmaOp():
                 reads = self._places(op.a, op.b)
                 return _Accesses(reads, by_proxy=reads) if reads else _NOTHING
+            case tirx.AtomicOp() | tirx.SignalOp() | tirx.WaitUntilOp():
+                effects, handed_on = tirx.tile_effects(op), handed_on_at(op)
+                return self._moves((*effects.reads, *handed_on.reads), (*effects.writes, *handed_on.writes))
             case _ if tirx.is_foreign(op) or isinstance(op, tirx.TileOpInterface):
                 effects = tirx.tile_effects(op)
                 return self._moves(effects.reads, effects.writes)

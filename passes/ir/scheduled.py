@@ -15,8 +15,6 @@ SCHEDULED = (
     tirx.AsyncNextOp,
     tirx.AwaitOp,
     tirx.ForOp,
-    tirx.GlobalPostOp,
-    tirx.GlobalWaitOp,
     tirx.ReleaseOp,
     tirx.RingOp,
     tirx.RolesOp,

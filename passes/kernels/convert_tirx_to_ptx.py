@@ -7,18 +7,20 @@ from math import gcd
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, ModuleOp, UnrealizedConversionCastOp, i32, i64
-from xdsl.ir import Region
+from xdsl.dialects.builtin import IndexType, ModuleOp, UnrealizedConversionCastOp, i1, i32, i64
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import for_each
+from tirx.dialects.ptx.atomics import Atomic, AtomOp, LdStrongOp, NanosleepOp, Order, Scope, StStrongOp
 from tirx.dialects.ptx.core import ReadSpecialOp, RetOp
 from tirx.dialects.ptx.reductions import Red
-from tirx.dialects.ptx.sync import ElectSyncOp
+from tirx.dialects.ptx.sync import BarWarpSyncOp, ElectSyncOp
 from tirx.dialects.tirx import (
     AddressOp,
     AllocOp,
+    AtomicOp,
     BarrierOp,
     BlockIdOp,
     BroadcastOp,
@@ -41,15 +43,18 @@ from tirx.dialects.tirx import (
     ReturnOp,
     RolesOp,
     ScanOp,
+    SignalOp,
     SlotOp,
     SplatOp,
     StoreOp,
     SubviewOp,
+    TicketOp,
     TileType,
     TmaLoadOp,
     TmaStoreOp,
     UnpackOp,
     ViewOp,
+    WaitUntilOp,
     WarpgroupOp,
     WordsOp,
     ZeroOp,
@@ -60,6 +65,7 @@ from tirx.dialects.tirx import (
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout.axis import WARP_SIZE
+from tirx.passes.copies.atomic_emission import AtomicEmission
 from tirx.passes.copies.memory_access import emit_cp_async
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.index_analysis import index_range
@@ -80,6 +86,12 @@ _RULES: Rules[Sequence[Registers] | None] = Rules(CONTROL_FLOW)
 
 _lowering = _RULES.of
 _NOTHING: Registers = ()
+
+TICKET_BYTES = 4
+"""The counter of blocks that have begun."""
+
+_NANOSECONDS = 32
+"""About how long a thread that waits for a flag sleeps before it asks again."""
 
 
 # Blocks, threads and where they meet.
@@ -265,6 +277,68 @@ def _store(op: StoreOp, at: Place) -> Sequence[Registers]:
     else:
         access.reduce(registers, Red(op.reduce.data.value), at.target)
     return ()
+
+
+@_lowering(AtomicOp)
+def _atomic(op: AtomicOp, at: Place) -> Sequence[Registers]:
+    type_ = TileType.of(op.value)
+    data = [at.registers(op.value)] if op.expected is None else [at.registers(op.expected), at.registers(op.value)]
+    emission = AtomicEmission(op.kind.data, type_.element_type, at.target, op.order.data, op.scope.data)
+    return [at.access(op.place, type_, once=True).atomic(data, emission)]
+
+
+@_lowering(TicketOp)
+def _ticket(op: TicketOp, at: Place) -> Sequence[Registers]:
+    """Lets the first thread count the block; the last block of a launch leaves 0 behind."""
+    address = at.kernel.parameters.workspace(TICKET_BYTES)
+    x, y, z = (at.emit(ReadSpecialOp(f"nctaid.{axis}")).result for axis in GridAxis)
+    last = at.emit.add(at.emit.mul(at.emit.mul(x, y), z), -1)
+
+    def count(inside: Emitter) -> Sequence[SSAValue]:
+        return [inside(AtomOp(Order.RELAXED, Scope.GPU, address, Atomic.INC, [last], i32)).result]
+
+    first = at.emit.compare(at.thread, at.emit.constant(0, i32), "eq")
+    results = at.emit.either(first, count, lambda outside: [zero_register(outside, i32)])
+    at.emit(BarWarpSyncOp())
+    return [results]
+
+
+@_lowering(SignalOp)
+def _signal(op: SignalOp, at: Place) -> Sequence[Registers]:
+    address = at.kernel.parameters.element(op, op.flags, op.indices, at.emit)
+    order, scope = Order.RELEASE, op.scope.data
+    kind = (
+        StStrongOp(order, scope, address, op.number)
+        if op.adds is None
+        else AtomOp(order, scope, address, Atomic.ADD, [op.number], op.number.type)
+    )
+    first = at.emit.compare(at.thread, at.emit.constant(0, i32), "eq")
+    at.emit.branch(first, [kind])
+    at.emit(BarWarpSyncOp())
+    return ()
+
+
+@_lowering(WaitUntilOp)
+def _wait_until(op: WaitUntilOp, at: Place) -> Sequence[Registers]:
+    """Lets the first thread ask again and again; the others have 0."""
+    emit, type_ = at.emit, op.number.type
+    address = at.kernel.parameters.element(op, op.flags, op.indices, emit)
+
+    def wait(inside: Emitter) -> Sequence[SSAValue]:
+        before, body = Block(), Block(arg_types=[type_])
+        head = Emitter(InsertPoint.at_end(before), op.location)
+        seen = head(LdStrongOp(Order.ACQUIRE, op.scope.data, address, type_)).result
+        done = head(arith.CmpiOp(seen, op.number, op.comparison)).result
+        head(scf.ConditionOp(head.xor(done, head.constant(1, i1)), seen))
+        again = Emitter(InsertPoint.at_end(body), op.location)
+        again(NanosleepOp(again.constant(_NANOSECONDS, i32)))
+        again(scf.YieldOp())
+        return inside(scf.WhileOp([], [type_], Region(before), Region(body))).results
+
+    first = emit.compare(at.thread, emit.constant(0, i32), "eq")
+    results = emit.either(first, wait, lambda outside: [zero_register(outside, type_)])
+    emit(BarWarpSyncOp())
+    return [results]
 
 
 @_lowering(TmaLoadOp)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IndexType,
+    IntegerAttr,
     IntegerType,
     MemRefType,
     UnrealizedConversionCastOp,
@@ -22,7 +23,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from tirx.dialects.formula import Call, Formula, FormulaAttr
@@ -78,24 +79,26 @@ class Parameters:
 
     def load(self, op: memref.LoadOp, emit: Emitter) -> SSAValue:
         """Every thread loads the same element of an argument."""
-        return emit.value(LdOp(Space.GLOBAL, self._element(op, emit), [op.results[0].type]))
+        address = self.element(op, op.memref, op.indices, emit)
+        return emit.value(LdOp(Space.GLOBAL, address, [op.results[0].type]))
 
     def store(self, op: memref.StoreOp, emit: Emitter, thread: SSAValue) -> None:
         """The thread of index 0 (i32) stores an element of an argument."""
         first = emit.compare(thread, emit.constant(0, i32), "eq")
-        emit.branch(first, [StOp(Space.GLOBAL, self._element(op, emit), [op.value])])
+        emit.branch(first, [StOp(Space.GLOBAL, self.element(op, op.memref, op.indices, emit), [op.value])])
         emit(BarWarpSyncOp())
 
-    def _element(self, op: memref.LoadOp | memref.StoreOp, emit: Emitter) -> SSAValue:
-        """The address (i64) of an element."""
-        type_, found = op.memref.type, op.value.type if isinstance(op, memref.StoreOp) else op.results[0].type
+    def element(self, op: Operation, memref: SSAValue, indices: Sequence[SSAValue], emit: Emitter) -> SSAValue:
+        """The address (i64) of an element that an operation loads or stores."""
+        type_ = memref.type
+        found = type_.element_type if isa(type_, MemRefType) else None
         strides = type_.get_strides() if isa(type_, MemRefType) else None
         if strides is None or found not in (i16, i32, i64, f16, bf16, f32, f64):
             names = "i16, i32, i64, f16, bf16, f32 or f64"
             raise KernelArgumentError(op, f"expected {names} in a memref with strides, found {type_}")
-        address, size = self.pointers[op.memref], element_type(str(found)).bits // 8
-        for dimension, (index, stride) in enumerate(zip(op.indices, strides, strict=True)):
-            step = self.stride(op.memref, dimension) if stride is None else stride * size
+        address, size = self.pointers[memref], element_type(str(found)).bits // 8
+        for dimension, (index, stride) in enumerate(zip(indices, strides, strict=True)):
+            step = self.stride(memref, dimension) if stride is None else stride * size
             address = emit.add(address, emit.mul(emit.cast(index, i64), step))
         return address
 
@@ -127,6 +130,12 @@ class Parameters:
         formula = self._stride_bytes(memref, dimension)
         hint = f"{memref.name_hint or 'argument'}_stride{dimension}"
         return self._start.cast(self.launch_value(formula, hint), i64)
+
+    def workspace(self, size: int) -> SSAValue:
+        """The address (i64) of `size` bytes of zeros that a launch has to itself, and leaves as zeros."""
+        name = self._name(None, "workspace")
+        self._computed.append(EntryParam(name, "u64", True, POINTER_ALIGNMENT, source=IntegerAttr(size, i64)))
+        return self._start(CvtaToGlobalOp(self._start(LdParamOp(name, i64)).result)).result
 
     def require_vectors(self, memref: SSAValue, dimension: int, divisor: int, purpose: str) -> None:
         """Lets launches check that a run-time stride is a multiple of `divisor` bytes, as `purpose` needs it."""

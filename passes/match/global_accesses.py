@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects import tirx
+from tirx.dialects.nesting import enclosing, walk
 
 _BULK_ENGINES = (tirx.Engine.TMA, tirx.Engine.TMA_STORE, tirx.Engine.TMA_REDUCE)
 """Engines of copies through the async proxy, whose expansion waits for their end."""
@@ -48,11 +49,35 @@ def accesses_of(op: Operation) -> tuple[GlobalAccess, ...]:
             return _of_threads((op.memref,), ())
         case memref.StoreOp():
             return _of_threads((), (op.memref,))
+        case tirx.AtomicOp() | tirx.SignalOp() | tirx.WaitUntilOp():
+            effects, handed_on = tirx.tile_effects(op), handed_on_at(op)
+            return _of_threads((*effects.reads, *handed_on.reads), (*effects.writes, *handed_on.writes))
         case _ if tirx.is_foreign(op) or isinstance(op, tirx.TileOpInterface):
             effects = tirx.tile_effects(op)
             return _of_threads(effects.reads, effects.writes)
         case _:
             return ()
+
+
+def handed_on_at(op: tirx.OrderingOp) -> tirx.TileEffects:
+    """
+    Returns what an operation that orders blocks does to the memory that the kernel writes.
+
+    One that releases reads it for other blocks, one that acquires may find anything there.
+    """
+    kernel = enclosing(op, tirx.KernelOp)
+    if kernel is None or not (op.releases or op.acquires):
+        return tirx.TileEffects((), ())
+    written: dict[SSAValue, None] = {}
+    for inner in walk(kernel):
+        if isinstance(inner, tirx.OrderingOp):
+            found = tirx.tile_effects(inner).writes
+        elif inner.regions and not tirx.is_foreign(inner):
+            continue
+        else:
+            found = [one.tile for one in accesses_of(inner) if one.writes]
+        written.update((base, None) for tile in found if _is_global(tile) and (base := tirx.base_allocation(tile)))
+    return tirx.TileEffects(tuple(written) if op.releases else (), tuple(written) if op.acquires else ())
 
 
 def _of_threads(reads: Iterable[SSAValue], writes: Iterable[SSAValue]) -> tuple[GlobalAccess, ...]:

@@ -21,10 +21,10 @@ from tirx.dialects.tirx import (
     AtOp,
     CopyOp,
     FillOp,
-    GlobalWaitOp,
     LoadOp,
     MemorySpace,
     MmaOp,
+    OrderingOp,
     ReshapeOp,
     StoreOp,
     SubviewOp,
@@ -157,14 +157,27 @@ def stores_number(op: Operation) -> bool:
     return isinstance(op, memref.StoreOp) and not isinstance(op.memref.owner, memref.AllocaOp)
 
 
+def is_ordering(op: Operation) -> bool:
+    """Returns True for an operation that orders what its block does with what other blocks do."""
+    return isinstance(op, OrderingOp) and (op.acquires or op.releases)
+
+
+def require_no_ordering(kernel: Operation) -> None:
+    """Raises NotApplicable for a kernel whose blocks wait for each other, which stays as it is."""
+    for op in walk(kernel):
+        if is_ordering(op):
+            raise NotApplicable(op, f"'{op.name}' orders what blocks do")
+
+
 def check_loop(loop: scf.ForOp) -> None:
     """Raises NotApplicable if an iteration cannot begin before the one in front of it has ended, whatever the tile."""
     for op in walk(loop):
         if stores_number(op):
             raise NotApplicable(op, f"the loop stays sequential: one thread stores a number in it, by '{op.name}'")
         if isinstance(op, SCHEDULED):
-            what = "waits for another block" if isinstance(op, GlobalWaitOp) else "has a schedule already"
-            raise NotApplicable(op, f"the loop stays sequential: '{op.name}' in it {what}")
+            raise NotApplicable(op, f"the loop stays sequential: '{op.name}' in it has a schedule already")
+        if is_ordering(op):
+            raise NotApplicable(op, f"the loop stays sequential: '{op.name}' in it orders what blocks do")
 
 
 def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:

@@ -146,7 +146,7 @@ class Schedule(RoleCode):
                 self._tiles(op, emit)
             case tirx.AsyncNextOp():
                 self._next(op, emit)
-            case tirx.GlobalWaitOp() | tirx.GlobalPostOp() | tirx.RoleOp():
+            case tirx.RoleOp():
                 raise StageError(op, f"expected an operation that is lowered, found '{op.name}'")
             case _:
                 self._other(op, emit)

@@ -28,7 +28,7 @@ from tirx.passes.ir.purity import is_terminator
 from tirx.passes.ir.views import Origin, argument_number, clipped_view
 from tirx.passes.match.bulk_copies import plan_tma
 from tirx.passes.match.narrow_places import keep_narrow_mark
-from tirx.passes.match.pipelining import NotApplicable, hardware_operation
+from tirx.passes.match.pipelining import NotApplicable, hardware_operation, require_no_ordering
 from tirx.passes.match.product import ILLEGAL
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.proof.parties import is_issued_by_one_thread
@@ -159,6 +159,7 @@ class _Pairs:
             )
         if (written := hardware_operation(kernel)) is not None:
             raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
+        require_no_ordering(kernel)
         for op in kernel.walk():
             if isinstance(op, ProductOp) and op.on_tensor_memory:
                 raise NotApplicable(op, f"'{op.name}' on tensor memory works for a pair by its own means")

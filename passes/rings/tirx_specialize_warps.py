@@ -23,7 +23,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.match.memory_by_lifetime import allocated_columns, slot_columns
-from tirx.passes.match.pipelining import NotApplicable, hardware_operation, written_memref
+from tirx.passes.match.pipelining import NotApplicable, hardware_operation, require_no_ordering, written_memref
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.proof.errors import RingError
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
@@ -80,6 +80,7 @@ def _specialize(kernel: tirx.KernelOp, wanted: Roles, asked: bool) -> None:
     try:
         if (written := hardware_operation(kernel)) is not None:
             raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
+        require_no_ordering(kernel)
         for op in kernel.walk():
             if isinstance(op, tirx.MmaOp) and op.on_tensor_memory:
                 raise NotApplicable(op, f"threads wait for '{op.name}', which needs all of the block")
@@ -122,8 +123,6 @@ def _check_sources(kernel: tirx.KernelOp, loads: _Stations) -> None:
     """Raises NotApplicable if the kernel may write what the load role reads, which may run ahead by whole tiles."""
     sources = {tirx.base_allocation(op.operands[0]): op for op in kernel.walk() if _fills(op, loads)}
     for op in kernel.walk():
-        if isinstance(op, tirx.GlobalWaitOp):
-            raise NotApplicable(op, f"'{op.name}' orders loads behind another block")
         for source in sources:
             if (name := written_memref(op, source)) is not None:
                 raise NotApplicable(op, f"'{op.name}' may write {name}, which the load role reads ahead")

@@ -21,7 +21,7 @@ from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.launch_values import launched, product_of
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.scheduled import is_scheduling
-from tirx.passes.match.pipelining import NotApplicable, copies_to_shared, hardware_operation
+from tirx.passes.match.pipelining import NotApplicable, copies_to_shared, hardware_operation, require_no_ordering
 from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, start_values
 from tirx.passes.rings.tile_order import MOST_TILES, counted_tiles, require_countable
 from tirx.remarks import GridKept, TileLoopMade, TilesTakenOver
@@ -109,6 +109,7 @@ def _check(kernel: tirx.KernelOp, order: tirx.TileOrder, group: int | None, aske
             raise NotApplicable(kernel, f"the GPU hands out tiles to all of its multiprocessors, not to {most}")
     if (written := hardware_operation(kernel)) is not None:
         raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
+    require_no_ordering(kernel)
     for op in kernel.body.block.ops:
         if is_scheduling(op):
             raise NotApplicable(op, f"'{op.name}' gives it a schedule already")

@@ -18,7 +18,16 @@ from tirx.diagnostics import operation_name
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.nesting import walk
 from tirx.dialects.requirements import requirements
-from tirx.dialects.tirx import AsyncCopyOp, FillOp, GlobalWaitOp, KernelOp, base_allocation, transfer
+from tirx.dialects.tirx import (
+    AsyncCopyOp,
+    FillOp,
+    KernelOp,
+    Progress,
+    WaitUntilOp,
+    base_allocation,
+    transfer,
+)
+from tirx.interp.atomics import AtomicFunctions
 from tirx.interp.errors import RunError
 from tirx.interp.folds import FoldFunctions
 from tirx.interp.formats import Array, dtype_of, packed, packed_bits, unpacked
@@ -28,7 +37,7 @@ from tirx.interp.scheduled import ScheduledFunctions
 from tirx.interp.state import Block, Cluster, Functions, Launch, interpreter_for
 from tirx.interp.tiles import RULED, NumberFunctions, TileFunctions
 
-_LEAVES = (ScfFunctions(), TileFunctions(), FoldFunctions(), NumberFunctions())
+_LEAVES = (ScfFunctions(), TileFunctions(), FoldFunctions(), AtomicFunctions(), NumberFunctions())
 _FUNCTIONS = (*_LEAVES, ScheduledFunctions(_LEAVES))
 
 
@@ -136,7 +145,9 @@ def _run_blocks(launch: Launch, order: Sequence[int], memory: Sequence[Any]) -> 
         else:
             launch.parties.run([lambda rank=rank: run(number, rank, cluster) for rank in ranks])
 
-    if any(isinstance(op, GlobalWaitOp) for op in walk(kernel)):
+    waits = any(isinstance(op, WaitUntilOp) for op in walk(kernel))
+    in_order = kernel.progress is not None and kernel.progress.data is Progress.IN_ORDER
+    if waits and (not in_order or order != sorted(order)):  # in order, each block finds what it waits for
         launch.parties.run([lambda number=number: run_cluster(number) for number in order])
         return
     for number in order:

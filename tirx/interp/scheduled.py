@@ -18,8 +18,6 @@ from tirx.dialects.tirx import (
     BarrierOp,
     Engine,
     ForOp,
-    GlobalPostOp,
-    GlobalWaitOp,
     KernelOp,
     LeaderOp,
     ReleaseOp,
@@ -115,19 +113,6 @@ class ScheduledFunctions(Functions):
     @rule(WarpgroupOp)
     def warpgroup(self, interpreter: Interpreter, op: WarpgroupOp, args: PythonValues) -> PythonValues:
         return interpreter.run_ssacfg_region(op.body, ())
-
-    @rule(GlobalPostOp)
-    def global_post(self, interpreter: Interpreter, op: GlobalPostOp, args: PythonValues) -> PythonValues:
-        args[0].numbers.data[int(args[1])] += 1
-        block_of(interpreter).post((id(args[0]), int(args[1])))
-        return ()
-
-    @rule(GlobalWaitOp)
-    def global_wait(self, interpreter: Interpreter, op: GlobalWaitOp, args: PythonValues) -> PythonValues:
-        flags, item = args[0].numbers.data, int(args[1])
-        block_of(interpreter).launch.parties.wait(lambda: bool(flags[item]), op)
-        block_of(interpreter).wait((id(args[0]), item))
-        return ()
 
     @rule(RolesOp)
     def roles(self, interpreter: Interpreter, op: RolesOp, args: PythonValues) -> PythonValues:

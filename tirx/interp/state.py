@@ -40,8 +40,8 @@ class Launch:
     exact: bool = True
     unwritten: Operation | None = None
     marks: int = 0
-    posted: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict[tuple[int, int], frozenset[int]])
-    """A memref of flags and an item -> marks of all accesses before somebody has posted it."""
+    posted: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
+    """The address of a flag -> marks of all accesses before somebody has set it."""
     operations: int = 0
 
     def new_mark(self, before: frozenset[int] = frozenset()) -> Mark:
@@ -107,13 +107,13 @@ class Block:
     def __post_init__(self) -> None:
         self.mark = self.launch.new_mark()
 
-    def post(self, flag: tuple[int, int]) -> None:
+    def post(self, flag: int) -> None:
         """Orders what the block has done so far before what blocks do behind a wait for a flag."""
         done = self.mark.before | {self.mark.number}
         self.launch.posted[flag] = self.launch.posted.get(flag, frozenset()) | done
         self.mark = self.launch.new_mark(done)
 
-    def wait(self, flag: tuple[int, int]) -> None:
+    def wait(self, flag: int) -> None:
         """Orders what blocks have done before they posted a flag before what this one does from here on."""
         before = self.mark.before | self.launch.posted.get(flag, frozenset())
         self.mark = self.mark._replace(before=before)

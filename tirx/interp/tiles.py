@@ -168,7 +168,7 @@ class TileFunctions(Functions):
     @rule(FillOp)
     def fill(self, interpreter: Interpreter, op: FillOp, args: PythonValues) -> PythonValues:
         tile: Tile = args[0]
-        block_of(interpreter).write(op, tile, _full(tile.shape, args[1], tile.dtype))
+        block_of(interpreter).write(op, tile, full(tile.shape, args[1], tile.dtype))
         return ()
 
     @rule(CopyOp)
@@ -211,7 +211,7 @@ class TileFunctions(Functions):
     @rule(SplatOp)
     def splat(self, interpreter: Interpreter, op: SplatOp, args: PythonValues) -> PythonValues:
         type_ = op.result.type
-        return (Tile(type_.dims, _full(type_.dims, args[0], tile_dtype(type_))),)
+        return (Tile(type_.dims, full(type_.dims, args[0], tile_dtype(type_))),)
 
     @rule(ZeroOp)
     def zero(self, interpreter: Interpreter, op: ZeroOp, args: PythonValues) -> PythonValues:
@@ -240,7 +240,7 @@ class TileFunctions(Functions):
         block.dims = around
         results: list[Tile] = []
         for type_, value, out in zip(types, yielded, (*(None for _ in op.res), *args[len(op.ins) :]), strict=True):
-            numbers = _full(dims, value, tile_dtype(type_))
+            numbers = full(dims, value, tile_dtype(type_))
             numbers = numbers._replace(known=None if known is None else np.broadcast_to(known, dims))
             if out is None:
                 results.append(Tile(dims, numbers))
@@ -286,7 +286,7 @@ class TileFunctions(Functions):
             if not 0 <= start < size:
                 raise RunError(op, "bounds", _outside("number", size, d, start, 1))
         number = target.viewed(lambda each: each[(*where, None)], (1,))
-        block_of(interpreter).write(op, number, _full((1,), args[0], target.dtype))
+        block_of(interpreter).write(op, number, full((1,), args[0], target.dtype))
         return ()
 
     @rule(BlockIdOp)
@@ -378,7 +378,7 @@ def _scattered(interpreter: Interpreter, op: ViewOp, args: PythonValues, sizes: 
     return Scattered(dims, source.numbers, source.marks, at=tuple(at), exists=exists)
 
 
-def _full(dims: Sequence[int], value: Value, dtype: np.dtype[Any]) -> Numbers:
+def full(dims: Sequence[int], value: Value, dtype: np.dtype[Any]) -> Numbers:
     """Returns the numbers of a tile from those of a map, or from one number for all elements."""
     if isinstance(value, Near):
         error = np.broadcast_to(value.error, dims)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.copy.tma import DIMENSION_LIMIT, ROW_UNIT, STRIDE_LIMIT
@@ -31,6 +31,7 @@ from tirx.runtime.launch import (
     Precondition,
     ScalarArgument,
     TensorMapArgument,
+    WorkspaceArgument,
 )
 
 _ExtentT = TypeVar("_ExtentT", bound=Formula)
@@ -74,6 +75,8 @@ def _argument(entry: EntryOp, param: EntryParam, access: Access) -> Argument:
             return TensorMapArgument(param.name, of.argument, of.type, of.dims, of.strides, of.box, of.swizzle, of.fill)
         case FormulaAttr(data=formula):
             return ComputedArgument(param.name, param.type, formula)
+        case IntegerAttr():
+            return WorkspaceArgument(param.name, param.source.value.data)
         case MemRefType():
             return _array(entry, param, param.source, access)
         case _ if param.pointer:

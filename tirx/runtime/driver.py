@@ -93,6 +93,8 @@ class Device:
     """Bytes of shared memory that a block may have."""
     modules: dict[str, Any] = field(default_factory=dict[str, Any])
     """Modules that are loaded, by their PTX."""
+    workspaces: dict[int, int] = field(default_factory=dict[int, int])
+    """Addresses of the workspaces of streams."""
     _zeros: int | None = None
 
     @staticmethod
@@ -161,15 +163,24 @@ class Device:
                 driver.cuFuncSetAttribute(function, allowed, 1)
         return function
 
+    def workspace(self, stream: int) -> int:
+        """The address of `ZEROS` bytes that launches on a stream, one after the other, find and leave as zeros."""
+        if stream not in self.workspaces:
+            self.workspaces[stream] = self._new_zeros()
+        return self.workspaces[stream]
+
     def zeros(self) -> int:
         """The address of `ZEROS` bytes of zeros that no kernel writes, allocated with the first call."""
         if self._zeros is None:
-            with self.current():
-                address = int(self.driver.cuMemAlloc(ZEROS))
-                self.driver.cuMemsetD8(address, 0, ZEROS)
-                self.driver.cuCtxSynchronize()  # before a kernel on any stream
-            self._zeros = address
+            self._zeros = self._new_zeros()
         return self._zeros
+
+    def _new_zeros(self) -> int:
+        with self.current():
+            address = int(self.driver.cuMemAlloc(ZEROS))
+            self.driver.cuMemsetD8(address, 0, ZEROS)
+            self.driver.cuCtxSynchronize()  # before a kernel on any stream
+        return address
 
     def _load(self, ptx: str) -> Any:
         api = self.driver.api

@@ -87,7 +87,17 @@ class TensorMapArgument:
     l2_promotion: Literal["none", "64B", "128B", "256B"] = "128B"
 
 
-Argument: TypeAlias = PointerArgument | ScalarArgument | ComputedArgument | TensorMapArgument
+@dataclass(frozen=True)
+class WorkspaceArgument:
+    """The address of `bytes` bytes of zeros, which no other launch uses meanwhile; the kernel leaves zeros behind."""
+
+    kind: ClassVar = "workspace"
+
+    name: str
+    bytes: int
+
+
+Argument: TypeAlias = PointerArgument | ScalarArgument | ComputedArgument | TensorMapArgument | WorkspaceArgument
 
 _KINDS: dict[str, type[Argument]] = {kind.kind: kind for kind in get_args(Argument)}
 
@@ -205,7 +215,7 @@ def _to_json(value: object) -> object:
             return [_to_json(x) for x in cast("tuple[object, ...]", value)]
         case Launch() | Precondition() | Schedule() | RoleWarps() | RingPlace() | SlotTile():
             return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
-        case PointerArgument() | ScalarArgument() | ComputedArgument() | TensorMapArgument():
+        case PointerArgument() | ScalarArgument() | ComputedArgument() | TensorMapArgument() | WorkspaceArgument():
             return {"kind": value.kind} | {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
         case _:
             return value

@@ -11,7 +11,7 @@ from tirx.copy.tma import ROW_UNIT
 from tirx.runtime.arrays import ArrayView, check_address
 from tirx.runtime.binding import BoundLaunch, Value, scalar_bytes
 from tirx.runtime.driver import Device
-from tirx.runtime.launch import ComputedArgument, PointerArgument, ScalarArgument, TensorMapArgument
+from tirx.runtime.launch import ComputedArgument, PointerArgument, ScalarArgument, TensorMapArgument, WorkspaceArgument
 from tirx.runtime.overlap import check_overlap
 
 _TENSOR_MAP_TYPES = {
@@ -63,9 +63,24 @@ class Plan:
         check_overlap(launch, passed)
         if not prod(self.bound.grid):
             return lambda stream: None
+        if not any(isinstance(argument, WorkspaceArgument) for argument in launch.arguments):
+            return self._packed(passed, 0)
+        by_stream: dict[int, Ready] = {}
+
+        def ready(stream: int) -> None:
+            if stream not in by_stream:
+                by_stream[stream] = self._packed(passed, self.device.workspace(stream))
+            by_stream[stream](stream)
+
+        return ready
+
+    def _packed(self, passed: Sequence[Value | None], workspace: int) -> Ready:
+        """Packs the parameters of one launch; `workspace` is the address of that of its stream."""
         parts: list[Any] = []
-        for argument, value in zip(launch.arguments, passed, strict=True):
+        for argument, value in zip(self.bound.launch.arguments, passed, strict=True):
             match argument:
+                case WorkspaceArgument():
+                    parts.append(ctypes.c_uint64(workspace))
                 case PointerArgument() if isinstance(value, ArrayView):
                     parts.append(ctypes.c_uint64(value.address))
                 case ScalarArgument() if isinstance(value, int | float):

@@ -12,7 +12,14 @@ import numpy.typing as npt
 from tirx.copy.tma import ROW_UNIT
 from tirx.runtime.arrays import ArgumentError, flat_bytes, restrided, view_of_numpy
 from tirx.runtime.binding import BoundLaunch, Value, bind, broken_precondition
-from tirx.runtime.launch import ComputedArgument, Launch, PointerArgument, ScalarArgument, TensorMapArgument
+from tirx.runtime.launch import (
+    ComputedArgument,
+    Launch,
+    PointerArgument,
+    ScalarArgument,
+    TensorMapArgument,
+    WorkspaceArgument,
+)
 from tirx.runtime.overlap import check_overlap
 from tirx.sim import TensorMap, run
 
@@ -59,6 +66,8 @@ def simulate(
     check_overlap(launch, bound.values)
     if prod(bound.grid) == 0:
         return
+    if any(isinstance(argument, WorkspaceArgument) for argument in launch.arguments):
+        options.setdefault("max_resident", 1)  # blocks in order: each may wait for earlier ones only
     run(
         ptx,
         launch.entry,
@@ -83,6 +92,8 @@ def _parameters(bound: BoundLaunch, arguments: Sequence[Any]) -> list[Any]:
                 parameters.append(value)
             case ComputedArgument():
                 parameters.append(bound.sizes.evaluate(argument.value))
+            case WorkspaceArgument():
+                parameters.append(np.zeros(argument.bytes, np.uint8))
             case TensorMapArgument():
                 parameters.append(_tensor_map(bound, passed[argument.argument], argument))
     return parameters

@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects import ptx, tcgen05, wgmma
 from tirx.dialects.ptx import (
+    atomics,
     cp_async,
     launch_control,
     matrix,
@@ -282,6 +283,21 @@ def _global_reductions() -> Iterator[PTXInstruction]:
         yield ptx.RedSharedOp(operation, WORD, _words(number), format=format_)
 
 
+def _atomics() -> Iterator[PTXInstruction]:
+    for operation, order, scope, value in product(
+        atomics.Atomic, atomics.Order, atomics.Scope, (MASK, WORD, WIDE, HALF, BRAIN, FLOAT, DOUBLE)
+    ):
+        data = [value] * (1 + (operation is atomics.Atomic.CAS))
+        for place, unsigned in product((WORD, WIDE), FLAG):
+            form = {"operation": operation, "order": order, "scope": scope, "address": place, "data": data}
+            if not unsigned or (value in (WORD, WIDE) and operation in (atomics.Atomic.MIN, atomics.Atomic.MAX)):
+                yield ptx.AtomOp(**form, unsigned=unsigned, result=value.type, offset=16)
+    for order, scope, value, place in product(atomics.Order, atomics.Scope, (WORD, DOUBLE), (WORD, WIDE)):
+        yield ptx.LdStrongOp(order, scope, place, result=value.type)
+        yield ptx.StStrongOp(order, scope, place, value, 16)
+    yield ptx.NanosleepOp(WORD)
+
+
 def _pairs() -> Iterator[PTXInstruction]:
     for operation, format_ in product(packed.PairOperation, packed.PairFormat):
         yield ptx.PairOp(operation, format_, _words(packed.PAIR_ROWS[operation].operands))
@@ -341,6 +357,7 @@ FAMILIES = (
     _rows,
     _pairs,
     _global_reductions,
+    _atomics,
     _warpgroup,
 )
 

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.ptx.reductions import Red, RedOp
+from tirx.hw.targets import Target
 from tirx.passes.copies.global_reductions import GlobalReduction
 from tirx.passes.ir.emitter import Emitter
 from tirx.rules import ReductionTypeError
@@ -34,7 +35,8 @@ Found = list[tuple[int, list[int], str, bool]]
 def _emitted(operation: Red, element: Attribute, register: Attribute, vectors: bool, count: int) -> Found:
     block = Block(arg_types=[i64, *[register] * count])
     emit = Emitter(InsertPoint.at_end(block), UnknownLoc())
-    GlobalReduction(operation, element, vectors).emit(emit, block.args[0], 100, block.args[1:])
+    target = Target.parse("sm_90" if vectors else "sm_80")
+    GlobalReduction(operation, element, target).emit(emit, block.args[0], 100, block.args[1:])
     found: Found = []
     for op in block.ops:
         assert isinstance(op, RedOp) and op.operation.data is operation and op.address is block.args[0]
@@ -99,11 +101,13 @@ def test_other_types() -> None:
 def test_halves_of_a_register(half: int) -> None:
     block = Block(arg_types=[i64, i32])
     emit = Emitter(InsertPoint.at_end(block), UnknownLoc())
-    GlobalReduction(Red.ADD, bf16, True).emit_half(emit, block.args[0], 34, block.args[1], half)
+    GlobalReduction(Red.ADD, bf16, Target.parse("sm_90")).emit_half(emit, block.args[0], 34, block.args[1], half)
     unpack, red = block.ops
     assert isinstance(red, RedOp) and red.address is block.args[0]
     assert list(red.data) == [unpack.results[half]] and unpack.operands[0] is block.args[1]
     assert red.offset.value.data == 34
     for operation, element, name in ((Red.ADD, f32, "add of f32"), (Red.MAX, f16, "max of f16")):
         with pytest.raises(ReductionTypeError, match=f"in memory, found {name}"):
-            GlobalReduction(operation, element, True).emit_half(emit, block.args[0], 34, block.args[1], half)
+            GlobalReduction(operation, element, Target.parse("sm_90")).emit_half(
+                emit, block.args[0], 34, block.args[1], half
+            )

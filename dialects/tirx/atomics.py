@@ -1,0 +1,384 @@
+"""Atomic operations on tiles in memory, and flags by which blocks wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
+from xdsl.dialects.builtin import (
+    I64,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.hints import isa
+
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.nesting import enclosing
+from tirx.dialects.ptx.atomics import Atomic, AtomicAttr, Order, OrderAttr, Scope, ScopeAttr
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.interface import Reduced, TileOpInterface
+from tirx.dialects.tirx.kernel import KernelOp
+from tirx.dialects.tirx.registers import of_indices
+from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, shape_text
+from tirx.rules import AtomicError, ElementTypeError, FlagError, TileMemoryError, TileShapeError
+
+_EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
+
+_FLOATS = {
+    Atomic.ADD: ("f16", "bf16", "f32", "f64"),
+    Atomic.MIN: ("f32",),
+    Atomic.MAX: ("f32",),
+    Atomic.EXCH: ("f32", "f64"),
+    Atomic.CAS: ("f32", "f64"),
+}
+"""Kinds of `tirx.atomic` -> the floating-point types that they have, beside integers of 32 and 64 bits."""
+
+
+def _parse_order(parser: Parser, orders: Sequence[Order]) -> dict[str, Attribute]:
+    """The clauses of order, if there are any to choose from, and of scope."""
+    clauses: dict[str, Callable[[], tuple[str, Attribute]]] = {
+        **{order.value: lambda order=order: ("order", OrderAttr(order)) for order in orders},
+        **{scope.value: lambda scope=scope: ("scope", ScopeAttr(scope)) for scope in Scope},
+    }
+    start = parser.pos
+    found: dict[str, Attribute] = {}
+    for name, attribute in parse_clauses(parser, clauses, before_types=True).values():
+        if name in found:
+            parser.raise_error(f"expected one {name}, found two", start, parser.pos)
+        found[name] = attribute
+    return found
+
+
+@irdl_op_definition
+class AtomicOp(DirectOperation, TileOpInterface):
+    """
+    `%old = tirx.atomic add %v, %place acquire gpu : !v, !place -> !v`: combines each element in one step.
+
+    `%place` is a tile in global or shared memory, `%v` a register tile of its shape; in place of tiles of one element
+    stands a number, which the block combines once and all threads get. The kinds are `add`, `min`, `max`, `and`, `or`,
+    `xor`, `exch` and `cas(%expected)`. The result is what was in memory before, 0 outside of a clipped view.
+
+    The order is `relaxed` unless `acquire`, `release` or `acq_rel` is written, towards threads of the scope `cta`,
+    `cluster`, `gpu` (the default) or `sys`. With `release` all that the block has done happens before, with `acquire`
+    all that it does later happens after.
+    """
+
+    name = "tirx.atomic"
+
+    kind = prop_def(AtomicAttr)
+    order = prop_def(OrderAttr, default_value=OrderAttr(Order.RELAXED))
+    scope = prop_def(ScopeAttr, default_value=ScopeAttr(Scope.GPU))
+    value = operand_def(AnyAttr())
+    place = operand_def(TileType)
+    expected = opt_operand_def(AnyAttr())
+    result = result_def(AnyAttr())
+
+    traits = traits_def(*_EFFECTS)
+
+    @property
+    def acquires(self) -> bool:
+        """Returns True if the block sees behind it what others have done before they released."""
+        return self.order.data.acquires
+
+    @property
+    def releases(self) -> bool:
+        """Returns True if others may see behind it what the block has done."""
+        return self.order.data.releases
+
+    @property
+    def _data(self) -> list[SSAValue]:
+        return [self.value] if self.expected is None else [self.value, self.expected]
+
+    def tile_reads(self) -> Sequence[SSAValue]:
+        return [each for each in (*self._data, self.place) if isinstance(each.type, TileType)]
+
+    def tile_writes(self) -> Sequence[SSAValue]:
+        return (self.place,)
+
+    def same_layout(self) -> Sequence[Sequence[SSAValue]]:
+        return [[*self._data, self.result]] if isinstance(self.value.type, TileType) else ()
+
+    def reductions(self) -> Sequence[Reduced]:
+        return of_indices(self.place, self.value) if isinstance(self.value.type, TileType) else ()
+
+    def verify_(self) -> None:
+        place, kind = TileType.of(self.place), self.kind.data
+        if place.memory not in (MemorySpace.GLOBAL, MemorySpace.SHARED):
+            raise TileMemoryError(f"expected a tile in global or shared memory, found {place}")
+        given = self.value.type
+        if (self.expected is None) != (kind is not Atomic.CAS) or kind is Atomic.INC:
+            raise AtomicError(f"expected add, min, max, and, or, xor, exch or cas with what it expects, found {kind}")
+        if isinstance(given, TileType):
+            if given.memory is not MemorySpace.REGISTER or (given.dims, given.element_type) != (
+                place.dims,
+                place.element_type,
+            ):
+                raise TileShapeError(f"expected a register tile like {place}, found {given}")
+        elif place.num_elements != 1 or given != place.element_type:
+            raise TileShapeError(
+                f"expected a register tile like {place}, or a number for one element, found {given} for "
+                f"{shape_text(place)}"
+            )
+        if self.result.type != given or any(each.type != given for each in self._data):
+            raise ElementTypeError(f"expected values and a result of type {given}, found {self.result.type}")
+        element = place.element_type
+        is_integer = isinstance(element, IntegerType) and element.width.data in (32, 64)
+        if not is_integer and str(element) not in _FLOATS.get(kind, ()):
+            known = ", ".join(("integers of 32 and 64 bits", *_FLOATS.get(kind, ())))
+            raise AtomicError(f"expected {kind} on {known}, found {element}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AtomicOp:
+        kind = parser.parse_str_enum(Atomic)
+        expected = None
+        if kind is Atomic.CAS:
+            with parser.in_parens():
+                expected = parser.parse_unresolved_operand()
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        place = parser.parse_unresolved_operand()
+        properties = _parse_order(parser, tuple(Order))
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        parser.parse_punctuation(",")
+        operands: list[SSAValue] = [
+            parser.resolve_operand(value, type_),
+            parser.resolve_operand(place, parser.parse_type()),
+        ]
+        if expected is not None:
+            operands.append(parser.resolve_operand(expected, type_))
+        parser.parse_punctuation("->")
+        properties = {"order": OrderAttr(Order.RELAXED), "scope": ScopeAttr(Scope.GPU), **properties}
+        return cls.create(
+            operands=operands,
+            properties={"kind": AtomicAttr(kind), **properties},
+            attributes=attributes,
+            result_types=[parser.parse_type()],
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.kind.data}")
+        if self.expected is not None:
+            with printer.in_parens():
+                printer.print_ssa_value(self.expected)
+        printer.print_string(" ")
+        printer.print_list([self.value, self.place], printer.print_ssa_value)
+        _print_order(printer, self.order.data, self.scope.data)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_list([self.value.type, self.place.type], printer.print_attribute)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+
+def _print_order(printer: Printer, order: Order, scope: Scope) -> None:
+    if order is not Order.RELAXED:
+        printer.print_string(f" {order}")
+    if scope is not Scope.GPU:
+        printer.print_string(f" {scope}")
+
+
+class FlagOp(DirectOperation):
+    """An operation on one flag, an integer of 32 or 64 bits in global memory."""
+
+    scope = prop_def(ScopeAttr, default_value=ScopeAttr(Scope.GPU))
+    flags = operand_def(MemRefType)
+    number = operand_def(IntegerType)
+    indices = var_operand_def(IndexType())
+
+    traits = traits_def(*_EFFECTS)
+
+    def verify_(self) -> None:
+        type_ = self.flags.type
+        if not isa(type_, MemRefType) or type_.element_type not in (i32, i64):
+            raise FlagError(f"expected flags of i32 or i64 in a memref, found {type_}")
+        if len(self.indices) != type_.get_num_dims():
+            raise FlagError(f"expected {type_.get_num_dims()} indices into {type_}, found {len(self.indices)}")
+        if self.number.type != type_.element_type:
+            raise FlagError(f"expected a number of type {type_.element_type}, found {self.number.type}")
+
+    def _print_place(self, printer: Printer) -> None:
+        printer.print_ssa_value(self.flags)
+        with printer.in_square_brackets():
+            printer.print_list(self.indices, printer.print_ssa_value)
+
+    def _print_end(self, printer: Printer) -> None:
+        _print_order(printer, Order.RELAXED, self.scope.data)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.flags.type)
+
+
+def _parse_flag(parser: Parser) -> Callable[[Any], list[SSAValue]]:
+    """Parses `%flags[%i, %j]`; returns a function that resolves the operands around a number, at the type's place."""
+    flags = parser.parse_unresolved_operand()
+    indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+
+    def resolve(number: Any) -> list[SSAValue]:
+        start = parser.pos
+        type_ = parser.parse_type()
+        if not isa(type_, MemRefType):
+            parser.raise_error(f"expected a memref of flags, found {type_}", start, parser.pos)
+        return [
+            parser.resolve_operand(flags, type_),
+            parser.resolve_operand(number, type_.element_type),
+            *(parser.resolve_operand(index, IndexType()) for index in indices),
+        ]
+
+    return resolve
+
+
+@irdl_op_definition
+class SignalOp(FlagOp, TileOpInterface):
+    """
+    `tirx.signal %flags[%i], %n gpu : memref<?xi32>`: sets a flag behind all that the block has done.
+
+    Whoever waits for it by `tirx.wait_until` sees that. `tirx.signal add` adds the number to the flag in one step.
+    The scope is `gpu` unless `cta`, `cluster` or `sys` is written.
+    """
+
+    name = "tirx.signal"
+
+    adds = opt_prop_def(UnitAttr)
+
+    @property
+    def acquires(self) -> bool:
+        return False
+
+    @property
+    def releases(self) -> bool:
+        return True
+
+    def tile_reads(self) -> Sequence[SSAValue]:
+        return ()
+
+    def tile_writes(self) -> Sequence[SSAValue]:
+        return (self.flags,)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SignalOp:
+        adds = parser.parse_optional_keyword("add") is not None
+        resolve = _parse_flag(parser)
+        parser.parse_punctuation(",")
+        number = parser.parse_unresolved_operand()
+        properties: dict[str, Attribute] = {"scope": ScopeAttr(Scope.GPU), **_parse_order(parser, ())}
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        if adds:
+            properties["adds"] = UnitAttr()
+        return cls.create(operands=resolve(number), properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" " if self.adds is None else " add ")
+        self._print_place(printer)
+        printer.print_string(", ")
+        printer.print_ssa_value(self.number)
+        self._print_end(printer)
+
+
+@irdl_op_definition
+class WaitUntilOp(FlagOp, TileOpInterface):
+    """
+    `%x = tirx.wait_until %flags[%i] sge, %n gpu : memref<?xi32>`: goes on when the flag compares so with a number.
+
+    The comparison is one of `arith.cmpi`, the result the flag that was seen, the same in all threads. All that other
+    blocks had done before they set it by `tirx.signal` has happened. The kernel has the clause `in_order`, where blocks
+    wait for earlier ones only, or `cooperative`.
+    """
+
+    name = "tirx.wait_until"
+
+    predicate = prop_def(IntegerAttr[I64])
+    result = result_def(AnyAttr())
+
+    @property
+    def acquires(self) -> bool:
+        return True
+
+    @property
+    def releases(self) -> bool:
+        return False
+
+    @property
+    def comparison(self) -> str:
+        """The comparison, as `arith.cmpi` names it."""
+        return CMPI_COMPARISON_OPERATIONS[self.predicate.value.data]
+
+    def tile_reads(self) -> Sequence[SSAValue]:
+        return (self.flags,)
+
+    def tile_writes(self) -> Sequence[SSAValue]:
+        return ()
+
+    def verify_(self) -> None:
+        super().verify_()
+        kernel = enclosing(self, KernelOp)
+        if kernel is not None and kernel.progress is None:
+            raise FlagError(
+                "expected a kernel with the clause in_order or cooperative, where blocks may wait for each other, "
+                "found neither"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> WaitUntilOp:
+        resolve = _parse_flag(parser)
+        start = parser.pos
+        word = parser.parse_identifier(" of a comparison")
+        if word not in CMPI_COMPARISON_OPERATIONS:
+            known = ", ".join(CMPI_COMPARISON_OPERATIONS)
+            parser.raise_error(f"expected a comparison ({known}), found '{word}'", start, parser.pos)
+        parser.parse_punctuation(",")
+        number = parser.parse_unresolved_operand()
+        properties: dict[str, Attribute] = {"scope": ScopeAttr(Scope.GPU), **_parse_order(parser, ())}
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        properties["predicate"] = IntegerAttr(CMPI_COMPARISON_OPERATIONS.index(word), i64)
+        operands = resolve(number)
+        return cls.create(
+            operands=operands, properties=properties, attributes=attributes, result_types=[operands[1].type]
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        self._print_place(printer)
+        printer.print_string(f" {self.comparison}, ")
+        printer.print_ssa_value(self.number)
+        self._print_end(printer)
+
+
+@irdl_op_definition
+class TicketOp(DirectOperation):
+    """`%n = tirx.ticket : i32`: how many blocks of the launch have begun before, in one thread, and 0 in all others."""
+
+    name = "tirx.ticket"
+
+    result = result_def(i32)
+
+    assembly_format = "attr-dict `:` type($result)"
+
+    traits = traits_def(*_EFFECTS)
+
+
+OrderingOp = AtomicOp | SignalOp | WaitUntilOp
+"""Operations that may order what blocks do."""

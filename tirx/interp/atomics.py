@@ -1,0 +1,105 @@
+"""Rules of atomic operations and of flags by which blocks wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from xdsl.interpreter import Interpreter, PythonValues, register_impls
+
+from tirx.dialects.ptx.atomics import Atomic
+from tirx.dialects.tirx import AtomicOp, FlagOp, MemorySpace, SignalOp, TileType, WaitUntilOp
+from tirx.interp.errors import RunError
+from tirx.interp.formats import Array
+from tirx.interp.memory import Numbers, Scattered, Tile
+from tirx.interp.products import combined
+from tirx.interp.state import Functions, block_of
+from tirx.interp.tiles import full, rule
+
+_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+
+
+@register_impls
+class AtomicFunctions(Functions):
+    """Atomic operations, and flags by which blocks wait for each other."""
+
+    @rule(AtomicOp)
+    def atomic(self, interpreter: Interpreter, op: AtomicOp, args: PythonValues) -> PythonValues:
+        block, place, kind = block_of(interpreter), cast(Tile, args[1]), op.kind.data
+        data = [
+            block.read(op, each) if isinstance(each, Tile) else full(place.shape, each, place.dtype)
+            for each in (args[0], *args[2:])
+        ]
+        addresses = _addresses(place) if op.acquires or op.releases else ()
+        for address in addresses if op.acquires else ():
+            block.wait(address)
+        old = Tile.new(place.shape, place.dtype, bounds=block.launch.bounds, known=True).numbers
+
+        def step(before: Numbers, positions: Numbers) -> Numbers:
+            new = [part.each(lambda each: each.reshape(-1)[positions.data]) for part in data]
+            for target, found in zip(old, before, strict=True):
+                if target is not None and found is not None:
+                    target.reshape(-1)[positions.data] = found
+            if kind is Atomic.CAS:
+                same = before.data.view(f"u{before.data.itemsize}") == new[1].data.view(f"u{before.data.itemsize}")
+                return Numbers(np.where(same, new[0].data, before.data), new[0].known, before.error)
+            return new[0] if kind is Atomic.EXCH else combined(kind.value, block.launch.modular)(before, new[0])
+
+        at = Numbers(np.arange(np.prod(place.shape, dtype=np.int64)).reshape(place.shape))
+        block.write(op, place, data[0], lambda each, mark: place.combine(at, mark, step))
+        if op.result.first_use is not None and TileType.of(op.place).memory is MemorySpace.GLOBAL:
+            block.launch.exact = False  # which block comes first is not said
+        for address in addresses if op.releases else ():
+            block.post(address)
+        return (Tile(place.shape, old) if isinstance(op.result.type, TileType) else old.data.reshape(-1)[0],)
+
+    @rule(SignalOp)
+    def signal(self, interpreter: Interpreter, op: SignalOp, args: PythonValues) -> PythonValues:
+        flags, where = _flag(op, args)
+        flags[where] = args[1] if op.adds is None else flags[where] + args[1]
+        block_of(interpreter).post(_address(flags, where))
+        return ()
+
+    @rule(WaitUntilOp)
+    def wait_until(self, interpreter: Interpreter, op: WaitUntilOp, args: PythonValues) -> PythonValues:
+        flags, where = _flag(op, args)
+        compare, unsigned = _COMPARED[op.comparison[-2:]], op.comparison.startswith("u")
+        number = np.asarray(args[1], flags.dtype)
+
+        def holds() -> bool:
+            ends = (flags[where], number)
+            return bool(compare(*(each.view(f"u{flags.itemsize}") for each in ends) if unsigned else ends))
+
+        block = block_of(interpreter)
+        block.launch.parties.wait(holds, op)
+        block.wait(_address(flags, where))
+        return (flags[where],)
+
+
+def _flag(op: FlagOp, args: PythonValues) -> tuple[Array, tuple[int, ...]]:
+    """Returns the flags, and where among them the one of an operation is. Raises RunError outside of them."""
+    flags, where = args[0].numbers.data, tuple(map(int, args[2:]))
+    if any(not 0 <= i < n for i, n in zip(where, flags.shape, strict=True)):
+        raise RunError(op, "bounds", f"expected a flag inside of {flags.shape}, found that at {where}")
+    return flags, where
+
+
+def _address(data: Array, where: tuple[int, ...]) -> int:
+    return data.__array_interface__["data"][0] + sum(i * step for i, step in zip(where, data.strides, strict=True))
+
+
+def _addresses(tile: Tile) -> tuple[int, ...]:
+    """The addresses of the elements of a tile, which name flags."""
+    data = tile.numbers.data
+    if isinstance(tile, Scattered):
+        at = [each[tile.exists] for each in tile.at]
+        return tuple(_address(data, where) for where in zip(*(each.tolist() for each in at), strict=True))
+    return tuple(_address(data, where) for where in np.ndindex(data.shape))
