@@ -10,7 +10,7 @@
 !gc = !tirx.tile<4x1xf32, global>
 !c = !tirx.tile<4x1xf32, register>
 
-tirx.kernel @cumulative_sum(%x: !m, %part: !m, %whole: !m, %state: !flags, %y: !m)
+tirx.kernel @cumulative_sum_look_back(%x: !m, %part: !m, %whole: !m, %state: !flags, %y: !m)
     grid(ceildiv(size(0, 1), 128), ceildiv(size(0, 0), 4)) threads(128) in_order {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

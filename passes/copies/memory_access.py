@@ -254,8 +254,8 @@ class TileAccess:
             if format_.packed == 1 or parts == [None] * format_.packed:
                 registers.append(parts[0] or zero_register(self.emit, format_.type))
                 continue
-            low, high = (part or zero_register(self.emit, i16) for part in parts)
-            registers.append(self.emit(PackOp(low, high)).result)
+            some = next(part for part in parts if part is not None)  # also where there is no element
+            registers.append(self.emit(PackOp(*(part or some for part in parts))).result)
         return registers
 
     def _element(self, registers: Sequence[SSAValue], element: int) -> SSAValue:

@@ -39,7 +39,7 @@ def _recast(emit: Emitter, tile: SSAValue, type_: Attribute) -> SSAValue:
 
 def _as_tiles(op: tirx.AtomicOp, value: SSAValue, place: SSAValue, expected: SSAValue | None = None) -> tirx.AtomicOp:
     """The same operation on other values."""
-    return tirx.AtomicOp(op.kind, op.order, op.scope, value, place, expected, value.type)
+    return tirx.AtomicOp(op.kind, value, place, value.type, expected=expected, order=op.order, scope=op.scope)
 
 
 class _Expander:

@@ -37,7 +37,6 @@ from tirx.passes.rings.ring_plan import UNCOUNTED, Passing, RingsPlan, Side, Sta
 from tirx.passes.rings.role_code import RoleCode
 from tirx.passes.rings.skewed_loop import SkewedLoop
 from tirx.passes.rings.tile_order import launched_tiles, persistent_tiles
-from tirx.rules import StageError
 
 
 def _is_of_one_thread(op: Operation) -> bool:
@@ -146,8 +145,6 @@ class Schedule(RoleCode):
                 self._tiles(op, emit)
             case tirx.AsyncNextOp():
                 self._next(op, emit)
-            case tirx.RoleOp():
-                raise StageError(op, f"expected an operation that is lowered, found '{op.name}'")
             case _:
                 self._other(op, emit)
 

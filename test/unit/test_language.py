@@ -45,7 +45,7 @@ _DYNAMIC = 40
 _SCHEDULED = {"bulk", "loops", "queues", "rings", "roles", "slots", "threads", "tile_loop"}
 """Modules of `tirx.dialects.tirx` without operations of the tile level: passes make those."""
 
-_OTHERS = {"tirx.mma_sync", "tirx.address", "tirx.words", "tirx.pack", "tirx.unpack"}
+_OTHERS = {"tirx.mma_sync", "tirx.address", "tirx.words", "tirx.pack", "tirx.unpack", "tirx.ticket"}
 """Operations of other modules that only passes make."""
 
 _CLAUSES = {
@@ -55,6 +55,13 @@ _CLAUSES = {
     "dims": "dims?",
     "sized": "to",
     "combination": "add",
+    "adds": "add",
+    "kind": "add",
+    "order": "acquire",
+    "expected": "cas",
+    "scope": "gpu",
+    "predicate": "sge",
+    "progress": "in_order",
 }
 """Property or optional operand -> the clause that it is, where that has another name."""
 

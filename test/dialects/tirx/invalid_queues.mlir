@@ -28,8 +28,6 @@ tirx.kernel @k(%m: memref<8x64xf16>, %n: index) threads(32) {
   "tirx.await"() : () -> ()
   // expected-error@+1 {{expected a ring that 'tirx.ring' defines, found a value of type index}}
   tirx.async_next %n engine(clc)
-  // expected-error@+1 {{expected flags of type memref<...xi32> with one dimension, found memref<8x64xf16>}}
-  tirx.global_post %m[%c0] : memref<8x64xf16>
   %r = tirx.ring slots(1) stations(a) : !tirx.ring<>
   // expected-error@+1 {{expected a ring of answers, !tirx.ring<tile_id>, found !tirx.ring<>}}
   tirx.async_next %r engine(clc)
@@ -104,10 +102,8 @@ tirx.kernel @k() threads(32) {
 
 // -----
 
-tirx.kernel @forms(%square: memref<8x64xi32>, %c0: index) threads(128) {
+tirx.kernel @forms() threads(128) {
   // expected-error@+1 {{expected a pending tile, or a queue and how many groups may be pending}}
   "tirx.await"() <{queue = #tirx<queue wgmma>}> : () -> ()
-  // expected-error@+1 {{expected flags of type memref<...xi32> with one dimension, found memref<8x64xi32>}}
-  tirx.global_post %square[%c0] : memref<8x64xi32>
   tirx.return
 }

@@ -80,11 +80,9 @@ tirx.kernel @acquire_release(%n: index, %last: i1) threads(32) {
 // CHECK-NEXT:    tirx.await wgmma pending(1)
 // CHECK-NEXT:    tirx.await store pending(0) {tag}
 // CHECK-NEXT:    %d = tirx.await %r {tag} : !tirx.pending<!tirx.tile<128x256xf32, register>>
-// CHECK-NEXT:    tirx.global_wait %flags[%i] : memref<?xi32>
-// CHECK-NEXT:    tirx.global_post %flags[%i] {tag} : memref<?xi32>
 // GENERIC:       "tirx.await"() <{queue = #tirx<queue wgmma>, pending = 1 : i32}> : () -> ()
 // GENERIC:       %d = "tirx.await"(%r) {tag} : (!tirx.pending<!tirx.tile<128x256xf32, register>>) -> !tirx.tile<128x256xf32, register>
-tirx.kernel @queues(%ma: memref<128x64xf16>, %flags: memref<?xi32>, %p: i1) threads(128) {
+tirx.kernel @queues(%ma: memref<128x64xf16>, %p: i1) threads(128) {
   %i = arith.constant 0 : index
   %ga = tirx.view %ma[%i, %i] : memref<128x64xf16> -> !tirx.tile<128x64xf16, global>
   %a = tirx.alloc : !a
@@ -102,8 +100,6 @@ tirx.kernel @queues(%ma: memref<128x64xf16>, %flags: memref<?xi32>, %p: i1) thre
   tirx.await wgmma pending(1)
   tirx.await store pending(0) {tag}
   %d = tirx.await %r {tag} : !tirx.pending<!acc>
-  tirx.global_wait %flags[%i] : memref<?xi32>
-  tirx.global_post %flags[%i] {tag} : memref<?xi32>
   tirx.return
 }
 

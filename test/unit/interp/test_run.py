@@ -109,14 +109,15 @@ def test_clipped_tiles_read_zeros_and_drop_what_is_outside() -> None:
 
 _HANDED_ON = f"""
 %i = tirx.block_id x
+%one = arith.constant 1 : i32
 %first = arith.cmpi eq, %i, %c0 : index
 scf.if %first {{
   %ga = tirx.view %a[%c0] : memref<8xf32> -> {_TILE}
   %gd = tirx.view %d[%c0] : memref<8xf32> -> {_TILE}
   {_LOAD}  tirx.store %x, %gd : {_REGISTERS}, {_TILE}
-  tirx.global_post %flags[%c0] : memref<?xi32>
+  tirx.signal %flags[%c0], %one : memref<?xi32>
 }} else {{
-  tirx.global_wait %flags[%c0] : memref<?xi32>
+  %seen = tirx.wait_until %flags[%c0] sge, %one : memref<?xi32>
   %gd = tirx.view %d[%c0] : memref<8xf32> -> {_TILE}
   %y = tirx.load %gd : {_TILE} -> {_REGISTERS}
   %ge = tirx.view %d[%c4] : memref<8xf32> -> {_TILE}
@@ -131,16 +132,16 @@ def test_flags_order_blocks() -> None:
     arguments = "%a: memref<8xf32>, %d: memref<8xf32>, %flags: memref<?xi32>"
     for seed in (None, 0, 1, 2):
         a, d, flags = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
-        assert _run(_kernel(_HANDED_ON, arguments), a, d, flags, seed=seed).exact
+        assert _run(_kernel(_HANDED_ON, arguments, "grid(2) in_order"), a, d, flags, seed=seed).exact
         assert d.tolist() == [0, 1, 2, 3, 0, 1, 2, 3] and flags.tolist() == [1]
-    for word, kind in (("wait", "conflict"), ("post", "wait")):
-        line = f"  tirx.global_{word} %flags[%c0] : memref<?xi32>\n"
+    post = "  tirx.signal %flags[%c0], %one : memref<?xi32>\n"
+    wait = "  %seen = tirx.wait_until %flags[%c0] sge, %one : memref<?xi32>\n"
+    for line, kind in ((wait, "conflict"), (post, "wait")):
         given = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
-        assert _error(_kernel(_HANDED_ON.replace(line, ""), arguments), *given)[0] == kind
-    post = "  tirx.global_post %flags[%c0] : memref<?xi32>\n"
+        assert _error(_kernel(_HANDED_ON.replace(line, ""), arguments, "grid(2) in_order"), *given)[0] == kind
     early = _HANDED_ON.replace(post, "").replace("  tirx.store %x", f"{post}  tirx.store %x")
     given = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
-    assert _error(_kernel(early, arguments), *given)[0] == "conflict"
+    assert _error(_kernel(early, arguments, "grid(2) in_order"), *given)[0] == "conflict"
 
 
 def test_what_was_never_written() -> None:

@@ -82,13 +82,34 @@ def _paged_decode(n: int) -> tuple[str, list[Array], Array]:
     return "paged_decode", [q, keys, values, table, lengths, np.zeros((3, 64), np.float32)], expected
 
 
+def _cumulative_sum(n: int) -> tuple[str, list[Array], Array]:
+    x = _random(9, 5 * n)
+    shape = 9, -(-5 * n // 128)
+    state = np.zeros((3, shape[1]), np.int32)
+    arguments = [x, np.zeros(shape, np.float32), np.zeros(shape, np.float32), state, np.zeros_like(x)]
+    return "cumulative_sum_look_back", arguments, np.cumsum(x, 1)
+
+
+def _stream_k(n: int) -> tuple[str, list[Array], Array]:
+    k, blocks = -(-n // 8) * 16, 5
+    a, b = _random(n, k, dtype=np.float16), _random(2 * n, k, dtype=np.float16)
+    parts = np.zeros((blocks, 64, 64), np.float32)
+    return (
+        "stream_k",
+        [a, b, parts, np.zeros(blocks, np.int32), np.zeros((n, 2 * n), np.float16)],
+        a.astype(np.float32) @ b.astype(np.float32).T,
+    )
+
+
 _KERNELS: dict[str, Callable[[int], tuple[str, list[Array], Array]]] = {
+    "cumulative_sum_look_back": _cumulative_sum,
     "embedding": _embedding,
     "embedding_backward": _embedding_backward,
     "histogram": _histogram,
     "moe": _moe,
     "conv2d": _conv2d,
     "paged_decode": _paged_decode,
+    "stream_k": _stream_k,
 }
 
 

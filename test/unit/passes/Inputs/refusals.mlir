@@ -1183,23 +1183,6 @@ tirx.kernel @k() target("sm_100a") threads(256) memory(shared = 32784, alignment
 
 // -----
 
-// tirx-opt --tirx-lower-rings
-// 5:7: error: expected an operation that is lowered, found 'tirx.global_wait'
-tirx.kernel @k(%q: memref<?xi32>) target("sm_90a") threads(64) {
-  %c0 = arith.constant 0 : index
-  tirx.roles {
-    tirx.role @l warps(1) {
-      tirx.global_wait %q[%c0] : memref<?xi32>
-    }
-    tirx.role @m warps(1) {
-      tirx.global_post %q[%c0] : memref<?xi32>
-    }
-  }
-  tirx.return
-}
-
-// -----
-
 // tirx-opt --lower-to-ptx
 // 2:3: error: expected at most 64512 registers in all roles together, 168 of each thread at the entry, found 65536
 tirx.kernel @k(%m: memref<32x8xf32>) target("sm_90a") threads(384) {

@@ -61,12 +61,12 @@ tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) tar
 
 // -----
 
-// 17:5: remark: the loop stays sequential: 'tirx.global_wait' in it waits for another block
+// 17:5: remark: the loop stays sequential: 'tirx.signal' in it orders what blocks do
 -tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index) target("sm_100a") threads(128) {
-+tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %q: memref<?xi32>) target("sm_100a") threads(128) {
++tirx.kernel @k(%a: memref<128x4096xf16>, %d: memref<128x128xf32>, %n: index, %q: memref<?xi32>, %f: i32) target("sm_100a") threads(128) {
 @@
 -    "test.op"(%acc) : (!t) -> ()
-+    tirx.global_wait %q[%k] : memref<?xi32>
++    tirx.signal %q[%k], %f : memref<?xi32>
 
 // -----
 
@@ -659,15 +659,15 @@ tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a"
 // -----
 
 // tirx-opt --remarks --tirx-specialize-warps=roles=load
-// 8:3: remark: @k keeps one role: 'tirx.global_wait' orders loads behind another block
+// 8:3: remark: @k keeps one role: 'tirx.signal' orders what blocks do
 !s = !tirx.tile<64x64xf16, shared>
 !g = !tirx.tile<64x64xf16, global>
 !f = !tirx.tile<64x64xf16, register>
-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
+tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>, %f: i32) target("sm_90a") threads(128) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  tirx.global_wait %q[%c0] : memref<?xi32>
+  tirx.signal %q[%c0], %f : memref<?xi32>
   tirx.for @k %k = 0 to %n {
     %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
     %sa_1 = tirx.acquire %sa at(fill)
@@ -684,21 +684,21 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm
 // -----
 
 // 8:3: remark: @k keeps one role: 'tirx.barrier' is in the terms of the hardware
--  tirx.global_wait %q[%c0] : memref<?xi32>
+-  tirx.signal %q[%c0], %f : memref<?xi32>
 +  tirx.barrier
 
 // -----
 
 // 4:1: remark: @k keeps one role: 100 threads are no whole warps
--tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
-+tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(100) {
+-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>, %f: i32) target("sm_90a") threads(128) {
++tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>, %f: i32) target("sm_90a") threads(100) {
 @@
--  tirx.global_wait %q[%c0] : memref<?xi32>
+-  tirx.signal %q[%c0], %f : memref<?xi32>
 
 // -----
 
 // 10:11: remark: @k keeps one role: 'tirx.view' needs a value that 'tirx.for' carries
--  tirx.global_wait %q[%c0] : memref<?xi32>
+-  tirx.signal %q[%c0], %f : memref<?xi32>
 -  tirx.for @k %k = 0 to %n {
 -    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
 +  %res = tirx.for @k %k = 0 to %n iter(%l = %c0) {
@@ -711,7 +711,7 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm
 // -----
 
 // 8:3: remark: @k keeps one role: 'scf.while' is around operations of several roles
--  tirx.global_wait %q[%c0] : memref<?xi32>
+-  tirx.signal %q[%c0], %f : memref<?xi32>
 -  tirx.for @k %k = 0 to %n {
 +  scf.while (%l = %c0) : (index) -> (index) {
 +    %p = arith.cmpi ult, %l, %n : index
@@ -726,14 +726,14 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm
 // -----
 
 // 15:10: remark: @k keeps one role: cannot decide: which slot 'arith.select' gives
--tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
+-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>, %f: i32) target("sm_90a") threads(128) {
 +tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %p: i32) target("sm_90a") threads(128) {
 @@
 -  %c1 = arith.constant 1 : index
 +  %o = arith.constant 0 : i32
 +  %q = arith.cmpi eq, %p, %o : i32
 @@
--  tirx.global_wait %q[%c0] : memref<?xi32>
+-  tirx.signal %q[%c0], %f : memref<?xi32>
 @@
 -    %fa = tirx.load %sa_2 : !s -> !f
 +    %x = arith.select %q, %sa_1, %sa_2 : !s
@@ -747,7 +747,7 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm
 !t = !tirx.tile<64x64xf32, tensor>
 !g = !tirx.tile<64x64xf16, global>
 !f = !tirx.tile<64x64xf16, register>
-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_100a") threads(128) {
+tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>, %f: i32) target("sm_100a") threads(128) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
@@ -771,8 +771,8 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm
 // 4:1: remark: no role of products in @k: no product of tcgen05 is asynchronous
 -!t = !tirx.tile<64x64xf32, tensor>
 @@
--tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_100a") threads(128) {
-+tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>) target("sm_90a") threads(128) {
+-tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>, %f: i32) target("sm_100a") threads(128) {
++tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>, %f: i32) target("sm_90a") threads(128) {
 @@
 -  %acc = tirx.alloc : !t
 @@

@@ -86,11 +86,11 @@ def _refused(operation: Red, element: Attribute) -> str:
 
 def test_other_types() -> None:
     expected = (
-        "expected add of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in "
-        "memory, found {}"
+        "expected add, min or max of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 "
+        "bits in memory, found {}"
     )
     cases: Sequence[tuple[Red, Attribute]] = (
-        (Red.MAX, f16), (Red.MIN, bf16), (Red.MAX, f32), (Red.MIN, F64),
+        (Red.AND, f16), (Red.OR, bf16), (Red.XOR, f32), (Red.AND, F64),
         (Red.ADD, IntegerType(16)), (Red.ADD, IntegerType(8)),
     )  # fmt: skip
     for operation, element in cases:
@@ -106,7 +106,7 @@ def test_halves_of_a_register(half: int) -> None:
     assert isinstance(red, RedOp) and red.address is block.args[0]
     assert list(red.data) == [unpack.results[half]] and unpack.operands[0] is block.args[1]
     assert red.offset.value.data == 34
-    for operation, element, name in ((Red.ADD, f32, "add of f32"), (Red.MAX, f16, "max of f16")):
+    for operation, element, name in ((Red.ADD, f32, "add of f32"), (Red.AND, f16, "and of f16")):
         with pytest.raises(ReductionTypeError, match=f"in memory, found {name}"):
             GlobalReduction(operation, element, Target.parse("sm_90")).emit_half(
                 emit, block.args[0], 34, block.args[1], half
