@@ -28,7 +28,7 @@ from tirx.rules import InstructionFormError
 
 
 class Order(StrEnum):
-    """How an access orders others of its thread (PTX ISA, "Operation types")."""
+    """The order between an access and others of its thread (PTX ISA, "Operation types")."""
 
     RELAXED = "relaxed"
     ACQUIRE = "acquire"

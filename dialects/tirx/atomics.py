@@ -141,9 +141,8 @@ class AtomicOp(DirectOperation, TileOpInterface):
             )
         if self.result.type != given or any(each.type != given for each in self._data):
             raise ElementTypeError(f"expected values and a result of type {given}, found {self.result.type}")
-        element = place.element_type
-        is_integer = isinstance(element, IntegerType) and element.width.data in (32, 64)
-        if not is_integer and str(element) not in _FLOATS.get(kind, ()):
+        element = str(place.element_type)
+        if element.lstrip("su") not in ("i32", "i64") and element not in _FLOATS.get(kind, ()):
             known = ", ".join(("integers of 32 and 64 bits", *_FLOATS.get(kind, ())))
             raise AtomicError(f"expected {kind} on {known}, found {element}")
 

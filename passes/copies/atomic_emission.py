@@ -42,8 +42,12 @@ class AtomicEmission:
             return self._by_cas(emit, address, offset, data[0])
         if self.kind in _RAISES and isinstance(self.element, Float16Type | BFloat16Type | type(f64)):
             return self._by_cas(emit, address, offset, data[0])
-        unsigned = isinstance(self.element, IntegerType) and self.element.signedness.data is Signedness.UNSIGNED
-        return self._atom(emit, self.kind, address, offset, data, unsigned=unsigned and self.kind in _RAISES)
+        match self.element:
+            case IntegerType(signedness=sign):
+                unsigned = sign.data is Signedness.UNSIGNED and self.kind in _RAISES
+            case _:
+                unsigned = False
+        return self._atom(emit, self.kind, address, offset, data, unsigned=unsigned)
 
     def _atom(
         self,
@@ -92,11 +96,11 @@ class AtomicEmission:
     def _combined(self, emit: Emitter, old: SSAValue, value: SSAValue) -> SSAValue:
         """The bits of a combination, which is exact or rounded once: f32 has room for sums of 16-bit elements."""
         kinds = {Atomic.ADD: arith.AddfOp, Atomic.MIN: arith.MinimumfOp, Atomic.MAX: arith.MaximumfOp}
-        ends = [_of_bits(emit, old, value.type), value]
+        combine, old = kinds[self.kind], _of_bits(emit, old, value.type)
         if value.type == f64:
-            return emit(arith.BitcastOp(emit(kinds[self.kind](*ends)).result, i64)).result
-        wide = [emit(arith.ExtFOp(each, f32)).result for each in ends]
-        narrow = emit(arith.TruncFOp(emit(kinds[self.kind](*wide)).result, value.type)).result
+            return emit(arith.BitcastOp(emit(combine(old, value)).result, i64)).result
+        a, b = (emit(arith.ExtFOp(each, f32)).result for each in (old, value))
+        narrow = emit(arith.TruncFOp(emit(combine(a, b)).result, value.type)).result
         pair = emit(PackOp(narrow, narrow)).result
         return emit(UnpackOp(pair, i16)).low
 

@@ -27,6 +27,7 @@ from tirx.passes.match.pipelining import (
     copies_to_shared,
     hardware_operation,
     is_fill,
+    is_ordering,
     staged_tile,
     tile_name,
     top_of,
@@ -166,7 +167,8 @@ def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> lis
     and why. Raises LocatedError for a loop with slots written by hand that cannot have them.
     """
     plans: list[LoopPlan] = []
-    written, has_schedules = hardware_operation(kernel), is_scheduling(kernel)
+    written = hardware_operation(kernel)
+    has_order = is_scheduling(kernel) or any(map(is_ordering, kernel.walk()))
     for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
         asked = _asked(loop)
         wanted = stages if asked is None else asked
@@ -179,7 +181,7 @@ def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> lis
         try:
             if written is not None:
                 raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
-            if has_schedules:
+            if has_order:
                 check_loop(loop)
             plan = plan_loop(loop)
         except NotApplicable as e:

@@ -17,6 +17,11 @@ from tirx.interp import RunError, run_kernel
 from tirx.runtime.arrays import ArgumentError
 from tirx.sim import SimError
 
+
+def _exchanged(_: Any, new: Any) -> Any:
+    return new
+
+
 _TARGETS = ("sm_75", "sm_80", "sm_90a", "sm_100a")
 _TYPES: dict[str, Any] = {
     "i32": np.int32,
@@ -34,7 +39,7 @@ _COMBINED: dict[str, Any] = {
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
-    "exch": lambda old, new: new,
+    "exch": _exchanged,
 }
 _KINDS = {
     "i32": (*_COMBINED, "cas"),

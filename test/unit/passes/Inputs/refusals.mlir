@@ -657,26 +657,26 @@ tirx.kernel @k(%x: i32) target("sm_90a") threads(32) {
 // -----
 
 // tirx-opt --lower-to-ptx
-// 6:3: error: expected add of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in memory, found max of f16
+// 6:3: error: expected add, min or max of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in memory, found and of f16
 !r = !tirx.tile<32x8xf16, register>
 tirx.kernel @k(%m: memref<32x8xf16>) target("sm_90a") threads(32) {
   %c0 = arith.constant 0 : index
   %g = tirx.view %m[%c0, %c0] : memref<32x8xf16> -> !tirx.tile<32x8xf16, global>
   %a = tirx.zero : !r
-  tirx.store %a, %g reduce(max) : !r, !tirx.tile<32x8xf16, global>
+  tirx.store %a, %g reduce(and) : !r, !tirx.tile<32x8xf16, global>
   tirx.return
 }
 
 // -----
 
 // tirx-opt --lower-to-ptx
-// 6:3: error: expected add of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in memory, found min of f16
+// 6:3: error: expected add, min or max of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in memory, found or of f16
 !r = !tirx.tile<32x9xf16, register, #tirx.tile_layout<S[(32, 9) : (1@laneid, 1)]>>
 tirx.kernel @k(%m: memref<32x9xf16>) target("sm_90a") threads(32) {
   %c0 = arith.constant 0 : index
   %g = tirx.view %m[%c0, %c0] : memref<32x9xf16> -> !tirx.tile<32x9xf16, global>
   %a = tirx.zero : !r
-  tirx.store %a, %g reduce(min) : !r, !tirx.tile<32x9xf16, global>
+  tirx.store %a, %g reduce(or) : !r, !tirx.tile<32x9xf16, global>
   tirx.return
 }
 
