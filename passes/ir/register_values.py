@@ -6,10 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, UnrealizedConversionCastOp, f32, f64, i32, i64
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    UnrealizedConversionCastOp,
+    f32,
+    f64,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tirx.diagnostics import operation_name
+from tirx.dialects.ptx.conversion import UnpackOp
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.dialects.tirx.maps import INLINED
@@ -133,4 +145,6 @@ def zero_register(emit: Emitter, type_: Attribute) -> SSAValue:
     """A register of this type with all bits 0."""
     if isinstance(type_, Float32Type | Float64Type):
         return emit(ConstantOp(FloatAttr(0.0, type_))).result
+    if isinstance(type_, Float16Type | BFloat16Type):
+        return emit(UnpackOp(emit(ConstantOp.integer(0, i32)).result, type_)).low
     return emit(ConstantOp.integer(0, type_)).result

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from fuzz.engine import ACCEPTED, REFUSED, InputClass, Problem, words_of
+from fuzz.flags import random_flags
 from fuzz.folds import random_fold
 from fuzz.grammar import random_kernel
 from fuzz.handed_on import FAMILIES, random_handed_on
@@ -119,7 +120,7 @@ class Programs(InputClass):
         if kind < 0.3:
             text = random_kernel(rng)
         elif kind < 0.35:
-            text = rng.choice((random_fold, random_parts))(rng)
+            text = rng.choice((random_fold, random_parts, random_flags))(rng)
         elif kind < 0.42:
             text = random_product(rng)
         elif kind < 0.47:

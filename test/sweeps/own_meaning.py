@@ -30,9 +30,12 @@ one_thread_each()
 
 import numpy as np  # noqa: E402
 from fuzz.engine import OutOfTime, time_limit  # noqa: E402
+from fuzz.flags import random_flags  # noqa: E402
+from fuzz.folds import random_fold  # noqa: E402
 from fuzz.grammar import random_kernel  # noqa: E402
 from fuzz.handed_on import FAMILIES, random_handed_on  # noqa: E402
 from fuzz.loops import random_loop  # noqa: E402
+from fuzz.parts import random_parts  # noqa: E402
 from fuzz.places import random_places  # noqa: E402
 from fuzz.products import random_product  # noqa: E402
 from sweeps.programs import random_case  # noqa: E402
@@ -57,6 +60,9 @@ GENERATORS = {
     "products": random_product,
     "loops": random_loop,
     "places": random_places,
+    "folds": random_fold,
+    "parts": random_parts,
+    "flags": random_flags,
     "handed on": _handed_on,
 }
 ARITHMETIC = "arithmetic"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fuzz.classes import CLASSES, SHARES
 from fuzz.engine import CORPUS, REFUSED, Finding, InputClass, Problem, examine
+from fuzz.flags import random_flags
 from fuzz.folds import random_fold
 from fuzz.minimise import minimised
 from fuzz.parts import random_parts
@@ -66,6 +67,13 @@ def test_places_say_what_is_moved(number: int) -> None:
 def test_tiles_are_put_together_as_they_say(number: int) -> None:
     text = random_parts(random.Random(f"parts {number}"))
     assert examine(Programs(), f"{FIRST} \n{text}") in (EQUAL, REFUSED), text
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("number", range(300))
+def test_blocks_wait_for_those_before_them(number: int) -> None:
+    text = random_flags(random.Random(f"flags {number}"))
+    assert examine(Programs(), f"{FIRST} \n{text}") == EQUAL, text
 
 
 def test_every_class_has_a_share() -> None:
