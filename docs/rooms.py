@@ -60,7 +60,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "explain": (*_FAMILIES, "wgmma", "tcgen05", "sim"),
     "runtime": _TOP,
     "viz": _TOP,
-    "builder": (*_TEXT, "builder"),
+    "builder": _TOP,
     "embed": _TOP,
     "tools": _TOP,
     "tirx": (*_TOP, "builder", "embed"),

@@ -28,7 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 import tirx
-from tirx.builder import f16, f32, kernel
+import tirx as tx
+from tirx import f16, f32
 from tirx.layout import Mesh, R, S, TileLayout
 from tirx.layout.axes import pid
 from tirx.layout.interop.mesh import from_dtensor, from_jax, to_dtensor, to_jax
@@ -44,17 +45,13 @@ def product(m: int, n: int, k: int, half: bool, target: str) -> Kernel:
     tile_m, tile_n, tile_k = min(m, 128), min(n, 256), min(k, 64)
     threads = 256 if tile_m == 128 else 128
 
-    @kernel(f16[m, k], f16[n, k], (f16 if half else f32)[m, n], grid=(n // tile_n, m // tile_m), threads=threads)
-    def gemm(block: Any, a: Any, b: Any, d: Any) -> None:
-        row, column = block.block.y * tile_m, block.block.x * tile_n
-        sa, sb = block.shared(f16[tile_m, tile_k]), block.shared(f16[tile_n, tile_k])
-        acc = block.accumulator(f32[tile_m, tile_n], 0.0)
-        with block.loop(0, k, tile_k) as at:
-            sa[:] = a[row : row + tile_m, at : at + tile_k]
-            sb[:] = b[column : column + tile_n, at : at + tile_k]
-            acc += sa @ sb.T
-        result = block.load(acc)
-        d[row : row + tile_m, column : column + tile_n] = result.to(f16) if half else result
+    @tx.jit(f16[m, k], f16[n, k], (f16 if half else f32)[m, n], threads=threads)
+    def gemm(a: tx.Array, b: tx.Array, d: tx.Array) -> None:
+        rows, columns = tx.grid((m, tile_m), (n, tile_n))
+        acc = tx.zeros(f32, tile_m, tile_n)
+        for at in tx.tiles(k, tile_k):
+            acc += tx.shared(a[rows, at]) @ tx.shared(b[columns, at]).T
+        d[rows, columns] = acc.to(f16) if half else acc
 
     return tirx.build(gemm.module, target).kernels["gemm"]
 

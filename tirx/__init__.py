@@ -1,8 +1,9 @@
 """
 tirx: a compiler for tile programs on NVIDIA tensor cores, from axis layouts to PTX.
 
-`tirx.compile` gives PTX, `tirx.build` kernels that can be simulated and launched. `tirx.builder` writes kernels in
-Python, `tirx.embed` is for other compilers, `tirx.layout` and `tirx.sim` stand on their own and need no IR.
+`tirx.compile` gives PTX, `tirx.build` kernels that can be simulated and launched. `@tirx.jit` writes kernels in Python:
+all names of `tirx.builder` are names of this module, too. `tirx.embed` is for other compilers, `tirx.layout` and
+`tirx.sim` stand on their own and need no IR.
 These modules and names are the public interface, and `__version__` says which one it is; everything else, such as
 `tirx.dialects`, `tirx.passes` and `tirx.tcgen05`, is there for those who embed the compiler and may change.
 """
@@ -15,7 +16,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tirx import builder, embed, layout, sim
+    from tirx import builder as builder
+    from tirx import embed as embed
+    from tirx import layout as layout
+    from tirx import sim as sim
+    from tirx.builder import *  # noqa: F403
 
     __version__: str
 
@@ -24,7 +29,18 @@ if TYPE_CHECKING:
     from tirx.runtime.program import Program
 
 
-__all__ = ["__version__", "build", "builder", "compile", "embed", "layout", "sim"]
+_OWN = ("__version__", "build", "builder", "compile", "embed", "layout", "sim")
+
+_PYTHON = """
+Array ArrayType BuildError DType Kernel Memory Scalar Span Tile View abs accumulator acos acosh allocate asin asinh
+atan atan2 atanh bf16 block_id cbrt ceil ceildiv concat copysign cos cosh e2m1 e2m3 e3m2 e4m3 e5m2 e8m0 erf exp exp2
+expm1 f16 f32 f64 floor fma fn full grid grid_dim i1 i16 i32 i4 i64 i8 index indices insert jit launch_value located
+log log10 log1p log2 map maximum maxnum minimum minnum mulhi neg param popcount pow range reduce round roundeven rsqrt
+scan shared si8 sin sinh sm_count sqrt store tan tanh tf32 tile tiles trunc u16 u32 u64 u8 where zeros
+""".split()
+"""The names of `tirx.builder`, which is imported when one of them is asked for."""
+
+__all__ = [*_OWN, *_PYTHON]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> object:
@@ -35,11 +51,13 @@ def __getattr__(name: str) -> object:
         from tirx.version import installed_version
 
         return installed_version()
+    if name in _PYTHON:
+        return getattr(import_module("tirx.builder"), name)
     raise AttributeError(f"module 'tirx' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(__all__)
 
 
 def compile(

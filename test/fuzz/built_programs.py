@@ -1,7 +1,7 @@
 """
-Random kernels of `tirx.builder` that hand data on through global memory, beside the same steps in numpy.
+Random kernels in Python that hand data on through global memory, beside the same steps in numpy.
 
-A kernel is a list of steps, each of which writes itself with the builder and computes with numpy what one block does.
+A kernel is a list of steps, each of which writes itself on tiles and computes with numpy what one block does.
 Nothing of the IR takes part in what is expected. A block changes only tiles of its own.
 """
 
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tirx.builder import f16, f32, kernel, maximum
-from tirx.builder.kernels import BuiltKernel
+import tirx as tx
+from tirx import f16, f32
 
 Array = npt.NDArray[Any]
 _DTYPES: dict[str, Any] = {"f16": (f16, np.float16), "f32": (f32, np.float32)}
@@ -24,14 +24,13 @@ _DTYPES: dict[str, Any] = {"f16": (f16, np.float16), "f32": (f32, np.float32)}
 
 @dataclass
 class _Block:
-    """What the steps of a block work on: Python values of the builder, or those of numpy."""
+    """What the steps of a block work on: values of a kernel, or those of numpy."""
 
     number: Any
     row: Any
     column: Any
     arrays: Sequence[Any]
     values: list[Any] = field(default_factory=list[Any])
-    builder: Any = None
 
     def part(self, region: _Region) -> tuple[slice[Any, Any, Any], slice[Any, Any, Any]]:
         row, column = self.row + region.row, self.column + region.column
@@ -58,15 +57,14 @@ class _Product:
     depth: int
     k: int
 
+    @tx.fn
     def write(self, block: _Block) -> None:
-        k, (a, b) = block.builder, block.arrays[:2]
-        sa, sb = k.shared(f16[self.rows, self.k]), k.shared(f16[self.columns, self.k])
-        acc = k.accumulator(f32[self.rows, self.columns], 0.0)
-        with k.loop(0, self.depth, self.k) as at:
-            sa[:] = a[block.row : block.row + self.rows, at : at + self.k]
-            sb[:] = b[block.column : block.column + self.columns, at : at + self.k]
-            acc += sa @ sb.T
-        block.values.append(maximum(acc, -64.0))
+        a, b = block.arrays[:2]
+        acc = tx.zeros(f32, self.rows, self.columns)
+        for k in tx.tiles(self.depth, self.k):
+            sa = tx.shared(a[block.row : block.row + self.rows, k])
+            acc += sa @ tx.shared(b[block.column : block.column + self.columns, k]).T
+        block.values.append(tx.maximum(acc, -64.0))
 
     def run(self, block: _Block) -> None:
         a, b = (each.astype(np.float32) for each in block.arrays[:2])
@@ -87,9 +85,7 @@ class _Store:
         dtype, _ = _DTYPES[self.dtype]
         value = block.values[self.value].to(dtype)
         if self.is_staged:
-            staged = block.builder.shared(dtype[self.region.rows, self.region.columns])
-            staged[:] = value
-            value = staged
+            value = tx.shared(value)
         block.arrays[self.region.argument][block.part(self.region)] = value
 
     def run(self, block: _Block) -> None:
@@ -107,10 +103,8 @@ class _Load:
     def write(self, block: _Block) -> None:
         source = block.arrays[self.region.argument][block.part(self.region)]
         if self.is_staged:
-            staged = block.builder.shared(_DTYPES[self.dtype][0][self.region.rows, self.region.columns])
-            staged[:] = source
-            source = staged
-        block.values.append(block.builder.load(source).to(f32))
+            source = tx.shared(source)
+        block.values.append(source.load().to(f32))
 
     def run(self, block: _Block) -> None:
         source = block.arrays[self.region.argument][block.part(self.region)]
@@ -139,8 +133,9 @@ class _When:
     bound: int
     steps: tuple[Any, ...]
 
+    @tx.fn
     def write(self, block: _Block) -> None:
-        with block.builder.when(block.number < self.bound):
+        if block.number < self.bound:
             _inside(block, self.steps, "write")
 
     def run(self, block: _Block) -> None:
@@ -155,8 +150,9 @@ class _Repeat:
     turns: int
     steps: tuple[Any, ...]
 
+    @tx.fn
     def write(self, block: _Block) -> None:
-        with block.builder.loop(0, self.turns):
+        for _ in tx.range(self.turns):
             _inside(block, self.steps, "write")
 
     def run(self, block: _Block) -> None:
@@ -208,7 +204,7 @@ class _Steps:
         return _Store(value, region, self.dtypes[region.argument], self.rng.random() < 0.3)
 
 
-def random_built(target: str, rng: random.Random) -> tuple[BuiltKernel, list[Array], list[Array]]:
+def random_built(target: str, rng: random.Random) -> tuple[tx.Kernel, list[Array], list[Array]]:
     """A kernel `k` that `rng` decides, its arguments, and what they are after a launch."""
     small = target in ("sm_80", "sm_89", "sm_120a")
     m, n = rng.choice((32, 64)) if small else rng.choice((64, 64, 128)), rng.choice((16, 32, 64))
@@ -223,10 +219,10 @@ def random_built(target: str, rng: random.Random) -> tuple[BuiltKernel, list[Arr
     types = [f16[rows * m, k * turns], f16[columns * n, k * turns]]
     types += [_DTYPES[name][0][rows * m, columns * n] for name in names]
 
-    @kernel(*types, grid=(columns, rows), threads=rng.choice((128, 128, 256)), target=target, name="k")
-    def built(builder: Any, *arrays: Any) -> None:
-        row, column = builder.block.y, builder.block.x
-        block = _Block(row * columns + column, row * m, column * n, arrays, builder=builder)
+    @tx.jit(*types, threads=rng.choice((128, 128, 256)), target=target, name="k")
+    def built(*arrays: tx.Array) -> None:
+        row, column = tx.grid(rows, columns)
+        block = _Block(row * columns + column, row * m, column * n, arrays)
         for step in steps:
             step.write(block)
 

@@ -1,17 +1,14 @@
-"""One product, written in MLIR, with the builder and as `linalg`: the same PTX for every generation of GPUs."""
+"""One product, written in MLIR, in Python and as `linalg`: the same PTX for every generation of GPUs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import tirx
-from tirx import embed
-from tirx.builder import apply, f16, f32, kernel, maximum
-from tirx.builder.tiles import Scalar
-from tirx.dialects.formula import Call
+import tirx as tx
+from tirx import embed, f16, f32
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 
 _MLIR = (Path(__file__).parents[2] / "examples" / "gemm_any_target.mlir").read_text()
@@ -53,26 +50,13 @@ func.func @gemm_any_target(%a: memref<?x256xf16>, %b: memref<?x256xf16>, %bias: 
 """
 
 
-def _bias_relu(x: Scalar, y: Scalar) -> Scalar:
-    return maximum(x + y.to(f32), 0.0).to(f16)
-
-
-def _built() -> Any:
-    grid = (Call("ceildiv", (Call("size", (1, 0)), 64)), Call("ceildiv", (Call("size", (0, 0)), 128)))
-
-    @kernel(f16[None, 256], f16[None, 256], f16[1, None], f16[None, None], grid=grid, threads=128)
-    def gemm_any_target(k: Any, a: Any, b: Any, bias: Any, d: Any) -> None:
-        m, n = k.block.y * 128, k.block.x * 64
-        sa, sb = k.shared(f16[128, 64]), k.shared(f16[64, 64])
-        acc = k.accumulator(f32[128, 64], 0.0)
-        with k.loop(0, 256, 64) as at:
-            ga, gb = a.clipped[m : m + 128, at : at + 64], b.clipped[n : n + 64, at : at + 64]
-            sa[:], sb[:] = ga, gb
-            acc += sa @ sb.T
-        row = k.load(bias.clipped[0:1, n : n + 64])
-        d.clipped[m : m + 128, n : n + 64] = apply(_bias_relu, acc, row)
-
-    return gemm_any_target.module
+@tx.jit(f16[None, 256], f16[None, 256], f16[1, None], f16[None, None], threads=128)
+def gemm_any_target(a: tx.Array, b: tx.Array, bias: tx.Array, d: tx.Array) -> None:
+    m, n = tx.grid((a.shape[0], 128), (b.shape[0], 64))
+    acc = tx.zeros(f32, 128, 64)
+    for k in tx.tiles(256, 64):
+        acc += tx.shared(a[m, k]) @ tx.shared(b[n, k]).T
+    d[m, n] = tx.maximum(acc + bias[:, n].to(f32), 0.0).to(f16)
 
 
 def _from_linalg(target: str) -> str:
@@ -87,5 +71,5 @@ def test_three_ways(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIRX_VERIFY_EACH", "0")  # what passes leave is verified by the tests of passes
     ptx = tirx.compile(_MLIR, target)
     assert f".target {target}" in ptx
-    assert tirx.compile(_built(), target) == ptx
+    assert tirx.compile(gemm_any_target.module, target) == ptx
     assert _from_linalg(target) == ptx

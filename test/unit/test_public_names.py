@@ -17,7 +17,12 @@ import tirx
 _MODULES = ("tirx", "tirx.builder", "tirx.embed", "tirx.layout", "tirx.sim")
 """What may be relied on. Everything else may change in any release."""
 
-_NAMES = [(module, name) for module in _MODULES for name in import_module(module).__all__]
+_NAMES = [
+    (module, name)
+    for module in _MODULES
+    for name in import_module(module).__all__
+    if module != "tirx" or name not in tirx.builder.__all__
+]
 
 
 @pytest.fixture(autouse=True)

@@ -1,52 +1,204 @@
 """
-Kernels in Python: loops are `with` blocks, views are slices, and every operation knows its Python line.
+Kernels in Python: `import tirx as tx` has all names of this package.
 
->>> from tirx.builder import f16, f32, kernel
->>> @kernel(f16[256, 256], f16[512, 256], f32[256, 512], grid=(2, 2), threads=256, target="sm_90a")
-... def gemm(k, a, b, d):
-...     m, n = k.block.y * 128, k.block.x * 256
-...     sa, sb = k.shared(f16[128, 64]), k.shared(f16[256, 64])
-...     acc = k.accumulator(f32[128, 256], 0.0)
-...     with k.loop(0, 256, 64) as i:
-...         sa[:] = a[m : m + 128, i : i + 64]
-...         sb[:] = b[n : n + 256, i : i + 64]
-...         acc += sa @ sb.T
-...     d[m : m + 128, n : n + 256] = acc
->>> import tirx
->>> ".entry gemm" in tirx.compile(gemm.module)
+A function below `@tx.jit` is traced, and its control flow rewritten before; the result is the IR of the `tirx` dialect:
+
+>>> import tirx as tx
+>>> from tirx import f16, f32
+>>> @tx.jit(f16[None, 256], f16[None, 256], f32[None, None], threads=256, target="sm_90a")
+... def gemm(a: tx.Array, b: tx.Array, d: tx.Array, BM: int = 128, BN: int = 256, BK: int = 64) -> None:
+...     m, n = tx.grid((a.shape[0], BM), (b.shape[0], BN))
+...     acc = tx.zeros(f32, BM, BN)
+...     for k in tx.tiles(256, BK):
+...         acc += tx.shared(a[m, k]) @ tx.shared(b[n, k]).T
+...     d[m, n] = acc
+>>> ".entry gemm" in tx.compile(gemm.module)
 True
 
-The result is the IR of the `tirx` dialect, as text would give it: `gemm.module`. The element types are `f16`, `bf16`,
-`f32`, `f64`, `e4m3`, `e5m2`, `i8` and `i32`.
+Element types are `f16 bf16 f32 f64 tf32 e4m3 e5m2 e8m0 e2m3 e3m2 e2m1`, the integers `i1 i4 i8 i16 i32 i64 si8 u8 u16
+u32 u64`, and `index`. Functions of elements are `exp exp2 expm1 log log1p log2 log10 sqrt rsqrt cbrt erf abs neg floor
+ceil trunc round roundeven popcount sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh`, and of two `maximum
+minimum maxnum minnum ceildiv mulhi pow atan2 copysign`.
 """
 
-from tirx.builder.context import BuildError
-from tirx.builder.dtypes import ArrayType, DType, bf16, e4m3, e5m2, f16, f32, f64, i8, i32
-from tirx.builder.index import Condition, Index
-from tirx.builder.kernels import BuiltKernel, KernelBuilder, kernel, module
-from tirx.builder.tiles import Array, Tile, apply, exp, maximum
+from tirx.builder.control import range_ as range
+from tirx.builder.control import tiles
+from tirx.builder.dtypes import (
+    ArrayType,
+    DType,
+    bf16,
+    e2m1,
+    e2m3,
+    e3m2,
+    e4m3,
+    e5m2,
+    e8m0,
+    f16,
+    f32,
+    f64,
+    i1,
+    i4,
+    i8,
+    i16,
+    i32,
+    i64,
+    index,
+    si8,
+    tf32,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+from tirx.builder.functions import (
+    abs,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cbrt,
+    ceil,
+    ceildiv,
+    copysign,
+    cos,
+    cosh,
+    erf,
+    exp,
+    exp2,
+    expm1,
+    floor,
+    fma,
+    log,
+    log1p,
+    log2,
+    log10,
+    maximum,
+    maxnum,
+    minimum,
+    minnum,
+    mulhi,
+    neg,
+    popcount,
+    pow,
+    round,
+    roundeven,
+    rsqrt,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+    where,
+)
+from tirx.builder.kernels import Kernel, block_id, fn, grid, grid_dim, jit, launch_value, param, sm_count
+from tirx.builder.places import Array, Memory, Span, View, accumulator, allocate, shared, store, tile
+from tirx.builder.scalars import Scalar
+from tirx.builder.tiles import Tile, concat, full, indices, reduce, scan, zeros
+from tirx.builder.tiles import map_tiles as map
+from tirx.builder.trace import BuildError, insert, located
 
 __all__ = [
     "Array",
     "ArrayType",
     "BuildError",
-    "BuiltKernel",
-    "Condition",
     "DType",
-    "Index",
-    "KernelBuilder",
+    "Kernel",
+    "Memory",
+    "Scalar",
+    "Span",
     "Tile",
-    "apply",
+    "View",
+    "abs",
+    "accumulator",
+    "acos",
+    "acosh",
+    "allocate",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
     "bf16",
+    "block_id",
+    "cbrt",
+    "ceil",
+    "ceildiv",
+    "concat",
+    "copysign",
+    "cos",
+    "cosh",
+    "e2m1",
+    "e2m3",
+    "e3m2",
     "e4m3",
     "e5m2",
+    "e8m0",
+    "erf",
     "exp",
+    "exp2",
+    "expm1",
     "f16",
     "f32",
     "f64",
+    "floor",
+    "fma",
+    "fn",
+    "full",
+    "grid",
+    "grid_dim",
+    "i1",
+    "i16",
     "i32",
+    "i4",
+    "i64",
     "i8",
-    "kernel",
+    "index",
+    "indices",
+    "insert",
+    "jit",
+    "launch_value",
+    "located",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "map",
     "maximum",
-    "module",
+    "maxnum",
+    "minimum",
+    "minnum",
+    "mulhi",
+    "neg",
+    "param",
+    "popcount",
+    "pow",
+    "range",
+    "reduce",
+    "round",
+    "roundeven",
+    "rsqrt",
+    "scan",
+    "shared",
+    "si8",
+    "sin",
+    "sinh",
+    "sm_count",
+    "sqrt",
+    "store",
+    "tan",
+    "tanh",
+    "tf32",
+    "tile",
+    "tiles",
+    "trunc",
+    "u16",
+    "u32",
+    "u64",
+    "u8",
+    "where",
+    "zeros",
 ]

@@ -1,246 +1,335 @@
-"""`@kernel`: a Python function that is called once, and writes a kernel."""
+"""`@tx.jit`: a Python function that is traced once for each kind of call, and writes a kernel."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from types import FunctionType
+from typing import Any, TypeVar, cast
 
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import FileLineColLoc, IndexType, IntAttr, ModuleOp, StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
 
-from tirx.builder.context import BuildError, Point, integer, python_location
-from tirx.builder.dtypes import ArrayType, DType
-from tirx.builder.index import Condition, Index
-from tirx.builder.tiles import Array, Tile, allocate, names
+from tirx.builder import control, functions
+from tirx.builder.dtypes import ArrayType, DType, dtype_of, index
+from tirx.builder.places import Array, Span, as_index
+from tirx.builder.rewrite import rewritten
+from tirx.builder.scalars import Scalar
+from tirx.builder.trace import BuildError, Trace, current, drop_unused, tracing
 from tirx.dialects.formula import Call, Formula
-from tirx.dialects.tirx import BlockIdOp, GridAxis, KernelOp, MemorySpace, ReturnOp
-from tirx.layout import ComposeLayout, TileLayout
+from tirx.dialects.tirx import BlockIdOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, ReturnOp
 
-OpT = TypeVar("OpT", bound=Operation)
-
-_Layout = TileLayout | ComposeLayout | None
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class BlockIndex:
-    """The position of a block in the grid: `k.block.x`, `.y` and `.z`."""
+class Param:
+    """A number that is bound before the function is traced, with candidates, the first of which is the default."""
 
-    point: Point = field(repr=False)
-
-    def _along(self, axis: GridAxis) -> Index:
-        return Index.of(self.point, self.point(BlockIdOp(axis)).result, is_natural=True)
-
-    @property
-    def x(self) -> Index:
-        """The position along x."""
-        return self._along(GridAxis.X)
-
-    @property
-    def y(self) -> Index:
-        """The position along y."""
-        return self._along(GridAxis.Y)
-
-    @property
-    def z(self) -> Index:
-        """The position along z."""
-        return self._along(GridAxis.Z)
+    def __init__(self, candidates: tuple[int, ...]):
+        self.candidates = candidates
 
 
-@dataclass(frozen=True)
-class KernelBuilder:
+def param(*candidates: int) -> int:
     """
-    The first argument of a kernel function: tiles, loops, branches and the position of the block.
+    The default of an argument that is a number while the function is traced: candidates, the first of which it is.
 
-    >>> from tirx.builder import f32, kernel
-    >>> @kernel(f32[256, 64], f32[256, 64], grid=(2,), threads=128)
-    ... def copy(k, a, b):
-    ...     staged = k.shared(f32[64, 64])
-    ...     with k.loop(0, 2) as i:
-    ...         at = k.block.x * 128 + i * 64
-    ...         staged[:] = a[at : at + 64, :]
-    ...         b[at : at + 64, :] = staged
+    `kernel.ir(..., BM=64)` binds it to another one.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64, 64], threads=32)
+    ... def kernel(a: tx.Array, BM: int = tx.param(32, 64)) -> None:
+    ...     print(a[0:BM, :])
+    >>> _ = kernel.ir(), kernel.ir(BM=64)
+    a view f32[32, 64]
+    a view f32[64, 64]
     """
-
-    point: Point = field(repr=False)
-
-    @property
-    def block(self) -> BlockIndex:
-        """The position of the block in the grid."""
-        return BlockIndex(self.point)
-
-    def shared(self, type_: ArrayType, fill: float | None = None, layout: _Layout = None) -> Tile:
-        """A tile in shared memory."""
-        return allocate(self.point, type_, MemorySpace.SHARED, layout, fill)
-
-    def registers(self, type_: ArrayType, fill: float | None = None, layout: _Layout = None) -> Tile:
-        """A tile in registers that is written later."""
-        return allocate(self.point, type_, MemorySpace.REGISTER, layout, fill)
-
-    def tensor(self, type_: ArrayType, fill: float | None = None, layout: _Layout = None) -> Tile:
-        """A tile in tensor memory (sm_100a and later)."""
-        return allocate(self.point, type_, MemorySpace.TENSOR, layout, fill)
-
-    def accumulator(self, type_: ArrayType, fill: float | None = None) -> Tile:
-        """Makes a tile that products are added to: in tensor memory where the target has it for them, in registers
-        elsewhere."""
-        return allocate(self.point, type_, MemorySpace.ACCUMULATOR, None, fill)
-
-    def load(self, tile: Tile) -> Tile:
-        """A copy of a tile in registers."""
-        if not isinstance(tile, Tile):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise BuildError(f"expected a tile, such as a[...] of an array, found {tile!r}")
-        held = self.registers(ArrayType(tile.dtype, tile.shape))
-        held.store(tile)
-        return held
-
-    def insert(self, op: OpT) -> OpT:
-        """Inserts an operation of whichever dialect, and returns it."""
-        return self.point(op)
-
-    def tile(self, value: SSAValue) -> Tile:
-        """The tile that an operation has returned."""
-        return Tile(self.point, value)
-
-    @contextmanager
-    def at(self, file: str, line: int, column: int = 1) -> Generator[None]:
-        """Operations are located there, in a program of another language, instead of at their Python line."""
-        before = self.point.location
-        self.point.location = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
-        try:
-            yield
-        finally:
-            self.point.location = before
-
-    @contextmanager
-    def loop(self, start: Index | int, stop: Index | int, step: Index | int = 1) -> Generator[Index]:
-        """A loop (`scf.for`) over the indices of `range(start, stop, step)`."""
-        low, high, by = (
-            each.value if isinstance(each, Index) else Index.constant(self.point, each).value
-            for each in (start, stop, step)
-        )
-        body = Block(arg_types=[IndexType()])
-        op = scf.ForOp(low, high, by, [], Region(body))
-        self.point(op)
-        with self.point.inside(body):
-            is_natural = start.is_natural if isinstance(start, Index) else start >= 0
-            yield Index.of(self.point, body.args[0], is_natural=is_natural)
-            self.point(scf.YieldOp())
-
-    @contextmanager
-    def when(self, condition: Condition) -> Generator[None]:
-        """Opens a body that runs only where a condition holds (`scf.if`)."""
-        if not isinstance(condition, Condition):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise BuildError(f"expected a condition such as i < n or i.equals(n), found {condition!r}")
-        body = Block()
-        self.point(scf.IfOp(condition.value, [], Region(body), Region()))
-        with self.point.inside(body):
-            yield
-            self.point(scf.YieldOp())
+    if not candidates:
+        raise BuildError("expected candidates of a parameter, found none")
+    return cast(int, Param(candidates))
 
 
-@dataclass(frozen=True)
-class BuiltKernel:
+def _axis(name: str) -> GridAxis:
+    if name not in ("x", "y", "z"):
+        raise BuildError(f"expected an axis of x, y and z, found {name!r}")
+    return GridAxis(name)
+
+
+def block_id(axis: str) -> Scalar:
     """
-    A kernel that has been written: `op` is it, `module` a new module with it alone.
+    The position of the block in the grid along x, y or z.
 
-    >>> from tirx.builder import f32, kernel
-    >>> @kernel(f32[64, 64], threads=128, target="sm_80")
-    ... def nothing(k, a):
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     print(tx.block_id("x"))
+    >>> _ = kernel.module
+    a scalar index
+    """
+    trace = current()
+    return Scalar(trace, trace(BlockIdOp(_axis(axis))).result, index, natural=True)
+
+
+def grid_dim(axis: str) -> Scalar:
+    """
+    The number of blocks of the grid along x, y or z.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     print(tx.grid_dim("x"))
+    >>> _ = kernel.module
+    a scalar index
+    """
+    trace = current()
+    return Scalar(trace, trace(GridDimOp(_axis(axis))).result, index, natural=True)
+
+
+def _formula(count: Any) -> Formula:
+    if type(count) is int:
+        return count
+    if isinstance(count, Scalar) and count.formula is not None:
+        return count.formula
+    raise BuildError(f"expected blocks that the launch can count, by shapes of arrays and numbers, found {count!r}")
+
+
+def launch_value(formula: Formula) -> Scalar:
+    """
+    The value of a formula of the launch: a number, or a `Call` such as `tx.sm_count()`.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     print(tx.launch_value(4))
+    >>> _ = kernel.module
+    a scalar index
+    """
+    trace = current()
+    op = trace(LaunchValueOp(formula))
+    return Scalar(trace, op.result, index, natural=True, formula=formula)
+
+
+def sm_count() -> Scalar:
+    """
+    The multiprocessors of the GPU.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     block = tx.grid(tx.sm_count())
+    ...     print(block)
+    >>> _ = kernel.module
+    a scalar index
+    """
+    return launch_value(Call("sm_count"))
+
+
+def grid(*extents: Any) -> Any:
+    """
+    The block's place in the grid, of these extents, the last of which is x: `m, n = tx.grid((M, 128), (N, 64))`.
+
+    A number or an index counts blocks, and gives an index; a pair of an extent and a size gives the span of the block's
+    elements, which ends at the extent. Extents in front of the last three share z.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[None, 64, 512], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     b, n = tx.grid(a.shape[0], (512, 128))
+    ...     print(a[b, :, n])
+    >>> _ = kernel.module
+    a view f32[64, 128]
+    """
+    trace = current()
+    if trace.grid is not None:
+        raise BuildError("expected one tx.grid in a kernel, found another one")
+    pairs = [cast("tuple[Any, int]", each) if isinstance(each, tuple) else None for each in extents]
+    counts: list[Any] = [
+        each if pair is None else functions.apply("ceildiv", *pair) for each, pair in zip(extents, pairs, strict=True)
+    ]
+    dims: list[Any] = counts[-3:]
+    for count in reversed(counts[:-3]):
+        dims[0] = count * dims[0]
+    trace.set_grid([_formula(each) for each in reversed(dims)])
+    found = [block_id(axis) for axis in ("z", "y", "x")[3 - len(dims) :]]
+    if len(counts) > 3:  # z counts several, the last of which is the fastest
+        places, rest = list[Scalar](), found[0]
+        for count in reversed(counts[1:-2]):
+            places.insert(0, rest % as_index(count))
+            rest = rest // as_index(count)
+        found = [rest, *places, *found[1:]]
+    results: list[Any] = []
+    for at, pair in zip(found, pairs, strict=True):
+        if pair is None:
+            results.append(at)
+            continue
+        count, extent = pair
+        whole = type(count) is int and count % extent == 0
+        results.append(Span(at * extent if extent > 1 else at, extent, None if whole else as_index(count)))
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+Type = ArrayType | DType | Attribute
+
+
+class Kernel:
+    """
+    A function that writes kernels: `.ir(types..., BM=64)` is the module for arguments of these types.
+
+    >>> import tirx as tx
+    >>> from tirx import f32
+    >>> @tx.jit(f32[64, 64], threads=128, target="sm_80")
+    ... def nothing(a: tx.Array) -> None:
     ...     pass
-    >>> nothing.op.sym_name.data
+    >>> nothing.module.ops.first.sym_name.data
     'nothing'
     """
 
-    op: KernelOp = field(repr=False)
+    def __init__(
+        self,
+        function: FunctionType,
+        types: Sequence[Type],
+        clauses: dict[str, Any],
+        threads: int | Callable[..., int],
+        name: str | None = None,
+        attributes: Mapping[str, Attribute] = {},
+    ):
+        self.threads = threads
+        self.attributes = attributes
+        self.function = function
+        self.types = tuple(types)
+        self.clauses = clauses
+        self.__name__ = name or function.__name__
+        self.__doc__ = function.__doc__
+        parameters = list(inspect.signature(function).parameters.values())
+        self.constants: dict[str, Any] = {p.name: p.default for p in parameters if p.default is not p.empty}
+        self.arguments: list[str] = [p.name for p in parameters if p.default is p.empty]
+
+    @cached_property
+    def _rewritten(self) -> FunctionType:
+        return rewritten(self.function, control)
 
     @property
     def module(self) -> ModuleOp:
-        """A module with a copy of the kernel."""
-        return module(self)
+        """The kernel, for the types that `tx.jit` was given."""
+        return self.ir()
+
+    def ir(self, *types: Type, **constants: Any) -> ModuleOp:
+        """
+        The module with the kernel for arguments of these types, or those that `tx.jit` was given.
+
+        Raises BuildError, which shows the expression, for what no kernel can say.
+        """
+        return ModuleOp([self.write(*types, **constants)[0]])
+
+    def write(self, *types: Type, **constants: Any) -> tuple[KernelOp, Trace]:
+        """The kernel for arguments of these types, and its trace."""
+        given = types or self.types
+        if len(given) != len(self.arguments):
+            raise BuildError(
+                f"expected types of the arguments {', '.join(self.arguments)}, found {len(given)}: "
+                f"{', '.join(map(str, given))}"
+            )
+        for name in constants:
+            if name not in self.constants:
+                raise BuildError(f"expected a constant of {', '.join(self.constants) or 'none'}, found {name}")
+        bound = {name: constants.get(name, default) for name, default in self.constants.items()}
+        bound = {name: each.candidates[0] if isinstance(each, Param) else each for name, each in bound.items()}
+        ir_types = [_ir_type(each) for each in given]
+        threads = self.threads(**bound) if callable(self.threads) else self.threads
+        try:
+            op = KernelOp(self.__name__, ir_types, threads, **self.clauses)
+        except TypeError as error:
+            raise BuildError(str(error)) from None
+        op.attributes.update(self.attributes)
+        code = self.function.__code__
+        op.location = python_location_of(code.co_filename, code.co_firstlineno)
+        block = op.body.block
+        trace = Trace(block, op)
+        arguments = [
+            Array(trace, value, type_, i) if isinstance(type_, ArrayType) else Scalar(trace, value, _scalar_type(type_))
+            for i, (value, type_) in enumerate(zip(block.args, given, strict=True))
+        ]
+        for value, argument in zip(block.args, self.arguments, strict=True):
+            value.name_hint = argument
+        with tracing(trace):
+            self._rewritten(*arguments, **bound)
+            trace(ReturnOp())
+        drop_unused(block)
+        return op, trace
 
 
-def module(*built: BuiltKernel) -> ModuleOp:
-    """
-    A module of kernels, for `tirx.compile` and `tirx.build`.
+def python_location_of(file: str, line: int) -> Any:
+    """The location of the first column of a line."""
+    from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-    >>> from tirx.builder import f32, kernel, module
-    >>> @kernel(f32[64, 64], threads=128, target="sm_80")
-    ... def nothing(k, a):
-    ...     pass
-    >>> len(module(nothing).ops)
-    1
-    """
-    return ModuleOp([each.op.clone() for each in built])
+    return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(1))
 
 
-def _grid(given: Sequence[Formula]) -> Sequence[Formula]:
-    if isinstance(given, str) or not isinstance(given, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise BuildError(f"expected the blocks along x, y and z as a tuple such as (4, 2), found {given!r}")
-    return [each if isinstance(each, Call) else integer("the blocks of a grid", each) for each in given]
+def _scalar_type(type_: Type) -> DType:
+    return type_ if isinstance(type_, DType) else dtype_of(cast(Attribute, type_))
 
 
-def kernel(
-    *arguments: ArrayType | DType,
-    threads: int,
-    grid: Sequence[Formula] | None = None,
+def _ir_type(type_: Type) -> Attribute:
+    if isinstance(type_, ArrayType):
+        return type_.memref
+    if isinstance(type_, DType):
+        return type_.scalar
+    raise BuildError(f"expected types of arguments such as f16[256, 64] or f32, found {type_!r}")
+
+
+def jit(
+    *types: Type,
+    threads: int | Callable[..., int],
     target: str | None = None,
     name: str | None = None,
+    grid: Sequence[Formula] | None = None,
     cluster: int | None = None,
-) -> Callable[[Callable[..., Any]], BuiltKernel]:
+    attributes: dict[str, Attribute] | None = None,
+    **others: Any,
+) -> Callable[[Callable[..., None]], Kernel]:
     """
-    Writes a kernel with a Python function, which gets a `KernelBuilder` and an `Array` for each type of `arguments`.
+    Makes a kernel of a Python function, which is traced: its operations on arrays, tiles and scalars are the kernel's.
 
-    `threads` are those of a block, `grid` the blocks along x, y and z: numbers or formulas of the sizes of arguments
-    (`tirx.dialects.formula`), `cluster` the blocks of a cluster. The kernel has the name of the function unless `name`
-    says another one. Raises BuildError for what no kernel can say; legality is for `tirx.compile` to check, at the same
-    Python lines.
+    `types` are those of its arguments, where they do not depend on the call; arguments with defaults are constants.
+    `threads` are those of a block, a number or a function of the constants. The kernel has the name of the function
+    unless `name` says another one, and the grid that `tx.grid` says in it. `others` are clauses of `tirx.kernel`.
 
-    >>> from tirx.builder import f32, kernel, maximum
-    >>> @kernel(f32[128, 64], f32[128, 64], threads=128, grid=(2,), target="sm_80")
-    ... def relu(k, a, b):
-    ...     i = k.block.x * 64
-    ...     b[i : i + 64, :] = maximum(k.load(a[i : i + 64, :]), 0.0)
-    >>> import numpy as np, tirx
+    >>> import tirx as tx
+    >>> from tirx import f32
+    >>> @tx.jit(f32[128, 64], f32[128, 64], threads=128, target="sm_80")
+    ... def relu(a: tx.Array, b: tx.Array) -> None:
+    ...     i = tx.grid((128, 64))
+    ...     b[i, :] = tx.maximum(a[i, :], 0.0)
+    >>> import numpy as np
     >>> a = np.linspace(-1, 1, 128 * 64, dtype=np.float32).reshape(128, 64)
     >>> b = np.zeros_like(a)
-    >>> tirx.build(relu.module).kernels["relu"].simulate(a, b)
+    >>> tx.build(relu.module).kernels["relu"].simulate(a, b)
     >>> bool((b == np.maximum(a, 0)).all())
     True
     """
-    for each in arguments:
-        if not isinstance(each, ArrayType | DType):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise BuildError(f"expected types of arguments such as f16[256, 64] or f32, found {each!r}")
-    threads = integer("threads", threads)
-    cluster = None if cluster is None else integer("cluster", cluster)
-    extents = None if grid is None else _grid(grid)
-    for what, text in (("target", target), ("name", name)):
-        if not isinstance(text, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise BuildError(f"expected {what} as a string, found {text!r}")
 
-    def write(function: Callable[..., Any]) -> BuiltKernel:
-        if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
-            raise BuildError(f"expected a function that writes the kernel, found {function!r}")
-        types = [each.memref if isinstance(each, ArrayType) else each.attribute for each in arguments]
-        op = KernelOp(name or function.__name__, types, threads, target=target, grid=extents, cluster=cluster)
-        op.location = python_location()
-        block = op.body.block
-        point = Point(block)
-        given = [
-            Array(point, value, type_) if isinstance(type_, ArrayType) else value
-            for value, type_ in zip(block.args, arguments, strict=True)
-        ]
-        parameters = list(inspect.signature(function).parameters.values())[1:]
-        if rest := [each for each in parameters if each.kind is each.VAR_POSITIONAL]:
-            parameters.remove(rest[0])
-        if len(parameters) > len(given) or (len(parameters) < len(given) and not rest):
-            raise BuildError(f"expected a function of the kernel and {len(given)} arguments, found {len(parameters)}")
-        names(block.args, [each.name for each in parameters])
-        function(KernelBuilder(point), *given)
-        point(ReturnOp())
-        return BuiltKernel(op)
+    def make(function: Callable[..., None]) -> Kernel:
+        clauses = {"target": target, "grid": grid, "cluster": cluster, **others}
+        return Kernel(cast(FunctionType, function), types, clauses, threads, name, attributes or {})
 
-    return write
+    return make
+
+
+def fn(function: FunctionT) -> FunctionT:
+    """
+    Makes control flow of a helper that kernels call that of the kernel, as in the kernel's own function.
+
+    >>> import tirx as tx
+    >>> @tx.fn
+    ... def wrapped(i: tx.Scalar, n: tx.Scalar) -> tx.Scalar:
+    ...     if i >= n:
+    ...         i = i - n
+    ...     return i
+    >>> @tx.jit(tx.f32[64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     a[wrapped(tx.block_id("x"), tx.grid_dim("x"))] = 1.0
+    >>> "scf.if" in str(kernel.module)
+    True
+    """
+    made = rewritten(cast(FunctionType, function), control)
+    return cast(FunctionT, made)

@@ -1,448 +1,618 @@
-"""Arrays in global memory, tiles, and arithmetic on them, with the notation of numpy."""
+"""Tiles as values: what is computed element by element, and later, in one `tirx.map` for what it is used for."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from operator import methodcaller
+from itertools import count
 from typing import Any, NoReturn, cast
 
-from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IndexType
-from xdsl.dialects.memref import DimOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, i32
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from tirx.builder.context import BuildError, Point
-from tirx.builder.dtypes import ArrayType, DType, dtype_of
-from tirx.builder.index import Index
+from tirx.builder import functions
+from tirx.builder.dtypes import DTYPES, LATE, DType, dtype_of, index
+from tirx.builder.functions import compute, types
+from tirx.builder.scalars import Elements, Number, Scalar, distance
+from tirx.builder.trace import BuildError, Trace, current, python_location
 from tirx.dialects.tirx import (
-    AllocOp,
+    BroadcastOp,
     Combination,
-    CopyOp,
-    FillOp,
+    ConcatOp,
+    IndexOp,
     MapOp,
     MemorySpace,
-    MmaOp,
     ReduceOp,
+    ReshapeOp,
+    ScanOp,
+    SplatOp,
     SubviewOp,
     TileType,
-    ViewOp,
+    TransposeOp,
     YieldOp,
+    ZeroOp,
 )
-from tirx.dialects.tirx.maps import scalar_type
 from tirx.layout import LayoutError
 
+_numbers = count()
 
-@dataclass(frozen=True)
-class _Slice:
-    """`start:stop:step` as it is written."""
+Combine = str | Callable[..., Any]
+"""How folds combine: `"add"`, `"mul"`, `"max"` or `"min"`, or a function of accumulators and elements."""
 
-    start: Any = None
-    stop: Any = None
-    step: Any = None
+
+class _Node:
+    """A function of tiles that is not computed yet. `name` is one of the table, `index`, `number` or `expand`."""
+
+    def __init__(self, name: str, operands: tuple[Any, ...], flags: dict[str, Any], location: LocationAttr):
+        self.name = name
+        self.operands = operands
+        self.flags = flags
+        self.location = location
+
+    @property
+    def tiles(self) -> list[Tile]:
+        return [each for each in self.operands if isinstance(each, Tile)]
+
+
+class Tile(Elements):
+    """
+    A tile of values: operators, `tx.where`, `tx.exp` and others compute each element of a new one.
+
+    Ranks of operands are equal, and extents equal or 1; element types are equal, and numbers take them.
+
+    >>> import tirx as tx
+    >>> from tirx import f32
+    >>> @tx.jit(f32[64, 64], f32[64, 64], threads=128, target="sm_80")
+    ... def scale(a: tx.Array, b: tx.Array) -> None:
+    ...     b[:, :] = 2.0 * a[:, :] + 1.0
+    >>> print(scale.ir().body.block.first_op.name)
+    tirx.kernel
+    """
+
+    _way_out = "use tx.where, or a reduction such as .max(1)"
+
+    def __init__(
+        self,
+        trace: Trace,
+        shape: Sequence[int],
+        dtype: DType,
+        value: SSAValue | None = None,
+        node: _Node | None = None,
+    ):
+        self.trace = trace
+        self.shape: tuple[int, ...] = tuple(shape)
+        self.dtype = dtype
+        self.number = next(_numbers)
+        self._value = value
+        self._node = node
+        self._made = 0
+        """How often memory had been written when it was computed."""
+        self.is_free = node is not None and all(each.is_free for each in node.tiles)
+        """True for what depends on places and scalars only: it is computed again wherever it is used."""
+        if node is not None and not self.is_free:
+            trace.pending[self.number] = self
 
     @staticmethod
-    def of(part: slice[Any, Any, Any]) -> _Slice:
-        """The slice that Python has made."""
-        return _Slice(part.start, part.stop, part.step)
-
-
-def _parts(key: Any, rank: int) -> list[Any]:
-    """The slices and indices of a key, one for each dimension."""
-    given: list[Any] = list(cast("tuple[Any, ...]", key)) if isinstance(key, tuple) else [key]
-    parts: list[Any] = [_Slice.of(cast("slice[Any, Any, Any]", x)) if isinstance(x, slice) else x for x in given]
-    at = next((i for i, part in enumerate(parts) if part is Ellipsis), None)
-    before, rest = (parts, list[Any]()) if at is None else (parts[:at], parts[at + 1 :])
-    missing = rank - len(before) - len(rest)
-    if missing < 0 or any(part is Ellipsis for part in rest):
-        raise BuildError(f"expected at most {rank} slices, found {len(parts)}")
-    return [*before, *[_Slice()] * missing, *rest]
-
-
-@dataclass(frozen=True)
-class Array:
-    """
-    An argument of a kernel in global memory. `a[i : i + 128, 0:64]` is a tile of it, `a[...] = tile` writes one.
-
-    An integer in the place of a slice takes one row of a leading dimension. `a.shape[0]` is an extent, an index where
-    it is known at launch only; `a.clipped[...]` may reach beyond the array: what is read there is zero.
-
-    >>> from tirx.builder import f32, kernel
-    >>> @kernel(f32[2, None, 64], f32[64, 64], threads=128)
-    ... def corner(k, a, b):
-    ...     b[:, :] = a.clipped[1, 0:64, :]
-    """
-
-    point: Point = field(repr=False)
-    value: SSAValue = field(repr=False)
-    type: ArrayType
-    is_clipped: bool = False
-
-    @property
-    def clipped(self) -> Array:
-        """The array, with tiles that may reach beyond it."""
-        return Array(self.point, self.value, self.type, True)
-
-    @property
-    def shape(self) -> tuple[Index, ...]:
-        """The extents."""
-        return tuple(self._extent(i) for i in range(len(self.type.shape)))
-
-    def _extent(self, dimension: int) -> Index:
-        extent = self.type.shape[dimension]
-        if extent is not None:
-            return Index.constant(self.point, extent)
-        index = self.point.constant(dimension, IndexType())
-        return Index.of(self.point, self.point(DimOp(self.value, index)).result, is_natural=True)
-
-    def __getitem__(self, key: Any) -> Tile:
-        starts: list[Index] = []
-        extents: list[int] = []
-        for dimension, part in enumerate(_parts(key, len(self.type.shape))):
-            if not isinstance(part, _Slice):
-                if extents:
-                    raise BuildError("expected indices in front of slices, found one behind")
-                starts.append(self._index(part))
-                continue
-            if part.step is not None:
-                raise BuildError(f"expected slices without a step, found {part.step}")
-            start = self._index(0 if part.start is None else part.start)
-            stop = self._extent(dimension) if part.stop is None else self._index(part.stop)
-            extent, limit = stop.distance(start), self.type.shape[dimension]
-            found = None
-            if extent is None:
-                found = "one whose extent depends on the launch"
-            elif extent < 1:
-                found = f"{extent} elements"
-            elif limit is not None and not self.is_clipped and not start.terms and start.offset + extent > limit:
-                found = f"{start.offset}:{start.offset + extent}"
-            if extent is None or found is not None:
-                raise BuildError(
-                    f"expected slices of fixed extents within {self.type}, found {found} in dimension {dimension}"
-                )
-            starts.append(start)
-            extents.append(extent)
-        type_ = TileType.get(extents, self.type.dtype.attribute, MemorySpace.GLOBAL)
-        view = ViewOp(self.value, [start.value for start in starts], type_, clipped=self.is_clipped)
-        return Tile(self.point, self.point(view).result)
-
-    def __iter__(self) -> NoReturn:
-        raise BuildError("expected slices of an array, found a Python loop over it; k.loop counts in the kernel")
-
-    def _index(self, value: Index | int) -> Index:
-        return value if isinstance(value, Index) else Index.constant(self.point, value)
-
-    def __setitem__(self, key: Any, value: Tile) -> None:
-        self[key].store(value)
-
-
-@dataclass(frozen=True, eq=False)
-class Tile:
-    """
-    A tile in global, shared or tensor memory, or in registers.
-
-    `tile[:] = other` copies or fills, `acc += a @ b.T` multiplies, `x + y`, `maximum(x, 0.0)`, `x.to(f16)` and
-    `x.sum(1)` compute new tiles in registers from tiles in registers. `tile[i : i + 16]` is a part of a tile. In shared
-    memory, and along the columns of tensor memory, the kernel may compute where it begins.
-
-    >>> from tirx.builder import f32, kernel
-    >>> @kernel(f32[64, 64], f32[64, 64], threads=128)
-    ... def scale(k, a, b):
-    ...     x = k.load(a[:, :])
-    ...     b[:, :] = 2.0 * x + 1.0
-    """
-
-    point: Point = field(repr=False)
-    value: SSAValue = field(repr=False)
-
-    @property
-    def ir_type(self) -> TileType:
-        """The type in the IR."""
-        return TileType.of(self.value)
-
-    def __iter__(self) -> NoReturn:
-        raise BuildError("expected slices of a tile, found a Python loop over it; apply works on its elements")
-
-    def __bool__(self) -> NoReturn:
-        raise BuildError("expected a condition that is known in Python, found a tile")
-
-    @property
-    def dtype(self) -> DType:
-        """The element type."""
-        return dtype_of(self.ir_type.element_type)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The extents."""
-        return self.ir_type.dims
-
-    @property
-    def T(self) -> Transposed:
-        """The second operand of a product, `a @ b.T`."""
-        return Transposed(self)
+    def of(value: SSAValue) -> Tile:
+        """The tile that an operation has returned."""
+        type_ = TileType.of(value)
+        return Tile(current(), type_.dims, dtype_of(type_.element_type), value)
 
     def __repr__(self) -> str:
-        return f"a tile {ArrayType(self.dtype, self.shape)} in {self.ir_type.memory.place}"
+        return f"a {type(self).__name__.lower()} {self.dtype}[{', '.join(map(str, self.shape))}]"
 
-    def __getitem__(self, key: Any) -> Tile:
-        parts = _parts(key, len(self.shape))
-        if all(isinstance(part, _Slice) and part == _Slice() for part in parts):
-            return self
-        starts: list[int | SSAValue] = []
-        extents: list[int] = []
-        for part, extent in zip(parts, self.shape, strict=True):
-            if not isinstance(part, _Slice) or part.step is not None:
-                found = f"one with step {part.step}" if isinstance(part, _Slice) else repr(part)
-                raise BuildError(f"expected slices without a step of a tile, found {found}")
-            start, stop = (0 if part.start is None else part.start), (extent if part.stop is None else part.stop)
-            if isinstance(start, Index) or isinstance(stop, Index):
-                start, stop = (x if isinstance(x, Index) else Index.constant(self.point, x) for x in (start, stop))
-                length = stop.distance(start)
-                if length is None or not 1 <= length <= extent:
-                    found = "one whose extent the kernel computes" if length is None else f"{length} elements"
-                    raise BuildError(f"expected slices of a fixed extent of 1 to {extent} elements, found {found}")
-                starts.append(start.value)
-                extents.append(length)
-                continue
-            if not isinstance(start, int) or not isinstance(stop, int) or not 0 <= start < stop <= extent:
-                raise BuildError(f"expected slices within {extent} elements, found {start!r}:{stop!r}")
-            starts.append(start)
-            extents.append(stop - start)
-        try:
-            return Tile(self.point, self.point(SubviewOp.of(self.value, starts, extents)).result)
-        except LayoutError as error:
-            raise BuildError(str(error)) from error
-
-    def __setitem__(self, key: Any, value: Tile | Product | float) -> None:
-        part = value.value.owner if isinstance(value, Tile) else None
-        if isinstance(part, SubviewOp) and part.source is self.value:
-            return  # what `tile[...] += product` assigns: tiles do not overlap
-        self[key].store(value)
-
-    def store(self, value: Tile | Product | float) -> None:
-        """Copies a tile here, fills with a number, or adds a product."""
-        match value:
-            case Tile():
-                if value.value is self.value:
-                    return  # what `tile += product` assigns
-                self.point(CopyOp(value.value, self.value))
-            case Product():
-                raise BuildError("expected a product to be added with +=, found an assignment")
-            case _:
-                self.point(FillOp(self.value, self.point.constant(value, self.ir_type.element_type)))
-
-    def __matmul__(self, other: Transposed) -> Product:
-        if not isinstance(other, Transposed):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise BuildError("expected a @ b.T, with B of N x K elements, found a @ b")
-        return Product(self, other.tile)
-
-    def __iadd__(self, product: Product) -> Tile:
-        if not isinstance(product, Product):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise BuildError("expected a product a @ b.T behind +=, found another value; write x = x + y")
-        self.point(MmaOp(product.a.value, product.b.value, self.value))
+    def read(self) -> Tile:
+        """The tile in registers."""
         return self
 
-    def to(self, dtype: DType) -> Tile:
-        """The elements converted to another type."""
-        return apply(methodcaller("to", dtype), self)
+    @property
+    def is_constant(self) -> bool:
+        """Returns True for a tile of one number."""
+        return self._node is not None and self._node.name == "number"
 
-    def _reduced(self, along: int, how: Combination) -> Tile:
-        if not -len(self.shape) <= along < len(self.shape):
-            raise BuildError(f"expected a dimension of {self!r}, found {along}")
-        extents = [1 if d == along % len(self.shape) else n for d, n in enumerate(self.shape)]
-        type_ = TileType.get(extents, self.ir_type.element_type, MemorySpace.REGISTER)
-        op = self.point(ReduceOp([self.value], [along % len(self.shape)], how, [type_]))
-        return Tile(self.point, op.res[0])
+    @property
+    def constant(self) -> Scalar:
+        """The number that all elements are."""
+        assert self._node is not None
+        return functions.scalar(self._node.operands[0], self.dtype)
 
-    def sum(self, along: int) -> Tile:
-        """The sums along a dimension, whose extent becomes 1."""
-        return self._reduced(along, Combination.ADD)
+    @property
+    def type(self) -> TileType:
+        """The type of the tile in registers."""
+        return TileType.get(self.shape, self.dtype.attribute, MemorySpace.REGISTER)
 
-    def max(self, along: int) -> Tile:
-        """The maxima along a dimension, whose extent becomes 1."""
-        return self._reduced(along, Combination.MAX)
+    def ssa(self) -> SSAValue:
+        """The value in the IR, computed if it is not yet."""
+        if self._value is not None and self.trace.sees(self._value):
+            return self._value
+        if self._node is None:
+            raise BuildError(f"expected a tile of this place, found {self!r} of a loop or branch that has ended")
+        if self.dtype == index:
+            return self.to(DTYPES["i32"]).ssa()
+        at, self.trace.location = self.trace.location, self.trace.location or self._node.location
+        try:
+            if self.is_constant:
+                number = self._node.operands[0]
+                op = ZeroOp(self.type) if number == 0 and not isinstance(number, Scalar) else None
+                op = SplatOp(self.constant.value, self.type) if op is None else op
+                value: SSAValue = self.trace(op).results[0]
+            else:
+                value = self._map()
+        finally:
+            self.trace.location = at
+        self._value = value
+        if not self.is_free:
+            self._node = None
+            self.trace.pending.pop(self.number, None)
+        return value
 
-    def __add__(self, other: Tile | float) -> Tile:
-        return apply(operator.add, self, other)
+    def flush(self) -> None:
+        """Computes the tile, unless it is one that is computed wherever it is used."""
+        if not self.is_free and self._node is not None and self.dtype.name not in ("i1", "index"):
+            self.ssa()
 
-    def __radd__(self, other: float) -> Tile:
-        return apply(operator.add, other, self)
+    def _map(self) -> SSAValue:
+        leaves: dict[SSAValue, None] = {}
+        self._leaves(self.shape, leaves)
+        return _emit_map(self.trace, leaves, self.shape, self.dtype, self._evaluate)
 
-    def __sub__(self, other: Tile | float) -> Tile:
-        return apply(operator.sub, self, other)
+    @property
+    def is_cheap(self) -> bool:
+        """Returns True for what is computed for every element of a larger tile, not once for all of them."""
+        node = self._node
+        return self.is_free or self.dtype.name == "i1" or (node is not None and node.name == "cast")
 
-    def __rsub__(self, other: float) -> Tile:
-        return apply(operator.sub, other, self)
+    def _computed(self) -> SSAValue | None:
+        return self._value if self._value is not None and self.trace.sees(self._value) else None
 
-    def __mul__(self, other: Tile | float) -> Tile:
-        return apply(operator.mul, self, other)
+    def _leaves(self, shape: tuple[int, ...], leaves: dict[SSAValue, None]) -> None:
+        """Adds the values that an element of a tile of this shape is computed from."""
+        node = self._node
+        if node is None or (self._computed() is not None and not self.is_free):
+            leaves[self.ssa()] = None
+            return
+        for each in node.tiles:
+            if each.shape != shape and not each.is_cheap:
+                each.ssa()  # computed once, not for every element that it stands for
+            if not each.is_free:
+                each._leaves(each.shape, leaves)
 
-    def __rmul__(self, other: float) -> Tile:
-        return apply(operator.mul, other, self)
+    def _evaluate(self, values: dict[Any, Scalar], at: tuple[int | None, ...]) -> Scalar:
+        """One element, at these dimensions of the map (None: the first one)."""
+        node = self._node
+        if not self.is_free and (value := self._computed()) is not None:
+            return values[value]
+        assert node is not None
+        if (key := (id(self), at)) in values:
+            return values[key]
+        trace = self.trace
+        if node.name == "index":
+            found = _place(trace, values, at[cast(int, node.operands[0])])
+        elif node.name == "number":
+            found = functions.scalar(node.operands[0], self.dtype)
+        else:
+            operands: list[Any] = []
+            for each in node.operands:
+                if not isinstance(each, Tile):
+                    operands.append(each)
+                elif node.name == "expand":
+                    kept = {d: at[t] for t, d in enumerate(node.flags["dims"]) if d is not None}
+                    operands.append(each._evaluate(values, tuple(kept[d] for d in range(len(each.shape)))))
+                else:
+                    inner = tuple(None if n == 1 else t for n, t in zip(each.shape, at, strict=True))
+                    operands.append(each._evaluate(values, inner))
+            trace.location, before = node.location, trace.location
+            dtype = node.flags["dtype"] if "dtype" in node.flags else self.dtype
+            flags = {name: flag for name, flag in node.flags.items() if name not in ("dtype", "dims")}
+            found = operands[0] if node.name == "expand" else compute(node.name, tuple(operands), dtype, **flags)
+            trace.location = before
+        values[key] = found
+        return found
 
-    def __truediv__(self, other: Tile | float) -> Tile:
-        return apply(_divide, self, other)
+    # products
+
+    is_product = False
+
+    def __matmul__(self, other: Tile) -> Tile:
+        return LATE["matmul"](self, other)
+
+    def _binary(self, name: str, other: Any, swap: bool = False) -> Any:
+        if name == "add" and isinstance(other, Tile) and (self.is_product or other.is_product):
+            return LATE["add product"](self, other)
+        return super()._binary(name, other, swap)
+
+    # parts
+
+    def expand(self, dims: Sequence[int | None]) -> Tile:
+        """The tile with dimensions of extent 1 where `dims` has None, and these of its own elsewhere."""
+        shape = [1 if d is None else self.shape[d] for d in dims]
+        if self.is_free:
+            return Tile(self.trace, shape, self.dtype, node=_Node("expand", (self,), {"dims": dims}, python_location()))
+        return self.reshape(*shape)
+
+    def __getitem__(self, key: Any) -> Tile:
+        parts = parts_of(key)
+        missing = len(self.shape) - sum(part is not None and part is not Ellipsis for part in parts)
+        if missing < 0:
+            raise BuildError(f"expected at most {len(self.shape)} slices of {self!r}, found {len(parts)}")
+        at = parts.index(Ellipsis) if any(part is Ellipsis for part in parts) else len(parts)
+        parts[at : at + 1] = [slice(None)] * missing
+        given = [part for part in parts if part is not None]
+        if any(isinstance(part, Tile) for part in given):
+            raise BuildError(
+                "expected slices of a tile, found a tile of indices; a gather is of an array or shared tile"
+            )
+        slices = [slice_of(part, extent) for part, extent in zip(given, self.shape, strict=True)]
+        starts, extents, steps = ([each[i] for each in slices] for i in range(3))
+        whole = all(type(n) is int and n == 0 for n in starts) and tuple(extents) == self.shape and set(steps) <= {1}
+        found = self if whole else self._part(starts, extents, steps)
+        dropped = [isinstance(part, int | Scalar) for part in given]
+        if any(dropped) or len(given) < len(parts):
+            own = iter(range(len(given)))
+            dims = [None if part is None else next(own) for part in parts]
+            if not any(dropped):
+                return found.expand(dims)
+            return found.reshape(*(1 if d is None else extents[d] for d in dims if d is None or not dropped[d]))
+        return found
+
+    def _part(self, starts: list[Any], extents: list[int], steps: list[int]) -> Tile:
+        source = self.ssa()
+        offsets = [n if type(n) is int else functions.scalar(n, index).value for n in starts]
+        known = [n if type(n) is int else 0 for n in offsets]
+        stepped = steps if set(steps) != {1} else None
+        try:
+            type_ = SubviewOp.type_of(TileType.of(source), known, extents, stepped)
+        except LayoutError as error:
+            raise BuildError(str(error)) from error
+        return self._same(self.trace(SubviewOp(source, offsets, type_, stepped)).result)
+
+    def _same(self, value: SSAValue) -> Tile:
+        """A tile of the same memory."""
+        return Tile.of(value)
+
+    def reshape(self, *shape: int) -> Tile:
+        """The same elements in row-major order, in another shape."""
+        return self._same(self.trace(ReshapeOp(self.read().ssa(), shape)).result)
+
+    @property
+    def T(self) -> Tile:
+        """The tile with its last two dimensions exchanged."""
+        order = list(range(len(self.shape)))
+        order[-2:] = order[:-3:-1]
+        return self.transpose(*order)
+
+    def transpose(self, *order: int) -> Tile:
+        """The tile whose dimension i is dimension `order[i]`."""
+        value = self.read().ssa()
+        type_ = TileType.get([self.shape[d] for d in order], self.dtype.attribute, MemorySpace.REGISTER)
+        return Tile.of(self.trace(TransposeOp(value, order, type_)).result)
+
+    def broadcast(self, *shape: int) -> Tile:
+        """The tile with elements repeated along dimensions of extent 1."""
+        type_ = TileType.get(shape, self.dtype.attribute, MemorySpace.REGISTER)
+        return Tile.of(self.trace(BroadcastOp(self.read().ssa(), type_)).result)
+
+    def load(self) -> Tile:
+        """The tile in registers."""
+        found = self.read()
+        found.ssa()
+        return found
+
+    # folds
+
+    def _reduced(self, dims: tuple[int, ...], how: str) -> Tile:
+        return cast("Tile", reduce(self, dims, how))
+
+    def sum(self, *dims: int) -> Tile:
+        """The sums along dimensions, whose extents become 1."""
+        return self._reduced(dims, "add")
+
+    def prod(self, *dims: int) -> Tile:
+        """The products along dimensions, whose extents become 1."""
+        return self._reduced(dims, "mul")
+
+    def max(self, *dims: int) -> Tile:
+        """The maxima along dimensions, whose extents become 1; NaN is ignored."""
+        return self._reduced(dims, "max")
+
+    def min(self, *dims: int) -> Tile:
+        """The minima along dimensions, whose extents become 1; NaN is ignored."""
+        return self._reduced(dims, "min")
+
+    def map(self, function: Callable[..., Any], *others: Tile) -> Any:
+        """The function of the elements of this tile and `others`; see `tx.map`."""
+        return map_tiles(function, self, *others)
+
+    def __iter__(self) -> NoReturn:
+        raise BuildError("expected slices of a tile, found a Python loop over it; .map works on its elements")
+
+    def __len__(self) -> NoReturn:
+        raise BuildError("expected .shape of a tile, found len()")
 
 
-@dataclass(frozen=True)
-class Transposed:
-    """The second operand of a product, `b.T` for B of N x K elements."""
-
-    tile: Tile
+def parts_of(key: Any) -> list[Any]:
+    """The parts of what stands in brackets."""
+    return list(cast("tuple[Any, ...]", key)) if isinstance(key, tuple) else [key]
 
 
-@dataclass(frozen=True)
-class Product:
-    """`a @ b.T`, to be added to an accumulator with `+=`."""
-
-    a: Tile
-    b: Tile
-
-
-@dataclass(frozen=True, eq=False)
-class Scalar:
-    """One element inside of `apply`, with the operators of floats."""
-
-    point: Point = field(repr=False)
-    value: SSAValue = field(repr=False)
-
-    def binary(self, other: Scalar | float, kind: type[Operation], swap: bool = False) -> Scalar:
-        """An operation on two elements."""
-        right = other.value if isinstance(other, Scalar) else self.point.constant(other, self.value.type)
-        operands = [right, self.value] if swap else [self.value, right]
-        return self._of(kind.create(operands=operands, result_types=[self.value.type], properties=_fast(kind)))
-
-    def _of(self, op: Operation) -> Scalar:
-        return Scalar(self.point, self.point(op).results[0])
-
-    def to(self, dtype: DType) -> Scalar:
-        """The element converted to another float type."""
-        before, after = dtype_of(self.value.type), dtype
-        if before == after:
-            return self
-        kind = arith.ExtFOp if _bits(before) < _bits(after) else arith.TruncFOp
-        return self._of(kind(self.value, after.attribute))  # pyright: ignore[reportArgumentType]
-
-    def __add__(self, other: Scalar | float) -> Scalar:
-        return self.binary(other, arith.AddfOp)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Scalar | float) -> Scalar:
-        return self.binary(other, arith.SubfOp)
-
-    def __rsub__(self, other: float) -> Scalar:
-        return self.binary(other, arith.SubfOp, swap=True)
-
-    def __mul__(self, other: Scalar | float) -> Scalar:
-        return self.binary(other, arith.MulfOp)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Scalar | float) -> Scalar:
-        return self.binary(other, arith.DivfOp)
+def slice_of(part: Any, extent: int | None) -> tuple[Any, int, int]:
+    """Start, extent and step of a slice, within `extent` elements, or None where the launch knows how many."""
+    if isinstance(part, int | Scalar):
+        if isinstance(part, int) and extent is not None and not 0 <= part < extent:
+            raise BuildError(f"expected an index of 0 to {extent - 1}, found {part}")
+        return part, 1, 1
+    if not isinstance(part, slice):
+        raise BuildError(f"expected a slice, an index or a span, found {part!r}")
+    given = cast("slice[Any, Any, Any]", part)
+    if given.step is not None and type(given.step) is not int:
+        raise BuildError(f"expected a step that is a number, found {given.step!r}")
+    step: int = 1 if given.step is None else given.step
+    bounds = [each.read() if hasattr(each, "read") else each for each in (given.start, given.stop)]
+    if all(each is None or type(each) is int for each in bounds):
+        if extent is None and bounds[1] is None:
+            raise BuildError("expected an extent that is a number, found `:` of one that the launch knows; use tx.tile")
+        size = extent if extent is not None else cast(int, bounds[1])
+        beyond = [each for each in bounds if each is not None and not 0 <= each <= size]
+        positions = range(size)[slice(bounds[0], bounds[1], step)]
+        if beyond or not positions:
+            shown = ":".join("" if each is None else str(each) for each in bounds)
+            raise BuildError(f"expected a slice within {size} elements, found {shown}")
+        return positions[0], len(positions), step
+    start, stop = 0 if bounds[0] is None else bounds[0], bounds[1]
+    ends = [functions.scalar(each, index).value for each in (start, stop)] if stop is not None else None
+    length = None if ends is None else distance(ends[1], ends[0])
+    if length is None or length < 1 or step != 1:
+        raise BuildError(
+            "expected a slice whose extent is a number, such as i : i + 64, found one that the kernel computes; "
+            "tx.tile(start, 64, end=stop) has the elements up to an end"
+        )
+    return start, length, 1
 
 
-def _divide(x: Scalar, y: Scalar | float) -> Scalar:
-    return x / y
+def _place(trace: Trace, values: dict[Any, Scalar], dim: int | None) -> Scalar:
+    """The coordinate of the element along a dimension of the map; 0 where an operand does not have it."""
+    if dim is None:
+        return functions.scalar(0, index)
+    if ("index", dim) not in values:
+        op = IndexOp.create(properties={"dim": IntegerAttr(dim, i32)}, result_types=[IndexType()])
+        values["index", dim] = Scalar(trace, trace(op).results[0], index, natural=True)
+    return values["index", dim]
 
 
-def _fast(kind: type[Operation]) -> dict[str, Attribute]:
-    return {"fastmath": arith.FastMathFlagsAttr("none")} if "fastmath" in _properties(kind) else {}
+def _emit_map(
+    trace: Trace,
+    leaves: dict[SSAValue, None],
+    shape: tuple[int, ...],
+    dtype: DType,
+    evaluate: Callable[[dict[Any, Scalar], tuple[int | None, ...]], Scalar],
+) -> SSAValue:
+    dtypes = [dtype_of(TileType.of(leaf).element_type) for leaf in leaves]
+    block = Block(arg_types=[each.scalar for each in dtypes])
+    with trace.inside(block):
+        values: dict[Any, Scalar] = {
+            leaf: Scalar(trace, argument, each) for leaf, argument, each in zip(leaves, block.args, dtypes, strict=True)
+        }
+        result = evaluate(values, tuple(range(len(shape))))
+        trace(YieldOp(result.value))
+    type_ = TileType.get(shape, dtype.attribute, MemorySpace.REGISTER)
+    return trace(MapOp(ins=[*leaves], body=Region(block), res=[type_])).res[0]
 
 
-def _properties(kind: type[Operation]) -> set[str]:
-    return set(kind.get_irdl_definition().properties)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+def _common_shape(name: str, tiles: Sequence[Tile]) -> tuple[int, ...]:
+    shapes = list(dict.fromkeys(tile.shape for tile in tiles))
+    if len({len(shape) for shape in shapes}) > 1:
+        found = " and ".join("x".join(map(str, shape)) for shape in shapes)
+        raise BuildError(f"expected tiles of one rank for {name}, found {found}; t[:, None] has a dimension more")
+    result = tuple(max(extents) for extents in zip(*shapes, strict=True))
+    for shape in shapes:
+        if any(n not in (1, full) for n, full in zip(shape, result, strict=True)):
+            found = " and ".join("x".join(map(str, shape)) for shape in shapes)
+            raise BuildError(f"expected extents that are equal or 1 for {name}, found {found}")
+    return result
 
 
-def _bits(dtype: DType) -> int:
-    return TileType.get((1,), dtype.attribute, MemorySpace.GLOBAL).dtype.bits
-
-
-def apply(function: Callable[..., Scalar], *operands: Tile | float) -> Tile:
-    """
-    Computes each element of a new tile in registers from the elements at the same place of others (`tirx.map`).
-
-    Operands have the extents of the result, or 1 in their place. Numbers are the same for all elements.
-
-    >>> from tirx.builder import apply, f32, kernel
-    >>> @kernel(f32[64, 64], f32[64, 64], threads=128)
-    ... def axpy(k, x, y):
-    ...     y[:, :] = apply(lambda a, b: 2.0 * a + b, k.load(x[:, :]), k.load(y[:, :]))
-    """
+def _tile_function(name: str, operands: tuple[Any, ...], flags: dict[str, Any]) -> Tile:
+    for each in operands:
+        if not isinstance(each, Elements | int | float | DType):
+            raise BuildError(f"expected tiles, scalars or numbers for {name}, found {each!r}")
     tiles = [each for each in operands if isinstance(each, Tile)]
-    if not tiles:
-        raise BuildError("expected a tile among the operands, found numbers alone")
-    for tile in tiles:
-        if tile.ir_type.memory not in (MemorySpace.REGISTER, MemorySpace.ACCUMULATOR):
-            raise BuildError(f"expected tiles in registers, found {tile}; k.load copies one to registers")
-    point = tiles[0].point
-    # The operation refuses ranks that differ.
-    shape = tuple(max(extents) for extents in zip(*(tile.shape for tile in tiles), strict=False))
-    block = Block(arg_types=[scalar_type(tile.ir_type.element_type) for tile in tiles])
-    arguments = iter(block.args)
-    with point.inside(block):
-        given = [Scalar(point, next(arguments)) if isinstance(each, Tile) else each for each in operands]
-        result = function(*given)
-        point(YieldOp(result.value))
-    type_ = TileType.get(shape, result.value.type, MemorySpace.REGISTER)
-    op = MapOp([tile.value for tile in tiles], Region(block), [type_])
-    op_location = point(op)
-    return Tile(point, op_location.res[0])
+    shape = _common_shape(functions.OPERATOR_NAMES.get(name, name), tiles)
+    dtype, result = types(name, operands)
+    if name == "cast" and tiles[0].is_constant:
+        return full(result, tiles[0].constant.to(result), *shape)
+    if name != "cast":
+        flags = {**flags, "dtype": dtype}
+    elif tiles[0].dtype == result:
+        return tiles[0]
+    return Tile(tiles[0].trace, shape, result, node=_Node(name, operands, flags, python_location()))
 
 
-def _function(kind: type[Operation]) -> Callable[[Scalar], Scalar]:
-    def call(x: Scalar) -> Scalar:
-        if not isinstance(x, Scalar):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise BuildError(f"expected a tile in registers, or an element of one, found {x!r}")
-        return x._of(kind.create(operands=[x.value], result_types=[x.value.type], properties=_fast(kind)))  # pyright: ignore[reportPrivateUsage]
-
-    return call
+LATE["tile"] = _tile_function
 
 
-def maximum(x: Any, y: Any) -> Any:
+def full(dtype: DType, value: Number | Scalar, *shape: int) -> Tile:
     """
-    The larger one, of tiles, of elements inside `apply` or of one of these and a number; NaN if one is NaN.
+    A tile whose elements are all one number.
 
-    >>> from tirx.builder import f32, kernel, maximum
-    >>> @kernel(f32[64, 64], threads=128)
-    ... def relu(k, a):
-    ...     a[:, :] = maximum(k.load(a[:, :]), 0.0)
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     print(tx.full(tx.f32, 1.0, 64))
+    >>> _ = kernel.module
+    a tile f32[64]
     """
-    if isinstance(x, Tile) or isinstance(y, Tile):
-        return apply(maximum, x, y)
-    if not isinstance(x, Scalar):
-        x, y = y, x
-    return x.binary(y, arith.MaximumfOp)
+    for n in shape:
+        if type(n) is not int or n < 1:
+            raise BuildError(f"expected positive extents of a tile, found {n!r}")
+    number = functions.scalar(value, dtype) if isinstance(value, Scalar) else value
+    return Tile(current(), shape, dtype, node=_Node("number", (number,), {}, python_location()))
 
 
-def exp(x: Any) -> Any:
+def zeros(dtype: DType, *shape: int) -> Tile:
     """
-    The exponential of every element of a tile, or of one element inside `apply`.
+    A tile of zeros; products that are added to it are accumulated.
 
-    >>> from tirx.builder import exp, f32, kernel
-    >>> @kernel(f32[64, 64], threads=128)
-    ... def exponential(k, a):
-    ...     a[:, :] = exp(k.load(a[:, :]))
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     print(tx.zeros(tx.f32, 64, 32))
+    >>> _ = kernel.module
+    a tile f32[64, 32]
     """
-    return apply(exp, x) if isinstance(x, Tile) else _function(math.ExpOp)(x)
+    return full(dtype, 0, *shape)
 
 
-def allocate(point: Point, type_: ArrayType, memory: MemorySpace, layout: Any, fill: float | None) -> Tile:
-    """A new tile, filled where a value is given."""
-    if not isinstance(type_, ArrayType):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise BuildError(f"expected the type of a tile such as f32[64, 64], found {type_!r}")
-    tile = Tile(
-        point,
-        point(AllocOp(TileType.get(type_.extents, type_.dtype.attribute, memory, layout))).result,
-    )
-    if fill is not None:
-        tile.store(fill)
-    return tile
+def indices(dim: int, *shape: int) -> Tile:
+    """
+    The tile whose elements are their own coordinate along a dimension.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.i32[4, 64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     a[:, :] = tx.indices(1, 4, 64).to(tx.i32)
+    >>> _ = kernel.module
+    """
+    if not 0 <= dim < len(shape):
+        raise BuildError(f"expected a dimension of {len(shape)}, found {dim}")
+    return Tile(current(), shape, index, node=_Node("index", (dim,), {}, python_location()))
 
 
-def names(values: Sequence[SSAValue], given: Sequence[str]) -> None:
-    """Gives values the names of Python's parameters."""
-    for value, name in zip(values, given, strict=False):
-        value.name_hint = name
+def _scalars(trace: Trace, block: Block, dtypes: Sequence[DType]) -> list[Scalar]:
+    return [Scalar(trace, argument, dtype) for argument, dtype in zip(block.args, dtypes, strict=True)]
+
+
+def _body(
+    trace: Trace, arguments: Sequence[DType], function: Callable[..., Any], like: Any = None
+) -> tuple[Region, list[DType]]:
+    """The region of a function of scalars, and the types of what it returns."""
+    block = Block(arg_types=[each.scalar for each in arguments])
+    with trace.inside(block):
+        found = function(*_scalars(trace, block, arguments))
+        returned = list(cast("Sequence[Any]", found)) if isinstance(found, tuple | list) else [found]
+        if like is not None:
+            returned = [functions.scalar(each, dtype) for each, dtype in zip(returned, like, strict=False)]
+        for each in returned:
+            if not isinstance(each, Scalar):
+                raise BuildError(f"expected a function that returns elements, found {each!r}; .to(...) types a number")
+        trace(YieldOp(*(each.value for each in returned)))
+    return Region(block), [each.dtype for each in returned]
+
+
+def map_tiles(function: Callable[..., Any], *tiles: Tile, shape: Sequence[int] | None = None) -> Any:
+    """
+    The tiles that a function computes, element by element, from the elements of others; it may return several.
+
+    >>> import tirx as tx
+    >>> from tirx import f32
+    >>> @tx.jit(f32[64, 64], f32[64, 64], threads=128)
+    ... def axpy(x: tx.Array, y: tx.Array) -> None:
+    ...     y[:, :] = tx.map(lambda a, b: 2.0 * a + b, x[:, :], y[:, :])
+    >>> [op.name for op in axpy.module.walk() if op.name == "tirx.map"]
+    ['tirx.map']
+    """
+    trace, given = current(), [tile.read() for tile in tiles]
+    extents = _common_shape("map", given) if given else tuple(shape or ())
+    values = [tile.ssa() for tile in given]
+    dtypes = [dtype_of(TileType.of(value).element_type) for value in values]
+    region, found = _body(trace, dtypes, function)
+    results = [TileType.get(extents, dtype.attribute, MemorySpace.REGISTER) for dtype in found]
+    made = [Tile.of(value) for value in trace(MapOp(ins=values, body=region, res=results)).res]
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def _folded(tiles: Tile | tuple[Tile, ...]) -> tuple[list[Tile], list[SSAValue], list[DType]]:
+    given = [tile.read() for tile in (tiles if isinstance(tiles, tuple) else (tiles,))]
+    return given, [tile.ssa() for tile in given], [dtype_of(TileType.of(tile.ssa()).element_type) for tile in given]
+
+
+def _how(trace: Trace, how: Combine, dtypes: list[DType]) -> Combination | Region:
+    if isinstance(how, str):
+        if how not in [each.value for each in Combination]:
+            raise BuildError(f"expected a combination of {', '.join(Combination)}, or a function, found {how!r}")
+        return Combination(how)
+    return _body(trace, [*dtypes, *dtypes], how, dtypes)[0]
+
+
+def _along(dims: int | tuple[int, ...], rank: int) -> list[int]:
+    given = dims if isinstance(dims, tuple) else (dims,)
+    for d in given:
+        if not -rank <= d < rank:
+            raise BuildError(f"expected a dimension of {rank}, found {d}")
+    return [d % rank for d in given]
+
+
+def reduce(tiles: Tile | tuple[Tile, ...], dims: int | tuple[int, ...], how: Combine) -> Any:
+    """
+    The combination of all elements along dimensions, whose extents become 1.
+
+    A function combines several tiles at once: its arguments are the accumulators, and then an element of each tile.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[4, 64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     print(tx.reduce(a[:, :], 1, "max"), tx.reduce(a[:, :], (0, 1), lambda x, y: x + y))
+    >>> _ = kernel.module
+    a tile f32[4, 1] a tile f32[1, 1]
+    """
+    trace = current()
+    given, values, dtypes = _folded(tiles)
+    along = _along(dims, len(given[0].shape))
+    shape = [1 if d in along else n for d, n in enumerate(given[0].shape)]
+    results = [TileType.get(shape, dtype.attribute, MemorySpace.REGISTER) for dtype in dtypes]
+    made = [Tile.of(each) for each in trace(ReduceOp(values, along, _how(trace, how, dtypes), results)).res]
+    return tuple(made) if isinstance(tiles, tuple) else made[0]
+
+
+def scan(
+    tiles: Tile | tuple[Tile, ...],
+    dim: int,
+    how: Combine = "add",
+    *,
+    init: Tile | tuple[Tile, ...] | None = None,
+    exclusive: bool = False,
+    reverse: bool = False,
+) -> Any:
+    """
+    The accumulators at each element along a dimension, and the last ones: tiles as given, and their totals.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[4, 64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     sums, total = tx.scan(a[:, :], 1)
+    ...     print(sums, total)
+    >>> _ = kernel.module
+    a tile f32[4, 64] a tile f32[4, 1]
+    """
+    trace = current()
+    given, values, dtypes = _folded(tiles)
+    along = _along(dim, len(given[0].shape))[0]
+    total = [1 if d == along else n for d, n in enumerate(given[0].shape)]
+    shapes = [given[0].shape] * len(given) + [tuple(total)] * len(given)
+    results = [
+        TileType.get(shape, dtype.attribute, MemorySpace.REGISTER)
+        for shape, dtype in zip(shapes, [*dtypes, *dtypes], strict=True)
+    ]
+    inits = [] if init is None else _folded(init)[1]
+    how_ = _how(trace, how, dtypes)
+    op = trace(ScanOp(values, along, how_, results, inits, exclusive=exclusive, reverse=reverse))
+    made = [Tile.of(each) for each in op.res]
+    many = isinstance(tiles, tuple)
+    return (tuple(made[: len(given)]), tuple(made[len(given) :])) if many else (made[0], made[1])
+
+
+def concat(tiles: Sequence[Tile], dim: int) -> Tile:
+    """
+    The tiles behind each other along a dimension.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[4, 64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     print(tx.concat([a[:, 0:16], a[:, 48:64]], 1))
+    >>> _ = kernel.module
+    a tile f32[4, 32]
+    """
+    trace, values = current(), [tile.read().ssa() for tile in tiles]
+    types_ = [TileType.of(value) for value in values]
+    shape = list(types_[0].dims)
+    shape[dim] = sum(type_.dims[dim] for type_ in types_)
+    result: Attribute = TileType.get(shape, types_[0].element_type, MemorySpace.REGISTER)
+    return Tile.of(trace(ConcatOp(values, dim, result)).result)

@@ -1,0 +1,197 @@
+"""Kernels that Python writes: what they compute, as the tile level runs them, with numpy beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import tirx as tx
+from tirx import f16, f32, i32, u32
+from tirx.dialects.tirx import kernels
+from tirx.interp import run_kernel
+
+
+def _run(kernel: tx.Kernel, *arguments: Any, **constants: Any) -> str:
+    """Runs a kernel on whole tiles; returns its IR."""
+    module = kernel.ir(**constants)
+    module.verify()
+    run_kernel(next(iter(kernels(module))), arguments)
+    return str(module)
+
+
+def _numbers(*shape: int, seed: int = 0) -> NDArray[np.float32]:
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.float32)
+
+
+@tx.jit(f16[None, None], f16[None, None], f32[None, None], threads=128, target="sm_80")
+def product(a: tx.Array, b: tx.Array, d: tx.Array, BM: int = tx.param(32, 64), BN: int = 16, BK: int = 16) -> None:
+    m, n = tx.grid((a.shape[0], BM), (b.shape[0], BN))
+    acc = tx.zeros(f32, BM, BN)
+    for k in tx.tiles(a.shape[1], BK):
+        acc += tx.shared(a[m, k]) @ tx.shared(b[n, k]).T
+    d[m, n] = acc
+
+
+@pytest.mark.parametrize("rows", [32, 64])
+def test_a_product_accumulates_in_place(rows: int) -> None:
+    a, b, d = _numbers(70, 40).astype(np.float16), _numbers(33, 40, seed=1).astype(np.float16), _numbers(70, 33)
+    text = _run(product, a, b, d, BM=rows)
+    assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
+    assert "iter_args" not in text and f"{rows}x16xf32, accumulator" in text and text.count("tirx.mma") == 1
+
+
+@tx.jit(f32[None, None], f32[None, None], threads=64, target="sm_80")
+def softmax(x: tx.Array, y: tx.Array) -> None:
+    m = tx.grid((x.shape[0], 4))
+    e = x[m, tx.tile(0, 64)].load(pad=-float("inf"))
+    p = tx.exp(e - e.max(1))
+    y[m, tx.tile(0, 64)] = p / p.sum(1)
+
+
+def test_elementwise_operations_are_one_map_each_use() -> None:
+    x, y = _numbers(6, 50), np.zeros((6, 50), np.float32)
+    text = _run(softmax, x, y)
+    p = np.exp(x - x.max(1, keepdims=True))
+    assert np.allclose(y, p / p.sum(1, keepdims=True), rtol=1e-5)
+    assert text.count("tirx.map") == 2
+
+
+@tx.jit(f32[None, 32], f32[None, 32], i32[None], threads=32, target="sm_80")
+def online(x: tx.Array, y: tx.Array, lengths: tx.Array) -> None:
+    """The carried values of a loop with a branch, and of a loop that ends by a condition."""
+    rows = tx.grid((lengths.shape[0], 1))
+    n = lengths[rows.start].load().to(tx.index)
+    top, total, count = tx.full(f32, -100.0, 1, 1), tx.zeros(f32, 1, 1), 0
+    for r in tx.range(n):
+        e = x[r : r + 1, :]
+        new = tx.maximum(top, e.max(1))
+        total = total * tx.exp(top - new) + tx.exp(e - new).sum(1)
+        top = new
+        if r > 2 and r < 5:
+            count = count + 2
+        elif r == 0:
+            count += 1
+    steps = 0
+    while steps * steps < n:
+        steps += 1
+    y[rows.start : rows.start + 1, :] = (top + tx.log(total) + count + tx.f32(steps)).broadcast(1, 32)
+
+
+def test_values_that_loops_rebind_are_carried() -> None:
+    lengths = np.array([7, 1, 4], np.int32)
+    x, y = _numbers(7, 32), np.zeros((3, 32), np.float32)
+    text = _run(online, x, y, lengths)
+    for i, n in enumerate(lengths):
+        counts = sum(2 if 2 < r < 5 else 1 if r == 0 else 0 for r in range(n))
+        part = x[:n].astype(np.float64)
+        expected = np.log(np.exp(part).sum()) + counts + int(np.ceil(np.sqrt(n)))
+        assert np.allclose(y[i], expected, rtol=1e-5), i
+    assert text.count("scf.for") == 1 and text.count("scf.while") == 1 and text.count("scf.if") == 2
+
+
+@tx.fn
+def larger(a: Any, i: Any, b: Any, j: Any) -> tuple[Any, Any]:
+    first = (a > b) | ((a == b) & (i < j))
+    return tx.where(first, a, b), tx.where(first, i, j)
+
+
+@tx.jit(f32[None, 32], f32[None, 3], i32[None, 3], threads=32, target="sm_80")
+def top(x: tx.Array, values: tx.Array, places: tx.Array, K: int = 3) -> None:
+    m = tx.grid((x.shape[0], 4))
+    e, at = x[m, :].load(pad=-float("inf")), tx.indices(1, 4, 32).to(i32)
+    for k in range(K):
+        v, i = tx.reduce((e, at), 1, larger)
+        values[m, k : k + 1] = v
+        places[m, k : k + 1] = i
+        e = tx.where(at == i, -float("inf"), e)
+
+
+def test_a_python_loop_is_written_out_and_a_function_folds_two_tiles() -> None:
+    x = np.random.default_rng(0).permutation(32 * 6).reshape(6, 32).astype(np.float32)
+    values, places = np.zeros((6, 3), np.float32), np.zeros((6, 3), np.int32)
+    text = _run(top, x, values, places)
+    order = np.argsort(-x, 1)[:, :3]
+    assert np.array_equal(places, order) and np.array_equal(values, np.take_along_axis(x, order, 1))
+    assert text.count("tirx.reduce") == 3 and "scf.for" not in text
+
+
+@tx.jit(i32[None], i32[16], f32[None, 32], f32[None, 32], i32[None], threads=32, target="sm_80")
+def gathered(x: tx.Array, h: tx.Array, table: tx.Array, y: tx.Array, ids: tx.Array) -> None:
+    tx.grid(1)
+    counts = tx.shared(i32, 16)
+    counts[x[tx.tile(0, 64)].load(pad=-1)] += 1
+    h[:] += counts[:]
+    rows = tx.tile(0, 8, end=ids.shape[0])
+    y[rows, :] = 2.0 * table[ids[rows].load(pad=-1), :]
+    y[ids[rows].load(pad=-1), :] += table[rows, :]
+
+
+def test_tiles_of_indices_gather_and_scatter() -> None:
+    x, ids = np.array([3, 5, 3, 15, 0], np.int32), np.array([4, 0, 2], np.int32)
+    table, h = _numbers(5, 32), np.ones(16, np.int32)
+    y = np.zeros((3, 32), np.float32)
+    _run(gathered, x, h, table, y, ids)
+    expected = 2 * table[ids]
+    for i, at in enumerate(ids):
+        if at < 3:
+            expected[at] += table[i]
+    assert np.array_equal(h, 1 + np.bincount(x, minlength=16)) and np.array_equal(y, expected)
+
+
+@tx.jit(f32[16, 64], f32[16, 64], f32[64, 16], threads=128, target="sm_80")
+def parts(a: tx.Array, d: tx.Array, t: tx.Array) -> None:
+    tx.grid(1)
+    x = a[:, :].load()
+    rotated = tx.concat([-x[:, 32:], x[:, :32]], 1)
+    d[:, :] = rotated * tx.indices(1, 16, 64).to(f32) + x[:, ::-1]
+    pairs = x.reshape(16, 32, 2)
+    t[:, :] = tx.concat([pairs[:, :, 1:2], pairs[:, :, 0:1]], 2).reshape(16, 64).T
+
+
+def test_parts_of_values() -> None:
+    a, d, t = _numbers(16, 64), np.zeros((16, 64), np.float32), np.zeros((64, 16), np.float32)
+    _run(parts, a, d, t)
+    assert np.array_equal(d, np.concatenate([-a[:, 32:], a[:, :32]], 1) * np.arange(64) + a[:, ::-1])
+    assert np.array_equal(t, a.reshape(16, 32, 2)[:, :, ::-1].reshape(16, 64).T)
+
+
+@tx.fn
+def philox(c0: Any, seed: Any, rounds: int = 10) -> Any:
+    c1 = c2 = c3 = c0 ^ c0
+    k0, k1 = seed, 0
+    for _ in range(rounds):
+        p, q = (c0, 0xD2511F53), (c2, 0xCD9E8D57)
+        c0, c1, c2, c3 = tx.mulhi(*q) ^ c1 ^ k0, q[0] * q[1], tx.mulhi(*p) ^ c3 ^ k1, p[0] * p[1]
+        k0, k1 = k0 + 0x9E3779B9, (k1 + 0xBB67AE85) & 0xFFFFFFFF
+    return c0
+
+
+@tx.jit(i32[None, 32], u32, threads=64, target="sm_80")
+def random(y: tx.Array, seed: tx.Scalar) -> None:
+    m = tx.grid((y.shape[0], 8))
+    at = m.index.to(u32)[:, None] * 32 + tx.indices(0, 32).to(u32)[None, :]
+    y[m, :] = philox(at, seed).to(i32)
+
+
+def test_integers_without_a_sign_and_functions_that_kernels_call() -> None:
+    y = np.zeros((9, 32), np.int32)
+    text = _run(random, y, 7)
+    counters = np.arange(9 * 32, dtype=np.uint64).reshape(9, 32)
+    c = [counters, *(np.zeros_like(counters) for _ in range(3))]
+    k0, k1 = np.uint64(7), np.uint64(0)
+    low = np.uint64(0xFFFFFFFF)
+    for _ in range(10):
+        p, q = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
+        c = [(q >> np.uint64(32)) ^ c[1] ^ k0, q & low, (p >> np.uint64(32)) ^ c[3] ^ k1, p & low]
+        k0, k1 = (k0 + np.uint64(0x9E3779B9)) & low, (k1 + np.uint64(0xBB67AE85)) & low
+    assert np.array_equal(y.view(np.uint32), c[0].astype(np.uint32))
+    assert text.count("tirx.map") == 1
+
+
+def test_the_simulator_runs_them() -> None:
+    a, b, d = _numbers(64, 32).astype(np.float16), _numbers(32, 32, seed=1).astype(np.float16), _numbers(64, 32)
+    tx.build(product.module).kernels["product"].simulate(a, b, d)
+    assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)

@@ -1,0 +1,543 @@
+"""The control flow of kernels: Python's where values are Python's, `scf` where the kernel computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Region, SSAValue
+
+from tirx.builder import functions
+from tirx.builder.dtypes import DType, dtype_of, i1, index
+from tirx.builder.places import Memory, Product, Span, View, accumulator, as_index, store
+from tirx.builder.scalars import Scalar
+from tirx.builder.tiles import Tile
+from tirx.builder.trace import BuildError, Trace, current
+from tirx.dialects.tirx import FillOp, TileType
+
+Bodies = Callable[..., tuple[Any, ...]]
+
+
+class Unbound:
+    """A name that is not bound here: whatever is done with it is an error."""
+
+    def __init__(self, name: str, why: str):
+        object.__setattr__(self, "text", f"expected `{name}` to be bound in front of {why}, found it bound inside only")
+
+    def _fail(self, *_: Any) -> NoReturn:
+        raise BuildError(object.__getattribute__(self, "text"))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        self._fail()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _fail  # pyright: ignore
+    __matmul__ = __getitem__ = __setitem__ = __lt__ = __gt__ = __le__ = __ge__ = __bool__ = __iter__ = __call__ = _fail  # pyright: ignore
+
+
+class Range:
+    """The indices of a loop that the kernel runs: `for i in tx.range(n)`."""
+
+    def __init__(self, start: Any, stop: Any, step: Any, unroll: bool = False):
+        self.start, self.stop, self.step, self.unroll = start, stop, step, unroll
+
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[Scalar]: ...
+
+    else:
+
+        def __iter__(self):
+            raise BuildError(
+                "expected a loop of a function below @tx.jit or @tx.fn, without break, continue or return, found "
+                "another one; range() counts while the kernel is written"
+            )
+
+    def item(self, value: Scalar) -> Any:
+        """The value of the name of the loop."""
+        return value
+
+
+class Tiles(Range):
+    """The spans of a loop that the kernel runs: `for k in tx.tiles(n, 64)`."""
+
+    def __init__(self, start: Any, stop: Any, extent: int):
+        super().__init__(start, stop, extent)
+        self.extent = extent
+
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[Span]: ...  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    def item(self, value: Scalar) -> Span:
+        whole = type(self.start) is int and type(self.stop) is int and (self.stop - self.start) % self.extent == 0
+        return Span(value, self.extent, None if whole else as_index(self.stop))
+
+
+def range_(
+    start: Scalar | int, stop: Scalar | int | None = None, step: Scalar | int = 1, *, unroll: bool = False
+) -> Range:
+    """
+    The indices of a loop that the kernel runs, as those of `range`; with `unroll` it is written out.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64, 64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     for i in tx.range(4):
+    ...         a[i, :] = tx.zeros(tx.f32, 64)
+    >>> _ = kernel.module
+    """
+    low, high = (0, start) if stop is None else (start, stop)
+    return Range(low, high, step, unroll)
+
+
+def tiles(*ends: Scalar | int) -> Tiles:
+    """
+    `tx.tiles(n, 64)` or `tx.tiles(start, stop, 64)`: a loop over spans of 64 indices, the last of which ends there.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64, None], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     for k in tx.tiles(a.shape[1], 16):
+    ...         print(a[:, k])
+    >>> _ = kernel.module
+    a view f32[64, 16]
+    """
+    if len(ends) not in (2, 3) or type(ends[-1]) is not int or ends[-1] < 1:
+        raise BuildError(f"expected tx.tiles(n, extent) or tx.tiles(start, stop, extent), found {ends}")
+    low, high = (0, ends[0]) if len(ends) == 2 else ends[:2]
+    low, high = (each.read() if isinstance(each, View) else each for each in (low, high))
+    return Tiles(low, high, ends[-1])
+
+
+# Values that loops and branches carry, as the leaves of what names are bound to
+
+
+def _flat(value: Any) -> list[Any]:
+    match value:
+        case tuple() | list():
+            return [leaf for each in cast("Sequence[Any]", value) for leaf in _flat(each)]
+        case dict():
+            return [leaf for each in cast("dict[Any, Any]", value).values() for leaf in _flat(each)]
+        case Span():
+            return [value.start, *([] if value.size is None else [value.size])]
+        case _:
+            return [value]
+
+
+def _packed(value: Any, leaves: Iterable[Any]) -> Any:
+    """The structure of a value with other leaves."""
+    match value:
+        case tuple() | list():
+            return type(cast("list[Any]", value))(_packed(each, leaves) for each in cast("Sequence[Any]", value))
+        case dict():
+            return {key: _packed(each, leaves) for key, each in cast("dict[Any, Any]", value).items()}
+        case Span():
+            start = next(iter(leaves))
+            size = None if value.size is None else next(iter(leaves))
+            return value if start is value.start else Span(start, value.extent, step=value.step, count=lambda: size)
+        case _:
+            return next(iter(leaves))
+
+
+def _is_value(leaf: Any) -> bool:
+    """Returns True for what the kernel has in registers."""
+    return isinstance(leaf, Scalar) or (isinstance(leaf, Tile) and not isinstance(leaf, Memory))
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    simple = (int, float, bool, str, type(None), DType)
+    return isinstance(a, simple) and isinstance(b, simple) and type(a) is type(b) and a == b
+
+
+def _value(leaf: Any, like: Any, name: str, where: str) -> SSAValue:
+    """A leaf in the IR, of the type of `like`."""
+    if isinstance(like, Tile):
+        if not isinstance(leaf, Tile):
+            _differs(name, like, leaf, where)
+        found = leaf.load() if isinstance(leaf, View | Memory) else leaf.read()
+        if found.shape != like.shape or (found.dtype != like.dtype and index not in (found.dtype, like.dtype)):
+            _differs(name, like, leaf, where)
+        return found.ssa()
+    if isinstance(leaf, View) and leaf.is_element:
+        leaf = leaf.read()
+    dtype = like.dtype if isinstance(like, Scalar) else i1 if isinstance(like, bool) else index
+    if isinstance(leaf, Scalar) and leaf.dtype == dtype:
+        return leaf.value
+    if isinstance(leaf, int) and (not isinstance(like, float)) or (isinstance(leaf, float) and dtype.is_float):
+        return functions.scalar(leaf, dtype).value
+    if isinstance(leaf, float):
+        raise BuildError(f"expected `{name}` with a type {where}, found a number of Python; f32({leaf}) gives it one")
+    _differs(name, like, leaf, where)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Tile):
+        return f"{'x'.join(map(str, value.shape))}x{value.dtype}"
+    return str(value.dtype) if isinstance(value, Scalar) else repr(value)
+
+
+def _differs(name: str, before: Any, after: Any, where: str) -> NoReturn:
+    raise BuildError(f"expected `{name}` to keep its type {where}, found {_shown(before)} and {_shown(after)}")
+
+
+def _wrapped(trace: Trace, value: SSAValue, like: Any) -> Any:
+    if isinstance(value.type, TileType):
+        return Tile.of(value)
+    dtype = like.dtype if isinstance(like, Scalar) else dtype_of(value.type)
+    natural = like.natural if isinstance(like, Scalar) else False
+    return Scalar(trace, value, dtype, natural=natural and False)
+
+
+def pack(names: tuple[str, ...], values: dict[str, Any]) -> tuple[Any, ...]:
+    """The values of the names of a body, which it returns."""
+    return tuple(values.get(name, Unbound(name, "this")) for name in names)
+
+
+class _Carried:
+    """The leaves of the names that a loop stores, and how each goes through it."""
+
+    def __init__(self, trace: Trace, names: tuple[str, ...], values: list[Any], key: object):
+        self.trace, self.names, self.values = trace, names, values
+        self.leaves = [leaf for value in values for leaf in _flat(value)]
+        self.of = [name for name, value in zip(names, values, strict=True) for _ in _flat(value)]
+        self.decided: dict[int, str] = trace.kept.setdefault(("loop", key), {})
+        self.memories: dict[int, tuple[Memory, FillOp]] = {}
+        self.number = dict(enumerate(self.leaves))
+        for i, leaf in self.number.items():
+            if isinstance(leaf, Tile) and leaf.is_constant and self.decided.get(i) in (None, "memory"):
+                memory = accumulator(leaf.dtype, leaf.shape)
+                store(leaf.constant, memory)
+                self.memories[i] = memory, cast(FillOp, trace.blocks[-1].last_op)
+        self.carried = [i for i, leaf in self.number.items() if self._is_carried(i, leaf)]
+
+    def _is_carried(self, i: int, leaf: Any) -> bool:
+        if i in self.memories or self.decided.get(i) == "plain":
+            return False
+        return _is_value(leaf) or self.decided.get(i) == "value"
+
+    def inits(self) -> list[SSAValue]:
+        return [_value(self.leaves[i], self.leaves[i], self.of[i], "in a loop") for i in self.carried]
+
+    def bound(self, arguments: Sequence[SSAValue]) -> tuple[Any, ...]:
+        """The values of the names inside."""
+        made = dict(zip(self.carried, arguments, strict=True))
+        leaves: list[Any] = []
+        for i, leaf in self.number.items():
+            if i in made:
+                leaves.append(_wrapped(self.trace, made[i], leaf))
+            else:
+                leaves.append(self.memories[i][0] if i in self.memories else leaf)
+        rest = iter(leaves)
+        return tuple(_packed(value, rest) for value in self.values)
+
+    def ends(self, values: tuple[Any, ...], arguments: Sequence[SSAValue]) -> list[Any] | None:
+        """The leaves at the end of the body; None if some go through the loop in another way."""
+        found: list[Any] = []
+        for name, before, after in zip(self.names, self.values, values, strict=True):
+            if isinstance(before, Unbound):
+                found.append(before)
+                continue
+            leaves = _flat(after)
+            if len(leaves) != len(_flat(before)):
+                raise BuildError(f"expected `{name}` to keep its structure in a loop, found another one at its end")
+            found += leaves
+        again = False
+        for i, (before, after) in enumerate(zip(self.leaves, found, strict=True)):
+            if isinstance(before, Unbound) or i in self.carried:
+                continue
+            if i in self.memories:
+                memory, fill = self.memories[i]
+                if after is memory and len([*memory.op_value.uses]) > 1 and _is_added(memory):
+                    continue
+                self.decided[i] = "plain" if after is memory else "value"
+                again = True
+            elif not _same(before, after):
+                if not isinstance(before, int | float | bool | Memory):
+                    raise BuildError(
+                        f"expected `{self.of[i]}` to stay {before!r} in a loop, found {after!r} at its end"
+                    )
+                self.decided[i] = "value"
+                again = True
+        if again:
+            for _, fill in self.memories.values():
+                fill.detach()
+                fill.erase()
+            return None
+        return found
+
+    def yielded(self, found: list[Any]) -> list[SSAValue]:
+        """The carried leaves at the end of the body, in the IR."""
+        return [_value(found[i], self.leaves[i], self.of[i], "in a loop") for i in self.carried]
+
+    def after(self, results: Sequence[SSAValue], why: str) -> tuple[Any, ...]:
+        values = self.bound(results)
+        return tuple(
+            Unbound(name, why) if isinstance(value, Unbound) else value
+            for name, value in zip(self.names, values, strict=True)
+        )
+
+
+def _is_added(memory: Memory) -> bool:
+    return any(use.operation.name == "tirx.mma" for use in memory.op_value.uses)
+
+
+def _bound_values(names: tuple[str, ...], known: dict[str, Any], why: str) -> list[Any]:
+    return [known.get(name, Unbound(name, why)) for name in names]
+
+
+def for_(items: Any, body: Bodies, names: tuple[str, ...], known: dict[str, Any]) -> tuple[Any, ...]:
+    """A `for` loop: `scf.for` over tx.range and tx.tiles, Python's over everything else."""
+    values = _bound_values(names, known, "the loop")
+    if isinstance(items, Range) and items.unroll:
+        items = [items.item(functions.scalar(i, index)) for i in range(items.start, items.stop, items.step)]
+    if not isinstance(items, Range):
+        given = tuple(values)
+        for each in items:
+            given = body(each, *given)
+        return given
+    trace = current()
+    trace.flush()
+    start, stop, step = (as_index(each) for each in (items.start, items.stop, items.step))
+    while True:
+        carried = _Carried(trace, names, values, body.__code__)  # pyright: ignore[reportFunctionMemberAccess]
+        inits = carried.inits()
+        block = Block(arg_types=[IndexType(), *(each.type for each in inits)])
+        op = scf.ForOp(start.value, stop.value, step.value, inits, Region(block))
+        with trace.inside(block):
+            item = items.item(Scalar(trace, block.args[0], index, natural=start.natural))
+            found = carried.ends(body(item, *carried.bound(block.args[1:])), block.args[1:])
+            if found is None:
+                op.erase(safe_erase=False)
+                continue
+            ends = carried.yielded(found)
+            trace(scf.YieldOp(*ends))
+        kept = [i for i, (end, own) in enumerate(zip(ends, block.args[1:], strict=True)) if end is not own]
+        op, results = _pruned(op, inits, kept)
+        trace(op)
+        trace.writes += 1
+        return carried.after(results(), "the loop")
+
+
+def _pruned(op: scf.ForOp, inits: list[SSAValue], kept: list[int]) -> tuple[scf.ForOp, Callable[[], list[SSAValue]]]:
+    """The loop without values that stay as they are."""
+    block = op.body.block
+    last = cast(scf.YieldOp, block.last_op)
+    ends = [last.operands[i] for i in kept]
+    if len(kept) < len(inits):
+        last.detach()
+        last.erase()
+        for i in reversed(range(len(inits))):
+            if i not in kept:
+                argument = block.args[1 + i]
+                argument.replace_all_uses_with(inits[i])
+                block.erase_arg(argument)
+        block.add_op(end := scf.YieldOp(*ends))
+        end.location = op.location
+        made = scf.ForOp(op.lb, op.ub, op.step, [inits[i] for i in kept], op.detach_region(0))
+        op.erase()
+        op = made
+    return op, lambda: [op.results[kept.index(i)] if i in kept else init for i, init in enumerate(inits)]
+
+
+def while_(test: Callable[..., Any], body: Bodies, names: tuple[str, ...], known: dict[str, Any]) -> tuple[Any, ...]:
+    """A `while` loop: `scf.while` where the kernel computes the condition."""
+    values = _bound_values(names, known, "the loop")
+    trace = current()
+    trace.flush()
+    while True:
+        carried = _Carried(trace, names, values, body.__code__)  # pyright: ignore[reportFunctionMemberAccess]
+        inits = carried.inits()
+        types = [each.type for each in inits]
+        before, block = Block(arg_types=types), Block(arg_types=types)
+        with trace.inside(before):
+            condition = _condition(test(*carried.bound(before.args)))
+            if isinstance(condition, bool):
+                for _, fill in carried.memories.values():
+                    fill.detach()
+                    fill.erase()
+                break
+            trace(scf.ConditionOp(condition.value, *before.args))
+        with trace.inside(block):
+            found = carried.ends(body(*carried.bound(block.args)), block.args)
+            if found is None:
+                continue
+            trace(
+                scf.YieldOp(*(_value(found[i], carried.leaves[i], carried.of[i], "in a loop") for i in carried.carried))
+            )
+        op = trace(scf.WhileOp(inits, types, Region(before), Region(block)))
+        trace.writes += 1
+        return carried.after(op.results, "the loop")
+    given = tuple(values)
+    while _known(test(*given)):
+        given = body(*given)
+    return given
+
+
+def _known(value: Any) -> bool:
+    if isinstance(value, Scalar | Tile):
+        raise BuildError("expected a condition that stays a Python value in a loop, found one that the kernel computes")
+    return bool(value)
+
+
+def _condition(value: Any) -> Scalar | bool:
+    """A condition: a truth of the kernel, or one of Python."""
+    if isinstance(value, View) and value.is_element:
+        value = value.read()
+    if isinstance(value, Tile):
+        raise BuildError(
+            f"expected a condition that is one truth, found {value!r}: use tx.where(condition, x, y) for each element, "
+            "or a reduction for all"
+        )
+    if isinstance(value, Unbound):
+        bool(value)
+    if isinstance(value, Scalar):
+        return value if value.dtype == i1 else functions.apply("ne", value, 0)
+    return bool(value)
+
+
+def if_(test: Any, yes: Bodies, no: Bodies, names: tuple[str, ...], known: dict[str, Any]) -> tuple[Any, ...]:
+    """An `if`: `scf.if` where the kernel computes the condition."""
+    condition = _condition(test)
+    given = _bound_values(names, known, "the if")
+    if isinstance(condition, bool):
+        return (yes if condition else no)(*given)
+    trace = current()
+    trace.flush()
+    blocks, ends = [Block(), Block()], list[tuple[Any, ...]]()
+    for block, body in zip(blocks, (yes, no), strict=True):
+        with trace.inside(block):
+            ends.append(body(*given))
+    merged: list[Any] = []
+    yielded: list[tuple[SSAValue, SSAValue, Any]] = []
+    for name, a, b in zip(names, *ends, strict=True):
+        merged.append(_merged(trace, name, a, b, blocks, yielded))
+    for block, at in zip(blocks, (0, 1), strict=True):
+        with trace.inside(block):
+            if at == 0 or block.ops or yielded:
+                trace(scf.YieldOp(*(each[at] for each in yielded)))
+    regions = [Region(block) if at == 0 or block.ops else Region() for at, block in enumerate(blocks)]
+    op = trace(scf.IfOp(condition.value, [each[0].type for each in yielded], regions[0], regions[1]))
+    trace.writes += 1
+    results = iter([_wrapped(trace, value, each[2]) for value, each in zip(op.results, yielded, strict=True)])
+    return tuple(_filled(each, results) for each in merged)
+
+
+class _Result:
+    """Stands for a result of the branch."""
+
+
+_RESULT = _Result()
+
+
+def _filled(value: Any, results: Any) -> Any:
+    if isinstance(value, Unbound | _Result):
+        return value if isinstance(value, Unbound) else next(results)
+    leaves = [next(results) if isinstance(leaf, _Result) else leaf for leaf in _flat(value)]
+    return _packed(value, iter(leaves))
+
+
+def _merged(trace: Trace, name: str, a: Any, b: Any, blocks: list[Block], yielded: list[Any]) -> Any:
+    """The value of a name behind a branch: leaves that differ are results."""
+    if isinstance(a, Unbound) or isinstance(b, Unbound):
+        return Unbound(name, "the if")
+    if isinstance(a, Span) and a is not b:
+        raise BuildError(f"expected tiles and scalars as results of an if, found a span in `{name}`; carry its start")
+    first, second = _flat(a), _flat(b)
+    if len(first) != len(second):
+        raise BuildError(f"expected `{name}` to have one structure behind an if, found two")
+    leaves: list[Any] = []
+    for x, y in zip(first, second, strict=True):
+        if _same(x, y):
+            leaves.append(x)
+            continue
+        like = next((each for each in (x, y) if _is_value(each) or isinstance(each, Memory)), x)
+        like = like.read() if isinstance(like, View | Product) else like
+        if not isinstance(like, Tile | Scalar | int | float):
+            raise BuildError(f"expected tiles and scalars as results of an if, found {x!r} and {y!r} in `{name}`")
+        pair: list[SSAValue] = []
+        for block, each in zip(blocks, (x, y), strict=True):
+            with trace.inside(block):
+                pair.append(_value(each, like, name, "behind an if"))
+        yielded.append((*pair, like))
+        leaves.append(_RESULT)
+    return _packed(a, iter(leaves))
+
+
+def if_expression(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+    """A conditional expression."""
+    condition = _condition(test)
+    if isinstance(condition, bool):
+        return yes() if condition else no()
+
+    def body(value: Callable[[], Any]) -> Bodies:
+        return lambda *_: (value(),)
+
+    return if_(condition, body(yes), body(no), ("the expression",), {"the expression": None})[0]
+
+
+def and_(*terms: Callable[[], Any]) -> Any:
+    """`and`: of truths of the kernel all are computed."""
+    return _joined(terms, "and", False)
+
+
+def or_(*terms: Callable[[], Any]) -> Any:
+    """`or`: of truths of the kernel all are computed."""
+    return _joined(terms, "or", True)
+
+
+def _joined(terms: tuple[Callable[[], Any], ...], name: str, ends: bool) -> Any:
+    found = terms[0]()
+    for each in terms[1:]:
+        if isinstance(found, Scalar | Tile):
+            found = functions.apply(name, found, each())
+        elif bool(found) is ends:
+            return found
+        else:
+            found = each()
+    return found
+
+
+def not_(value: Any) -> Any:
+    """`not`."""
+    if isinstance(value, Scalar | Tile):
+        return ~value if value.dtype == i1 else functions.apply("eq", value, 0)
+    return not value
+
+
+def assert_(test: Any, message: Callable[[], Any]) -> None:
+    """`assert` of what Python knows."""
+    if isinstance(test, Scalar | Tile):
+        raise BuildError("expected a condition that Python knows for assert, found one of the kernel")
+    if not test:
+        raise BuildError(f"expected what `assert` says: {message()}")
+
+
+def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """A call of `min` or `max`, which may be of indices of the kernel."""
+    given = [each.read() if isinstance(each, View) else each for each in arguments]
+    name = {min: "minimum", max: "maximum"}.get(function)
+    if name is None or len(given) < 2 or not any(isinstance(each, Scalar | Tile) for each in given):
+        return function(*arguments, **named)
+    return reduce(lambda a, b: functions.apply(name, a, b), given)
+
+
+def plain(items: Any, what: str) -> Any:
+    """The items of a loop that stays Python's own."""
+    if isinstance(items, Range):
+        raise BuildError(
+            f"expected a loop of the kernel without {what}, found one with it; carry a condition in a while"
+        )
+    return items
+
+
+def plain_test(test: Any, what: str) -> bool:
+    """The condition of what stays Python's own."""
+    condition = _condition(test)
+    if isinstance(condition, Scalar):
+        raise BuildError(f"expected a condition of Python around {what}, found one that the kernel computes")
+    return condition

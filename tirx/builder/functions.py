@@ -1,0 +1,381 @@
+"""
+The functions of elements: a table from names to operations of `arith` and `math`, for floats and integers.
+
+A function of scalars makes an operation, one of tiles a tile that is computed later, in one `tirx.map` with what it is
+used for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Operation, SSAValue
+
+from tirx.builder import scalars
+from tirx.builder.dtypes import DTYPES, LATE, DType, f32, i1, index
+from tirx.builder.scalars import Elements, Number, Scalar
+from tirx.builder.trace import BuildError, current
+from tirx.dialects.formula import Call
+
+ElementsT = TypeVar("ElementsT", bound=Elements)
+
+
+_FLOATS = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
+_FORMULAS = {"add": "add", "mul": "mul", "ceildiv": "ceildiv", "minimum": "min", "maximum": "max"}
+"""Functions that the launch can compute, too."""
+
+_NATURAL = {"add", "mul", "floordiv", "ceildiv", "mod", "minimum", "maximum", "rshift", "lshift", "and"}
+"""Functions of indices of 0 or more that are 0 or more."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """
+    A function of elements, by the operations for floats, for integers with a sign and for those without.
+
+    `compares` is the predicate of integers in its result, a truth. Without an operation there is no such function.
+    """
+
+    name: str
+    floats: type[Operation] | None = None
+    signed: type[Operation] | None = None
+    unsigned: type[Operation] | None = None
+    compares: bool = False
+
+    def dtype(self, operands: list[DType]) -> DType:
+        """The type of the result."""
+        return i1 if self.compares else operands[0]
+
+    def __call__(self, *operands: Scalar, fastmath: str | None = None) -> Scalar:
+        """The operation, inserted."""
+        first = operands[0]
+        dtype, natural = first.dtype, all(each.natural for each in operands)
+        kind = self.floats if dtype.is_float else self.signed
+        if not dtype.is_float and (natural or not dtype.is_signed):
+            kind = self.unsigned or kind
+        if kind is None:
+            if self.name == "truediv" and not dtype.is_float:
+                raise BuildError(f"expected floats for /, found {dtype}; // divides integers, .to(f32) converts")
+            raise BuildError(f"expected another element type for {self.name}, found {dtype}")
+        values, trace = [each.value for each in operands], first.trace
+        if self.compares:
+            unsigned = natural or not dtype.is_signed
+            how = self.name if self.name in ("eq", "ne") else ("u" if unsigned else "s") + self.name
+            a, b = values
+            op = arith.CmpfOp(a, b, _FLOATS[self.name]) if dtype.is_float else arith.CmpiOp(a, b, how)
+        else:
+            op = operation(kind, values, [values[0].type], fastmath)
+        keeps = natural and self.name in _NATURAL
+        formula = None
+        if len(operands) == 2 and self.name in _FORMULAS and dtype.is_index:
+            a, b = (each.formula for each in operands)
+            if a is not None and b is not None:
+                formula = Call(_FORMULAS[self.name], (a, b))
+        return Scalar(trace, trace(op).results[0], self.dtype([dtype]), natural=keeps, formula=formula)
+
+
+def operation(
+    kind: type[Operation], operands: list[SSAValue], types: list[Any], fastmath: str | None = None
+) -> Operation:
+    """An operation on scalars, with its flags of floats where it has any."""
+    properties = kind.get_irdl_definition().properties  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    flags: dict[str, Any] = {}
+    if "fastmath" in properties:
+        flags["fastmath"] = arith.FastMathFlagsAttr("none" if fastmath is None else (FastMathFlag(fastmath),))
+    elif fastmath is not None:
+        raise BuildError(f"expected an operation of floats for fastmath, found {kind.name}")
+    if "overflowFlags" in properties:
+        flags["overflowFlags"] = arith.IntegerOverflowAttr("none")
+    return kind.create(operands=operands, result_types=types, properties=flags)
+
+
+_UNARY = {
+    name.removesuffix("f"): getattr(math, f"{cls}Op")
+    for name, cls in (
+        ("exp", "Exp"), ("exp2", "Exp2"), ("expm1", "ExpM1"), ("log", "Log"), ("log2", "Log2"), ("log10", "Log10"),
+        ("log1p", "Log1p"), ("sqrt", "Sqrt"), ("rsqrt", "Rsqrt"), ("cbrt", "Cbrt"), ("sin", "Sin"), ("cos", "Cos"),
+        ("tan", "Tan"), ("asin", "Asin"), ("acos", "Acos"), ("atan", "Atan"), ("sinh", "Sinh"), ("cosh", "Cosh"),
+        ("tanh", "Tanh"), ("asinh", "Asinh"), ("acosh", "Acosh"), ("atanh", "Atanh"), ("erf", "Erf"),
+        ("floor", "Floor"), ("ceil", "Ceil"), ("trunc", "Trunc"), ("round", "Round"), ("roundeven", "RoundEven"),
+    )
+}  # fmt: skip
+
+_TABLE = [
+    Function("add", arith.AddfOp, arith.AddiOp),
+    Function("sub", arith.SubfOp, arith.SubiOp),
+    Function("mul", arith.MulfOp, arith.MuliOp),
+    Function("truediv", arith.DivfOp),
+    Function("floordiv", None, arith.FloorDivSIOp, arith.DivUIOp),
+    Function("ceildiv", None, arith.CeilDivSIOp, arith.CeilDivUIOp),
+    Function("rem", None, arith.RemSIOp, arith.RemUIOp),
+    Function("and", None, arith.AndIOp),
+    Function("or", None, arith.OrIOp),
+    Function("xor", None, arith.XOrIOp),
+    Function("lshift", None, arith.ShLIOp),
+    Function("rshift", None, arith.ShRSIOp, arith.ShRUIOp),
+    Function("maximum", arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp),
+    Function("minimum", arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp),
+    Function("maxnum", arith.MaxnumfOp, arith.MaxSIOp, arith.MaxUIOp),
+    Function("minnum", arith.MinnumfOp, arith.MinSIOp, arith.MinUIOp),
+    Function("abs", math.AbsFOp, math.AbsIOp),
+    Function("neg", arith.NegfOp),
+    Function("fma", math.FmaOp),
+    Function("atan2", math.Atan2Op),
+    Function("pow", math.PowFOp, math.IPowIOp),
+    Function("copysign", math.CopySignOp),
+    Function("popcount", None, math.CtPopOp),
+    *(Function(name, arith.CmpfOp, arith.CmpiOp, compares=True) for name in _FLOATS),
+    *(Function(name, kind) for name, kind in _UNARY.items()),
+]
+FUNCTIONS: dict[str, Function] = {each.name: each for each in _TABLE}
+"""The functions of elements by name."""
+
+
+def _mod(x: Scalar, y: Scalar) -> Scalar:
+    """The remainder with the sign of the divisor, as Python's."""
+    if (x.natural and y.natural) or not x.dtype.is_signed:
+        return FUNCTIONS["rem"](x, y)
+    return x - x // y * y
+
+
+def _negate(x: Scalar) -> Scalar:
+    return FUNCTIONS["neg"](x) if x.dtype.is_float else FUNCTIONS["sub"](scalar(0, x.dtype), x)
+
+
+def _select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
+    if condition.dtype != i1:
+        raise BuildError(f"expected a comparison as the condition of where, found {condition.dtype}")
+    op = arith.SelectOp(condition.value, x.value, y.value)
+    return Scalar(x.trace, x.trace(op).result, x.dtype, natural=x.natural and y.natural)
+
+
+def _mulhi(x: Scalar, y: Scalar) -> Scalar:
+    """The upper half of a product of integers."""
+    kind = arith.MulSIExtendedOp if x.dtype.is_signed else arith.MulUIExtendedOp
+    op = x.trace(kind.create(operands=[x.value, y.value], result_types=[x.value.type, x.value.type]))
+    return Scalar(x.trace, op.results[1], x.dtype)
+
+
+def _conversion(before: DType, after: DType) -> type[Operation]:
+    """The operation that converts a number; the same numbers for integers of one size."""
+    match before.is_float, after.is_float:
+        case True, True:
+            return arith.ExtFOp if before.bits < after.bits or before.name == "bf16" else arith.TruncFOp
+        case True, False:
+            return arith.FPToSIOp if after.is_signed else arith.FPToUIOp
+        case False, True:
+            return arith.SIToFPOp if before.is_signed and before.name != "i1" else arith.UIToFPOp
+        case _:
+            if before.is_index or after.is_index:
+                return arith.IndexCastOp
+            if before.bits > after.bits:
+                return arith.TruncIOp
+            return arith.ExtSIOp if before.is_signed and before.name != "i1" else arith.ExtUIOp
+
+
+def cast_scalar(x: Scalar, after: DType) -> Scalar:
+    """A scalar in another element type; indices become floats by way of i32."""
+    before = x.dtype
+    if before == after:
+        return x
+    if before.scalar == after.scalar:
+        return Scalar(x.trace, x.value, after, natural=x.natural)
+    if before.is_float and after.is_float and before.bits == after.bits:
+        return cast_scalar(cast_scalar(x, f32), after)
+    if before.is_index and after.is_float:
+        return cast_scalar(cast_scalar(x, DTYPES["i32"]), after)
+    if after.is_index and before.is_float:
+        return cast_scalar(cast_scalar(x, DTYPES["i64"]), after)
+    op = operation(_conversion(before, after), [x.value], [after.scalar])
+    natural = after.is_index and (x.natural or not before.is_signed)
+    return Scalar(x.trace, x.trace(op).results[0], after, natural=natural)
+
+
+def scalar(value: Any, dtype: DType) -> Scalar:
+    """A scalar of a type, from a number, another scalar or a place of one element in memory."""
+    value = value.read() if hasattr(value, "read") else value
+    if isinstance(value, Scalar):
+        return cast_scalar(value, dtype)
+    trace = current()
+    natural = not dtype.is_float and value >= 0 if isinstance(value, int | float) else False
+    formula = value if dtype.is_index and type(value) is int else None
+    return Scalar(trace, trace.constant(value, dtype.scalar), dtype, natural=natural, formula=formula)
+
+
+LATE["scalar"] = scalar
+
+
+def common(name: str, operands: list[Any]) -> DType:
+    """The one element type of operands, of which numbers take it. An index beside an integer makes it one."""
+    given = [each for each in operands if isinstance(each, Elements)]
+    found = list(dict.fromkeys(each.dtype for each in given))
+    if len(found) > 1 and index in found and any(not isinstance(each, Scalar) for each in given):
+        # As a number, an index of the kernel takes the type of a tile.
+        found = list(
+            dict.fromkeys(each.dtype for each in given if not (isinstance(each, Scalar) and each.dtype == index))
+        )
+    if len(found) > 1 and index in found and not any(each.is_float for each in found):
+        return index
+    if len(found) > 1:
+        names = " and ".join(map(str, found))
+        raise BuildError(f"expected one element type for {name}, found {names}; convert one with .to({found[0]})")
+    return found[0]
+
+
+@dataclass(frozen=True)
+class _Special:
+    """A function that is more than one operation."""
+
+    name: str
+    emit: Callable[..., Scalar]
+    first: int = 0
+    """Operands from there on have one type, that of the result."""
+
+
+_SPECIAL = {
+    each.name: each
+    for each in (
+        _Special("mod", _mod),
+        _Special("neg", _negate),
+        _Special("where", _select, 1),
+        _Special("mulhi", _mulhi),
+    )
+}
+
+
+def compute(name: str, operands: tuple[Any, ...], dtype: DType, **flags: Any) -> Scalar:
+    """A function of scalars and numbers, whose operands become those of type `dtype` first."""
+    if name == "cast":
+        return scalar(operands[0], operands[1])
+    special = _SPECIAL.get(name)
+    first = 0 if special is None else special.first
+    given = [each if i < first else scalar(each, dtype) for i, each in enumerate(operands)]
+    return FUNCTIONS[name](*given, **flags) if special is None else special.emit(*given)
+
+
+def types(name: str, operands: tuple[Any, ...]) -> tuple[DType, DType]:
+    """The element type of the operands of a function, and that of its result."""
+    if name == "cast":
+        return operands[0].dtype, operands[1]
+    special = _SPECIAL.get(name)
+    of = list(operands[0 if special is None else special.first :])
+    if not any(isinstance(each, Elements) for each in of):
+        raise BuildError(f"expected a tile or a scalar for {name}, found numbers alone; .to(...) gives one a type")
+    dtype = common(OPERATOR_NAMES.get(name, name), of)
+    return dtype, FUNCTIONS[name].dtype([dtype]) if special is None else dtype
+
+
+OPERATOR_NAMES = scalars.OPERATORS
+
+
+def apply(name: str, *operands: Any, **flags: Any) -> Any:
+    """A function of the table, of tiles and scalars."""
+    given = tuple(each.read() if hasattr(each, "read") else each for each in operands)
+    if any(isinstance(each, Elements) and not isinstance(each, Scalar) for each in given):
+        return LATE["tile"](name, given, flags)
+    if name in _FOLDED and not any(isinstance(each, Elements) for each in given):
+        return _FOLDED[name](*given)
+    for each in given:
+        if not isinstance(each, Elements | int | float | DType):
+            raise BuildError(f"expected tiles, scalars or numbers for {name}, found {each!r}")
+    return compute(name, given, types(name, given)[0], **flags)
+
+
+def _ceildiv(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+_FOLDED: dict[str, Callable[..., Any]] = {
+    "ceildiv": _ceildiv,
+    "minimum": min,
+    "maximum": max,
+}
+"""What is computed now where all operands are numbers of Python."""
+
+LATE["apply"] = apply
+
+
+@dataclass(frozen=True)
+class Unary:
+    """A function of every element of a tile, or of a scalar."""
+
+    name: str
+
+    def __call__(self, x: ElementsT, *, fastmath: str | None = None) -> ElementsT:
+        """The function of `x`; `fastmath="afn"` asks for the approximation of the hardware alone."""
+        return apply(self.name, x, **({} if fastmath is None else {"fastmath": fastmath}))
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A function of every two elements of tiles, or of scalars; one of the two may be a number."""
+
+    name: str
+
+    @overload
+    def __call__(self, x: ElementsT, y: Elements | Number) -> ElementsT: ...
+    @overload
+    def __call__(self, x: Number, y: ElementsT) -> ElementsT: ...
+    @overload
+    def __call__(self, x: int, y: int) -> int: ...
+    def __call__(self, x: Any, y: Any) -> Any:
+        return apply(self.name, x, y)
+
+
+exp, exp2, expm1, log, log2, log10, log1p = map(Unary, ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"))
+sqrt, rsqrt, cbrt, erf, abs, neg = map(Unary, ("sqrt", "rsqrt", "cbrt", "erf", "abs", "neg"))
+sin, cos, tan, asin, acos, atan = map(Unary, ("sin", "cos", "tan", "asin", "acos", "atan"))
+sinh, cosh, tanh, asinh, acosh, atanh = map(Unary, ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"))
+floor, ceil, trunc, round, roundeven, popcount = map(
+    Unary, ("floor", "ceil", "trunc", "round", "roundeven", "popcount")
+)
+maximum = Binary("maximum")
+"""The larger one of every two elements; NaN if one is NaN."""
+minimum = Binary("minimum")
+"""The smaller one of every two elements; NaN if one is NaN."""
+maxnum = Binary("maxnum")
+"""The larger one of every two elements; the other one if one is NaN."""
+minnum = Binary("minnum")
+"""The smaller one of every two elements; the other one if one is NaN."""
+ceildiv = Binary("ceildiv")
+"""The quotient of integers, rounded up."""
+mulhi = Binary("mulhi")
+"""The upper half of the product of integers."""
+pow = Binary("pow")
+"""The first one to the power of the second one."""
+atan2 = Binary("atan2")
+"""The angle of the point (y, x)."""
+copysign = Binary("copysign")
+"""The first one with the sign of the second one."""
+
+
+def fma(x: ElementsT, y: ElementsT | Scalar | Number, z: ElementsT | Scalar | Number) -> ElementsT:
+    """
+    `x * y + z`, rounded once.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64], threads=32)
+    ... def polynomial(a: tx.Array) -> None:
+    ...     a[:] = tx.fma(a[:], 2.0, 1.0)
+    >>> "math.fma" in str(polynomial.module)
+    True
+    """
+    return apply("fma", x, y, z)
+
+
+def where(condition: Elements, x: Any, y: Any) -> Any:
+    """
+    `x` where the condition holds and `y` elsewhere, element by element.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64], threads=32)
+    ... def positive(a: tx.Array) -> None:
+    ...     a[:] = tx.where(a[:] > 0.0, a[:], 0.0)
+    >>> "arith.select" in str(positive.module)
+    True
+    """
+    return apply("where", condition, x, y)

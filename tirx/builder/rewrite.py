@@ -1,0 +1,234 @@
+"""
+The control flow of a Python function, as calls: bodies become functions of the names that they store.
+
+Only `for`, `while`, `if`, conditional expressions, `and`, `or`, `not`, chained comparisons, `assert`, `min` and `max`
+are rewritten; all else is Python's. The rewritten nodes call `tirx.builder.control`, and keep their line and columns.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterable
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from tirx.builder.trace import BuildError
+
+HELPER = "__tirx"
+"""The name under which rewritten functions know `control`."""
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, *_COMPREHENSIONS)
+
+
+def _own(nodes: Iterable[ast.AST]) -> Iterable[ast.AST]:
+    """The nodes of statements, without those of functions and comprehensions inside of them."""
+    for node in nodes:
+        yield node
+        if not isinstance(node, _SCOPES):
+            yield from _own(ast.iter_child_nodes(node))
+
+
+def _stored(body: list[ast.stmt]) -> list[str]:
+    found = [n.id for n in _own(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    found += [n.name for n in _own(body) if isinstance(n, ast.FunctionDef)]
+    return sorted({name for name in found if not name.startswith(HELPER)})
+
+
+def _leaves(body: list[ast.stmt], in_loop: bool) -> str | None:
+    """The statement of a body that leaves it, or makes it no function."""
+    for node in body:
+        if isinstance(node, ast.Return):
+            return "return"
+        if in_loop and isinstance(node, ast.Break | ast.Continue):
+            return "break" if isinstance(node, ast.Break) else "continue"
+        if isinstance(node, ast.Global | ast.Nonlocal | ast.Delete):
+            return "global, nonlocal or del"
+        if any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Await) for n in _own([node])):
+            return "yield"
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            continue
+        loops = isinstance(node, ast.For | ast.While)
+        for part in ("body", "orelse", "finalbody"):
+            if found := _leaves(getattr(node, part, []), in_loop and not (loops and part == "body")):
+                return found
+        for handler in getattr(node, "handlers", []):
+            if found := _leaves(handler.body, in_loop):
+                return found
+    return None
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self._count = 0
+
+    def _name(self, what: str) -> str:
+        self._count += 1
+        return f"{HELPER}_{what}{self._count}"
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        self.generic_visit(node)
+        return node
+
+    def _call(self, function: str, *arguments: ast.expr) -> ast.Call:
+        return ast.Call(ast.Attribute(ast.Name(HELPER, ast.Load()), function, ast.Load()), [*arguments], [])
+
+    def _function(self, name: str, arguments: list[str], body: list[ast.stmt], results: list[str]) -> ast.FunctionDef:
+        # A name that only some way through the body binds is unbound where it is read: the locals say which are there.
+        packed = self._call("pack", _names(results), _locals())
+        return _def(name, _parameters(arguments), [*body, ast.Return(packed)])
+
+    def _assign(self, names: list[str], call: ast.expr) -> list[ast.stmt]:
+        if not names:
+            return [ast.Expr(call)]
+        targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in names]
+        return [ast.Assign([ast.Tuple(targets, ast.Store())], call)]
+
+    def _done(self, node: ast.AST, made: list[Any]) -> list[Any]:
+        return [ast.fix_missing_locations(ast.copy_location(each, node)) for each in made]
+
+    def visit_For(self, node: ast.For) -> Any:
+        leaves = "else" if node.orelse else _leaves(node.body, True)
+        names = _stored(node.body)
+        self.generic_visit(node)
+        if leaves is not None:
+            node.iter = ast.copy_location(self._call("plain", node.iter, ast.Constant(leaves)), node.iter)
+            return ast.fix_missing_locations(node)
+        item, body = self._name("item"), self._name("for")
+        target = ast.copy_location(ast.Assign([node.target], ast.Name(item, ast.Load())), node.target)
+        function = self._function(body, [item, *names], [target, *node.body], names)
+        call = self._call("for_", node.iter, ast.Name(body, ast.Load()), _names(names), _locals())
+        return self._done(node, [function, *self._assign(names, ast.copy_location(call, node.iter))])
+
+    def visit_While(self, node: ast.While) -> Any:
+        leaves = "else" if node.orelse else _leaves(node.body, True)
+        names = _stored([*node.body, ast.Expr(node.test)])
+        self.generic_visit(node)
+        if leaves is not None:
+            node.test = ast.copy_location(self._call("plain_test", node.test, ast.Constant(leaves)), node.test)
+            return ast.fix_missing_locations(node)
+        test, body = self._name("test"), self._name("while")
+        condition = _def(test, _parameters(names), [ast.copy_location(ast.Return(node.test), node.test)])
+        function = self._function(body, names, node.body, names)
+        call = self._call("while_", ast.Name(test, ast.Load()), ast.Name(body, ast.Load()), _names(names), _locals())
+        return self._done(node, [condition, function, *self._assign(names, ast.copy_location(call, node.test))])
+
+    def visit_If(self, node: ast.If) -> Any:
+        leaves = _leaves([*node.body, *node.orelse], True)
+        names = _stored([*node.body, *node.orelse])
+        self.generic_visit(node)
+        if leaves is not None:
+            node.test = ast.copy_location(self._call("plain_test", node.test, ast.Constant(leaves)), node.test)
+            return ast.fix_missing_locations(node)
+        yes, no = self._name("then"), self._name("else")
+        functions = [
+            self._function(name, names, body or [ast.Pass()], names)
+            for name, body in ((yes, node.body), (no, node.orelse))
+        ]
+        call = self._call(
+            "if_", node.test, ast.Name(yes, ast.Load()), ast.Name(no, ast.Load()), _names(names), _locals()
+        )
+        return self._done(node, [*functions, *self._assign(names, ast.copy_location(call, node.test))])
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        self.generic_visit(node)
+        call = self._call("if_expression", node.test, _lambda(node.body), _lambda(node.orelse))
+        return self._done(node, [call])[0]
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        self.generic_visit(node)
+        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        return self._done(node, [self._call(name, *(_lambda(each) for each in node.values))])[0]
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        self.generic_visit(node)
+        return self._done(node, [self._call("not_", node.operand)])[0] if isinstance(node.op, ast.Not) else node
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        self.generic_visit(node)
+        if len(node.ops) == 1:
+            return node
+        terms = [node.left, *node.comparators]
+        pairs = [ast.Compare(a, [op], [b]) for a, op, b in zip(terms, node.ops, terms[1:], strict=False)]
+        return self._done(node, [self._call("and_", *(_lambda(each) for each in pairs))])[0]
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
+            made = ast.Call(
+                ast.Attribute(ast.Name(HELPER, ast.Load()), "call", ast.Load()), [node.func, *node.args], node.keywords
+            )
+            return self._done(node, [made])[0]
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        self.generic_visit(node)
+        message = node.msg or ast.Constant("assertion failed")
+        return self._done(node, [ast.Expr(self._call("assert_", node.test, _lambda(message)))])
+
+
+def _parameters(names: list[str]) -> ast.arguments:
+    return ast.arguments([], [ast.arg(each) for each in names], None, [], [], None, [])
+
+
+def _def(name: str, parameters: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
+    made = ast.FunctionDef(name, parameters, body, [], None)
+    made.type_params = []  # pyright: ignore[reportAttributeAccessIssue]  # of Python 3.12
+    return made
+
+
+def _lambda(body: ast.expr) -> ast.Lambda:
+    return ast.copy_location(ast.Lambda(_parameters([]), body), body)
+
+
+def _names(names: list[str]) -> ast.expr:
+    return ast.Tuple([ast.Constant(each) for each in names], ast.Load())
+
+
+def _locals() -> ast.expr:
+    return ast.Call(ast.Name("locals", ast.Load()), [], [])
+
+
+def _source(function: FunctionType) -> tuple[str, int]:
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except OSError:
+        raise BuildError(
+            f"expected the source of {function.__name__} in a file, found none: its control flow is rewritten"
+        ) from None
+    text = "".join(lines)
+    if text[:1].isspace():
+        return "if 1:\n" + text, first - 1
+    return text, first
+
+
+def rewritten(function: FunctionType, control: Any) -> FunctionType:
+    """The function with its control flow as calls of `control`, at the same lines and with the same closure."""
+    text, first = _source(function)
+    tree = ast.parse(text)
+    found = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__name__)
+    found.decorator_list = []
+    found.args.defaults, found.args.kw_defaults = [], [None for _ in found.args.kwonlyargs]
+    for argument in (*found.args.posonlyargs, *found.args.args, *found.args.kwonlyargs):
+        argument.annotation = None
+    found.returns = None
+    made = _Rewriter().visit(found)
+    free = [*function.__code__.co_freevars, HELPER]
+    factory = _def(f"{HELPER}_factory", _parameters(free), [made, ast.Return(ast.Name(made.name, ast.Load()))])
+    module = ast.Module([ast.fix_missing_locations(ast.copy_location(factory, found))], [])
+    ast.increment_lineno(module, first - 1)
+    code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
+    inner = _code(_code(code, factory.name), made.name)
+    cells = {
+        **dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)),
+        HELPER: CellType(control),
+    }
+    closure = tuple(cells[name] for name in inner.co_freevars)
+    result = FunctionType(inner, function.__globals__, function.__name__, function.__defaults__, closure)
+    result.__kwdefaults__ = function.__kwdefaults__
+    return result
+
+
+def _code(code: CodeType, name: str) -> CodeType:
+    return next(each for each in code.co_consts if isinstance(each, CodeType) and each.co_name == name)

@@ -1,0 +1,180 @@
+"""Numbers that are known when the kernel runs, and the operators that they share with tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import BlockArgument, OpResult, SSAValue
+
+from tirx.builder.dtypes import LATE, DType
+from tirx.builder.trace import BuildError, Trace
+from tirx.dialects.formula import Formula
+
+if TYPE_CHECKING:
+    from typing import Self
+
+Number = int | float
+
+
+def _apply(*arguments: Any) -> Any:
+    return LATE["apply"](*arguments)
+
+
+class Elements:
+    """Scalars and tiles have operators in common, which work on every element."""
+
+    __array_ufunc__ = None
+    dtype: DType
+
+    def _binary(self, name: str, other: Any, swap: bool = False) -> Any:
+        if isinstance(other, Elements | int | float):
+            return _apply(name, other, self) if swap else _apply(name, self, other)
+        return NotImplemented
+
+    if TYPE_CHECKING:  # a method each, below, for all operators of the table
+
+        def __add__(self, other: Elements | Number) -> Self: ...
+        def __radd__(self, other: Elements | Number) -> Self: ...
+        def __sub__(self, other: Elements | Number) -> Self: ...
+        def __rsub__(self, other: Elements | Number) -> Self: ...
+        def __mul__(self, other: Elements | Number) -> Self: ...
+        def __rmul__(self, other: Elements | Number) -> Self: ...
+        def __truediv__(self, other: Elements | Number) -> Self: ...
+        def __rtruediv__(self, other: Elements | Number) -> Self: ...
+        def __floordiv__(self, other: Elements | Number) -> Self: ...
+        def __mod__(self, other: Elements | Number) -> Self: ...
+        def __and__(self, other: Elements | Number) -> Self: ...
+        def __or__(self, other: Elements | Number) -> Self: ...
+        def __xor__(self, other: Elements | Number) -> Self: ...
+        def __lshift__(self, other: Elements | Number) -> Self: ...
+        def __rshift__(self, other: Elements | Number) -> Self: ...
+        def __lt__(self, other: Elements | Number) -> Self: ...
+        def __le__(self, other: Elements | Number) -> Self: ...
+        def __gt__(self, other: Elements | Number) -> Self: ...
+        def __ge__(self, other: Elements | Number) -> Self: ...
+        def __eq__(self, other: object) -> Self: ...  # pyright: ignore[reportIncompatibleMethodOverride]
+        def __ne__(self, other: object) -> Self: ...  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    __hash__ = object.__hash__
+
+    def __neg__(self) -> Self:
+        return _apply("neg", self)
+
+    def __invert__(self) -> Self:
+        return _apply("xor", self, True if self.dtype.name == "i1" else -1)
+
+    def to(self, dtype: DType) -> Self:
+        """The same numbers in another element type."""
+        return _apply("cast", self, dtype)
+
+    def _no_number(self, what: str) -> NoReturn:
+        kind = "a tile has no one value" if hasattr(self, "shape") else "its value is known when the kernel runs"
+        raise BuildError(f"expected a number of Python for {what}, found {self!r}: {kind}; {self._way_out}")
+
+    _way_out = ""
+
+    def __bool__(self) -> bool:
+        self._no_number("a condition")
+
+    def __int__(self) -> int:
+        self._no_number("int()")
+
+    def __float__(self) -> float:
+        self._no_number("float()")
+
+    def __index__(self) -> int:
+        self._no_number("an index of Python")
+
+
+OPERATORS: dict[str, str] = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+}
+"""Functions of the table that Python writes as operators."""
+
+
+def _operator(name: str, swap: bool) -> Callable[[Elements, Any], Any]:
+    return lambda self, other: self._binary(name, other, swap)  # pyright: ignore[reportPrivateUsage]
+
+
+for _name in OPERATORS:
+    setattr(Elements, f"__{_name}__", _operator(_name, False))
+    if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
+        setattr(Elements, f"__r{_name}__", _operator(_name, True))
+
+
+class Scalar(Elements):
+    """
+    A number of a kernel, the same in all threads, with the operators of Python.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f16[256, 64], threads=128)
+    ... def halves(a: tx.Array) -> None:
+    ...     i = tx.block_id("x") * 128
+    ...     print(i, a[i : i + 128, :])
+    >>> _ = halves.module
+    a scalar index a view f16[128, 64]
+    """
+
+    _way_out = "`if`, `while` and `for` on it are those of a function below @tx.jit or @tx.fn"
+
+    def __init__(
+        self, trace: Trace, value: SSAValue, dtype: DType, *, natural: bool = False, formula: Formula | None = None
+    ):
+        self.trace = trace
+        self.value = value
+        self.dtype = dtype
+        self.natural = natural
+        """True for an index that is known to be 0 or more."""
+        self.formula = formula
+        """What the launch knows it as."""
+
+    def __repr__(self) -> str:
+        return f"a scalar {self.dtype}"
+
+
+def distance(stop: SSAValue | int, start: SSAValue | int) -> int | None:
+    """`stop - start` of indices where it is known, None where it is not."""
+    (upper, high), (lower, low) = _affine(stop), _affine(start)
+    return high - low if upper == lower else None
+
+
+def _affine(value: SSAValue | int) -> tuple[dict[SSAValue, int], int]:
+    """An index as multiples of others, and a number."""
+    if isinstance(value, int):
+        return {}, value
+    if isinstance(value, OpResult):
+        match value.op:
+            case arith.ConstantOp(value=IntegerAttr() as attribute):
+                return {}, attribute.value.data
+            case arith.AddiOp(lhs=a, rhs=b) | arith.SubiOp(lhs=a, rhs=b):
+                sign = 1 if isinstance(value.op, arith.AddiOp) else -1
+                (terms, n), (others, m) = _affine(a), _affine(b)
+                summed = {each: terms.get(each, 0) + sign * others.get(each, 0) for each in {**terms, **others}}
+                return {each: count for each, count in summed.items() if count}, n + sign * m
+            case arith.MuliOp(lhs=a, rhs=b):
+                for one, other in ((_affine(a), _affine(b)), (_affine(b), _affine(a))):
+                    if not other[0]:
+                        return {each: count * other[1] for each, count in one[0].items()}, one[1] * other[1]
+            case _:
+                pass
+    assert isinstance(value, OpResult | BlockArgument)
+    return {value: 1}, 0

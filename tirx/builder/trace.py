@@ -1,0 +1,244 @@
+"""Where a traced kernel inserts operations, with the Python expression that wrote each as its location."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from numbers import Real
+from pathlib import Path
+from types import CodeType
+from typing import Any, TypeVar, cast
+from weakref import WeakValueDictionary
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FileLineColLoc,
+    FloatAttr,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+
+from tirx.dialects.formula import Formula
+from tirx.dialects.tirx import AllocOp, KernelOp
+from tirx.dialects.tirx.kernel import grid_attr
+
+OpT = TypeVar("OpT", bound=Operation)
+
+_HERE = str(Path(__file__).parent)
+
+_Place = tuple[str, int, int, int]
+"""File, line, first column and the one behind the last, columns from 0."""
+
+
+@lru_cache(maxsize=256)
+def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
+    return list(code.co_positions())
+
+
+def python_place() -> _Place:
+    """The expression of the innermost Python code outside of the library that is being evaluated."""
+    frame = sys._getframe()  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    line, end_line, column, end = _positions(frame.f_code)[frame.f_lasti // 2]
+    column = 0 if column is None else column
+    return frame.f_code.co_filename, line or frame.f_lineno, column, end if end and end_line == line else column + 1
+
+
+def python_location() -> LocationAttr:
+    """The location of what Python evaluates."""
+    file, line, column, _ = python_place()
+    return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column + 1))
+
+
+class BuildError(TypeError):
+    """
+    Something that no kernel can say, at the Python expression that says it.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f16[64, 64], threads=128)
+    ... def too_far(a: tx.Array) -> None:
+    ...     a[0:65, :]
+    >>> too_far.module
+    Traceback (most recent call last):
+    ...
+    tirx.builder.trace.BuildError: ...expected a slice within 64 elements, found 0:65...
+    """
+
+    def __init__(self, message: str, place: _Place | None = None):
+        self.message: str = message
+        self.place: _Place = place or python_place()
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        file, line, column, end = self.place
+        text = linecache.getline(file, line).rstrip()
+        shown = f"\n{text}\n{' ' * column}{'^' * max(1, min(end, len(text)) - column)}" if text else ""
+        return f"{file}:{line}:{column + 1}: error: {self.message}{shown}"
+
+
+class Trace:
+    """The kernel that is being traced: blocks from its body to the innermost one, whose end is where operations go."""
+
+    def __init__(self, entry: Block, kernel: KernelOp):
+        self.blocks: list[Block] = [entry]
+        self.kernel = kernel
+        self.location: LocationAttr | None = None
+        """The location of operations; None takes Python's expression."""
+        self.requires: dict[tuple[tuple[int, int], tuple[int, int]], None] = {}
+        """Pairs of an argument's dimensions that one span goes over, whose extents are equal."""
+        self.pending: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        """Tiles that are not computed yet."""
+        self.writes: int = 0
+        """How often memory has been written: what is loaded stays until then."""
+        self.kept: dict[object, Any] = {}
+        """What is made once in a kernel: extents of arguments, decisions about loops."""
+        self._constants: dict[Attribute, SSAValue] = {}
+
+    @property
+    def grid(self) -> object | None:
+        """The extents of the grid, None where nobody has said them."""
+        return self.kernel.grid
+
+    def set_grid(self, extents: Sequence[Formula]) -> None:
+        """Says the blocks along x, y and z."""
+        self.kernel.grid = grid_attr(extents)
+
+    @property
+    def entry(self) -> Block:
+        """The body of the kernel."""
+        return self.blocks[0]
+
+    def __call__(self, op: OpT) -> OpT:
+        """Inserts `op` and returns it."""
+        op.location = self.location or python_location()
+        self.blocks[-1].add_op(op)
+        return op
+
+    def at_entry(self, op: OpT) -> OpT:
+        """Inserts `op` in the body of the kernel, in front of the loop or branch that is being traced."""
+        op.location = self.location or python_location()
+        self.entry.add_op(op)
+        return op
+
+    def constant(self, value: float, type_: Attribute) -> SSAValue:
+        """A constant, at the start of the kernel. Raises BuildError for what is no number of the type."""
+        if not isinstance(value, Real):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise BuildError(f"expected a tile or a number, found {value!r}")
+        if isinstance(type_, IndexType | IntegerType):
+            if value != value or abs(value) == float("inf") or value != int(value):
+                raise BuildError(f"expected an integer for {type_}, found {value!r}")
+            kind = cast("IndexType | IntegerType", type_)
+            width = 64 if isinstance(kind, IndexType) else kind.width.data
+            if not -(2 ** (width - 1)) <= value < 2**width:
+                raise BuildError(f"expected a number that fits into {type_}, found {value!r}")
+            attribute: Attribute = IntegerAttr(int(value), kind, truncate_bits=True)
+        else:
+            attribute = FloatAttr(float(value), cast("AnyFloat", type_))
+        if attribute not in self._constants:
+            op = arith.ConstantOp(attribute)  # pyright: ignore[reportArgumentType]
+            op.location = self.location or python_location()
+            if (first := self.entry.first_op) is None:
+                self.entry.add_op(op)
+            else:
+                self.entry.insert_op_before(op, first)
+            self._constants[attribute] = op.result
+        return self._constants[attribute]
+
+    def sees(self, value: SSAValue) -> bool:
+        """Returns True unless a value was made in a loop or branch that has ended."""
+        block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        return any(block is each for each in self.blocks)
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Inserts into another block, inside of the current one."""
+        self.blocks.append(block)
+        try:
+            yield
+        finally:
+            self.blocks.pop()
+
+    def flush(self) -> None:
+        """Computes the tiles that are not computed yet, the last one first: others may be parts of it."""
+        for number in sorted(self.pending, reverse=True):
+            if (tile := self.pending.get(number)) is not None:
+                tile.flush()
+
+
+_traces: list[Trace] = []
+
+
+def current() -> Trace:
+    """The trace of the kernel that is being written. Raises BuildError outside of kernels."""
+    if not _traces:
+        raise BuildError("expected a function that @tx.jit traces around, found none")
+    return _traces[-1]
+
+
+@contextmanager
+def tracing(trace: Trace) -> Generator[None]:
+    """Makes `trace` the current one."""
+    _traces.append(trace)
+    try:
+        yield
+    finally:
+        _traces.pop()
+
+
+def drop_unused(block: Block) -> None:
+    """Removes operations without effect whose results nobody uses, from the last one on."""
+    for op in reversed(list(block.ops)):
+        for region in op.regions:
+            for inner in region.blocks:
+                drop_unused(inner)
+        if is_trivially_dead(op) or (isinstance(op, AllocOp) and op.result.first_use is None):
+            op.detach()
+            op.erase()
+
+
+def insert(op: OpT) -> OpT:
+    """
+    Inserts an operation of whichever dialect where the kernel is being written, and returns it.
+
+    >>> import tirx as tx
+    >>> from tirx.dialects.tirx import ZeroOp
+    >>> @tx.jit(tx.f32[64], threads=32)
+    ... def counted(a: tx.Array) -> None:
+    ...     tx.store(tx.Tile.of(tx.insert(ZeroOp(tx.f32[64].register)).result), a[:])
+    >>> "tirx.zero" in str(counted.module)
+    True
+    """
+    return current()(op)
+
+
+@contextmanager
+def located(file: str, line: int, column: int = 1) -> Generator[None]:
+    """
+    Locates operations there, in a program of another language, instead of at their Python expression.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64], threads=32)
+    ... def double(a: tx.Array) -> None:
+    ...     with tx.located("program.toy", 3):
+    ...         a[:] = 2.0 * a[:]
+    >>> [op.location.line.data for op in double.module.walk() if op.name == "tirx.map"]
+    [3]
+    """
+    trace = current()
+    before = trace.location
+    trace.location = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
+    try:
+        yield
+    finally:
+        trace.location = before
