@@ -13,6 +13,8 @@ Without GPUs the kernels run in the simulator: torch talks by gloo between proce
 (XLA_FLAGS=--xla_force_host_platform_device_count=2, which this program sets).
 """
 
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import argparse

@@ -202,7 +202,10 @@ class Kernel:
         self.__doc__ = function.__doc__
         parameters = list(inspect.signature(function).parameters.values())
         self.constants: dict[str, Any] = {p.name: p.default for p in parameters if p.default is not p.empty}
-        self.arguments: list[str] = [p.name for p in parameters if p.default is p.empty]
+        self.arguments: list[str] = [
+            p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL
+        ]
+        self.takes_more = any(p.kind is p.VAR_POSITIONAL for p in parameters)
 
     @cached_property
     def _rewritten(self) -> FunctionType:
@@ -224,7 +227,7 @@ class Kernel:
     def write(self, *types: Type, **constants: Any) -> tuple[KernelOp, Trace]:
         """The kernel for arguments of these types, and its trace."""
         given = types or self.types
-        if len(given) != len(self.arguments):
+        if len(given) < len(self.arguments) or (len(given) > len(self.arguments) and not self.takes_more):
             raise BuildError(
                 f"expected types of the arguments {', '.join(self.arguments)}, found {len(given)}: "
                 f"{', '.join(map(str, given))}"
@@ -249,7 +252,7 @@ class Kernel:
             Array(trace, value, type_, i) if isinstance(type_, ArrayType) else Scalar(trace, value, _scalar_type(type_))
             for i, (value, type_) in enumerate(zip(block.args, given, strict=True))
         ]
-        for value, argument in zip(block.args, self.arguments, strict=True):
+        for value, argument in zip(block.args, self.arguments, strict=False):
             value.name_hint = argument
         with tracing(trace):
             self._rewritten(*arguments, **bound)
