@@ -281,7 +281,7 @@ def identity(how: Combination, element: Attribute) -> FloatAttr | IntegerAttr[In
         # Of two numbers of which one is NaN, max and min give the other; -0.0 + 0.0 is 0.0.
         return FloatAttr({Combination.ADD: -0.0, Combination.MUL: 1.0}.get(how, float("nan")), type_)
     bits = element_type(str(element)).bits
-    least, most = (0, (1 << bits) - 1) if _is_unsigned(element) else (-1 << bits - 1, (1 << bits - 1) - 1)
+    least, most = (0, -1) if _is_unsigned(element) else (-1 << bits - 1, (1 << bits - 1) - 1)  # -1: all bits
     found = {Combination.ADD: 0, Combination.MUL: 1, Combination.MAX: least, Combination.MIN: most}[how]
     return bit_pattern(found & (1 << bits) - 1, bits)
 

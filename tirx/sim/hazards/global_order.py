@@ -233,11 +233,10 @@ class GlobalOrder:
         shadow = self._buffer(segment).shadow
         assert shadow is not None, "it was written"
         places = shadow.places(shadow.units(offsets, width))
-        found = shadow.records
-        old = np.zeros(len(places), np.int32) if found is None else found[places[:, 0]].copy()
         for side in users.sides:
-            own, threads = side.own, users.threads[side.own]
-            before, loose = self._continued(side, threads, old[own], access)
+            own, threads, found = side.own, users.threads[side.own], shadow.records
+            old = np.zeros(len(threads), np.int32) if found is None else found[places[own, 0]]
+            before, loose = self._continued(side, threads, old, access)
             records = self._flags.release(side, threads, access, before, loose)
             if records is not None:
                 shadow.ensure("records")[places[own]] = records[:, None]

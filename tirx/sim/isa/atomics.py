@@ -73,7 +73,8 @@ def _atom(decoder: Decoder) -> Step:
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
         launch = group.cta.launch
-        if group.sides is not None and place == "global" and launch.order is not None and launch.order.has_flags(how):
+        in_turn = group.sides is not None and place == "global" and returns
+        if in_turn and launch.order is not None and launch.order.has_flags(how):
             return Outcome.RETRY  # in one CTA after another: what one releases, the next one may acquire
         lanes = np.flatnonzero(mask)
         at = addresses(group, mask)[lanes]

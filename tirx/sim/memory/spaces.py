@@ -9,7 +9,7 @@ import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.traffic import Direction
-from tirx.sim.core.types import Array
+from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.global_access import UPDATE, WEAK, Access
 from tirx.sim.hazards.monitor import Stored
@@ -260,18 +260,25 @@ def update(
     if space == "global" and group.cta.launch.order is not None:
         global_accesses.update(group, lanes, addresses, unit, count, how)
     for segment, which, offsets in _segments(group, lanes, space, addresses, unit.itemsize * count):
-        for turn in _turns(offsets, folds=fold is not None):
-            chosen, places = which[turn], offsets[turn[:, 0]]
+        for turns, counts in _turns(offsets):
+            chosen, places = which[turns], offsets[turns[:, 0]]
             old = segment.gather(places, unit, count)[:, None]
-            values = fold(old, chosen) if fold is not None and turn.shape[1] > 1 else None
+            values = fold(old, chosen) if fold is not None and turns.shape[1] > 1 else None
             if values is None:
                 steps = [old[:, 0]]
                 for each in chosen.T:
                     steps.append(np.ascontiguousarray(new(steps[-1], each)))
                 values = np.stack(steps, axis=1)
-            segment.scatter(places, values[:, -1])
-            result[chosen] = values[:, :-1]
-            changed = chosen[(values[:, 1:] != values[:, :-1]).any(axis=2)]
+            changes: Mask = (values[:, 1:] != values[:, :-1]).any(axis=2)
+            if (counts == turns.shape[1]).all():
+                segment.scatter(places, values[:, -1])
+                result[chosen] = values[:, :-1]
+            else:
+                own: Mask = np.less(np.arange(turns.shape[1]), counts[:, None])
+                segment.scatter(places, values[np.arange(len(counts)), counts])
+                result[chosen[own]] = values[:, :-1][own]
+                changes = np.logical_and(changes, own)
+            changed = chosen[changes]
             if len(changed):
                 group.note_changes(lanes[changed])
     return result
@@ -325,26 +332,22 @@ def _segments(
     return shared
 
 
-def _turns(offsets: Array, *, folds: bool) -> Iterator[Array]:
+def _turns(offsets: Array) -> Iterator[tuple[Array, Array]]:
     """
-    Yields indices of `offsets` (places, updates of each): all offsets of a row are equal, those of rows are not, and
-    equal ones come in their order. `folds`: rows may be longer than one.
+    Yields indices of `offsets` (places, updates of each), and how many updates each place has: all offsets of a row are
+    equal, those of rows are not, and equal ones come in their order. Behind its updates a row repeats its last one.
+
+    Rows come with those that are at most twice as long: few steps for many places, and little that is repeated.
     """
     order = np.argsort(offsets, kind="stable")
     ordered = offsets[order]
-    first = np.ones(len(offsets), np.bool_)
-    first[1:] = ordered[1:] != ordered[:-1]
-    if first.all():
-        yield np.arange(len(offsets))[:, None]
-        return
-    starts = np.flatnonzero(first)
+    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
     counts = np.diff(starts, append=len(offsets))
-    deepest = int(counts.max())
-    if folds and (counts == deepest).all():
-        yield order.reshape(len(starts), deepest)
-    elif folds and len(starts) <= deepest:
-        yield from (each[None] for each in np.split(order, starts[1:]))
-    else:
-        position = np.arange(len(offsets)) - np.repeat(starts, counts)
-        for turn in range(deepest):
-            yield order[position == turn][:, None]
+    most = int(counts.max(initial=0))
+    while most:
+        least = most // 2
+        rows = (counts > least) & (counts <= most)
+        if rows.any():
+            own = counts[rows]
+            yield order[starts[rows, None] + np.minimum(np.arange(int(own.max())), own[:, None] - 1)], own
+        most = least
