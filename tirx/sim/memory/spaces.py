@@ -260,7 +260,7 @@ def update(
     if space == "global" and group.cta.launch.order is not None:
         global_accesses.update(group, lanes, addresses, unit, count, how)
     for segment, which, offsets in _segments(group, lanes, space, addresses, unit.itemsize * count):
-        for turns, counts in _turns(offsets):
+        for turns, own in _turns(offsets):
             chosen, places = which[turns], offsets[turns[:, 0]]
             old = segment.gather(places, unit, count)[:, None]
             values = fold(old, chosen) if fold is not None and turns.shape[1] > 1 else None
@@ -270,14 +270,13 @@ def update(
                     steps.append(np.ascontiguousarray(new(steps[-1], each)))
                 values = np.stack(steps, axis=1)
             changes: Mask = (values[:, 1:] != values[:, :-1]).any(axis=2)
-            if (counts == turns.shape[1]).all():
+            if own.all():
                 segment.scatter(places, values[:, -1])
                 result[chosen] = values[:, :-1]
             else:
-                own: Mask = np.less(np.arange(turns.shape[1]), counts[:, None])
-                segment.scatter(places, values[np.arange(len(counts)), counts])
+                segment.scatter(places, values[np.arange(len(own)), own.sum(axis=1)])
                 result[chosen[own]] = values[:, :-1][own]
-                changes = np.logical_and(changes, own)
+                changes = changes & own
             changed = chosen[changes]
             if len(changed):
                 group.note_changes(lanes[changed])
@@ -332,22 +331,23 @@ def _segments(
     return shared
 
 
-def _turns(offsets: Array) -> Iterator[tuple[Array, Array]]:
+def _turns(offsets: Array) -> Iterator[tuple[Array, Mask]]:
     """
-    Yields indices of `offsets` (places, updates of each), and how many updates each place has: all offsets of a row are
-    equal, those of rows are not, and equal ones come in their order. Behind its updates a row repeats its last one.
+    Yields indices of `offsets` (places, updates of each): all offsets of a row are equal, those of rows are not, and
+    equal ones come in their order. Behind its updates a row repeats its last one: the mask is False there.
 
     Rows come with those that are at most twice as long: few steps for many places, and little that is repeated.
     """
     order = np.argsort(offsets, kind="stable")
     ordered = offsets[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
-    counts = np.diff(starts, append=len(offsets))
+    counts: Array = np.diff(starts, append=len(offsets))
     most = int(counts.max(initial=0))
     while most:
         least = most // 2
-        rows = (counts > least) & (counts <= most)
+        rows: Mask = (counts > least) & (counts <= most)
         if rows.any():
-            own = counts[rows]
-            yield order[starts[rows, None] + np.minimum(np.arange(int(own.max())), own[:, None] - 1)], own
+            of_rows = counts[rows, None]
+            steps = np.arange(int(of_rows.max()))
+            yield order[starts[rows, None] + np.minimum(steps, of_rows - 1)], steps < of_rows
         most = least
