@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import StringAttr, f32, f64, i32
+from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, f32, f64, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -22,7 +23,7 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import enum_attribute, irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, Register, expect_choice, vector
 from tirx.dialects.ptx.effects import NO_EFFECTS, Issue
-from tirx.mma import VARIANTS, Fragment
+from tirx.mma import VARIANTS, Fragment, MmaVariant
 from tirx.rules import InstructionFormError
 
 
@@ -126,6 +127,9 @@ class MmaM8N8K4F64Op(PTXInstruction):
 M16N8 = tuple(name for name, variant in VARIANTS.items() if variant.instruction != "m8n8k4")
 """The variants of `tirx.mma.VARIANTS` that `MmaM16N8Op` stands for."""
 
+BYTES = ("byte_a", "byte_b")
+"""The properties of `MmaM16N8Op` with the bytes of the first scale factors of A and B."""
+
 _REGISTERS: dict[str, Attribute] = {"b32": i32, "f32": f32, "f64": f64}
 """PTX type of the registers of a fragment -> type of their values."""
 
@@ -143,12 +147,14 @@ class MmaM16N8Op(PTXInstruction):
     """One product of 16xK (row-major) by Kx8 (column-major) with accumulation.
 
     The variant, a row of `tirx.mma.VARIANTS`, says K, the types, and how many registers each operand has: 16-bit and
-    8-bit elements are packed in i32, tf32 is an i32, f32 and f64 are themselves.
+    8-bit elements are packed in i32, as are those of 4 bits, tf32 is an i32, f32 and f64 are themselves. `scales` are
+    the registers of the scale factors of A and of B of a variant that has them, `byte_a` and `byte_b` where they start.
 
     ```mlir
     %d:4 = ptx.mma.m16n8 "m16n8k8.row.col.f32.f16" a(%a0, %a1 : i32, i32) b(%b0 : i32) c(%c... : f32...) -> f32...
     ```
-    See PTX ISA, "Matrix Fragments for mma.m16n8k4", m16n8k8, m16n8k16 and m16n8k32.
+    See PTX ISA, "Matrix Fragments for mma.m16n8k4", m16n8k8, m16n8k16, m16n8k32 and m16n8k64, and "Block Scaling for
+    mma.sync".
     """
 
     name = "ptx.mma.m16n8"
@@ -159,13 +165,16 @@ class MmaM16N8Op(PTXInstruction):
     a = var_operand_def(Register)
     b = var_operand_def(Register)
     c = var_operand_def(Register)
+    scales = var_operand_def(i32)
+    byte_a = opt_prop_def(IntegerAttr[I32])
+    byte_b = opt_prop_def(IntegerAttr[I32])
     d = var_result_def(Register)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(NoMemoryEffect())
     assembly_format = """
-    $variant `a` `(` $a `:` type($a) `)` `b` `(` $b `:` type($b) `)` `c` `(` $c `:` type($c) `)` attr-dict
-    `->` type($d)
+    $variant `a` `(` $a `:` type($a) `)` `b` `(` $b `:` type($b) `)` `c` `(` $c `:` type($c) `)`
+    (`scales` `(` $scales^ `)` `bytes` `(` $byte_a `,` $byte_b `)`)? attr-dict `->` type($d)
     """
 
     def verify_(self) -> None:
@@ -175,10 +184,29 @@ class MmaM16N8Op(PTXInstruction):
         _expect_fragment("b", self.b.types, variant.b)
         _expect_fragment("c", self.c.types, variant.c)
         _expect_fragment("d", self.d.types, variant.c)
+        self._verify_scales(variant)
+
+    def _verify_scales(self, variant: MmaVariant) -> None:
+        factors, first = variant.scales, self._bytes
+        if (count := 0 if factors is None else 2) != len(self.scales) or count != len(first):
+            raise InstructionFormError(
+                f"expected {count} registers of scale factors, and a byte of each, for '{variant.name}', found "
+                f"{len(self.scales)} and {len(first)}"
+            )
+        if factors is not None and not all(0 <= at < 4 and at % factors.a.elements == 0 for at in first):
+            raise InstructionFormError(
+                f"expected {factors.a.elements} scale factors from a multiple of so many bytes of a register on, found "
+                f"bytes {first[0]} and {first[1]}"
+            )
+
+    @property
+    def _bytes(self) -> tuple[int, ...]:
+        return tuple(at.value.data for at in (self.byte_a, self.byte_b) if at is not None)
 
     def features(self) -> tuple[str, ...]:
         return (VARIANTS[self.variant.data].feature,)
 
     def emit(self, reg: Names) -> str:
-        registers = ", ".join(vector(reg, group) for group in (self.d, self.a, self.b, self.c))
-        return f"{VARIANTS[self.variant.data].mnemonic} {registers}"
+        registers = [vector(reg, group) for group in (self.d, self.a, self.b, self.c)]
+        registers += [f"{reg(value)}, {{{at}, 0}}" for value, at in zip(self.scales, self._bytes, strict=True)]
+        return f"{VARIANTS[self.variant.data].mnemonic} {', '.join(registers)}"

@@ -63,8 +63,8 @@ class ProductOp(DirectOperation):
     in shared memory or registers. With all three in registers it is `mma.sync`. Clauses, in any order:
 
     - `scales(%sfa, %sfb)`: every element of A and B is multiplied by the scale factor of its block along K; `%sfa` is
-      MxS, `%sfb` NxS, for blocks of K/S elements, both in tensor memory; `%sfb` may have N rounded up to 128 rows, of
-      which nothing reads those from N on,
+      MxS, `%sfb` NxS, for blocks of K/S elements, both in the accumulator's memory; `%sfb` may have N rounded up to 128
+      rows, of which nothing reads those from N on,
     - `metadata(%e)`: A is sparse: its tile holds the half of the elements that is stored, MxK/2, and `%e`, in the
       memory of the accumulator, says which they are; blocks of scale factors are then twice as long, and count all
       elements,
@@ -80,8 +80,8 @@ class ProductOp(DirectOperation):
       `instruction("k96")`, for packed 4-bit operands with scale factors on sm_103a or sm_107a: 96 of K at a time,
     - `plan(...)`: the instructions that multiply, see `#tirx.plan`; `tirx-select-instructions` chooses them.
 
-    With the accumulator in registers, `mma.sync` has none of them but the last two, and wgmma those from `metadata` on
-    that do not mention tensor memory or pairs.
+    With the accumulator in registers, `mma.sync` has none of them but `scales` (sm_120a, sm_121a and their family) and
+    the last two, and wgmma those from `metadata` on that do not mention tensor memory or pairs.
 
     Types are those of A, B and the accumulator, then of scale factors and metadata.
 
@@ -250,7 +250,6 @@ class ProductOp(DirectOperation):
         if self.on_tensor_memory or acc is MemorySpace.ACCUMULATOR:
             return
         for name, clause in (
-            ("scales", self.scale_a),
             ("weight_stationary", self.weight_stationary),
             ("zero_columns", self.zero_columns),
             ("pair", self.pair),
@@ -424,8 +423,12 @@ class MmaOp(ProductOp, TileOpInterface):
                     f"{type_.memory.place}"
                 )
         for name, value in (("SFA", self.scale_a), ("SFB", self.scale_b)):
-            if value is not None and (memory := TileType.of(value).memory) is not MemorySpace.TENSOR:
-                raise TileMemoryError(f"expected {name} in {MemorySpace.TENSOR.place}, found it in {memory.place}")
+            if value is None or MemorySpace.ACCUMULATOR in (memory := TileType.of(value).memory, acc.memory):
+                continue
+            if memory is not acc.memory:
+                raise TileMemoryError(
+                    f"expected {name} in {acc.memory.place}, as the accumulator, found it in {memory.place}"
+                )
 
     def _verify_instruction(self, found: str) -> None:
         if self.accumulator_type.memory is MemorySpace.ACCUMULATOR:

@@ -15,6 +15,7 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
+    AttrSizedOperandSegments,
     ParsePropInAttrDict,
     VarConstraint,
     base,
@@ -38,7 +39,7 @@ from tirx.dialects.tirx.places import indexed_view
 from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_defined
 from tirx.dialects.tirx.views import WordsOp
 from tirx.hw.errors import LegalityError
-from tirx.mma import VARIANTS, WIDENING, Fragment
+from tirx.mma import VARIANTS, WIDENING, Fragment, MmaVariant
 from tirx.rules import (
     ElementTypeError,
     EngineError,
@@ -309,7 +310,8 @@ class MmaSyncOp(DirectOperation):
 
     One `mma.sync` per warp on fragments of three register tiles: the numbers are the first slot (axis `m`) of
     each fragment. The result is `%c` with that one fragment replaced. `from %h[2]` behind `%c[2]` takes C from a tile
-    of f16 instead, for instructions that have C in f16 and D in f32.
+    of f16 instead, for instructions that have C in f16 and D in f32. `scales %sfa[0], %sfb[4]` are the scale factors of
+    A and B for instructions that have them.
     """
 
     T: ClassVar = VarConstraint("T", base(TileType))
@@ -325,14 +327,19 @@ class MmaSyncOp(DirectOperation):
     accumulator_slot = prop_def(IntegerAttr[I32])
     start = opt_operand_def(TileType)
     start_slot = opt_prop_def(IntegerAttr[I32])
+    scale_a = opt_operand_def(TileType)
+    scale_a_slot = opt_prop_def(IntegerAttr[I32])
+    scale_b = opt_operand_def(TileType)
+    scale_b_slot = opt_prop_def(IntegerAttr[I32])
     result = result_def(T)
 
-    irdl_options = (ParsePropInAttrDict(),)
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 
     assembly_format = (
         "$variant $a `[` $a_slot `]` `,` $b `[` $b_slot `]` `,` $accumulator `[` $accumulator_slot `]` "
-        "(`from` $start^ `[` $start_slot `]`)? attr-dict "
-        "`:` type($a) `,` type($b) `,` type($accumulator) (`,` type($start)^)?"
+        "(`from` $start^ `[` $start_slot `]`)? (`scales` $scale_a^ `[` $scale_a_slot `]` `,`)? "
+        "($scale_b^ `[` $scale_b_slot `]`)? attr-dict `:` type($a) `,` type($b) `,` type($accumulator) "
+        "(`,` type($start)^)? (`scales` type($scale_a)^ `,`)? (type($scale_b)^)?"
     )
 
     traits = traits_def(Pure())
@@ -344,10 +351,12 @@ class MmaSyncOp(DirectOperation):
         b: tuple[SSAValue, int],
         accumulator: tuple[SSAValue, int],
         start: tuple[SSAValue, int] | None = None,
+        scales: tuple[tuple[SSAValue, int], tuple[SSAValue, int]] | None = None,
     ):
-        """Operands are tiles with the first slots of their fragments."""
+        """Operands are tiles with the first slots of their fragments; `scales` those of A and of B."""
         (tile_a, slot_a), (tile_b, slot_b), (tile_c, slot_c) = a, b, accumulator
-        super().__init__(variant, tile_a, tile_b, tile_c, slot_a, slot_b, slot_c, *(start or ()))
+        optional = (*(start or (None, None)), *(value for each in scales or () for value in each))
+        super().__init__(variant, tile_a, tile_b, tile_c, slot_a, slot_b, slot_c, *optional)
 
     def verify_(self) -> None:
         variant = VARIANTS.get(self.variant.data)
@@ -362,6 +371,7 @@ class MmaSyncOp(DirectOperation):
             ("the accumulator", self.accumulator, self.accumulator_slot, variant.c),
         ):
             _require_fragment(name, TileType.of(tile), slot.value.data, fragment)
+        self._verify_scales(variant)
         if (self.start is None) != (self.start_slot is None):
             raise OperandFormError("expected a start with its slot, or neither, found one of them")
         if self.start is not None:
@@ -371,6 +381,27 @@ class MmaSyncOp(DirectOperation):
                     f"expected one of {', '.join(WIDENING)} for C of f16 and D of f32, found '{variant.name}'"
                 )
             _require_fragment("the start", TileType.of(self.start), self.start_slot.value.data, half.c)
+
+    @property
+    def scales(self) -> list[tuple[SSAValue, int]]:
+        """The tiles of the scale factors of A and of B with the first slot of each, none where there are none."""
+        found = (self.scale_a, self.scale_a_slot), (self.scale_b, self.scale_b_slot)
+        return [(tile, slot.value.data) for tile, slot in found if tile is not None and slot is not None]
+
+    def _verify_scales(self, variant: MmaVariant) -> None:
+        factors = variant.scales
+        for name, tile, slot in (("SFA", self.scale_a, self.scale_a_slot), ("SFB", self.scale_b, self.scale_b_slot)):
+            if (tile is None) != (factors is None) or (slot is None) != (factors is None):
+                has = "no scale factors" if factors is None else "scale factors of A and B, with their slots,"
+                raise OperandFormError(f"expected {has} for '{variant.name}', found {'none' if factors else 'some'}")
+            if tile is not None and slot is not None and factors is not None:
+                fragment = factors.a if name == "SFA" else factors.b
+                _require_fragment(name, TileType.of(tile), slot.value.data, fragment)
+                if slot.value.data % fragment.elements:
+                    raise OperandFormError(
+                        f"expected {name} from a multiple of {fragment.elements} slots on, within one register, found "
+                        f"{slot.value.data}"
+                    )
 
 
 def _require_fragment(name: str, type_: TileType, slot: int, fragment: Fragment) -> None:

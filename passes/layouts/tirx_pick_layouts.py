@@ -42,7 +42,7 @@ from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import row_layout
-from tirx.mma import ROW_ORDERS, WIDENING, FragmentError, choose_variant, pick_fragments
+from tirx.mma import ROW_ORDERS, WIDENING, FragmentError, choose_variant, pick_fragments, pick_scales
 from tirx.passes.ir.placement import place
 from tirx.passes.ir.register_classes import (
     RegisterClass,
@@ -347,9 +347,14 @@ class _Picker:
                 bits = layout.span("m") * TileType.of(tile).dtype.storage_bits
                 check_registers(mma, bits * threads, threads)
             layouts = fragments_as_placed(classes, pick) if placed else cheapest_fragments(classes, pick)
+            rows_of_b = TileType.of(mma.scale_b).dims[0] if mma.scale_b is not None else None
+            factors = () if rows_of_b is None else pick_scales(m, n, k, variant, warps, rows_of_b, whole_rows)
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
         mma.plan = PlanAttr(MmaSyncPlan((variant.name,)))
+        for tile, layout in zip(mma.scales, factors, strict=True):
+            if (scales := self.registers.of(tile)).type.layout is None:
+                self._pick_registers(scales, layout, f"scale factors of mma.sync over {warps} warps")
         for index, (found, layout) in enumerate(zip(classes, layouts, strict=True)):
             if (picked := found.type.layout) is None:
                 self._pick_registers(

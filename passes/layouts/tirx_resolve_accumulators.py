@@ -35,6 +35,11 @@ def is_accumulator(value: SSAValue) -> bool:
     return isinstance(type_ := value.type, tirx.TileType) and type_.memory is tirx.MemorySpace.ACCUMULATOR
 
 
+def _is_scaling(tile: SSAValue) -> bool:
+    """Returns True for a tile of scale factors of a product."""
+    return any(isinstance(op, tirx.MmaOp) and view in op.scales for op, view in tirx.views_in_use(tile))
+
+
 def _why_not_tensor_memory(mma: tirx.MmaOp) -> str | None:
     """Why tcgen05 of the kernel's target does not do a product into tensor memory; None where it does."""
     try:
@@ -206,6 +211,23 @@ def _why_slower(mma: tirx.MmaOp) -> str | None:
     return None if reason(lambda: product_kind(mma.a_type, mma.b_type)) else _why_not_tensor_memory(mma)
 
 
+def _resolve_factors(alloc: tirx.AllocOp) -> None:
+    """Puts scale factors into the memory of the accumulators of their products."""
+    uses = list(tirx.views_in_use(alloc.result))
+    products = [op for op, tile in uses if isinstance(op, tirx.MmaOp) and tile in op.scales]
+    memories = {mma.accumulator_type.memory for mma in products}
+    if len(memories) > 1:
+        raise LocatedError(
+            alloc,
+            "expected scale factors of products that all accumulate in one memory, found some in "
+            f"{' and some in '.join(sorted(memory.place for memory in memories))}",
+        )
+    _place(alloc.result, memories.pop())
+    for mma in products:
+        mma.verify_()
+    remark(alloc, AccumulatorPlaced(alloc.result.type.memory.place, ("the factors of its products",), None))
+
+
 def _family(mma: tirx.MmaOp, why_not_tensor_memory: str | None) -> str:
     """The name of the instructions that do a product, in tensor memory or, where there is a reason, in registers."""
     product = _with_moved_operand(Product.of(mma)) if why_not_tensor_memory is None else Product.of(mma)
@@ -218,7 +240,7 @@ def _family(mma: tirx.MmaOp, why_not_tensor_memory: str | None) -> str:
 class TirxResolveAccumulatorsPass(ModulePass):
     """
     Chooses the memory of every accumulator: tensor memory where tcgen05 does all its products on the kernel's target,
-    registers otherwise, for wgmma or mma.sync.
+    registers otherwise, for wgmma or mma.sync. Scale factors of its products go with it.
 
     In registers an accumulator is computed with where it is; from tensor memory it is loaded where an operation needs
     it in registers, and stored again where one writes it. Each choice is reported as a remark, with the reason.
@@ -229,8 +251,12 @@ class TirxResolveAccumulatorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in tirx.kernels(op):
-            for alloc in [inner for inner in kernel.walk() if isinstance(inner, tirx.AllocOp)]:
-                if is_accumulator(alloc.result):
+            allocs = [op for op in kernel.walk() if isinstance(op, tirx.AllocOp) and is_accumulator(op.result)]
+            factors = [alloc for alloc in allocs if _is_scaling(alloc.result)]
+            for alloc in allocs:
+                if alloc not in factors:
                     _resolve(alloc)
+            for alloc in factors:
+                _resolve_factors(alloc)
             for mma in [inner for inner in kernel.walk() if isinstance(inner, tirx.MmaOp)]:
                 split_rows(mma)

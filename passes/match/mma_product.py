@@ -39,9 +39,17 @@ def product_variants(product: Product, target: Target | None) -> tuple[MmaVarian
     Raises FragmentError when there is none.
     """
     types = product.a.dtype.name, product.accumulator.dtype.name
-    if product.a.dtype != product.b.dtype:
+    if product.scale_a is not None:
+        assert product.scale_b is not None
+        scales = product.scale_a.dtype.name, product.scale_b.dtype.name
+        if scales[0] != scales[1]:
+            raise FragmentError(f"expected scale factors of one type, found {scales[0]} and {scales[1]}")
+        block = product.k // product.scale_a.dims[-1]
+        variants = variants_for(*types, product.b.dtype.name, (scales[0], block))
+    elif product.a.dtype != product.b.dtype:
         raise FragmentError(f"expected A and B of one type, found {types[0]} and {product.b.dtype.name}")
-    variants = variants_for(*types)
+    else:
+        variants = variants_for(*types)
     if product.instruction is not None:
         shapes = dict.fromkeys(v.instruction for v in variants)
         variants = tuple(v for v in variants if v.instruction == product.instruction)
@@ -159,6 +167,11 @@ _plan_mma = lru_cache(maxsize=256)(plan_mma)
 def mma_steps(product: Product, variants: Sequence[MmaVariant]) -> tuple[MmaStep, ...]:
     """The instructions of a product by these variants, the preferred first. Raises FragmentError for none that fit."""
     a, b, acc = product.a, product.b, product.accumulator
+    scales = None
+    if product.scale_a is not None and product.scale_b is not None:
+        pairs = ("SFA", product.scale_a), ("SFB", product.scale_b)
+        of_a, of_b = ((_layout(name, tile), tile.dims) for name, tile in pairs)
+        scales = of_a, of_b
     return _plan_mma(
         _layout("A", a),
         _layout("B", b),
@@ -170,6 +183,7 @@ def mma_steps(product: Product, variants: Sequence[MmaVariant]) -> tuple[MmaStep
         acc.dtype.name,
         product.threads,
         tuple(variants),
+        scales,
     )
 
 

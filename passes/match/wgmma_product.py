@@ -61,6 +61,7 @@ def _is_asked_for(product: Product) -> bool:
     return (
         product.plan is None
         and product.instruction is None
+        and product.scale_a is None
         and product.target is not None
         and supports(product.target, "wgmma")
     )

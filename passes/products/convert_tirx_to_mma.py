@@ -57,7 +57,9 @@ class ConvertTirxToMmaPass(ModulePass):
                 for step, slot in zip(steps, slots, strict=True):
                     operands = (a, step.a_reg), (b, step.b_reg), (value, step.c_reg)
                     start = None if slot is None else (mma.accumulator, slot)
-                    value = emit(MmaSyncOp(step.variant.name, *operands, start)).result
+                    factors = list(zip(mma.scales, step.scales or (), strict=True))
+                    scales = (factors[0], factors[1]) if factors else None
+                    value = emit(MmaSyncOp(step.variant.name, *operands, start, scales)).result
                 if mma.result is not None:
                     mma.result.replace_all_uses_with(value)
                 erase(mma)

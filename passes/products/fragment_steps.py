@@ -19,7 +19,11 @@ from tirx.passes.match.product import Product
 
 @dataclass(frozen=True)
 class StagedProduct:
-    """A product by mma.sync whose operands are loaded from shared memory for it alone, in the same block."""
+    """
+    A product by mma.sync whose operands are loaded from shared memory for it alone, in the same block.
+
+    Scale factors are bytes of registers that several steps share: a product with them is none of these.
+    """
 
     mma: tirx.MmaOp
     a: tirx.LoadOp
@@ -29,6 +33,8 @@ class StagedProduct:
     def of(mma: tirx.MmaOp) -> StagedProduct | None:
         """The product and its loads; None for one of another kind."""
         if mma.plan is None or not isinstance(mma.plan.data, tirx.MmaSyncPlan) or mma.result is None:
+            return None
+        if mma.scales:
             return None
         a, b = mma.a.owner, mma.b.owner
         if not isinstance(a, tirx.LoadOp) or not isinstance(b, tirx.LoadOp) or a is b:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
-from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
+from tirx.dialects.ptx.mma import BYTES, MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
 from tirx.dialects.tirx import MmaSyncOp, TileType
 from tirx.mma import VARIANTS, WIDENING
 from tirx.passes.ir.emitter import Emitter
@@ -28,7 +28,12 @@ def emit_mma_sync(emit: Emitter, op: MmaSyncOp, registers: Mapping[SSAValue, Seq
     b = fragment(op.b, op.b_slot, variant.b.elements)
     c = fragment(accumulator, op.accumulator_slot, variant.c.elements)
     if variant.instruction != "m8n8k4":
-        product = emit(MmaM16N8Op(variant.name, a, b, c, [value.type for value in c])).results
+        d, scales, ids = [value.type for value in c], list[SSAValue](), list[int]()
+        for tile, slot in op.scales:
+            word, byte = divmod(slot, register_format(TileType.of(tile)).packed)
+            scales.append(registers[tile][word])
+            ids.append(byte)
+        product = emit(MmaM16N8Op(variant.name, a, b, c, scales, d=d, **dict(zip(BYTES, ids, strict=False)))).results
     elif variant.operand_type == "f64":
         product = emit(MmaM8N8K4F64Op(a[0], b[0], *c)).results
     else:

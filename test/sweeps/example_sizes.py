@@ -166,6 +166,12 @@ def _blocks() -> Iterator[Case]:
     for rows in ((128, 128), (1, 4), (200, 132), (257, 72)):
         make = partial(arithmetic.mxfp8, numbers="normal", rows=rows)
         yield Case(f"mxfp8_gemm {rows}", partial(_file, "tcgen05_mxfp8_gemm"), "mxfp8_gemm", make)
+        for target in ("sm_100a", "sm_103a", "sm_107a", "sm_120a", "sm_121a"):
+            for kernel, numbers in (("mxfp8", partial(arithmetic.mxfp8, k=512)), ("nvfp4", arithmetic.nvfp4)):
+                made = partial(numbers, numbers="normal", rows=rows)
+                yield Case(
+                    f"{kernel} {rows} on {target}", partial(_file, "block_scaled_any_target"), kernel, made, target
+                )
 
 
 def _transposed(shape: tuple[int, int]) -> str:

@@ -40,7 +40,7 @@ _LONG = (
     *("mma_gemm_epilogues", "mma_gemm_fp8_output", "mma_m16n8k16_f16_gemm", "mma_m16n8k8_f64_gemm"),
     *("mma_m8n8k4_f64_staged_gemm", "gemm_any_target", "wgmma_any_size_gemm", "wgmma_ring_gemm", "wgmma_split_k_gemm"),
     *("tcgen05_2cta_ring_gemm", "tcgen05_nvfp4_block_scaled_gemm", "tcgen05_2cta_nvfp4_block_scaled_gemm"),
-    *("tcgen05_gemm_mn_major", "wgmma_batched_gemm", "wgmma_f16_out_gemm"),
+    *("block_scaled_any_target", "tcgen05_gemm_mn_major", "wgmma_batched_gemm", "wgmma_f16_out_gemm"),
 )
 """Examples that take seconds, beside others like them: with `--all-cases` only."""
 

@@ -172,6 +172,7 @@ FEATURES: Mapping[str, Requirement] = {
     "mma.m16n8.i8": Since((7, 0), 80),
     "mma.m16n8.f64": Since((7, 8), 90),
     "mma.block_scale": _DESKTOP,
+    "mma.block_scale.4X.ue8m0": Specific((9, 1), ("sm_120f",), lacks=("sm_90a", *_TENSOR_MEMORY)),
     "mma.kind::f8f6f4": _DESKTOP,
     "mma.m16n8k32.f8.f32": Since((8, 4), 89),
     "mma.m16n8.f8": Since((8, 7), 89),

@@ -66,6 +66,7 @@ FEATURE_PATTERNS: tuple[tuple[str, str], ...] = (
     (r"cp\.async\.bulk\.tensor.*scatter4", "cp.async.bulk.tensor.scatter4"),
     (r"tensormap\.replace.*swizzle_mode.*, 4$", "tensormap.swizzle_96B"),
     (r"mma\.sync.*\.block_scale", "mma.block_scale"),
+    (r"mma\.sync.*\.scale_vec::4X.*\.ue8m0 ", "mma.block_scale.4X.ue8m0"),
     (r"mma\.sync.*kind::f8f6f4", "mma.kind::f8f6f4"),
     (r"(add|sub|min|max)(\.sat)?\.[us]8x4|add\.sat\.(u32|[us]16x2)", "packed_integers"),
     (r"clmad\.", "clmad"),

@@ -2,7 +2,7 @@
 
 from tirx.mma.fragments import VARIANTS, WIDENING, Fragment, FragmentError, MmaVariant, is_preferred, variants_for
 from tirx.mma.match import MmaStep, plan_mma
-from tirx.mma.pick import ROW_ORDERS, PickedFragments, RowOrder, choose_variant, pick_fragments
+from tirx.mma.pick import ROW_ORDERS, PickedFragments, RowOrder, choose_variant, pick_fragments, pick_scales
 
 __all__ = [
     "ROW_ORDERS",
@@ -17,6 +17,7 @@ __all__ = [
     "choose_variant",
     "is_preferred",
     "pick_fragments",
+    "pick_scales",
     "plan_mma",
     "variants_for",
 ]

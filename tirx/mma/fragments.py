@@ -2,14 +2,15 @@
 The `mma.sync` instructions that tirx knows, as data: which thread holds which element of each operand.
 
 A fragment is a plain `TileLayout` over `laneid` and `m`, the position in the thread's vector of elements. Every
-row of `VARIANTS` follows PTX ISA 9.7.14.5: "Matrix Fragments for mma.m8n8k4", and those for m16n8k4, m16n8k8, m16n8k16
-and m16n8k32, which are one pattern at different sizes.
+row of `VARIANTS` follows PTX ISA 9.7.14.5: "Matrix Fragments for mma.m8n8k4", and those for m16n8k4, m16n8k8, m16n8k16,
+m16n8k32 and m16n8k64, which are one pattern at different sizes. Scale factors follow 9.7.14.3, "Block Scaling for
+mma.sync".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from types import MappingProxyType
 from typing import Literal
@@ -50,12 +51,31 @@ class Fragment:
     @property
     def elements(self) -> int:
         """Elements per thread."""
-        return prod(self.shape) // WARP_SIZE
+        return prod((*self.shape, *(it.extent for it in self.layout.replica))) // WARP_SIZE
 
     @property
     def registers(self) -> int:
         """Registers per thread."""
         return self.elements // self.elements_per_register
+
+
+@dataclass(frozen=True)
+class ScaleFactors:
+    """
+    The scale factors of a block-scaled instruction, each of `block` elements along K.
+
+    `a` is over (1, M, K / block), `b` over (1, N, K / block). A register has four, of which the instruction takes those
+    from a byte on.
+    """
+
+    block: int
+    a: Fragment
+    b: Fragment
+
+    @property
+    def dtype(self) -> str:
+        """Element type of the factors, as tiles have it: e4m3 for ue4m3, which is e4m3 without its sign."""
+        return self.a.dtype
 
 
 @dataclass(frozen=True)
@@ -69,6 +89,7 @@ class MmaVariant:
     shape:    (M, N, K) of one product.
     products: independent products of one instruction, over one warp.
     emulation: capability of the targets on which `ptxas` makes shuffles and FMAs of it, None for no target.
+    scales:   the scale factors of A and B, None without.
     """
 
     name: str
@@ -82,6 +103,7 @@ class MmaVariant:
     b: Fragment
     c: Fragment
     emulation: str | None = None
+    scales: ScaleFactors | None = None
 
     @property
     def instruction(self) -> str:
@@ -91,13 +113,19 @@ class MmaVariant:
 
     @property
     def operand_type(self) -> str:
-        """Element type of A and B."""
+        """Element type of A, and of B where no scale factors are."""
         return self.a.dtype
 
     @property
     def accumulator_type(self) -> str:
         """Element type of C and D."""
         return self.c.dtype
+
+    @property
+    def types(self) -> str:
+        """The types that it multiplies, in words."""
+        scaled = "" if self.scales is None else f" scaled by {self.scales.dtype} for {self.scales.block} of K"
+        return f"{_types(self.a.dtype, self.b.dtype, self.c.dtype)}{scaled}"
 
 
 # m8n8k4 with .f16: four products per warp; product q is done by lanes 4q..4q+3 and 16+4q..16+4q+3. B is given
@@ -172,6 +200,7 @@ _M16N8_OPERANDS = {
     "u8": _Registers("b32", 4),
     "e4m3": _Registers("b32", 4),
     "e5m2": _Registers("b32", 4),
+    "e2m1": _Registers("b32", 8),
 }
 _M16N8_ACCUMULATORS = {
     "f16": _Registers("b32", 2),
@@ -204,37 +233,68 @@ _M16N8_TYPES: tuple[tuple[str, tuple[str, ...], int, str], ...] = (
 )
 
 
+_SCALES = {"ue8m0": "ue8m0", "ue4m3": "e4m3"}
+"""PTX type of scale factors -> their element type in tiles."""
+
+# (kind, types of A and B, K, type of the scale factors, elements of K of each, feature).
+_SCALED: tuple[tuple[str, tuple[str, str], int, str, int, str], ...] = (
+    *(("mxf8f6f4", (a, b), 32, "ue8m0", 32, "mma.block_scale") for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")),
+    ("mxf4", ("e2m1", "e2m1"), 64, "ue8m0", 32, "mma.block_scale"),
+    ("mxf4nvf4", ("e2m1", "e2m1"), 64, "ue4m3", 16, "mma.block_scale"),
+    ("mxf4nvf4", ("e2m1", "e2m1"), 64, "ue8m0", 16, "mma.block_scale.4X.ue8m0"),
+)
+
+
 def _modes(*modes: tuple[int, int, str]) -> TileLayout:
     return TileLayout(Iter(*mode) for mode in modes if mode[0] > 1)
 
 
-def _m16n8(operand: str, acc: str, k: int, feature: str) -> MmaVariant:
+def _m16n8(a: str, b: str, acc: str, k: int, feature: str) -> MmaVariant:
     """One product of 16x8xK, row.col: lane 4g + t holds row g (and g + 8) of A, row g of B given as N x K, and of each
     block of K the t-th register. C has column pairs instead."""
-    ab, c = _M16N8_OPERANDS[operand], _M16N8_ACCUMULATORS[acc]
+    ab, c = _M16N8_OPERANDS[a], _M16N8_ACCUMULATORS[acc]
     e = ab.elements
     blocks = k // (4 * e)
     a_layout = _modes((2, e, "m"), (8, 4, "laneid"), (blocks, 2 * e, "m"), (4, 1, "laneid"), (e, 1, "m"))
     b_layout = _modes((8, 4, "laneid"), (blocks, e, "m"), (4, 1, "laneid"), (e, 1, "m"))
     c_layout = _modes((2, 2, "m"), (8, 4, "laneid"), (4, 1, "laneid"), (2, 1, "m"))
-    types = operand if acc == operand else f"{acc}.{operand}"
+    types = ".".join(dict.fromkeys((acc, a, b)))
     return MmaVariant(
         name=f"m16n8k{k}.row.col.{types}",
-        mnemonic=f"mma.sync.aligned.m16n8k{k}.row.col.{acc}.{operand}.{operand}.{acc}",
+        mnemonic=f"mma.sync.aligned.m16n8k{k}.row.col.{acc}.{a}.{b}.{acc}",
         feature=feature,
         shape=(16, 8, k),
         products=1,
         a_orientation="row",
         b_orientation="col",
-        a=Fragment((1, 16, k), operand, a_layout, ab.type, e),
-        b=Fragment((1, 8, k), operand, b_layout, ab.type, e),
+        a=Fragment((1, 16, k), a, a_layout, ab.type, e),
+        b=Fragment((1, 8, k), b, b_layout, ab.type, e),
         c=Fragment((1, 16, 8), acc, c_layout, c.type, c.elements),
+    )
+
+
+def _scaled(kind: str, types: tuple[str, str], k: int, scale: str, block: int, feature: str) -> MmaVariant:
+    """
+    `_m16n8` with scale factors: lanes 4g and 4g + 1 hold those of rows g and g + 8 of A, lane 4g those of row g of B,
+    thread id 0 of the instruction. The other lanes of four have copies, so that any thread id takes the same.
+    """
+    plain, count = _m16n8(*types, "f32", k, feature), k // block
+    form = f"kind::{kind}.block_scale.scale_vec::{count}X"
+    of_a = TileLayout((Iter(2, 1, "laneid"), Iter(8, 4, "laneid"), Iter(count, 1, "m")), (Iter(2, 2, "laneid"),))
+    of_b = TileLayout((Iter(8, 4, "laneid"), Iter(count, 1, "m")), (Iter(4, 1, "laneid"),))
+    factors = (Fragment((1, rows, count), _SCALES[scale], own, "b32", 4) for rows, own in ((16, of_a), (8, of_b)))
+    return replace(
+        plain,
+        name=f"m16n8k{k}.{kind}.{'.'.join(dict.fromkeys(types))}.{scale}.{count}X",
+        mnemonic=plain.mnemonic.replace(".row.col.", f".row.col.{form}.") + f".{scale}",
+        scales=ScaleFactors(block, *factors),
     )
 
 
 _ROWS = (
     *_M8N8K4,
-    *(_m16n8(operand, acc, k, feature) for operand, accs, k, feature in _M16N8_TYPES for acc in accs),
+    *(_m16n8(operand, operand, acc, k, feature) for operand, accs, k, feature in _M16N8_TYPES for acc in accs),
+    *(_scaled(*row) for row in _SCALED),
 )
 
 VARIANTS: Mapping[str, MmaVariant] = MappingProxyType({row.name: row for row in _ROWS})
@@ -262,20 +322,31 @@ def is_preferred(variant: MmaVariant, target: Target) -> bool:
     return capability is not None and supports(target, capability)
 
 
-def _types(operand: str, accumulator: str) -> str:
-    return f"{operand} x {operand} + {accumulator}"
+def _types(a: str, b: str, accumulator: str) -> str:
+    return f"{a} x {b} + {accumulator}"
 
 
-def variants_for(operand_type: str, accumulator_type: str) -> tuple[MmaVariant, ...]:
+def variants_for(
+    operand_type: str, accumulator_type: str, b_type: str | None = None, scales: tuple[str, int] | None = None
+) -> tuple[MmaVariant, ...]:
     """
     The variants with these element types (PTX names), in the order of the table.
 
+    B has the type of A if it is not given. `scales`: the type of scale factors, and the elements along K of each.
     Raises FragmentError, with the combinations that exist, when there is none.
     """
+    b_type = operand_type if b_type is None else b_type
+    known = [v for v in VARIANTS.values() if (v.scales is None) == (scales is None)]
     found = tuple(
-        v for v in VARIANTS.values() if (v.operand_type, v.accumulator_type) == (operand_type, accumulator_type)
+        v
+        for v in known
+        if (v.operand_type, v.b.dtype, v.accumulator_type) == (operand_type, b_type, accumulator_type)
+        and (v.scales is None or (v.scales.dtype, v.scales.block) == scales)
     )
     if not found:
-        known = dict.fromkeys(_types(v.operand_type, v.accumulator_type) for v in VARIANTS.values())
-        raise FragmentError(f"expected one of {', '.join(known)}, found {_types(operand_type, accumulator_type)}")
+        scaled = "" if scales is None else f" scaled by {scales[0]} for {scales[1]} of K"
+        raise FragmentError(
+            f"expected one of {', '.join(dict.fromkeys(v.types for v in known))}, "
+            f"found {_types(operand_type, b_type, accumulator_type)}{scaled}"
+        )
     return found

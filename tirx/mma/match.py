@@ -9,7 +9,7 @@ fragments ask for, up to any order of the rows, columns and k that the operands 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
 
@@ -19,19 +19,24 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import describe_element, held_elements
 from tirx.mma.fragments import Fragment, FragmentError, MmaVariant, variants_for
 
+ScaleTile: TypeAlias = tuple[TileLayout, Sequence[int]]
+"""The layout and the shape of scale factors in registers."""
+
 
 @dataclass(frozen=True)
 class MmaStep:
     """
     One `mma.sync` per warp: `c += a * b` on fragments of three register tiles.
 
-    Each number is the first register (axis `m`, in elements) of the consecutive registers of the fragment.
+    Each number is the first register (axis `m`, in elements) of the consecutive registers of the fragment. `scales`:
+    those of the scale factors of A and of B.
     """
 
     c_reg: int
     a_reg: int
     b_reg: int
     variant: MmaVariant
+    scales: tuple[int, int] | None = None
 
 
 _At: TypeAlias = "tuple[np.intp, ...]"
@@ -239,7 +244,8 @@ def _supported(variants: Sequence[MmaVariant]) -> str:
         f"{name} ({found[0].products} per warp, {', '.join(f'{x.a_orientation}.{x.b_orientation}' for x in found)})"
         for name, found in by_instruction.items()
     ]
-    types = f"{variants[0].operand_type} with {variants[0].accumulator_type} accumulators"
+    operands = " x ".join(dict.fromkeys((variants[0].operand_type, variants[0].b.dtype)))
+    types = f"{operands} with {variants[0].accumulator_type} accumulators"
     return f"mma.sync on {types} has fragments for {', '.join(texts)}, as in tirx.mma.VARIANTS"
 
 
@@ -254,6 +260,7 @@ def plan_mma(
     accumulator_type: str,
     threads: int,
     variants: Sequence[MmaVariant] | None = None,
+    scales: tuple[ScaleTile, ScaleTile] | None = None,
 ) -> tuple[MmaStep, ...]:
     """
     The instructions for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` over `threads` threads.
@@ -264,15 +271,16 @@ def plan_mma(
 
     `variants`: those to choose from, all of one pair of types, the preferred first; by default all of these types in
     the order of the table. Registers that fit several instructions get the first: f64 layouts for m16n8 are also
-    pairs of m8n8k4 fragments.
+    pairs of m8n8k4 fragments. `scales`: the layouts and shapes (M or more, blocks of K) of the scale factors of A and B
+    for block-scaled variants, which are `variants` then.
 
     Raises FragmentError that names the first register that does not fit, with the element expected and found.
     """
     _check_shapes(a_shape, b_shape, c_shape)
     operand_type, other = operand_types
-    if operand_type != other:
+    if variants is None and operand_type != other:
         raise FragmentError(f"expected A and B of one type, found {operand_type} and {other}")
-    known = variants_for(operand_type, accumulator_type)
+    known = variants_for(operand_type, accumulator_type) if not variants else variants
     variants = known if variants is None else variants
     if not variants:
         raise FragmentError(f"expected one of {', '.join(v.name for v in known)} to choose from, found none")
@@ -294,7 +302,11 @@ def plan_mma(
             problems = problems or [error]
             continue
         try:
-            return _plan_family(operands[0], operands[1], targets, family, (a_shape[-2], b_shape[-2]), supported)
+            steps = _plan_family(operands[0], operands[1], targets, family, (a_shape[-2], b_shape[-2]), supported)
+            if scales is None:
+                return tuple(step for _, step in steps)
+            factors = [_table(f"SF{name}", *each, threads) for name, each in zip("AB", scales, strict=True)]
+            return tuple(replace(step, scales=_scales(windows, factors, step.variant)) for windows, step in steps)
         except FragmentError as error:
             # Where the accumulator fits, what is wrong with A and B is the better thing to say.
             problems = [error]
@@ -308,8 +320,11 @@ def _plan_family(
     variants: Sequence[MmaVariant],
     extents: tuple[int, int],
     supported: str,
-) -> tuple[MmaStep, ...]:
-    """The instructions that fill `targets`, the windows of C, by variants of one fragment of C; `extents` is (M, N)."""
+) -> list[tuple[tuple[_Window, _Window], MmaStep]]:
+    """
+    The instructions that fill `targets`, the windows of C, with their windows of A and B, by variants of one fragment
+    of C; `extents` is (M, N).
+    """
     a_fragments = tuple(dict.fromkeys(v.a for v in variants))
     b_fragments = tuple(dict.fromkeys(v.b for v in variants))
     by_fragments = {(v.a, v.b): v for v in variants}
@@ -324,7 +339,7 @@ def _plan_family(
 
     m, n = extents
     k = left.columns
-    steps: list[tuple[tuple[int, ...], MmaStep]] = []
+    steps: list[tuple[tuple[int, ...], tuple[_Window, _Window], MmaStep]] = []
     for target in targets:
         # The rows of B, counted through all batches, that belong to the columns of C.
         columns = target.rows[:, :, :1] // m * n + target.columns
@@ -337,7 +352,7 @@ def _plan_family(
                 if (variant := by_fragments.get((x.fragment, y.fragment))) is not None:
                     np.put_along_axis(missing, x.columns, False, axis=2)
                     order = tuple(int(k) for k in x.columns[0, 0])
-                    steps.append((order, MmaStep(target.register, x.register, y.register, variant)))
+                    steps.append((order, (x, y), MmaStep(target.register, x.register, y.register, variant)))
                     break
         if not missing.any():
             continue
@@ -352,4 +367,28 @@ def _plan_family(
             f"{target.register}..{target.register + target.fragment.elements - 1} of C (product {product} of warp "
             f"{warp}); {supported}"
         )
-    return tuple(step for _, step in sorted(steps, key=lambda item: (item[0], item[1].c_reg)))
+    return [(windows, step) for _, windows, step in sorted(steps, key=lambda item: (item[0], item[2].c_reg))]
+
+
+def _scales(windows: tuple[_Window, _Window], factors: Sequence[_Operand], variant: MmaVariant) -> tuple[int, int]:
+    """The first registers of the scale factors of windows of A and B. Raises FragmentError where there are none."""
+    assert variant.scales is not None
+    found: list[int] = []
+    for window, operand, fragment in zip(windows, factors, (variant.scales.a, variant.scales.b), strict=True):
+        *_, count = fragment.shape
+        blocks = window.columns.reshape(*window.columns.shape[:2], count, -1) // variant.scales.block
+        if (blocks != blocks[..., :1]).any():
+            raise FragmentError(
+                f"expected {variant.scales.block} elements along K of one scale factor in a fragment, found several"
+            )
+        expected: IntArray = window.rows[..., None] * operand.columns + blocks[:, :, None, :, 0]
+        starts = range(0, operand.held.shape[2] - count + 1, count)
+        at = next((i for i in starts if (operand.fragment_elements(fragment, i) == expected).all()), None)
+        if at is None:
+            first = describe_element(int(expected[0, 0, 0, 0]), operand.shape)
+            raise FragmentError(
+                f"expected {operand.name} in the lanes of its fragment, as tirx-pick-layouts has it, found no register "
+                f"with element {first} and those of its instruction in {operand.layout}"
+            )
+        found.append(at)
+    return found[0], found[1]

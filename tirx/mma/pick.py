@@ -209,7 +209,7 @@ class _Plan:
                 *low,
             ]
         # What the operand does not depend on is the same in all warps, and in all products, along it.
-        replica = [Iter(self.warps.copies, prod(self.warps[:3]), "warpid")]
+        replica = [*fragment.layout.replica, Iter(self.warps.copies, prod(self.warps[:3]), "warpid")]
         replica += [Iter(self.products.copies, product_step * prod(self.products[:3]), "laneid")]
         for name in warp_strides:
             if name not in dims:
@@ -281,8 +281,8 @@ def pick_fragments(
     Raises FragmentError when the types have no instruction, or when no instruction divides M, N and K, with the
     nearest sizes that the smallest does.
     """
-    known = variants_for(operand_type, accumulator_type)
-    variant = choose_variant(m, n, k, known if variants is None else variants, a_major, b_major)
+    variants = variants_for(operand_type, accumulator_type) if variants is None else variants
+    variant = choose_variant(m, n, k, variants, a_major, b_major)
     if warps < 1 or any(extent < 1 for extent in batch):
         raise FragmentError(f"expected 1 or more warps and positive batch extents, found {warps} and {tuple(batch)}")
     batches = prod(batch)
@@ -300,6 +300,8 @@ def pick_fragments(
 
     m_low, m_vector = contiguous(variant.a, 1) if a_major == "MN" else (1, 1)
     n_low, n_vector = contiguous(variant.b, 1) if b_major == "MN" else (1, 1)
+    if variant.scales is not None and row_orders != (ROW_ORDERS[0], ROW_ORDERS[0]):
+        raise FragmentError("expected the plain order of the rows of products with scale factors")
     for name, low, order in (("A", m_low, row_orders[0]), ("B", n_low, row_orders[1])):
         if low > 1 and order != ROW_ORDERS[0]:
             raise FragmentError(
@@ -325,3 +327,29 @@ def pick_fragments(
         plan.layout(variant.b, "n", "k", ("n", "k") if b_major == "K" else ("k", "n")),
         plan.layout(variant.c, "m", "n", ("m", "n")),
     )
+
+
+def pick_scales(
+    m: int, n: int, k: int, variant: MmaVariant, warps: int, rows_of_b: int, whole_rows: bool = False
+) -> tuple[TileLayout, TileLayout]:
+    """
+    Register layouts of scale factors, (M, blocks of K) and (`rows_of_b`, blocks of K), that go with `pick_fragments`
+    of a block-scaled variant.
+
+    Rows of B from N on are nobody's. Raises FragmentError where all are no multiple of N.
+    """
+    factors, (frag_m, frag_n, frag_k) = variant.scales, variant.shape
+    assert factors is not None
+    if rows_of_b % n:
+        raise FragmentError(f"expected SFB of {n} rows, or a multiple of them, in registers, found {rows_of_b}")
+    w, p = _best_split((1, m // frag_m, n // frag_n), (frag_m, frag_n), warps, 1, whole_rows)
+    modes = {
+        "batch": _modes(1, 1, w.batch, 1, 1, 1),
+        "m": _modes(m, frag_m, w.m, 1, 1, 1),
+        "n": _modes(n, frag_n, w.n, 1, 1, 1),
+        "blocks": _modes(k // factors.block, frag_k // factors.block, 1, 1, 1, 1),
+    }
+    plan = _Plan(variant, modes, w, p, {})
+    of_a, of_b = (plan.layout(*each, "blocks", (each[1], "blocks")) for each in ((factors.a, "m"), (factors.b, "n")))
+    more = Iter(rows_of_b // n, of_b.span("m"), "m")
+    return of_a, TileLayout((more, *of_b.shard), of_b.replica).canonicalize()

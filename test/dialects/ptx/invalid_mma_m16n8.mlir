@@ -13,5 +13,11 @@ ptx.entry @k(t : u32, f : f32) target("sm_80") {
   %300, %301 = ptx.mma.m16n8 "m16n8k8.row.col.f32.f16" a(%t, %t : i32, i32) b(%t : i32) c(%t, %t : i32, i32) -> i32, i32
   // result: expected-error@+1 {{expected d to be 2 registers i32, found (i32, i32, i32)}}
   %400, %401, %302 = ptx.mma.m16n8 "m16n8k8.row.col.f16" a(%t, %t : i32, i32) b(%t : i32) c(%t, %t : i32, i32) -> i32, i32, i32
+  // scale factors: expected-error@+1 {{expected 2 registers of scale factors, and a byte of each, for 'm16n8k64.mxf4.e2m1.ue8m0.2X', found 0 and 0}}
+  %500, %501, %502, %503 = ptx.mma.m16n8 "m16n8k64.mxf4.e2m1.ue8m0.2X" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%t, %t : i32, i32) c(%f, %f, %f, %f : f32, f32, f32, f32) -> f32, f32, f32, f32
+  // byte of scale factors: expected-error@+1 {{expected 2 scale factors from a multiple of so many bytes of a register on, found bytes 0 and 1}}
+  %600, %601, %602, %603 = ptx.mma.m16n8 "m16n8k64.mxf4.e2m1.ue8m0.2X" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%t, %t : i32, i32) c(%f, %f, %f, %f : f32, f32, f32, f32) scales(%t, %t) bytes(0, 1) -> f32, f32, f32, f32
+  // no scale factors: expected-error@+1 {{expected 0 registers of scale factors, and a byte of each, for 'm16n8k8.row.col.f16', found 2 and 2}}
+  %700, %701 = ptx.mma.m16n8 "m16n8k8.row.col.f16" a(%t, %t : i32, i32) b(%t : i32) c(%t, %t : i32, i32) scales(%t, %t) bytes(0, 0) -> i32, i32
   ptx.ret
 }

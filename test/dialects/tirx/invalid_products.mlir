@@ -182,7 +182,7 @@ func.func @f(
   %d8 = tirx.mma_sync "m8n8k4.row.col.f64" %a2[0], %a2[-1], %c2[0] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
   // expected-error@+1 {{expected 2 slots of the accumulator within [0, 2), found them from slot 1 on}}
   %d9 = tirx.mma_sync "m8n8k4.row.col.f64" %a2[0], %a2[0], %c2[1] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
-  // scales in shared memory: expected-error@+1 {{expected SFA in tensor memory, found it in shared memory}}
+  // scales in shared memory: expected-error@+1 {{expected SFA in tensor memory, as the accumulator, found it in shared memory}}
   tirx.mma %a5, %b2, %c4 scales(%s, %t) : !tirx.tile<128x64xf4E2M1FN, shared>, !tirx.tile<64x64xf4E2M1FN, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x4xf8E4M3FN, shared>, !tirx.tile<64x4xf8E4M3FN, tensor>
   // scales of two block sizes: expected-error@+1 {{expected SFA as 128xS and SFB as 64xS (or 128xS), S a divisor of K = 64, found 128x4 and 64x2}}
   tirx.mma %a5, %b2, %c4 scales(%s2, %t2) : !tirx.tile<128x64xf4E2M1FN, shared>, !tirx.tile<64x64xf4E2M1FN, shared>, !tirx.tile<128x64xf32, tensor>, !tirx.tile<128x4xf8E4M3FN, tensor>, !tirx.tile<64x2xf8E4M3FN, tensor>

@@ -28,7 +28,7 @@ func.func @tensor_memory(%a: !a, %s: !s, %c: !c, %p: i1) {
 // -----
 
 func.func @unknown(%a: !tirx.tile<16x16xf64, register>, %b: !tirx.tile<8x16xf64, register>, %c: !tirx.tile<16x8xf64, register>) {
-  // expected-error@+1 {{expected an instruction of mma.sync (m8n8k4, m16n8k16, m16n8k8, m16n8k4, m16n8k32), found 'm16n16k16'}}
+  // expected-error@+1 {{expected an instruction of mma.sync (m8n8k4, m16n8k16, m16n8k8, m16n8k4, m16n8k32, m16n8k64), found 'm16n16k16'}}
   tirx.mma %a, %b, %c instruction("m16n16k16") : !tirx.tile<16x16xf64, register>, !tirx.tile<8x16xf64, register>, !tirx.tile<16x8xf64, register>
   func.return
 }
@@ -44,7 +44,7 @@ func.func @on_tensor_memory(%a: !tirx.tile<128x64xf16, shared>, %c: !tirx.tile<1
 // -----
 
 func.func @k96_of_registers(%a: !tirx.tile<16x16xf64, register>, %b: !tirx.tile<8x16xf64, register>, %c: !tirx.tile<16x8xf64, register>) {
-  // expected-error@+1 {{expected an instruction of mma.sync (m8n8k4, m16n8k16, m16n8k8, m16n8k4, m16n8k32), found 'k96'}}
+  // expected-error@+1 {{expected an instruction of mma.sync (m8n8k4, m16n8k16, m16n8k8, m16n8k4, m16n8k32, m16n8k64), found 'k96'}}
   tirx.mma %a, %b, %c instruction("k96") : !tirx.tile<16x16xf64, register>, !tirx.tile<8x16xf64, register>, !tirx.tile<16x8xf64, register>
   func.return
 }

@@ -140,6 +140,8 @@ PROBES = {
     "mbarrier.phase_type": "mbarrier.try_wait.parity.phase_type::primary.shared::cta.b64 %p0|%p1, [%r0], %r1",
     "mma.block_scale": "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32"
     f".ue8m0 {_D}, {_A}, {{%r0,%r1}}, {_D}, %r0, {{%h0,%h1}}, %r0, {{%h0,%h1}}",
+    "mma.block_scale.4X.ue8m0": "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1"
+    f".e2m1.f32.ue8m0 {_D}, {_A}, {{%r0,%r1}}, {_D}, %r0, {{0,0}}, %r0, {{0,0}}",
     "mma.kind::f8f6f4": "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e4m3.f32 "
     f"{_D}, {_A}, {{%r0,%r1}}, {_D}",
     "mmio.ordered": "st.mmio.release.sys.global.u32 [%rd0], %r0",

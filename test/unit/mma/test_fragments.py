@@ -76,6 +76,10 @@ M16N8_A: dict[tuple[str, int], Formula] = {
         (lane >> 2) + (0 if i < 4 or 8 <= i < 12 else 8),
         lane % 4 * 4 + (i & 3) + (0 if i < 8 else 16),
     ),
+    ("m16n8k64", 4): lambda lane, i: (
+        (lane >> 2) + (0 if i < 8 or 16 <= i < 24 else 8),
+        lane % 4 * 8 + (i & 7) + (0 if i < 16 else 32),
+    ),
 }
 M16N8_B: dict[tuple[str, int], Formula] = {
     ("m16n8k4", 32): lambda lane, i: (lane % 4, lane >> 2),
@@ -87,6 +91,7 @@ M16N8_B: dict[tuple[str, int], Formula] = {
     ("m16n8k16", 64): lambda lane, i: (lane % 4 + i * 4, lane >> 2),
     ("m16n8k16", 8): lambda lane, i: (lane % 4 * 4 + i, lane >> 2),
     ("m16n8k32", 8): lambda lane, i: (lane % 4 * 4 + (i & 3) + (0 if i < 4 else 16), lane >> 2),
+    ("m16n8k64", 4): lambda lane, i: (lane % 4 * 8 + (i & 7) + (0 if i < 8 else 32), lane >> 2),
 }
 
 
@@ -169,6 +174,13 @@ def test_the_table_is_complete() -> None:
         "m16n8k32.row.col.f16.e5m2",
         "m16n8k16.row.col.f16.e5m2",
         "m16n8k16.row.col.f32.e5m2",
+        "m16n8k32.mxf8f6f4.e4m3.ue8m0.1X",
+        "m16n8k32.mxf8f6f4.e4m3.e5m2.ue8m0.1X",
+        "m16n8k32.mxf8f6f4.e5m2.e4m3.ue8m0.1X",
+        "m16n8k32.mxf8f6f4.e5m2.ue8m0.1X",
+        "m16n8k64.mxf4.e2m1.ue8m0.2X",
+        "m16n8k64.mxf4nvf4.e2m1.ue4m3.4X",
+        "m16n8k64.mxf4nvf4.e2m1.ue8m0.4X",
     ]
 
 

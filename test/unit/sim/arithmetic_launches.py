@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from unit.sim.launches import Launch, Output, result
-from unit.sim.products import Array, Numbers, bound, product, random
+from unit.sim.products import Array, Numbers, bound, pack_e2m1, product, random
 
 F16, F32 = np.float16, np.float32
 BF16, E4M3 = np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.float8_e4m3fn)
@@ -209,17 +209,27 @@ def grouped(
     return Launch([x, w, np.array(experts, np.int32), result((m, n), F16)], [Output(3, sums, tolerance)])
 
 
-def mxfp8(rng: np.random.Generator, numbers: Numbers, rows: tuple[int, int] = (128, 128)) -> Launch:
-    """Every 32 elements of a row have a factor of their own. `rows`: M and N."""
+def mxfp8(rng: np.random.Generator, numbers: Numbers, rows: tuple[int, int] = (128, 128), k: int = 1024) -> Launch:
+    """Every 32 elements of a row have a power of two of their own. `rows`: M and N."""
+    return _scaled(rng, numbers, rows, k, 32)
+
+
+def nvfp4(rng: np.random.Generator, numbers: Numbers, rows: tuple[int, int] = (128, 128), k: int = 512) -> Launch:
+    """Every 16 elements of a row have a factor of their own, small integers for exact sums. `rows`: M and N."""
+    return _scaled(rng, numbers, rows, k, 16)
+
+
+def _scaled(rng: np.random.Generator, numbers: Numbers, rows: tuple[int, int], k: int, block: int) -> Launch:
     operands: list[Array] = []
     wide: list[Array] = []
     for extent in rows:
-        elements = random(rng, numbers, (extent, 1024), E4M3)
-        factors = (2.0 ** rng.integers(-3, 4, (extent, 32))).astype(ml_dtypes.float8_e8m0fnu)
-        operands += [elements, factors]
-        wide.append(elements.astype(np.float64) * np.repeat(factors.astype(np.float64), 32, axis=1))
+        elements = random(rng, numbers, (extent, k), E4M3 if block == 32 else ml_dtypes.float4_e2m1fn)
+        exponents = rng.integers(-3 if block == 32 else 0, 4, (extent, k // block))
+        factors = (2.0**exponents).astype(ml_dtypes.float8_e8m0fnu if block == 32 else E4M3)
+        operands += [elements if block == 32 else pack_e2m1(elements), factors]
+        wide.append(elements.astype(np.float64) * np.repeat(factors.astype(np.float64), block, axis=1))
     sums, magnitude = product(*wide)
-    return Launch([*operands, result(rows)], [Output(4, sums, bound(magnitude, 1024, F32))])
+    return Launch([*operands, result(rows)], [Output(4, sums, bound(magnitude, k, F32))])
 
 
 def quantize(rng: np.random.Generator, numbers: Numbers, rows: int = 8) -> Launch:

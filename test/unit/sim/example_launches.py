@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import ml_dtypes
 import numpy as np
@@ -207,6 +208,8 @@ LAUNCHES = {
     "causal_tensor_attention": Example(arithmetic.causal_flash_attention, one=(2, 1), exact=False),
     "grouped_gemm": Example(arithmetic.grouped),
     "mxfp8_gemm": Example(arithmetic.mxfp8),
+    "mxfp8": Example(partial(arithmetic.mxfp8, k=512), always=False),
+    "nvfp4": Example(arithmetic.nvfp4, always=False),
     "quantize": Example(arithmetic.quantize, one=(2, 1), some=(2, 1)),
     "split_k": Example(arithmetic.split_k, one=(4, 1), some=(4, 1)),
     "split_k_product": Example(arithmetic.split_k_product, one=(2, 1, 2), some=(2, 1, 2)),

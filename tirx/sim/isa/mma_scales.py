@@ -22,8 +22,12 @@ _THREADS = {"A": 2, "B": 4}  # values of the thread id: pairs of the four thread
 
 
 def read_scales(decoder: Decoder, first: int, form: Form) -> Scale:
-    """Operands `first` and on: factors of A, {byte id, thread id}, factors of B, {byte id, thread id}."""
-    registers = [decoder.source(first + index, B32) for index in (0, 2)]
+    """
+    Operands `first` and on: factors of A, {byte id, thread id}, factors of B, {byte id, thread id}.
+
+    ptxas takes a register of factors with braces, as CUTLASS writes it, or without.
+    """
+    registers = [decoder.source(decoder.items(first + index, 1)[0], B32) for index in (0, 2)]
     choices = [[decoder.source(item, U16) for item in decoder.vector(first + index, 2)] for index in (1, 3)]
 
     def scale(group: ThreadGroup, mask: Mask) -> tuple[Array, Array]:
