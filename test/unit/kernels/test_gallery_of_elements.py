@@ -95,7 +95,7 @@ def _window_attention(queries: int) -> tuple[list[Any], Array]:
     return [q, key, value, mask, np.zeros((queries, 64), np.float32)], expected
 
 
-_KERNELS: dict[str, tuple[Callable[..., tuple[Any, ...]], list[tuple[int, ...]]]] = {
+KERNELS: dict[str, tuple[Callable[..., tuple[Any, ...]], list[tuple[int, ...]]]] = {
     "w4a16": (_w4a16, [(64, 64, 64), (16, 128, 128), (77, 72, 96)]),
     "fp8_gemm": (_fp8_gemm, [(64, 64, 128), (16, 192, 256), (77, 72, 144)]),
     "depthwise_conv": (_depthwise_conv, [(1, 32, 64), (2, 64, 32), (2, 45, 71)]),
@@ -111,22 +111,22 @@ _KERNELS: dict[str, tuple[Callable[..., tuple[Any, ...]], list[tuple[int, ...]]]
 """Kernel -> its arguments, the last of which are the results, and what they have to be, at some sizes."""
 
 
-_TOLERANCES = {"tf32x3_gemm": 1e-5, "triangular_solve": 1e-4, "dft": 1e-2, "window_attention": 2e-3}
+TOLERANCES = {"tf32x3_gemm": 1e-5, "triangular_solve": 1e-4, "dft": 1e-2, "window_attention": 2e-3}
 """Relative errors beyond 2e-5, of results in f16 beyond 2e-3: of sums and functions that are not exact."""
 
-_MISSING = {("fp8_gemm", "sm_80")}  # e4m3 came with sm_89
+MISSING = {("fp8_gemm", "sm_80")}  # e4m3 came with sm_89
 
 
 @pytest.mark.sample(8)
 @pytest.mark.parametrize(
-    ("name", "target"), [each for each in product(_KERNELS, _TARGETS) if each not in _MISSING], ids=str
+    ("name", "target"), [each for each in product(KERNELS, _TARGETS) if each not in MISSING], ids=str
 )
 @pytest.mark.parametrize("size", range(3))
 def test_kernels_of_numbers(name: str, size: int, target: str) -> None:
-    make, sizes = _KERNELS[name]
+    make, sizes = KERNELS[name]
     arguments, *expected = make(*sizes[size])
     (kernel,) = build((_GALLERY / f"{name}.mlir").read_text(), target=target).kernels.values()
     kernel.simulate(*arguments, check="strict")
     for found, wanted in zip(arguments[-len(expected) :], expected, strict=True):
-        tolerance = _TOLERANCES.get(name, 2e-3 if found.dtype == np.float16 else 2e-5)
+        tolerance = TOLERANCES.get(name, 2e-3 if found.dtype == np.float16 else 2e-5)
         np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=4 * tolerance)
