@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +38,84 @@ def test_a_prediction() -> None:
     assert found.low < found.seconds < found.high
     assert (found.rounds, found.bound) == (4, "products")
     assert str(found).endswith("GHz, 4 rounds of tiles, 97% full, bound by products")
+
+
+# Changes of the square -> microseconds on each GPU, and what bounds it on the first.
+_RECORDED: dict[str, tuple[dict[str, Any], str, str]] = {
+    "square": ({}, "179.5 179.5 129.7 579.3", "products"),
+    "one slot": ({"slots": 1, "blocks": None}, "437 437 351.3 1049", "the latency of slots"),
+    "plain grid": ({"blocks": None}, "183.1 183.1 136.1 586.2", "products"),
+    "row by row": ({"group": 1}, "216 216 172.7 579.3", "the latency of slots"),
+    "pairs, A": ({"shares": "a", "size": (4096, 2816, 4096), "blocks": None}, "143.3 143.3 95.05 475.6", "products"),
+    "pairs, B": ({"shares": "b", "size": (1408, 4096, 4096), "blocks": None}, "90.7 90.7 59.96 238.3", "products"),
+    "parts": ({"size": (192, 2112, 7168), "parts": 3, "blocks": None}, "31.79 31.79 25.54 69.42", "products"),
+    "two at once": (
+        {"at_once": 2, "blocks": None, "rows": 64, "columns": 64, "size": (1000, 1000, 512)},
+        "5.316 5.316 5.129 12.83",
+        "launch and start",
+    ),
+    "batch": ({"batch": 3, "size": (512, 1536, 2048)}, "22.56 22.56 17.25 57.51", "products"),
+    "short rows": ({"size": (2048, 2048, 1000), "blocks": None}, "17.48 17.48 15.39 62.43", "L2"),
+    "by threads": (
+        {"size": (2048, 2048, 1001), "blocks": None},
+        "27.28 27.28 26.81 83.03",
+        "the way into shared memory",
+    ),
+    "scattered": ({"size": (2048, 2050, 512), "blocks": None}, "26.58 26.58 12.75 47.75", "epilogues"),
+    "odd columns": ({"size": (2048, 2049, 512), "blocks": None}, "36.74 36.74 17.83 61.8", "epilogues"),
+    "no bulk stores": ({"bulk_stores": False, "size": (4096, 4096, 256)}, "39.26 39.26 36.69 80.95", "epilogues"),
+    "few columns": (
+        {"size": (8192, 16, 8192), "columns": 16, "slots": 6, "blocks": None},
+        "37.8 50.84 28.96 102.8",
+        "memory",
+    ),
+    "mma": ({"family": "mma_sync", "size": (2048, 2048, 2048)}, "35.01 35.01 34.24 111.6", "products"),
+    "f64": (
+        {"family": "mma_sync f64", "element": 8, "out": 8, "size": (1024, 1024, 1024), "rows": 64, "columns": 128},
+        "46.37 46.37 84.33 215.1",
+        "products",
+    ),
+    "tiny": ({"size": (16, 16, 64), "blocks": None}, "4.759 4.759 4.498 6.658", "launch and start"),
+    "memory": (
+        {"size": (64, 16384, 16384), "rows": 64, "columns": 128, "slots": 6, "blocks": None},
+        "128.6 186.5 87.24 445.1",
+        "memory",
+    ),
+    "half kept": (
+        {"size": (64, 8192, 4096), "rows": 64, "columns": 128, "slots": 6, "blocks": None},
+        "20.52 26.83 13.63 53.46",
+        "memory",
+    ),
+    "kept": (
+        {"size": (64, 4096, 4096), "rows": 64, "columns": 128, "slots": 6, "blocks": None},
+        "14.54 14.54 13.22 30.71",
+        "products",
+    ),
+    "most kept": ({"size": (3072, 3072, 2048)}, "67.32 67.32 47.78 177.5", "products"),
+    "f8": ({"element": 1, "size": (4096, 4096, 8192), "family": "tcgen05"}, "179.5 179.5 129.7 579.3", "products"),
+    "pairs, persistent": ({"shares": "a"}, "187.2 187.2 128.6 593.8", "products"),
+}
+
+
+@pytest.mark.parametrize("name", _RECORDED)
+def test_recorded_predictions(name: str) -> None:
+    """What the equations and the rows of the GPUs say, to four digits, for each kind of work."""
+    changes, expected, bound = _RECORDED[name]
+    found = [predict(replace(SQUARE, **changes), gpu) for gpu in GPUS.values()]
+    assert [*GPUS] == ["h200", "h100", "b200", "a100"]
+    assert " ".join(f"{1e6 * each.seconds:.4g}" for each in found) == expected
+    assert str(found[0]).endswith(f" bound by {bound}")
+
+
+def test_recorded_improvements() -> None:
+    found = improvements(replace(SQUARE, size=(384, 2112, 7168), rows=64, columns=64, blocks=None), H200)
+    assert {name: f"{change:+.1%}" for name, change in found.items()} == {
+        "one more slot": "-22.7%", "pairs that share A": "-0.7%", "pairs that share B": "-0.7%",
+        "two parts of K": "-11.0%",
+    }  # fmt: skip
+    assert "pairs that share A" not in improvements(replace(SQUARE, shares="a"), H200)
+    found = predict(SQUARE, H200)
+    assert (found.low / found.seconds, found.high / found.seconds) == pytest.approx(H200.interval)
 
 
 @pytest.mark.parametrize("gpu", GPUS.values(), ids=GPUS)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from unit.test_benchmarks import benchmark_module
-from xdsl.dialects.builtin import f16, f32, f64
+from xdsl.dialects.builtin import IntegerType, f16, f32, f64, i32
 
 from tirx import embed
 from tirx.hw.targets import Target
-from tirx.passes.match.tile_choice import Operands, choose_tiles
+from tirx.passes.match.tile_choice import Operands, choose_tiles, rated_tile
 from tirx.passes.pipeline import lower_to_ptx_passes
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 from tirx.tools.predictions import Predictor
 
+i8 = IntegerType(8)
 _SIZE = 512, 2112, 256
 
 
@@ -35,6 +37,71 @@ def test_ratings_are_those_of_the_schedule(target: str, place: int) -> None:
         raise AssertionError("expected a prediction")
     found = re.search(r": (\d+\.\d) us", report)
     assert found is not None and float(found[1]) == pytest.approx(1e6 * choice.score, abs=0.06)
+
+
+# Types, target, size, family -> the tiles that may multiply, the best first, and the microseconds that they are rated.
+_RECORDED = [
+    ("f16", "sm_90a", (4096, 4096, 4096), "wgmma",
+     "128x256x64:179.5 256x128x64:187.1 128x128x64:190.2 128x192x64:202.2 64x192x64:203.5 64x256x64:210.7 "
+     "64x128x64:238.8 128x64x64:259.5 64x64x64:388.5"),
+    ("f16", "sm_90a", (64, 2112, None), "wgmma",
+     "64x64x64:5.477 64x128x64:6.231 128x64x64:6.641 64x192x64:7.358 128x128x64:8.42 64x256x64:8.627 "
+     "128x192x64:10.6 256x128x64:12.74 128x256x64:12.78"),
+    ("f16", "sm_100a", (4096, 2112, 4096), "tcgen05",
+     "128x256x64:64.24 128x128x64:67.06 128x64x64:111.8"),
+    ("f16", "sm_80", (4096, 2112, 4096), "mma_sync",
+     "128x256x64:365.1 64x128x64:367.6 128x128x64:372.3 64x64x64:419.3"),
+    ("f16", "sm_120a", (2048, 2048, 2048), "mma_sync",
+     "128x128x64:40.03 64x64x64:46.28 64x128x64:47.92 128x256x64:62.75"),
+    ("f64", "sm_90a", (1024, 1024, 1024), "mma_sync f64",
+     "64x128x16:46.37 64x64x16:49.1 128x128x16:77.02"),
+    ("f64", "sm_80", (1024, 1000, 1024), "mma_sync f64",
+     "64x64x16:178 128x128x16:213.2 64x128x16:216.6"),
+    ("f32", "sm_80", (512, 512, 512), "mma_sync",
+     "64x64x32:8.133 64x128x32:12.48 128x128x32:21.28 128x256x32:38.88"),
+    ("f16", "sm_75", (512, 512, 512), "mma_sync",
+     "64x64x64:13.9 64x128x64:17.27 128x128x64:23.27 128x256x64:35.28"),
+    ("f16", "sm_90a", (512, 2050, 512), "wgmma",
+     "128x64x64:5.612 64x64x64:6.67 64x192x64:6.915 128x128x64:8.298 64x256x64:8.298 64x128x64:8.792 "
+     "128x192x64:11.07 128x256x64:13.83 256x128x64:13.83"),
+    ("i8", "sm_90a", (1024, 1024, 1024), "wgmma",
+     "64x128x128:4.766 128x64x128:5.001 64x192x128:5.681 64x64x128:5.818 128x128x128:6.653 "
+     "64x256x128:6.653 128x192x128:8.597 128x256x128:15.62 256x128x128:15.62"),
+]  # fmt: skip
+_TYPES: dict[str, tuple[Any, Any, Any, Any]] = {
+    "f16": (f16, f16, f32, f16),
+    "f64": (f64, f64, f64, f64),
+    "f32": (f32, f32, f32, f32),
+    "i8": (i8, i8, i32, i32),
+}
+
+
+@pytest.mark.parametrize(("types", "target", "size", "family", "expected"), _RECORDED)
+def test_recorded_choices(
+    types: str, target: str, size: tuple[int | None, int | None, int | None], family: str, expected: str
+) -> None:
+    found = choose_tiles(Operands(size, *_TYPES[types]), Target.parse(target))
+    assert " ".join(f"{c.rows}x{c.columns}x{c.depth}:{1e6 * c.score:.4g}" for c in found) == expected
+    assert {each.family for each in found} == {family}
+
+
+def test_tiles_without_room_are_none() -> None:
+    """Sums fit into half of the registers, as many slots as are asked for into shared memory beside mbarriers."""
+    operands, target = Operands((4096, 4096, 4096), f16, f16, f32, f16), Target.parse("sm_90a")
+    for tile, threads, asked, expected in (
+        ((128, 256, 64), 256, None, True), ((256, 256, 64), 256, None, False), ((128, 128, 64), 128, None, True),
+        ((128, 192, 64), 128, None, False), ((128, 256, 64), 256, 4, True), ((128, 256, 64), 256, 5, False),
+        ((128, 128, 64), 128, 8, False), ((128, 128, 64), 128, 7, True),
+    ):  # fmt: skip
+        assert (rated_tile(operands, target, tile, threads, asked) is not None) is expected, (tile, asked)
+    scores = {(asked, shares): rated_tile(operands, target, (128, 128, 64), 128, asked, shares)
+              for asked in (2, 3) for shares in (None, "a", "b")}  # fmt: skip
+    assert {key: f"{1e6 * found.score:.4g}" for key, found in scores.items() if found is not None} == {
+        (2, None): "352.9", (2, "a"): "347.4", (2, "b"): "347.4",
+        (3, None): "255.5", (3, "a"): "251.7", (3, "b"): "251.7",
+    }  # fmt: skip
+    on_blackwell = rated_tile(operands, Target.parse("sm_100a"), (128, 256, 64), 128)
+    assert on_blackwell is not None and on_blackwell.family == "tcgen05", "sums are no registers there"
 
 
 def test_choices_are_legal() -> None:
