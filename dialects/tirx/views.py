@@ -34,7 +34,7 @@ from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_tex
 from tirx.hw.errors import OperandLayoutError
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.layout.arrangement import Arrangement
-from tirx.rules import InvalidOperation, PartError
+from tirx.rules import DimensionError, InvalidOperation, PartError, TileMemoryError, TileShapeError
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.stored_operand import UNIT, bitcast_to_words
 
@@ -43,6 +43,8 @@ PACKED_BITS = 6
 
 COMPUTED = -1
 """Stands for an offset that is an operand."""
+
+_Layout = TileLayout | ComposeLayout
 
 
 def _require_same_storage(source: TileType, part: TileType) -> None:
@@ -266,6 +268,82 @@ class ReshapeOp(DirectOperation):
             )
 
 
+@irdl_op_definition
+class TransposeOp(DirectOperation):
+    """
+    `%y = tirx.transpose %x [1, 0] : !tirx.tile<64x32xf16, register> -> !tirx.tile<32x64xf16, register>`
+
+    The tile whose dimension i is dimension `permutation[i]` of another one, in registers or in shared memory. There it
+    is the same memory: the layout is that of the source with its dimensions in another order.
+    """
+
+    name = "tirx.transpose"
+
+    source = operand_def(TileType)
+    permutation = prop_def(ArrayAttr[IntegerAttr[I32]])
+    result = result_def(TileType)
+
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def layout_of(layout: _Layout, dims: Sequence[int], order: Sequence[int]) -> _Layout:
+        """The layout of a tile in memory with its dimensions in another order."""
+        return layout.permute(order, dims)
+
+    @property
+    def arranged(self) -> Arrangement:
+        """The elements of the source that the result has."""
+        return Arrangement.transposed(TileType.of(self.source).dims, self.order)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The dimension of the source that each dimension of the result is."""
+        return tuple(d.value.data for d in self.permutation)
+
+    def verify_(self) -> None:
+        source, result = TileType.of(self.source), self.result.type
+        if source.memory in (MemorySpace.GLOBAL, MemorySpace.TENSOR):
+            raise TileMemoryError(f"expected a tile in registers or shared memory, found {source}")
+        if source.memory is not MemorySpace.ACCUMULATOR or result.memory is not MemorySpace.REGISTER:
+            _require_same_storage(source, result)
+        rank = len(source.dims)
+        if sorted(self.order) != list(range(rank)):
+            raise DimensionError(f"expected each dimension from 0 to {rank - 1} once, found {list(self.order)}")
+        expected = tuple(source.dims[d] for d in self.order)
+        if (result.dims, result.element_type) != (expected, source.element_type):
+            raise TileShapeError(
+                f"expected a {'x'.join(map(str, expected))} tile of {source.element_type}, found {result}"
+            )
+        if source.memory is MemorySpace.SHARED and source.layout is not None:
+            layout = TransposeOp.layout_of(source.layout, source.dims, self.order)
+            if not _same_places(layout, result.layout):
+                raise PartError(f"expected the layout of the source in another order, {layout}, found {result}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> TransposeOp:
+        operand = parser.parse_unresolved_operand()
+        order = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_integer(parser))
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        source = parser.resolve_operand(operand, parser.parse_type())
+        parser.parse_punctuation("->")
+        op = cls(source, order, parser.parse_type())
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        printer.print_string(" ")
+        with printer.in_square_brackets():
+            printer.print_list(self.order, printer.print_int)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+
 class _MergeReshapes(RewritePattern):
     """A reshape of a reshape is a reshape, and one to the same shape is nothing."""
 
@@ -353,11 +431,15 @@ def _words_type(source: TileType) -> TileType:
     return TileType.get(shape, i32, source.memory, words)
 
 
+PartOp = SubviewOp | ReshapeOp | TransposeOp | WordsOp
+"""Operations whose result is a part of the memory of a tile."""
+
+
 def views_in_use(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
     """The operations that use a tile or a part of it, each with the value that it uses."""
     for use in tile.uses:
         match use.operation:
-            case SubviewOp() | ReshapeOp() | ViewOp() as part:
+            case SubviewOp() | ReshapeOp() | TransposeOp() | ViewOp() as part:
                 yield from views_in_use(part.result)
             case op:
                 yield op, tile
@@ -366,9 +448,9 @@ def views_in_use(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
 def at_known_place(tile: SSAValue) -> SSAValue:
     """The smallest tile that `tile` is a part of, or is, whose place in the allocation does not depend on indices."""
     found = part = tile
-    while isinstance(op := part.owner, SubviewOp | ReshapeOp | ViewOp):
+    while isinstance(op := part.owner, SubviewOp | ReshapeOp | TransposeOp | ViewOp):
         part = op.source
-        if not isinstance(op, ReshapeOp) and op.indices:
+        if isinstance(op, SubviewOp | ViewOp) and op.indices:
             found = part
     return found
 
@@ -377,7 +459,7 @@ def base_allocation(value: SSAValue) -> SSAValue:
     """The allocation or memref that a tile is a part of."""
     while isinstance(op := value.owner, Operation):
         match op:
-            case SubviewOp() | ReshapeOp() | ViewOp() | WordsOp():
+            case SubviewOp() | ReshapeOp() | TransposeOp() | ViewOp() | WordsOp():
                 value = op.source
             case _:
                 return value

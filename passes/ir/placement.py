@@ -6,7 +6,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
-from tirx.dialects.tirx import MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, tile_strides
+from tirx.dialects.tirx import MemorySpace, ReshapeOp, SubviewOp, TileType, TransposeOp, ViewOp, tile_strides
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.rules import LayoutChoiceError
@@ -38,6 +38,8 @@ def place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> SSAValue:
                     place(op.result, part)
             case ReshapeOp() if op.result.type.layout is None:
                 place(op.result, layout)
+            case TransposeOp() if op.result.type.layout is None and type_.memory is MemorySpace.SHARED:
+                place(op.result, TransposeOp.layout_of(layout, type_.dims, op.order))
             case ViewOp() if op.result.type.layout is None:
                 found = op.derived_layout(op.result.type.dims)
                 if isinstance(found, str) or tile_strides(placed) is None:

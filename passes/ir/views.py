@@ -9,7 +9,7 @@ from math import gcd
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, SSAValue
 
-from tirx.dialects.tirx import KernelOp, MemorySpace, ReshapeOp, SubviewOp, TileType, ViewOp, WordsOp
+from tirx.dialects.tirx import KernelOp, MemorySpace, PartOp, SubviewOp, TileType, ViewOp, WordsOp
 from tirx.hw.errors import ClippedViewError
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.index_analysis import index_limits, index_range
@@ -21,7 +21,7 @@ POINTER_ALIGNMENT = 16
 
 def copied_view(tile: SSAValue, known: Mapping[SSAValue, SSAValue], emit: Emitter) -> SSAValue:
     """Emits the views that a tile is, of the tile that is `known` to stand for the one that they are views of."""
-    if tile in known or not isinstance(op := tile.owner, SubviewOp | ReshapeOp | WordsOp):
+    if tile in known or not isinstance(op := tile.owner, PartOp):
         return known.get(tile, tile)
     return emit.value(op.clone({op.source: copied_view(op.source, known, emit)}))
 
@@ -54,7 +54,7 @@ class Origin:
 
 def clipped_view(tile: SSAValue) -> ViewOp | None:
     """The clipped view that a tile is, or is a part of; None for other tiles."""
-    while isinstance(part := tile.owner, SubviewOp | ReshapeOp | WordsOp):
+    while isinstance(part := tile.owner, PartOp):
         tile = part.source
     view = tile.owner
     return view if isinstance(view, ViewOp) and view.clipped is not None else None

@@ -38,6 +38,7 @@ from tirx.dialects.tirx import (
     MemorySpace,
     MmaSyncOp,
     PackOp,
+    PartOp,
     ReduceOp,
     ReshapeOp,
     ReturnOp,
@@ -52,6 +53,7 @@ from tirx.dialects.tirx import (
     TileType,
     TmaLoadOp,
     TmaStoreOp,
+    TransposeOp,
     UnpackOp,
     ViewOp,
     WaitUntilOp,
@@ -240,8 +242,8 @@ def _seen(op: ViewOp, at: Place) -> Sequence[Registers]:
     return at.declare(op.result, base, gcd(source.alignment, view_alignment(op)))
 
 
-@_lowering(SubviewOp, ReshapeOp, WordsOp)
-def _part(op: SubviewOp | ReshapeOp | WordsOp, at: Place) -> Sequence[Registers]:
+@_lowering(SubviewOp, ReshapeOp, TransposeOp, WordsOp)
+def _part(op: PartOp, at: Place) -> Sequence[Registers]:
     """Emits nothing: `Place.memory` follows a view to its allocation or memref."""
     return [_NOTHING]
 

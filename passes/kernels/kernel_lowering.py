@@ -20,13 +20,11 @@ from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_iden
 from tirx.dialects.tirx import (
     KernelOp,
     MemoryPlan,
-    ReshapeOp,
-    SubviewOp,
+    PartOp,
     ThreadLowering,
     ThreadSet,
     TileOpInterface,
     TileType,
-    WordsOp,
     indexed_view,
     is_foreign,
     thread_set,
@@ -237,7 +235,7 @@ class Place(ThreadLowering):
         numbers = sorted(run_time_strides(tile).items())
         strides = tuple((number, self.kernel.stride(tile, dimension)) for dimension, number in numbers)
         root = tile
-        while isinstance(op := root.owner, SubviewOp | ReshapeOp | WordsOp):
+        while isinstance(op := root.owner, PartOp):
             root = op.source
         if root not in self.kernel.bases:
             wanted = f"expected a tile of global or shared memory, found {tile.type}"

@@ -19,6 +19,7 @@ from tirx.dialects.tirx import (
     ReshapeOp,
     SubviewOp,
     TileType,
+    TransposeOp,
     base_allocation,
     has_run_time_strides,
     views_in_use,
@@ -59,6 +60,8 @@ def view_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
             return source.slice(TileType.of(op.source).dims, tuple((start, start + size) for start, size in ends))
         case ReshapeOp() as op:
             return view_layout(op.source, root, layout)
+        case TransposeOp() as op:
+            return TransposeOp.layout_of(view_layout(op.source, root, layout), TileType.of(op.source).dims, op.order)
         case _:
             raise AssertionError(part.type)  # views in use are parts
 
@@ -192,6 +195,8 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     if best is not None:
         return best
     count, tile, use, problem = min(misfits, key=lambda misfit: misfit[0])
+    if any(isinstance(use.tile.owner, TransposeOp) for use in uses):
+        problem += "; instead of tirx.transpose, stage the tile once more from a view with its dims swapped"
     raise LayoutChoiceError(
         use.mma,
         f"expected one layout of {type_} for all {len(uses)} operands that are read from it, found none: {tile.major}-"

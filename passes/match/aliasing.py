@@ -57,7 +57,7 @@ def _places(tile: SSAValue) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] |
 
 def view_of(tile: SSAValue) -> tirx.ViewOp | None:
     """The view that a tile of global memory is (a part of)."""
-    while isinstance(op := tile.owner, tirx.SubviewOp | tirx.ReshapeOp | tirx.WordsOp):
+    while isinstance(op := tile.owner, tirx.PartOp):
         tile = op.source
     return op if isinstance(op, tirx.ViewOp) else None
 

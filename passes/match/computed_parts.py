@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import UNIT_BITS, MemorySpace, ReshapeOp, SubviewOp, TileType, WordsOp
+from tirx.dialects.tirx import UNIT_BITS, MemorySpace, PartOp, SubviewOp, TileType
 from tirx.hw.errors import MissingLayoutError, PartOffsetError
 from tirx.layout import Iter
 from tirx.passes.ir.emitter import Emitter
@@ -58,7 +58,7 @@ def computed_offsets(tile: SSAValue) -> Iterator[ComputedOffset]:
 
     Raises LayoutError where the parts have different layouts, and PartOffsetError for other memories.
     """
-    while isinstance(op := tile.owner, SubviewOp | ReshapeOp | WordsOp):
+    while isinstance(op := tile.owner, PartOp):
         if isinstance(op, SubviewOp) and op.indices:
             yield from _offsets(op)
         tile = op.source

@@ -29,6 +29,7 @@ from tirx.dialects.tirx import (
     StoreOp,
     SubviewOp,
     TileType,
+    TransposeOp,
     ViewOp,
     WordsOp,
     base_allocation,
@@ -119,7 +120,7 @@ def accesses(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
     """
     for use in tile.uses:
         match use.operation:
-            case SubviewOp() | ReshapeOp() | WordsOp() as view:
+            case SubviewOp() | ReshapeOp() | TransposeOp() | WordsOp() as view:
                 yield from accesses(view.result)
             case op:
                 yield op, tile

@@ -118,16 +118,14 @@ def _releases(product: StagedProduct, block: Block, acquires: Sequence[tirx.Acqu
             before = False
         elif isinstance(op, tirx.ReleaseOp) and op.ring in rings and op.after is None and not before:
             found.append(op)
-        elif before and not (
-            op in acquires or isinstance(op, tirx.LoadOp | tirx.SubviewOp | tirx.ReshapeOp) or is_pure(op)
-        ):
+        elif before and not (op in acquires or isinstance(op, tirx.LoadOp | tirx.PartOp) or is_pure(op)):
             return None
     return found if len(found) == len(rings) else None
 
 
 def _slot(tile: SSAValue) -> SSAValue:
     """The tile that a view is a part of."""
-    while isinstance(op := tile.owner, tirx.SubviewOp | tirx.ReshapeOp):
+    while isinstance(op := tile.owner, tirx.PartOp):
         tile = op.source
     return tile
 
@@ -136,7 +134,7 @@ def _readers(tile: SSAValue) -> Iterator[Operation]:
     """The operations that use a tile, views of it, or what a part gives of it to other parts."""
     for use in tile.uses:
         match use.operation:
-            case tirx.SubviewOp() | tirx.ReshapeOp() as view:
+            case tirx.SubviewOp() | tirx.ReshapeOp() | tirx.TransposeOp() as view:
                 yield from _readers(view.result)
             case tirx.YieldOp() as last if isinstance(part := last.parent_op(), tirx.AtOp):
                 yield from _readers(part.values[use.index])

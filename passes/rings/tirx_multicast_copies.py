@@ -363,7 +363,7 @@ def _blocks(op: Operation) -> Iterator[Block]:
 
 def _in_memory(op: Operation) -> Iterator[SSAValue]:
     """The tiles of global memory that an operation reads or writes."""
-    if isinstance(op, tirx.SubviewOp | tirx.ReshapeOp | tirx.WordsOp):
+    if isinstance(op, tirx.PartOp):
         return iter(())
     tiles = (value for value in op.operands if isinstance(value.type, tirx.TileType))
     return (tile for tile in tiles if tirx.TileType.of(tile).memory is tirx.MemorySpace.GLOBAL)

@@ -230,6 +230,9 @@ class _Splitter:
                         f"{shape_text(op.result.type)}",
                     )
                 return found
+            case tirx.TransposeOp() as op:
+                dimension = self._of(op.source)
+                return None if dimension is None else op.order.index(dimension)
             case _:
                 return self.splits.get(self._owner(tile))
 
@@ -241,6 +244,8 @@ class _Splitter:
             case tirx.ReshapeOp() as op:
                 source = _reshaped(op.result.type.dims, tirx.TileType.of(op.source).dims, dimension)
                 return None if source is None else self._root_dimension(op.source, source)
+            case tirx.TransposeOp() as op:
+                return self._root_dimension(op.source, op.order[dimension])
             case _:
                 return dimension
 
@@ -312,7 +317,7 @@ class _Splitter:
                 )
             case tirx.ReshapeOp():
                 self._of(op.result)
-            case tirx.SubviewOp() | tirx.FillOp() | tirx.MmaOp():
+            case tirx.SubviewOp() | tirx.TransposeOp() | tirx.FillOp() | tirx.MmaOp():
                 pass
             case scf.ForOp() | scf.YieldOp() | arith.SelectOp() | UnrealizedConversionCastOp():
                 pass  # register tiles
@@ -417,6 +422,11 @@ class _Splitter:
                     self._replace(
                         op.result, inner, tirx.TileType.get(dims, type_.element_type, type_.memory, type_.layout)
                     )
+                case tirx.TransposeOp():
+                    inner = None if dimension is None else op.order.index(dimension)
+                    layout = None if type_.layout is None else op.layout_of(type_.layout, type_.dims, op.order)
+                    dims = _half(op.result.type.dims, inner)
+                    self._replace(op.result, inner, tirx.TileType.get(dims, type_.element_type, type_.memory, layout))
                 case _:
                     pass
 

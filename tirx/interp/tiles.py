@@ -35,6 +35,7 @@ from tirx.dialects.tirx import (
     LaunchValueOp,
     LoadOp,
     MapOp,
+    MemorySpace,
     MmaOp,
     Reduction,
     ReshapeOp,
@@ -197,6 +198,8 @@ class TileFunctions(Functions):
 
     @rule(TransposeOp)
     def transpose(self, interpreter: Interpreter, op: TransposeOp, args: PythonValues) -> PythonValues:
+        if not is_register_tile(op.source) and op.result.type.memory is not MemorySpace.REGISTER:
+            return (args[0].viewed(lambda each: each.transpose(op.order), op.result.type.dims),)
         return _rearranged(interpreter, op, args[0], op.arranged)
 
     @rule(ConcatOp)

@@ -132,7 +132,7 @@ def _view(tile: SSAValue) -> OpResult | None:
         match tile.op:
             case tirx.AcquireOp():
                 return tile
-            case tirx.SubviewOp() | tirx.ReshapeOp() as part:
+            case tirx.SubviewOp() | tirx.ReshapeOp() | tirx.TransposeOp() as part:
                 tile = part.source
             case tirx.AtOp() as part:
                 tile = yielded(part)[tile.index]

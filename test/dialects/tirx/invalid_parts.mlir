@@ -7,6 +7,12 @@ tirx.kernel @k(%x: !x, %g: !g, %s: !tirx.tile<8x4xf32, shared, #tirx.tile_layout
   %0 = tirx.transpose %x [1, 1] : !x -> !tirx.tile<4x8xf32, register>
   // expected-error@+1 {{expected a 4x8 tile of f32, found !tirx.tile<8x4xf32, register>}}
   %1 = tirx.transpose %x [1, 0] : !x -> !x
+  // expected-error@+1 {{expected a tile in registers or shared memory, found !tirx.tile<8x4xf32, global>}}
+  %60 = tirx.transpose %g [1, 0] : !g -> !tirx.tile<4x8xf32, global>
+  // expected-error@+1 {{expected f32 elements in registers like the source's, found f32 in shared memory}}
+  %61 = tirx.transpose %x [1, 0] : !x -> !tirx.tile<4x8xf32, shared>
+  // expected-error@+1 {{expected the layout of the source in another order, S[(4, 8) : (8, 1)], found !tirx.tile<4x8xf32, shared>}}
+  %62 = tirx.transpose %s [1, 0] : !tirx.tile<8x4xf32, shared, #tirx.tile_layout<S[(8, 4) : (1, 8)]>> -> !tirx.tile<4x8xf32, shared>
   // expected-error@+1 {{expected tiles and a dimension from 0 to 1, found 2}}
   %2 = tirx.concat %x, %x dim(2) : !x, !x -> !x
   // expected-error@+1 {{expected 16 elements along dimension 0, found 8}}

@@ -5,9 +5,11 @@
 !x = !tirx.tile<8x4xf32, register>
 
 // CHECK-LABEL: tirx.kernel @parts
-tirx.kernel @parts(%x: !x, %i: index) target("sm_80") threads(32) {
+tirx.kernel @parts(%x: !x, %i: index, %m: !tirx.tile<8x4xf32, shared, #tirx.tile_layout<S[(8, 4) : (4, 1)]>>) target("sm_80") threads(32) {
   // CHECK-NEXT: %t = tirx.transpose %x [1, 0] {tag} : !tirx.tile<8x4xf32, register> -> !tirx.tile<4x8xf32, register>
   %t = tirx.transpose %x [1, 0] {tag} : !x -> !tirx.tile<4x8xf32, register>
+  // CHECK-NEXT: %u = tirx.transpose %m [1, 0] : !tirx.tile<8x4xf32, shared, #tirx.tile_layout<S[(8, 4) : (4, 1)]>> -> !tirx.tile<4x8xf32, shared, #tirx.tile_layout<S[(4, 8) : (1, 4)]>>
+  %u = tirx.transpose %m [1, 0] : !tirx.tile<8x4xf32, shared, #tirx.tile_layout<S[(8, 4) : (4, 1)]>> -> !tirx.tile<4x8xf32, shared, #tirx.tile_layout<S[(4, 8) : (1, 4)]>>
   // CHECK-NEXT: %z = tirx.concat %x, %x dim(0) {tag} : !tirx.tile<8x4xf32, register>, !tirx.tile<8x4xf32, register> -> !tirx.tile<16x4xf32, register>
   %z = tirx.concat %x, %x dim(0) {tag} : !x, !x -> !tirx.tile<16x4xf32, register>
   // CHECK-NEXT: %s = tirx.subview %x[%i, 3] steps [1, -2] {tag} : !tirx.tile<8x4xf32, register> -> !tirx.tile<2x2xf32, register>

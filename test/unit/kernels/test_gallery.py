@@ -90,6 +90,19 @@ def _cumulative_sum(n: int) -> tuple[str, list[Array], Array]:
     return "cumulative_sum_look_back", arguments, np.cumsum(x, 1)
 
 
+def _attention_backward(n: int) -> tuple[str, list[Array], Array]:
+    q, k, v, do = (np.random.default_rng(i).standard_normal((2, n, 64)).astype(np.float16) for i in range(4))
+    scores = q.astype(np.float64) @ k.astype(np.float64).swapaxes(1, 2) / 8
+    lse = np.log(np.exp(scores).sum(-1))
+    p = np.exp(scores - lse[..., None])
+    dp = do.astype(np.float64) @ v.astype(np.float64).swapaxes(1, 2)
+    delta = (p * dp).sum(-1)
+    ds = p * (dp - delta[..., None]) / 8
+    dk, dv = np.zeros_like(k), np.zeros_like(v)
+    arguments = [q, k, v, do, lse.astype(np.float32), delta.astype(np.float32), np.float32(0.125), dk, dv]
+    return "attention_backward", [*arguments, np.zeros(q.shape, np.float32)], ds @ k
+
+
 def _stream_k(n: int) -> tuple[str, list[Array], Array]:
     k, blocks = -(-n // 8) * 16, 5
     a, b = _random(n, k, dtype=np.float16), _random(2 * n, k, dtype=np.float16)
@@ -102,6 +115,7 @@ def _stream_k(n: int) -> tuple[str, list[Array], Array]:
 
 
 _KERNELS: dict[str, Callable[[int], tuple[str, list[Array], Array]]] = {
+    "attention_backward": _attention_backward,
     "cumulative_sum_look_back": _cumulative_sum,
     "embedding": _embedding,
     "embedding_backward": _embedding_backward,
@@ -113,6 +127,10 @@ _KERNELS: dict[str, Callable[[int], tuple[str, list[Array], Array]]] = {
 }
 
 
+_ROUNDED = {"paged_decode": (2e-6, 1e-6), "attention_backward": (0, 0.01)}
+"""Bounds of relative and absolute errors of results that are not exact."""
+
+
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("size", [16, 64, 77], ids=str)
 @pytest.mark.parametrize("target", _TARGETS)
@@ -121,4 +139,12 @@ def test_gallery(name: str, target: str, size: int) -> None:
     file, arguments, expected = _KERNELS[name](size)
     program = tirx.build((_GALLERY / f"{file}.mlir").read_text(), target=target)
     program.kernels[name].simulate(*arguments, check="strict")
-    np.testing.assert_allclose(arguments[-1], expected, rtol=2e-6 if name == "paged_decode" else 0, atol=1e-6)
+    rtol, atol = _ROUNDED.get(name, (0, 1e-6))
+    np.testing.assert_allclose(arguments[-1], expected, rtol=rtol, atol=atol)
+    if name == "attention_backward":
+        q, *_, lse, delta, _, dk, dv, _ = arguments
+        _, _, v, do = (each.astype(np.float64) for each in arguments[:4])
+        p = np.exp(q.astype(np.float64) @ arguments[1].astype(np.float64).swapaxes(1, 2) / 8 - lse[..., None])
+        ds = p * (do @ v.swapaxes(1, 2) - delta[..., None]) / 8
+        np.testing.assert_allclose(dk, ds.swapaxes(1, 2) @ q, atol=0.01)
+        np.testing.assert_allclose(dv, p.swapaxes(1, 2) @ do, atol=0.01)
