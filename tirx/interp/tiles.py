@@ -199,7 +199,8 @@ class TileFunctions(Functions):
     @rule(TransposeOp)
     def transpose(self, interpreter: Interpreter, op: TransposeOp, args: PythonValues) -> PythonValues:
         if not is_register_tile(op.source) and op.result.type.memory is not MemorySpace.REGISTER:
-            return (args[0].viewed(lambda each: each.transpose(op.order), op.result.type.dims),)
+            source: Tile = args[0]
+            return (source.viewed(lambda each: each.transpose(op.order), op.result.type.dims),)
         return _rearranged(interpreter, op, args[0], op.arranged)
 
     @rule(ConcatOp)

@@ -99,7 +99,7 @@ def _attention_backward(n: int) -> tuple[str, list[Array], Array]:
     delta = (p * dp).sum(-1)
     ds = p * (dp - delta[..., None]) / 8
     dk, dv = np.zeros_like(k), np.zeros_like(v)
-    arguments = [q, k, v, do, lse.astype(np.float32), delta.astype(np.float32), np.float32(0.125), dk, dv]
+    arguments: list[Any] = [q, k, v, do, lse.astype(np.float32), delta.astype(np.float32), 0.125, dk, dv]
     return "attention_backward", [*arguments, np.zeros(q.shape, np.float32)], ds @ k
 
 
