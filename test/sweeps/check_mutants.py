@@ -3,15 +3,17 @@ Faults of passes that lower or schedule, and which of them `tirx-check` notices 
 
     python test/sweeps/check_mutants.py [--count 110] [--seed 0] [--jobs N] [--seconds S] [--results FILE] [--diffs]
 
-A mutant is one change of one function of those passes (`mutations.py`): a number, an operator, a comparison, or a
-statement that is gone. Drawn are functions that make or move operations when one of 40 programs is compiled: examples
-and generated ones. Those programs are compiled and, if PTX or launch are others, checked as `tirx-check` does, until
-one is found wrong:
+A mutant is one change of one function of those passes (`mutations.py`): a number, an operator, a comparison by `<`,
+`<=`, `>` or `>=`, or a statement that is gone. Not changed is what `==`, `is` and `in` compare: they mostly choose
+between two ways, both of which are right. Drawn are functions that make or move operations when one of 40 programs is
+compiled: examples and generated ones. Those programs are compiled and, if PTX or launch are others, checked as
+`tirx-check` does, until one is found wrong:
 
 - noticed: results differ, or the simulator refuses the PTX;
 - refused: the compiler refuses a right program, or ends with a traceback;
 - agrees: all programs do what they mean, with other PTX;
-- no end: a program takes more than a minute; no effect: all programs are compiled as before.
+- no end: a program takes more than a minute; no effect: all programs are compiled as before;
+- same code: launches are as before, and ptxas makes of the PTX of every program the machine code that it made before.
 
 The first 60 with an effect count. The right pass is one in which the function makes or moves operations. Programs that
 are refused are compiled again with `--verify-lowering`, which names the first pass that changes results, or the pass
@@ -22,6 +24,7 @@ passes from the last one on behind which the program does what it means. `--diff
 from __future__ import annotations
 
 import argparse
+import ast
 import difflib
 import json
 import os
@@ -30,6 +33,7 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -49,6 +53,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("scalars", "copies", "layouts", "products", "rings", "kernels")
 KINDS = ("comparison", "number", "operator", "statement")
 FAULTS = 60
+NO_FAULTS = ("no effect", "same code")
+"""Outcomes of mutants that are no faults for the 40 programs."""
 _SECONDS = 60
 """CPU time of a program, of which its launches get a small part."""
 
@@ -104,6 +110,19 @@ def _digest(program: Any) -> str:
     return sha256(program.to_json().encode()).hexdigest()
 
 
+def _machine_code(program: Any) -> str:
+    """Returns a digest of what ptxas makes of the PTX, and of how it is launched."""
+    from tirx.ptx.ptxas import ASSEMBLED_AS, find_ptxas
+
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "p.ptx").write_text(program.ptx)
+        arch = re.search(r"^\.target (\w+)", program.ptx, re.MULTILINE)
+        command = [str(find_ptxas()), f"-arch={ASSEMBLED_AS.get(arch[1], arch[1]) if arch else ''}", "p.ptx", "-o", "p"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        launches = json.dumps([asdict(each.launch) for each in program.kernels.values()], default=str)
+        return sha256(Path(folder, "p").read_bytes() + launches.encode()).hexdigest()
+
+
 def _compiled(program: Program, running: list[str]) -> Any:
     """Compiles a program; `running` gets the passes, in order, the last of which runs or has run."""
     from tirx import compiler
@@ -149,7 +168,8 @@ def _as_it_is(program: Program) -> Mapping[str, Any]:
         sys.setprofile(None)
     spent = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     compiled.check(seconds=1)
-    return {"ptx": _digest(compiled), "seconds": spent, "executed": {name: sorted(e) for name, e in executed.items()}}
+    code, passes = _machine_code(compiled), {name: sorted(each) for name, each in executed.items()}
+    return {"ptx": _digest(compiled), "code": code, "seconds": spent, "executed": passes}
 
 
 def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -163,6 +183,7 @@ def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping
 
     SourceFileLoader.get_code = get_code  # pyright: ignore[reportAttributeAccessIssue]
     found: dict[str, Any] = {"outcome": "no effect"}
+    others: list[str] = []
     all_programs = {each.name: each for each in programs()}
     for name in sorted(mutant.passes, key=lambda each: known[each]["seconds"]):
         spent = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
@@ -172,8 +193,9 @@ def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping
             compiled = _compiled(all_programs[name], running)
             if _digest(compiled) == known[name]["ptx"]:
                 continue
-            found["outcome"] = "agrees"
             compiled.check(seconds=1)
+            others += [name] if _machine_code(compiled) != known[name]["code"] else []
+            found = {"outcome": "agrees", "others": others} if others else {"outcome": "same code"}
         except Exception as error:
             found = dict(_verdict(error, running))
             return {"program": name, **found, **(_watched(all_programs[name]) if found["outcome"] == "refused" else {})}
@@ -242,6 +264,16 @@ def _process(given: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def _choices(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Where a source compares by `==`, `is` or `in`: first and last place of each comparison."""
+    orders = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+    return [
+        ((node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0))
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Compare) and not any(isinstance(op, orders) for op in node.ops)
+    ]
+
+
 def mutants(count: int, seed: int, known: Mapping[str, Mapping[str, Any]]) -> Iterator[Mutant]:
     """Draws mutants: the file by its size, the kind of the change, and one of that kind."""
     paths = sorted(path for room in ROOMS for path in (ROOT / "passes" / room).glob("*.py"))
@@ -250,11 +282,12 @@ def mutants(count: int, seed: int, known: Mapping[str, Mapping[str, Any]]) -> It
     while len(drawn) < count:
         (path,) = rng.choices(paths, sizes)
         source, own = path.read_text(), path.relative_to(ROOT / "passes").as_posix()
-        kind = rng.choice(KINDS)
+        kind, choices = rng.choice(KINDS), _choices(source)
         found = [
             each
             for each in changes(source)
             if each.kind == kind and any(f"{own}:{each.function}" in one["executed"] for one in known.values())
+            if not any(first <= (each.node.lineno, each.node.col_offset) < last for first, last in choices)
         ]
         if not found:
             continue
@@ -284,19 +317,19 @@ def _report(done: Mapping[int, tuple[Mutant, Mapping[str, Any]]], diffs: bool) -
     from tirx.passes.registry import PASS_SUMMARIES
 
     order = list(PASS_SUMMARIES)
-    with_effect = [done[n] for n in sorted(done) if done[n][1]["outcome"] != "no effect"][:FAULTS]
+    with_effect = [done[n] for n in sorted(done) if done[n][1]["outcome"] not in NO_FAULTS][:FAULTS]
     outcomes = Counter(str(result["outcome"]) for _, result in with_effect)
     seen = [each for each in with_effect if each[1]["outcome"] in ("noticed", "refused")]
     spans = [each for each in seen if each[1].get("kind") == "span"]
     right = [each for each in seen if is_right(*each, order)]
     for mutant, result in with_effect:
         words = f"{result.get('program')}: {result.get('kind')} {result.get('named')}: {result.get('said')}"
-        print(f"{result['outcome']}: {mutant.path}: {mutant.function}: {words if 'named' in result else ''}")
+        words = words if "named" in result else ", ".join(result.get("others", ()))
+        print(f"{result['outcome']}: {mutant.path}: {mutant.function}: {words}")
         if result["outcome"] in ("agrees", "no end") and diffs:
             print(_diff(mutant))
-    print(
-        f"{len(done)} mutants, {len(done) - sum(r['outcome'] != 'no effect' for _, r in done.values())} without effect"
-    )
+    none = Counter(str(result["outcome"]) for _, result in done.values() if result["outcome"] in NO_FAULTS)
+    print(f"{len(done)} mutants, {', '.join(f'{count} {name}' for name, count in sorted(none.items()))}")
     share = 100 / max(len(with_effect), 1), 100 / max(len(seen), 1)
     print(
         f"{len(with_effect)} faults: {len(seen)} found ({share[0] * len(seen):.0f} %), "
@@ -330,7 +363,7 @@ def main() -> int:
     if wrong := {name: each for name, each in known.items() if "ptx" not in each}:
         print(f"expected programs that agree, found {wrong}")
         return 1
-    slim = {name: {"ptx": each["ptx"], "seconds": each["seconds"]} for name, each in known.items()}
+    slim = {name: {key: value for key, value in each.items() if key != "executed"} for name, each in known.items()}
     drawn = list(mutants(options.count, options.seed, known))
     tasks = [(f"{n} {each.path} {each.function}", (n, each)) for n, each in enumerate(drawn)]
     done: dict[int, tuple[Mutant, Mapping[str, Any]]] = {}

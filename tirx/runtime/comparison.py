@@ -16,7 +16,7 @@ from tirx.interp.formats import Array, dtype_of, is_float, packed_bits, unpacked
 from tirx.interp.run import operations_that_write
 from tirx.runtime.launch import Launch
 from tirx.runtime.simulation import simulate
-from tirx.sim import SimError
+from tirx.sim import SimError, SimWarning
 from tirx.sim.numerics.modular import ordered
 
 SM_COUNT = 2
@@ -69,10 +69,14 @@ class Case:
         found = _copies(self.arguments)
         if self.modular:
             options["arithmetic"] = "modular"
+        warnings: list[SimWarning] = []
+        options.setdefault("report", warnings.append)
         try:
             simulate(ptx, launch, found, grid=_grid(self.kernel), sm_count=SM_COUNT, check="strict", **options)
         except SimError as error:
             return Problem(f"the simulator refuses it: {error.message}", nearest_location(self.kernel))
+        if warned := next((each for each in warnings if not each.rule.endswith("forgotten")), None):
+            return Problem(f"the simulator warns of it: {warned.message}", nearest_location(self.kernel))
         return self._difference(self.kernel, found)
 
     def _difference(self, kernel: KernelOp, found: Sequence[Any]) -> Problem | None:

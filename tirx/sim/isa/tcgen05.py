@@ -9,7 +9,7 @@ import numpy as np
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, B64, U16, U32, Mask
 from tirx.sim.core.wait import Outcome, Wait
-from tirx.sim.isa.bulk_linear import multicast_address
+from tirx.sim.isa.bulk_linear import multicast_address, ranks_of
 from tirx.sim.isa.decoder import Decoder, single, uniform
 from tirx.sim.isa.mbarriers import use
 from tirx.sim.isa.registry import instruction
@@ -125,8 +125,7 @@ def _commit(decoder: Decoder, operation: str) -> Step:
         address = value_of(addresses, group, mask, lane)
         targets = [address]
         if ctas is not None:
-            chosen = value_of(ctas, group, mask, lane)
-            targets = [multicast_address(address, rank) for rank in range(chosen.bit_length()) if chosen >> rank & 1]
+            targets = [multicast_address(address, rank) for rank in ranks_of(cta, value_of(ctas, group, mask, lane))]
         snapshot = cta.monitor.committed(thread)
         for target in targets:
             barrier = use(group, target, thread, asynchronous=True)
