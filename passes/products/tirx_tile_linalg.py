@@ -16,13 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tirx.diagnostics import LocatedError, for_each, remark
 from tirx.dialects import tirx
 from tirx.dialects.formula import Call, Formula
-from tirx.dialects.tirx.kernel import grid_problem
-from tirx.dialects.tirx.maps import scalar_type
-from tirx.dialects.tirx.places import memory_problem
-from tirx.hw.targets import Target, TargetError
-from tirx.passes.ir.emitter import Emitter, erase
-from tirx.passes.match.tile_choice import Operands, choose_tiles
-from tirx.passes.products.structured import (
+from tirx.dialects.structured import (
     Form,
     Structured,
     contracted,
@@ -31,6 +25,12 @@ from tirx.passes.products.structured import (
     reduced,
     structured,
 )
+from tirx.dialects.tirx.kernel import grid_problem
+from tirx.dialects.tirx.maps import scalar_type
+from tirx.dialects.tirx.places import memory_problem
+from tirx.hw.targets import Target, TargetError
+from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.match.tile_choice import Operands, choose_tiles
 from tirx.remarks import TilesChosen
 from tirx.rules import InvalidOperation, LinalgError, TilingError
 
@@ -109,6 +109,13 @@ class TirxTileLinalgPass(ModulePass):
                 raise LocatedError(function, str(error)) from error
 
 
+def argument_forms(function: func.FuncOp) -> list[Form | None]:
+    """Returns the form in which a kernel has each argument of the function that becomes it; None: as it is."""
+    tiling = _Tiling(function, TirxTileLinalgPass())
+    tiling.read()
+    return [tiling.forms.get(each) for each in function.body.block.args]
+
+
 def _has_linalg(function: func.FuncOp) -> bool:
     """Returns True if a function holds a structured operation that is no copy."""
     return any(is_structured(inner) and not isinstance(inner, memref.CopyOp) for inner in function.body.walk())
@@ -182,24 +189,31 @@ class _Tiling:
     starts: list[SSAValue] = field(default_factory=list[SSAValue])
     """Where the tiles of the block start along the parallel dimensions."""
 
-    def run(self) -> None:
+    def read(self) -> list[Structured]:
+        """Returns the operations; `forms` then has the form in which the kernel has each argument."""
         steps = [structured(op) for op in self._operations()]
         parallel = len(steps[0].parallel)
         reduces = any(step.reduction and _factors(step) is None for step in steps)
         self.rank = min(parallel, 1 if reduces and not any(map(_factors, steps)) else 2)
         self.batch = parallel - self.rank
+        self.has_reduction = any(step.reduction for step in steps)
         self._check(steps)
+        self.forms = self._forms(steps)
+        return steps
+
+    def run(self) -> None:
+        """Puts a kernel in the place of the function."""
+        steps = self.read()
+        parallel = self.batch + self.rank
         tile, self.threads = self._tile(steps)
         self.tile = tile
         self.extents = tile[: self.rank]
-        self.has_reduction = any(step.reduction for step in steps)
         if len(tile) < self.rank + self.has_reduction:
             raise TilingError(
                 self.function,
                 f"expected {self.rank + self.has_reduction} tile sizes, {self.rank} of the last parallel dimensions"
                 f"{' and that of the reduction' if self.has_reduction else ''}, found {len(tile)}",
             )
-        self.forms = self._forms(steps)
         kernel = self._kernel(steps)
         block = kernel.body.block
         self.arguments: Mapping[SSAValue, SSAValue] = dict(zip(self.function.body.block.args, block.args, strict=True))

@@ -10,7 +10,8 @@ compiled: examples and generated ones. Those programs are compiled and, if PTX o
 `tirx-check` does, until one is found wrong:
 
 - noticed: results differ, or the simulator refuses the PTX;
-- refused: the compiler refuses a right program, or ends with a traceback;
+- refused: the compiler refuses a right program, or ends with a traceback; a ring that is taken back, since it cannot be
+  proved, is an error (`TIRX_STRICT_SCHEDULE`);
 - agrees: all programs do what they mean, with other PTX;
 - no end: a program takes more than a minute; no effect: all programs are compiled as before;
 - same code: launches are as before, and ptxas makes of the PTX of every program the machine code that it made before.
@@ -48,6 +49,7 @@ from mutations import changes
 from sweeps.shares import Sweep, one_thread_each
 
 one_thread_each()
+os.environ.setdefault("TIRX_STRICT_SCHEDULE", "1")
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("scalars", "copies", "layouts", "products", "rings", "kernels")

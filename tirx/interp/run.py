@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.interpreter import Interpreter, PythonValues, impl_callable, register_impls
 from xdsl.interpreters.scf import ScfFunctions
@@ -35,6 +36,7 @@ from tirx.interp.memory import Marks, Numbers, Tile
 from tirx.interp.parties import Parties
 from tirx.interp.scheduled import ScheduledFunctions
 from tirx.interp.state import Block, Cluster, Functions, Launch, interpreter_for
+from tirx.interp.structured import STRUCTURED, outputs
 from tirx.interp.tiles import RULED, NumberFunctions, TileFunctions
 
 _LEAVES = (ScfFunctions(), TileFunctions(), FoldFunctions(), AtomicFunctions(), NumberFunctions())
@@ -94,9 +96,7 @@ def run_kernel(
     >>> run_kernel(module.body.block.first_op, [a]).exact, a
     (True, array([0., 2., 4., 6.], dtype=float32))
     """
-    if (unknown := _without_rule(kernel)) is not None:
-        found = operation_name(unknown)
-        raise RunError(unknown, "unsupported", f"expected operations on whole tiles and rings of them, found '{found}'")
+    _require_rules(kernel)
     memory, elements = _memory(kernel, arguments, bounds)
     sizes = LaunchSizes(
         [() if each is None else each.shape for each in elements],
@@ -114,24 +114,73 @@ def run_kernel(
         _run_blocks(launch, order, memory)
     except RunError as error:
         raise RunError(error.op, error.kind, error.message) from None  # without the IR that xDSL has noted on it
+    return _ended(launch, arguments, elements, memory)
+
+
+def run_function(
+    function: func.FuncOp, arguments: Sequence[Any], *, bounds: bool = False, modular: bool = False
+) -> Ran:
+    """
+    Runs a function of structured operations (`linalg`, `memref.copy`) on numpy arrays, updated in place, and numbers.
+
+    The operations are done one after the other, each to whole memrefs. The rest is as in `run_kernel`.
+
+    >>> import numpy as np
+    >>> from tirx import embed
+    >>> from tirx.interp import run_function
+    >>> module = embed.parse('''
+    ... func.func @f(%a: memref<2x3xf32>, %b: memref<2xf32>) {
+    ...   linalg.reduce ins(%a:memref<2x3xf32>) outs(%b:memref<2xf32>) dimensions = [1]
+    ...   (%x : f32, %y : f32) {
+    ...     %s = arith.addf %x, %y : f32
+    ...     linalg.yield %s : f32
+    ...   }
+    ...   func.return
+    ... }''', "f.mlir")
+    >>> b = np.zeros(2, np.float32)
+    >>> run_function(module.body.block.first_op, [np.ones((2, 3), np.float32), b]).exact, b
+    (True, array([3., 3.], dtype=float32))
+    """
+    _require_rules(function)
+    memory, elements = _memory(function, arguments, bounds)
+    launch = Launch(function, (1, 1, 1), LaunchSizes([], [], 1), Parties(None), bounds, modular=modular)
+    interpreter = interpreter_for((*_FUNCTIONS, *STRUCTURED), Block(launch, 0))
+    try:
+        interpreter.run_ssacfg_region(function.body, tuple(memory), function.sym_name.data)
+    except RunError as error:
+        raise RunError(error.op, error.kind, error.message) from None
+    return _ended(launch, arguments, elements, memory)
+
+
+def _ended(launch: Launch, arguments: Sequence[Any], elements: Sequence[Array | None], memory: Sequence[Any]) -> Ran:
     for array, new in zip(arguments, elements, strict=True):
         if new is not None and array.dtype != new.dtype and packed_bits(new.dtype) is not None:
             array[...] = packed(new).view(array.dtype)
-    errors = tuple(tile.numbers.error if isinstance(tile, Tile) else None for tile in memory)
-    return Ran(launch.exact, errors)
+    return Ran(launch.exact, tuple(tile.numbers.error if isinstance(tile, Tile) else None for tile in memory))
 
 
-def can_run(kernel: KernelOp) -> bool:
-    """Returns True if every operation of a kernel has a rule: those of the tile and of the scheduled level do."""
+def can_run(kernel: KernelOp | func.FuncOp) -> bool:
+    """
+    Returns True if every operation has a rule.
+
+    Those of the tile and of the scheduled level do in kernels, and structured ones in functions.
+    """
     return _without_rule(kernel) is None
 
 
-def _without_rule(kernel: KernelOp) -> Operation | None:
-    return next((op for op in walk(kernel) if type(op) not in RULED), None)
+def _without_rule(kernel: KernelOp | func.FuncOp) -> Operation | None:
+    return next((op for op in walk(kernel) if type(op) not in RULED and op is not kernel), None)
+
+
+def _require_rules(kernel: KernelOp | func.FuncOp) -> None:
+    if (unknown := _without_rule(kernel)) is not None:
+        wanted = "on whole tiles and rings of them" if isinstance(kernel, KernelOp) else "of linalg and arith"
+        raise RunError(unknown, "unsupported", f"expected operations {wanted}, found '{operation_name(unknown)}'")
 
 
 def _run_blocks(launch: Launch, order: Sequence[int], memory: Sequence[Any]) -> None:
     kernel = launch.kernel
+    assert isinstance(kernel, KernelOp)
     ranks = range(1 if kernel.per_cta is None else kernel.cluster_size)
 
     def run(number: int, rank: int, cluster: Cluster) -> None:
@@ -166,7 +215,9 @@ def _grid(kernel: KernelOp, sizes: LaunchSizes, given: Sequence[int] | None) -> 
     return x // kernel.cluster_size, y, z
 
 
-def _memory(kernel: KernelOp, arguments: Sequence[Any], bounds: bool) -> tuple[list[Any], list[Array | None]]:
+def _memory(
+    kernel: KernelOp | func.FuncOp, arguments: Sequence[Any], bounds: bool
+) -> tuple[list[Any], list[Array | None]]:
     """Returns the values of the kernel's arguments, and the arrays of their elements, None for numbers."""
     parameters = kernel.body.block.args
     if len(arguments) != len(parameters):
@@ -192,9 +243,10 @@ def _memory(kernel: KernelOp, arguments: Sequence[Any], bounds: bool) -> tuple[l
     return memory, elements
 
 
-def operations_that_write(kernel: KernelOp) -> Iterator[tuple[Operation, SSAValue]]:
+def operations_that_write(kernel: KernelOp | func.FuncOp) -> Iterator[tuple[Operation, SSAValue]]:
     """Yields the operations of a kernel that write a tile, and the memory that it belongs to."""
     for op in walk(kernel):
+        yield from ((op, output) for output in outputs(op))
         target = _target(op)
         if target is not None:
             yield op, base_allocation(target)
@@ -211,7 +263,7 @@ def _target(op: Operation) -> SSAValue | None:
             return None if moved is None else moved[1]
 
 
-def _elements(kernel: KernelOp, value: SSAValue, argument: Any) -> Array:
+def _elements(kernel: KernelOp | func.FuncOp, value: SSAValue, argument: Any) -> Array:
     """Returns the elements of an array that stands for a memref. Raises RunError for one that does not fit."""
     type_ = cast("MemRefType[Attribute]", value.type)
     dtype = dtype_of(type_.element_type)

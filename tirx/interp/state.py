@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues
 from xdsl.ir import Operation
@@ -30,7 +31,7 @@ class Launch:
     `unwritten` is the first operation that has read elements which nobody had written.
     """
 
-    kernel: KernelOp
+    kernel: KernelOp | func.FuncOp
     grid: tuple[int, int, int]
     sizes: LaunchSizes
     parties: Parties

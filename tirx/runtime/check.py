@@ -16,7 +16,7 @@ from xdsl.dialects.utils import FastMathFlag
 from tirx.compiler import lower
 from tirx.diagnostics import diagnostic_handler
 from tirx.dialects.tirx import KernelOp, kernels
-from tirx.interp import Ran, RunError, can_run
+from tirx.interp import RunError, can_run
 from tirx.interp.formats import Array
 from tirx.passes import lower_to_ptx_passes
 from tirx.passes.kernels.tirx_specialize import TirxSpecializePass
@@ -26,12 +26,16 @@ from tirx.runtime.check_arguments import Numbers, Sizes, arguments_of, sizes_of
 from tirx.runtime.comparison import Case
 from tirx.runtime.describe import describe
 from tirx.runtime.launch import Launch
+from tirx.runtime.origins import Origin
 from tirx.runtime.watch import MOST_ELEMENTS, Watch
 from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError, run_passes
 from tirx.universe import new_context
 
 _MOST_SIZES = 6
+_MOST_IDLE = 2
+"""Sizes of launches that change nothing."""
+
 _APPROXIMATED = (math.ExpOp, math.LogOp, math.TanhOp, math.SinOp, math.CosOp)
 """Functions that are more than one instruction without `fastmath<afn>`, but one function of residues."""
 
@@ -74,14 +78,18 @@ class _Compiled:
     launch: Launch
     source: Source
     tile: KernelOp
+    origin: Origin | None = None
     modular: bool = False
 
-    def compare(self, arguments: Sequence[Any], size: Sizes, **options: Any) -> Ran:
-        """Runs a launch in both ways. Raises CheckError where they differ."""
-        case = Case.of(self.tile, f"arguments of {size}", arguments, modular=self.modular)
+    def case(self, arguments: Sequence[Any], size: Sizes) -> Case:
+        """Returns a launch of the tile program. Raises RunError."""
+        return Case.of(self.tile, f"arguments of {size}", arguments, modular=self.modular, origin=self.origin)
+
+    def compare(self, case: Case, **options: Any) -> None:
+        """Runs a launch in the simulator, too. Raises CheckError where that differs."""
         problem = case.simulated(self.ptx, self.launch, **options)
         if problem is None:
-            return case.ran
+            return
         name, asked = self.launch.entry, self.source.options
         words = (f' with options "{asked}"' if asked else "") + (" modulo a prime" if self.modular else "")
         message = f"@{name}{words}, {case.words}: {problem.message}"
@@ -101,7 +109,7 @@ class _Compiled:
         with diagnostic_handler(lambda _: None):
             lowered = lower(module, source.target, source.options)
         launch = next(each for each in describe(lowered) if each.entry == name)
-        return _Compiled(print_ptx(lowered), launch, source, _tile_kernel(source, name), True)
+        return _Compiled(print_ptx(lowered), launch, source, *_tile_kernel(source, name), True)
 
 
 def check_kernel(
@@ -120,14 +128,15 @@ def check_kernel(
     left out. Raises CheckError.
     """
     start = time.process_time()
-    tile = _tile_kernel(source, launch.entry)
-    plain = _Compiled(ptx, launch, source, tile)
+    tile, origin = _tile_kernel(source, launch.entry)
+    plain = _Compiled(ptx, launch, source, tile, origin)
     of_residues = plain.of_residues() if "modular" in numbers else plain
     exact: list[bool] = []
     refused, elements = "", 0
     sizes: set[Sizes] = set()
+    telling, idle = set[Sizes](), set[Sizes]()  # those of launches that change an array, and of others
     for size, each in product(sizes_of(tile, seed), numbers):
-        compared = sum(bool(one.elements) for one in sizes | {size})
+        compared = len(telling | {size})
         if compared > _MOST_SIZES:
             break
         # Elements of this size will take as long as those before, if not longer.
@@ -137,7 +146,12 @@ def check_kernel(
         elements += size.elements
         try:
             compiled = of_residues if each == "modular" else plain
-            exact.append(compiled.compare(arguments_of(tile, size, each, seed), size).exact)
+            case = compiled.case(arguments_of(tile, size, each, seed), size)
+            (telling if case.does_something else idle).add(size)
+            if not case.does_something and len(idle) > _MOST_IDLE:
+                continue
+            compiled.compare(case)
+            exact.append(case.ran.exact)
             sizes.add(size)
         except (ArgumentError, RunError, ValueError) as error:
             refused = str(error)
@@ -153,29 +167,30 @@ def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[A
     Raises CheckError where they differ, and RunError and ArgumentError for arguments that have no result.
     """
     start = time.process_time()
-    tile = _tile_kernel(source, launch.entry)
     arrays = [cast("Array", each) if isinstance(each, np.ndarray) else None for each in arguments]
     shapes = tuple(None if each is None else each.shape for each in arrays)
-    ran = _Compiled(ptx, launch, source, tile).compare(arguments, Sizes(shapes, ()), **options)
-    return Checked(launch.entry, 1, 1, int(ran.exact), time.process_time() - start)
+    compiled = _Compiled(ptx, launch, source, *_tile_kernel(source, launch.entry))
+    case = compiled.case(arguments, Sizes(shapes, ()))
+    compiled.compare(case, **options)
+    return Checked(launch.entry, 1, 1, int(case.ran.exact), time.process_time() - start)
 
 
-def _tile_kernel(source: Source, name: str) -> KernelOp:
+def _tile_kernel(source: Source, name: str) -> tuple[KernelOp, Origin | None]:
+    """Returns a kernel as the program has it, and the function that it was made of."""
     module, passes = source.module(), lower_to_ptx_passes(source.target, source.options).passes
+    origins = Origin.of(module)
     front = [each.name for each in passes].index(TirxSpecializePass.name) + 1
     run_passes(new_context(), module, passes[:front])  # functions become kernels, parameters numbers
     found = next((each for each in kernels(module) if each.sym_name.data == name), None)
     if found is None or not can_run(found):
         raise CheckError(f"@{name}: expected a kernel of the tile or scheduled level, found another one")
-    return found
+    return found, origins.get(name)
 
 
 def _watched(source: Source, name: str, case: Case) -> tuple[str, str]:
     """Lowers a program again. Raises CheckError at the first pass behind which it differs, or returns what is left."""
     context, module = new_context(), source.module()
-    watch = Watch(
-        str(module), {each.sym_name.data: [case] if each.sym_name.data == name else [] for each in kernels(module)}
-    )
+    watch = Watch(str(module), {**{each.sym_name.data: () for each in kernels(module)}, name: [case]})
     with diagnostic_handler(lambda _: None):
         for each in lower_to_ptx_passes(source.target, source.options).passes:
             run_passes(context, module, [each], watch.after)

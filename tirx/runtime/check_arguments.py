@@ -25,7 +25,7 @@ Small integers, whose sums are exact; a normal distribution; the same with zeros
 stand for residues modulo a prime.
 """
 
-_SIZES = (1, 16, 40, 72, 130, 7, 64, 129, 0, 200)
+_SIZES = (1, 16, 40, 72, 130, 256, 7, 64, 129, 0, 200, 512)
 """Sizes of dimensions that the launch knows, the first ones first: small, at edges of tiles, odd and none."""
 
 _TRIPS = (1, 2, 3, 0, 5)
@@ -129,11 +129,11 @@ def _random(
 
 def _strided(strides: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Returns zeros with these strides, in elements; those that the launch knows are as small as they can be."""
-    steps: list[int] = []
+    steps: list[Any] = [None] * len(shape) if strides is None else list(strides)
+    behind = max((step * n for step, n in zip(steps, shape, strict=True) if step is not None), default=1)
     for d in reversed(range(len(shape))):
-        inner = 1 if not steps else steps[0] * shape[d + 1]
-        given = None if strides is None else strides[d]
-        steps.insert(0, inner if given is None else given)
+        if steps[d] is None:
+            steps[d], behind = behind, behind * shape[d]
     if any(step < 1 for step in steps) and 0 not in shape:
         raise ValueError(f"expected strides of 1 or more, found {steps}")
     used = sorted((step, n) for step, n in zip(steps, shape, strict=True) if n > 1)

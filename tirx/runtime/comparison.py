@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from tirx.interp import Ran, RunError, run_kernel
 from tirx.interp.formats import Array, dtype_of, is_float, packed_bits, unpacked
 from tirx.interp.run import operations_that_write
 from tirx.runtime.launch import Launch
+from tirx.runtime.origins import Origin
 from tirx.runtime.simulation import simulate
 from tirx.sim import SimError, SimWarning
 from tirx.sim.numerics.modular import ordered
@@ -44,14 +46,27 @@ class Case:
     """Floats stand for residues modulo a prime (`tirx.sim.numerics.modular`)."""
 
     @staticmethod
-    def of(kernel: KernelOp, words: str, arguments: Sequence[Any], *, modular: bool = False) -> Case:
-        """Runs a kernel; if that is not exact, once more, for the bounds. Raises RunError."""
+    def of(
+        kernel: KernelOp, words: str, arguments: Sequence[Any], *, modular: bool = False, origin: Origin | None = None
+    ) -> Case:
+        """
+        Runs a kernel, or the function that it comes from; if that is not exact, once more, for the bounds.
+
+        Raises RunError.
+        """
+        run = partial(run_kernel, kernel, grid=_grid(kernel), sm_count=SM_COUNT) if origin is None else origin.run
         expected = _copies(arguments)
-        ran = run_kernel(kernel, expected, grid=_grid(kernel), sm_count=SM_COUNT, modular=modular)
+        ran = run(expected, modular=modular)
         if not ran.exact:
             expected = _copies(arguments)
-            ran = run_kernel(kernel, expected, grid=_grid(kernel), sm_count=SM_COUNT, bounds=True)
+            ran = run(expected, bounds=True)
         return Case(kernel, words, arguments, ran, expected, modular)
+
+    @property
+    def does_something(self) -> bool:
+        """Returns True if an array is another one behind the launch."""
+        pairs = zip(self.arguments, self.expected, strict=True)
+        return any(isinstance(b, np.ndarray) and bool((_bits(a) != _bits(cast("Array", b))).any()) for a, b in pairs)
 
     def interpreted(self, kernel: KernelOp) -> Problem | None:
         """Returns the problem of a kernel behind a pass, None if it does the same."""
@@ -111,6 +126,10 @@ def _numbers(array: Array, dtype: np.dtype[Any]) -> Array:
         return unpacked(array, dtype).astype(np.float64)
     found = array if array.dtype == dtype else array.view(f"u{dtype.itemsize}").view(dtype)
     return found if dtype.kind in "iub" and dtype.itemsize == 8 else found.astype(np.float64)
+
+
+def _bits(array: Array) -> Array:
+    return array.view(f"u{array.itemsize}")
 
 
 def _copies(arguments: Sequence[Any]) -> list[Any]:

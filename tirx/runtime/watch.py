@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from itertools import product
@@ -17,6 +17,7 @@ from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check_arguments import Numbers, Sizes, arguments_of, sizes_of
 from tirx.runtime.comparison import Case
 from tirx.runtime.launch import Launch
+from tirx.runtime.origins import Origin
 from tirx.text.verification import CheckError
 
 MOST_ELEMENTS = 1 << 22
@@ -44,11 +45,12 @@ class Watch:
     """Kernel -> the last pass that kept its tiles."""
     lowered: dict[str, str] = field(default_factory=dict[str, str])
     """Kernel -> the change of the pass behind that."""
+    origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
 
     @staticmethod
     def of(module: ModuleOp) -> Watch:
-        """Returns a watch over all kernels of a module."""
-        found = Watch(str(module))
+        """Returns a watch over all kernels of a module, and over those that its functions become."""
+        found = Watch(str(module), origins=Origin.of(module))
         found.learn(module)
         return found
 
@@ -59,12 +61,15 @@ class Watch:
         for kernel in kernels(module.clone()):  # passes change the module
             if kernel.params is not None:
                 continue  # once they are bound
-            self.cases.setdefault(kernel.sym_name.data, tuple(_cases(kernel)) if can_run(kernel) else ())
+            name = kernel.sym_name.data
+            self.cases.setdefault(name, tuple(_cases(kernel, self.origins.get(name))) if can_run(kernel) else ())
 
     def after(self, done: ModulePass, module: ModuleOp) -> None:
         """Compares the kernels behind a pass with their cases. Raises CheckError."""
         now = str(module)
         found = {each.sym_name.data: each for each in kernels(module)}
+        if any(name in self.origins and name not in self.cases for name in found):
+            self.learn(module)
         for name in [each for each in self.cases if each not in self.lowered]:
             kernel = found.get(name)
             if kernel is None or not can_run(kernel):
@@ -101,7 +106,7 @@ class Watch:
         return f"the lowering behind {last} differs", self.lowered.get(name, self.before)
 
 
-def _cases(kernel: KernelOp) -> Iterator[Case]:
+def _cases(kernel: KernelOp, origin: Origin | None) -> Iterator[Case]:
     """Yields launches of the first sizes that have results; of the others only as many as take little time."""
     sizes: set[Sizes] = set()
     start, elements = time.process_time(), 0
@@ -111,8 +116,10 @@ def _cases(kernel: KernelOp) -> Iterator[Case]:
             return
         if 0 < size.elements <= MOST_ELEMENTS:
             try:
-                yield Case.of(kernel, f"arguments of {size}", arguments_of(kernel, size, numbers, 0))
-                sizes.add(size)
+                case = Case.of(kernel, f"arguments of {size}", arguments_of(kernel, size, numbers, 0), origin=origin)
+                yield case
+                if case.does_something:
+                    sizes.add(size)
                 elements += size.elements
             except (RunError, ValueError):  # not a legal size
                 continue

@@ -1,0 +1,137 @@
+"""Functions of structured operations, run by themselves, against numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects import func
+
+from tirx import embed
+from tirx.interp import RunError, run_function
+from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
+from tirx.runtime.watch import Watch
+from tirx.text.verification import CheckError, run_passes
+
+_MAPS = """
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+"""
+_PRODUCT = """
+func.func @f(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %bias: memref<?xf32>, %d: memref<?x?xf32>) {
+  linalg.generic {indexing_maps = [#mk, #kn, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<?x?xf16>, memref<?x?xf16>) outs(%d : memref<?x?xf32>) {
+  ^bb0(%x: f16, %y: f16, %acc: f32):
+    %xe = arith.extf %x : f16 to f32
+    %ye = arith.extf %y : f16 to f32
+    %p = arith.mulf %ye, %xe : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  }
+  linalg.broadcast ins(%bias : memref<?xf32>) outs(%d : memref<?x?xf32>) dimensions = [0]
+  func.return
+}
+"""
+_ARGUMENTS = "%a: memref<4x6xf16>, %b: memref<6x5xf16>, %v: memref<6xf32>, %d: memref<4x5xf32>"
+
+
+def _function(text: str) -> func.FuncOp:
+    function = embed.parse(_MAPS + text, "f.mlir").body.block.first_op
+    assert isinstance(function, func.FuncOp)
+    return function
+
+
+@pytest.mark.parametrize("numbers", ["integers", "normal"])
+def test_a_product(numbers: str) -> None:
+    """Sums of small integers are exact; of others each is within the bound of its error."""
+    rng = np.random.default_rng(0)
+
+    def some(*shape: int, dtype: Any = np.float16) -> Any:
+        found = rng.integers(-3, 4, shape) if numbers == "integers" else rng.standard_normal(shape)
+        return found.astype(dtype)
+
+    a, b, bias, d = some(5, 7), some(7, 6), some(6, dtype=np.float32), some(5, 6, dtype=np.float32)
+    expected = d + a.astype(np.float64) @ b.astype(np.float64)
+    ran = run_function(_function(_PRODUCT.replace("linalg.broadcast", "//")), [a, b, bias, d], bounds=True)
+    assert ran.exact == (numbers == "integers")
+    error = ran.errors[3]
+    assert error is not None
+    assert (np.abs(d - expected) <= error + np.spacing(np.abs(expected).astype(np.float32))).all()
+
+
+def test_operations_are_done_one_after_the_other() -> None:
+    """A largest element of each row, from what the operations before it have left."""
+    text = """
+func.func @f(%a: memref<3x4xf32>, %v: memref<4xf32>, %d: memref<3xf32>) {
+  %wide = memref.alloc() : memref<3x4xf32>
+  %turned = memref.alloc() : memref<4x3xf32>
+  linalg.broadcast ins(%v : memref<4xf32>) outs(%wide : memref<3x4xf32>) dimensions = [0]
+  linalg.add ins(%wide, %a : memref<3x4xf32>, memref<3x4xf32>) outs(%wide : memref<3x4xf32>)
+  linalg.transpose ins(%wide : memref<3x4xf32>) outs(%turned : memref<4x3xf32>) permutation = [1, 0]
+  linalg.reduce ins(%turned : memref<4x3xf32>) outs(%d : memref<3xf32>) dimensions = [0]
+    (%x: f32, %y: f32) {
+      %s = arith.maxnumf %x, %y : f32
+      linalg.yield %s : f32
+    }
+  func.return
+}"""
+    a, v, d = np.arange(12, dtype=np.float32).reshape(3, 4), np.array([9, 0, 0, 1], np.float32), np.full(3, 11, "f4")
+    assert run_function(_function(text), [a, v, d]).exact
+    assert d.tolist() == [11, 13, 17]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        (_PRODUCT, "bounds", "f.mlir:.*expected operands with one extent along dimension 1, found 6 and 5"),
+        (
+            _PRODUCT.replace("memref<?x?xf32>) {", "memref<?x?xf32>, %n: index) {", 1),
+            "arguments",
+            "expected 5 arguments",
+        ),
+        (
+            _PRODUCT.replace("arith.addf %acc, %p", "arith.subf %acc, %p"),
+            "unsupported",
+            "f.mlir:7:3: expected a reduction by addf, maxnumf or minnumf, or a product of two inputs, found another",
+        ),
+        (
+            f"func.func @f({_ARGUMENTS}) {{\n  %t = memref.alloca() : memref<4xf32>\n  func.return\n}}",
+            "unsupported",
+            "f.mlir:6:8: expected operations of linalg and arith, found 'memref.alloca'",
+        ),
+        (
+            f"func.func @f({_ARGUMENTS}) {{\n  %t = memref.alloc() : memref<4x5xf32>\n"
+            "  linalg.copy ins(%t : memref<4x5xf32>) outs(%d : memref<4x5xf32>)\n  func.return\n}",
+            "never-written",
+            "f.mlir:7:3: expected elements that have been written",
+        ),
+    ],
+)
+def test_functions_without_a_result(text: str, kind: str, message: str) -> None:
+    arguments = [np.zeros((4, 6), "f2"), np.zeros((6, 5), "f2"), np.zeros(6, "f4"), np.zeros((4, 5), "f4")]
+    with pytest.raises(RunError, match=message) as error:
+        run_function(_function(text), arguments)
+    assert error.value.kind == kind
+
+
+def test_a_fault_of_the_first_pass_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The function says what a kernel means, not what `tirx-tile-linalg` has made of it."""
+    module = embed.parse(_MAPS + _PRODUCT.replace("linalg.broadcast", "//"), "f.mlir")
+    monkeypatch.setattr(TirxTileLinalgPass, "_tile", _without_products(TirxTileLinalgPass._tile))  # pyright: ignore[reportPrivateUsage]
+    with pytest.raises(
+        CheckError, match=r"@f, arguments of .*; first behind tirx-tile-linalg: .* elements of %d differ"
+    ):
+        run_passes(embed.context(), module, [TirxTileLinalgPass((16, 16, 16), 64, "sm_80")], Watch.of(module).after)
+
+
+def _without_products(tile: Any) -> Any:
+    def made(self: TirxTileLinalgPass, function: func.FuncOp) -> None:
+        module = function.parent_op()
+        assert module is not None
+        tile(self, function)
+        for op in [op for op in module.walk() if op.name == "tirx.mma"]:
+            op.detach()
+
+    return made

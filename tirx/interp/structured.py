@@ -1,0 +1,188 @@
+"""Rules of structured operations: what those of `linalg` and `memref.copy` do to whole memrefs, in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func, memref
+from xdsl.dialects.linalg import Linalg
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.ops import BroadcastOp, ReduceOp, YieldOp
+from xdsl.interpreter import Interpreter, PythonValues, ReturnedValues, TerminatorValue, impl_terminator, register_impls
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.structured import Structured, contracted, memref_type, reduced, structured
+from tirx.dialects.tirx import MemorySpace, MmaOp, TileType
+from tirx.interp.errors import RunError
+from tirx.interp.formats import Array, dtype_of
+from tirx.interp.memory import Numbers, Tile, joined
+from tirx.interp.numbers import Near, Value
+from tirx.interp.products import Sum, multiply, reduce
+from tirx.interp.state import Block as Run
+from tirx.interp.state import Functions, block_of
+from tirx.interp.tiles import RULED, full, rule
+
+KINDS = (
+    *(kind for kind in Linalg.operations if issubclass(kind, LinalgStructuredOperation)),
+    BroadcastOp, ReduceOp, memref.CopyOp,
+)  # fmt: skip
+"""Structured operations."""
+
+
+def outputs(op: Operation) -> Iterator[SSAValue]:
+    """Yields the memrefs that a structured operation writes."""
+    if isinstance(op, KINDS):
+        yield from structured(op).outputs
+
+
+def _run(self: Functions, interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
+    try:
+        step = structured(op)
+    except LocatedError as error:
+        raise RunError(op, "unsupported", str(error.diagnostic.message)) from error
+    block, sizes = block_of(interpreter), _sizes(step, args)
+    order = (*step.parallel, *step.reduction)
+    read = [each if not isinstance(each, Tile) else block.read(op, each) for each in args]
+    placed = [
+        _placed(each, dims, order) if isinstance(each, Numbers) else each
+        for each, dims in zip(read, step.dims, strict=True)
+    ]
+    shape = tuple(sizes[d] for d in order)
+    if 0 in shape:
+        return ()
+    if not step.reduction:
+        results = _elementwise(interpreter, step, placed, shape)
+    else:
+        total = _product(block, step, placed) if _is_product(step) else _reduced(interpreter, step, placed, shape)
+        block.launch.exact = block.launch.exact and total.exact
+        results = [total.numbers]
+    for output, dims, numbers in zip(args[len(step.inputs) :], step.dims[len(step.inputs) :], results, strict=True):
+        turned = [step.parallel.index(d) for d in dims]
+        block.write(op, output, numbers.each(lambda x, turned=turned: x.transpose(turned)))
+    return ()
+
+
+def _sizes(step: Structured, args: PythonValues) -> dict[int, int]:
+    """Returns the extent of each dimension. Raises RunError where operands differ."""
+    found: dict[int, int] = {}
+    for value, dims in zip(args, step.dims, strict=True):
+        for d, size in zip(dims, value.shape if isinstance(value, Tile) else (), strict=False):
+            if found.setdefault(d, size) != size:
+                message = f"expected operands with one extent along dimension {d}, found {found[d]} and {size}"
+                raise RunError(step.op, "bounds", message)
+    return found
+
+
+def _placed(numbers: Numbers, dims: Sequence[int], order: Sequence[int]) -> Numbers:
+    """Returns the elements of an operand with the dimensions `order`, of extent 1 where it has none."""
+    turned = [dims.index(d) for d in order if d in dims]
+    where = tuple(slice(None) if d in dims else np.newaxis for d in order)
+    return numbers.each(lambda each: each.transpose(turned)[where])
+
+
+def _elementwise(interpreter: Interpreter, step: Structured, operands: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    if step.body is None or step.is_fill:
+        values: Sequence[Value] = [_value(operands[0])]
+        known = _known(operands[:1], shape)
+    else:
+        used = [bool(argument.uses.get_length()) for argument in step.body.args]
+        values = _body(interpreter, step, operands, step.yielded)
+        known = _known([each for each, is_used in zip(operands, used, strict=True) if is_used], shape)
+    types = [dtype_of(memref_type(output).element_type) for output in step.outputs]
+    return [full(shape, value, dtype)._replace(known=known) for value, dtype in zip(values, types, strict=True)]
+
+
+def _body(
+    interpreter: Interpreter, step: Structured, operands: Sequence[Any], yielded: Sequence[SSAValue]
+) -> Sequence[Value]:
+    """Returns `yielded`, values of a body, for all elements."""
+    assert step.body is not None
+    region, own = Region(), dict[SSAValue, SSAValue]()
+    parent = step.body.parent
+    assert parent is not None
+    parent.clone_into(region, value_mapper=own)
+    last = region.block.last_op
+    assert last is not None
+    last.operands = [own.get(each, each) for each in yielded]
+    values = [_value(each, dtype_of(argument.type)) for each, argument in zip(operands, step.body.args, strict=True)]
+    return interpreter.run_ssacfg_region(region, tuple(values), "body")
+
+
+def _value(operand: Any, dtype: np.dtype[Any] | None = None) -> Value:
+    if not isinstance(operand, Numbers):
+        return operand
+    data = operand.data if dtype is None else operand.data.astype(dtype, copy=False)
+    return data if operand.error is None or not operand.error.any() else Near(data, operand.error)
+
+
+def _known(operands: Sequence[Any], shape: tuple[int, ...]) -> Array | None:
+    parts = [each.known for each in operands if isinstance(each, Numbers) and each.known is not None]
+    return np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*parts)), shape).copy() if parts else None
+
+
+def _is_product(step: Structured) -> bool:
+    """Returns True for a product of matrices: of inputs that share the reduction and, with the output, a batch."""
+    if contracted(step) is None or len(step.reduction) != 1 or len(step.parallel) < 2:
+        return False
+    *batch, m, n = step.parallel
+    own = [set(dims) - set(batch) - {*step.reduction} for dims in step.dims[:2]]
+    return all(step.reduction[0] in dims for dims in step.dims[:2]) and sorted(map(tuple, own)) == [(m,), (n,)]
+
+
+def _product(block: Run, step: Structured, operands: Sequence[Numbers]) -> Sum:
+    """Multiplies as `tirx.mma` does, whose errors are those of every order of the additions."""
+    first = 0 if step.parallel[-2] in step.dims[0] else 1
+    *_, m_axis, n_axis, _ = range(len(step.parallel) + 1)
+    a, b = (
+        operands[first].each(lambda x: np.take(x, 0, n_axis)),
+        operands[1 - first].each(lambda x: np.take(x, 0, m_axis)),
+    )
+    out = operands[2].each(lambda x: x[..., 0])
+    elements = [memref_type(step.operands[i]).element_type for i in (first, 1 - first, 2)]
+    spaces = (MemorySpace.SHARED, MemorySpace.SHARED, MemorySpace.REGISTER)
+    shapes = [each.data.shape for each in (a, b, out)]
+    tiles = Block(arg_types=[TileType.get(*each) for each in zip(shapes, elements, spaces, strict=True)])
+    launch = block.launch
+    exact = launch.exact or launch.bounds
+    return multiply(MmaOp(*tiles.args), a, b, out, (), bounds=launch.bounds, exact=exact, modular=launch.modular)
+
+
+def _reduced(interpreter: Interpreter, step: Structured, operands: Sequence[Any], shape: tuple[int, ...]) -> Sum:
+    if (found := reduced(step)) is None:
+        message = "expected a reduction by addf, maxnumf or minnumf, or a product of two inputs, found another"
+        raise RunError(step.op, "unsupported", message)
+    how, value = found
+    rank, launch = len(step.parallel), block_of(interpreter).launch
+    known = _known(operands[:-1], shape)
+    (values,) = _body(interpreter, step, operands, [value])
+    out: Numbers = operands[-1]
+    terms = full(shape, values, out.data.dtype)._replace(known=known)
+    lines = [each.each(lambda x: x.reshape(*x.shape[:rank], -1)) for each in (out, terms)]
+    total = reduce(joined(lines, rank), (rank,), how, bounds=launch.bounds, modular=launch.modular)
+    return Sum(total.numbers.each(lambda x: x[..., 0]), total.exact)
+
+
+@register_impls
+class _Memrefs(Functions):
+    @rule(memref.AllocOp)
+    def alloc(self, interpreter: Interpreter, op: memref.AllocOp, args: PythonValues) -> PythonValues:
+        sizes, type_ = iter(map(int, args)), memref_type(op.memref)
+        shape = [next(sizes) if size < 0 else size for size in type_.get_shape()]
+        return (Tile.new(shape, dtype_of(type_.element_type), bounds=block_of(interpreter).launch.bounds),)
+
+    @rule(memref.DeallocOp)
+    def dealloc(self, interpreter: Interpreter, op: memref.DeallocOp, args: PythonValues) -> PythonValues:
+        return ()
+
+    @impl_terminator(YieldOp)
+    def yield_(self, _: Interpreter, op: YieldOp, args: PythonValues) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(args), ()
+
+
+RULED.update((YieldOp, func.ReturnOp))
+_Structured = register_impls(type("_Structured", (Functions,), {kind.name: rule(kind)(_run) for kind in KINDS}))
+STRUCTURED = (_Structured(), _Memrefs())
+"""Implementations for an interpreter."""

@@ -1,0 +1,61 @@
+"""Kernels that `tirx-tile-linalg` makes mean what the functions did that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tirx.diagnostics import LocatedError
+from tirx.dialects.structured import Form, is_structured
+from tirx.interp import Ran, can_run, run_function
+from tirx.interp.formats import Array
+from tirx.passes.products.tirx_tile_linalg import argument_forms
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A function of structured operations, and the form in which its kernel has each argument; None: the same one."""
+
+    function: func.FuncOp
+    forms: Sequence[Form | None]
+
+    @staticmethod
+    def of(module: ModuleOp) -> Mapping[str, Origin]:
+        """Returns the functions of a module, by name, that `tirx-tile-linalg` can make kernels of."""
+        found: dict[str, Origin] = {}
+        for op in module.clone().body.block.ops:
+            if isinstance(op, func.FuncOp) and can_run(op) and any(map(is_structured, op.walk())):
+                try:
+                    found[op.sym_name.data] = Origin(op, argument_forms(op))
+                except LocatedError:  # the pass refuses it
+                    continue
+        return found
+
+    def run(self, arguments: Sequence[Any], *, bounds: bool = False, modular: bool = False) -> Ran:
+        """Runs the function on arguments of its kernel, which are updated in place. Raises RunError."""
+        own = [
+            each if form is None or not isinstance(each, np.ndarray) else _of_function(cast("Array", each), form)
+            for each, form in zip(arguments, self.forms, strict=True)
+        ]
+        ran = run_function(self.function, own, bounds=bounds, modular=modular)
+        pairs = zip(ran.errors, self.forms, strict=True)
+        return Ran(ran.exact, tuple(e if e is None or form is None else _of_kernel(e, form) for e, form in pairs))
+
+
+def _of_function(array: Array, form: Form) -> Array:
+    """Returns a view of an array of the kernel as the function has it."""
+    for position in reversed(form.units):
+        array = array[(*(slice(None),) * position, 0, ...)]
+    return array.transpose([form.permutation.index(d) for d in range(array.ndim)])
+
+
+def _of_kernel(array: Array, form: Form) -> Array:
+    array = array.transpose(form.permutation)
+    for position in form.units:
+        array = np.expand_dims(array, position)
+    return array
