@@ -162,6 +162,16 @@ class Constructor:
         self._positional = sorted(order, key=lambda name: name in optional)
         self._known = known | {name for name, _ in self._flags}
 
+    @property
+    def converted(self) -> list[tuple[str, str, Callable[[Any], Attribute], Attribute | None]]:
+        """Of each property that is no flag the field, its key, the conversion of a value of Python, and the default."""
+        return self._properties
+
+    @property
+    def result_types(self) -> list[tuple[str | None, Attribute | None]]:
+        """Of each result the field with its type or with an operand of its type, or the type itself."""
+        return self._types
+
     def fields(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the fields by name. Raises TypeError for one that is unknown, missing or given twice."""
         given = dict(zip(self._positional, arguments, strict=False))

@@ -34,7 +34,10 @@ TIRX_UNIVERSE = Universe(
     all_dialects=get_all_dialects(),
     all_passes=get_all_passes()
     | {"tirx-extract-kernels": partial(resolve_name, "tirx.runtime.extract:TirxExtractKernelsPass")},
-    all_targets={"ptx": partial(resolve_name, "tirx.ptx.printer:PtxTarget")},
+    all_targets={
+        "ptx": partial(resolve_name, "tirx.ptx.printer:PtxTarget"),
+        "python": partial(resolve_name, "tirx.builder.printer:PythonTarget"),
+    },
 )
 
 

@@ -18,7 +18,7 @@ True
 Element types are `f16 bf16 f32 f64 tf32 e4m3 e5m2 e8m0 e2m3 e3m2 e2m1`, the integers `i1 i4 i8 i16 i32 i64 si8 u8 u16
 u32 u64`, and `index`. Functions of elements are `exp exp2 expm1 log log1p log2 log10 sqrt rsqrt cbrt erf abs neg floor
 ceil trunc round roundeven popcount sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh`, and of two `maximum
-minimum maxnum minnum ceildiv mulhi pow atan2 copysign`.
+minimum maxnum minnum ceildiv mulhi pow atan2 copysign`. All operations of all dialects are those of `op`.
 """
 
 from tirx.builder.control import range_ as range
@@ -95,6 +95,7 @@ from tirx.builder.functions import (
     where,
 )
 from tirx.builder.kernels import Kernel, block_id, fn, grid, grid_dim, jit, launch_value, param, sm_count
+from tirx.builder.operations import attribute, module, op, region
 from tirx.builder.places import Array, Memory, Span, View, accumulator, allocate, shared, store, tile
 from tirx.builder.scalars import Scalar
 from tirx.builder.tiles import Tile, concat, full, indices, reduce, scan, zeros
@@ -122,6 +123,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "attribute",
     "bf16",
     "block_id",
     "cbrt",
@@ -171,13 +173,16 @@ __all__ = [
     "maxnum",
     "minimum",
     "minnum",
+    "module",
     "mulhi",
     "neg",
+    "op",
     "param",
     "popcount",
     "pow",
     "range",
     "reduce",
+    "region",
     "round",
     "roundeven",
     "rsqrt",

@@ -94,7 +94,7 @@ def operation(
 
 
 _UNARY = {
-    name.removesuffix("f"): getattr(math, f"{cls}Op")
+    name: getattr(math, f"{cls}Op")
     for name, cls in (
         ("exp", "Exp"), ("exp2", "Exp2"), ("expm1", "ExpM1"), ("log", "Log"), ("log2", "Log2"), ("log10", "Log10"),
         ("log1p", "Log1p"), ("sqrt", "Sqrt"), ("rsqrt", "Rsqrt"), ("cbrt", "Cbrt"), ("sin", "Sin"), ("cos", "Cos"),
@@ -160,7 +160,7 @@ def _mulhi(x: Scalar, y: Scalar) -> Scalar:
     return Scalar(x.trace, op.results[1], x.dtype)
 
 
-def _conversion(before: DType, after: DType) -> type[Operation]:
+def conversion(before: DType, after: DType) -> type[Operation]:
     """The operation that converts a number; the same numbers for integers of one size."""
     match before.is_float, after.is_float:
         case True, True:
@@ -190,7 +190,7 @@ def cast_scalar(x: Scalar, after: DType) -> Scalar:
         return cast_scalar(cast_scalar(x, DTYPES["i32"]), after)
     if after.is_index and before.is_float:
         return cast_scalar(cast_scalar(x, DTYPES["i64"]), after)
-    op = operation(_conversion(before, after), [x.value], [after.scalar])
+    op = operation(conversion(before, after), [x.value], [after.scalar])
     natural = after.is_index and (x.natural or not before.is_signed)
     return Scalar(x.trace, x.trace(op).results[0], after, natural=natural)
 

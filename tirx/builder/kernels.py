@@ -8,11 +8,12 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute
 
 from tirx.builder import control, functions
 from tirx.builder.dtypes import ArrayType, DType, dtype_of, index
+from tirx.builder.operations import array_type, attribute, property_of
 from tirx.builder.places import Array, Span, as_index
 from tirx.builder.rewrite import rewritten
 from tirx.builder.scalars import Scalar
@@ -168,6 +169,13 @@ def grid(*extents: Any) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
+def _formulas(grid: Sequence[Formula | str] | None) -> list[Formula] | None:
+    """The extents of a grid, formulas of which may be text: `ceildiv(size(0, 0), 128)`."""
+    if grid is None:
+        return None
+    return [cast(Any, attribute(f"#ptx.formula<{each}>")).data if isinstance(each, str) else each for each in grid]
+
+
 Type = ArrayType | DType | Attribute
 
 
@@ -189,7 +197,7 @@ class Kernel:
         function: FunctionType,
         types: Sequence[Type],
         clauses: dict[str, Any],
-        threads: int | Callable[..., int],
+        threads: int | Attribute | Callable[..., int],
         name: str | None = None,
         attributes: Mapping[str, Attribute] = {},
     ):
@@ -239,18 +247,23 @@ class Kernel:
         bound = {name: each.candidates[0] if isinstance(each, Param) else each for name, each in bound.items()}
         ir_types = [_ir_type(each) for each in given]
         threads = self.threads(**bound) if callable(self.threads) else self.threads
-        try:
-            op = KernelOp(self.__name__, ir_types, threads, **self.clauses)
-        except TypeError as error:
-            raise BuildError(str(error)) from None
+        clauses = {name: property_of(KernelOp, name, each) for name, each in self.clauses.items() if name != "grid"}
+        count = threads if type(threads) is int else 1
+        op = KernelOp(self.__name__, ir_types, count, None, grid=_formulas(self.clauses.get("grid")), **clauses)
+        if isinstance(threads, Attribute):
+            op.threads = cast(Any, threads)
+        elif type(threads) is not int:
+            raise BuildError(f"expected a number of threads, found {threads!r}")
         op.attributes.update(self.attributes)
         code = self.function.__code__
         op.location = python_location_of(code.co_filename, code.co_firstlineno)
         block = op.body.block
         trace = Trace(block, op)
         arguments = [
-            Array(trace, value, type_, i) if isinstance(type_, ArrayType) else Scalar(trace, value, _scalar_type(type_))
-            for i, (value, type_) in enumerate(zip(block.args, given, strict=True))
+            Array(trace, value, array_type(cast("MemRefType[Attribute]", ir_type)), i)
+            if isinstance(ir_type, MemRefType)
+            else Scalar(trace, value, _scalar_type(type_))
+            for i, (value, type_, ir_type) in enumerate(zip(block.args, given, ir_types, strict=True))
         ]
         for value, argument in zip(block.args, self.arguments, strict=False):
             value.name_hint = argument
@@ -277,15 +290,17 @@ def _ir_type(type_: Type) -> Attribute:
         return type_.memref
     if isinstance(type_, DType):
         return type_.scalar
+    if isinstance(type_, Attribute):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return type_
     raise BuildError(f"expected types of arguments such as f16[256, 64] or f32, found {type_!r}")
 
 
 def jit(
     *types: Type,
-    threads: int | Callable[..., int],
+    threads: int | Attribute | Callable[..., int],
     target: str | None = None,
     name: str | None = None,
-    grid: Sequence[Formula] | None = None,
+    grid: Sequence[Formula | str] | None = None,
     cluster: int | None = None,
     attributes: dict[str, Attribute] | None = None,
     **others: Any,

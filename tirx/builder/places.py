@@ -188,11 +188,11 @@ class Array:
         """An extent as an index."""
         if (known := self.type.shape[dim]) is not None:
             return functions.scalar(known, index)
-        key = (self.number, dim)
+        key = (self.value, dim)
         if key not in self.trace.kept:
             at = self.trace.constant(dim, index.attribute)
             value = self.trace.at_entry(memref.DimOp(self.value, at)).result
-            formula = Call("size", (self.number, dim))
+            formula = Call("size", (self.number, dim)) if self.number >= 0 else None
             self.trace.kept[key] = Scalar(self.trace, value, index, natural=True, formula=formula)
         return self.trace.kept[key]
 

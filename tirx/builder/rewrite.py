@@ -33,7 +33,7 @@ def _own(nodes: Iterable[ast.AST]) -> Iterable[ast.AST]:
 def _stored(body: list[ast.stmt]) -> list[str]:
     found = [n.id for n in _own(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     found += [n.name for n in _own(body) if isinstance(n, ast.FunctionDef)]
-    return sorted({name for name in found if not name.startswith(HELPER)})
+    return list(dict.fromkeys(name for name in found if not name.startswith(HELPER)))
 
 
 def _leaves(body: list[ast.stmt], in_loop: bool) -> str | None:

@@ -90,9 +90,10 @@ class BuildError(TypeError):
 class Trace:
     """The kernel that is being traced: blocks from its body to the innermost one, whose end is where operations go."""
 
-    def __init__(self, entry: Block, kernel: KernelOp):
+    def __init__(self, entry: Block, kernel: KernelOp | None = None, *, is_module: bool = False):
         self.blocks: list[Block] = [entry]
         self.kernel = kernel
+        self.is_module = is_module
         self.location: LocationAttr | None = None
         """The location of operations; None takes Python's expression."""
         self.requires: dict[tuple[tuple[int, int], tuple[int, int]], None] = {}
@@ -108,10 +109,12 @@ class Trace:
     @property
     def grid(self) -> object | None:
         """The extents of the grid, None where nobody has said them."""
-        return self.kernel.grid
+        return None if self.kernel is None else self.kernel.grid
 
     def set_grid(self, extents: Sequence[Formula]) -> None:
         """Says the blocks along x, y and z."""
+        if self.kernel is None:
+            raise BuildError("expected tx.grid in a kernel, found it in a function")
         self.kernel.grid = grid_attr(extents)
 
     @property

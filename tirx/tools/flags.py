@@ -170,6 +170,7 @@ def _argument_parser(epilog: str) -> ArgumentParser:
     flag("-o", dest="output_path", metavar="FILE", default="-", help="output file, written only on success")
     flag("-p", "--passes", action="append", default=[], help="passes to run: 'name,name{key=value key=value}'")
     flag("-t", "--target", help="output format: 'name' or 'name{key=value}' (default: mlir)")
+    flag("--to-python", dest="target", action="store_const", const="python", help="print Python that writes the module")
     flag(
         "--lower-to-ptx",
         action="store_true",

@@ -1,0 +1,73 @@
+"""
+Text as Python: the Python that a module is printed as gives the same IR again.
+
+`docs/language.md` has every operation, clause and type of the tile level, as `test_language` holds it to; Python says
+all that its programs say.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from pathlib import Path
+
+import pytest
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+
+from tirx import embed
+from tirx.builder.printer import to_python
+from tirx.builder.trace import drop_unused
+from tirx.tools.tirx_opt import main
+
+_ROOT = Path(__file__).parents[3]
+_EXAMPLES = sorted(path.relative_to(_ROOT).as_posix() for path in (_ROOT / "examples").rglob("*.mlir"))
+_PROGRAMS = re.findall(r"^```mlir\n(.*?)^```$", (_ROOT / "docs" / "language.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+def canonical(module: ModuleOp) -> str:
+    """The text of a module without names, without what nobody uses, and with its constants in front, each once."""
+    module = module.clone()
+    for block in (block for top in module.ops for region in top.regions for block in region.blocks):
+        drop_unused(block)
+        constants: dict[str, arith.ConstantOp] = {}
+        for op in [each for each in block.walk() if isinstance(each, arith.ConstantOp)]:
+            first = constants.setdefault(str(op.value), op)
+            if first is not op:
+                op.result.replace_all_uses_with(first.result)
+            op.detach()
+        for _, op in sorted(constants.items()):
+            block.insert_op_before(op, next(iter(block.ops)))
+    for op in module.walk():
+        for value in (
+            *op.results,
+            *(argument for region in op.regions for block in region.blocks for argument in block.args),
+        ):
+            value.name_hint = None
+    return str(module)
+
+
+def _again(text: str) -> ModuleOp:
+    names: dict[str, ModuleOp] = {}
+    name = f"<python {len(linecache.cache)}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    exec(compile(text, name, "exec"), names)
+    return names["program"]
+
+
+@pytest.mark.parametrize("path", _EXAMPLES)
+def test_examples(path: str) -> None:
+    module = embed.parse((_ROOT / path).read_text(), path)
+    assert canonical(_again(to_python(module))) == canonical(module)
+
+
+@pytest.mark.parametrize("number", range(len(_PROGRAMS)))
+def test_the_language(number: int) -> None:
+    module = embed.parse(_PROGRAMS[number])
+    assert canonical(_again(to_python(module))) == canonical(module)
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--to-python", str(_ROOT / "examples" / "softmax.mlir")]) == 0
+    found = capsys.readouterr().out
+    assert found.startswith("import tirx as tx\n") and "@tx.jit(" in found
