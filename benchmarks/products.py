@@ -78,11 +78,11 @@ func.func @product({arguments}) attributes {{tirx.kernel}} {{
 }}"""
 
 
-def compiled(work: tuple[str, Size]) -> str:
-    """The program of a product as JSON, or why there is none, behind `error: `."""
-    kind, size = work
+def compiled(work: tuple[str, Size, str]) -> str:
+    """The program of a product, with options of the pipeline, as JSON, or why there is none, behind `error: `."""
+    kind, size, options = work
     try:
-        return tirx.build(text_of(kind, size), "sm_90a").to_json()
+        return tirx.build(text_of(kind, size), "sm_90a", options).to_json()
     except LocatedError as error:
         return f"error: {error}"
 
@@ -98,6 +98,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--types", default="f16", help=f"of {', '.join(TYPES)} (f16)")
     parser.add_argument("--sizes", help="MxNxK, separated by commas")
+    parser.add_argument("--options", default="", help="of the pipeline, such as parts=4; several, separated by commas")
     parser.add_argument("--drawn", type=int, default=0, help="so many random sizes more")
     parser.add_argument("--seed", type=int, help="of the random sizes")
     parser.add_argument("--rounds", type=int, default=5)
@@ -107,7 +108,12 @@ def main() -> None:
     sizes = [tuple(map(int, each.split("x"))) for each in flags.sizes.split(",")] if flags.sizes else [*SIZES]
     seed = random.randrange(2**32) if flags.seed is None else flags.seed
     print(f"seed {seed}")
-    work = [(kind, (m, n, k)) for kind in flags.types.split(",") for m, n, k in [*sizes, *drawn(flags.drawn, seed)]]
+    work = [
+        (kind, (m, n, k), options)
+        for kind in flags.types.split(",")
+        for m, n, k in [*sizes, *drawn(flags.drawn, seed)]
+        for options in flags.options.split(",")
+    ]
     with ProcessPoolExecutor(flags.jobs, get_context("spawn")) as pool:
         programs = dict(zip(work, pool.map(compiled, work), strict=True))
     import torch
@@ -115,11 +121,11 @@ def main() -> None:
     seconds: dict[str, Any] = {}
     ratios: list[float] = []
     for each, program in programs.items():
-        name = " ".join([each[0], "x".join(map(str, each[1]))])
+        name = " ".join([each[0], "x".join(map(str, each[1])), each[2]]).strip()
         if program.startswith("error: "):
             print(name, program, flush=True)
             continue
-        found = seconds[name] = _measured(torch, *each, Program.from_json(program), flags.rounds)
+        found = seconds[name] = _measured(torch, *each[:2], Program.from_json(program), flags.rounds)
         ratios.append(median(library / own for library, own in zip(found["cublas"], found["tirx"], strict=True)))
         own = median(found["tirx"])
         flops = 2 * math.prod(each[1]) / own / 1e12

@@ -14,6 +14,7 @@ from tirx.passes.registry import get_all_passes
 
 _SCHEDULE = (
     "tirx-split-last-round",
+    "tirx-split-k",
     "tirx-fuse-epilogue",
     "tirx-tile-loop",
     "tirx-pipeline-loops",
@@ -24,6 +25,7 @@ _SCHEDULE = (
 
 _PASS_OPTIONS = {
     "split": ("tirx-split-last-round",),
+    "parts": ("tirx-split-k",),
     "epilogue": ("tirx-fuse-epilogue",),
     "order": ("tirx-tile-loop",),
     "stages": ("tirx-pipeline-loops",),
@@ -38,6 +40,7 @@ _LOWER_TO_PTX = (
     "tirx-fold-subviews",
     "tirx-check-sizes",
     "tirx-split-last-round",
+    "tirx-split-k",
     "tirx-resolve-accumulators",
     "tirx-mem2reg",
     "tirx-split-pairs",

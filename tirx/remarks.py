@@ -294,6 +294,13 @@ class LastRoundSplit(Remark):
     parts: int
 
 
+class SplitAlongK(Remark):
+    TEXT = "{parts} blocks of a cluster multiply parts of K of each tile of @{kernel}; each ends with {columns} columns"
+    kernel: str
+    parts: int
+    columns: int
+
+
 class NoPairs(Remark):
     TEXT = "@{kernel} has no pairs of blocks: {why}"
     kernel: str

@@ -11,6 +11,7 @@ from tirx.dialects.definition import defined
 from tirx.dialects.tirx.atomics import *
 from tirx.dialects.tirx.attributes import *
 from tirx.dialects.tirx.bulk import *
+from tirx.dialects.tirx.clusters import *
 from tirx.dialects.tirx.engines import *
 from tirx.dialects.tirx.folds import *
 from tirx.dialects.tirx.interface import *

@@ -183,7 +183,10 @@ class _CallableKernel(CallableOpInterface):
 
 
 PAIR = 2
-"""Blocks in a cluster: what a product of `.cta_group::2` spans."""
+"""Blocks that a product of `.cta_group::2` spans."""
+
+MOST_BLOCKS = 8
+"""Blocks of a cluster that every GPU with clusters runs (CUDA C++ Programming Guide, "Thread Block Clusters")."""
 
 
 def _parse_argument(parser: Parser) -> Parser.Argument:
@@ -198,7 +201,10 @@ def _parse_progress(parser: Parser) -> Progress | None:
 
 
 def _cluster_problem(found: int) -> str:
-    return f"expected cluster({PAIR}), a pair of blocks, or no cluster, found cluster({found})"
+    return (
+        f"expected cluster({PAIR}), a pair of blocks, cluster({PAIR} to {MOST_BLOCKS}) per_cta, or no cluster, "
+        f"found cluster({found})"
+    )
 
 
 @irdl_op_definition
@@ -222,7 +228,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
     accumulator of such a product, is distributed: each block holds half of its rows in its own memory, the lower half
     in rank 0. So are the scale factors and the metadata of A. Of every other tile each block has a copy, which a layout
     may say by the replica `R[2 : 1@cbx]`. `tirx-split-pairs` turns this into what one block does, which
-    `cluster(2) per_cta` marks; see `tirx.cta_rank`.
+    `cluster(2) per_cta` marks; see `tirx.cta_rank`. Clusters of up to 8 blocks are always `per_cta`.
 
     Kernels stand in a symbol table: a `builtin.module`, or one inside of it such as a `gpu.module`, beside host code.
 
@@ -310,7 +316,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         dims = _extents(self.grid)
         if self.of_pairs:
             first = dims[0]
-            dims[0] = PAIR * first if isinstance(first, int) else Call("mul", (first, PAIR))
+            dims[0] = self.cluster_size * first if isinstance(first, int) else Call("mul", (first, self.cluster_size))
         return tuple(dims)
 
     @property
@@ -362,10 +368,12 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         for each in () if self.params is None else self.params.data:
             if each.launch is not None and (problem := _formula_problem(each.launch, self.function_type.inputs.data)):
                 raise KernelError(f"{each.name}: {problem}")
-        if self.cluster is not None and (found := self.cluster.value.data) != PAIR:
-            raise KernelError(_cluster_problem(found))
-        if self.of_pairs and (dims := self.grid_dims) is not None and PAIR * dims[0] > GRID_LIMITS[0]:
-            raise KernelError(f"expected at most {GRID_LIMITS[0] // PAIR} pairs of blocks along x, found {dims[0]}")
+        blocks = self.cluster_size
+        if self.cluster is not None and not PAIR <= blocks <= (MOST_BLOCKS if self.per_cta is not None else PAIR):
+            raise KernelError(_cluster_problem(blocks))
+        if self.of_pairs and (dims := self.grid_dims) is not None and blocks * dims[0] > GRID_LIMITS[0]:
+            what = "pairs" if blocks == PAIR else f"clusters of {blocks}"
+            raise KernelError(f"expected at most {GRID_LIMITS[0] // blocks} {what} of blocks along x, found {dims[0]}")
         if self.per_cta is not None and not self.of_pairs:
             raise KernelError("expected cluster(2) with per_cta, found no cluster")
         if self.progress is not None and (self.of_pairs or self.grid is None):
@@ -413,10 +421,12 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
             elif cluster is None and parser.parse_optional_keyword("cluster") is not None:
                 with parser.in_parens():
                     start = parser.pos
-                    if (size := parse_integer(parser)) != PAIR:
-                        parser.raise_error(_cluster_problem(size), start, parser.pos)
+                    size = parse_integer(parser)
+                    end = parser.pos
                     cluster = IntegerAttr(size, i32)
                 per_cta = parser.parse_optional_keyword("per_cta") is not None
+                if not PAIR <= size <= (MOST_BLOCKS if per_cta else PAIR):
+                    parser.raise_error(_cluster_problem(size), start, end)
             elif progress is None and (found := _parse_progress(parser)) is not None:
                 progress = found
             elif memory is None and parser.parse_optional_keyword("memory") is not None:
@@ -597,7 +607,7 @@ class GridDimOp(_GridOp):
 
 @irdl_op_definition
 class CtaRankOp(DirectOperation):
-    """`%r = tirx.cta_rank`: which block of its pair this is, 0 or 1, in a kernel with `cluster(2) per_cta`."""
+    """`%r = tirx.cta_rank`: which block of its cluster this is, from 0 on, in a kernel with `cluster(...) per_cta`."""
 
     name = "tirx.cta_rank"
 

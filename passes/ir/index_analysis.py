@@ -15,6 +15,7 @@ from xdsl.utils.hints import isa
 from tirx.dialects.formula import Call, Formula, lookups
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import BlockIdOp, CtaRankOp, ForOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, TilesOp
+from tirx.dialects.tirx.kernel import MOST_BLOCKS
 from tirx.passes.ir.emitter import constant_value
 from tirx.symbolic.integers import Integers
 
@@ -186,8 +187,9 @@ def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
         high = extent if isinstance(extent, int) else known[extent].high
         return Integers.within(0, None if high is None else max(high - 1, 0), width)
     match value.owner:
-        case CtaRankOp():
-            return Integers.within(0, 1, width)
+        case CtaRankOp() as op:
+            kernel = enclosing(op, KernelOp)
+            return Integers.within(0, (MOST_BLOCKS if kernel is None else kernel.cluster_size) - 1, width)
         case BlockIdOp() as op:
             kernel = enclosing(op, KernelOp)
             grid = None if kernel is None else kernel.grid_dims

@@ -24,6 +24,7 @@ from tirx.dialects.tirx import (
     BarrierOp,
     BlockIdOp,
     BroadcastOp,
+    ClusterSumOp,
     ConcatOp,
     ConvertOp,
     CpAsyncTileOp,
@@ -64,7 +65,6 @@ from tirx.dialects.tirx import (
     thread_set,
     views_in_use,
 )
-from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.copies.atomic_emission import AtomicEmission
@@ -110,7 +110,7 @@ def _of_grid(op: BlockIdOp | GridDimOp, at: Place) -> Sequence[Registers]:
     register = "ctaid" if isinstance(op, BlockIdOp) else "nctaid"
     special = at.emit(ReadSpecialOp(f"{register}.{op.axis.data}")).result
     if at.kernel.kernel.of_pairs and op.axis.data is GridAxis.X:
-        special = at.emit.div(special, PAIR)
+        special = at.emit.div(special, at.kernel.kernel.cluster_size)
     return [[at.emit.cast(special, IndexType())]]
 
 
@@ -403,6 +403,13 @@ def _convert(op: ConvertOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.scalars.register_moves import convert
 
     return [convert(at.emit, op, at.registers(op.source), at.threads, at.thread)]
+
+
+@_lowering(ClusterSumOp)
+def _cluster_sum(op: ClusterSumOp, at: Place) -> Sequence[Registers]:
+    from tirx.passes.kernels.cluster_sums import cluster_sum
+
+    return cluster_sum(op, at)
 
 
 @_lowering(ConcatOp)

@@ -29,7 +29,6 @@ from tirx.dialects.tirx import (
     is_foreign,
     thread_set,
 )
-from tirx.dialects.tirx.kernel import PAIR
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.passes.copies.clipping import Clip
@@ -119,7 +118,7 @@ class KernelLowering:
                 )
             block.erase_arg(argument)
         body = kernel.detach_region(kernel.body)
-        cluster = (PAIR, 1, 1) if kernel.of_pairs else None
+        cluster = (kernel.cluster_size, 1, 1) if kernel.of_pairs else None
         threads = (kernel.num_threads, 1, 1)
         dynamic = plan.shared if plan.dynamic else None
         name, grid = kernel.sym_name.data, kernel.launch_grid

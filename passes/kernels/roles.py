@@ -41,14 +41,23 @@ def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> 
     if threads.barrier:
         emit(BarSyncOp(threads.barrier, threads.count))
     elif kernel.of_pairs:
-        # Both blocks, since one may read from global memory what the other wrote. Both instructions are `.aligned`, and
-        # one lane may have taken a branch before them, which nothing promises to end together (PTX ISA, 3.1.1).
-        emit(BarWarpSyncOp())
-        emit(BarrierClusterArriveOp(aligned=True))
-        emit(BarrierClusterWaitOp(aligned=True))
+        # All blocks, since one may read from global memory what another wrote.
+        meet_cluster(emit)
     else:
         emit(BarSyncOp(0))
     return ()
+
+
+def meet_cluster(emit: Emitter) -> None:
+    """
+    Lets all threads of a cluster that have not ended wait for each other.
+
+    Both instructions are `.aligned`, and one lane may have taken a branch before them, which nothing promises to end
+    together (PTX ISA, 3.1.1).
+    """
+    emit(BarWarpSyncOp())
+    emit(BarrierClusterArriveOp(aligned=True))
+    emit(BarrierClusterWaitOp(aligned=True))
 
 
 def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tuple[RoleOp, Block, SSAValue]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Operation
 from xdsl.utils.str_enum import StrEnum
 
@@ -125,7 +125,7 @@ def chosen_word(kernel: KernelOp, attribute: str, option: str | int, what: str, 
     Raises ScheduleOptionError for one that is not among `words`; `what` begins the message.
     """
     found = kernel.attributes.pop(attribute, StringAttr(str(option)))
-    word = found.data if isinstance(found, StringAttr) else str(found)
+    word = str(found.value.data) if isinstance(found, IntegerAttr) else getattr(found, "data", str(found))
     if word not in words:
         known = (" or " if len(words) == 2 else ", ").join(words)
         raise ScheduleOptionError(kernel, f"expected {what} {known}, found {word}")

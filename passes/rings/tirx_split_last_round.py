@@ -80,8 +80,8 @@ def _splittable(kernel: tirx.KernelOp) -> scf.ForOp:
         raise ScheduleOptionError(kernel, "expected a kernel that says its grid for split=last, found one without")
     ops = [op for op in kernel.body.block.ops if _has_effects(op)]
     sums = {op.accumulator for op in kernel.walk() if isinstance(op, tirx.MmaOp) and op.accumulate is None}
-    loops = [op for op in ops if isinstance(op, scf.ForOp) and _only_sums(op, sums)]
-    fills = [op for op in ops if isinstance(op, tirx.FillOp) and op.tile in sums and _is_zero(op.value)]
+    loops = [op for op in ops if isinstance(op, scf.ForOp) and only_sums(op, sums)]
+    fills = [op for op in ops if isinstance(op, tirx.FillOp) and op.tile in sums and is_zero(op.value)]
     adds = [op for op in ops if isinstance(op, tirx.CopyOp) and op.source in sums and op.reduce == _ADD]
     for op in ops:
         if op not in (*loops[:1], *fills, *adds):
@@ -95,12 +95,13 @@ def _splittable(kernel: tirx.KernelOp) -> scf.ForOp:
     return loops[0]
 
 
-def _is_zero(value: SSAValue) -> bool:
+def is_zero(value: SSAValue) -> bool:
+    """Returns True for a constant zero."""
     constant = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
     return isinstance(constant, FloatAttr | IntegerAttr) and constant.value.data == 0
 
 
-def _only_sums(loop: scf.ForOp, sums: set[SSAValue]) -> bool:
+def only_sums(loop: scf.ForOp, sums: set[SSAValue]) -> bool:
     """Returns True if all that is left of a loop behind it are the sums of its products."""
     if loop.iter_args:
         return False
@@ -160,7 +161,7 @@ def _split(kernel: tirx.KernelOp, loop: scf.ForOp, most: int | None) -> None:
         at = {tirx.GridAxis.X: j, tirx.GridAxis.Y: i}.get(op.axis.data)
         op.result.replace_all_uses_with(emit.constant(0, IndexType()) if at is None else at)
         erase(op)
-    _share(kernel, loop, part, count)
+    share_iterations(kernel, loop, part, count)
     remark(kernel, LastRoundSplit(kernel.sym_name.data, str(tiles), MOST_PARTS))
 
 
@@ -173,7 +174,7 @@ def _type_of_trips(kernel: tirx.KernelOp, loop: scf.ForOp) -> IntegerType:
     return i32
 
 
-def _share(kernel: tirx.KernelOp, loop: scf.ForOp, part: SSAValue, parts: SSAValue) -> None:
+def share_iterations(kernel: tirx.KernelOp, loop: scf.ForOp, part: SSAValue, parts: SSAValue) -> None:
     """Leaves a loop one of so many equal shares of its iterations, or two that differ by one."""
     emit, type_ = Emitter.before(loop), _type_of_trips(kernel, loop)
     lower, upper, step = loop.lb, loop.ub, loop.step

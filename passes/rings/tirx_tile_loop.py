@@ -111,6 +111,8 @@ def _check(kernel: tirx.KernelOp, order: tirx.TileOrder, group: int | None, aske
         raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
     require_no_ordering(kernel)
     for op in kernel.body.block.ops:
+        if isinstance(op, tirx.ClusterSumOp):
+            raise NotApplicable(op, "all warps of a cluster meet where it adds its sums")
         if is_scheduling(op):
             raise NotApplicable(op, f"'{op.name}' gives it a schedule already")
     dims, target = kernel.grid_dims, kernel.target_info

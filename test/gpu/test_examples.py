@@ -34,6 +34,12 @@ def test_pairs_of_blocks(name: str, cluster: str, gpu: Device) -> None:
     _compare(tirx.build((EXAMPLES / f"{name}.mlir").read_text(), options=f"cluster={cluster} stages=3"), gpu)
 
 
+@pytest.mark.parametrize("parts", [2, 4, 8])
+@pytest.mark.parametrize("name", ["wgmma_gemm", "wgmma_f16_out_gemm"])
+def test_clusters_along_k(name: str, parts: int, gpu: Device) -> None:
+    _compare(tirx.build((EXAMPLES / f"{name}.mlir").read_text(), options=f"parts={parts}"), gpu)
+
+
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
 @pytest.mark.sample(24)
 def test_other_sizes(case: Case, gpu: Device) -> None:

@@ -42,7 +42,7 @@ _SCALAR = 2.0
 _DYNAMIC = 40
 """What `?` is."""
 
-_SCHEDULED = {"bulk", "loops", "queues", "rings", "roles", "slots", "threads", "tile_loop"}
+_SCHEDULED = {"bulk", "clusters", "loops", "queues", "rings", "roles", "slots", "threads", "tile_loop"}
 """Modules of `tirx.dialects.tirx` without operations of the tile level: passes make those."""
 
 _OTHERS = {"tirx.mma_sync", "tirx.address", "tirx.words", "tirx.pack", "tirx.unpack", "tirx.ticket"}

@@ -9,13 +9,13 @@ from xdsl.dialects import arith
 from xdsl.interpreter import Interpreter, PythonValues, register_impls
 from xdsl.ir import SSAValue
 
-from tirx.dialects.tirx import Combination, FoldOp, ReduceOp, ScanOp, TileType
+from tirx.dialects.tirx import ClusterSumOp, Combination, FoldOp, ReduceOp, ScanOp, TileType
 from tirx.interp.formats import Array, dtype_of, is_float, last_place
 from tirx.interp.memory import Numbers, Tile, joined
 from tirx.interp.numbers import Near, Value
 from tirx.interp.products import reduce, scan
 from tirx.interp.state import Functions, block_of
-from tirx.interp.tiles import rule, tile_dtype
+from tirx.interp.tiles import of_all, rule, tile_dtype
 
 _EXACT = (arith.SelectOp, arith.CmpfOp, arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp)
 """Operations of floats that do not round, among `arith` and `math`."""
@@ -39,6 +39,15 @@ class FoldFunctions(Functions):
         order, shape = (*op.along, *kept), tuple(args[0].shape[d] for d in kept)
         lines = [tile.each(lambda x: x.transpose(order).reshape(-1, *shape)) for tile in tiles]
         return _tiles(op.res, [each.each(lambda x: x[-1:]) for each in _Region(interpreter, op).scan(lines)])
+
+    @rule(ClusterSumOp)
+    def cluster_sum(self, interpreter: Interpreter, op: ClusterSumOp, args: PythonValues) -> PythonValues:
+        block, columns = block_of(interpreter), op.result.type.dims[-1]
+        own = slice(block.rank * columns, (block.rank + 1) * columns)
+        parts = [each.each(lambda x: x[None, ..., own]) for each in of_all(block, op, block.read(op, args[0]))]
+        found = reduce(joined(parts, 0), (0,), "add", bounds=block.launch.bounds, modular=block.launch.modular)
+        block.launch.exact = block.launch.exact and found.exact
+        return (Tile(op.result.type.dims, found.numbers.each(lambda x: x[0])),)
 
     @rule(ScanOp)
     def scan(self, interpreter: Interpreter, op: ScanOp, args: PythonValues) -> PythonValues:

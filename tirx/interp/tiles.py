@@ -450,15 +450,18 @@ def product(interpreter: Interpreter, op: ProductOp, args: PythonValues) -> Pyth
 
 
 def _of_both(block: Block, op: ProductOp, own: Numbers) -> Numbers:
-    """Returns the rows of B of both blocks of a pair, which multiply together: each waits for the other's."""
+    """Returns the rows of B of both blocks of a pair, which multiply together."""
+    return joined(of_all(block, op, own), 0)
+
+
+def of_all(block: Block, op: Operation, own: Numbers) -> list[Numbers]:
+    """Returns what each block of a cluster has for an operation of all, by rank: each waits for the others."""
+    kernel = block.launch.kernel
+    assert isinstance(kernel, KernelOp)
     block.done[op] += 1
-    turn, shared = block.done[op], block.cluster.operands
+    turn, shared, ranks = block.done[op], block.cluster.operands, range(kernel.cluster_size)
     shared[op, turn, block.rank] = own.each(lambda each: each.copy())
-    block.launch.parties.wait(lambda: all((op, turn, rank) in shared for rank in (0, 1)), op)
-    low, high = (shared[op, turn, rank] for rank in (0, 1))
+    block.launch.parties.wait(lambda: all((op, turn, rank) in shared for rank in ranks), op)
+    found = [shared[op, turn, rank] for rank in ranks]
     shared.pop((op, turn - 2, block.rank), None)
-    return Numbers(
-        np.concatenate([low.data, high.data]),
-        None if low.known is None or high.known is None else np.concatenate([low.known, high.known]),
-        None if low.error is None or high.error is None else np.concatenate([low.error, high.error]),
-    )
+    return found

@@ -90,6 +90,7 @@ class _LowerToPtx(ArgSpecConvertible):
     cluster: str | int | None = None
     epilogue: str | int | None = None
     split: str | None = None
+    parts: int | None = None
     multiprocessors: int | None = None
 
     @property

@@ -1,12 +1,12 @@
 // RUN: tirx-opt %s --split-input-file --verify-diagnostics
 
-// expected-error@+1 {{expected cluster(2), a pair of blocks, or no cluster, found cluster(3)}}
+// expected-error@+1 {{expected cluster(2), a pair of blocks, cluster(2 to 8) per_cta, or no cluster, found cluster(3)}}
 tirx.kernel @odd() cluster(3) threads(128) {
 }
 
 // -----
 
-// expected-error@+1 {{expected cluster(2), a pair of blocks, or no cluster, found cluster(4)}}
+// expected-error@+1 {{expected cluster(2), a pair of blocks, cluster(2 to 8) per_cta, or no cluster, found cluster(4)}}
 "tirx.kernel"() <{sym_name = "generic", function_type = () -> (), threads = 128 : i32, cluster = 4 : i32}> ({
   "tirx.return"() : () -> ()
 }) : () -> ()

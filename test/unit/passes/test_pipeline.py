@@ -9,6 +9,7 @@ from tirx.passes import PASS_SUMMARIES, OptionError, lower_to_ptx_passes, lower_
 
 _SCHEDULE = (
     "tirx-split-last-round",
+    "tirx-split-k",
     "tirx-fuse-epilogue",
     "tirx-tile-loop",
     "tirx-pipeline-loops",
@@ -38,8 +39,9 @@ def test_schedule_is_on_by_default():
 
 
 def test_schedule_has_options_of_its_passes():
-    assert _added("split=last stages=4 roles=load order=hilbert cluster=rows epilogue=direct") == [
+    assert _added("split=last parts=4 stages=4 roles=load order=hilbert cluster=rows epilogue=direct") == [
         "tirx-split-last-round{split=last}",
+        "tirx-split-k{parts=4}",
         "tirx-fuse-epilogue{epilogue=direct}",
         "tirx-tile-loop{order=hilbert}",
         "tirx-pipeline-loops{stages=4}",
@@ -51,6 +53,7 @@ def test_schedule_has_options_of_its_passes():
 def test_number_of_multiprocessors_is_an_option_of_three_passes():
     assert _added("multiprocessors=2 order=row") == [
         "tirx-split-last-round{multiprocessors=2}",
+        "tirx-split-k",
         "tirx-fuse-epilogue",
         "tirx-tile-loop{multiprocessors=2 order=row}",
         "tirx-pipeline-loops",
