@@ -133,6 +133,7 @@ def attention_of(head: int, element: str, queries: int, keys: int, threads: int)
         "sums": f"{queries}x{head}xf32, register",
         "result": f"{queries}x{head}x{element}, register",
         "row": f"{queries}x1xf32, register",
+        "limits": f"{queries}x1xi32, register",
     }
     return (
         (r"(?m)^!memory = .*", f"!memory = memref<?x?x{head}x{element}>"),

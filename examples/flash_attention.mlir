@@ -23,6 +23,7 @@
 !sums = !tirx.tile<128x128xf32, register>
 !result = !tirx.tile<128x128xf16, register>
 !row = !tirx.tile<128x1xf32, register>
+!limits = !tirx.tile<128x1xi32, register>
 
 tirx.kernel @flash_attention(%q: !memory, %k: !memory, %v: !columns, %o: !memory)
     target("sm_90a") grid(ceildiv(size(0, 1), 128), size(0, 0)) threads(256) {
@@ -67,11 +68,13 @@ tirx.kernel @flash_attention(%q: !memory, %k: !memory, %v: !columns, %o: !memory
     %stop = arith.addi %n, %step : index
     %partly = arith.cmpi ugt, %stop, %length_of_keys : index
     scf.if %partly {
+      %left = arith.subi %length_of_keys, %n : index
+      %limit = arith.index_cast %left : index to i32
       tirx.map ins(%scores : !scores) outs(%scores : !scores) {
       ^bb0(%score: f32):
         %j = tirx.index 1
-        %column = arith.addi %j, %n : index
-        %seen = arith.cmpi ult, %column, %length_of_keys : index
+        %column = arith.index_cast %j : index to i32
+        %seen = arith.cmpi slt, %column, %limit : i32
         %r = arith.select %seen, %score, %low : f32
         tirx.yield %r : f32
       }
@@ -134,7 +137,8 @@ tirx.kernel @flash_attention(%q: !memory, %k: !memory, %v: !columns, %o: !memory
 // The same for queries that see the keys up to their own only.
 
 tirx.kernel @causal_flash_attention(%q: !memory, %k: !memory, %v: !columns, %o: !memory)
-    target("sm_90a") grid(size(0, 0), ceildiv(size(0, 1), 128)) threads(256) {
+    target("sm_90a") grid(mul(size(0, 0), ceildiv(size(0, 1), 128))) threads(256)
+    attributes {tirx.order = "row"} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %rows = arith.constant 128 : index
@@ -143,16 +147,29 @@ tirx.kernel @causal_flash_attention(%q: !memory, %k: !memory, %v: !columns, %o: 
   %low = arith.constant -1.0e30 : f32
   %scale = arith.constant 0.12751743 : f32  // log2(e) / sqrt(128)
 
-  // The blocks of queries that see the most keys come first.
-  %head = tirx.block_id x
-  %block = tirx.block_id y
+  // Heads come in groups whose keys and values fit into the L2 cache. In one group the blocks of queries that see the most
+  // keys come first, in the next one last, so that all blocks of a persistent grid do the same amount of work.
+  %c4 = arith.constant 4 : index
+  %number = tirx.block_id x
+  %heads = memref.dim %q, %c0 : !memory
   %length = memref.dim %q, %c1 : !memory
   %blocks = arith.ceildivui %length, %rows : index
+  %of_group = arith.muli %blocks, %c4 : index
+  %group = arith.divui %number, %of_group : index
+  %within = arith.remui %number, %of_group : index
+  %first_head = arith.muli %group, %c4 : index
+  %left = arith.subi %heads, %first_head : index
+  %heads_of_group = arith.minui %left, %c4 : index
+  %from_first = arith.remui %within, %heads_of_group : index
+  %head = arith.addi %first_head, %from_first : index
+  %block = arith.divui %within, %heads_of_group : index
   %last = arith.subi %blocks, %c1 : index
   %from_end = arith.subi %last, %block : index
-  %m = arith.muli %from_end, %rows : index
+  %odd = arith.andi %group, %c1 : index
+  %ascends = arith.cmpi eq, %odd, %c1 : index
+  %place = arith.select %ascends, %block, %from_end : index
+  %m = arith.muli %place, %rows : index
 
-  %heads = memref.dim %q, %c0 : !memory
   %heads_of_keys = memref.dim %k, %c0 : !memory
   %length_of_keys = memref.dim %k, %c1 : !memory
   %share = arith.divui %heads, %heads_of_keys : index
@@ -186,16 +203,22 @@ tirx.kernel @causal_flash_attention(%q: !memory, %k: !memory, %v: !columns, %o: 
     %stop = arith.addi %n, %step : index
     %partly = arith.cmpi ugt, %stop, %whole : index
     scf.if %partly {
-      tirx.map ins(%scores : !scores) outs(%scores : !scores) {
-      ^bb0(%score: f32):
-        %j = tirx.index 1
-        %column = arith.addi %j, %n : index
+      // How many of these keys each row sees, from -127 to 128: 32 bits are enough, and faster.
+      %limits = tirx.map ins(%most : !row) {
+      ^bb0(%unused: f32):
         %i = tirx.index 0
-        %row = arith.addi %i, %m : index
-        %before = arith.cmpi ule, %column, %row : index
-        %exists = arith.cmpi ult, %column, %length_of_keys : index
-        %seen = arith.andi %before, %exists : i1
-        %r = arith.select %seen, %score, %low : f32
+        %row = arith.addi %i, %next : index
+        %seen = arith.minui %row, %length_of_keys : index
+        %here = arith.subi %seen, %n : index
+        %limit = arith.index_cast %here : index to i32
+        tirx.yield %limit : i32
+      } -> !limits
+      tirx.map ins(%scores, %limits : !scores, !limits) outs(%scores : !scores) {
+      ^bb0(%score: f32, %limit: i32):
+        %j = tirx.index 1
+        %column = arith.index_cast %j : index to i32
+        %is_seen = arith.cmpi slt, %column, %limit : i32
+        %r = arith.select %is_seen, %score, %low : f32
         tirx.yield %r : f32
       }
     }

@@ -20,6 +20,7 @@ from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroup
 from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.layout import TileLayout
 from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.purity import is_pure
 from tirx.passes.match.bulk_copies import ASYNC_FEATURES, plan_tma
 from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.memory_by_lifetime import MBARRIER_BYTES
@@ -104,8 +105,18 @@ class _Expansion:
         emit(FenceProxyAsyncOp(_fence_space(kernel, tirx.base_allocation(copy.destination), is_store=True)))
         emit(tirx.BarrierOp())
         store = tirx.TmaStoreOp(copy.source, copy.destination, None if copy.reduce is None else copy.reduce.data)
-        emit.branch(self._leader, [store, CpAsyncBulkCommitGroupOp(), CpAsyncBulkWaitGroupOp(0)])
+        # Memory is written when the kernel ends: only what follows, of this block, has to wait for it.
+        wait = CpAsyncBulkWaitGroupOp(0, read=_is_last(copy, kernel))
+        emit.branch(self._leader, [store, CpAsyncBulkCommitGroupOp(), wait])
         emit(tirx.BarrierOp())
+
+
+def _is_last(copy: tirx.CopyOp, kernel: tirx.KernelOp) -> bool:
+    """Returns True if a kernel does nothing behind a copy."""
+    following = copy if copy.parent is kernel.body.block else None
+    while following is not None and (following is copy or is_pure(following)):
+        following = following.next_op
+    return isinstance(following, tirx.ReturnOp)
 
 
 def _engine(copy: tirx.CopyOp) -> tirx.Engine | None:

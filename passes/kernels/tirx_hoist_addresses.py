@@ -10,14 +10,29 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.dialects.ptx.arith import AddOp, AndOp, MadLoOp, MulLoOp, MulWideOp, OrOp, ShlOp, ShrOp, SubOp, XorOp
+from tirx.dialects.ptx.arith import (
+    AddOp,
+    AndOp,
+    DivOp,
+    MadLoOp,
+    MulLoOp,
+    MulWideOp,
+    OrOp,
+    RemOp,
+    ShlOp,
+    ShrOp,
+    SubOp,
+    XorOp,
+)
 from tirx.dialects.ptx.base import is_float
 from tirx.dialects.ptx.conversion import CvtOp
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp, entries
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.kernels.register_pressure import registers_alive, registers_of_thread, width
 
-_ARITHMETIC = frozenset((AddOp, AndOp, CvtOp, MadLoOp, MulLoOp, MulWideOp, OrOp, ShlOp, ShrOp, SubOp, XorOp))
+_CHEAP = (AddOp, AndOp, CvtOp, MadLoOp, MulLoOp, MulWideOp, OrOp, ShlOp, ShrOp, SubOp, XorOp)
+_INSTRUCTIONS = dict.fromkeys(_CHEAP, 1) | dict.fromkeys((DivOp, RemOp), 20)
+"""Integer arithmetic -> instructions that 32 bits of it take, about: the GPU has none that divides."""
 
 _SAVED = 4
 """Instructions of an iteration that a register of 32 bits, which lives through the whole loop, has to save."""
@@ -87,7 +102,7 @@ class _Nest:
             if len(users) == 1 and all(_is_among(user, same.found) for user in users):
                 continue  # what is computed of it is what to keep
             needed = list(dict.fromkeys(same.needed(op)))
-            if sum(not isinstance(each, ConstantOp) for each in needed) < _SAVED * width(value):
+            if sum(_INSTRUCTIONS.get(type(each), 0) for each in needed) < _SAVED * width(value):
                 continue
             if free is None:
                 free = registers_of_thread(loop) - registers_alive(loop) - _SPARE
@@ -173,7 +188,7 @@ class _Invariants:
 
 
 def _is_integer_arithmetic(op: Operation) -> bool:
-    if type(op) is not ConstantOp and type(op) not in _ARITHMETIC:
+    if type(op) is not ConstantOp and type(op) not in _INSTRUCTIONS:
         return False
     return not any(is_float(value.type) for value in (*op.operands, *op.results))
 

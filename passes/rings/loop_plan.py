@@ -126,6 +126,8 @@ class LoopPlan:
     exchanged: tuple[ExchangedTile, ...] = ()
     early: tuple[tirx.MmaOp, ...] = ()
     slots: int = FEWEST_SLOTS
+    held_slots: int = 1
+    """Slots of each tile in `held`: two let a persistent block load that of its next tile while it works on this."""
     asked: int | None = None
     """The number of slots that the program asks for."""
     note: str | None = None
@@ -559,4 +561,9 @@ def _with_slots(kernel: tirx.KernelOp, target: Target, plans: list[LoopPlan]) ->
                 plan.slots += 1
                 left -= plan.slot_bytes
                 grown = True
+    for plan in kept:
+        held = sum(tile.slot_bytes for tile in plan.held)
+        if plan.loop.parent_op() is not kernel and held <= left:
+            plan.held_slots = 2
+            left -= held
     return kept

@@ -174,8 +174,8 @@ class _Pipeline:
         return ring
 
     def _hold(self, tile: HeldTile) -> None:
-        """The tile is the slot of a ring: filled before the loop, held by the readers until behind it."""
-        ring = self._ring([tile.alloc], 1, (FILL, USE))
+        """The tile is a slot of a ring: filled before the loop, held by the readers until behind it."""
+        ring = self._ring([tile.alloc], self.plan.held_slots, (FILL, USE))
         slot = self._acquire(Emitter.before(tile.fills[0]), ring, FILL)
         Emitter.after(tile.fills[-1])(tirx.ReleaseOp(ring.result, FILL, tirx.Queue.TMA))
         for fill in tile.fills:

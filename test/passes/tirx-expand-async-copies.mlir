@@ -40,7 +40,7 @@ tirx.kernel @tma(%a: memref<64x64xf16>, %d: memref<64x64xf16>) target("sm_90a") 
   // CHECK-NEXT: scf.if %[[LEADER]] {
   // CHECK-NEXT: tirx.tma_store %s, %gd
   // CHECK-NEXT: ptx.cp.async.bulk.commit_group
-  // CHECK-NEXT: ptx.cp.async.bulk.wait_group 0
+  // CHECK-NEXT: ptx.cp.async.bulk.wait_group 0 read
   // CHECK-NEXT: }
   // CHECK-NEXT: tirx.barrier
   // CHECK-NEXT: tirx.return

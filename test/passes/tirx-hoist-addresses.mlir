@@ -37,6 +37,29 @@ ptx.entry @lanes(a : u64) target("sm_90") reqntid(128) {
   ptx.ret
 }
 
+// A division is many instructions.
+// CHECK-LABEL: ptx.entry @divided
+ptx.entry @divided(a : u64, n : u64, d : u64) target("sm_90") reqntid(128) {
+  %c0 = ptx.constant 0 : i64
+  %c1 = ptx.constant 1 : i64
+  %a = ptx.ld.param @a : i64
+  %n = ptx.ld.param @n : i64
+  %d = ptx.ld.param @d : i64
+  // CHECK: [[HEAD:%.*]] = ptx.div unsigned %n, %d : i64
+  // CHECK-NEXT: [[AT:%.*]] = ptx.add %a, [[HEAD]] : i64
+  // CHECK-NEXT: scf.for
+  scf.for %k = %c0 to %n step %c1 : i64 {
+    // CHECK-NEXT: ptx.add [[AT]], %k
+    %head = ptx.div unsigned %n, %d : i64
+    %at = ptx.add %a, %head : i64
+    %next = ptx.add %at, %k : i64
+    %value = ptx.ld global %next : i64 -> i32
+    ptx.st global %next, %value : i64, i32
+    scf.yield
+  }
+  ptx.ret
+}
+
 // Of a sum the terms that do not change come first. Less than four instructions for a register of 32 bits stay.
 // CHECK-LABEL: ptx.entry @terms
 ptx.entry @terms(a : u64, n : u64) target("sm_90") reqntid(128) {

@@ -80,3 +80,61 @@ tirx.kernel @chain(%a: memref<128x64xf16>, %b: memref<512x64xf16>, %c: memref<64
   tirx.copy %o, %gd : !s, !tirx.tile<128x64xf32, global>
   tirx.return
 }
+
+// Blocks that work on several tiles load A of the next one while they use this one's.
+
+// CHECK-LABEL: tirx.kernel @persistent(
+// CHECK:         %sa = tirx.ring slots(2) stations(fill, use)
+// CHECK:         tirx.tiles @tile
+// CHECK:           tirx.acquire %sa at(fill)
+// CHECK:           tirx.release %sa at(use)
+tirx.kernel @persistent(%a: memref<?x64xf16>, %b: memref<512x64xf16>, %c: memref<64x512xf16>, %d: memref<?x64xf32>)
+    target("sm_90a") grid(min(ceildiv(size(0, 0), 128), sm_count())) threads(256) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %zero = arith.constant 0.0 : f32
+  %two = arith.constant 2.0 : f32
+  %sa = tirx.alloc : !a
+  %sb = tirx.alloc : !b
+  %sc = tirx.alloc : !b
+  %s = tirx.alloc : !s
+  %o = tirx.alloc : !s
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  %rows = memref.dim %a, %c0 : memref<?x64xf16>
+  %tiles = arith.ceildivui %rows, %c128 : index
+  tirx.tiles @tile %i, %j = order(row) of (%tiles, %c1) {
+    %m = arith.muli %i, %c128 : index
+    %ga = tirx.view %a[%m, %c0] clipped : memref<?x64xf16> -> !ga
+    tirx.copy %ga, %sa engine tma : !ga, !a
+    tirx.fill %o, %zero : f32, !s
+    scf.for %k = %c0 to %c512 step %c64 {
+      %gb = tirx.view %b[%k, %c0] : memref<512x64xf16> -> !gb
+      %gc = tirx.view %c[%c0, %k] : memref<64x512xf16> -> !gb
+      tirx.copy %gb, %sb : !gb, !b
+      tirx.copy %gc, %sc : !gb, !b
+      tirx.fill %s, %zero : f32, !s
+      tirx.mma %sa, %sb, %s : !a, !b, !s
+      %w = tirx.map ins(%s : !s) {
+      ^bb0(%x: f32):
+        %y = arith.mulf %x, %two : f32
+        tirx.yield %y : f32
+      } -> !s
+      %h = tirx.map ins(%w : !s) {
+      ^bb0(%x: f32):
+        %y = arith.truncf %x : f32 to f16
+        tirx.yield %y : f16
+      } -> !h
+      tirx.map ins(%o, %w : !s, !s) outs(%o : !s) {
+      ^bb0(%x: f32, %y: f32):
+        %z = arith.addf %x, %y : f32
+        tirx.yield %z : f32
+      }
+      tirx.mma %h, %sc, %o : !h, !b, !s
+    }
+    %gd = tirx.view %d[%m, %c0] clipped : memref<?x64xf32> -> !tirx.tile<128x64xf32, global>
+    tirx.copy %o, %gd : !s, !tirx.tile<128x64xf32, global>
+  }
+  tirx.return
+}

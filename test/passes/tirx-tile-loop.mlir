@@ -149,10 +149,11 @@ tirx.kernel @formulas(%a: memref<?x?xf16>, %n: index) target("sm_90") grid(ceild
 !g = !tirx.tile<64x64xf16, global>
 !f = !tirx.tile<64x64xf32, register>
 
-// Loops of several products keep the grid.
+// Loops of several products are persistent where two slots of all that is loaded have room.
 
 // CHECK-LABEL: tirx.kernel @several(
-// CHECK-NOT:     tirx.tiles
+// CHECK:         tirx.tiles @tile %{{.*}}, %{{.*}} = order(row)
+// expected-remark@+1 {{@several loops over ceildiv(size(0, 0), 64) tiles in the order row, a block on each SM}}
 tirx.kernel @several(%a: memref<?x?xf16>, %n: index) target("sm_90a") grid(ceildiv(size(0, 0), 64)) threads(128) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -160,7 +161,78 @@ tirx.kernel @several(%a: memref<?x?xf16>, %n: index) target("sm_90a") grid(ceild
   %sa = tirx.alloc : !q
   %s = tirx.alloc : !f
   %t = tirx.alloc : !f
-  // expected-remark@+1 {{@several keeps its grid: its loop has several products}}
+  scf.for %k = %c0 to %n step %c1 {
+    %ga = tirx.view %a[%x, %k] : memref<?x?xf16> -> !g
+    tirx.copy %ga, %sa : !g, !q
+    tirx.mma %sa, %sa, %s : !q, !q, !f
+    tirx.mma %sa, %sa, %t : !q, !q, !f
+  }
+  tirx.return
+}
+
+// -----
+
+!q = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!f = !tirx.tile<64x64xf32, register>
+
+// As many blocks as tiles are faster where loops differ in length, and nothing else is known without wgmma.
+
+// CHECK-LABEL: tirx.kernel @lengths(
+// CHECK-NOT:     tirx.tiles
+tirx.kernel @lengths(%a: memref<?x?xf16>, %n: index) target("sm_90a") grid(ceildiv(size(0, 0), 64)) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = tirx.block_id x
+  %end = arith.addi %x, %c1 : index
+  %sa = tirx.alloc : !q
+  %s = tirx.alloc : !f
+  %t = tirx.alloc : !f
+  // expected-remark@+1 {{@lengths keeps its grid: its loop has several products and is not as long in each block}}
+  scf.for %k = %c0 to %end step %c1 {
+    %ga = tirx.view %a[%x, %k] : memref<?x?xf16> -> !g
+    tirx.copy %ga, %sa : !g, !q
+    tirx.mma %sa, %sa, %s : !q, !q, !f
+    tirx.mma %sa, %sa, %t : !q, !q, !f
+  }
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @older(
+// CHECK-NOT:     tirx.tiles
+tirx.kernel @older(%a: memref<?x?xf16>, %n: index) target("sm_80") grid(ceildiv(size(0, 0), 64)) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = tirx.block_id x
+  %sa = tirx.alloc : !q
+  %s = tirx.alloc : !f
+  %t = tirx.alloc : !f
+  // expected-remark@+1 {{@older keeps its grid: its loop has several products: blocks that start when others have ended}}
+  scf.for %k = %c0 to %n step %c1 {
+    %ga = tirx.view %a[%x, %k] : memref<?x?xf16> -> !g
+    tirx.copy %ga, %sa : !g, !q
+    tirx.mma %sa, %sa, %s : !q, !q, !f
+    tirx.mma %sa, %sa, %t : !q, !q, !f
+  }
+  tirx.return
+}
+
+// -----
+
+!q = !tirx.tile<256x256xf16, shared>
+!g = !tirx.tile<256x256xf16, global>
+!f = !tirx.tile<256x256xf32, register>
+
+// CHECK-LABEL: tirx.kernel @large(
+// CHECK-NOT:     tirx.tiles
+tirx.kernel @large(%a: memref<?x?xf16>, %n: index) target("sm_90a") grid(ceildiv(size(0, 0), 256)) threads(256) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = tirx.block_id x
+  %sa = tirx.alloc : !q
+  %s = tirx.alloc : !f
+  %t = tirx.alloc : !f
+  // expected-remark@+1 {{@large keeps its grid: its loop has several products, and no room for two of each tile}}
   scf.for %k = %c0 to %n step %c1 {
     %ga = tirx.view %a[%x, %k] : memref<?x?xf16> -> !g
     tirx.copy %ga, %sa : !g, !q
