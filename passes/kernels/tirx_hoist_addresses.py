@@ -31,7 +31,7 @@ from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.kernels.register_pressure import registers_alive, registers_of_thread, width
 
 _CHEAP = (AddOp, AndOp, CvtOp, MadLoOp, MulLoOp, MulWideOp, OrOp, ShlOp, ShrOp, SubOp, XorOp)
-_INSTRUCTIONS = dict.fromkeys(_CHEAP, 1) | dict.fromkeys((DivOp, RemOp), 20)
+_INSTRUCTIONS: dict[type[Operation], int] = {**dict.fromkeys(_CHEAP, 1), DivOp: 20, RemOp: 20}
 """Integer arithmetic -> instructions that 32 bits of it take, about: the GPU has none that divides."""
 
 _SAVED = 4
