@@ -36,6 +36,7 @@ from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.atomics import Atomic, AtomicAttr, Order, OrderAttr, Scope, ScopeAttr
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.index_text import parse_index
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.kernel import KernelOp
 from tirx.dialects.tirx.registers import of_indices
@@ -232,7 +233,7 @@ class FlagOp(DirectOperation):
 def _parse_flag(parser: Parser) -> Callable[[Any], list[SSAValue]]:
     """Parses `%flags[%i, %j]`; returns a function that resolves the operands around a number, at the type's place."""
     flags = parser.parse_unresolved_operand()
-    indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+    indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_index(parser))
 
     def resolve(number: Any) -> list[SSAValue]:
         start = parser.pos
@@ -242,7 +243,7 @@ def _parse_flag(parser: Parser) -> Callable[[Any], list[SSAValue]]:
         return [
             parser.resolve_operand(flags, type_),
             parser.resolve_operand(number, type_.element_type),
-            *(parser.resolve_operand(index, IndexType()) for index in indices),
+            *indices,
         ]
 
     return resolve

@@ -36,6 +36,7 @@ from xdsl.traits import Pure
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.index_text import parse_index
 from tirx.dialects.tirx.ops import AllocOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_integer, shape_text
 from tirx.layout import Iter, LayoutError, TileLayout
@@ -353,22 +354,22 @@ class ViewOp(DirectOperation):
     def parse(cls, parser: Parser) -> ViewOp:
         source = parser.parse_unresolved_operand()
 
-        def parse_place() -> tuple[UnresolvedOperand, bool]:
+        def parse_place() -> UnresolvedOperand | SSAValue:
             if parser.parse_optional_punctuation("[") is None:
-                return parser.parse_unresolved_operand(), False
+                return parse_index(parser)
             found = parser.parse_unresolved_operand()
             parser.parse_punctuation("]")
-            return found, True
+            return found
 
         places = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_place)
-        sizes: list[UnresolvedOperand | None] = []
+        sizes: list[SSAValue | None] = []
 
         def parse_clipped() -> Attribute:
             if parser.parse_optional_keyword("to") is not None:
                 sizes.extend(
                     parser.parse_comma_separated_list(
                         parser.Delimiter.SQUARE,
-                        lambda: None if parser.parse_optional_punctuation("*") else parser.parse_unresolved_operand(),
+                        lambda: None if parser.parse_optional_punctuation("*") else parse_index(parser),
                     )
                 )
             return UnitAttr()
@@ -397,11 +398,12 @@ class ViewOp(DirectOperation):
             parser.raise_error(f"{type_} should be of base attribute memref", at, parser.pos)
         operand = parser.resolve_operand(source, cast(Attribute, type_))
         where: list[SSAValue] = []
-        for place, is_tile in places:
-            if is_tile:
+        for place in places:
+            if not isinstance(place, SSAValue):
                 parser.parse_punctuation(",")
-            where.append(parser.resolve_operand(place, parser.parse_type() if is_tile else IndexType()))
-        where += [parser.resolve_operand(size, IndexType()) for size in sizes if size is not None]
+                place = parser.resolve_operand(place, parser.parse_type())
+            where.append(place)
+        where += [size for size in sizes if size is not None]
         if any(size is not None for size in sizes):
             properties["sized"] = ArrayAttr([i32_attr(d) for d, size in enumerate(sizes) if size is not None])
         parser.parse_punctuation("->")

@@ -22,13 +22,13 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.parser import Parser
-from xdsl.parser.core import UnresolvedOperand
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.index_text import parse_index
 from tirx.dialects.tirx.places import ViewOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text
 from tirx.hw.errors import OperandLayoutError
@@ -187,15 +187,15 @@ class SubviewOp(DirectOperation):
         operand = parser.parse_unresolved_operand()
         start = parser.pos
 
-        def parse_offset() -> int | UnresolvedOperand:
-            computed = parser.parse_optional_unresolved_operand()
-            return parse_integer(parser) if computed is None else computed
+        def parse_offset() -> int | SSAValue:
+            number = parser.parse_optional_integer(allow_boolean=False)
+            return parse_index(parser) if number is None else number
 
         offsets = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_offset)
         numbers = [n for n in offsets if isinstance(n, int)]
         if any(not 0 <= n < 2**31 for n in numbers):
             parser.raise_error(f"expected offsets of 0 or more, below 2**31, found {numbers}", start, parser.pos)
-        indices = [parser.resolve_operand(n, IndexType()) for n in offsets if not isinstance(n, int)]
+        indices = [n for n in offsets if not isinstance(n, int)]
         steps: dict[str, Attribute] = {}
         if parser.parse_optional_keyword("steps") is not None:
             numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_integer(parser))

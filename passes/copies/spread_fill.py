@@ -57,6 +57,8 @@ class SpreadFill:
     def _can_be_cut(self, copy: tirx.AsyncCopyOp) -> bool:
         """Returns True if the pieces of a copy take as many instructions as the whole, of all threads."""
         threads = tirx.thread_set(copy).count
+        if tirx.indexed_view(copy.source) is not None:
+            return False  # threads hold the indices of the whole tile
         if copy.engine.data is not tirx.Engine.CP_ASYNC or tirx.TileType.of(copy.source).dims[0] % self.count:
             return False
         block = Block()

@@ -20,6 +20,7 @@ from tirx.dialects.tirx import (
     AsyncCopyOp,
     AtOp,
     CopyOp,
+    Engine,
     FillOp,
     LoadOp,
     MemorySpace,
@@ -91,8 +92,10 @@ def copies_to_shared(loop: scf.ForOp) -> list[CopyOp]:
 
 def is_fill(op: CopyOp) -> bool:
     """True for a copy from global to shared memory that the slots of a ring could be filled by."""
-    if any(isinstance(view := tile.owner, ViewOp) and not view.joins_rings for tile in op.operands):
-        return False
+    by_threads = op.engine is not None and op.engine.data is Engine.CP_ASYNC  # which know their indices
+    for tile in op.operands:
+        if isinstance(view := tile.owner, ViewOp) and not (view.joins_rings or (view.is_global and by_threads)):
+            return False
     return op.source_type.memory is MemorySpace.GLOBAL and op.destination_type.memory is MemorySpace.SHARED
 
 

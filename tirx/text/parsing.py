@@ -81,6 +81,8 @@ class LocatingParser(Parser):
         """Where each value that is not yet defined was first used."""
         self._types: dict[str, dict[str, TypeAttribute]] = {}
         """First token -> text -> type, of types that end with their bracket: they need not be parsed again."""
+        self.ahead: list[Operation] = []
+        """Operations that the block has in front of the one that is parsed, which its text implies."""
         super().__init__(ctx, "", name)
         self._parser_state = ParserState(_LinearTimeLexer(Input(text, name)))
 
@@ -113,6 +115,16 @@ class LocatingParser(Parser):
         module = ModuleOp(ops)
         module.location = self._location(0)
         return module
+
+    def _parse_block_body(self, block: Block) -> None:
+        around, self.ahead = self.ahead, []
+        while (op := self.parse_optional_operation()) is not None:
+            for each in self.ahead:
+                each.location = op.location
+                block.add_op(each)
+            self.ahead.clear()
+            block.add_op(op)
+        self.ahead = around
 
     def parse_operation(self) -> Operation:
         start = self._current_token.span

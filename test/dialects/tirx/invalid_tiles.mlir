@@ -88,7 +88,7 @@ func.func @f(%t: !tirx.tile<8x8xf32, shared>) {
 // -----
 
 func.func @f(%t: !tirx.tile<8x8xf32, shared>) {
-  // expected-error@+1 {{Expected integer literal}}
+  // expected-error@+1 {{expected a parameter, whose name begins with a capital letter, found}}
   %s = tirx.subview %t[4, true] : !tirx.tile<8x8xf32, shared> -> !tirx.tile<4x4xf32, shared>
 }
 

@@ -40,6 +40,57 @@ def test_scattered_rows_are_read_by_the_next_iteration(reduce: str) -> None:
     assert "agree" in str(program.kernels["k"].check(x, ids))
 
 
+_GATHERED = """
+!g = !tirx.tile<64x64xf16, global>
+!s = !tirx.tile<64x64xf16, shared>
+!acc = !tirx.tile<64x64xf32, accumulator>
+!go = !tirx.tile<64x64xf32, global>
+!ids = !tirx.tile<64xi32, register>
+tirx.kernel @gathered(%a: memref<?x?xf16>, %ids: memref<?xi32>, %b: memref<?x?xf16>, %d: memref<?x?xf32>)
+    grid(ceildiv(size(2, 0), 64), ceildiv(size(1, 0), 64)) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %none = arith.constant -1 : i32
+  %zero = arith.constant 0.0 : f32
+  %i = tirx.block_id y
+  %j = tirx.block_id x
+  %size = memref.dim %a, %c1 : memref<?x?xf16>
+  %gi = tirx.view %ids[%i * 64] clipped : memref<?xi32> -> !tirx.tile<64xi32, global>
+  %rows = tirx.load %gi pad(%none) : !tirx.tile<64xi32, global> -> !ids
+  %sa = tirx.alloc : !s
+  %sb = tirx.alloc : !s
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %size step %c64 {
+    %ga = tirx.view %a[[%rows], %k] clipped : memref<?x?xf16>, !ids -> !g
+    %gb = tirx.view %b[%j * 64, %k] clipped : memref<?x?xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    tirx.copy %gb, %sb : !g, !s
+    tirx.mma %sa, %sb, %acc : !s, !s, !acc
+  }
+  %gd = tirx.view %d[%i * 64, %j * 64] clipped : memref<?x?xf32> -> !go
+  tirx.copy %acc, %gd : !acc, !go
+  tirx.return
+}
+"""
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 256), (100, 76, 200), (16, 132, 64)])
+@pytest.mark.parametrize(
+    ("target", "slots"), [("sm_75", 0), ("sm_80", 4), ("sm_90a", 0), ("sm_100a", 0), ("sm_120a", 4)]
+)
+def test_gathered_rows_fill_a_ring(target: str, slots: int, m: int, n: int, k: int) -> None:
+    """Rounds ahead, where threads read the slots; an index outside is a row of zeros."""
+    program = tirx.build(_GATHERED, target=target)
+    assert program.kernels["gathered"].launch.dynamic_shared >= slots * 2 * 64 * 64 * 2
+    a, b = (np.random.default_rng(i).integers(-2, 3, (rows, k)).astype(np.float16) for i, rows in ((0, 40), (1, n)))
+    ids, d = np.random.default_rng(2).integers(-1, 40, m).astype(np.int32), np.zeros((m, n), np.float32)
+    program.kernels["gathered"].simulate(a, ids, b, d, check="strict")
+    rows = np.where(ids[:, None] >= 0, a[ids], 0).astype(np.float32)
+    np.testing.assert_array_equal(d, rows @ b.astype(np.float32).T)
+
+
 @pytest.mark.parametrize(("element", "dtype"), [("f16", np.float16), ("i64", np.int64)])
 def test_numbers_are_stored_for_the_next_load(element: str, dtype: type[np.generic]) -> None:
     text = f"""

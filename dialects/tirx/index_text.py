@@ -1,0 +1,63 @@
+"""Indices as text: values, and sums of values, integers and parameters, which become operations of `arith`."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.parser import Parser
+
+from tirx.dialects.tirx.kernel import ParamOp
+from tirx.dialects.tirx.sizes import parse_name
+
+
+def parse_index(parser: Parser) -> SSAValue:
+    """
+    `%i`, `64`, `2 * %p - 1`, `%i * BM + 8`, `%n floordiv 4`: an index, with `*`, `floordiv`, `ceildiv` and `mod` before
+    `+` and `-`. Quotients are rounded down or up, and `mod` is what is left of those rounded down.
+
+    What computes it goes to `parser.ahead`, the operations that the block has in front of the one that is parsed;
+    parsers without one take values only.
+    """
+    value = _term(parser)
+    while True:
+        if parser.parse_optional_punctuation("+") is not None:
+            value = _made(parser, arith.AddiOp(value, _term(parser)))
+        elif parser.parse_optional_punctuation("-") is not None:
+            value = _made(parser, arith.SubiOp(value, _term(parser)))
+        else:
+            return value
+
+
+def _term(parser: Parser) -> SSAValue:
+    value = _factor(parser)
+    while True:
+        if parser.parse_optional_punctuation("*") is not None:
+            value = _made(parser, arith.MuliOp(value, _factor(parser)))
+        elif parser.parse_optional_keyword("floordiv") is not None:
+            value = _made(parser, arith.FloorDivSIOp(value, _factor(parser)))
+        elif parser.parse_optional_keyword("ceildiv") is not None:
+            value = _made(parser, arith.CeilDivSIOp(value, _factor(parser)))
+        elif parser.parse_optional_keyword("mod") is not None:
+            divisor = _factor(parser)
+            floor = _made(parser, arith.FloorDivSIOp(value, divisor))
+            value = _made(parser, arith.SubiOp(value, _made(parser, arith.MuliOp(floor, divisor))))
+        else:
+            return value
+
+
+def _factor(parser: Parser) -> SSAValue:
+    if (operand := parser.parse_optional_unresolved_operand()) is not None:
+        return parser.resolve_operand(operand, IndexType())
+    if (number := parser.parse_optional_integer(allow_boolean=False)) is not None:
+        return _made(parser, arith.ConstantOp(IntegerAttr(number, IndexType())))
+    name = StringAttr(parse_name(parser))
+    return _made(parser, ParamOp.create(properties={"parameter": name}, result_types=[IndexType()]))
+
+
+def _made(parser: Parser, op: Operation) -> SSAValue:
+    ahead: list[Operation] | None = getattr(parser, "ahead", None)
+    if ahead is None:
+        parser.raise_error("expected a value as index: this parser takes no others")
+    ahead.append(op)
+    return op.results[0]
