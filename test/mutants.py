@@ -294,6 +294,8 @@ def main() -> int:
     files = [path.resolve().relative_to(ROOT) for path in flags.files] or [
         path for path in sources() if path != _LEFT_OUT
     ]
+    if missing := [test for test in flags.tests or () if not (ROOT / test.partition("::")[0]).exists()]:
+        parser.error(f"expected tests that exist, found {', '.join(missing)}")  # pytest fails of them, for any mutant
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # mutants divide the cores
     numbers = range(flags.first, flags.first + flags.count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,6 +36,30 @@ tirx.kernel @k() target("sm_100a") threads(32) {{
 }}"""
     module = parsed(text)
     return next(op for op in module.walk() if isinstance(op, BroadcastOp | ConvertOp | ReduceOp | ScanOp))
+
+
+def random_layout(rng: random.Random) -> tuple[tuple[int, ...], str]:
+    """A layout of a tile of two dimensions in a warp, of iters in any order, some with gaps, offsets or replicas."""
+    iters: list[tuple[int, int, str]] = []
+    left = {"@laneid": 32, "": 8}
+    for name, most in left.items():
+        stride = rng.choice((1, 1, 1, 2))
+        for _ in range(rng.randint(0, 3)):
+            extent = rng.choice((2, 2, 4, 8, 3))
+            if stride * extent > most:
+                break
+            iters.append((extent, stride * rng.choice((1, 1, 1, 1, -1)), name))
+            stride *= extent * rng.choice((1, 1, 1, 2))
+        left[name] = stride
+    rng.shuffle(iters)
+    low = {name: sum(-stride * (n - 1) for n, stride, axis in iters if axis == name and stride < 0) for name in left}
+    cut = rng.randint(0, len(iters))
+    dims = tuple(int(np.prod([n for n, _, _ in part], dtype=int)) for part in (iters[:cut], iters[cut:]))
+    extents, strides = ", ".join(str(n) for n, _, _ in iters), ", ".join(f"{s}{axis}" for _, s, axis in iters)
+    text = f"S[({extents}) : ({strides})]" if iters else "S[1 : 1]"
+    if 1 < (rest := 32 // left["@laneid"]) and not low["@laneid"] and rng.random() < 0.6:
+        text += f" + R[{rest} : {left['@laneid']}@laneid]"
+    return dims, text + "".join(f" + {at}{name}" for name, at in low.items() if at)
 
 
 def held_by_lanes(type_: TileType) -> np.ndarray[Any, np.dtype[np.int64]]:
