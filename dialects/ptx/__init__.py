@@ -15,6 +15,7 @@ from tirx.dialects.ptx.binary import *
 from tirx.dialects.ptx.conversion import *
 from tirx.dialects.ptx.core import *
 from tirx.dialects.ptx.cp_async import *
+from tirx.dialects.ptx.debugging import *
 from tirx.dialects.ptx.folding import PtxConstants
 from tirx.dialects.ptx.functions import *
 from tirx.dialects.ptx.launch_control import *

@@ -12,6 +12,7 @@ from tirx.dialects.tirx.atomics import *
 from tirx.dialects.tirx.attributes import *
 from tirx.dialects.tirx.bulk import *
 from tirx.dialects.tirx.clusters import *
+from tirx.dialects.tirx.debugging import *
 from tirx.dialects.tirx.engines import *
 from tirx.dialects.tirx.folds import *
 from tirx.dialects.tirx.interface import *

@@ -26,7 +26,7 @@ from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.launch_values import product_of
 from tirx.passes.ir.register_values import layout_of
 from tirx.remarks import LayoutChanged
-from tirx.rules import WholeWarpsError
+from tirx.rules import RegisterLayoutError, WholeWarpsError
 
 _MOST_TICKETS = 2**32 - 1
 """Blocks that a counter of 32 bits tells apart."""
@@ -54,6 +54,8 @@ class _Expander:
         if progress is not None and grid is not None:
             self._let_blocks_wait(progress.data, *grid)
         for op in list(self.kernel.walk()):
+            if isinstance(op, tirx.PrintOp | tirx.AssertOp):
+                self._put_in_shared(op)
             if not isinstance(op, tirx.FoldOp | tirx.ConvertOp | tirx.AtomicOp | tirx.WaitUntilOp):
                 continue
             self.threads = tirx.thread_set(op).count
@@ -84,6 +86,21 @@ class _Expander:
             old.replace_all_uses_with(new)
         erase(op)
         return made
+
+    def _put_in_shared(self, op: tirx.PrintOp | tirx.AssertOp) -> None:
+        """Stores register tiles that single threads read to tiles in row-major order."""
+        emit = Emitter.before(op)
+        for i, tile in enumerate(op.operands):
+            if not isinstance(tile.type, tirx.TileType):
+                continue
+            type_, layout = tile.type, TileLayout.row_major(tile.type.dims)
+            if not tirx.is_register_tile(tile) and type_.layout != layout:
+                raise RegisterLayoutError(
+                    op, f"expected a tile in registers, or in shared memory in row-major order, found {type_}"
+                )
+            if tirx.is_register_tile(tile):
+                op.operands[i] = self._memory(emit, type_.in_memory(tirx.MemorySpace.SHARED).with_layout(layout))
+                emit(tirx.StoreOp(tile, op.operands[i]))
 
     def _through_shared(
         self, emit: Emitter, tile: SSAValue, shared: TileLayout | ComposeLayout, result: tirx.TileType

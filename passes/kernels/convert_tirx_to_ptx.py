@@ -20,6 +20,7 @@ from tirx.dialects.ptx.sync import BarWarpSyncOp, ElectSyncOp
 from tirx.dialects.tirx import (
     AddressOp,
     AllocOp,
+    AssertOp,
     AtomicOp,
     BarrierOp,
     BlockIdOp,
@@ -40,6 +41,7 @@ from tirx.dialects.tirx import (
     MmaSyncOp,
     PackOp,
     PartOp,
+    PrintOp,
     ReduceOp,
     ReshapeOp,
     ReturnOp,
@@ -361,6 +363,25 @@ def _cp_async(op: CpAsyncTileOp, at: Place) -> Sequence[Registers]:
     at.require_vectors(op.source, "cp.async")
     clip = at.clip(op.source)
     emit_cp_async(at.emit, op, *ends, at.threads, at.thread, clip, lambda share: at.index_tiles(op.source, share))
+    return ()
+
+
+# Calls of the device runtime, which few kernels have.
+
+
+@_lowering(PrintOp)
+def _print(op: PrintOp, at: Place) -> Sequence[Registers]:
+    from tirx.passes.kernels.debugging_calls import emit_print
+
+    emit_print(at.emit, op, at.thread, at.address)
+    return ()
+
+
+@_lowering(AssertOp)
+def _assert(op: AssertOp, at: Place) -> Sequence[Registers]:
+    from tirx.passes.kernels.debugging_calls import emit_assert
+
+    emit_assert(at.emit, op, at.kernel.kernel.sym_name.data, at.thread, at.threads, at.address)
     return ()
 
 

@@ -83,6 +83,8 @@ def _widen(widths: _Widths) -> None:
             _replace(op, emit.constant(number.data, i16))
         case arith.TruncIOp():
             _replace(op, _truncated(emit, op.input))
+        case arith.ExtSIOp() | arith.ExtUIOp() if not widths.operands[0]:  # of an i1
+            _replace(op, emit(type(op)(op.input, i16)).result)
         case arith.ExtSIOp() | arith.ExtUIOp():
             type_ = _integer(i16 if widths.result else op.result.type)
             _replace(op, _extended(emit, op.input, widths.operands[0], type_, unsigned=isinstance(op, arith.ExtUIOp)))

@@ -10,7 +10,16 @@ from xdsl.ir import Operation
 from tirx.diagnostics import nearest_location
 
 Kind = Literal[
-    "bounds", "never-written", "conflict", "overlap", "undefined", "wait", "too-long", "arguments", "unsupported"
+    "bounds",
+    "never-written",
+    "conflict",
+    "overlap",
+    "undefined",
+    "wait",
+    "too-long",
+    "assertion",
+    "arguments",
+    "unsupported",
 ]
 """What is wrong: the last two are about the arguments and about operations without a meaning here."""
 

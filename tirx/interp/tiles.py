@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -22,6 +23,7 @@ from xdsl.traits import SymbolTable
 
 from tirx.dialects.tirx import (
     AllocOp,
+    AssertOp,
     BlockIdOp,
     BroadcastOp,
     ConcatOp,
@@ -37,6 +39,7 @@ from tirx.dialects.tirx import (
     MapOp,
     MemorySpace,
     MmaOp,
+    PrintOp,
     Reduction,
     ReshapeOp,
     ReturnOp,
@@ -49,6 +52,7 @@ from tirx.dialects.tirx import (
     YieldOp,
     ZeroOp,
 )
+from tirx.dialects.tirx.debugging import shown_format
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.wgmma import UninitializedOp
@@ -222,6 +226,33 @@ class TileFunctions(Functions):
         type_ = op.result.type
         zeros = np.zeros(type_.dims, f"u{tile_dtype(type_).itemsize}").view(tile_dtype(type_))
         return (Tile(type_.dims, Numbers(zeros)),)
+
+    @rule(PrintOp)
+    def print(self, interpreter: Interpreter, op: PrintOp, args: PythonValues) -> PythonValues:
+        first, rows = [op.text.data], list[str]()
+        for value, arg in zip(op.values, args, strict=True):
+            form = shown_format(value.type).replace("ll", "")
+            if not isinstance(arg, Tile):
+                first.append(form % np.asarray(arg.value if isinstance(arg, Near) else arg).item())
+                continue
+            data = block_of(interpreter).read(op, arg).data
+            rows += ["".join(f" {form % each.item()}" for each in row) for row in data.reshape(-1, data.shape[-1])]
+        sys.stdout.write("\n".join([" ".join(first), *rows, ""]))
+        return ()
+
+    @rule(AssertOp)
+    def holds(self, interpreter: Interpreter, op: AssertOp, args: PythonValues) -> PythonValues:
+        (condition,) = args
+        where = ""
+        if isinstance(condition, Tile):
+            data, _, error = block_of(interpreter).read(op, condition)
+            wrong = np.flatnonzero((data == 0) & (error == 0 if error is not None else True))
+            where = f": element {wrong[0]} in row-major order" if wrong.size else ""
+        elif not isinstance(condition, Near) and not condition:
+            where = ": a condition that is false"
+        if where:
+            raise RunError(op, "assertion", f"{op.message.data}{where}")
+        return ()
 
     @rule(MmaOp)
     def mma(self, interpreter: Interpreter, op: MmaOp, args: PythonValues) -> PythonValues:

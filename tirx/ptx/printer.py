@@ -24,6 +24,7 @@ from tirx.dialects.ptx.base import (
     register_class,
 )
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp, entries
+from tirx.dialects.ptx.debugging import RuntimeCallOp, module_declarations
 from tirx.dialects.ptx.parameters import LARGE_PARAM_VERSION, SMALL_PARAM_LIMIT, parameter_bytes
 from tirx.dialects.ptx.sync import RegisterChange, SetMaxNRegOp
 from tirx.dialects.tirx import kernels
@@ -72,7 +73,8 @@ def _print_module(found: Sequence[EntryOp], where: Operation) -> str:
     header = f".version {format_version(version)}\n.target {target}\n.address_size 64\n"
     bodies: list[str] = []
     for_each(found, lambda entry: bodies.append(f"\n{_print_entry(entry, target)}"))
-    return header + _dynamic_declarations(found) + "".join(bodies)
+    calls = [op for entry in found for op in entry.walk() if isinstance(op, RuntimeCallOp)]
+    return header + module_declarations(calls) + _dynamic_declarations(found) + "".join(bodies)
 
 
 @dataclass(frozen=True)

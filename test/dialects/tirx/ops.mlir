@@ -312,3 +312,14 @@ tirx.kernel @warpgroups() threads(288) {
   }
   tirx.return
 }
+
+// CHECK-LABEL: tirx.kernel @debugging
+// CHECK-NEXT:    tirx.print "here"
+// CHECK-NEXT:    tirx.print "x", %x, %n : !tirx.tile<8x4xf32, register>, i32
+// CHECK-NEXT:    tirx.assert %p, "p holds" : i1
+tirx.kernel @debugging(%x: !tirx.tile<8x4xf32, register>, %n: i32, %p: i1) threads(32) {
+  tirx.print "here"
+  tirx.print "x", %x, %n : !tirx.tile<8x4xf32, register>, i32
+  tirx.assert %p, "p holds" : i1
+  tirx.return
+}
