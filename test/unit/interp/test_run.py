@@ -412,3 +412,42 @@ def test_a_pass_that_adds_a_part_twice() -> None:
     values = LAUNCHES["split_k"].make(np.random.default_rng(0), "integers")
     program.kernels["split_k"].simulate(*values.arguments)
     np.testing.assert_array_equal(values.arguments[2], values.outputs[0].expected)
+
+
+def test_grids_of_clusters() -> None:
+    """One to three numbers, the first a multiple of the cluster; those that are missing are 1."""
+    kernel = _kernel(_FIRST + _LOAD + _STORE, clauses="cluster(2)")
+    for grid in ((), (2, 1, 1, 1), (3,), (3, 2)):
+        assert _error(kernel, grid=grid) == (
+            "arguments", f"k.mlir:1:1: expected a grid of clusters for a kernel without one, found {grid}"
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("start", "found"), [(-1, "elements -1 to 2"), (5, "elements 5 to 8"), (9, "elements 9 to 12")]
+)
+def test_parts_at_computed_places(start: int, found: str) -> None:
+    """They lie inside of the tile, from the first element to the last."""
+    part = f"""
+%at = arith.constant {start} : index
+%s = tirx.alloc : !tirx.tile<8xf32, shared>
+%p = tirx.subview %s[%at] : !tirx.tile<8xf32, shared> -> !tirx.tile<4xf32, shared>
+"""
+    kind, message = _error(_kernel(_OWN + part))
+    assert kind == "bounds" and message.endswith(f"inside of 8 elements along dimension 0, found {found}")
+
+
+@pytest.mark.parametrize("shift", [0, 4])
+def test_parts_up_to_the_end(shift: int) -> None:
+    part = f"""
+%at = arith.constant {shift} : index
+%gw = tirx.view %a[%c0] : memref<8xf32> -> !tirx.tile<8xf32, global>
+%s = tirx.alloc : !tirx.tile<8xf32, shared>
+tirx.copy %gw, %s : !tirx.tile<8xf32, global>, !tirx.tile<8xf32, shared>
+%p = tirx.subview %s[%at] : !tirx.tile<8xf32, shared> -> !tirx.tile<4xf32, shared>
+%gd = tirx.view %d[%c0] : memref<8xf32> -> {_TILE}
+tirx.copy %p, %gd : !tirx.tile<4xf32, shared>, {_TILE}
+"""
+    a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    _run(_kernel(part, clauses="grid(1)"), a, d)
+    assert d[:4].tolist() == a[shift : shift + 4].tolist()
