@@ -317,9 +317,9 @@ def combined(how: str, modular: bool = False) -> Callable[[Numbers, Numbers], Nu
             if old.error is None:
                 return Numbers(data, known, None)
             error = old.error + (0.0 if new.error is None else new.error)
-            if is_float(dtype) and how == "add":
-                total = old.data.astype(np.float64) + new.data.astype(np.float64)
-                error = error + np.where(total == data.astype(np.float64), 0.0, last_place(data, dtype))
+            if is_float(dtype) and how == "add" and not combines_exactly(old, new):
+                # Half a last place here, and in another order of the blocks, whose sums may be larger.
+                error = error + 2 * last_place(np.abs(old.data) + np.abs(new.data), dtype)
         return Numbers(data, known, error)
 
     return combine

@@ -340,13 +340,14 @@ def test_bounds_of_a_sum_in_any_order() -> None:
     reduce = _FIRST + _LOAD + _STORE.replace("%gd :", "%gd reduce(add) :")
     a = np.arange(8, dtype=np.float32)
     assert _run(_kernel(reduce), a, np.zeros(8, np.float32)).exact
-    a = np.random.default_rng(0).standard_normal(8).astype(np.float32)
-    first, second = np.ones(8, np.float32), np.ones(8, np.float32)
-    ran = _run(_kernel(reduce), a, first, bounds=True)
-    _run(_kernel(reduce), np.roll(a, 4), second)
-    error = ran.errors[1]
-    assert not ran.exact and error is not None and 0 < error.max() < 1e-6
-    assert (np.abs(first - second) <= error).all()
+    for seed in range(30):
+        a = np.random.default_rng(seed).standard_normal(8).astype(np.float32)
+        first, second = np.ones(8, np.float32), np.ones(8, np.float32)
+        ran = _run(_kernel(reduce), a, first, bounds=True)
+        _run(_kernel(reduce), np.roll(a, 4), second)
+        error = ran.errors[1]
+        assert not ran.exact and error is not None and 0 < error.max() < 4e-6
+        assert (np.abs(first - second) <= error).all()
 
 
 @pytest.mark.parametrize("codes", [SPARSE_CODES["f16"], SPARSE_CODES["tf32"]])
