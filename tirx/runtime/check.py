@@ -124,8 +124,8 @@ def check_kernel(
     """
     Compares a kernel with its tile program for random arguments of several sizes, within about `seconds` of CPU time.
 
-    The first two sizes may take three times as long. Sizes and numbers for which the tile program has no result are
-    left out. Raises CheckError.
+    The first two sizes may take twice as long where none is refused. Sizes and numbers for which the tile program has
+    no result are left out. Raises CheckError.
     """
     start = time.process_time()
     tile, origin = _tile_kernel(source, launch.entry)
@@ -141,7 +141,8 @@ def check_kernel(
             break
         # Elements of this size will take as long as those before, if not longer.
         expected = (time.process_time() - start) * (1 + size.elements / max(elements, 1))
-        if size.elements > MOST_ELEMENTS or (exact and expected > (seconds if compared > 2 else 3 * seconds)):
+        most = seconds if compared > 2 or (telling and refused) else 2 * seconds
+        if size.elements > MOST_ELEMENTS or (exact and expected > most):
             continue
         elements += size.elements
         try:
