@@ -1,8 +1,8 @@
 """Features that one PTX instruction needs, read off its text, and forms that no target has.
 
-Each row is a rule about modifiers and operands, not a list of instructions. Types and numbers of operands are looked at
-where a row says so, so that a text which is no instruction at all may pass. Source: `ptxas` 13.5 (V13.5.37), which
-accepts some forms that the PTX ISA does not describe; what it refuses everywhere is a row of `REFUSED`.
+Each row is a rule about modifiers and operands of the forms that `tirx.hw.instruction_forms` lists: an instruction that
+has none of them is refused. Source: `ptxas` 13.5 (V13.5.37), which accepts some forms that the PTX ISA does not
+describe; what it refuses everywhere is a row of `REFUSED`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from tirx.hw.errors import LegalityError
+from tirx.hw.instruction_forms import canonical
 
 _NARROW = "(?:e4m3|e5m2|e2m3|e3m2|e2m1|ue8m0|ue5m3|s2f6)x[24]"
 _MASK = r"\{(?:%r\d+,? ?){4,8}\}"
@@ -41,7 +42,8 @@ FEATURE_PATTERNS: tuple[tuple[str, str], ...] = (
     (r"cvt\..*\.pzo", "cvt.pzo"),
     (r"cvt\.rs\.", "cvt.rs"),
     (r"cvt\..*\bs2f6x2", "cvt.s2f6x2"),
-    (rf"cvt\.rz\..*\b{_NARROW}\.", "narrow.cvt.rz"),
+    (rf"cvt\.rz\..*\b(?!ue8m0){_NARROW}\.", "narrow.cvt.rz"),
+    (r"cvt\.r[nz]\..*satfinite.*\.tf32\.f32", "cvt.tf32.satfinite"),
     (r"cvt\..*\.scaled::n1", "narrow.cvt.scaled::n1"),
     (rf"cvt\..*\b{_NARROW}\.bf16x2", "narrow.cvt.from_bf16x2"),
     (r"cvt\..*\be2m1x2\.f16x2", "narrow.cvt.from_bf16x2"),
@@ -59,6 +61,7 @@ FEATURE_PATTERNS: tuple[tuple[str, str], ...] = (
     (r"cp\.async\.bulk.*\.mbarrier::report::", "cp.async.bulk.tensor.report"),
     (r"cp\.async\.bulk\.prefetch.*\.L2::evict_last", "cp.async.bulk.prefetch.evict_last"),
     (r"cp\.async\.bulk\.relaxed", "cp.async.bulk.relaxed"),
+    (r"cp\.async\.bulk\.relaxed.*\.shared::cluster", "cp.async.bulk.relaxed.shared::cluster"),
     (r"applypriority\.async\.bulk", "applypriority.async.bulk"),
     (r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor", "cp.async.bulk.tensor"),
     (r"cp\.async\.bulk\.tensor.*shared::cta.*gather4", "cp.async.bulk.tensor.shared::cta.gather4"),
@@ -106,6 +109,9 @@ REFUSED: tuple[tuple[str, str], ...] = (
     ),
     (r"tcgen05\.mma.*decompress\S* \[[^]]+\], \S+, %rd\d+, %r", "expected the address of the table behind B"),
     (r"tcgen05\.mma.*decompress::lut::(?!b\b)", "only B has a table"),
+    (r"tcgen05\.mma.*kind::i8\b.*\}, %p\d+, \d+$", "scale-input-d of kind i8 is without disabled lanes"),
+    (r"tcgen05\.mma.*\.ashift.*collector::a::(fill|use)", ".ashift keeps no A in a collector"),
+    (r"tcgen05\.mma.*\.ashift\S* \[%r\d+\], %rd", ".ashift is for A in tensor memory"),
     (r"tcgen05\.commit.*multicast::cluster(?:::16b)?\.b64 .*, %r\d", "expected a mask of 16 bits"),
     (r"tcgen05\.commit.*multicast::cluster::32b\.b64 .*, %rs", "expected a mask of 32 bits"),
     (r"cp\.async\.bulk.*multicast::cluster::32b.*, %rs\d+$", "expected a mask of 32 bits"),
@@ -123,15 +129,23 @@ REFUSED: tuple[tuple[str, str], ...] = (
     (r"tcgen05\.ld.*\.spcompress.*\.x128\..* \{(%r\d+,? ?){1,3}\}, \{", "x128 has four words of metadata"),
     (r"cvt\..*relu.*ue5m3", "ue5m3 has no sign"),
     (r"cvt.*\.pzo.*ue5m3", "ue5m3 has no sign"),
-    (r"cvt\.rp\.(?!.*\.(ue5m3|ue8m0)x2)\S*x[24]\.", "only ue5m3 and ue8m0 are rounded up"),
+    (r"cvt\.rp\.(?!.*\b(ue5m3|ue8m0)x2)\S*x[24]\.", "only ue5m3 and ue8m0 are rounded up"),
     (r"cvt\.rm\..*ue5m3", "ue5m3 is rounded to nearest, up or towards zero"),
     (r"cvt\.rs.*\.pzo|cvt.*\.pzo.*\.rs\b", ".pzo is not for .rs"),
     (r"sp(de)?compress\.elemsize", "the size is a type"),
     (r"spcompress\.(?!b8\.|b16\.)", "expected elements of 8 or 16 bits"),
+    (r"spdecompress\.(b8\.\w+\.sp::1:2\.x1\b|b16\.\w+\.sp::2:8\.x64)", "expected 32 to 4096 bits of elements"),
     (r"spdecompress\.b16\.\w+\.sp::[3-9]:", "the stored elements of a group have 32 bits"),
     (r"spdecompress\.b\d+\.b2\.sp::\d:(?![1-4]\b)", "an index of 2 bits is for groups of 4"),
     (r"mbarrier\..*\.multicast::cluster(?!::32b)", "mbarriers have masks of 32 bits only"),
     (r"mbarrier\..*\.shared::cta\.multicast", "a multicast is to shared::cluster"),
+    (r"mbarrier\.\S*\.(acquire|relaxed|release)\.(?!cta\b|cluster\b)", "an order needs a scope"),
+    (r"mbarrier\.\S*(?<!acquire)(?<!relaxed)(?<!release)\.(cta|cluster)\.", "a scope needs an order"),
+    (
+        r"mbarrier\.(?!arrive)(?!\S*\.shared)\S* (%p\d+(\|%p\d+)?, )?\[%r\d",
+        "a generic address has 64 bits",
+    ),
+    (r"mbarrier\.pending_count\.layout::v1", "counts are of layout v0"),
     (r"mbarrier\..*\.layout::v(?![01]\b)", "there are layouts v0 and v1"),
     (r"mbarrier\.try_wait(?!\.parity).*phase_type::conditional", "a conditional phase needs .parity"),
     (r"mbarrier\.try_wait(?!.*phase_type).* %p\d+\|%p\d+", "a report needs .phase_type"),
@@ -150,8 +164,11 @@ def instruction_features(ptx: str) -> tuple[str, ...]:
     >>> instruction_features("tcgen05.mma.cta_group::1.kind::ti16.collector::b::fill [%r0], %rd1, %rd2, %r3, %p1;")
     ('tcgen05', 'tcgen05.kind::ti16', 'tcgen05.collector::b')
     """
-    text = re.sub(r",\s*", ", ", ptx.strip().rstrip(";").strip())
+    given = re.sub(r",\s*", ", ", ptx.strip().rstrip(";").strip())
+    text = canonical(given) or given
     for pattern, reason in REFUSED:
         if re.match(pattern, text):
             raise LegalityError(f"no target has this form: {reason}; found {text}", rule="target-feature")
+    if canonical(given) is None:
+        raise LegalityError(f"no target is known to have this form; found {given}", rule="target-feature")
     return tuple(feature for pattern, feature in FEATURE_PATTERNS if re.match(pattern, text))

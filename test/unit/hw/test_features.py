@@ -125,6 +125,9 @@ PROBES = {
     "[%rd0, {%r1, %r1}]",
     "cp.async.bulk.relaxed": "cp.async.bulk.relaxed.gpu.shared::cta.global.mbarrier::complete_tx::bytes.b128 "
     f"{_BULK_OPERANDS}",
+    "cp.async.bulk.relaxed.shared::cluster": "cp.async.bulk.relaxed.gpu.shared::cluster.global"
+    f".mbarrier::complete_tx::bytes.b128 {_BULK_OPERANDS}",
+    "cvt.tf32.satfinite": "cvt.rn.satfinite.tf32.f32 %r0, %f0",
     "cp.async.bulk.tensor.override": f"cp.async.bulk.tensor.2d.shared::cta.{_LOAD}.override::global_address "
     "[%r0], [%rd0, %rd1, {%r1, %r1}], [%r2]",
     "cp.async.bulk.tensor.report": f"cp.async.bulk.tensor.2d.shared::cta.{_LOAD}.mbarrier::report::disabled {_BOX}",

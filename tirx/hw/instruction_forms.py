@@ -1,0 +1,398 @@
+"""Closed forms of PTX instructions: the modifiers and operands that each may have, as rows.
+
+`ptxas` takes most modifiers in any order, so a row says which there are, not where. Relations between them that are no
+choice of one out of several are rows of `tirx.hw.instruction_features.REFUSED`. Source: the syntax of each instruction
+in the PTX ISA 9.4, and `ptxas` 13.5 where it takes more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+_OPERANDS = {
+    "r": (r"%r\d+", "%r1"),
+    "rd": (r"%rd\d+", "%rd1"),
+    "h": (r"%rs\d+", "%rs1"),
+    "b": (r"%b\d+", "%b1"),
+    "f": (r"%f\d+", "%f1"),
+    "p": (r"%p\d+", "%p1"),
+    "pp": (r"%p\d+\|%p\d+", "%p1|%p2"),
+    "i": (r"\d+", "64"),
+    "s": (r"\d|1[0-5]", "5"),
+    "n": (r"24|[3-9][26048]|1\d[26048]|2[0-5][26048]", "96"),
+    "m": (r"[0-4]", "4"),
+    "z": (r"[0-3]", "0"),
+    "_": ("_", "_"),
+    "domain": (r"%locality_domain_(?:id|supplemental_sm)", "%locality_domain_id"),
+}
+"""Kinds of operands, registers by their width or type: the regular expression of each, and one of them."""
+
+_COUNTS = re.compile(r"x(\d+)|(\d)d|cta_group::(\d)")
+_ORDERED = re.compile(r"(?:ue|e|s)\d[mf]\d\w*|b?f\d+(?:x2)?|tf32|[us]\d+\w*|global|shared::\w+")
+"""Modifiers of which the order matters: types and state spaces."""
+
+
+def _count(text: str, counts: dict[str, int]) -> int:
+    """The registers of a vector: a number, or what a modifier says (`x`, `d`, `g`) times or through one, rounded up."""
+    found = re.fullmatch(r"(\d*)([xdg]?)(?:/(\d+))?", text)
+    assert found is not None, text
+    return -(-int(found[1] or 1) * counts.get(found[2], 1) // int(found[3] or 1))
+
+
+def _operand(token: str, counts: dict[str, int], sample: bool) -> str:
+    """The regular expression of an operand, or one of them: `[a+b]` an address, `{a*4}` a vector, `a/b` one of two."""
+    if token.startswith("["):
+        inside = (", " if sample else r",\s*").join(_operand(each, counts, sample) for each in token[1:-1].split("+"))
+        return f"[{inside}]" if sample else rf"\[{inside}\]"
+    if token.startswith("{"):
+        name, _, count = token[1:-1].partition("*")
+        each, number = _operand(name, counts, sample), _count(count, counts)
+        if sample:
+            return "{" + ", ".join(re.sub(r"(?<=[a-z])\d+$", str(index), each) for index in range(number)) + "}"
+        return rf"\{{{each}(?:,\s*{each}){{{number - 1}}}\}}"
+    if "/" in token:
+        each = [_operand(one, counts, sample) for one in token.split("/")]
+        return each[0] if sample else f"(?:{'|'.join(each)})"
+    return _OPERANDS[token][sample]
+
+
+@dataclass(frozen=True)
+class Form:
+    """
+    Forms of one instruction: a name, groups of modifiers and operands.
+
+    `modifiers`: groups apart by spaces, in the order of the PTX ISA; of a group, alternatives by `|`, one is there, or
+    none if it ends in `?`. `operands`: lists apart by `;`, each of kinds of operands. Vectors have as many registers as
+    the modifiers `.xN`, `.Nd` and `.cta_group::N` say (`x`, `d`, `g`).
+    """
+
+    name: str
+    modifiers: str
+    operands: str
+
+    @cached_property
+    def groups(self) -> tuple[tuple[tuple[str, ...], bool], ...]:
+        """Alternatives of each group, and whether one of them has to be there."""
+        return tuple((tuple(group.rstrip("?").split("|")), not group.endswith("?")) for group in self.modifiers.split())
+
+    def canonical(self, modifiers: Sequence[str], operands: str) -> str | None:
+        """The instruction with its modifiers in order, None for one that has none of the forms."""
+        left, chosen = list(modifiers), list[str]()
+        for alternatives, is_required in self.groups:
+            found = next((each for each in left if each in alternatives), None)
+            if found is not None:
+                left.remove(found)
+                chosen.append(found)
+            elif is_required:
+                return None
+        ordered = [[each for each in names if _ORDERED.fullmatch(each)] for names in (chosen, modifiers)]
+        if (
+            left
+            or ordered[0] != ordered[1]
+            or not any(re.fullmatch(each, operands) for each in self._lists(chosen, False))
+        ):
+            return None
+        return ".".join((self.name, *chosen)) + f" {operands}".rstrip()
+
+    def closed(self) -> Iterator[str]:
+        """Yields every instruction of the row, with modifiers in the order of the groups."""
+        for each in product(*(names if required else ("", *names) for names, required in self.groups)):
+            chosen = [name for name in each if name]
+            for operands in self._lists(chosen, True):
+                yield ".".join((self.name, *chosen)) + f" {operands}".rstrip()
+
+    def _lists(self, chosen: Sequence[str], sample: bool) -> Iterator[str]:
+        """The operands for these modifiers: regular expressions, or samples."""
+        counts: dict[str, int] = {}
+        for name in chosen:
+            if (found := _COUNTS.fullmatch(name)) is not None:
+                counts |= {key: int(value) for key, value in zip("xdg", found.groups(), strict=True) if value}
+        for tokens in self.operands.split(";"):
+            yield (", " if sample else r",\s*").join(_operand(token, counts, sample) for token in tokens.split())
+
+
+_F8 = "e4m3x2|e5m2x2|e2m3x2|e3m2x2"
+_F8_4 = "e4m3x4|e5m2x4|e2m3x4|e3m2x4"
+_SINGLE = "cta_group::1|cta_group::2"
+_COLLECTORS = "collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard?"
+_COLLECTORS_B = "collector::b::fill|collector::b::use|collector::b::lastuse|collector::b::discard?"
+_OF_WS = "|".join(f"collector::b{i}::{use}" for i in range(4) for use in ("fill", "use", "lastuse", "discard"))
+_PLAIN_KINDS = "kind::f16|kind::tf32|kind::f8f6f4|kind::i8|kind::ti16"
+_MX = "kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4"
+_BLOCKS = "block16|block32|scale_vec::1X|scale_vec::2X|scale_vec::4X?"
+_A = "rd/[r]"
+_MASK = "{r*4g}"
+_MASKS = (("multicast::cluster|multicast::cluster::16b", "h"), ("multicast::cluster::32b", "r"))
+"""Modifiers of a multicast, and the operand of the mask that goes with them."""
+_ARRIVE = "mbarrier::complete_tx::bytes"
+_DIMS = "1d|2d|3d|4d|5d"
+_TILE = "[rd+{r*d}]"
+_MOVED = "[rd+rd+{r*d}]"
+_REPORT = (
+    "mbarrier::report::disabled|mbarrier::report::validity::per_element::ff|mbarrier::report::validity::per_16bytes::8000|"
+    "mbarrier::report::validity::per_16bytes::80000000"
+)
+_LD = "sync aligned"
+_RED = "x2|x4|x8|x16|x32|x64|x128 min|max"
+_SP = "32x32b x4|x8|x16|x32|x64|x128 min|max sp::2:4 abs? f32 b2"
+
+FORMS: tuple[Form, ...] = (
+    # tcgen05.mma
+    Form(
+        "tcgen05.mma",
+        f"{_SINGLE} {_PLAIN_KINDS} ashift? {_COLLECTORS} {_COLLECTORS_B}",
+        f"[r] {_A} rd r p;[r] {_A} rd r {_MASK} p;[r] {_A} rd r p s;[r] {_A} rd r {_MASK} p s",
+    ),
+    Form(
+        "tcgen05.mma",
+        f"sp {_SINGLE} {_PLAIN_KINDS} ashift? {_COLLECTORS} {_COLLECTORS_B}",
+        f"[r] {_A} rd [r] r p;[r] {_A} rd [r] r {_MASK} p;[r] {_A} rd [r] r p s;[r] {_A} rd [r] r {_MASK} p s",
+    ),
+    Form(
+        "tcgen05.mma",
+        f"{_SINGLE} kind::f8f6f4 decompress::lut::b {_COLLECTORS} {_COLLECTORS_B}",
+        f"[r] {_A} rd [r] r p;[r] {_A} rd [r] r {_MASK} p",
+    ),
+    Form(
+        "tcgen05.mma",
+        f"{_SINGLE} {_MX} block_scale {_BLOCKS} {_COLLECTORS} {_COLLECTORS_B}",
+        f"[r] {_A} rd r [r] [r] p",
+    ),
+    Form(
+        "tcgen05.mma",
+        f"sp {_SINGLE} {_MX} block_scale {_BLOCKS} {_COLLECTORS} {_COLLECTORS_B}",
+        f"[r] {_A} rd [r] r [r] [r] p",
+    ),
+    Form(
+        "tcgen05.mma",
+        f"{_SINGLE} kind::mxf8f6f4 block_scale decompress::lut::b {_BLOCKS} {_COLLECTORS} {_COLLECTORS_B}",
+        f"[r] {_A} rd [r] r [r] [r] p",
+    ),
+    Form("tcgen05.mma", f"ws cta_group::1 {_PLAIN_KINDS} {_OF_WS}?", f"[r] {_A} rd r p;[r] {_A} rd r p rd"),
+    Form("tcgen05.mma", f"ws sp cta_group::1 {_PLAIN_KINDS} {_OF_WS}?", f"[r] {_A} rd [r] r p;[r] {_A} rd [r] r p rd"),
+    # tcgen05, others
+    Form("tcgen05.alloc", f"exclusive? {_SINGLE} {_LD} shared::cta? b32", "[r] r/i;[rd] r/i"),
+    Form("tcgen05.dealloc", f"exclusive? {_SINGLE} {_LD} b32", "r r/i"),
+    Form("tcgen05.relinquish_alloc_permit", f"{_SINGLE} {_LD}", ""),
+    Form(
+        "tcgen05.commit",
+        f"{_SINGLE} mbarrier::arrive::one sync_restrict::shared::read::mma::a? shared::cluster? b64",
+        "[r];[rd]",
+    ),
+    *(
+        Form(
+            "tcgen05.commit",
+            f"{_SINGLE} mbarrier::arrive::one sync_restrict::shared::read::mma::a? shared::cluster? {names} b64",
+            f"[r] {mask};[rd] {mask}",
+        )
+        for names, mask in _MASKS
+    ),
+    Form("tcgen05.cp", f"{_SINGLE} 128x256b|4x256b|128x128b", "[r] rd"),
+    Form("tcgen05.cp", f"{_SINGLE} 64x128b warpx2::02_13|warpx2::01_23", "[r] rd"),
+    Form("tcgen05.cp", f"{_SINGLE} 32x128b warpx4", "[r] rd"),
+    Form("tcgen05.fence::before_thread_sync", "", ""),
+    Form("tcgen05.fence::after_thread_sync", "", ""),
+    Form("tcgen05.shift", f"{_SINGLE} down", "[r]"),
+    Form("tcgen05.ld", f"{_LD} 32x32b x1|x2|x4|x8|x16|x32|x64|x128 pack::16b? b32", "{r*x} [r]"),
+    Form("tcgen05.ld", f"{_LD} 16x32bx2 x1|x2|x4|x8|x16|x32|x64|x128 pack::16b? b32", "{r*x} [r] i"),
+    Form("tcgen05.ld", f"red {_LD} 32x32b {_RED} abs? NaN? f32", "{r*x} r [r]"),
+    Form("tcgen05.ld", f"red {_LD} 32x32b {_RED} u32|s32", "{r*x} r [r]"),
+    Form("tcgen05.ld", f"spcompress {_LD} {_SP}", "{r*x/32} {r*x/2} [r]"),
+    Form("tcgen05.ld", f"red spcompress {_LD} {_SP} NaN?", "{r*x/32} {r*x/2} r [r]"),
+    # Conversions
+    Form("cvt", f"rn|rz satfinite relu? pzo? {_F8} f32", "h f f"),
+    Form("cvt", "rn|rz satfinite relu? pzo? e2m1x2 f32", "b f f"),
+    Form("cvt", f"rn satfinite relu? scaled::n1::ue8m0 {_F8} f32", "h f f b"),
+    Form("cvt", "rn satfinite relu? scaled::n1::ue8m0 e2m1x2 f32", "b f f b"),
+    Form("cvt", f"rn|rz satfinite relu? pzo? {_F8} f16x2|bf16x2", "h r"),
+    Form("cvt", "rn|rz satfinite relu? pzo? e2m1x2 f16x2|bf16x2", "b r"),
+    Form("cvt", "rn|rz|rp satfinite? ue5m3x2 f32", "h f f"),
+    Form("cvt", "rn satfinite? ue5m3x2 f16x2|bf16x2", "h r"),
+    Form("cvt", f"rn relu? f16x2|bf16x2 {_F8}|ue5m3x2", "r h"),
+    Form("cvt", "rn relu? f16x2|bf16x2 e2m1x2", "r b"),
+    Form("cvt", f"rn satfinite? relu? scaled::n2::ue8m0 bf16x2 {_F8}|ue5m3x2|s2f6x2", "r h h"),
+    Form("cvt", "rn satfinite? relu? scaled::n2::ue8m0 bf16x2 e2m1x2", "r b h"),
+    Form("cvt", "rz|rp satfinite? ue8m0x2 f32", "h f f"),
+    Form("cvt", "rz|rp satfinite? ue8m0x2 bf16x2", "h r"),
+    Form("cvt", "rn bf16x2 ue8m0x2", "r h"),
+    Form("cvt", "rn satfinite relu? s2f6x2 f32", "h f f"),
+    Form("cvt", "rn satfinite relu? scaled::n2::ue8m0 s2f6x2 f32", "h f f h"),
+    Form("cvt", "rn satfinite relu? s2f6x2 bf16x2", "h r"),
+    Form("cvt", "rn|rz satfinite? relu? pzo? tf32 f32", "r f"),
+    Form("cvt", "rna satfinite? tf32 f32", "r f"),
+    Form("cvt", f"rs satfinite relu? {_F8_4} f32", "r {f*4} r"),
+    Form("cvt", "rs satfinite relu? e2m1x4 f32", "h {f*4} r"),
+    Form("cvt", "rs satfinite? relu? f16x2|bf16x2 f32", "r f f r"),
+    # Copies
+    Form("cp.async.bulk", f"shared::cluster|shared::cta global {_ARRIVE}", "[r] [rd] r/i [r]"),
+    *(
+        form
+        for names, mask in _MASKS
+        for form in (
+            Form("cp.async.bulk", f"shared::cluster global {_ARRIVE} {names}", f"[r] [rd] r/i [r] {mask}"),
+            Form(
+                "cp.async.bulk",
+                f"tensor {_DIMS} shared::cluster global tile? {_ARRIVE} {names}",
+                f"[r] {_TILE} [r] {mask}",
+            ),
+            Form(
+                "cp.async.bulk",
+                f"tensor {_DIMS} shared::cluster global tile? {_ARRIVE} {names} override::global_address",
+                f"[r] {_MOVED} [r] {mask}",
+            ),
+        )
+    ),
+    Form(
+        "cp.async.bulk",
+        f"relaxed cta|cluster|gpu|sys shared::cluster|shared::cta global {_ARRIVE} b128",
+        "[r] [rd] r/i [r]",
+    ),
+    Form(
+        "cp.async.bulk",
+        f"tensor {_DIMS} shared::cluster|shared::cta global tile? {_ARRIVE} {_REPORT}?",
+        f"[r] {_TILE} [r]",
+    ),
+    Form(
+        "cp.async.bulk",
+        f"tensor 2d shared::cluster|shared::cta global tile::gather4 {_ARRIVE} {_REPORT}?",
+        "[r] [rd+{r*5}] [r]",
+    ),
+    Form(
+        "cp.async.bulk",
+        f"tensor {_DIMS} shared::cluster|shared::cta global tile? {_ARRIVE} override::global_address",
+        f"[r] {_MOVED} [r]",
+    ),
+    Form(
+        "cp.async.bulk",
+        f"tensor 2d shared::cluster|shared::cta global tile? {_ARRIVE} override::global_address "
+        "override::global_dim_stride",
+        "[r] [rd+rd+{b*2}+{r*1}+h+{r*2}] [r]",
+    ),
+    Form("cp.async.bulk", f"tensor {_DIMS} global shared::cta tile? bulk_group {_REPORT}?", f"{_TILE} [r]"),
+    Form(
+        "cp.async.bulk", f"tensor {_DIMS} global shared::cta tile? bulk_group override::global_address", f"{_MOVED} [r]"
+    ),
+    Form(
+        "cp.reduce.async.bulk",
+        f"tensor {_DIMS} global shared::cta add|min|max|inc|dec|and|or|xor tile? bulk_group",
+        f"{_TILE} [r]",
+    ),
+    Form(
+        "cp.reduce.async.bulk",
+        f"tensor {_DIMS} global shared::cta add|min|max|inc|dec|and|or|xor tile? bulk_group override::global_address",
+        f"{_MOVED} [r]",
+    ),
+    Form("cp.async.bulk.prefetch", f"tensor {_DIMS} L2 global tile? L2::evict_last?", _TILE),
+    Form("cp.async.bulk.prefetch", f"tensor {_DIMS} L2 global tile? override::global_address", _MOVED),
+    Form("applypriority.async.bulk", "global bulk_group L2::evict_normal", "[rd] r/i"),
+    Form("applypriority.async.bulk", f"tensor {_DIMS} global bulk_group tile? L2::evict_normal", _TILE),
+    # mbarriers
+    Form("mbarrier.init", "layout::v0|layout::v1? shared::cta|shared? b64", "[r] r/i;[rd] r/i"),
+    Form("mbarrier.check_layout", "layout::v0|layout::v1 shared::cta|shared? b64", "p [r];p [rd]"),
+    Form("mbarrier.pending_count", "layout::v0|layout::v1? b64", "r rd"),
+    *(
+        Form(
+            f"mbarrier.{name}",
+            "release|relaxed cluster shared::cluster multicast::cluster::32b b64",
+            "_ [r] r;_ [r] r r",
+        )
+        for name in ("arrive", "arrive_drop")
+    ),
+    *(
+        Form(f"mbarrier.{name}", "relaxed? cta|cluster? shared::cta|shared::cluster|shared? b64", "[r] r/i;[rd] r/i")
+        for name in ("expect_tx", "complete_tx")
+    ),
+    *(
+        Form(f"mbarrier.{name}", "relaxed cluster shared::cluster multicast::cluster::32b b64", "[r] r r")
+        for name in ("expect_tx", "complete_tx")
+    ),
+    *(
+        Form(f"mbarrier.{name}", "parity acquire|relaxed? cta|cluster? shared::cta|shared? b64", "p [r] r/i;p [rd] r/i")
+        for name in ("test_wait", "try_wait")
+    ),
+    *(
+        Form(f"mbarrier.{name}", "acquire|relaxed? cta|cluster? shared::cta|shared? b64", "p [r] rd;p [rd] rd")
+        for name in ("test_wait", "try_wait")
+    ),
+    *(
+        Form(
+            "mbarrier.try_wait",
+            f"parity phase_type::{phase} acquire|relaxed? cta|cluster? shared::cta|shared? b64",
+            f"{result} [r] r/i;{result} [rd] r/i",
+        )
+        for phase, result in (("primary", "p/pp"), ("conditional", "p"))
+    ),
+    # Products of a warp
+    Form("mma", "sync aligned m16n8k16 row col f32 bf16 bf16 f32", "{f*4} {r*4} {r*2} {f*4}"),
+    Form("mma", "sync aligned m16n8k32 row col f32 e4m3|e5m2 e4m3|e5m2 f32", "{f*4} {r*4} {r*2} {f*4}"),
+    Form(
+        "mma",
+        "sync aligned m16n8k32 row col kind::mxf8f6f4 block_scale scale_vec::1X? f32 e4m3|e5m2 e4m3|e5m2 f32 ue8m0",
+        "{f*4} {r*4} {r*2} {f*4} r {h*2} r {h*2};{f*4} {r*4} {r*2} {f*4} r {z*2} r {z*2}",
+    ),
+    Form(
+        "mma",
+        "sync aligned m16n8k64 row col kind::mxf4 block_scale scale_vec::2X? f32 e2m1 e2m1 f32 ue8m0",
+        "{f*4} {r*4} {r*2} {f*4} r {h*2} r {h*2};{f*4} {r*4} {r*2} {f*4} r {z*2} r {z*2}",
+    ),
+    Form(
+        "mma",
+        "sync aligned m16n8k64 row col kind::mxf4nvf4 block_scale scale_vec::4X f32 e2m1 e2m1 f32 ue4m3|ue8m0",
+        "{f*4} {r*4} {r*2} {f*4} r {h*2} r {h*2};{f*4} {r*4} {r*2} {f*4} r {z*2} r {z*2}",
+    ),
+    Form(
+        "mma",
+        "sync aligned m16n8k64 row col kind::mxf4nvf4 block_scale scale_vec::2X f32 e2m1 e2m1 f32 ue8m0",
+        "{f*4} {r*4} {r*2} {f*4} r {h*2} r {h*2};{f*4} {r*4} {r*2} {f*4} r {z*2} r {z*2}",
+    ),
+    # Compression, words, others
+    *(
+        Form(
+            "spcompress",
+            f"b{bits} b{index} sp::2:4 x1|x2|x4|x8|x16|x32|x64",
+            f"{{r*x/{bits // index}}} {{r*x}} {{r*2x}} r",
+        )
+        for bits in (8, 16)
+        for index in (2, 4)
+    ),
+    *(
+        Form(
+            "spdecompress",
+            f"b{bits} b{index} sp::{kept}:{of} x1|x2|x4|x8|x16|x32|x64",
+            f"{{r*{of * bits}x/32}} {{r*{kept * index}x/32}} {{r*{kept * bits}x/32}}",
+        )
+        for bits in (8, 16)
+        for index in (2, 4)
+        for kept, of in ((1, 2), (1, 4), (2, 4), (2, 8), (4, 8))
+        if kept * bits <= 32 and (index == 4 or of <= 4)
+    ),
+    *(Form(name, "u8x4|s8x4", "r r/i r/i") for name in ("add", "sub", "min", "max")),
+    Form("add", "sat u32|u16x2|s16x2", "r r/i r/i"),
+    Form("clmad", "lo|hi u64", "rd rd rd rd"),
+    Form("redux", "sync min|max abs? NaN? f32", "f f r/i"),
+    Form("fence", "proxy alias", ""),
+    Form("fence", "proxy alias acquire|release sys", ""),
+    Form("griddepcontrol", "wait|launch_dependents", ""),
+    Form("setmaxnreg", "inc|dec sync aligned u32", "n"),
+    Form("mov", "u32|b32|s32", "r domain/r/i"),
+    Form("st", "mmio release sys global? u32|b32|s32|f32", "[rd] r/f"),
+    Form("ld", "mmio acquire sys global? u32|b32|s32|f32", "r/f [rd]"),
+    Form("tensormap.replace", "tile swizzle_mode global|shared::cta b1024 b32", "[rd] m"),
+    Form("trace.mark", "", "i"),
+)
+"""Every instruction that `tirx.hw.instruction_features` knows."""
+
+
+def canonical(instruction: str) -> str | None:
+    """An instruction with its modifiers in the order of the ISA; None for one that has none of `FORMS`."""
+    name, _, operands = instruction.partition(" ")
+    for form in FORMS:
+        if name == form.name or name.startswith(f"{form.name}."):
+            modifiers = re.split(r"\.(?=[a-zA-Z0-9])", name[len(form.name) + 1 :]) if name != form.name else ()
+            if (found := form.canonical(modifiers, operands)) is not None:
+                return found
+    return None
