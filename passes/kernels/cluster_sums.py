@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import i32
 
+from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.memory import ACCESS_BITS, LdOp, MapaOp, Space, StOp
 from tirx.dialects.tirx import ClusterSumOp, TileType
 from tirx.passes.kernels.kernel_lowering import Place, Registers
 from tirx.passes.kernels.roles import meet_cluster
+from tirx.rules import StageError
 
 
 def cluster_sum(op: ClusterSumOp, at: Place) -> Sequence[Registers]:
@@ -22,6 +24,11 @@ def cluster_sum(op: ClusterSumOp, at: Place) -> Sequence[Registers]:
     A thread stores its registers in groups of up to 16 bytes, each group of all threads in one go. Those of a share are
     neighbours (PTX ISA, "mapa", "ld").
     """
+    if any(isinstance(around, scf.ForOp | scf.WhileOp) for around in ancestors(op)):
+        raise StageError(
+            op,
+            "expected blocks of a cluster to add sums once, found a loop, where warps of other roles do not meet them",
+        )
     emit, registers, shares = at.emit, at.registers(op.source), op.shares
     count = len(registers) // shares
     width = gcd(count, ACCESS_BITS // TileType.of(op.source).dtype.bits)

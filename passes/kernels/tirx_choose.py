@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Literal
 
+from xdsl.dialects.builtin import IntegerAttr
+
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.tirx import KernelOp, Size, SizeAttr, TileType
 from tirx.hw.targets import Target
@@ -15,6 +17,7 @@ from tirx.passes.match.kernel_product import KernelProduct, product_of
 from tirx.passes.match.tile_choice import TileChoice, rated_tile
 from tirx.passes.rings.start_values import STAGES, Cluster
 from tirx.passes.rings.tirx_multicast_copies import CLUSTER
+from tirx.passes.rings.tirx_split_k import PARTS
 from tirx.remarks import TilesChosen
 
 _MOST = 1024
@@ -29,10 +32,10 @@ class TirxChoosePass(TirxSpecializePass):
     Binds parameters as `tirx-specialize` does, but those without a value as the timing model ranks their candidates.
 
     A kernel that multiplies tiles is rated for each combination of candidates, without compiling it: its tile, its
-    threads, the slots that `tirx.stages` of a loop says and the pairs that `tirx.cluster` says. Sizes are those of the
-    types of its arguments; one that only a launch knows counts as several. The first combination whose program
-    verifies is bound, and a remark says why. Parameters that change none of this, and those of other kernels, get
-    their defaults. Values that are given hold.
+    threads, the slots that `tirx.stages` of a loop says, the pairs that `tirx.cluster` says and the parts of K that
+    `tirx.parts` says. Sizes are those of the types of its arguments; one that only a launch knows counts as several.
+    The first combination whose program verifies is bound, and a remark says why. Parameters that change none of this,
+    and those of other kernels, get their defaults. Values that are given hold.
     """
 
     name = "tirx-choose"
@@ -66,7 +69,8 @@ def _ranked(kernel: KernelOp, found: KernelProduct, given: Values, target: Targe
         values = fixed | dict(zip((each.name for each in free), combination, strict=True))
         rows, columns, depth, count = (_number(each, values) for each in (a[-2], b[-2], a[-1], threads))
         slots = stages.data.evaluate(values) if isinstance(stages, SizeAttr) else None
-        choice = rated_tile(found.operands, target, (rows, columns, depth), count, slots, _shares(kernel, values))
+        tile, shares, parts = (rows, columns, depth), _shares(kernel, values), _parts(kernel, values)
+        choice = rated_tile(found.operands, target, tile, count, slots, shares, parts)
         if choice is not None:
             yield choice, values
 
@@ -80,6 +84,17 @@ def _shares(kernel: KernelOp, values: Values) -> Literal["a", "b"] | None:
     cluster = kernel.attributes.get(CLUSTER)
     words = [values.get(name) for name in cluster.data.names] if isinstance(cluster, SizeAttr) else []
     return "b" if Cluster.ROWS in words else "a" if Cluster.COLUMNS in words else None
+
+
+def _parts(kernel: KernelOp, values: Values) -> int:
+    """The parts of K that the blocks of a cluster multiply."""
+    match kernel.attributes.get(PARTS):
+        case SizeAttr(data=size):
+            return size.evaluate(values)
+        case IntegerAttr(value=value):
+            return value.data
+        case _:
+            return 1
 
 
 def _explain(kernel: KernelOp, choice: TileChoice, values: Values, other: TileChoice | None) -> None:

@@ -108,11 +108,13 @@ def rated_tile(
     threads: int,
     asked: int | None = None,
     shares: Literal["a", "b"] | None = None,
+    parts: int = 1,
 ) -> TileChoice | None:
     """
     A tile of rows, columns and elements of K with its time; None where no instruction multiplies it or it has no room.
 
-    `asked` are slots of the ring that are written, `shares` is the operand that pairs of blocks load together.
+    `asked` are slots of the ring that are written, `shares` is the operand that pairs of blocks load together,
+    `parts` are those of K that the blocks of a cluster multiply.
     """
     rows, columns, depth = tile
     a, b, sums, d = operands.dtypes
@@ -122,10 +124,12 @@ def rated_tile(
         return None
     if family is None or slot * (asked or 1) > target.shared_limit - BARRIER_BYTES:
         return None
+    if parts > 1 and (family != "wgmma" or shares is not None or columns % (8 * parts) or rows * 2 > threads):
+        return None  # see tirx-split-k
     # A loop with copies by TMA or cp.async gets a ring, and stores go through shared memory where it has room for both.
     room = target.shared_limit - BARRIER_BYTES
-    out = rows * columns * d.storage_bits // 8
-    staged = supports(target, "cp.async.bulk.tensor") and (room - out) // slot >= (asked or FEWEST_SLOTS)
+    out = rows * columns * (sums if parts > 1 else d).storage_bits // 8
+    staged = parts > 1 or supports(target, "cp.async.bulk.tensor") and (room - out) // slot >= (asked or FEWEST_SLOTS)
     slots = asked or min(MOST_SLOTS, (room - out * staged) // slot)
     has_ring = slots >= (asked or FEWEST_SLOTS) and supports(target, "cp.async")
     slots = slots if has_ring else 1
@@ -141,15 +145,17 @@ def rated_tile(
         slots=slots,
         at_once=target.blocks_of_sm(slots * slot + out * staged),
         family=family,
-        bulk_stores=staged,
+        bulk_stores=staged and parts == 1,
         shares=shares,
+        parts=parts,
+        in_cluster=parts > 1,
     )
     logarithms: list[float] = []
     prediction: Prediction | None = None
     for size in operands.sizes():
         each = replace(work, size=size)
         tiles = each.tiles[0] * each.tiles[1] * operands.batch
-        if has_ring and tiles > gpu.multiprocessors:
+        if has_ring and parts == 1 and tiles > gpu.multiprocessors:
             each = replace(each, blocks=gpu.multiprocessors)
         prediction = predict(each, gpu)
         logarithms.append(log(prediction.seconds))

@@ -13,6 +13,13 @@
 // MODEL-LABEL: tirx.kernel @no_product(
 // MODEL-SAME:    threads(64) attributes {tirx.params = {BM = 64 : i64}}
 
+// Four blocks of a cluster for each of 33 tiles fill 132 multiprocessors; 132 tiles need no parts.
+
+// MODEL-LABEL: tirx.kernel @parts(
+// MODEL-SAME:    attributes {tirx.parts = 4 : i64, tirx.params = {BM = 64 : i64, BN = 64 : i64, P = 4 : i64}}
+// MODEL-LABEL: tirx.kernel @enough_tiles(
+// MODEL-SAME:    attributes {tirx.parts = 1 : i64, tirx.params = {BM = 64 : i64, BN = 64 : i64, P = 1 : i64}}
+
 // What is written holds.
 
 // WRITTEN-LABEL: tirx.kernel @few_rows(
@@ -86,5 +93,65 @@ tirx.kernel @square(%a: memref<8192x8192xf16>, %b: memref<8192x8192xf16>, %d: me
 }
 
 tirx.kernel @no_product(%a: memref<64xf32>) target("sm_90a") params(BM in [64, 32]) threads(BM) {
+  tirx.return
+}
+
+tirx.kernel @parts(%a: memref<64x7168xf16>, %b: memref<2112x7168xf16>, %d: memref<64x2112xf32>) target("sm_90a")
+    params(BM in [64], BN in [64], P in [1, 2, 4, 8])
+    grid(ceildiv(size(2, 1), BN), ceildiv(size(2, 0), BM)) threads(BM * 2)
+    attributes {tirx.parts = #tirx.size<P>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %end = arith.constant 7168 : index
+  %zero = arith.constant 0.0 : f32
+  %bm = tirx.param BM : index
+  %bn = tirx.param BN : index
+  %i = tirx.block_id y
+  %j = tirx.block_id x
+  %m = arith.muli %i, %bm : index
+  %n = arith.muli %j, %bn : index
+  %sa = tirx.alloc : !sa
+  %sb = tirx.alloc : !sb
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %end step %c64 {
+    %ga = tirx.view %a[%m, %k] clipped : memref<64x7168xf16> -> !tirx.tile<[BM]x64xf16, global>
+    %gb = tirx.view %b[%n, %k] clipped : memref<2112x7168xf16> -> !tirx.tile<[BN]x64xf16, global>
+    tirx.copy %ga, %sa : !tirx.tile<[BM]x64xf16, global>, !sa
+    tirx.copy %gb, %sb : !tirx.tile<[BN]x64xf16, global>, !sb
+    tirx.mma %sa, %sb, %acc : !sa, !sb, !acc
+  }
+  %gd = tirx.view %d[%m, %n] clipped : memref<64x2112xf32> -> !tirx.tile<[BM]x[BN]xf32, global>
+  tirx.copy %acc, %gd : !acc, !tirx.tile<[BM]x[BN]xf32, global>
+  tirx.return
+}
+
+tirx.kernel @enough_tiles(%a: memref<64x512xf16>, %b: memref<8448x512xf16>, %d: memref<64x8448xf32>) target("sm_90a")
+    params(BM in [64], BN in [64], P in [1, 2, 4, 8])
+    grid(ceildiv(size(2, 1), BN), ceildiv(size(2, 0), BM)) threads(BM * 2)
+    attributes {tirx.parts = #tirx.size<P>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %end = arith.constant 512 : index
+  %zero = arith.constant 0.0 : f32
+  %bm = tirx.param BM : index
+  %bn = tirx.param BN : index
+  %i = tirx.block_id y
+  %j = tirx.block_id x
+  %m = arith.muli %i, %bm : index
+  %n = arith.muli %j, %bn : index
+  %sa = tirx.alloc : !sa
+  %sb = tirx.alloc : !sb
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %end step %c64 {
+    %ga = tirx.view %a[%m, %k] clipped : memref<64x512xf16> -> !tirx.tile<[BM]x64xf16, global>
+    %gb = tirx.view %b[%n, %k] clipped : memref<8448x512xf16> -> !tirx.tile<[BN]x64xf16, global>
+    tirx.copy %ga, %sa : !tirx.tile<[BM]x64xf16, global>, !sa
+    tirx.copy %gb, %sb : !tirx.tile<[BN]x64xf16, global>, !sb
+    tirx.mma %sa, %sb, %acc : !sa, !sb, !acc
+  }
+  %gd = tirx.view %d[%m, %n] clipped : memref<64x8448xf32> -> !tirx.tile<[BM]x[BN]xf32, global>
+  tirx.copy %acc, %gd : !acc, !tirx.tile<[BM]x[BN]xf32, global>
   tirx.return
 }

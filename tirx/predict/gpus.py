@@ -66,6 +66,10 @@ class Gpu:
     """Share of the clock that full use of the tensor cores costs; half of their use costs little."""
     add: float = 4.93e12
     """Bytes a second of additions of f32 to L2."""
+    exchange: float = 14.0
+    """Bytes a cycle that a multiprocessor reads from others: 3.3 TB/s of an H800 in all (arXiv 2402.13499)."""
+    meeting: float = 1000.0
+    """Cycles of the two barriers around the sums of a cluster; a round number, not measured."""
     store_by_threads: float = 38.7
     """Cycles in which the threads of a block store 64 scattered elements."""
     load_by_threads: float = 0.7

@@ -60,6 +60,7 @@ def _terms(x: Counts, gpu: Gpu, at: float, per: float, hertz: float) -> Terms:
     step = x.serial * _most(chain, _most(products, transfer)) + (1 - x.serial) * overlapped
     epilogue = gpu.epilogue + x.out * per / gpu.store + gpu.store_by_threads * x.scattered * per
     epilogue = epilogue + x.added * at * hertz / gpu.add
+    epilogue = epilogue + x.exchanged * per / gpu.exchange + (x.exchanged > 0) * gpu.meeting
     return Terms(products, fill, l2, memory, latency, step, epilogue)
 
 

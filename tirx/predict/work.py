@@ -18,6 +18,10 @@ ALIGNED = 16
 """Bytes of which the rows of a tensor have to be a multiple for bulk copies (CUDA driver API, tensor maps)."""
 
 
+_SUM = 4
+"""Bytes of a sum that blocks of a cluster exchange."""
+
+
 class Counts(NamedTuple):
     """
     Numbers of a kernel on a GPU, from which its time follows by arithmetic alone.
@@ -49,6 +53,8 @@ class Counts(NamedTuple):
     """Bytes of a tile of D; those that are added where K is shared out; 64 elements that threads store, in units."""
     added: float
     scattered: float
+    exchanged: float
+    """Bytes of sums that a block reads from the other blocks of its cluster."""
     slots: float
     serial: bool
     persistent: bool
@@ -66,7 +72,8 @@ class Work:
     `rows` x `columns` is the tile of a block and `step` the bytes of K of an iteration. `slots` are those of the ring
     (1: nothing overlaps), `group` the rows of tiles that neighbours go through before the next column (1: row by row).
     `blocks` are those of the grid, fewer than tiles where each takes several; `at_once` of them fit on a
-    multiprocessor. `shares` is the operand that a pair of blocks loads together. `parts` of K are added in memory.
+    multiprocessor. `shares` is the operand that a pair of blocks loads together. `parts` of K are added in memory, or
+    `in_cluster`, where each of so many blocks ends with a share of the columns.
     """
 
     size: tuple[int, int, int]
@@ -78,6 +85,7 @@ class Work:
     step: int = _LINE
     batch: int = 1
     parts: int = 1
+    in_cluster: bool = False
     slots: int = 1
     blocks: int | None = None
     at_once: int = 1
@@ -98,14 +106,18 @@ class Work:
         m, n, k = self.size
         used_rows, used_columns = min(self.rows, m), min(self.columns, n)
         tiles = prod(self.tiles) * self.batch * self.parts
+        cluster = self.parts if self.in_cluster else 1
+        added = self.parts > cluster
         at = min(tiles, gpu.multiprocessors * self.at_once, self.blocks or tiles)
+        if cluster > 1:  # the blocks of a cluster are neighbours
+            at = min(at, gpu.neighbours * self.at_once // cluster * cluster * gpu.multiprocessors // gpu.neighbours)
         rounds = -(-tiles // at)
         last = tiles - (rounds - 1) * at
         half_a, half_b = (2 if self.shares == operand else 1 for operand in "ab")
         rate = gpu.tensor.get(self.family) or max(gpu.tensor.values())
         row_bytes = k * self.element
-        stored = max(self.out, 4) if self.parts > 1 else self.out
-        by_bulk = n * stored % ALIGNED == 0 and (self.bulk_stores or self.parts > 1)
+        stored = max(self.out, 4) if added else self.out
+        by_bulk = n * stored % ALIGNED == 0 and (self.bulk_stores or added)
         read = self.batch * (m + n) * row_bytes
         elements = self.batch * m * n
         return Counts(
@@ -123,16 +135,17 @@ class Work:
             nearby=self._nearby(min(gpu.neighbours, at)) * self.step,
             outside=self.rows - used_rows + self.columns - used_columns,
             read=read,
-            touched=read + elements * (stored + self.out if self.parts > 1 else self.out),
+            touched=read + elements * (stored + self.out if added else self.out),
             elements=elements,
-            out=self.rows * self.columns * stored,
-            added=used_rows * self.columns * stored if self.parts > 1 else 0,
-            scattered=0 if by_bulk else self.rows * self.columns / _SCATTERED / (1 if n * stored % 4 else 2),
+            out=self.rows * self.columns * stored / cluster,
+            added=used_rows * self.columns * stored if added else 0,
+            scattered=0 if by_bulk else self.rows * self.columns / cluster / _SCATTERED / (1 if n * stored % 4 else 2),
+            exchanged=self.rows * self.columns * _SUM * (1 - 1 / cluster),
             slots=self.slots,
             serial=self.slots == 1,
             persistent=self.blocks is not None and self.blocks < tiles,
             paired=self.shares is not None,
-            parted=self.parts > 1,
+            parted=added,
             straddles=row_bytes % _LINE != 0 and row_bytes % ALIGNED == 0,
             by_threads=row_bytes % ALIGNED != 0,
         )

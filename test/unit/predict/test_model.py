@@ -143,6 +143,16 @@ def test_pairs_are_padded_and_few_rows_want_parts() -> None:
     assert improvements(SQUARE, H200)["two parts of K"] > 0.1
 
 
+def test_clusters_along_k_pay_for_their_sums_and_fill_whole_clusters() -> None:
+    """Neither memory nor a second launch, but an exchange; clusters of 8 do not fill every GPC."""
+    few = Work((64, 2112, 7168), 64, 64, 2, 2, slots=6, at_once=2, parts=4)
+    alone, cluster = predict(replace(few, parts=1), H200), predict(replace(few, in_cluster=True), H200)
+    assert cluster.seconds < predict(few, H200).seconds < alone.seconds
+    assert cluster.terms.epilogue > alone.terms.epilogue
+    assert predict(replace(few, parts=8), H200).rounds == 1
+    assert predict(replace(few, parts=8, in_cluster=True), H200).rounds == 2
+
+
 def test_targets_have_a_row() -> None:
     assert [gpu_of(Target.parse(name)).name for name in ("sm_70", "sm_80", "sm_90a", "sm_100a", "sm_120a")] == [
         "a100", "a100", "h200", "b200", "b200",
