@@ -12,12 +12,15 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute
 
 from tirx.builder import control, functions
+from tirx.builder.calls import Calls
 from tirx.builder.dtypes import ArrayType, DType, dtype_of, index
 from tirx.builder.operations import array_type, attribute, property_of
 from tirx.builder.places import Array, Span, as_index
 from tirx.builder.rewrite import rewritten
 from tirx.builder.scalars import Scalar
 from tirx.builder.trace import BuildError, Trace, current, drop_unused, tracing
+from tirx.compiler import compile
+from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import BlockIdOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, ReturnOp
 
@@ -219,6 +222,31 @@ class Kernel:
     def _rewritten(self) -> FunctionType:
         return rewritten(self.function, control)
 
+    @cached_property
+    def _calls(self) -> Calls:
+        return Calls(self.write, self.arguments, self.clauses.get("target"))
+
+    def __call__(self, *arguments: Any, stream: Any = None, **constants: Any) -> Any:
+        """
+        Runs the kernel on arrays of torch, cupy, jax or numpy and numbers: on the GPU, or simulated without one.
+
+        Element types, ranks and constants make a program of its own, which is compiled once and kept in the directory
+        that the variable TIRX_CACHE of the environment names. Extents that a slice `:` or Python needs are constants,
+        others are those of each launch. The target is that of `tx.jit`, or of the GPU.
+        """
+        return self._calls(arguments, constants, stream)
+
+    def ptx(self, *types: Type, target: str | None = None, **constants: Any) -> str:
+        """The PTX for arguments of these types, or those that `tx.jit` was given."""
+        return compile(self.ir(*types, **constants), target)
+
+    def explain(self, *types: Type, target: str | None = None, **constants: Any) -> str:
+        """The decisions that the compiler takes, one a line with its place."""
+        found: list[Diagnostic] = []
+        with diagnostic_handler(found.append):
+            self.ptx(*types, target=target, **constants)
+        return "\n".join(map(str, found))
+
     @property
     def module(self) -> ModuleOp:
         """The kernel, for the types that `tx.jit` was given."""
@@ -232,8 +260,8 @@ class Kernel:
         """
         return ModuleOp([self.write(*types, **constants)[0]])
 
-    def write(self, *types: Type, **constants: Any) -> tuple[KernelOp, Trace]:
-        """The kernel for arguments of these types, and its trace."""
+    def write(self, *types: Type, specialises: bool = False, **constants: Any) -> tuple[KernelOp, Trace]:
+        """The kernel for arguments of these types, and its trace; `specialises` lets NeedsExtent ask for numbers."""
         given = types or self.types
         if len(given) < len(self.arguments) or (len(given) > len(self.arguments) and not self.takes_more):
             raise BuildError(
@@ -259,6 +287,7 @@ class Kernel:
         op.location = python_location_of(code.co_filename, code.co_firstlineno)
         block = op.body.block
         trace = Trace(block, op)
+        trace.specialises = specialises
         arguments = [
             Array(trace, value, array_type(cast("MemRefType[Attribute]", ir_type)), i)
             if isinstance(ir_type, MemRefType)

@@ -13,7 +13,7 @@ from tirx.builder import functions
 from tirx.builder.dtypes import DTYPES, LATE, ArrayType, DType, dtype_of, f32, f64, index
 from tirx.builder.scalars import Number, Scalar
 from tirx.builder.tiles import Tile, full, indices, parts_of, slice_of
-from tirx.builder.trace import BuildError, Trace, current
+from tirx.builder.trace import BuildError, NeedsExtent, Trace, current
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call
 from tirx.dialects.tirx import (
@@ -223,6 +223,8 @@ def view_of(trace: Trace, source: SSAValue, type_: ArrayType, key: Place, array:
     spans: list[Span | Scalar | Tile] = []
     for place, extent in zip(places, type_.shape, strict=True):
         if isinstance(place, slice):
+            if extent is None and cast(Any, place).stop is None and array is not None and trace.specialises:
+                raise NeedsExtent(array.number, len(spans))
             start, size, step = slice_of(place, extent)
             spans.append(Span(as_index(start), size, step=step))
         elif isinstance(place, Span | Tile):

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from tirx.builder.dtypes import LATE, DType
-from tirx.builder.trace import BuildError, Trace
-from tirx.dialects.formula import Formula
+from tirx.builder.trace import BuildError, NeedsExtent, Trace
+from tirx.dialects.formula import Call, Formula
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,11 +23,23 @@ def _apply(*arguments: Any) -> Any:
     return LATE["apply"](*arguments)
 
 
+_NUMPY = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "true_divide": "truediv"}
+"""Functions of numpy that its own scalars call, `np.float32(2) * tile`."""
+
+
 class Elements:
     """Scalars and tiles have operators in common, which work on every element."""
 
-    __array_ufunc__ = None
     dtype: DType
+
+    def __array_ufunc__(self, function: Any, method: str, *operands: Any, **_: Any) -> Any:
+        name = _NUMPY.get(function.__name__)
+        if name is None or method != "__call__":
+            raise BuildError(
+                f"expected a function of tirx on {self!r}, found numpy's {function.__name__}; "
+                f"tx.{function.__name__} or an operator computes in the kernel"
+            )
+        return _apply(name, *(each if isinstance(each, Elements) else each.item() for each in operands))
 
     def _binary(self, name: str, other: Any, swap: bool = False) -> Any:
         if isinstance(other, Elements | int | float):
@@ -71,6 +83,11 @@ class Elements:
         return _apply("cast", self, dtype)
 
     def _no_number(self, what: str) -> NoReturn:
+        match self:
+            case Scalar(formula=Call("size", (int() as argument, int() as dim))) if self.trace.specialises:
+                raise NeedsExtent(argument, dim)
+            case _:
+                pass
         kind = "a tile has no one value" if hasattr(self, "shape") else "its value is known when the kernel runs"
         raise BuildError(f"expected a number of Python for {what}, found {self!r}: {kind}; {self._way_out}")
 
@@ -134,7 +151,7 @@ class Scalar(Elements):
     a scalar index a view f16[128, 64]
     """
 
-    _way_out = "`if`, `while` and `for` on it are those of a function below @tx.jit or @tx.fn"
+    _way_out = "tx.range counts in the kernel, and its `if` and `while` are those of functions below @tx.jit and @tx.fn"
 
     def __init__(
         self, trace: Trace, value: SSAValue, dtype: DType, *, natural: bool = False, formula: Formula | None = None

@@ -87,6 +87,15 @@ class BuildError(TypeError):
         return f"{file}:{line}:{column + 1}: error: {self.message}{shown}"
 
 
+class NeedsExtent(Exception):
+    """An extent of an argument that has to be a number while the kernel is traced."""
+
+    def __init__(self, argument: int, dim: int):
+        super().__init__(f"an extent that is a number: {dim} of argument {argument}")
+        self.argument = argument
+        self.dim = dim
+
+
 class Trace:
     """The kernel that is being traced: blocks from its body to the innermost one, whose end is where operations go."""
 
@@ -94,6 +103,8 @@ class Trace:
         self.blocks: list[Block] = [entry]
         self.kernel = kernel
         self.is_module = is_module
+        self.specialises = False
+        """True for a call with arrays, whose extents may become numbers."""
         self.location: LocationAttr | None = None
         """The location of operations; None takes Python's expression."""
         self.requires: dict[tuple[tuple[int, int], tuple[int, int]], None] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -195,3 +196,27 @@ def test_the_simulator_runs_them() -> None:
     a, b, d = _numbers(64, 32).astype(np.float16), _numbers(32, 32, seed=1).astype(np.float16), _numbers(64, 32)
     tx.build(product.module).kernels["product"].simulate(a, b, d)
     assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+@tx.jit(threads=64)
+def shifted(x: tx.Array, w: tx.Array, y: tx.Array, by: tx.Scalar, BM: int = 4) -> None:
+    m = tx.grid((x.shape[0], BM))
+    total = tx.zeros(f32, BM, 1)
+    for k in range(w.shape[0]):
+        total = total + w[k]
+    y[m, :] = x[m, :] * total + by
+
+
+def test_a_call_specialises_and_simulates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TIRX_CACHE", str(tmp_path))
+    for rows, columns in ((5, 32), (9, 32), (3, 64)):
+        x, w, y = _numbers(rows, columns), _numbers(3, seed=1), np.zeros((rows, columns), np.float32)
+        shifted(x, w, y, 2.0)
+        assert np.array_equal(y, x * w.sum() + 2)
+    assert len(list(tmp_path.iterdir())) == 2  # a program for each number of columns, not of rows
+    with pytest.raises(tx.BuildError, match=r"expected x.shape\[0\] and y.shape\[0\] to be equal.*found 4 and 5"):
+        shifted(_numbers(4, 32), _numbers(3), np.zeros((5, 32), np.float32), 2.0)
+
+
+def test_what_a_kernel_says_of_itself() -> None:
+    assert ".entry product" in product.ptx() and "remark: " in product.explain(target="sm_90a")

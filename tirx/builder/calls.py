@@ -1,0 +1,158 @@
+"""Calls of kernels with arrays: their types, the target, the program that is compiled once, and where it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tirx.builder.dtypes import DTYPES, ArrayType, DType, dtype_of
+from tirx.builder.operations import attribute
+from tirx.builder.trace import BuildError, NeedsExtent, Trace
+from tirx.dialects.tirx import KernelOp
+from tirx.hw.targets import TARGETS
+from tirx.layout import LayoutError, element_type
+from tirx.runtime.driver import GpuError, device
+from tirx.runtime.frameworks import framework_of
+from tirx.runtime.program import Program, build
+
+SIMULATED = "sm_90a"
+"""The target of kernels without one where there is no GPU."""
+
+CACHE = "TIRX_CACHE"
+"""The variable of the environment that names the directory of compiled kernels; empty for none."""
+
+_INTEGERS = {"int8": "si8", "uint8": "u8", "int32": "i32", "uint32": "u32", "int64": "i64", "int16": "i16"}
+
+
+def type_of_array(array: Any) -> ArrayType | DType:
+    """The type of an argument: extents are those that the launch knows, and strides, unless in row-major order."""
+    if isinstance(array, bool | int):
+        return DTYPES["i32"]
+    if isinstance(array, float):
+        return DTYPES["f32"]
+    if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+        raise BuildError(f"expected an array or a number as an argument, found {type(array).__name__}")
+    name = str(array.dtype).rsplit(".", 1)[-1]
+    try:
+        dtype = DTYPES.get(_INTEGERS.get(name, "")) or dtype_of(attribute(_ir_name(name)))
+    except LayoutError:
+        raise BuildError(f"expected an element type of kernels, found {array.dtype}") from None
+    if not array.shape:
+        return dtype
+    strides = _strides(array)
+    shape = tuple(int(n) for n in array.shape)
+    row_major, size = list[int](), 1
+    for n in reversed(shape):
+        row_major.insert(0, size)
+        size *= n
+    known = all(a == b or n == 1 for a, b, n in zip(strides, row_major, shape, strict=True))
+    open_ = (None,) * len(shape)
+    return ArrayType(dtype, open_, None if known else tuple(1 if n == 1 else None for n in strides))
+
+
+def _ir_name(name: str) -> str:
+    row = element_type(name)
+    return row.ir_names[0] if row.ir_names else row.name
+
+
+def _strides(array: Any) -> list[int]:
+    if callable(getattr(array, "stride", None)):  # of torch, in elements
+        return [int(n) for n in array.stride()]
+    if getattr(array, "strides", None) is None:  # of jax, in row-major order
+        strides, size = list[int](), 1
+        for n in reversed(array.shape):
+            strides.insert(0, size)
+            size *= int(n)
+        return strides
+    return [int(n) // int(array.itemsize) for n in array.strides]
+
+
+@cache
+def device_target() -> str | None:
+    """The target of the GPU that is there, None without one."""
+    try:
+        found = "sm_{}{}".format(*device(0).capability)
+    except GpuError:
+        return None
+    return f"{found}a" if f"{found}a" in TARGETS else found
+
+
+def _directory() -> Path | None:
+    found = os.environ.get(CACHE)
+    if found is None:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tirx"
+    return Path(found) if found else None
+
+
+class Calls:
+    """The programs of a kernel, one for each kind of arguments, constants and target."""
+
+    def __init__(self, write: Callable[..., tuple[KernelOp, Trace]], names: Sequence[str], target: str | None):
+        self._write = write
+        self._names = names
+        self._target = target
+        self._needs: dict[object, set[tuple[int, int]]] = {}
+        """Kind of a call -> the extents that are constants."""
+        self._programs: dict[object, tuple[Program, Sequence[tuple[tuple[int, int], tuple[int, int]]]]] = {}
+
+    def program(self, arguments: Sequence[Any], constants: Mapping[str, Any], target: str | None) -> Program:
+        """
+        The program for arguments of these types; extents that Python or a slice `:` needs are constants of it.
+
+        Raises BuildError where extents that one span goes over differ.
+        """
+        types = [type_of_array(each) for each in arguments]
+        kind = (tuple(types), tuple(sorted(constants.items())))
+        needs = self._needs.setdefault(kind, set())
+        while True:
+            key = (kind, tuple(arguments[i].shape[d] for i, d in sorted(needs)), target)
+            if key not in self._programs:
+                try:
+                    given = _specialised(types, arguments, needs)
+                    op, trace = self._write(*given, specialises=True, **constants)
+                except NeedsExtent as need:
+                    needs.add((need.argument, need.dim))
+                    continue
+                program = build(ModuleOp([op]), target, cache_directory=_directory())
+                self._programs[key] = program, list(trace.requires)
+            program, requires = self._programs[key]
+            for (i, d), (j, e) in requires:
+                if arguments[i].shape[d] != arguments[j].shape[e]:
+                    first, second = f"{self._names[i]}.shape[{d}]", f"{self._names[j]}.shape[{e}]"
+                    raise BuildError(
+                        f"expected {first} and {second} to be equal, as one span goes over both, "
+                        f"found {arguments[i].shape[d]} and {arguments[j].shape[e]}"
+                    )
+            return program
+
+    def __call__(self, arguments: Sequence[Any], constants: Mapping[str, Any], stream: Any) -> Any:
+        """Launches on the GPU, or simulates where there is none."""
+        here = device_target()
+        target = self._target or here or SIMULATED
+        compiled = next(iter(self.program(arguments, constants, target).kernels.values()))
+        if here is not None:
+            return compiled(*arguments, stream=stream)
+        return compiled.simulate(*(each.numpy() if _is_torch(each) else each for each in arguments))
+
+
+def _is_torch(array: Any) -> bool:
+    return not isinstance(array, int | float) and framework_of(array) == "torch"
+
+
+def _specialised(
+    types: Sequence[ArrayType | DType], arguments: Sequence[Any], needs: set[tuple[int, int]]
+) -> list[ArrayType | DType]:
+    """The types with these extents as constants."""
+    found = list(types)
+    for i, d in needs:
+        type_ = found[i]
+        assert isinstance(type_, ArrayType)
+        shape = list(type_.shape)
+        shape[d] = int(arguments[i].shape[d])
+        found[i] = ArrayType(type_.dtype, tuple(shape), type_.strides)
+    return found
