@@ -31,7 +31,6 @@ one_thread_each()
 import numpy as np  # noqa: E402
 from fuzz.engine import OutOfTime, time_limit  # noqa: E402
 from fuzz.flags import random_flags  # noqa: E402
-from fuzz.folds import random_fold  # noqa: E402
 from fuzz.grammar import random_kernel  # noqa: E402
 from fuzz.handed_on import FAMILIES, random_handed_on  # noqa: E402
 from fuzz.loops import random_loop  # noqa: E402
@@ -60,7 +59,6 @@ GENERATORS = {
     "products": random_product,
     "loops": random_loop,
     "places": random_places,
-    "folds": random_fold,
     "parts": random_parts,
     "flags": random_flags,
     "handed on": _handed_on,
