@@ -315,9 +315,10 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     @property
     def dims(self) -> tuple[int, ...]:
         """The extents as numbers. Raises UnboundParameterError where they depend on parameters."""
-        if names := self.parameters_of_shape:
-            raise UnboundParameterError.of(names)
-        return tuple(n for n in self.extents if isinstance(n, int))
+        numbers = tuple([extent.data for extent in self.shape.data if isinstance(extent, IntAttr)])
+        if len(numbers) != len(self.shape.data):
+            raise UnboundParameterError.of(self.parameters_of_shape)
+        return numbers
 
     @property
     def memory(self) -> MemorySpace:

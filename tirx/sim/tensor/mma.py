@@ -106,21 +106,8 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     a = -a if fields.negate_a else a
     b = -b if fields.negate_b else b
 
-    if shift and fields.m == _TRAPPING_M:
-        cta.launch.note(
-            "shift with M = 32",
-            f"{what} with M = 32 shifts columns of B by {shift}: the ISA allows up to 16, but a comment in the probe "
-            "of sf-tensor/tcgen05 says that a B200 trapped",
-        )
+    _note_what_sources_leave_open(cta, fields, shift, what)
     shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[form.kind]) << 1 | int(form.weight_stationary)
-    program = cta.launch.program
-    if cta.launch.strict and fields.d != "s32" and program.arithmetic == "hardware":
-        if rule_of(program.arithmetic, "tcgen05", program.target, fields.a) is None:
-            cta.launch.note(
-                "order of a sum",
-                f"{what} on {program.target}: no source says in which order and how exactly it adds; here the sum "
-                "is exact and rounded once",
-            )
     cta.launch.observed.multiplied(a, b)
     lanes, columns = _cells(path, fields.n, base_lane, column)
     area = path.block(fields.n, base_lane, column)
@@ -157,6 +144,24 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
         for each in ctas:
             _shift_a(each, thread, operands, fields, what)
     cta.launch.made_progress()
+
+
+def _note_what_sources_leave_open(cta: Cta, fields: InstructionDescriptor, shift: int, what: str) -> None:
+    """Notes a shift that may trap, and in strict mode a sum whose order nobody knows."""
+    if shift and fields.m == _TRAPPING_M:
+        cta.launch.note(
+            "shift with M = 32",
+            f"{what} with M = 32 shifts columns of B by {shift}: the ISA allows up to 16, but a comment in the probe "
+            "of sf-tensor/tcgen05 says that a B200 trapped",
+        )
+    program = cta.launch.program
+    if cta.launch.strict and fields.d != "s32" and program.arithmetic == "hardware":
+        if rule_of(program.arithmetic, "tcgen05", program.target, fields.a) is None:
+            cta.launch.note(
+                "order of a sum",
+                f"{what} on {program.target}: no source says in which order and how exactly it adds; here the sum "
+                "is exact and rounded once",
+            )
 
 
 def _order_result(cta: Cta, thread: int, what: str, cells: tuple[Array, Array], shape: int, accumulates: bool) -> None:
