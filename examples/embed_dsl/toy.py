@@ -22,8 +22,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.traits import Pure
 
-from tirx import builder, embed
-from tirx.dialects.tirx import MapOp, TileType, YieldOp
+import tirx as tx
+from tirx import embed
+from tirx.dialects.tirx import KernelOp, MapOp, TileType, YieldOp
 
 
 @irdl_op_definition
@@ -75,46 +76,43 @@ class ToyError(Exception): ...
 
 def parse(text: str, file: str, target: str) -> ModuleOp:
     """The module of a program. Raises ToyError for what is no program."""
-    types: dict[str, builder.ArrayType] = {}
+    types: dict[str, tx.ArrayType] = {}
     product, result, at = None, "", 0
     for number, line in enumerate(text.splitlines(), 1):
         if not (line := line.partition("#")[0].strip()):
             continue
-        if (found := _LINE.fullmatch(line)) is None or not hasattr(builder, found[2]):
+        if (found := _LINE.fullmatch(line)) is None or not isinstance(getattr(tx, found[2], None), tx.DType):
             raise ToyError(f"{file}, line {number}: expected 'name: type[sizes]', maybe with '= ...', found '{line}'")
-        types[found[1]] = getattr(builder, found[2])[tuple(map(int, found[3].split(",")))]
+        types[found[1]] = getattr(tx, found[2])[tuple(map(int, found[3].split(",")))]
         if found[4]:
             product, result, at = _PRODUCT.fullmatch(found[4]), found[1], number
             if product is None:
                 raise ToyError(f"{file}, line {number}: expected A @ B^T, + bias, relu(...), found '{found[4]}'")
     if product is None:
         raise ToyError(f"{file}: expected one line that computes, found none")
-    m, n, k = (types[name].extents[d] for name, d in ((product["a"], 0), (product["b"], 0), (product["a"], 1)))
+    m, n, k = (types[name].shape[d] or 0 for name, d in ((product["a"], 0), (product["b"], 0), (product["a"], 1)))
     arguments = [product["a"], product["b"], *filter(None, [product["bias"]]), result]
 
-    blocks = -(-n // 64), -(-m // 64)
-
-    @builder.kernel(*(types[x] for x in arguments), threads=128, grid=blocks, target=target)
-    def dense(block: builder.KernelBuilder, a: Any, b: Any, *others: Any) -> None:
-        with block.at(file, at):
-            row, column = block.block.y * 64, block.block.x * 64
-            sa, sb = block.shared(builder.f16[64, 64]), block.shared(builder.f16[64, 64])
-            acc = block.accumulator(builder.f32[64, 64], 0.0)
-            with block.loop(0, k, 64) as i:
-                sa[:] = a[row : row + 64, i : i + 64]
-                sb[:] = b[column : column + 64, i : i + 64]
-                acc += sa @ sb.T
-            x = block.load(acc)
-            if product["bias"]:
-                x = x + block.load(others[0][:, column : column + 64])
+    @tx.jit(*(types[x] for x in arguments), threads=128, target=target)
+    def dense(a: tx.Array, b: tx.Array, *others: tx.Array) -> None:
+        with tx.located(file, at):
+            rows, columns = tx.grid((m, 64), (n, 64))
+            acc = tx.zeros(tx.f32, 64, 64)
+            for i in tx.tiles(k, 64):
+                acc += tx.shared(a[rows, i]) @ tx.shared(b[columns, i]).T
+            x = acc.load() + others[0][:, columns] if product["bias"] else acc.load()
             if product["relu"]:
-                x = block.tile(block.insert(ReluOp(operands=[x.value], result_types=[x.ir_type])).result)
-            others[-1][row : row + 64, column : column + 64] = x
+                value = x.ssa()
+                x = tx.Tile.of(tx.insert(ReluOp(operands=[value], result_types=[value.type])).result)
+            others[-1][rows, columns] = x
 
-    host = func.FuncOp("run", (dense.op.function_type.inputs.data, ()))
+    kernel = dense.module.body.block.first_op
+    assert isinstance(kernel, KernelOp)
+    kernel.detach()
+    host = func.FuncOp("run", (kernel.function_type.inputs.data, ()))
     launch = LaunchOp(operands=[list(host.body.block.args)], properties={"kernel": SymbolRefAttr("dense")})
     host.body.block.add_ops([launch, func.ReturnOp()])
-    return ModuleOp([host, dense.op.clone()])
+    return ModuleOp([host, kernel])
 
 
 def compile(text: str, file: str, target: str, report: Any = print) -> ModuleOp | None:

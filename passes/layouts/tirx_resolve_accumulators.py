@@ -26,7 +26,7 @@ from tirx.passes.match.families import WGMMA, family_of
 from tirx.passes.match.product import ILLEGAL, Product, kernel_around
 from tirx.passes.match.tcgen05_product import product_kind, product_shape
 from tirx.remarks import AccumulatorPlaced
-from tirx.rules import InvalidOperation, RegisterValueError, TileTypeError
+from tirx.rules import InvalidOperation, RegisterValueError, TileTypeError, WrittenChoiceError
 from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, LANES
 
 
@@ -217,7 +217,7 @@ def _resolve_factors(alloc: tirx.AllocOp) -> None:
     products = [op for op, tile in uses if isinstance(op, tirx.MmaOp) and tile in op.scales]
     memories = {mma.accumulator_type.memory for mma in products}
     if len(memories) > 1:
-        raise LocatedError(
+        raise WrittenChoiceError(
             alloc,
             "expected scale factors of products that all accumulate in one memory, found some in "
             f"{' and some in '.join(sorted(memory.place for memory in memories))}",

@@ -51,7 +51,11 @@ def _calls() -> list[tuple[str, ast.Call, str]]:
 
 def test_nothing_is_evaluated() -> None:
     assert len(_calls()) > 1000
-    assert [where for where, _, name in _calls() if name in _RUNS_CODE] == []
+    # A function below `@tx.jit` is compiled again with its control flow rewritten: what its own file says, and no text.
+    found = [
+        (where.partition(":")[0], ast.unparse(call.args[0])) for where, call, name in _calls() if name in _RUNS_CODE
+    ]
+    assert found == [("tirx/builder/rewrite.py", "module")]
 
 
 def test_no_shell_and_no_pickled_arrays() -> None:

@@ -19,7 +19,7 @@ from tirx.builder.places import Array, Span, as_index
 from tirx.builder.rewrite import rewritten
 from tirx.builder.scalars import Scalar
 from tirx.builder.trace import BuildError, Trace, current, drop_unused, tracing
-from tirx.compiler import compile
+from tirx.compiler import compile as compile_module
 from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import BlockIdOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, ReturnOp
@@ -238,7 +238,7 @@ class Kernel:
 
     def ptx(self, *types: Type, target: str | None = None, **constants: Any) -> str:
         """The PTX for arguments of these types, or those that `tx.jit` was given."""
-        return compile(self.ir(*types, **constants), target)
+        return compile_module(self.ir(*types, **constants), target)
 
     def explain(self, *types: Type, target: str | None = None, **constants: Any) -> str:
         """The decisions that the compiler takes, one a line with its place."""

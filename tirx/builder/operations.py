@@ -167,18 +167,18 @@ def python_of(kind: type[IRDLOperation], name: str, value: Attribute) -> str:
         case UnitAttr():
             return "True"
         case IntegerAttr(value=IntAttr(data=number)):
-            text = repr(number)
+            plain = number
         case StringAttr(data=word):
-            text = repr(word)
+            plain = word
         case EnumAttribute(data=member):
-            text = repr(str(member))
+            plain = str(member)
         case ArrayAttr(data=items) if all(isinstance(each, IntegerAttr) for each in items):
-            text = repr([cast("IntegerAttr[Any]", each).value.data for each in items])
+            plain = [cast("IntegerAttr[Any]", each).value.data for each in items]
         case _:
             return f"tx.attribute({str(value)!r})"
     try:
-        if property_of(kind, name, eval(text)) == value:
-            return text
+        if property_of(kind, name, plain) == value:
+            return repr(plain)
     except BuildError:
         pass
     return f"tx.attribute({str(value)!r})"

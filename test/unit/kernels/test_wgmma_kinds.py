@@ -83,4 +83,6 @@ def test_other_sizes_are_of_mma_sync():
     with diagnostic_handler(reported.append):
         ptx = tirx.compile(_kernel(96, 16, 32, "f16", "f16").text())
     assert "mma.sync" in ptx and "wgmma" not in ptx
-    assert any("wgmma does not do this product: expected M in steps of 64" in each.message for each in reported)
+    assert any(
+        "multiplied by mma.sync instead of wgmma: expected M in steps of 64" in each.message for each in reported
+    )

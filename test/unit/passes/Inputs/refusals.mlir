@@ -628,34 +628,6 @@ tirx.kernel @k(%m: memref<32x8xf8E4M3FN>) target("sm_90a") threads(32) {
 
 // -----
 
-// tirx-opt --convert-tirx-to-ptx
-// 5:8: error: expected integers of 8 bits or more in a map, found i4
-!a = !tirx.tile<32x8xi4, register, #tirx.tile_layout<S[(32, 8) : (1@laneid, 1)]>>
-!b = !tirx.tile<32x8xi32, register, #tirx.tile_layout<S[(32, 8) : (1@laneid, 1)]>>
-tirx.kernel @k() target("sm_90a") threads(32) {
-  %b = tirx.zero : !a
-  %c = tirx.map ins(%b : !a) {
-  ^bb(%x: i4):
-    %j = arith.extui %x : i4 to i32
-    tirx.yield %j : i32
-  } -> !b
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --lower-to-ptx
-// 5:3: error: expected a fill with a type that arith computes in registers, found i4
-!a = !tirx.tile<32x8xi4, register>
-tirx.kernel @k(%x: i32) target("sm_90a") threads(32) {
-  %v = arith.trunci %x : i32 to i4
-  %a = tirx.alloc : !a
-  tirx.fill %a, %v : i4, !a
-  tirx.return
-}
-
-// -----
-
 // tirx-opt --lower-to-ptx
 // 6:3: error: expected add, min or max of f16, bf16, f32 or f64, or add, min, max, and, or, xor of integers of 32 or 64 bits in memory, found and of f16
 !r = !tirx.tile<32x8xf16, register>
@@ -719,7 +691,7 @@ tirx.kernel @k() target("sm_90a") threads(128) {
 // -----
 
 // tirx-opt --lower-to-ptx
-// 7:3: error: expected elements of 8 bits or more behind run-time strides, found memref<?x?xf6E3M2FN> (no tma: expected elements that global and shared memory hold alike for a bulk tensor copy, found e3m2, which shared memory pads; no cp_async: expected elements of 8 bits or more behind run-time strides, found memref<?x?xf6E3M2FN>)
+// 7:3: error: expected elements of 8 bits, or of 4 that are neighbours, behind run-time strides, found memref<?x?xf6E3M2FN> (no tma: expected elements that global and shared memory hold alike for a bulk tensor copy, found e3m2, which shared memory pads; no cp_async: expected elements of 8 bits, or of 4 that are neighbours, behind run-time strides, found memref<?x?xf6E3M2FN>)
 !s = !tirx.tile<64x64xf6E3M2FN, shared>
 !g = !tirx.tile<64x64xf6E3M2FN, global>
 tirx.kernel @k(%a: memref<?x?xf6E3M2FN>) target("sm_100") threads(128) {
@@ -733,7 +705,7 @@ tirx.kernel @k(%a: memref<?x?xf6E3M2FN>) target("sm_100") threads(128) {
 // -----
 
 // tirx-opt --lower-to-ptx
-// 7:3: error: expected elements of 8 bits or more behind run-time strides, found memref<?x?xf6E3M2FN>
+// 7:3: error: expected elements of 8 bits, or of 4 that are neighbours, behind run-time strides, found memref<?x?xf6E3M2FN>
 !r = !tirx.tile<64x64xf6E3M2FN, register>
 !g = !tirx.tile<64x64xf6E3M2FN, global>
 tirx.kernel @k(%a: memref<?x?xf6E3M2FN>) target("sm_100a") threads(128) {
@@ -1063,20 +1035,6 @@ tirx.kernel @k() target("sm_100a") threads(128) {
   %v = tirx.alloc : !v
   %u = tirx.reshape %v : !v -> !u
   tirx.mma %a, %a, %d scales(%u, %u) : !a, !a, !d, !u, !u
-  tirx.return
-}
-
-// -----
-
-// tirx-opt --tirx-select-copies
-// 7:3: error: expected elements of 8 bits or more behind run-time strides, found memref<?x?xf4E2M1FN, strided<[?, 1]>>
-!s = !tirx.tile<64x64xf4E2M1FN, shared, #tirx.tile_layout<S[64, 64]>>
-!g = !tirx.tile<64x64xf4E2M1FN, global>
-tirx.kernel @k(%a: memref<?x?xf4E2M1FN, strided<[?, 1]>>) target("sm_100a") threads(128) {
-  %c0 = arith.constant 0 : index
-  %s = tirx.alloc : !s
-  %v = tirx.view %a[%c0, %c0] : memref<?x?xf4E2M1FN, strided<[?, 1]>> -> !g
-  tirx.copy %v, %s engine ld_st : !g, !s
   tirx.return
 }
 

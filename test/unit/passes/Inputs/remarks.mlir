@@ -795,7 +795,7 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %n: index, %q: memref<?xi32>, %f: i32) t
 // -----
 
 // tirx-opt --remarks --tirx-load-operands
-// 6:8: remark: mma.sync, because wgmma does not do this product: expected M in steps of 64, found 32; nearest is 64
+// 6:8: warning: multiplied by mma.sync instead of wgmma: expected M in steps of 64, found 32; nearest is 64 [-Wslower-product]
 !s = !tirx.tile<32x64xf16, shared>
 !acc = !tirx.tile<32x32xf32, register>
 tirx.kernel @k() target("sm_90a") threads(128) {

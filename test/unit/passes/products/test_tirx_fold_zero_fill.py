@@ -11,7 +11,7 @@ from tirx.passes.products.tirx_fold_zero_fill import (
     _overlap,  # pyright: ignore[reportPrivateUsage]
     _reads,  # pyright: ignore[reportPrivateUsage]
 )
-from tirx.passes.rings.tirx_split_last_round import _is_zero as _is_any_zero  # pyright: ignore[reportPrivateUsage]
+from tirx.passes.rings.tirx_split_last_round import is_zero as is_any_zero
 
 TILES = """
 !t = !tirx.tile<128x64xf32, tensor>
@@ -63,4 +63,4 @@ def test_zeros() -> None:
         if isinstance(op, arith.ConstantOp)
     ]
     assert [_is_zero(value) for value in values] == [True, False, False, True, False, False]
-    assert [_is_any_zero(value) for value in values] == [True, True, False, True, False, False]
+    assert [is_any_zero(value) for value in values] == [True, True, False, True, False, False]
