@@ -45,7 +45,8 @@ class ScheduledFunctions(Functions):
     @rule(RingOp)
     def ring(self, interpreter: Interpreter, op: RingOp, args: PythonValues) -> PythonValues:
         block = block_of(interpreter)
-        ranks = range(block.launch.kernel.cluster_size) if op.across is not None else (block.rank,)
+        kernel = block.launch.kernel
+        ranks = range(kernel.cluster_size) if op.across is not None and isinstance(kernel, KernelOp) else (block.rank,)
         rings = block.cluster.rings if op.across is not None else block.rings
         if op not in rings:
             rings[op] = Ring(op, _slots(op, tuple(ranks), block), _parties(op))

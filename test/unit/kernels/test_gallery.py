@@ -131,7 +131,7 @@ _ROUNDED = {"paged_decode": (2e-6, 1e-6), "attention_backward": (0, 0.01)}
 """Bounds of relative and absolute errors of results that are not exact."""
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("size", [16, 64, 77], ids=str)
 @pytest.mark.parametrize("target", _TARGETS)
 @pytest.mark.parametrize("name", _KERNELS)

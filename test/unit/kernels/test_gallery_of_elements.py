@@ -117,7 +117,7 @@ TOLERANCES = {"tf32x3_gemm": 1e-5, "triangular_solve": 1e-4, "dft": 1e-2, "windo
 MISSING = {("fp8_gemm", "sm_80")}  # e4m3 came with sm_89
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("name", "target"), [each for each in product(KERNELS, _TARGETS) if each not in MISSING], ids=str
 )

@@ -45,12 +45,12 @@ def test_one_program(target: str, instructions: tuple[str, str], size: tuple[int
         _simulate(program, kernel, size)
 
 
-def test_sizes():
+@pytest.mark.parametrize("kernel", list(_LAUNCHES))
+@pytest.mark.parametrize("rows", [(33, 20), (128, 128), (129, 132)])
+@pytest.mark.sample(1)
+def test_sizes(kernel: str, rows: tuple[int, int]):
     """In registers: a part of a tile, an odd number of rows, and more tiles than one."""
-    program = tirx.build(_TEXT, "sm_120a")
-    for kernel in _LAUNCHES:
-        for rows in ((33, 20), (128, 128), (129, 132)):
-            _simulate(program, kernel, rows)
+    _simulate(tirx.build(_TEXT, "sm_120a"), kernel, rows)
 
 
 def _product(a: str, scale: str, blocks: int, n: int = 32, rows_of_b: int = 32, b: str | None = None) -> str:

@@ -139,7 +139,7 @@ def _one(lanes: int) -> int:
 
 @pytest.mark.parametrize("word", list(_WORDS))
 @pytest.mark.parametrize("operation", _OPERATIONS, ids=lambda each: f"{each[0]} {each[1]}")
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 def test_updates_as_one_block_after_another(
     operation: tuple[str, str, str, int], word: str, monkeypatch: pytest.MonkeyPatch, wide: list[int]
 ) -> None:
