@@ -40,6 +40,7 @@ from tirx.dialects.tirx import (
     YieldOp,
 )
 from tirx.dialects.tirx.kernel import ThreadSet
+from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.text.verification import verify_located
 
 A = TileType.get((128, 64), f16, MemorySpace.SHARED)
@@ -118,6 +119,12 @@ def test_roles_get_the_warps_in_order():
     ]
     assert RolesOp(Region(Block(roles))).roles == tuple(roles)
     assert [role.thread_set for role in roles] == [ThreadSet(0, 128, 1), ThreadSet(128, 256, 2), ThreadSet(384, 32, 3)]
+
+
+def test_warpgroups_count_from_their_role():
+    second = WarpgroupOp(1)
+    RolesOp(Region(Block([RoleOp("load", 4, Region()), RoleOp("math", 8, Region(Block([second])))])))
+    assert second.thread_set == ThreadSet(256, 128, barrier=None)
 
 
 def test_a_kernel_built_from_python_verifies_and_prints():

@@ -155,6 +155,42 @@ def test_what_was_never_written() -> None:
     _run(_kernel(_OWN + load + chosen + _STORE.replace("%x", "%y")), a, d)
 
 
+@pytest.mark.parametrize(("lost", "kind"), [("a", "f16"), ("b", "f16"), ("c", "f32")])
+def test_products_of_what_was_never_written(lost: str, kind: str) -> None:
+    """Rows of A, rows of B (columns of the result) and sums that are unknown stay so in what is computed of them."""
+    shared, known = f"!tirx.tile<16x16x{kind}, shared>", f"!tirx.tile<8x16x{kind}, shared>"
+    loaded = {name: f"%{name} = tirx.zero : !{name}" for name in "abc"}
+    loaded[lost] = f"%{lost} = tirx.load %s : {shared} -> !{lost}"
+    part, second = ("16x8", "%c0, %c8") if lost == "b" else ("8x16", "%c8, %c0")
+
+    def run(at: str) -> Sequence[Any]:
+        text = f"""
+          !a = !tirx.tile<16x16xf16, register>
+          !b = !tirx.tile<16x16xf16, register>
+          !c = !tirx.tile<16x16xf32, register>
+          tirx.kernel @k(%d: memref<16x16xf32>) target("sm_80") grid(1) threads(32) {{
+            %c0 = arith.constant 0 : index
+            %c8 = arith.constant 8 : index
+            %zero = arith.constant 0.0 : {kind}
+            %s = tirx.alloc : {shared}
+            %half = tirx.subview %s[%c0, %c0] : {shared} -> {known}
+            tirx.fill %half, %zero : {kind}, {known}
+            {loaded["a"]}
+            {loaded["b"]}
+            {loaded["c"]}
+            %r = tirx.mma %a, %b, %c : !a, !b, !c -> !c
+            %p = tirx.subview %r[{at}] : !c -> !tirx.tile<{part}xf32, register>
+            %g = tirx.view %d[{at}] : memref<16x16xf32> -> !tirx.tile<{part}xf32, global>
+            tirx.store %p, %g : !tirx.tile<{part}xf32, register>, !tirx.tile<{part}xf32, global>
+            tirx.return
+          }}"""
+        (kernel,) = kernels(embed.parse(text, "k.mlir"))
+        return kernel, np.ones((16, 16), np.float32)
+
+    _run(*run("%c0, %c0"))
+    assert _error(*run(second))[0] == "never-written"
+
+
 def test_arguments() -> None:
     whole = np.zeros(16, np.float32)
     kernel = _kernel(_OWN + _LOAD + _STORE)
