@@ -355,7 +355,7 @@ class View(Tile):
         trace = self.trace
         if pad is None and self._loaded is not None and self._loaded[0] == trace.writes:
             found = self._loaded[1]
-            if trace.sees(found.value if isinstance(found, Scalar) else found.ssa()):
+            if trace.sees(found.value) if isinstance(found, Scalar) else found.computed() is not None:
                 return found
         if self.is_element:
             where = [as_index(place).value for place in self.places]
@@ -489,7 +489,7 @@ class Memory(Tile):
         if _is_register(self.op_value):
             self._is_read = True
             return self
-        if self._loaded is None or self._loaded[0] != self.trace.writes or not self.trace.sees(self._loaded[1].ssa()):
+        if self._loaded is None or self._loaded[0] != self.trace.writes or self._loaded[1].computed() is None:
             self._loaded = self.trace.writes, Tile.of(self.trace(LoadOp(self.op_value, self.type)).result)
         return self._loaded[1]
 

@@ -161,13 +161,14 @@ class Tile(Elements):
         node = self._node
         return self.is_free or self.dtype.name == "i1" or (node is not None and node.name == "cast")
 
-    def _computed(self) -> SSAValue | None:
+    def computed(self) -> SSAValue | None:
+        """The value, if it is computed, and not in a loop or branch that has ended."""
         return self._value if self._value is not None and self.trace.sees(self._value) else None
 
     def _leaves(self, shape: tuple[int, ...], leaves: dict[SSAValue, None]) -> None:
         """Adds the values that an element of a tile of this shape is computed from."""
         node = self._node
-        if node is None or (self._computed() is not None and not self.is_free):
+        if node is None or (self.computed() is not None and not self.is_free):
             leaves[self.ssa()] = None
             return
         for each in node.tiles:
@@ -179,7 +180,7 @@ class Tile(Elements):
     def _evaluate(self, values: dict[Any, Scalar], at: tuple[int | None, ...]) -> Scalar:
         """One element, at these dimensions of the map (None: the first one)."""
         node = self._node
-        if not self.is_free and (value := self._computed()) is not None:
+        if not self.is_free and (value := self.computed()) is not None:
             return values[value]
         assert node is not None
         if (key := (id(self), at)) in values:

@@ -44,6 +44,24 @@ def test_a_product_accumulates_in_place(rows: int) -> None:
     assert "iter_args" not in text and f"{rows}x16xf32, accumulator" in text and text.count("tirx.mma") == 1
 
 
+@tx.jit(f32[None, 16], f32[None, 16], tx.index, threads=64, target="sm_80")
+def branches(x: tx.Array, y: tx.Array, n: tx.Scalar) -> None:
+    m = tx.grid((x.shape[0], 32))
+    kept, a = tx.shared(x[m, :]), x[m, :]
+    if n > 3:
+        a = a + kept
+    else:
+        a = a * kept
+    y[m, :] = a
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_each_branch_reads_what_both_know(n: int) -> None:
+    x, y = _numbers(40, 16), np.zeros((40, 16), np.float32)
+    _run(branches, x, y, n)
+    assert np.array_equal(y, x + x if n > 3 else x * x)
+
+
 @tx.jit(f32[None, None], f32[None, None], threads=64, target="sm_80")
 def softmax(x: tx.Array, y: tx.Array) -> None:
     m = tx.grid((x.shape[0], 4))
