@@ -80,10 +80,14 @@ class _SplitK:
         uses = [use for use in self.sums.uses if self._is_behind(use.operation)]
         self._follow([use.operation for use in uses])
         kernel.cluster, kernel.per_cta = i32_attr(self.parts), UnitAttr()
-        emit = Emitter.before(loop)
+        top: Operation = loop
+        for view in (tile.owner for tile in self.narrow):
+            if isinstance(view, tirx.ViewOp) and view.parent is loop.parent and view.is_before_in_block(top):
+                top = view
+        emit = Emitter.before(top)
         rank = emit(tirx.CtaRankOp()).result
         share_iterations(kernel, loop, emit.cast(rank, i32), emit.constant(self.parts, i32))
-        first = emit.mul(rank, self.columns // self.parts)
+        first = Emitter.before(top).mul(rank, self.columns // self.parts)
         emit = Emitter.after(loop)
         held, buffer, share = (
             emit(tirx.AllocOp(self._of(memory, dims))).result

@@ -70,3 +70,43 @@ tirx.kernel @product(%a: memref<64x512xf16>, %b: memref<128x512xf16>, %x: memref
   tirx.copy %y, %gd : !h, !g
   tirx.return
 }
+
+// What is loaded in front of the loop is of the columns of the rank, too.
+
+// CHECK-LABEL: tirx.kernel @bias_first
+// CHECK:         %[[RANK:.*]] = tirx.cta_rank
+// CHECK:         %[[FIRST:.*]] = arith.shli %[[RANK]]
+// CHECK:         %[[AT:.*]] = arith.addi %n, %[[FIRST]]
+// CHECK-NEXT:    %gx = tirx.view %x[%c0, %[[AT]]] : memref<1x128xf32> -> !tirx.tile<1x16xf32, global>
+// CHECK:         scf.for
+tirx.kernel @bias_first(%a: memref<64x512xf16>, %b: memref<128x512xf16>, %x: memref<1x128xf32>, %d: memref<64x128xf16>) target("sm_90a")
+    grid(2) threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %j = tirx.block_id x
+  %n = arith.muli %j, %c64 : index
+  %sa = tirx.alloc : !s
+  %sb = tirx.alloc : !s
+  %acc = tirx.alloc : !acc
+  %gx = tirx.view %x[%c0, %n] : memref<1x128xf32> -> !tirx.tile<1x64xf32, global>
+  %bias = tirx.load %gx : !tirx.tile<1x64xf32, global> -> !tirx.tile<1x64xf32, register>
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %c512 step %c64 {
+    %ga = tirx.view %a[%c0, %k] : memref<64x512xf16> -> !g
+    %gb = tirx.view %b[%n, %k] : memref<128x512xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    tirx.copy %gb, %sb : !g, !s
+    tirx.mma %sa, %sb, %acc : !s, !s, !acc
+  }
+  %y = tirx.map ins(%acc, %bias : !acc, !tirx.tile<1x64xf32, register>) {
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.addf %p, %q : f32
+    %t = arith.truncf %s : f32 to f16
+    tirx.yield %t : f16
+  } -> !h
+  %gd = tirx.view %d[%c0, %n] : memref<64x128xf16> -> !g
+  tirx.copy %y, %gd : !h, !g
+  tirx.return
+}
