@@ -349,6 +349,16 @@ def main() -> None:
         paths = sorted(GLOBAL_MEMORY.glob("*.mlir"))
     found: list[Deletion] = []
     refused: list[str] = []
+    if flags.json is not None:
+        flags.json.write_text("")
+
+    def note(each: Deletion) -> None:
+        found.append(each)
+        print(_line(each), file=sys.stderr, flush=True)
+        if flags.json is not None:
+            with flags.json.open("a") as file:
+                file.write(f"{json.dumps(asdict(each))}\n")
+
     with ProcessPoolExecutor(flags.jobs, get_context("spawn")) as pool:
         counts: dict[Path, int] = {}
         for path, count in zip(paths, pool.map(deletable, paths, [options] * len(paths)), strict=True):
@@ -356,9 +366,10 @@ def main() -> None:
                 counts[path] = count
             else:
                 refused.append(f"{path.stem}: {count}")
+        # Kernels with many deletions first: to explain those that nobody sees takes the longest.
         shares = {
             pool.submit(_share, path, options, range(start, min(start + _SHARE, count)), end): path
-            for path, count in sorted(counts.items(), key=lambda each: each[1])
+            for path, count in sorted(counts.items(), key=lambda each: -each[1])
             for start in range(0, count, _SHARE)
         }
         unseen: dict[tuple[Path, str], list[Deletion]] = defaultdict(list)
@@ -368,14 +379,16 @@ def main() -> None:
                 continue
             for each in future.result():
                 if each.is_seen:
-                    found.append(each)
+                    note(each)
                 else:
                     unseen[shares[future], each.kernel].append(each)
-                print(_line(each), file=sys.stderr, flush=True)
-        tasks = [pool.submit(explained, path, options, each) for (path, _), each in unseen.items()]
-        found += [each for task in as_completed(tasks) for each in task.result()]
-    if flags.json is not None:
-        flags.json.write_text("".join(f"{json.dumps(asdict(each))}\n" for each in found))
+        tasks = [
+            pool.submit(explained, path, options, each)
+            for (path, _), each in sorted(unseen.items(), key=lambda each: -len(each[1]))
+        ]
+        for task in as_completed(tasks):
+            for each in task.result():
+                note(each)
     print(report(found))
     print(f"{len(found)} of {sum(counts.values())} deletions", *sorted(set(refused)), sep="\n")
 
