@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, UnregisteredOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    LocationAttr,
+    NameLoc,
+    UnregisteredOp,
+)
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from tirx.remarks import Remark
@@ -59,16 +67,43 @@ class Facts:
         return Facts(**known)
 
 
-def _position(location: LocationAttr) -> tuple[str, int, int] | None:
+def places(location: Attribute, why: str = "here") -> Iterator[Note]:
+    """
+    Yields the places in files that `location` leads to, the innermost first, with what they have to do with it:
+    for a `CallSiteLoc` the callee and then its caller, for a `FusedLoc` its parts in order.
+    """
     match location:
-        case FileLineColLoc(filename=file, line=line, column=column):
-            return file.data, line.data, column.data
+        case FileLineColLoc():
+            yield Note(why, location)
+        case NameLoc(location=child):
+            yield from places(child, why)
+        case CallSiteLoc(callee=callee, caller=caller):
+            yield from places(callee, why)
+            yield from places(caller, "called from here")
+        case FusedLoc(locations=ArrayAttr(data=parts)):
+            for part in parts:
+                yield from places(part, why)
+                why = "fused with what stands here"
         case _:
-            return None
+            pass
+
+
+def written_at(location: Attribute) -> FileLineColLoc | None:
+    """The innermost place in a file that `location` leads to; None where it leads to none."""
+    if isinstance(location, FileLineColLoc):
+        return location
+    found = next(places(location), None)
+    return None if found is None else cast(FileLineColLoc, found.location)
+
+
+def position(location: Attribute) -> tuple[str, int, int] | None:
+    """`(file, line, column)` of the innermost place that `location` leads to, counted from 1; None for no place."""
+    place = written_at(location)
+    return None if place is None else (place.filename.data, place.line.data, place.column.data)
 
 
 def _place(location: LocationAttr) -> dict[str, object]:
-    file, line, column = _position(location) or (None, None, None)
+    file, line, column = position(location) or (None, None, None)
     return {"file": file, "line": line, "column": column}
 
 
@@ -108,7 +143,12 @@ class Diagnostic:
     @property
     def position(self) -> tuple[str, int, int] | None:
         """`(file, line, column)`, both counted from 1; None when the location is unknown."""
-        return _position(self.location)
+        return position(self.location)
+
+    def with_chain(self) -> Diagnostic:
+        """The same with a note for every place around the innermost one that the location leads to."""
+        chain = tuple(places(self.location))[1:]
+        return replace(self, notes=(*chain, *self.notes)) if chain else self
 
     def to_json(self) -> dict[str, object]:
         """
@@ -148,10 +188,10 @@ def operation_name(op: Operation) -> str:
 
 
 def nearest_location(op: Operation) -> LocationAttr:
-    """The location of `op`, or of the innermost operation around it that has one."""
+    """The location of `op`, or of the innermost operation around it that has one which leads to a file."""
     around: Operation | None = op
     while around is not None:
-        if isinstance(around.location, FileLineColLoc):
+        if written_at(around.location) is not None:
             return around.location
         around = around.parent_op()
     return op.location
@@ -159,8 +199,8 @@ def nearest_location(op: Operation) -> LocationAttr:
 
 def in_line(op: Operation) -> str:
     """Returns the line of `op` in a message: ` in line 5`, or nothing where it is not known."""
-    location = nearest_location(op)
-    return f" in line {location.line.data}" if isinstance(location, FileLineColLoc) else ""
+    where = position(nearest_location(op))
+    return "" if where is None else f" in line {where[1]}"
 
 
 _stage: ContextVar[str | None] = ContextVar("tirx_stage", default=None)
@@ -215,7 +255,7 @@ class LocatedError(HasRule, DiagnosticException):
     @property
     def diagnostic(self) -> Diagnostic:
         """The error as a value, with the facts that it and its causes carry."""
-        return Diagnostic("error", self.message, self.location, Facts.of(self), self.notes, self.stage)
+        return Diagnostic("error", self.message, self.location, Facts.of(self), self.notes, self.stage).with_chain()
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -333,7 +373,8 @@ def warn(where: Operation, message: str, rule: str) -> None:
     """Reports something that is legal but probably not what the user wants. `rule` is a name of `WARNINGS`."""
     if rule not in WARNINGS:
         raise ValueError(f"expected a rule of {', '.join(WARNINGS)}, found {rule}")
-    _handler.get()(Diagnostic("warning", message, nearest_location(where), Facts(rule=rule), stage=_stage.get()))
+    found = Diagnostic("warning", message, nearest_location(where), Facts(rule=rule), stage=_stage.get())
+    _handler.get()(found.with_chain())
 
 
 def report(diagnostic: Diagnostic) -> None:

@@ -16,14 +16,13 @@ from pkgutil import resolve_name
 from types import TracebackType
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.target import Target
 
-from tirx.diagnostics import Diagnostic, LocatedError
+from tirx.diagnostics import Diagnostic, LocatedError, position
 from tirx.dialects import get_all_dialects
 from tirx.passes import get_all_passes
 
@@ -53,7 +52,7 @@ def _show_located_errors() -> None:
         match error, getattr(error, "location", None):
             case LocatedError(), _:
                 found = error.diagnostics
-            case VerifyException(), FileLineColLoc() as location:
+            case VerifyException(), location if location is not None and position(location) is not None:
                 found = [Diagnostic("error", str(error), location, stage="verify")]
             case _:
                 previous(kind, error, traceback)

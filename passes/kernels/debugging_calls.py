@@ -8,7 +8,6 @@ from math import prod
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    FileLineColLoc,
     Float16Type,
     Float32Type,
     IndexType,
@@ -24,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import nearest_location
+from tirx.diagnostics import nearest_location, position
 from tirx.dialects.ptx.debugging import AssertFailOp, PrintfOp
 from tirx.dialects.ptx.memory import LdOp, LdU8Op
 from tirx.dialects.ptx.sync import BarWarpSyncOp
@@ -95,11 +94,7 @@ def emit_print(emit: Emitter, op: PrintOp, thread: SSAValue, address: _Address) 
 def emit_assert(emit: Emitter, op: AssertOp, kernel: str, thread: SSAValue, threads: int, address: _Address) -> None:
     """Emits a branch that fails: of a scalar in every thread, of a tile in threads that find an element which is 0."""
     message, condition = op.message.data, op.condition
-    match nearest_location(op):
-        case FileLineColLoc(filename=file, line=line):
-            where, number = file.data, line.data
-        case _:
-            where, number = "unknown", 0
+    where, number, _ = position(nearest_location(op)) or ("unknown", 0, 0)
 
     def fail(inside: Emitter, holds: SSAValue, said: Sequence[tuple[str, SSAValue]]) -> None:
         wrong = inside.branch(inside.compare(holds, inside.constant(0, i1), "eq"))

@@ -7,7 +7,18 @@ import sys
 from types import TracebackType
 
 import pytest
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    IntAttr,
+    LocationAttr,
+    ModuleOp,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+)
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
@@ -19,6 +30,7 @@ from tirx.diagnostics import (
     LocatedError,
     diagnostic_handler,
     in_stage,
+    position,
     report,
     wants_remarks,
     warn,
@@ -27,6 +39,7 @@ from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout
 from tirx.text.parsing import parse_located
 from tirx.text.rules import explain, rule_names
+from tirx.text.source import Source
 from tirx.text.verification import verify_located
 from tirx.universe import _show_located_errors, new_context  # pyright: ignore[reportPrivateUsage]
 
@@ -109,6 +122,41 @@ def test_definitions_are_notes():
         verify_located(module)
     (note,) = caught.value.diagnostic.notes
     assert (note.message, str(note.location)) == ("defined here", 'loc("f":2:6)')
+
+
+def _located(line: int) -> FileLineColLoc:
+    return FileLineColLoc(StringAttr("f"), IntAttr(line), IntAttr(1))
+
+
+@pytest.mark.parametrize(
+    ("location", "notes"),
+    [
+        (NameLoc(StringAttr("relu"), _located(1)), []),
+        (
+            CallSiteLoc(_located(1), CallSiteLoc(_located(2), _located(3))),
+            [("called from here", 2), ("called from here", 3)],
+        ),
+        (FusedLoc((UNKNOWN_LOC, NameLoc(StringAttr("a"), _located(1)), _located(2)), NoneAttr()), [("fused", 2)]),
+        (NameLoc(StringAttr("nowhere"), NoneAttr()), None),
+    ],
+    ids=["name", "call", "fused", "none"],
+)
+def test_places_that_a_location_leads_to(location: LocationAttr, notes: list[tuple[str, int]] | None):
+    module = parse_located(new_context(), '"test.op"() : () -> ()', "around")
+    (op,) = module.ops
+    op.location = location
+    found = LocatedError(op, "wrong").diagnostic
+    if notes is None:
+        module.location = _located(9)
+        assert LocatedError(op, "wrong").diagnostic.position == ("f", 9, 1)
+        return
+    assert found.position == ("f", 1, 1)
+    assert len(found.notes) == len(notes)
+    for note, (word, line) in zip(found.notes, notes, strict=True):
+        assert word in note.message and position(note.location) == ("f", line, 1)
+    shown = Source("f", "one\ntwo\nthree").render(found).splitlines()
+    assert shown[:3] == ["f:1:1: error: wrong", "one", "^"]
+    assert [line.split(": ")[0] for line in shown if ": note: " in line] == [f"f:{line}:1" for _, line in notes]
 
 
 def test_several_errors_at_once():

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
-from tirx.diagnostics import nearest_location
+from tirx.diagnostics import nearest_location, position
 
 Kind = Literal[
     "bounds",
@@ -53,11 +52,7 @@ class RunError(Exception):
     @property
     def position(self) -> tuple[str, int, int] | None:
         """`(file, line, column)` of the operation, None when it is not known."""
-        match nearest_location(self.op):
-            case FileLineColLoc(filename=file, line=line, column=column):
-                return file.data, line.data, column.data
-            case _:
-                return None
+        return position(nearest_location(self.op))
 
     def __str__(self) -> str:
         where = self.position

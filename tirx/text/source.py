@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-from tirx.diagnostics import Diagnostic
+from tirx.diagnostics import Diagnostic, position
 from tirx.rules import TextError
 
 _CHUNK_MARKER = re.compile(r"^[ \t]*// -----[ \t]*\r?$", re.MULTILINE)
@@ -34,15 +34,22 @@ class Source:
         return [line.removesuffix("\r") for line in self.text.split("\n")]
 
     def render(self, diagnostic: Diagnostic) -> str:
-        """`file:line:col: severity: message`, the line it is about and a caret under the column."""
-        text = str(diagnostic)
-        if diagnostic.position is None:
-            return text
-        name, line, column = diagnostic.position
+        """
+        `file:line:col: severity: message`, the line it is about and a caret under the column; behind it each note in
+        the same way.
+        """
+        shown = [self._shown(str(diagnostic), diagnostic.position)]
+        for note in diagnostic.notes:
+            where = position(note.location)
+            prefix = "" if where is None else f"{where[0]}:{where[1]}:{where[2]}: "
+            shown.append(self._shown(f"{prefix}note: {note.message}", where))
+        return "\n".join(shown)
+
+    def _shown(self, text: str, where: tuple[str, int, int] | None) -> str:
         lines = self.lines
-        if name != self.name or not 1 <= line <= len(lines):
+        if where is None or where[0] != self.name or not 1 <= where[1] <= len(lines):
             return text
-        row = lines[line - 1]
+        row, column = lines[where[1] - 1], where[2]
         if len(row) > _WIDEST:
             first = max(0, column - _WIDEST // 2)
             before, after = "..." if first else "", "..." if len(row) > first + _WIDEST else ""

@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, each_warning_once, in_stage
+from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, each_warning_once, in_stage, position, written_at
 from tirx.dialects.nesting import ancestors, walk
 from tirx.passes import PASS_SUMMARIES
 from tirx.rules import DefinitionError, DominanceError, invalid
@@ -58,11 +58,8 @@ class CheckError(Exception):
         self.location = location
 
     def __str__(self) -> str:
-        match self.location:
-            case FileLineColLoc(filename=file, line=line, column=column):
-                return f"{file.data}:{line.data}:{column.data}: {super().__str__()}"
-            case _:
-                return super().__str__()
+        where = position(self.location)
+        return super().__str__() if where is None else f"{where[0]}:{where[1]}:{where[2]}: {super().__str__()}"
 
 
 def _verify_structure(op: Operation) -> None:
@@ -97,7 +94,7 @@ def _definition(value: SSAValue) -> FileLineColLoc | None:
     """Where a value is defined, None if its definition has no location."""
     match value:
         case OpResult(op=Operation(location=location)) | BlockArgument(location=location):
-            return location if isinstance(location, FileLineColLoc) else None
+            return written_at(location)
         case _:
             return None
 

@@ -14,11 +14,11 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
-from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import Diagnostic
+from tirx.diagnostics import Diagnostic, position
 from tirx.dialects import tcgen05, tirx, wgmma
 from tirx.dialects.schedule_names import RING, RingPlace, Schedule
 from tirx.dialects.tirx import KernelOp, MemoryPlan, MemorySpace, RingOp, SlotViewAttr, TileType, kernels
@@ -266,11 +266,8 @@ def _by_line(decisions: Sequence[Decision]) -> tuple[Decision, ...]:
 
 
 def _where(op: Operation) -> _Place | None:
-    match op.location:
-        case FileLineColLoc(line=line, column=column):
-            return line.data, column.data
-        case _:
-            return None
+    where = position(op.location)
+    return None if where is None else where[1:]
 
 
 def _name(value: SSAValue) -> str:

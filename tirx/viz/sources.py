@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from math import prod
 
-from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.transforms import get_all_passes as get_xdsl_passes
 
+from tirx.diagnostics import position
 from tirx.dialects.tirx.attributes import ComposeLayoutAttr, TileLayoutAttr, TileType
 from tirx.layout import (
     ComposeLayout,
@@ -154,8 +155,5 @@ def _attributes(op: Operation) -> Iterator[Tile]:
 
 
 def _place(op: Operation) -> str | None:
-    match op.location:
-        case FileLineColLoc(filename=file, line=line, column=column):
-            return f"{file.data}:{line.data}:{column.data}"
-        case _:
-            return None
+    where = position(op.location)
+    return None if where is None else f"{where[0]}:{where[1]}:{where[2]}"
