@@ -1,38 +1,40 @@
-"""Kernels of `examples/gallery` equal numpy on this GPU; `-s` shows microseconds of a call with copies of arrays."""
+"""Kernels of `examples/gallery` equal numpy on this GPU: the tests of the simulator, with launches in its place."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from time import perf_counter
+from collections.abc import Callable
+from typing import Any
 
-import numpy as np
 import pytest
-from unit.kernels.test_gallery_of_elements import KERNELS, MISSING, TOLERANCES
+from unit.kernels import test_gallery as places
+from unit.kernels import test_gallery_of_elements as elements
+from unit.kernels import test_gallery_of_folds as folds
 
-import tirx
 from tirx.runtime import GpuError
 from tirx.runtime.driver import Device
+from tirx.runtime.program import Kernel
 
-GALLERY = Path(__file__).parents[2] / "examples" / "gallery"
+_TESTS: dict[str, Callable[[str, int, str], None]] = {
+    **dict.fromkeys(places.KERNELS, places.test_gallery),
+    **dict.fromkeys(elements.KERNELS, elements.test_kernels_of_numbers),
+    **dict.fromkeys(folds.KERNELS, folds.test_kernels_that_combine_elements),
+}
+"""Kernel -> the test of it, which takes its name, the number of a size, and a target."""
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
 @pytest.mark.parametrize("size", range(3))
-@pytest.mark.parametrize("name", KERNELS)
-def test_gallery(name: str, size: int, target: str, gpu: Device) -> None:
-    make, sizes = KERNELS[name]
+@pytest.mark.parametrize("name", _TESTS)
+def test_gallery(name: str, size: int, target: str, gpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         gpu.check_target(target)
     except GpuError as error:
         pytest.skip(str(error))
-    if (name, target) in MISSING:
+    if (name, target) in elements.MISSING:
         pytest.skip(f"{target} has no such types")
-    (kernel,) = tirx.build((GALLERY / f"{name}.mlir").read_text(), target=target).kernels.values()
-    arguments, *expected = make(*sizes[size])
-    kernel(*[np.copy(each) for each in arguments])
-    start = perf_counter()
-    kernel(*arguments)
-    print(f" {name} {sizes[size]} {target}: {(perf_counter() - start) * 1e6:.0f} us")
-    for found, wanted in zip(arguments[-len(expected) :], expected, strict=True):
-        tolerance = TOLERANCES.get(name, 2e-3 if found.dtype == np.float16 else 2e-5)
-        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=4 * tolerance)
+
+    def launch(kernel: Kernel, *arguments: Any, check: str = "") -> None:
+        kernel(*arguments)
+
+    monkeypatch.setattr(Kernel, "simulate", launch)
+    _TESTS[name](name, size, target)

@@ -94,7 +94,7 @@ def _dropout(rows: int, columns: int) -> tuple[list[Any], dict[int, Array]]:
     return [x, np.zeros_like(x), np.int32(7), np.float32(0.25)], {1: np.where(drawn < 0.25, 0.0, x / 0.75)}
 
 
-_KERNELS: dict[str, tuple[Callable[[int, int], tuple[list[Any], dict[int, Array]]], list[tuple[int, int]]]] = {
+KERNELS: dict[str, tuple[Callable[[int, int], tuple[list[Any], dict[int, Array]]], list[tuple[int, int]]]] = {
     "cumulative_sum": (_cumulative_sum, [(4, 512), (5, 1337), (8, 96)]),
     "top_k": (_top_k, [(4, 1024), (3, 77), (6, 640)]),
     "rotary_embedding": (_rotary_embedding, [(16, 128), (19, 128), (48, 128)]),
@@ -108,9 +108,9 @@ _KERNELS: dict[str, tuple[Callable[[int, int], tuple[list[Any], dict[int, Array]
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("target", _TARGETS)
 @pytest.mark.parametrize("size", range(3))
-@pytest.mark.parametrize("name", _KERNELS)
+@pytest.mark.parametrize("name", KERNELS)
 def test_kernels_that_combine_elements(name: str, size: int, target: str) -> None:
-    make, sizes = _KERNELS[name]
+    make, sizes = KERNELS[name]
     arguments, expected = make(*sizes[size])
     program = build((_GALLERY / f"{name}.mlir").read_text(), target=target)
     (kernel,) = program.kernels.values()
