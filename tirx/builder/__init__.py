@@ -50,6 +50,8 @@ from tirx.builder.dtypes import (
     u32,
     u64,
 )
+from tirx.builder.folds import concat, reduce, scan
+from tirx.builder.folds import map_tiles as map
 from tirx.builder.functions import (
     abs,
     acos,
@@ -95,12 +97,13 @@ from tirx.builder.functions import (
     where,
 )
 from tirx.builder.kernels import Kernel, block_id, fn, grid, grid_dim, jit, launch_value, param, sm_count
+from tirx.builder.memory import Memory, accumulator, allocate, shared, store
 from tirx.builder.operations import attribute, module, op, region
-from tirx.builder.places import Array, Memory, Span, View, accumulator, allocate, shared, store, tile
 from tirx.builder.scalars import Scalar
-from tirx.builder.tiles import Tile, concat, full, indices, reduce, scan, zeros
-from tirx.builder.tiles import map_tiles as map
+from tirx.builder.spans import Span, tile
+from tirx.builder.tiles import Tile, full, indices, zeros
 from tirx.builder.trace import BuildError, insert, located
+from tirx.builder.views import Array, View
 
 __all__ = [
     "Array",

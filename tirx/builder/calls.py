@@ -108,7 +108,10 @@ class Calls:
         """
         types = [type_of_array(each) for each in arguments]
         kind = (tuple(types), tuple(sorted(constants.items())))
-        needs = self._needs.setdefault(kind, set())
+        try:
+            needs = self._needs.setdefault(kind, set())
+        except TypeError:
+            raise BuildError("expected constants that are hashable, such as numbers and tuples, found a list") from None
         while True:
             key = (kind, tuple(arguments[i].shape[d] for i, d in sorted(needs)), target)
             if key not in self._programs:

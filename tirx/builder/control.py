@@ -12,10 +12,12 @@ from xdsl.ir import Block, Region, SSAValue
 
 from tirx.builder import functions
 from tirx.builder.dtypes import DType, dtype_of, i1, index
-from tirx.builder.places import Memory, Product, Span, View, accumulator, as_index, store
+from tirx.builder.memory import Memory, Product, accumulator, store
 from tirx.builder.scalars import Scalar
+from tirx.builder.spans import Span, as_index
 from tirx.builder.tiles import Tile
 from tirx.builder.trace import BuildError, Trace, current
+from tirx.builder.views import View
 from tirx.dialects.tirx import FillOp, TileType
 
 Bodies = Callable[..., tuple[Any, ...]]

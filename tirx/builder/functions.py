@@ -160,8 +160,12 @@ def _mulhi(x: Scalar, y: Scalar) -> Scalar:
     return Scalar(x.trace, op.results[1], x.dtype)
 
 
-def conversion(before: DType, after: DType) -> type[Operation]:
-    """The operation that converts a number; the same numbers for integers of one size."""
+def conversion(before: DType, after: DType) -> type[Operation] | None:
+    """The operation that converts a number, None where several do; the same numbers for integers of one size."""
+    if after.name == "i1" or (after.is_index and (before.is_float or before.name == "i1" or not before.is_signed)):
+        return None
+    if before.is_index and after.is_float:
+        return None
     match before.is_float, after.is_float:
         case True, True:
             return arith.ExtFOp if before.bits < after.bits or before.name == "bf16" else arith.TruncFOp
@@ -178,7 +182,7 @@ def conversion(before: DType, after: DType) -> type[Operation]:
 
 
 def cast_scalar(x: Scalar, after: DType) -> Scalar:
-    """A scalar in another element type; indices become floats by way of i32."""
+    """A scalar in another element type: truths are 1 or 0, and are numbers other than 0; indices are cut to i32."""
     before = x.dtype
     if before == after:
         return x
@@ -186,13 +190,16 @@ def cast_scalar(x: Scalar, after: DType) -> Scalar:
         return Scalar(x.trace, x.value, after, natural=x.natural)
     if before.is_float and after.is_float and before.bits == after.bits:
         return cast_scalar(cast_scalar(x, f32), after)
-    if before.is_index and after.is_float:
-        return cast_scalar(cast_scalar(x, DTYPES["i32"]), after)
-    if after.is_index and before.is_float:
-        return cast_scalar(cast_scalar(x, DTYPES["i64"]), after)
-    op = operation(conversion(before, after), [x.value], [after.scalar])
-    natural = after.is_index and (x.natural or not before.is_signed)
-    return Scalar(x.trace, x.trace(op).results[0], after, natural=natural)
+    if after == i1:
+        return FUNCTIONS["ne"](x, scalar(0, before))
+    kind = conversion(before, after)
+    if kind is None:
+        between = cast_scalar(x, DTYPES["i32" if before.is_index else "i64"])
+        found = cast_scalar(between, after)
+        found.natural = after.is_index and not before.is_float and before.bits < 64
+        return found
+    op = operation(kind, [x.value], [after.scalar])
+    return Scalar(x.trace, x.trace(op).results[0], after, natural=after.is_index and x.natural)
 
 
 def scalar(value: Any, dtype: DType) -> Scalar:

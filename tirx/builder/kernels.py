@@ -15,10 +15,11 @@ from tirx.builder import control, functions
 from tirx.builder.calls import Calls
 from tirx.builder.dtypes import ArrayType, DType, dtype_of, index
 from tirx.builder.operations import array_type, attribute, property_of
-from tirx.builder.places import Array, Span, as_index
 from tirx.builder.rewrite import rewritten
 from tirx.builder.scalars import Scalar
+from tirx.builder.spans import Span, as_index
 from tirx.builder.trace import BuildError, Trace, current, drop_unused, tracing
+from tirx.builder.views import Array
 from tirx.compiler import compile as compile_module
 from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.formula import Call, Formula
@@ -299,6 +300,13 @@ class Kernel:
         with tracing(trace):
             self._rewritten(*arguments, **bound)
             trace(ReturnOp())
+        if specialises and trace.grid is None:
+            if any(isinstance(each, BlockIdOp | GridDimOp) for each in op.walk()):
+                raise BuildError(
+                    "expected tx.grid in a kernel whose blocks differ, found none",
+                    (code.co_filename, code.co_firstlineno, 0, 1),
+                )
+            trace.set_grid([1])
         drop_unused(block)
         return op, trace
 

@@ -35,10 +35,11 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from tirx.builder import functions
 from tirx.builder.dtypes import ArrayType, DType, dtype_of, index
-from tirx.builder.places import Array, Memory, View
+from tirx.builder.memory import Memory
 from tirx.builder.scalars import Scalar
 from tirx.builder.tiles import Tile
 from tirx.builder.trace import BuildError, Trace, current, tracing
+from tirx.builder.views import Array, View
 from tirx.dialects.constructor import Constructor
 from tirx.dialects.definition import constructor_of
 from tirx.dialects.tirx import MemorySpace, TileType

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any, NoReturn, cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, i32
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 from tirx.builder import functions
 from tirx.builder.dtypes import DTYPES, LATE, DType, dtype_of, index
@@ -16,14 +16,10 @@ from tirx.builder.scalars import Elements, Number, Scalar, distance
 from tirx.builder.trace import BuildError, Trace, current, python_location
 from tirx.dialects.tirx import (
     BroadcastOp,
-    Combination,
-    ConcatOp,
     IndexOp,
     MapOp,
     MemorySpace,
-    ReduceOp,
     ReshapeOp,
-    ScanOp,
     SplatOp,
     SubviewOp,
     TileType,
@@ -34,9 +30,6 @@ from tirx.dialects.tirx import (
 from tirx.layout import LayoutError
 
 _numbers = count()
-
-Combine = str | Callable[..., Any]
-"""How folds combine: `"add"`, `"mul"`, `"max"` or `"min"`, or a function of accumulators and elements."""
 
 
 class _Node:
@@ -88,6 +81,14 @@ class Tile(Elements):
         """How often memory had been written when it was computed."""
         self.is_free = node is not None and all(each.is_free for each in node.tiles)
         """True for what depends on places and scalars only: it is computed again wherever it is used."""
+        self.reads: set[SSAValue] = set() if node is None else {each for tile in node.tiles for each in tile.reads}
+        """The tiles in memory that it is computed from, until it is."""
+        self.has_zeros_outside = (
+            node is not None and node.name != "where" and any(each.has_zeros_outside for each in node.tiles)
+        )
+        """True for what a clipped view has, and says nothing of its outside, and for what is computed from it."""
+        self.updates: tuple[SSAValue, Any] | None = None
+        """Of a part: the whole, and what stood in brackets."""
         if node is not None and not self.is_free:
             trace.pending[self.number] = self
 
@@ -141,14 +142,24 @@ class Tile(Elements):
             self.trace.location = at
         self._value = value
         if not self.is_free:
-            self._node = None
+            self._node, self.reads = None, set()
             self.trace.pending.pop(self.number, None)
         return value
 
     def flush(self) -> None:
-        """Computes the tile, unless it is one that is computed wherever it is used."""
-        if not self.is_free and self._node is not None and self.dtype.name not in ("i1", "index"):
+        """Computes the tile, unless it is one that is computed wherever it is used, and from what memory had then."""
+        node = self._node
+        if self.is_free or node is None:
+            return
+        if self.dtype.name not in ("i1", "index"):
             self.ssa()
+        elif self.reads:
+            for each in node.tiles:
+                each.flush()
+            node.operands = tuple(
+                each.load() if isinstance(each, Tile) and each.reads else each for each in node.operands
+            )
+            self.reads = set()
 
     def _map(self) -> SSAValue:
         leaves: dict[SSAValue, None] = {}
@@ -301,7 +312,7 @@ class Tile(Elements):
     # folds
 
     def _reduced(self, dims: tuple[int, ...], how: str) -> Tile:
-        return cast("Tile", reduce(self, dims, how))
+        return LATE["reduce"](self, dims, how)
 
     def sum(self, *dims: int) -> Tile:
         """The sums along dimensions, whose extents become 1."""
@@ -321,7 +332,7 @@ class Tile(Elements):
 
     def map(self, function: Callable[..., Any], *others: Tile) -> Any:
         """The function of the elements of this tile and `others`; see `tx.map`."""
-        return map_tiles(function, self, *others)
+        return LATE["map"](function, self, *others)
 
     def __iter__(self) -> NoReturn:
         raise BuildError("expected slices of a tile, found a Python loop over it; .map works on its elements")
@@ -398,7 +409,8 @@ def _emit_map(
     return trace(MapOp(ins=[*leaves], body=Region(block), res=[type_])).res[0]
 
 
-def _common_shape(name: str, tiles: Sequence[Tile]) -> tuple[int, ...]:
+def common_shape(name: str, tiles: Sequence[Tile]) -> tuple[int, ...]:
+    """The extents of a function of tiles. Raises BuildError where theirs are neither equal nor 1."""
     shapes = list(dict.fromkeys(tile.shape for tile in tiles))
     if len({len(shape) for shape in shapes}) > 1:
         found = " and ".join("x".join(map(str, shape)) for shape in shapes)
@@ -416,7 +428,7 @@ def _tile_function(name: str, operands: tuple[Any, ...], flags: dict[str, Any]) 
         if not isinstance(each, Elements | int | float | DType):
             raise BuildError(f"expected tiles, scalars or numbers for {name}, found {each!r}")
     tiles = [each for each in operands if isinstance(each, Tile)]
-    shape = _common_shape(functions.OPERATOR_NAMES.get(name, name), tiles)
+    shape = common_shape(functions.OPERATOR_NAMES.get(name, name), tiles)
     dtype, result = types(name, operands)
     if name == "cast" and tiles[0].is_constant:
         return full(result, tiles[0].constant.to(result), *shape)
@@ -475,145 +487,3 @@ def indices(dim: int, *shape: int) -> Tile:
     if not 0 <= dim < len(shape):
         raise BuildError(f"expected a dimension of {len(shape)}, found {dim}")
     return Tile(current(), shape, index, node=_Node("index", (dim,), {}, python_location()))
-
-
-def _scalars(trace: Trace, block: Block, dtypes: Sequence[DType]) -> list[Scalar]:
-    return [Scalar(trace, argument, dtype) for argument, dtype in zip(block.args, dtypes, strict=True)]
-
-
-def _body(
-    trace: Trace, arguments: Sequence[DType], function: Callable[..., Any], like: Any = None
-) -> tuple[Region, list[DType]]:
-    """The region of a function of scalars, and the types of what it returns."""
-    block = Block(arg_types=[each.scalar for each in arguments])
-    with trace.inside(block):
-        found = function(*_scalars(trace, block, arguments))
-        returned = list(cast("Sequence[Any]", found)) if isinstance(found, tuple | list) else [found]
-        if like is not None:
-            returned = [functions.scalar(each, dtype) for each, dtype in zip(returned, like, strict=False)]
-        for each in returned:
-            if not isinstance(each, Scalar):
-                raise BuildError(f"expected a function that returns elements, found {each!r}; .to(...) types a number")
-        trace(YieldOp(*(each.value for each in returned)))
-    return Region(block), [each.dtype for each in returned]
-
-
-def map_tiles(function: Callable[..., Any], *tiles: Tile, shape: Sequence[int] | None = None) -> Any:
-    """
-    The tiles that a function computes, element by element, from the elements of others; it may return several.
-
-    >>> import tirx as tx
-    >>> from tirx import f32
-    >>> @tx.jit(f32[64, 64], f32[64, 64], threads=128)
-    ... def axpy(x: tx.Array, y: tx.Array) -> None:
-    ...     y[:, :] = tx.map(lambda a, b: 2.0 * a + b, x[:, :], y[:, :])
-    >>> [op.name for op in axpy.module.walk() if op.name == "tirx.map"]
-    ['tirx.map']
-    """
-    trace, given = current(), [tile.read() for tile in tiles]
-    extents = _common_shape("map", given) if given else tuple(shape or ())
-    values = [tile.ssa() for tile in given]
-    dtypes = [dtype_of(TileType.of(value).element_type) for value in values]
-    region, found = _body(trace, dtypes, function)
-    results = [TileType.get(extents, dtype.attribute, MemorySpace.REGISTER) for dtype in found]
-    made = [Tile.of(value) for value in trace(MapOp(ins=values, body=region, res=results)).res]
-    return made[0] if len(made) == 1 else tuple(made)
-
-
-def _folded(tiles: Tile | tuple[Tile, ...]) -> tuple[list[Tile], list[SSAValue], list[DType]]:
-    given = [tile.read() for tile in (tiles if isinstance(tiles, tuple) else (tiles,))]
-    return given, [tile.ssa() for tile in given], [dtype_of(TileType.of(tile.ssa()).element_type) for tile in given]
-
-
-def _how(trace: Trace, how: Combine, dtypes: list[DType]) -> Combination | Region:
-    if isinstance(how, str):
-        if how not in [each.value for each in Combination]:
-            raise BuildError(f"expected a combination of {', '.join(Combination)}, or a function, found {how!r}")
-        return Combination(how)
-    return _body(trace, [*dtypes, *dtypes], how, dtypes)[0]
-
-
-def _along(dims: int | tuple[int, ...], rank: int) -> list[int]:
-    given = dims if isinstance(dims, tuple) else (dims,)
-    for d in given:
-        if not -rank <= d < rank:
-            raise BuildError(f"expected a dimension of {rank}, found {d}")
-    return [d % rank for d in given]
-
-
-def reduce(tiles: Tile | tuple[Tile, ...], dims: int | tuple[int, ...], how: Combine) -> Any:
-    """
-    The combination of all elements along dimensions, whose extents become 1.
-
-    A function combines several tiles at once: its arguments are the accumulators, and then an element of each tile.
-
-    >>> import tirx as tx
-    >>> @tx.jit(tx.f32[4, 64], threads=32)
-    ... def kernel(a: tx.Array) -> None:
-    ...     print(tx.reduce(a[:, :], 1, "max"), tx.reduce(a[:, :], (0, 1), lambda x, y: x + y))
-    >>> _ = kernel.module
-    a tile f32[4, 1] a tile f32[1, 1]
-    """
-    trace = current()
-    given, values, dtypes = _folded(tiles)
-    along = _along(dims, len(given[0].shape))
-    shape = [1 if d in along else n for d, n in enumerate(given[0].shape)]
-    results = [TileType.get(shape, dtype.attribute, MemorySpace.REGISTER) for dtype in dtypes]
-    made = [Tile.of(each) for each in trace(ReduceOp(values, along, _how(trace, how, dtypes), results)).res]
-    return tuple(made) if isinstance(tiles, tuple) else made[0]
-
-
-def scan(
-    tiles: Tile | tuple[Tile, ...],
-    dim: int,
-    how: Combine = "add",
-    *,
-    init: Tile | tuple[Tile, ...] | None = None,
-    exclusive: bool = False,
-    reverse: bool = False,
-) -> Any:
-    """
-    The accumulators at each element along a dimension, and the last ones: tiles as given, and their totals.
-
-    >>> import tirx as tx
-    >>> @tx.jit(tx.f32[4, 64], threads=32)
-    ... def kernel(a: tx.Array) -> None:
-    ...     sums, total = tx.scan(a[:, :], 1)
-    ...     print(sums, total)
-    >>> _ = kernel.module
-    a tile f32[4, 64] a tile f32[4, 1]
-    """
-    trace = current()
-    given, values, dtypes = _folded(tiles)
-    along = _along(dim, len(given[0].shape))[0]
-    total = [1 if d == along else n for d, n in enumerate(given[0].shape)]
-    shapes = [given[0].shape] * len(given) + [tuple(total)] * len(given)
-    results = [
-        TileType.get(shape, dtype.attribute, MemorySpace.REGISTER)
-        for shape, dtype in zip(shapes, [*dtypes, *dtypes], strict=True)
-    ]
-    inits = [] if init is None else _folded(init)[1]
-    how_ = _how(trace, how, dtypes)
-    op = trace(ScanOp(values, along, how_, results, inits, exclusive=exclusive, reverse=reverse))
-    made = [Tile.of(each) for each in op.res]
-    many = isinstance(tiles, tuple)
-    return (tuple(made[: len(given)]), tuple(made[len(given) :])) if many else (made[0], made[1])
-
-
-def concat(tiles: Sequence[Tile], dim: int) -> Tile:
-    """
-    The tiles behind each other along a dimension.
-
-    >>> import tirx as tx
-    >>> @tx.jit(tx.f32[4, 64], threads=32)
-    ... def kernel(a: tx.Array) -> None:
-    ...     print(tx.concat([a[:, 0:16], a[:, 48:64]], 1))
-    >>> _ = kernel.module
-    a tile f32[4, 32]
-    """
-    trace, values = current(), [tile.read().ssa() for tile in tiles]
-    types_ = [TileType.of(value) for value in values]
-    shape = list(types_[0].dims)
-    shape[dim] = sum(type_.dims[dim] for type_ in types_)
-    result: Attribute = TileType.get(shape, types_[0].element_type, MemorySpace.REGISTER)
-    return Tile.of(trace(ConcatOp(values, dim, result)).result)

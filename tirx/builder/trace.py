@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from tirx.dialects.formula import Formula
-from tirx.dialects.tirx import AllocOp, KernelOp
+from tirx.dialects.tirx import AllocOp, KernelOp, ReshapeOp, SubviewOp, ViewOp
 from tirx.dialects.tirx.kernel import grid_attr
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -136,6 +136,8 @@ class Trace:
     def __call__(self, op: OpT) -> OpT:
         """Inserts `op` and returns it."""
         op.location = self.location or python_location()
+        if not all(map(self.sees, op.operands)):
+            raise BuildError("expected values of this place, found one of a loop or branch that has ended")
         self.blocks[-1].add_op(op)
         return op
 
@@ -183,11 +185,27 @@ class Trace:
         finally:
             self.blocks.pop()
 
-    def flush(self) -> None:
-        """Computes the tiles that are not computed yet, the last one first: others may be parts of it."""
+    def flush(self, memory: SSAValue | None = None) -> None:
+        """
+        Computes the tiles that are not computed yet, the last one first: others may be parts of it.
+
+        With `memory` only those that it is read for. What memory has is loaded anew after it.
+        """
         for number in sorted(self.pending, reverse=True):
-            if (tile := self.pending.get(number)) is not None:
+            if (tile := self.pending.get(number)) is not None and (memory is None or memory in tile.reads):
                 tile.flush()
+        self.writes += 1
+
+    def before_write(self, target: SSAValue) -> None:
+        """Computes what reads a tile in memory, or a part of it, before that is written."""
+        self.flush(root(target))
+
+
+def root(tile: SSAValue) -> SSAValue:
+    """The memory that a part of a tile, or another shape of it, lies in."""
+    while isinstance(tile.owner, SubviewOp | ReshapeOp | ViewOp):
+        tile = tile.owner.operands[0]
+    return tile
 
 
 _traces: list[Trace] = []

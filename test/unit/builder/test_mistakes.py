@@ -121,6 +121,18 @@ def _two_grids(a: Any, b: Any, n: Any) -> None:
     tx.grid(4)  # MISTAKE tx.grid(4)
 
 
+def _indices_of_an_edge(a: Any, b: Any, n: Any) -> None:
+    rows = tx.tile(n, 64)
+    b[a[rows, 0].to(i32) // 2, :] += a[:, :]  # MISTAKE b[a[rows, 0].to(i32) // 2, :]
+
+
+def _a_list_of_a_loop(a: Any, b: Any, n: Any) -> None:
+    found: list[Any] = []
+    for i in tx.range(n):
+        found.append(i + 1)
+    b[found[0], :] = a[0, :]  # MISTAKE b[found[0], :]
+
+
 _MISTAKES: list[tuple[_Kernel, str]] = [
     (_wrong_rank, "tiles of one rank for +, found 64x64 and 4096; t[:, None] has a dimension more"),
     (_other_extents, "extents that are equal or 1 for +, found 64x32 and 64x64"),
@@ -144,6 +156,8 @@ _MISTAKES: list[tuple[_Kernel, str]] = [
     (_a_clause_that_is_not_there, "expected clauses of tirx.copy (engine, reduce), found engin"),
     (_too_large, "bytes of shared memory"),
     (_two_grids, "expected one tx.grid in a kernel, found another one"),
+    (_indices_of_an_edge, "found those of a clipped view, which are 0 outside; .load(pad=-1) or tx.where"),
+    (_a_list_of_a_loop, "expected values of this place, found one of a loop or branch that has ended"),
 ]
 
 

@@ -1,0 +1,100 @@
+"""Python's order of reads and writes: whatever is computed late has the numbers of the line that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import tirx as tx
+from tirx import f32, i32
+from tirx.dialects.tirx import kernels
+from tirx.interp import run_kernel
+
+Numbers = NDArray[np.float32]
+_A = np.random.default_rng(0).integers(-4, 5, (32, 32)).astype(np.float32)
+_B = np.random.default_rng(1).integers(-4, 5, (32, 32)).astype(np.float32)
+_AB = _A @ _B.T
+
+
+def _truths_of_sums(a: Any, b: Any, o: Any, n: Any) -> None:
+    acc = tx.accumulator(f32, (32, 32))
+    acc[:] = 0.0
+    x, y = tx.shared(a[:, :].to(tx.f16)), tx.shared(b[:, :].to(tx.f16))
+    empty, half = acc == 0.0, acc[:, 0:16] + 1.0
+    acc += x @ y.T
+    o[:, :] = tx.where(empty, acc, 9.0)
+    o[:, 0:16] += half
+
+
+def _a_product_in_front_of_a_write(a: Any, b: Any, o: Any, n: Any) -> None:
+    x, y = tx.shared(a[:, :].to(tx.f16)), tx.shared(b[:, :].to(tx.f16))
+    product = x @ y.T
+    x[:] = 0.0
+    o[:, :] = product * 2.0
+
+
+def _a_product_for_branches(a: Any, b: Any, o: Any, n: Any) -> None:
+    product = tx.shared(a[:, :].to(tx.f16)) @ tx.shared(b[:, :].to(tx.f16)).T
+    if n > 3:
+        o[:, :] = product * 2.0
+    o[:, :] += product + 1.0
+
+
+def _what_a_loop_writes(a: Any, b: Any, o: Any, n: Any) -> None:
+    x = tx.shared(a[:, :])
+    first = x + 0.0
+    for _ in tx.range(3):
+        x[:] = x + 1.0
+    o[:, :] = x - first
+
+
+def _a_view_that_was_added_to(a: Any, b: Any, o: Any, n: Any) -> None:
+    part = a[0:16, :]
+    part += b[0:16, :]
+    o[0:16, :] = part
+    o[16:32, :] = a[16:32, :]
+    part = a[0:16, :]
+    part += b[0:16, :].load()
+    a[16:32, :] = part
+    o[16:32, :] += a[16:32, :]
+
+
+def _a_part_of_a_part(a: Any, b: Any, o: Any, n: Any) -> None:
+    x = tx.shared(a[:, :])
+    x[0:16, :] = x[16:32, :]
+    x[16:32, :] += 1.0
+    o[:, :] = x
+
+
+def _another_shape_turned(a: Any, b: Any, o: Any, n: Any) -> None:
+    o[:, :] = a[:, :].reshape(16, 64).T[:, None, :].reshape(64, 16).load().reshape(32, 32)
+
+
+def _truths_and_numbers(a: Any, b: Any, o: Any, n: Any) -> None:
+    at = (a[:, :] > 0.0).to(tx.index)
+    o[:, :] = (at.to(i32) + (a[:, :].to(i32) * 2).to(tx.i1).to(i32)).to(f32) + (n > 3).to(tx.index)
+
+
+_CASES: list[tuple[Callable[..., None], Numbers]] = [
+    (_truths_of_sums, _AB + np.repeat([[1, 0]], 16, 1).astype(np.float32)),
+    (_a_product_in_front_of_a_write, 2 * _AB),
+    (_a_product_for_branches, 3 * _AB + 1),
+    (_what_a_loop_writes, np.full_like(_A, 3)),
+    (_a_view_that_was_added_to, np.concatenate([(_A + _B)[:16], _A[16:] + (_A + 2 * _B)[:16]])),
+    (_a_part_of_a_part, np.concatenate([_A[16:], _A[16:] + 1])),
+    (_another_shape_turned, _A.reshape(16, 64).T.reshape(32, 32)),
+    (_truths_and_numbers, (_A > 0).astype(np.float32) + (_A != 0) + 1),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), _CASES, ids=lambda each: getattr(each, "__name__", "")[1:])
+def test_the_order_of_python(function: Callable[..., None], expected: Numbers) -> None:
+    module = tx.jit(f32[32, 32], f32[32, 32], f32[32, 32], i32, threads=128, target="sm_80", grid=[1])(function).module
+    module.verify()
+    found = np.zeros((32, 32), np.float32)
+    run_kernel(next(iter(kernels(module))), [_A.copy(), _B.copy(), found, 4])
+    assert np.array_equal(found, expected)

@@ -1,0 +1,322 @@
+"""Tiles in memory, what is stored to them and to views, and the products that are added to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects import memref
+from xdsl.ir import SSAValue
+
+from tirx.builder import functions
+from tirx.builder.dtypes import DTYPES, LATE, ArrayType, DType, dtype_of, f32, f64, index
+from tirx.builder.scalars import Number, Scalar
+from tirx.builder.spans import Span, as_index
+from tirx.builder.tiles import Tile, full, parts_of
+from tirx.builder.trace import BuildError, Trace, current, root
+from tirx.builder.views import View, is_updated, view_of
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    FillOp,
+    LoadOp,
+    MemorySpace,
+    MmaOp,
+    ReshapeOp,
+    StoreOp,
+    TileType,
+)
+
+
+def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
+    """
+    Stores a tile, a number or a scalar at a place in memory; `reduce` combines it with what is there.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.i32[64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     tx.store(tx.full(tx.i32, 3, 64), a[:], reduce="max")
+    >>> _ = kernel.module
+    """
+    if not isinstance(place, View | Memory):
+        raise BuildError(f"expected a view of an array or a tile in memory, found {place!r}")
+    trace = place.trace
+    if isinstance(place, View) and place.is_element and reduce is None:
+        given = value.read() if isinstance(value, Tile) else value
+        where = [as_index(each).value for each in place.places]
+        trace(memref.StoreOp.get(functions.scalar(given, place.dtype).value, place.source, where))
+        trace.writes += 1
+        return
+    if isinstance(place, View) and any(isinstance(at, Tile) and at.has_zeros_outside for at in place.places):
+        raise BuildError(
+            "expected indices that name nothing where there are none, found those of a clipped view, which are 0 "
+            "outside; .load(pad=-1) or tx.where gives them another number"
+        )
+    target = place.op_value
+    if isinstance(value, int | float | Scalar):
+        if isinstance(place, Memory) and reduce is None:
+            trace.before_write(target)
+            trace(FillOp(target, functions.scalar(value, place.dtype).value))
+            trace.writes += 1
+            return
+        value = full(place.dtype, value, *place.shape)
+    if not isinstance(value, Tile):
+        raise BuildError(f"expected a tile or a number to store, found {value!r}")
+    if value.dtype != place.dtype and value.dtype != index:
+        raise BuildError(f"expected {place.dtype} to store, found {value.dtype}; .to({place.dtype}) converts")
+    if value.shape != place.shape:
+        shapes = ["x".join(map(str, each.shape)) for each in (place, value)]
+        raise BuildError(f"expected a tile of {shapes[0]} to store, found {shapes[1]}")
+    in_memory = isinstance(value, Memory) or (isinstance(value, View) and reduce is None)
+    source = value.op_value if isinstance(value, View | Memory) and in_memory else value.ssa()
+    trace.before_write(target)
+    kind = CopyOp if in_memory or _is_register(target) else StoreOp
+    trace(kind(source, target, reduce=reduce))
+    trace.writes += 1
+
+
+def _is_register(value: SSAValue) -> bool:
+    return TileType.of(value).memory in (MemorySpace.REGISTER, MemorySpace.ACCUMULATOR)
+
+
+class Memory(Tile):
+    """
+    A tile in shared or tensor memory, in registers or an accumulator, that is written in place.
+
+    `t[:] = x` copies or fills, `t += x @ y` adds a product, `t[0:16]` is a part. `t[ids] += x` adds to what tiles of
+    indices name.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[16, 64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     staged = tx.shared(a[:, :])
+    ...     print(staged, staged[0:8, :])
+    ...     a[:, :] = staged
+    >>> _ = kernel.module
+    a tile f32[16, 64] in shared memory a tile f32[8, 64] in shared memory
+    """
+
+    def __init__(self, trace: Trace, value: SSAValue):
+        type_ = TileType.of(value)
+        super().__init__(trace, type_.dims, dtype_of(type_.element_type), value)
+        self.op_value = value
+        self.memory = type_.memory
+        self._loaded: tuple[int, Tile] | None = None
+        self.reads = {root(value)} if _is_register(value) else set()
+
+    def __repr__(self) -> str:
+        return f"a tile {self.dtype}[{', '.join(map(str, self.shape))}] in {self.memory.place}"
+
+    def read(self) -> Tile:
+        if _is_register(self.op_value):
+            return self
+        if self._loaded is None or self._loaded[0] != self.trace.writes or self._loaded[1].computed() is None:
+            self._loaded = self.trace.writes, Tile.of(self.trace(LoadOp(self.op_value, self.type)).result)
+        return self._loaded[1]
+
+    def load(self, pad: Number | Scalar | None = None) -> Tile:
+        if pad is not None:
+            raise BuildError("expected a pad of a view of an array, found one of a tile, of which nothing is outside")
+        if _is_register(self.op_value):
+            return Tile.of(self.trace(LoadOp(self.op_value, self.type)).result)
+        return self.read()
+
+    def _same(self, value: SSAValue) -> Memory:
+        return Memory(self.trace, value)
+
+    def _part(self, starts: list[Any], extents: list[int], steps: list[int]) -> Tile:
+        return self._same(super()._part(starts, extents, steps).ssa())
+
+    def reshape(self, *shape: int) -> Memory:
+        return Memory(self.trace, self.trace(ReshapeOp(self.op_value, shape)).result)
+
+    def transpose(self, *order: int) -> Tile:
+        if self.memory is MemorySpace.SHARED and order == (1, 0):
+            return Transposed(self)
+        return super().transpose(*order)
+
+    def _at(self, key: Any) -> Tile:
+        parts = parts_of(key)
+        if any(isinstance(part, Tile | Span) for part in parts):
+            return view_of(self.trace, self.op_value, ArrayType(self.dtype, self.shape), key, None)
+        return super().__getitem__(key)
+
+    def __getitem__(self, key: Any) -> Tile:
+        found = self._at(key)
+        if found is not self:
+            found.updates = self.op_value, key
+        return found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not is_updated(value, self.op_value, key) and (place := self._at(key)) is not value:
+            store(value, place)
+
+    def __iadd__(self, value: Any) -> Any:
+        if isinstance(value, Product):
+            return self.accumulate(value)
+        return self + value
+
+    def accumulate(self, product: Product, **clauses: Any) -> Memory:
+        """Adds a product, in place; clauses are those of `tirx.mma`."""
+        self.trace.before_write(self.op_value)
+        self.trace(MmaOp(product.a, product.b, self.op_value, **{**product.clauses, **clauses}))
+        self.trace.writes += 1
+        return self
+
+
+class Transposed(Tile):
+    """The second operand of a product, `x @ y.T`, for y of N x K elements in shared memory."""
+
+    def __init__(self, memory: Memory):
+        super().__init__(memory.trace, memory.shape[::-1], memory.dtype, memory.op_value)
+        self.memory_tile = memory
+
+    @property
+    def T(self) -> Tile:
+        return self.memory_tile
+
+    def read(self) -> Tile:
+        return self.memory_tile.read().transpose(1, 0)
+
+
+class Product(Tile):
+    """`x @ y`, which is added to an accumulator by `+=`, or computed from zero on where it is used otherwise."""
+
+    is_product = True
+
+    def __init__(self, trace: Trace, a: SSAValue, b: SSAValue, **clauses: Any):
+        first, second = TileType.of(a), TileType.of(b)
+        kind = dtype_of(first.element_type)
+        dtype = f64 if kind == f64 else f32 if kind.is_float else DTYPES["i32"]
+        if first.dims[-1] != second.dims[-1]:
+            shapes = ["x".join(map(str, each.dims)) for each in (first, second)]
+            raise BuildError(
+                f"expected x @ y.T of two tiles with one K, their last dimension, found {shapes[0]} and {shapes[1]}"
+            )
+        super().__init__(trace, (*first.dims[:-1], second.dims[-2]), dtype)
+        self.a, self.b, self.clauses = a, b, clauses
+        self._memory: Memory | None = None
+        self.reads = {root(each) for each in (a, b) if TileType.of(each).memory is not MemorySpace.REGISTER}
+        trace.pending[self.number] = self
+
+    def read(self) -> Tile:
+        """The product, from zero on."""
+        if self._memory is None:
+            self.trace.pending.pop(self.number, None)
+            self._memory = accumulator(self.dtype, self.shape)
+            store(0, self._memory)
+            self._memory.accumulate(self)
+        return self._memory.read()
+
+    def ssa(self) -> SSAValue:
+        return self.read().ssa()
+
+    def flush(self) -> None:
+        self.read()
+
+    def added_to(self, tile: Tile) -> Tile:
+        """The product added to a tile of values."""
+        if tile.is_constant:
+            memory = accumulator(tile.dtype, self.shape)
+            store(tile.constant, memory)
+            return memory.accumulate(self)
+        start = tile.ssa()
+        op = MmaOp(self.a, self.b, start, result_type=start.type, **self.clauses)
+        return Tile.of(self.trace(op).results[0])
+
+
+def allocate(type_: TileType) -> Memory:
+    """
+    A tile in memory that is written later; it is there in the whole kernel.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64, 64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     print(tx.allocate(tx.f32[64, 64].tile("tensor")))
+    >>> _ = kernel.module
+    a tile f32[64, 64] in tensor memory
+    """
+    trace = current()
+    op = trace.at_entry(AllocOp(type_))
+    first = next((each for each in trace.entry.ops if isinstance(each, AllocOp) and _adds_up(each)), op)
+    if not _adds_up(op) and first is not op:  # operands stand in front of accumulators, as people write them
+        op.detach()
+        trace.entry.insert_op_before(op, first)
+    return Memory(trace, op.result)
+
+
+def _adds_up(op: AllocOp) -> bool:
+    return TileType.of(op.result).memory is MemorySpace.ACCUMULATOR
+
+
+def accumulator(dtype: DType, shape: Sequence[int]) -> Memory:
+    """
+    A tile that products are added to: in tensor memory where the target has it for them, in registers elsewhere.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64, 64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     print(tx.accumulator(tx.f32, (64, 64)).shape)
+    >>> _ = kernel.module
+    (64, 64)
+    """
+    return allocate(TileType.get(shape, dtype.attribute, MemorySpace.ACCUMULATOR))
+
+
+def shared(what: Tile | DType, *shape: int) -> Memory:
+    """
+    A tile in shared memory: a copy of another tile or a view, or zeros of an element type.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[64, 64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     print(tx.shared(a[:, 0:32]), tx.shared(tx.f32, 16))
+    >>> _ = kernel.module
+    a tile f32[64, 32] in shared memory a tile f32[16] in shared memory
+    """
+    dtype = what if isinstance(what, DType) else what.dtype
+    extents = shape if isinstance(what, DType) else what.shape
+    memory = allocate(TileType.get(extents, dtype.attribute, MemorySpace.SHARED))
+    store(0 if isinstance(what, DType) else what, memory)
+    return memory
+
+
+def _operand(tile: Any) -> SSAValue:
+    if isinstance(tile, View):
+        return shared(tile).op_value
+    if isinstance(tile, Memory):
+        return tile.op_value
+    if isinstance(tile, Tile):
+        return tile.ssa()
+    raise BuildError(f"expected a tile as an operand of a product, found {tile!r}")
+
+
+def _matmul(x: Tile, y: Any) -> Product:
+    if isinstance(y, Transposed):
+        second = y.memory_tile.op_value
+    elif isinstance(y, View):
+        second = _operand(y.T)
+    elif isinstance(y, Memory) and y.memory is MemorySpace.SHARED:
+        raise BuildError(
+            "expected y of N x K elements as x @ y.T, found one of K x N in shared memory; "
+            "tx.shared(view.T) stages it as N x K"
+        )
+    elif isinstance(y, Tile):
+        second = y.T.ssa()
+    else:
+        raise BuildError(f"expected a tile behind @, found {y!r}")
+    return Product(x.trace, _operand(x), second)
+
+
+def _added(x: Tile, y: Tile) -> Tile:
+    """The sum of two tiles, one of which is a product: that of `tirx.mma` where the other one is a value."""
+    one, product = (x, y) if isinstance(y, Product) else (y, x)
+    assert isinstance(product, Product)
+    if isinstance(one, Product | Memory) or one.shape != product.shape or one.dtype != product.dtype:
+        return LATE["tile"]("add", (x.read(), y.read()), {})
+    return product.added_to(one.read())
+
+
+LATE["store"] = store
+LATE["matmul"] = _matmul
+LATE["add product"] = _added

@@ -1,0 +1,316 @@
+"""Arrays in global memory, and views: parts of them or of shared tiles, which are read where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import SSAValue
+
+from tirx.builder import functions
+from tirx.builder.dtypes import DTYPES, LATE, ArrayType, DType, index
+from tirx.builder.scalars import Number, Scalar
+from tirx.builder.spans import Span, as_index
+from tirx.builder.tiles import Tile, parts_of, slice_of
+from tirx.builder.trace import BuildError, NeedsExtent, Trace
+from tirx.dialects.definition import i32_attr
+from tirx.dialects.formula import Call
+from tirx.dialects.tirx import LoadOp, MemorySpace, ReshapeOp, TileType, ViewOp
+from tirx.passes.ir.index_analysis import index_range
+
+Place = Any
+"""What stands in brackets behind an array: a span, an index, a slice or a tile of indices."""
+
+
+class Array:
+    """
+    An argument of a kernel in global memory: `a[m, k]` is a view of it, `a[m, k] = tile` stores, `+=` adds there.
+
+    In brackets stand spans, indices, slices of extents that are numbers, `:` and tiles of indices. `a.shape[0]` is a
+    number where it is known, and an index otherwise.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[None, 64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     print(a[tx.tile(0, 16), 0:32], a[3, 5].dtype, a.shape[1])
+    ...     a[0:8, :] += tx.full(tx.f32, 1.0, 8, 64)
+    >>> _ = kernel.module
+    a view f32[16, 32] f32 64
+    """
+
+    def __init__(self, trace: Trace, value: SSAValue, type_: ArrayType, number: int):
+        self.trace = trace
+        self.value = value
+        self.type = type_
+        self.number = number
+        """Its place among the arguments of the kernel."""
+
+    def __repr__(self) -> str:
+        return f"an array {self.type}"
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.type.dtype
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The extents: numbers, or indices of what the launch knows."""
+        return tuple(self.extent(d) if n is None else n for d, n in enumerate(self.type.shape))
+
+    def extent(self, dim: int) -> Scalar:
+        """An extent as an index."""
+        if (known := self.type.shape[dim]) is not None:
+            return functions.scalar(known, index)
+        key = (self.value, dim)
+        if key not in self.trace.kept:
+            at = self.trace.constant(dim, index.attribute)
+            value = self.trace.at_entry(memref.DimOp(self.value, at)).result
+            formula = Call("size", (self.number, dim)) if self.number >= 0 else None
+            self.trace.kept[key] = Scalar(self.trace, value, index, natural=True, formula=formula)
+        return self.trace.kept[key]
+
+    def __getitem__(self, key: Place) -> View:
+        found = view_of(self.trace, self.value, self.type, key, self)
+        found.updates = self.value, key
+        return found
+
+    def __setitem__(self, key: Place, value: Any) -> None:
+        if not is_updated(value, self.value, key):
+            LATE["store"](value, self[key])
+
+
+def is_updated(value: Any, source: SSAValue, key: Place) -> bool:
+    """Returns True for what `source[key] += x` assigns: the part itself, which has been added to."""
+    if not isinstance(value, Tile) or value.updates is None or value.updates[0] is not source:
+        return False
+    parts, others = parts_of(key), parts_of(value.updates[1])
+    return len(parts) == len(others) and all(map(_is_same_place, parts, others))
+
+
+def _is_same_place(a: Any, b: Any) -> bool:
+    if isinstance(a, slice) and isinstance(b, slice):
+        first, second = cast(Any, a), cast(Any, b)
+        return first.start is second.start and first.stop is second.stop and first.step is second.step
+    return a is b
+
+
+def _indices(place: Any) -> Any:
+    """The value of a place, read if it is in memory: the outside of a view of indices names nothing."""
+    if not isinstance(place, View):
+        return place
+    return place.read() if place.is_element or not place.dtype.is_signed else place.load(pad=-1)
+
+
+def _places(key: Place, rank: int) -> list[Any]:
+    parts = parts_of(key)
+    at = next((i for i, part in enumerate(parts) if part is Ellipsis), len(parts))
+    rest = parts[at + 1 :]
+    missing = rank - at - len(rest)
+    if missing < 0:
+        raise BuildError(f"expected at most {rank} places, found {len(parts)}")
+    found = [*parts[:at], *[slice(None)] * missing, *rest]
+    return [_indices(each) for each in found]
+
+
+def view_of(trace: Trace, source: SSAValue, type_: ArrayType, key: Place, array: Array | None) -> View:
+    """The view of an array, or of a tile in shared memory, at these places."""
+    places = _places(key, len(type_.shape))
+    spans: list[Span | Scalar | Tile] = []
+    for place, extent in zip(places, type_.shape, strict=True):
+        if isinstance(place, slice):
+            if extent is None and cast(Any, place).stop is None and array is not None and trace.specialises:
+                raise NeedsExtent(array.number, len(spans))
+            start, size, step = slice_of(place, extent)
+            spans.append(Span(as_index(start), size, step=step))
+        elif isinstance(place, Span | Tile):
+            spans.append(place)
+        elif isinstance(place, int | Scalar):
+            if type(place) is int and extent is not None and not 0 <= place < extent:
+                raise BuildError(f"expected an index of 0 to {extent - 1}, found {place}")
+            spans.append(as_index(place))
+        else:
+            raise BuildError(
+                f"expected a span, an index, a slice or a tile of indices, found {place!r}; tx.tile makes a span"
+            )
+    return View(trace, source, type_, spans, array=array)
+
+
+class View(Tile):
+    """
+    A part of an array, or of a tile in shared memory, at places: it is read where it is used.
+
+    `.load(pad=...)` reads it, with another number than 0 for what is outside; `.T` has its dimensions exchanged.
+
+    >>> import tirx as tx
+    >>> @tx.jit(tx.f32[16, 64], threads=32)
+    ... def kernel(a: tx.Array) -> None:
+    ...     print(a[:, 0:8].T, a[:, 0:8].load())
+    >>> _ = kernel.module
+    a view f32[8, 16] a tile f32[16, 8]
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        source: SSAValue,
+        type_: ArrayType,
+        places: Sequence[Span | Scalar | Tile],
+        dims: list[int | None] | None = None,
+        array: Array | None = None,
+    ):
+        self.source = source
+        self.array_type = type_
+        self.places = list(places)
+        self.array = array
+        self._loaded: tuple[int, Any] | None = None
+        vectors = sum(isinstance(place, Tile) and len(place.shape) == 1 for place in places)
+        if vectors > 1:
+            raise BuildError(
+                f"expected one tile of indices of rank 1, found {vectors}; give them the rank of the view by [:, None]"
+            )
+        full_rank = [place.shape for place in self.places if isinstance(place, Tile) and len(place.shape) > 1]
+        own = [d for d, place in enumerate(self.places) if not isinstance(place, Scalar)]
+        moving: list[int | None] = [*own]
+        if full_rank:
+            shape = list(full_rank[0])
+            moving = [*[None] * (len(shape) - len(own)), *own]
+            for t, d in enumerate(moving):
+                if d is not None and isinstance(place := self.places[d], Span):
+                    shape[t] = place.extent
+        else:
+            shape = [p.extent if isinstance(p := self.places[d], Span) else cast(Tile, p).shape[0] for d in own]
+        self.dims: list[int | None] = moving if dims is None else dims
+        if dims is not None:
+            extents = dict(zip(moving, shape, strict=True))
+            shape = [1 if d is None else extents[d] for d in dims]
+        super().__init__(trace, shape, type_.dtype)
+        self._op: SSAValue | None = None
+        self._reshaped: View | None = None
+        """The view of which this one has the elements in another shape."""
+
+    @property
+    def op_value(self) -> SSAValue:
+        """The view in the IR."""
+        if self._op is None or not self.trace.sees(self._op):
+            whole = self._reshaped
+            op = self._view() if whole is None else ReshapeOp(whole.op_value, self.shape)
+            self._op = self.trace(op).results[0]
+        return self._op
+
+    def _view(self) -> ViewOp:
+        where: list[SSAValue] = []
+        sizes: dict[int, SSAValue] = {}
+        is_inside = True
+        for d, (place, extent) in enumerate(zip(self.places, self.array_type.shape, strict=True)):
+            if isinstance(place, Tile):
+                where.append(place.to(DTYPES["i32"]).ssa() if place.dtype == index else place.ssa())
+                is_inside = False
+                continue
+            start, reach, step = (place, 1, 1) if isinstance(place, Scalar) else (place.start, place.extent, place.step)
+            where.append(start.value)
+            known = index_range(start.value)
+            inside = extent is not None and known.least >= 0 and known.greatest + (reach - 1) * step < extent
+            is_inside &= inside or (isinstance(place, Scalar) and extent is None)
+            if isinstance(place, Span) and (size := self._size(place, d)) is not None:
+                sizes[d] = size.value
+        rank, moving = len(self.places), self.dims
+        dims = None if moving == list(range(rank - len(moving), rank)) else [-1 if d is None else d for d in moving]
+        steps = [place.step if isinstance(place, Span) else 1 for place in self.places]
+        memory = MemorySpace.GLOBAL if self.array is not None else MemorySpace.SHARED
+        return ViewOp(
+            source=self.source,
+            where=[*where, *sizes.values()],
+            result=TileType.get(self.shape, self.dtype.attribute, memory),
+            dims=dims,
+            steps=steps if set(steps) != {1} else None,
+            sized=ArrayAttr([i32_attr(d) for d in sizes]) if sizes else None,
+            clipped=bool(sizes) or not is_inside,
+        )
+
+    def _size(self, span: Span, dim: int) -> Scalar | None:
+        """The number of positions, where the extent of the array does not say so."""
+        limit, extent = span.limit, self.array_type.shape[dim]
+        if limit is not None and limit.formula is not None and self.array is not None:
+            if isinstance(limit.formula, int):
+                if limit.formula == extent:
+                    return None
+            elif limit.formula.function == "size":
+                argument, of = cast("tuple[int, int]", limit.formula.operands)
+                if (argument, of) != (self.array.number, dim):
+                    self.trace.requires[(argument, of), (self.array.number, dim)] = None
+                return None
+        return span.size
+
+    @property
+    def is_clipped(self) -> bool:
+        """Returns True for a view with places that may be outside."""
+        op = (self if self._reshaped is None else self._reshaped).op_value.owner
+        return isinstance(op, ViewOp) and op.clipped is not None
+
+    @property
+    def is_element(self) -> bool:
+        """Returns True for a single element, which is a scalar."""
+        return not self.shape
+
+    def read(self) -> Any:
+        """The tile in registers, or the scalar, as it is in memory now."""
+        return self.load()
+
+    def load(self, pad: Number | Scalar | None = None) -> Any:
+        """The tile in registers, or the scalar; `pad` stands for what is outside of the array (0)."""
+        trace = self.trace
+        if pad is None and self._loaded is not None and self._loaded[0] == trace.writes:
+            found = self._loaded[1]
+            if trace.sees(found.value) if isinstance(found, Scalar) else found.computed() is not None:
+                return found
+        if self.is_element:
+            where = [as_index(place).value for place in self.places]
+            value = trace(memref.LoadOp.get(self.source, where)).res
+            found = Scalar(trace, value, self.dtype)
+        else:
+            padding = None if pad is None else functions.scalar(pad, self.dtype).value
+            found = Tile.of(trace(LoadOp(self.op_value, self.type, pad=padding)).result)
+            found.has_zeros_outside = pad is None and self.is_clipped
+        if pad is None:
+            self._loaded = (trace.writes, found)
+        return found
+
+    def ssa(self) -> SSAValue:
+        return self.read().ssa()
+
+    def to(self, dtype: DType) -> Any:
+        return functions.apply("cast", self, dtype)
+
+    def transpose(self, *order: int) -> Any:
+        if self._reshaped is not None:
+            return self.read().transpose(*order)
+        dims = [self.dims[d] for d in order]
+        return View(self.trace, self.source, self.array_type, self.places, dims, self.array)
+
+    def expand(self, dims: Sequence[int | None]) -> View:
+        if self._reshaped is not None:
+            return self.reshape(*(1 if d is None else self.shape[d] for d in dims))
+        kept = [None if d is None else self.dims[d] for d in dims]
+        return View(self.trace, self.source, self.array_type, self.places, kept, self.array)
+
+    def __getitem__(self, key: Any) -> Tile:
+        parts = parts_of(key)
+        if all(part is None or part == slice(None) for part in parts) and None in parts:
+            own = iter(range(len(self.shape)))
+            given = [None if part is None else next(own) for part in parts]
+            return self.expand([*given, *own])
+        return self.read()[key]
+
+    def reshape(self, *shape: int) -> View:
+        """The same elements in row-major order, in another shape."""
+        found = View(self.trace, self.source, self.array_type, self.places, list(self.dims), self.array)
+        found.shape, found._reshaped = shape, self
+        _ = found.op_value  # the error of another number of elements is here
+        return found
+
+    def __iadd__(self, value: Any) -> View:
+        LATE["store"](value, self, reduce="add")
+        return self
