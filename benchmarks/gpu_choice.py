@@ -41,8 +41,8 @@ SIZES: tuple[Size, ...] = (
 def compiled(size: Size, tile: TileChoice, target: str) -> Program:
     """The kernel for a size with a tile."""
     module = embed.parse(text_of("f16", size), "product.mlir")
-    written = (tile.rows, tile.columns, tile.depth)
-    embed.run(module, [TirxTileLinalgPass(written, tile.threads, target)])
+    written = (*((tile.columns, tile.rows) if tile.exchanged else (tile.rows, tile.columns)), tile.depth)
+    embed.run(module, [TirxTileLinalgPass(written, tile.threads, target, tile.exchanged)])
     return tirx.build(module, target)
 
 
@@ -86,7 +86,7 @@ def measured(torch: Any, size: Size, tiles: list[TileChoice], target: str, round
         kernel(a, b, d)
         error = float((d.float() - expected.float()).abs().max() / expected.float().abs().max())
         seconds = seconds_of(torch, lambda kernel=kernel, d=d: kernel(a, b, d), rounds)
-        shape = (tile.rows, tile.columns, tile.threads)
+        shape = (tile.rows, tile.columns, tile.threads, tile.exchanged)
         row["tiles"].append(
             {"tile": shape, "predicted": tile.score, "seconds": seconds, "error": error, "compile": build}
         )

@@ -99,8 +99,8 @@ def _parts(kernel: KernelOp, values: Values) -> int:
 
 def _explain(kernel: KernelOp, choice: TileChoice, values: Values, other: TileChoice | None) -> None:
     bound = ", ".join(f"{name} = {value}" for name, value in values.items())
-    tile = f"{choice.rows}x{choice.columns}x{choice.depth} ({bound})"
+    tile = f"{choice} ({bound})"
     next_best = ""
     if other is not None:
-        next_best = f"; {other.rows}x{other.columns}x{other.depth}: {other.score / choice.score - 1:+.0%}"
+        next_best = f"; {other}: {other.score / choice.score - 1:+.0%}"
     remark(kernel, TilesChosen(kernel.sym_name.data, tile, f"{choice.prediction}{next_best}"))

@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
+from typing import TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute, SSAValue
 
-from tirx.dialects.tirx import AllocOp, CopyOp, KernelOp, LoadOp, MapOp, MmaOp, StoreOp, SubviewOp, TileType, ViewOp
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    KernelOp,
+    LoadOp,
+    MapOp,
+    MmaOp,
+    StoreOp,
+    SubviewOp,
+    TileType,
+    TransposeOp,
+    ViewOp,
+)
 from tirx.passes.match.tile_choice import Operands
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -21,12 +36,15 @@ class KernelProduct:
     a: ViewOp
     b: ViewOp
     d: ViewOp
+    exchanged: bool
+    """Sums go to D with their dimensions swapped."""
 
     @property
     def operands(self) -> Operands:
         """Sizes and types: M and N are those of D, K is the last dimension of A, the ones before are a batch."""
         shape, inner = self.d.source_type.get_shape(), self.a.source_type.get_shape()[-1]
-        m, n, k = (None if size == DYNAMIC_INDEX else size for size in (*shape[-2:], inner))
+        sides = shape[-1:-3:-1] if self.exchanged else shape[-2:]
+        m, n, k = (None if size == DYNAMIC_INDEX else size for size in (*sides, inner))
         return Operands(
             (m, n, k),
             _element(self.a.source_type),
@@ -34,6 +52,7 @@ class KernelProduct:
             TileType.of(self.mma.accumulator).element_type,
             _element(self.d.source_type),
             prod(max(1, size) for size in shape[:-2]),
+            self.exchanged,
         )
 
 
@@ -45,14 +64,14 @@ def product_of(kernel: KernelOp) -> KernelProduct | None:
     """
     The product of a kernel of the tile level; None where there is none whose operands are views of two dimensions.
 
-    Only copies, loads, stores and maps may lie between the product and global memory.
+    Only copies, loads, stores, maps and, behind the product, transpositions may lie between it and global memory.
     """
     for mma in kernel.walk():
         if not isinstance(mma, MmaOp):
             continue
-        a, b, d = _source(mma.a, set()), _source(mma.b, set()), _destination(mma.accumulator, set())
-        if a is not None and b is not None and d is not None and len(d.source_type.get_shape()) >= 2:
-            return KernelProduct(mma, a, b, d)
+        a, b, found = _source(mma.a, set()), _source(mma.b, set()), _destination(mma.accumulator, set())
+        if a is not None and b is not None and found is not None and len(found[0].source_type.get_shape()) >= 2:
+            return KernelProduct(mma, a, b, *found)
     return None
 
 
@@ -74,13 +93,13 @@ def _source(tile: SSAValue, seen: set[SSAValue]) -> ViewOp | None:
             return None
 
 
-def _destination(tile: SSAValue, seen: set[SSAValue]) -> ViewOp | None:
-    """The view that the elements of a tile go to, as they are or by way of maps."""
+def _destination(tile: SSAValue, seen: set[SSAValue], turned: bool = False) -> tuple[ViewOp, bool] | None:
+    """The view that the elements of a tile go to, as they are or by way of maps; True if with dimensions swapped."""
     if tile in seen:
         return None
     seen.add(tile)
     if isinstance(tile.owner, ViewOp):
-        return tile.owner
+        return tile.owner, turned
     following: list[SSAValue] = []
     for use in tile.uses:
         match use.operation:
@@ -94,10 +113,12 @@ def _destination(tile: SSAValue, seen: set[SSAValue]) -> ViewOp | None:
                 following += [*op.outs, *op.results]
             case MmaOp() as op if op.result is not None and op.accumulator is tile:
                 following.append(op.result)
+            case TransposeOp() as op if op.order == (1, 0):
+                return _destination(op.result, seen, not turned)
             case _:
                 pass
-    return _first(_destination(each, seen) for each in following)
+    return _first(_destination(each, seen, turned) for each in following)
 
 
-def _first(views: Iterable[ViewOp | None]) -> ViewOp | None:
-    return next((view for view in views if view is not None), None)
+def _first(found: Iterable[_T | None]) -> _T | None:
+    return next((each for each in found if each is not None), None)

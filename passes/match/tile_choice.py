@@ -32,7 +32,10 @@ BARRIER_BYTES = 1024
 _STEP = 128
 """Bytes of K of a step: a row of the widest swizzle pattern."""
 
-_TILES: dict[str, tuple[tuple[int, int, int], ...]] = {
+_Shape = tuple[int, int, int]
+"""Rows, columns and threads of a tile."""
+
+_TILES: dict[str, tuple[_Shape, ...]] = {
     "tcgen05": ((128, 256, 128), (128, 128, 128), (128, 64, 128)),
     "wgmma": (
         *((128, 256, 256), (256, 128, 256), (128, 192, 256), (128, 128, 256), (128, 64, 256)),
@@ -41,7 +44,10 @@ _TILES: dict[str, tuple[tuple[int, int, int], ...]] = {
     "mma_sync": ((128, 256, 256), (128, 128, 256), (64, 128, 128), (64, 64, 128)),
     "mma_sync f64": ((128, 128, 256), (64, 128, 128), (64, 64, 128)),
 }
-"""Rows, columns and threads of the tiles of a family, the first one its default."""
+"""The tiles of a family, the first one its default."""
+
+_COLUMNS = 8
+"""The columns of instructions are a multiple of these; those that ask for 16 get none of 8."""
 
 _SAMPLES = (16, 128, 1024, 8192)
 """Sizes that stand for one that is known at the launch only."""
@@ -59,15 +65,24 @@ class TileChoice:
     depth: int
     threads: int
     family: str
+    exchanged: bool
+    """The rows are those of B: the product is D^T = B A^T, so that few rows of A are the columns of instructions."""
     prediction: Prediction
     """That of the sizes of the product; of the largest samples where sizes are known at the launch only."""
     score: float
     """Seconds: the geometric mean over the samples."""
 
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.columns}x{self.depth}" + (" of D^T = B A^T" if self.exchanged else "")
+
 
 @dataclass(frozen=True)
 class Operands:
-    """A product D = A B^T: M, N and K, None where only a launch knows; the types of A, B, sums and D."""
+    """
+    A product D = A B^T: M, N and K, None where only a launch knows; the types of A, B, sums and D.
+
+    `exchanged`: D is in memory with its dimensions swapped.
+    """
 
     size: tuple[int | None, int | None, int | None]
     a: Attribute
@@ -76,6 +91,12 @@ class Operands:
     d: Attribute
     batch: int = 1
     """Products of the batch."""
+    exchanged: bool = False
+
+    def exchange(self) -> Operands:
+        """The same numbers as a product of B and A."""
+        m, n, k = self.size
+        return replace(self, size=(n, m, k), a=self.b, b=self.a, exchanged=not self.exchanged)
 
     @property
     def dtypes(self) -> tuple[ElementType, ElementType, ElementType, ElementType]:
@@ -92,13 +113,33 @@ class Operands:
 def choose_tiles(operands: Operands, target: Target) -> Sequence[TileChoice]:
     """The legal tiles of a product, the best one first; empty where the target has no instructions for its types."""
     found: list[TileChoice] = []
-    for family in _TILES:
-        depth = _STEP * 8 // operands.dtypes[0].storage_bits
-        rated = (rated_tile(operands, target, (rows, columns, depth), n) for rows, columns, n in _TILES[family])
+    for family, tiles in _TILES.items():
+        rated = (
+            rated_tile(each, target, (rows, columns, _STEP * 8 // each.dtypes[0].storage_bits), threads)
+            for each, shapes in ((operands, (*tiles, *_fitted(operands, tiles))), *_exchanged(operands, tiles))
+            for rows, columns, threads in shapes
+        )
         found = [each for each in rated if each is not None and each.family == family]
         if found:
             break
     return sorted(found, key=lambda each: each.score)
+
+
+def _fitted(operands: Operands, tiles: Sequence[_Shape]) -> Sequence[_Shape]:
+    """Tiles with as many columns as there are, where that is less than those of `tiles` with the same rows."""
+    _, columns, _ = operands.size
+    most = {(rows, threads): most for rows, most, threads in reversed(tiles)}
+    if columns is None:
+        return ()
+    fitted = -(-columns // _COLUMNS) * _COLUMNS
+    return [(rows, fitted, n) for (rows, n), most in most.items() if fitted <= most and (rows, fitted, n) not in tiles]
+
+
+def _exchanged(operands: Operands, tiles: Sequence[_Shape]) -> Iterator[tuple[Operands, Sequence[_Shape]]]:
+    """The product of B and A, where all rows of A become the columns of one tile: few rows leave instructions idle."""
+    turned = operands.exchange()
+    if fitted := _fitted(turned, tiles):
+        yield turned, fitted
 
 
 def rated_tile(
@@ -149,6 +190,7 @@ def rated_tile(
         shares=shares,
         parts=parts,
         in_cluster=parts > 1,
+        turned=operands.exchanged,
     )
     logarithms: list[float] = []
     prediction: Prediction | None = None
@@ -160,7 +202,8 @@ def rated_tile(
         prediction = predict(each, gpu)
         logarithms.append(log(prediction.seconds))
     assert prediction is not None
-    return TileChoice(rows, columns, depth, threads, family, prediction, exp(sum(logarithms) / len(logarithms)))
+    score = exp(sum(logarithms) / len(logarithms))
+    return TileChoice(rows, columns, depth, threads, family, operands.exchanged, prediction, score)
 
 
 def family_name(operands: Operands, target: Target, tile: tuple[int, int, int], depth: int) -> str | None:

@@ -53,7 +53,9 @@ class TirxTileLinalgPass(ModulePass):
     `memref.copy` alone, which may be host code.
 
     Without `tile` the timing model chooses the tiles of a contraction for its sizes, types and target, and a remark
-    says why; other functions, and those without a target, have tiles of 128x128 and 64 elements of a reduction. All
+    says why; other functions, and those without a target, have tiles of 128x128 and 64 elements of a reduction. Few
+    rows of D become columns of a product of B and A (D^T = B A^T), whose sums are transposed in registers: instructions
+    multiply 64 rows or more, but as few as 8 columns. `exchanged` asks for that beside a `tile`. All
     operations of a function have the same parallel dimensions, at most three. `tile` cuts the last two (the last
     one of reductions) into the tiles of the blocks; the size behind them cuts the reduction. Dimensions in front of
     these count a batch: a block works on one element of it. Contractions (`D += A B`, each operand in either order,
@@ -69,6 +71,7 @@ class TirxTileLinalgPass(ModulePass):
     tile: tuple[int, ...] | None = None
     threads: int | None = None
     target: str | None = None
+    exchanged: bool = False
     marked: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -205,7 +208,7 @@ class _Tiling:
         """Puts a kernel in the place of the function."""
         steps = self.read()
         parallel = self.batch + self.rank
-        tile, self.threads = self._tile(steps)
+        tile, self.threads, self.exchanged = self._tile(steps)
         self.tile = tile
         self.extents = tile[: self.rank]
         if len(tile) < self.rank + self.has_reduction:
@@ -236,12 +239,16 @@ class _Tiling:
         Rewriter.insert_op(kernel, InsertPoint.before(self.function))
         erase(self.function)
 
-    def _tile(self, steps: Sequence[Structured]) -> tuple[tuple[int, ...], int]:
-        """The tile and the threads of the kernel: those of the options, or the best ones for its first contraction."""
+    def _tile(self, steps: Sequence[Structured]) -> tuple[tuple[int, ...], int, bool]:
+        """
+        The tile and the threads of the kernel, and whether it multiplies B by A.
+
+        They are those of the options, or the best ones for the first contraction.
+        """
         options = self.options
         step = next((each for each in steps if each.reduction and _factors(each) is not None), None)
         if options.tile is not None or options.target is None or step is None or self.rank != 2:
-            return options.tile or _TILE, options.threads or _THREADS
+            return options.tile or _TILE, options.threads or _THREADS, options.exchanged
         shape, (a, b) = memref_type(step.outputs[0]).get_shape(), _factors(step) or (0, 1)
         inner = memref_type(step.inputs[a]).get_shape()[step.dims[a].index(step.reduction[0])]
         m, n, k = (None if size == DYNAMIC_INDEX else size for size in (*shape[-2:], inner))
@@ -260,11 +267,12 @@ class _Tiling:
             if options.threads in (None, each.threads)
         ]
         if not found:
-            return _TILE, options.threads or _THREADS
-        best, names = found[0], [f"{each.rows}x{each.columns}x{each.depth}" for each in found[:2]]
+            return _TILE, options.threads or _THREADS, False
+        best, names = found[0], [str(each) for each in found[:2]]
         others = "" if len(found) == 1 else f"; {names[1]}: {found[1].score / best.score - 1:+.0%}"
         remark(step.op, TilesChosen(self.function.sym_name.data, names[0], f"{best.prediction}{others}"))
-        return (best.rows, best.columns, best.depth), best.threads
+        extents = (best.columns, best.rows) if best.exchanged else (best.rows, best.columns)
+        return (*extents, best.depth), best.threads, best.exchanged
 
     def _operations(self) -> list[Operation]:
         blocks = self.function.body.blocks
@@ -411,7 +419,13 @@ class _Tiling:
             return tile
         held = self._alloc(type_.dims, type_.element_type, tirx.MemorySpace.REGISTER)
         self.emit(tirx.CopyOp(tile, held))
-        return held
+        return self._turned(held) if self.exchanged and type_.memory is tirx.MemorySpace.ACCUMULATOR else held
+
+    def _turned(self, tile: SSAValue) -> SSAValue:
+        """A register tile with its dimensions swapped."""
+        type_ = tirx.TileType.of(tile)
+        turned = tirx.TileType.get(type_.dims[::-1], type_.element_type, tirx.MemorySpace.REGISTER)
+        return self.emit(tirx.TransposeOp(tile, [1, 0], turned)).result
 
     def _read(
         self, step: Structured, operand: SSAValue, dims: Sequence[int], loops: Sequence[int], at: SSAValue | None = None
@@ -484,17 +498,20 @@ class _Tiling:
                 self._alloc(self._shape(step, dims), memref_type(operand).element_type, tirx.MemorySpace.SHARED)
             )
         out = step.outputs[0]
-        accumulator = self._alloc(self.extents, memref_type(out).element_type, tirx.MemorySpace.ACCUMULATOR)
+        extents = self.extents[::-1] if self.exchanged else self.extents
+        accumulator = self._alloc(extents, memref_type(out).element_type, tirx.MemorySpace.ACCUMULATOR)
         held = self.held.get(out, _Held())
         if held.number is not None:
             self.emit(tirx.FillOp(accumulator, held.number))
         else:
-            self.emit(tirx.CopyOp(held.tile or self._view(step, out, step.parallel), accumulator))
+            before = held.tile or self._view(step, out, step.parallel)
+            self.emit(tirx.CopyOp(self._turned(self._in_registers(before)) if self.exchanged else before, accumulator))
         loop, at = self._loop(step)
         views = [self._view(step, operand, dims, at) for operand, dims in operands]
         for view, tile in zip(views, shared, strict=True):
             self.emit(tirx.CopyOp(view, tile))
-        self.emit(tirx.MmaOp(shared[0], shared[1], accumulator))
+        first, second = reversed(shared) if self.exchanged else shared
+        self.emit(tirx.MmaOp(first, second, accumulator))
         self._leave(loop)
         self.held[out] = _Held(accumulator)
 
@@ -608,4 +625,4 @@ class _Tiling:
                 self.emit(tirx.FillOp(view, held.number))
                 continue
             assert held.tile is not None
-            self.emit(tirx.CopyOp(held.tile, view))
+            self.emit(tirx.CopyOp(self._in_registers(held.tile) if self.exchanged else held.tile, view))

@@ -1,4 +1,5 @@
 // RUN: tirx-opt --tirx-tile-linalg="tile=64,64,32 threads=128 target=\"sm_80\"" %s | filecheck %s
+// RUN: tirx-opt --tirx-tile-linalg="tile=16,64,32 threads=128 target=\"sm_90a\" exchanged=true" %s | filecheck %s --check-prefix EXCHANGED
 
 // A contraction and what follows it elementwise are one kernel; other functions stay.
 
@@ -19,6 +20,19 @@
 // CHECK:         [[D:%.*]] = tirx.view %d
 // CHECK-NEXT:    tirx.copy [[OUT]], [[D]]
 // CHECK-NEXT:    tirx.return
+
+// Sums of B A^T are transposed once they are in registers; arguments and all behind the product are as before.
+
+// EXCHANGED-LABEL: tirx.kernel @dense(%a: memref<128x64xf16>, %w: memref<128x64xf16, strided<[1, 128]>>, %bias: memref<1x128xf32>, %d: memref<128x128xf32>) target("sm_90a") grid(2, 8) threads(128)
+// EXCHANGED:         [[A:%.*]] = tirx.alloc : !tirx.tile<16x32xf16, shared>
+// EXCHANGED-NEXT:    [[B:%.*]] = tirx.alloc : !tirx.tile<64x32xf16, shared>
+// EXCHANGED-NEXT:    [[ACC:%.*]] = tirx.alloc : !tirx.tile<64x16xf32, accumulator>
+// EXCHANGED:           tirx.mma [[B]], [[A]], [[ACC]]
+// EXCHANGED:         [[SUMS:%.*]] = tirx.alloc : !tirx.tile<64x16xf32, register>
+// EXCHANGED-NEXT:    tirx.copy [[ACC]], [[SUMS]]
+// EXCHANGED-NEXT:    [[TURNED:%.*]] = tirx.transpose [[SUMS]] [1, 0] : {{.*}} -> !tirx.tile<16x64xf32, register>
+// EXCHANGED-NEXT:    [[OUT:%.*]] = tirx.map ins({{%.*}}, [[TURNED]] :
+// EXCHANGED:         tirx.copy [[OUT]], {{%.*}} : !tirx.tile<16x64xf32, register>, !tirx.tile<16x64xf32, global>
 func.func @dense(%a: memref<128x64xf16>, %w: memref<64x128xf16>, %bias: memref<128xf32>, %d: memref<128x128xf32>) {
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%d : memref<128x128xf32>)

@@ -93,6 +93,8 @@ class Work:
     shares: Literal["a", "b"] | None = None
     family: str = "wgmma"
     bulk_stores: bool = True
+    turned: bool = False
+    """D is in memory with its dimensions swapped."""
 
     @property
     def tiles(self) -> tuple[int, int]:
@@ -116,8 +118,9 @@ class Work:
         half_a, half_b = (2 if self.shares == operand else 1 for operand in "ab")
         rate = gpu.tensor.get(self.family) or max(gpu.tensor.values())
         row_bytes = k * self.element
-        stored = max(self.out, 4) if added else self.out
-        by_bulk = n * stored % ALIGNED == 0 and (self.bulk_stores or added)
+        stored, across = max(self.out, 4) if added else self.out, m if self.turned else n
+        by_bulk = across * stored % ALIGNED == 0 and (self.bulk_stores or added)
+        at_a_time = _SCATTERED * (1 if across * stored % 4 else 2)
         read = self.batch * (m + n) * row_bytes
         elements = self.batch * m * n
         return Counts(
@@ -139,7 +142,7 @@ class Work:
             elements=elements,
             out=self.rows * self.columns * stored / cluster,
             added=used_rows * self.columns * stored if added else 0,
-            scattered=0 if by_bulk else self.rows * self.columns / cluster / _SCATTERED / (1 if n * stored % 4 else 2),
+            scattered=0 if by_bulk else self.rows * self.columns / cluster / at_a_time,
             exchanged=self.rows * self.columns * _SUM * (1 - 1 / cluster),
             slots=self.slots,
             serial=self.slots == 1,

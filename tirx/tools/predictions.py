@@ -102,8 +102,9 @@ class Predictor:
         }
         changes = sorted(improvements(work, gpu).items(), key=lambda each: each[1])
         m, n, k = work.size
+        turned = " of D^T = B A^T" if work.turned else ""
         return (
-            f"@{name} of {m}x{n}x{k} on {gpu.name}: {found}{source}\n"
+            f"@{name} of {m}x{n}x{k}{turned} on {gpu.name}: {found}{source}\n"
             f"  tiles of {work.rows}x{work.columns}, {-(-k * work.element // work.step)} steps of {work.step} bytes of "
             f"K, {counted(work.slots, 'slot')}, {counted(work.at_once, 'block')} on a multiprocessor\n"
             f"  a step takes {terms.step:.0f} cycles: "
@@ -115,6 +116,8 @@ class Predictor:
     def _sized(self, operands: Operands) -> tuple[int, int, int]:
         """The size of the product: of the types, and of `--size` where they do not say it."""
         given = self._size or (None, None, None)
+        m, n, k = given
+        given = (n, m, k) if operands.exchanged else given
         m, n, k = (own or other for own, other in zip(operands.size, given, strict=True))
         if m is None or n is None or k is None:
             raise _UnpredictedError("expected --size MxNxK for sizes that only a launch knows")
@@ -148,6 +151,7 @@ def _work(kernel: KernelOp, tiles: _Tiles, size: tuple[int, int, int], target: T
         group=1 if order is not None and order.group is None else 8,
         shares=_shared(copies, tiles),
         family=family,
+        turned=operands.exchanged,
         bulk_stores=any(op.engine is not None and op.engine.data is Engine.TMA_STORE for op in copies),
     )
     parts = 1 if blocks is None else max(1, blocks // max(1, prod(work.tiles) * operands.batch))
@@ -166,7 +170,7 @@ def _blocks(kernel: KernelOp, tiles: _Tiles, size: tuple[int, int, int], gpu: Gp
     if kernel.launch_grid is None:
         return None
     m, n, k = size
-    ends = {"a": (m, k), "b": (n, k), "d": (m, n)}
+    ends = {"a": (m, k), "b": (n, k), "d": (n, m) if tiles.operands.exchanged else (m, n)}
     shapes: list[tuple[int, ...]] = []
     for index, type_ in enumerate(kernel.function_type.inputs):
         shape = list(type_.get_shape()) if isinstance(type_, MemRefType) else []

@@ -17,16 +17,20 @@ from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 from tirx.tools.predictions import Predictor
 
 i8 = IntegerType(8)
-_SIZE = 512, 2112, 256
 
 
-@pytest.mark.parametrize(("target", "place"), [("sm_90a", 0), ("sm_90a", -1), ("sm_100a", 0)])
-def test_ratings_are_those_of_the_schedule(target: str, place: int) -> None:
+@pytest.mark.parametrize(
+    ("target", "rows", "place"),
+    [("sm_90a", 512, 0), ("sm_90a", 512, -1), ("sm_100a", 512, 0), ("sm_90a", 17, 0), ("sm_100a", 40, 0)],
+)
+def test_ratings_are_those_of_the_schedule(target: str, rows: int, place: int) -> None:
     """Slots, persistent grids and staged stores are what the passes choose: both predictions are the same."""
-    choice = choose_tiles(Operands(_SIZE, f16, f16, f32, f16), Target.parse(target))[place]
-    module = embed.parse(benchmark_module("products").text_of("f16", _SIZE), "f.mlir")
-    tile = (choice.rows, choice.columns, choice.depth)
-    embed.run(module, [TirxTileLinalgPass(tile, choice.threads, target)])
+    size = rows, 2112, 256
+    choice = choose_tiles(Operands(size, f16, f16, f32, f16), Target.parse(target))[place]
+    module = embed.parse(benchmark_module("products").text_of("f16", size), "f.mlir")
+    extents = (choice.columns, choice.rows) if choice.exchanged else (choice.rows, choice.columns)
+    embed.run(module, [TirxTileLinalgPass((*extents, choice.depth), choice.threads, target, choice.exchanged)])
+    assert choice.exchanged is (rows < 64)
     predictor = Predictor("auto", None)
     for each in lower_to_ptx_passes(target).passes:
         embed.run(module, [each])
@@ -46,7 +50,7 @@ _RECORDED = [
      "64x128x64:238.8 128x64x64:259.5 64x64x64:388.5"),
     ("f16", "sm_90a", (64, 2112, None), "wgmma",
      "64x64x64:5.477 64x128x64:6.231 128x64x64:6.641 64x192x64:7.358 128x128x64:8.42 64x256x64:8.627 "
-     "128x192x64:10.6 256x128x64:12.74 128x256x64:12.78"),
+     "256x64x64 of D^T = B A^T:8.627 128x192x64:10.6 256x128x64:12.74 128x256x64:12.78"),
     ("f16", "sm_100a", (4096, 2112, 4096), "tcgen05",
      "128x256x64:64.24 128x128x64:67.06 128x64x64:111.8"),
     ("f16", "sm_80", (4096, 2112, 4096), "mma_sync",
@@ -81,7 +85,7 @@ def test_recorded_choices(
     types: str, target: str, size: tuple[int | None, int | None, int | None], family: str, expected: str
 ) -> None:
     found = choose_tiles(Operands(size, *_TYPES[types]), Target.parse(target))
-    assert " ".join(f"{c.rows}x{c.columns}x{c.depth}:{1e6 * c.score:.4g}" for c in found) == expected
+    assert " ".join(f"{c}:{1e6 * c.score:.4g}" for c in found) == expected
     assert {each.family for each in found} == {family}
 
 

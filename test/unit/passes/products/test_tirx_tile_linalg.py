@@ -61,9 +61,9 @@ _PRODUCT = """
 """
 
 
-def _kernel(text: str, *tile: int, threads: int = 128, target: str = "sm_80") -> Kernel:
+def _kernel(text: str, *tile: int, threads: int = 128, target: str = "sm_80", exchanged: bool = False) -> Kernel:
     module = embed.parse(_MAPS + text, "f.mlir")
-    embed.run(module, (TirxTileLinalgPass(tile, threads, target), *embed.pipeline()))
+    embed.run(module, (TirxTileLinalgPass(tile, threads, target, exchanged), *embed.pipeline()))
     (binary,) = embed.extract(module).values()
     (kernel,) = embed.program(binary).kernels.values()
     return kernel
@@ -83,9 +83,20 @@ def _integers(rng: np.random.Generator, *shape: int, dtype: Any = np.float16) ->
     return rng.integers(-3, 4, shape).astype(dtype)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("first", "second"), [("mk", "kn"), ("km", "nk")])
-def test_operands_in_either_order_and_an_epilogue(first: str, second: str) -> None:
+@pytest.mark.parametrize(
+    ("tile", "target", "exchanged"),
+    [
+        ((32, 32, 32), "sm_80", False),
+        ((16, 64, 64), "sm_90a", True),
+        ((40, 128, 64), "sm_100a", True),
+        ((8, 32, 32), "sm_120a", True),
+    ],
+)
+def test_operands_in_either_order_and_an_epilogue(
+    first: str, second: str, tile: tuple[int, int, int], target: str, exchanged: bool
+) -> None:
     """`relu(D + A B + bias)`, sizes that tiles do not divide, operands as they lie in memory."""
     sizes = {"m": 40, "n": 72, "k": 48}
     shapes = ["x".join(str(sizes[d]) for d in dims) for dims in (first, second)]
@@ -107,7 +118,7 @@ func.func @f(%a: memref<{shapes[0]}xf16>, %b: memref<{shapes[1]}xf16>, %bias: me
     bias, d = _integers(rng, 72, dtype=np.float32), _integers(rng, 40, 72, dtype=np.float32)
     x, y = (each.astype(np.float32) for each in (a if first == "mk" else a.T, b if second == "nk" else b.T))
     expected = np.maximum(d + x @ y.T + bias, 0)
-    kernel = _kernel(text, 32, 32, 32)
+    kernel = _kernel(text, *tile, target=target, exchanged=exchanged)
     arguments = [each.T if turned else each for each, turned in ((a, first == "km"), (b, second == "kn"))]
     kernel.simulate(*arguments, bias[None], d)
     assert np.array_equal(d, expected)
@@ -498,6 +509,8 @@ func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>) attributes {tirx.kernel} 
         ("sm_100a", "bf16", (129, 65, 33)),
         ("sm_120a", "f64", (33, 70, 19)),
         ("sm_89", "f8E4M3FN", (17, 40, 64)),
+        ("sm_90a", "tf32", (1, 67, 36)),
+        ("sm_100a", "f16", (7, 130, 40)),
     ],
 )
 def test_products_without_options(target: str, kind: str, size: tuple[int, int, int]) -> None:
@@ -516,8 +529,13 @@ def test_chosen_tiles() -> None:
     """Few rows have tiles of 64 rows, large products large ones; a remark says why, and what is written holds."""
     remarks: list[str] = []
     with diagnostic_handler(lambda each: remarks.append(each.message), remarks=True):
-        for size, tile in (((64, 2112, 7168), "64x64x"), ((8192, 8192, 8192), "128x256x")):
+        for size, tile in (
+            ((64, 2112, 7168), "64x64x"),
+            ((8192, 8192, 8192), "128x256x"),
+            ((17, 2112, 7168), "64x24x"),
+        ):
             assert tile in _accumulator(program("f16", size), TirxTileLinalgPass(target="sm_90a"))
     assert remarks[0].startswith("@matmul multiplies tiles of 64x64x64: ") and "; 64x128x64: +" in remarks[0]
+    assert remarks[2].startswith("@matmul multiplies tiles of 64x24x64 of D^T = B A^T: ")
     written = TirxTileLinalgPass((32, 16, 16), 128, "sm_90a")
     assert _accumulator(program("f16", (64, 64, 64)), written).startswith("!tirx.tile<32x16x")
