@@ -205,6 +205,38 @@ tirx.kernel @rounds(%b: memref<64x4096xf16>) target("sm_90a") grid(1, 2) threads
   tirx.return
 }
 
+// A copy that only one block of a pair starts.
+
+tirx.kernel @if(%b: memref<64x4096xf16>, %n: index) target("sm_90a") grid(1, 2) threads(256) {
+  %c0 = arith.constant 0 : index
+  %i = tirx.block_id y
+  %first = arith.cmpi eq, %i, %c0 : index
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %used = tirx.acquire %ring at(use)
+        scf.if %first {
+          "test.op"(%used) : (!s) -> ()
+        }
+        tirx.release %ring at(use)
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
+        %filled = tirx.acquire %ring at(fill)
+        // expected-remark@+1 {{@if has no pairs of blocks: 'scf.if' may do something else in the other block of a pair}}
+        scf.if %first {
+          tirx.async_copy %gb, %filled engine(tma) : !g, !s
+        }
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+  }
+  tirx.return
+}
+
 // expected-remark@+1 {{@plain has no pairs of blocks: copies to several blocks need sm_90a or another target of one chip, not sm_90}}
 tirx.kernel @plain() target("sm_90") threads(128) {
   tirx.return

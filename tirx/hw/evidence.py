@@ -51,8 +51,12 @@ def evidence(feature: str, target: Target) -> Evidence:
     >>> from tirx.hw.targets import Target
     >>> evidence("tcgen05.wide_K", Target.parse("sm_107a")).numbers
     'model'
+    >>> evidence("tcgen05.wide_K", Target.parse("sm_107a")).text
+    'PTX ISA 9.4, as PTX.jl, CuTe DSL 4.8.1 and Triton read it'
     >>> evidence("tcgen05.kind::ti16", Target.parse("sm_107a")).assembled
     '13.5.37'
+    >>> evidence("tcgen05.kind::ti16", Target.parse("sm_107a")).text
+    'PTX ISA 9.4'
     """
     version = required_version(feature, target)
     text = _OF_RUBIN if target.cc == 107 and feature in CAPABILITIES else f"PTX ISA {format_version(version)}"

@@ -109,8 +109,7 @@ class _Part:
     def num_bytes(self) -> int:
         """The bytes of the view, from the first one of the slot's tile, if all of them are written; else 0."""
         type_ = tirx.TileType.of(self.view)
-        whole = all(part.stop - part.start == extent for part, extent in zip(self.box, type_.dims, strict=False))
-        return type_.num_bytes if whole else 0
+        return type_.num_bytes if self.box in ((), tuple(slice(0, n) for n in type_.dims)) else 0
 
     def meets(self, other: _Part) -> bool:
         """True if two parts of one tile of a slot certainly share bytes."""

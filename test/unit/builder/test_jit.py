@@ -137,6 +137,22 @@ def test_a_python_loop_is_written_out_and_a_function_folds_two_tiles() -> None:
     assert text.count("tirx.reduce") == 3 and "scf.for" not in text
 
 
+@tx.jit(f32[None], f32[None], tx.index, threads=32, target="sm_80")
+def rotating(x: tx.Array, y: tx.Array, n: tx.Scalar) -> None:
+    tx.grid(1)
+    first = tx.tile(0, 32)
+    same, sums = x[first], x[first]
+    for _ in tx.range(n):
+        same, sums = same, sums + same
+    y[first.index] = sums - same
+
+
+def test_names_that_a_loop_binds_to_what_they_were_are_not_carried() -> None:
+    x, y = _numbers(32), np.zeros(32, np.float32)
+    text = _run(rotating, x, y, 3)
+    assert np.array_equal(y, 3 * x) and text.count("iter_args(%") == 1 and "-> (!tirx.tile" in text
+
+
 @tx.jit(i32[None], i32[16], f32[None, 32], f32[None, 32], i32[None], threads=32, target="sm_80")
 def gathered(x: tx.Array, h: tx.Array, table: tx.Array, y: tx.Array, ids: tx.Array) -> None:
     tx.grid(1)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float16Type, Float32Type, IntegerType, f16, f32, i8, i32
+from xdsl.dialects.builtin import Float16Type, Float32Type, IntegerType, f16, f32, i1, i8, i32
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.test_value import create_ssa_value
 
@@ -235,6 +235,8 @@ def test_what_is_nearly_known() -> None:
     assert condition.error.astype(bool).tolist() == [False, True]
     chosen: NDArray[Any] = select(condition, np.float32(3.0), np.float32(5.0)).error
     assert chosen.tolist() == [0.0, 2.0]
+    number, _ = evaluate(arith.UIToFPOp(create_ssa_value(i1), f32), [condition], bounds=True)
+    assert number.error[0] == 0 and 1 <= number.error[1] < 1.001
     bits, _ = evaluate(_binary(arith.AndIOp, i32), [Near(np.array([3]), np.array([1.0])), np.array([1])], bounds=True)
     assert np.isinf(bits.error).all()
 

@@ -137,7 +137,7 @@ def _union(decoder: Decoder, size: int) -> Parts | None:
 def _shift(decoder: Decoder, size: int) -> Parts | None:
     amount = decoder.operands[2]
     signed = any(part.startswith("s") and part in TYPE_SIZES for part in decoder.instruction.opcode.split("."))
-    if not isinstance(amount, Immediate) or int(amount.value) % 8 or signed or not 0 <= int(amount.value) < 64:
+    if not isinstance(amount, Immediate) or signed or int(amount.value) not in range(0, 64, 8):
         return None
     places = int(amount.value) // 8
     part, mask = _of(decoder, decoder.operands[1], size), (1 << size) - 1

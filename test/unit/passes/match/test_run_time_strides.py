@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from unit.passes.parsed import parsed
 from xdsl.ir import SSAValue
 
-from tirx.dialects.tirx import SubviewOp, ViewOp
+from tirx.dialects.tirx import SubviewOp, TileType, ViewOp
+from tirx.hw.errors import ThreadCopyError
+from tirx.passes.match.bulk_copies import plan_thread_copies
 from tirx.passes.match.run_time_strides import (
     are_multiples,
     memory_layout,
@@ -89,6 +93,9 @@ def test_tiles_that_threads_do_not_find(memref: str, tile: str, problem: str | N
     view = _tile(memref, tile)
     assert why_beyond_threads(view) == expected
     assert (memory_layout(view) is None) == (problem is not None)
+    if problem is not None:
+        with pytest.raises(ThreadCopyError, match=re.escape(str(expected))):
+            plan_thread_copies(view, TileType.of(view), 32)
 
 
 @pytest.mark.parametrize(
