@@ -1,5 +1,4 @@
-"""
-`irdl_op_definition` with less work at import and in the verifier.
+"""`irdl_op_definition` with less work at import and in the verifier.
 
 xDSL parses the assembly format of every operation when it is defined, and interprets the whole definition each time it
 verifies an operation. There are hundreds of definitions and thousands of operations: here formats are parsed when they
@@ -201,9 +200,8 @@ class _Definition(OpDef):
 
 
 class OperationClass(ABCMeta):
-    """
-    The class of operations, of which nothing is an instance but what inherits from it. `isinstance` need not look for
-    classes that are registered with an abstract one, in Python: passes look at the types of all operations.
+    """The class of operations, of which nothing is an instance but what inherits from it. `isinstance` need not look
+    for classes that are registered with an abstract one, in Python: passes look at the types of all operations.
     """
 
     __instancecheck__ = type.__instancecheck__

@@ -18,8 +18,7 @@ def _types(value_class: type) -> dict[str, Any]:
 
 
 def parse_fields(parser: AttrParser, value_class: type, required: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """
-    Parses the fields of `value_class` up to the end of the list, each at most once, in any order.
+    """Parses the fields of `value_class` up to the end of the list, each at most once, in any order.
 
     Integers, booleans, lists of strings and lists of formulas are read by their annotated type, all others as string
     literals. Fields without a default, and those in `required`, must be there.

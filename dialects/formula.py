@@ -14,8 +14,7 @@ from xdsl.printer import Printer
 
 @dataclass(frozen=True)
 class Call:
-    """
-    A function of numbers that are known at a launch, such as `ceildiv(size(0, 1), 128)`.
+    """A function of numbers that are known at a launch, such as `ceildiv(size(0, 1), 128)`.
 
     - `size(i, d)`: elements of argument `i` along dimension `d`;
     - `stride(i, d)`: elements from one index of that dimension to the next;

@@ -33,8 +33,7 @@ class RoleWarps:
 
 @dataclass(frozen=True)
 class SlotTile:
-    """
-    The tile `name` of every slot of a ring: that of slot i is at `start + i * stride`, -1 if not placed yet.
+    """The tile `name` of every slot of a ring: that of slot i is at `start + i * stride`, -1 if not placed yet.
 
     Counts bytes from the start of the kernel's shared memory, or columns of its tensor memory.
     """
@@ -47,9 +46,8 @@ class SlotTile:
 
 @dataclass(frozen=True)
 class RingPlace:
-    """
-    A ring. `barriers` has for each station the byte of shared memory where the mbarrier behind slot 0 is; those of the
-    other slots follow. -1 for a station without mbarriers. Before `tirx-allocate-memory` they count from the first
+    """A ring. `barriers` has for each station the byte of shared memory where the mbarrier behind slot 0 is; those of
+    the other slots follow. -1 for a station without mbarriers. Before `tirx-allocate-memory` they count from the first
     mbarrier of the kernel.
     """
 

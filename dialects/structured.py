@@ -1,5 +1,4 @@
-"""
-Reads structured operations (`linalg`, `memref.copy`) as loops over dimensions, and what their bodies compute.
+"""Reads structured operations (`linalg`, `memref.copy`) as loops over dimensions, and what their bodies compute.
 
 `Form` is how a kernel has an operand whose dimensions are not those of its tiles.
 """
@@ -43,8 +42,7 @@ _COMBINATIONS: dict[type[Operation], Combination] = {
 
 @dataclass(frozen=True)
 class Structured:
-    """
-    An operation as loops: `parallel` and `reduction` are dimensions by number, in order.
+    """An operation as loops: `parallel` and `reduction` are dimensions by number, in order.
 
     `dims` has the dimensions that index each operand, `inputs` before `outputs`. `body` has an argument for each
     operand and yields the outputs; None copies the only input.

@@ -1,5 +1,4 @@
-"""
-The passes of tirx, by name. A pass's module is imported when the pass is first used.
+"""The passes of tirx, by name. A pass's module is imported when the pass is first used.
 
 The command-line name decides where a pass lives: `tirx-check-layouts` is the class `TirxCheckLayoutsPass` in
 `tirx/passes/tirx_check_layouts.py`.

@@ -91,8 +91,7 @@ class OptionError(ValueError):
 
 
 def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple[str, ...]:
-    """
-    The passes that lower a module of kernels to the ptx dialect, as xDSL pass specifications, in order.
+    """The passes that lower a module of kernels to the ptx dialect, as xDSL pass specifications, in order.
 
     `target` (for example `"sm_90a"`) overrides the target that the kernels name. `options` are words such as
     `"stages=4 roles=load order=group"`, which say what the passes that let copies, products and epilogues overlap would

@@ -1,5 +1,4 @@
-"""
-The table of passes: what each does, and where its class is.
+"""The table of passes: what each does, and where its class is.
 
 The room and the command-line name decide where a pass lives: `tirx-check-layouts`, of the room `checks`, is the class
 `TirxCheckLayoutsPass` in `tirx/passes/checks/tirx_check_layouts.py`. A pass's module is imported when it is first used.

@@ -1,5 +1,4 @@
-"""
-tirx: a compiler for tile programs on NVIDIA tensor cores, from axis layouts to PTX.
+"""tirx: a compiler for tile programs on NVIDIA tensor cores, from axis layouts to PTX.
 
 `tirx.compile` gives PTX, `tirx.build` kernels that can be simulated and launched. `@tirx.jit` writes kernels in Python:
 all names of `tirx.builder` are names of this module, too. `tirx.embed` is for other compilers, `tirx.layout` and
@@ -64,13 +63,11 @@ def __dir__() -> list[str]:
 def compile(
     module_or_text: ModuleOp | str, target: str | None = None, options: str = "", *, verify: bool = False
 ) -> str:
-    """
-    PTX for the kernels of a module, given as IR or as MLIR text; see `tirx.compiler.compile`.
+    """PTX for the kernels of a module, given as IR or as MLIR text; see `tirx.compiler.compile`.
 
-    `target` (for example `"sm_100a"`) overrides the target that the kernels name. `options="pipeline=off"` lets
-    every copy and product end before the next begins. `verify=True` runs the kernels behind every pass, see
-    `tirx.build`. Raises `tirx.diagnostics.LocatedError` for input that is not
-    legal.
+    `target` (for example `"sm_100a"`) overrides the target that the kernels name. `options="pipeline=off"` lets every
+    copy and product end before the next begins. `verify=True` runs the kernels behind every pass, see `tirx.build`.
+    Raises `tirx.diagnostics.LocatedError` for input that is not legal.
 
     >>> import tirx
     >>> tirx.compile('tirx.kernel @nothing() target("sm_80") threads(32) { tirx.return }').splitlines()[1]
@@ -93,8 +90,7 @@ def build(
     salt: str | None = None,
     verify: bool = False,
 ) -> Program:
-    """
-    PTX for the kernels of a module, and how to launch them; see `tirx.runtime.build`.
+    """PTX for the kernels of a module, and how to launch them; see `tirx.runtime.build`.
 
     `program.kernels["gemm"].simulate(a, b, d)` runs a kernel in the simulator with numpy arrays,
     `program.kernels["gemm"](a, b, d)` on a GPU.

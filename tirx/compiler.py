@@ -16,8 +16,7 @@ from tirx.universe import new_context
 
 
 def compile(module_or_text: ModuleOp | str, target: str | None = None, options: str = "") -> str:
-    """
-    PTX for the kernels of a module, given as IR or as MLIR text.
+    """PTX for the kernels of a module, given as IR or as MLIR text.
 
     `target` (for example `"sm_100a"`) overrides the target that the kernels name. `options` are those of the pipeline,
     such as `"pipeline=off"` or `"stages=4"` (see `tirx.passes.lower_to_ptx_pipeline`). A module that is given as IR

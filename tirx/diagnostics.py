@@ -38,8 +38,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Facts:
-    """
-    Facts of a diagnostic for programs; None where one does not apply. The message says the same in words.
+    """Facts of a diagnostic for programs; None where one does not apply. The message says the same in words.
 
     The names are those of `tirx.hw.errors.LegalityError`, which says what each of them means.
     """
@@ -151,8 +150,7 @@ class Diagnostic:
         return replace(self, notes=(*chain, *self.notes)) if chain else self
 
     def to_json(self) -> dict[str, object]:
-        """
-        The diagnostic as values of JSON: `severity`, `rule`, `message`, `file`, `line`, `column`, `fix`, `stage` and
+        """The diagnostic as values of JSON: `severity`, `rule`, `message`, `file`, `line`, `column`, `fix`, `stage` and
         `notes`, each with a message and a place; None where nothing is known.
         """
         return {
@@ -228,8 +226,7 @@ class HasRule:
 
 
 class LocatedError(HasRule, DiagnosticException):
-    """
-    A user error found by a pass: carries the location of the offending operation.
+    """A user error found by a pass: carries the location of the offending operation.
 
     Raised `from` the error of a check, its diagnostic keeps the facts of that error: the rule, the element, the
     nearest legal choice. `others` are further errors that the same step found.
@@ -267,8 +264,7 @@ class LocatedError(HasRule, DiagnosticException):
 
 
 class Errors:
-    """
-    Errors of a step that goes on behind one: `attempt` around each part, `raise_all` at the end.
+    """Errors of a step that goes on behind one: `attempt` around each part, `raise_all` at the end.
 
     ```python
     errors = Errors()
@@ -323,8 +319,7 @@ _wants_remarks: ContextVar[bool] = ContextVar("tirx_wants_remarks", default=Fals
 
 @contextlib.contextmanager
 def diagnostic_handler(handler: Callable[[Diagnostic], None], *, remarks: bool = True) -> Generator[None]:
-    """
-    Sends the warnings and remarks raised inside the `with` block to `handler`.
+    """Sends the warnings and remarks raised inside the `with` block to `handler`.
 
     Without one, warnings go to standard error and remarks nowhere. Without `remarks`, those that take time to find may
     be left out.
@@ -378,8 +373,7 @@ def warn(where: Operation, message: str, rule: str) -> None:
 
 
 def report(diagnostic: Diagnostic) -> None:
-    """
-    Hands a diagnostic, of whichever severity, to the handler: the way in which passes of others warn.
+    """Hands a diagnostic, of whichever severity, to the handler: the way in which passes of others warn.
 
     Its stage is the pass that runs, unless it has one.
 

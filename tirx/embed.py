@@ -66,8 +66,7 @@ __all__ = [
 
 
 def context(*dialects: Dialect, allow_unregistered: bool = False) -> Context:
-    """
-    A context that knows the dialects of tirx, of xDSL and of installed plugins, and `dialects`.
+    """A context that knows the dialects of tirx, of xDSL and of installed plugins, and `dialects`.
 
     >>> from tirx import embed
     >>> embed.context().get_optional_op("tirx.kernel").name
@@ -80,8 +79,7 @@ def context(*dialects: Dialect, allow_unregistered: bool = False) -> Context:
 
 
 def parse(text: str, name: str = "<string>", context: Context | None = None) -> ModuleOp:
-    """
-    The module that MLIR text spells, whose operations know their line in the file `name`.
+    """The module that MLIR text spells, whose operations know their line in the file `name`.
 
     `context` defaults to one that knows all dialects. Raises LocatedError for text that is not MLIR.
 
@@ -95,8 +93,7 @@ def parse(text: str, name: str = "<string>", context: Context | None = None) -> 
 def pipeline(
     target: str | None = None, options: str = "", *, after: Mapping[str, Sequence[ModulePass]] | None = None
 ) -> tuple[ModulePass, ...]:
-    """
-    The passes from tiles to PTX, with passes of your own behind those that `after` names.
+    """The passes from tiles to PTX, with passes of your own behind those that `after` names.
 
     `target` overrides that of the kernels, `options` are those of `tirx.compile`. A name that comes twice in the
     pipeline counts the first time. Raises KeyError for a name that is not in the pipeline.
@@ -122,8 +119,7 @@ def run(
     on_diagnostic: Callable[[Diagnostic], None] | None = None,
     verify_each: bool | None = None,
 ) -> bool:
-    """
-    Runs passes over a module, in place. Returns True if there was no error.
+    """Runs passes over a module, in place. Returns True if there was no error.
 
     Errors, warnings and remarks go to `on_diagnostic` as values, several errors of one pass and xDSL's
     PassFailedException included. Without it, warnings are printed and the first error is raised, as LocatedError or
@@ -158,8 +154,7 @@ def run(
 
 
 def ptx(module: ModuleOp) -> str:
-    """
-    The PTX of all kernels of a module that is lowered; host code beside them has no part in it.
+    """The PTX of all kernels of a module that is lowered; host code beside them has no part in it.
 
     >>> from tirx import embed
     >>> module = embed.parse('ptx.entry @nothing() target("sm_80") { ptx.ret }')
@@ -170,8 +165,7 @@ def ptx(module: ModuleOp) -> str:
 
 
 def launches(module: ModuleOp) -> dict[str, Launch]:
-    """
-    Returns how to launch the kernels of a module that is lowered, by name, as `extract` gives it.
+    """Returns how to launch the kernels of a module that is lowered, by name, as `extract` gives it.
 
     >>> from tirx import embed
     >>> module = embed.parse('ptx.entry @nothing() target("sm_80") reqntid(64) { ptx.ret }')
@@ -197,8 +191,7 @@ def _symbol(op: Operation) -> str | None:
 
 
 def extract(module: ModuleOp, context: Context | None = None) -> dict[str, BinaryOp]:
-    """
-    Replaces the kernels of a module that is lowered by `ptx.binary` operations of the same names, and returns them.
+    """Replaces the kernels of a module that is lowered by `ptx.binary` operations of the same names, and returns them.
 
     A name that kernels of several modules have stands behind that of its module, as in `first::gemm`.
 
@@ -213,8 +206,7 @@ def extract(module: ModuleOp, context: Context | None = None) -> dict[str, Binar
 
 
 def program(binary: BinaryOp) -> Program:
-    """
-    A kernel that has been extracted, as a program that can be simulated and launched.
+    """A kernel that has been extracted, as a program that can be simulated and launched.
 
     >>> from tirx import embed
     >>> module = embed.parse('ptx.entry @nothing() target("sm_80") grid(1) reqntid(64) { ptx.ret }')

@@ -1,5 +1,4 @@
-"""
-The rules of the language that operations and passes break: one class of exceptions for each.
+"""The rules of the language that operations and passes break: one class of exceptions for each.
 
 A rule is a sentence of the language, not a line of the compiler: many checks may raise one. Its name is stable;
 `tirx/text/rules.md` says what each of them means, with a program that breaks it. Errors of the hardware's tables have

@@ -1,5 +1,4 @@
-"""
-The dialects, passes and targets that tirx adds to xDSL.
+"""The dialects, passes and targets that tirx adds to xDSL.
 
 `TIRX_UNIVERSE` is the package's `xdsl.universe` entry point, through which the stock `xdsl-opt` finds all of them.
 The functions below merge it with every universe of the environment, so that `tirx-opt` and `tirx.compile` also work
@@ -41,8 +40,7 @@ TIRX_UNIVERSE = Universe(
 
 
 def _show_located_errors() -> None:
-    """
-    Lets the stock `xdsl-opt` show errors of users as `file:line:col: error: message`, without a traceback.
+    """Lets the stock `xdsl-opt` show errors of users as `file:line:col: error: message`, without a traceback.
 
     Python's hook for exceptions that nothing catches is the only one there is; other programs keep theirs.
     """

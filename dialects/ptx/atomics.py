@@ -130,8 +130,7 @@ class _Strong(PTXInstruction, abc.ABC):
 
 @irdl_op_definition
 class AtomOp(_Strong):
-    """
-    `%o = ptx.atom add relaxed gpu %a offset 16, %x : i64, i32 -> i32` is `atom.relaxed.gpu.global.add.u32`.
+    """`%o = ptx.atom add relaxed gpu %a offset 16, %x : i64, i32 -> i32` is `atom.relaxed.gpu.global.add.u32`.
 
     Combines what memory has with a register in one step, and gives what was there before. `cas` has two registers: the
     second one takes the place of what is equal to the first. `inc` counts to its register, and then from 0 again.
@@ -178,8 +177,7 @@ class AtomOp(_Strong):
 
 @irdl_op_definition
 class LdStrongOp(_Strong):
-    """
-    `%x = ptx.ld.strong acquire gpu %a : i64 -> i32` is `ld.acquire.gpu.global.b32`.
+    """`%x = ptx.ld.strong acquire gpu %a : i64 -> i32` is `ld.acquire.gpu.global.b32`.
 
     Loads what other threads may write at the same time. See PTX ISA, "ld".
     """
@@ -204,8 +202,7 @@ class LdStrongOp(_Strong):
 
 @irdl_op_definition
 class StStrongOp(_Strong):
-    """
-    `ptx.st.strong release gpu %a, %x : i64, i32` is `st.release.gpu.global.b32`.
+    """`ptx.st.strong release gpu %a, %x : i64, i32` is `st.release.gpu.global.b32`.
 
     Stores what other threads may read at the same time. See PTX ISA, "st".
     """

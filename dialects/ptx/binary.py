@@ -14,8 +14,7 @@ from tirx.rules import InvalidOperation
 
 @irdl_op_definition
 class BinaryOp(DirectOperation):
-    """
-    A kernel that has been compiled: its PTX and how to launch it, under the symbol that the kernel had.
+    """A kernel that has been compiled: its PTX and how to launch it, under the symbol that the kernel had.
 
     ```mlir
     ptx.binary @gemm target("sm_90a") launch {block = [128, 1, 1], ...} text ".version 8.6\\0A..."

@@ -46,8 +46,7 @@ def _given(reg: Names, text: str, parameter: str) -> list[str]:
 
 @irdl_op_definition
 class PrintfOp(RuntimeCallOp):
-    """
-    `ptx.printf "x = %d\\0A" %x : i32`: text with the values in place of its conversions, as `printf` of C has them.
+    """`ptx.printf "x = %d\\0A" %x : i32`: text with the values in place of its conversions, as `printf` of C has them.
 
     Values are i32, i64 and f64, which `vprintf` finds behind each other in local memory, each aligned to its size.
     """

@@ -139,9 +139,8 @@ class MatrixRows:
 
 @dataclass(frozen=True)
 class SharedMatrix:
-    """
-    A matrix in shared memory that a matrix descriptor (i64) of `family` describes: `shape` is (rows, K), elements are
-    in slots of `bits`. Without `major` and `shape` only its first 16 bytes are known.
+    """A matrix in shared memory that a matrix descriptor (i64) of `family` describes: `shape` is (rows, K), elements
+    are in slots of `bits`. Without `major` and `shape` only its first 16 bytes are known.
     """
 
     descriptor: SSAValue
@@ -153,8 +152,7 @@ class SharedMatrix:
 
 @dataclass(frozen=True)
 class TensorCells:
-    """
-    `lanes` x `columns` of tensor memory at `address` (lane << 16 | column) plus `offset` columns; in `all_warps` the
+    """`lanes` x `columns` of tensor memory at `address` (lane << 16 | column) plus `offset` columns; in `all_warps` the
     same lanes of every 32. These are touched for certain, others may be.
     """
 
@@ -276,8 +274,7 @@ class CommitGroup(OfKind):
 
 @dataclass(frozen=True)
 class WaitGroup(OfKind):
-    """
-    All groups of the thread's accesses of `kind` but the last `pending` are complete; `read`: they have read their
+    """All groups of the thread's accesses of `kind` but the last `pending` are complete; `read`: they have read their
     source.
     """
 
@@ -315,8 +312,7 @@ class TensorFence(Synchronization):
 
 @dataclass(frozen=True)
 class Effects:
-    """
-    The memory access and the synchronisation of an instruction, None for those that it has not. `outside` is what a
+    """The memory access and the synchronisation of an instruction, None for those that it has not. `outside` is what a
     bulk copy from shared memory does to global memory, later than `access`.
     """
 

@@ -13,8 +13,7 @@ from tirx.dialects.ptx.table import FLOATS, TableInstruction, form, row
 
 
 class Function(StrEnum):
-    """
-    Functions of one floating-point number.
+    """Functions of one floating-point number.
 
     `lg2`, `rcp`, `sqrt_approx`, `rsqrt`, `sin`, `cos` and `tanh` are approximations with the errors of
     `tirx.hw.approximations`; `sqrt` is rounded to nearest. The others are exact: `abs`, and `rint`, `floor`, `ceil`

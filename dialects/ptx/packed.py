@@ -32,9 +32,8 @@ class PairFormat(StrEnum):
 
     @property
     def register(self) -> Attribute:
-        """
-        The type of the register: 32 bits, or 16 for elements of a byte each (6 bits have a byte as well). Two elements
-        of 4 bits are in the low byte of 16 bits.
+        """The type of the register: 32 bits, or 16 for elements of a byte each (6 bits have a byte as well). Two
+        elements of 4 bits are in the low byte of 16 bits.
         """
         return i32 if self in HALVES else i16
 
@@ -144,8 +143,7 @@ NARROW_FEATURES: dict[PairFormat, str] = {
 
 @irdl_op_definition
 class CvtPairOp(PureInstruction):
-    """
-    `ptx.cvt.pair e4m3x2 %low, %high -> i16` is `cvt.rn.satfinite.e4m3x2.f32 d, high, low`.
+    """`ptx.cvt.pair e4m3x2 %low, %high -> i16` is `cvt.rn.satfinite.e4m3x2.f32 d, high, low`.
 
     Two f32 rounded to nearest even, powers of two (ue8m0) up; formats of 8 bits and less have no infinity to overflow
     to and saturate.
@@ -182,8 +180,7 @@ class CvtPairOp(PureInstruction):
 
 @irdl_op_definition
 class CvtFromPairOp(PureInstruction):
-    """
-    `ptx.cvt.from_pair e4m3x2 %pair` is `cvt.rn.f16x2.e4m3x2`.
+    """`ptx.cvt.from_pair e4m3x2 %pair` is `cvt.rn.f16x2.e4m3x2`.
 
     It is exact: f16 has all numbers of the narrow formats, and bf16, which a pair of ue8m0 becomes, all powers of two.
     """

@@ -113,8 +113,7 @@ def parameter_bytes(parameters: Sequence[EntryParam]) -> int:
 
 @irdl_attr_definition
 class EntryParamAttr(Data[EntryParam]):
-    """
-    `a : u64 ptr align 16`, `n : u32`, `map : b8[128] align 64`; with what a launch passes behind `from`:
+    """`a : u64 ptr align 16`, `n : u32`, `map : b8[128] align 64`; with what a launch passes behind `from`:
     `a : u64 ptr align 16 from memref<64x64xf16>`, `m : u64 from #ptx.formula<size(0, 1)>`.
     """
 

@@ -119,8 +119,7 @@ class _Reduction(PTXInstruction):
 
 @irdl_op_definition
 class RedOp(_Reduction):
-    """
-    `ptx.red add %a offset 16, %x, %y : f32, f32` is `red.global.add.v2.f32 [%rd0+16], {%f0, %f1}`.
+    """`ptx.red add %a offset 16, %x, %y : f32, f32` is `red.global.add.v2.f32 [%rd0+16], {%f0, %f1}`.
 
     Combines one register with what global memory has at `address + offset` (bytes), or two or four of f16, bf16, f32
     and pairs. i32 registers are integers, signed unless `unsigned` is given, or pairs if there is a format:

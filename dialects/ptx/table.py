@@ -151,8 +151,7 @@ class TableInstruction(PureInstruction, abc.ABC):
 
     @classmethod
     def forms(cls) -> Iterator[tuple[Attribute, tuple[str, ...], dict[str, bool]]]:
-        """
-        All types with the choices and flags of each form, legal or not, but for those whose text is that of a legal
+        """All types with the choices and flags of each form, legal or not, but for those whose text is that of a legal
         form.
         """
         legal = {text for text, _ in cls.LEGAL.values()}
@@ -209,8 +208,7 @@ class TernaryInstruction(TableInstruction, abc.ABC):
 def row(
     name: str, *forms: Form, choices: tuple[str, ...] = (), results: Mapping[Attribute, Attribute] = {}
 ) -> Callable[[type[_InstructionT]], type[_InstructionT]]:
-    """
-    Class decorator: the operation `ptx.` and `name`, of these forms; `choices` and `results` as the class has them.
+    """Class decorator: the operation `ptx.` and `name`, of these forms; `choices` and `results` as the class has them.
 
     The class states its operands, as those above do, its flags and choices as properties, and its result where that is
     not of the operands' type. An instruction that has one type is written without it.

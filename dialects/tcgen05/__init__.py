@@ -1,5 +1,4 @@
-"""
-The `tcgen05` dialect: Blackwell's tensor cores and tensor memory, one operation for one instruction of PTX.
+"""The `tcgen05` dialect: Blackwell's tensor cores and tensor memory, one operation for one instruction of PTX.
 
 Before `convert-tcgen05-to-ptx` operations carry tiles with layouts, and descriptors that still say what they describe;
 behind it addresses and registers, and they are printed as PTX. Allocation, commits, waits and fences are explicit. PTX

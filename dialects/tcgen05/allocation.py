@@ -57,8 +57,7 @@ class _ColumnsOp(CtaGroupOp, abc.ABC):
 
 @irdl_op_definition
 class AllocOp(_ColumnsOp):
-    """
-    `tcgen05.alloc %slot columns 256`: one warp allocates columns of tensor memory.
+    """`tcgen05.alloc %slot columns 256`: one warp allocates columns of tensor memory.
 
     The address of the allocation is written to the 4 bytes of shared memory at `%slot`. With `cta_group 2`, one warp of
     each CTA of a pair allocates the columns in both. `columns_in %n`: the number is in a register. PTX ISA,
@@ -78,8 +77,7 @@ class AllocOp(_ColumnsOp):
 
 @irdl_op_definition
 class DeallocOp(_ColumnsOp):
-    """
-    `tcgen05.dealloc %base columns 256`: one warp (of each CTA of a pair) gives the columns at `%base` back.
+    """`tcgen05.dealloc %base columns 256`: one warp (of each CTA of a pair) gives the columns at `%base` back.
 
     It does so before the kernel ends. PTX ISA, "tcgen05.dealloc".
     """
@@ -119,8 +117,7 @@ def allocation_of(base: SSAValue) -> AllocOp | None:
 
 @irdl_op_definition
 class TileOp(DirectOperation):
-    """
-    `%acc = tcgen05.tile %base, 128 : i32 -> !tirx.tile<128x256xf32, tensor, L>`
+    """`%acc = tcgen05.tile %base, 128 : i32 -> !tirx.tile<128x256xf32, tensor, L>`
 
     The tile in an allocation of tensor memory that starts at a column (of 32 bits) of it.
     """

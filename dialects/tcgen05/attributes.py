@@ -17,8 +17,7 @@ from tirx.tcgen05 import InstructionDescriptor, ZeroColumnMask
 
 @irdl_attr_definition
 class InstructionDescriptorAttr(Data[InstructionDescriptor]):
-    """
-    `#tcgen05.instruction_descriptor<kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256>`
+    """`#tcgen05.instruction_descriptor<kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256>`
 
     The fields of the value class; modifiers that have their default are left out.
     """

@@ -38,8 +38,7 @@ def _slices(
 
 @irdl_op_definition
 class SmemDescriptorOp(DirectOperation):
-    """
-    `%d = tcgen05.smem_descriptor %a, 2 of 16 : !tirx.tile<128x64xf16, shared, L> -> i64`
+    """`%d = tcgen05.smem_descriptor %a, 2 of 16 : !tirx.tile<128x64xf16, shared, L> -> i64`
 
     The shared-memory matrix descriptor of the slice of an operand that one instruction reads: slice 2 of 16
     elements along K. `tirx-materialize-descriptors` derives its bits from the layout. `padded`: for a kind that reads
@@ -95,8 +94,7 @@ class SmemDescriptorOp(DirectOperation):
 
 @irdl_op_definition
 class CpDescriptorOp(DirectOperation):
-    """
-    `%d = tcgen05.cp_descriptor %sf, 512 : !tirx.tile<128x8xf8E4M3FN, shared, L> -> i64`
+    """`%d = tcgen05.cp_descriptor %sf, 512 : !tirx.tile<128x8xf8E4M3FN, shared, L> -> i64`
 
     The shared-memory matrix descriptor of 32 rows of 16 bytes behind each other, which lie so many bytes after the base
     of a tile: what `tcgen05.cp "32x128b"` takes.

@@ -176,8 +176,7 @@ class _AccessOp(Tcgen05Op, abc.ABC):
 
 @irdl_op_definition
 class LdOp(_AccessOp):
-    """
-    `%v = tcgen05.ld "32x32b" %t : !tirx.tile<128x32xf32, tensor, L> -> !tirx.tile<128x32xf32, register, L2>`
+    """`%v = tcgen05.ld "32x32b" %t : !tirx.tile<128x32xf32, tensor, L> -> !tirx.tile<128x32xf32, register, L2>`
 
     Tensor memory to registers, all lanes of a warp together, with the data movement of one instruction shape; they may
     be used after `tcgen05.wait ld`. `pack`: the 16-bit elements of two neighbouring columns share a register.
@@ -211,9 +210,8 @@ class LdOp(_AccessOp):
 
 @irdl_op_definition
 class LdRedOp(_AccessOp):
-    """
-    `%m, %v = tcgen05.ld.red max "32x32b" %t : !tirx.tile<128x32xf32, tensor, L> -> !tirx.tile<128xf32, register, L3>,
-    !tirx.tile<128x32xf32, register, L2>`
+    """`%m, %v = tcgen05.ld.red max "32x32b" %t : !tirx.tile<128x32xf32, tensor, L> -> !tirx.tile<128xf32, register,
+    L3>, !tirx.tile<128x32xf32, register, L2>`
 
     `tcgen05.ld` that also gives the least or greatest element that each thread got: its tile has the layout of the
     loaded one without the registers. `abs` compares magnitudes, `nan` keeps a NaN; both for f32.
@@ -293,8 +291,7 @@ class LdRedOp(_AccessOp):
 
 @irdl_op_definition
 class StOp(_AccessOp):
-    """
-    `tcgen05.st "32x32b" %t, %v : !tirx.tile<128x32xf32, tensor, L>, !tirx.tile<128x32xf32, register, L2>`
+    """`tcgen05.st "32x32b" %t, %v : !tirx.tile<128x32xf32, tensor, L>, !tirx.tile<128x32xf32, register, L2>`
 
     Registers to tensor memory, all lanes of a warp together; complete after `tcgen05.wait st`. `unpack`: a register of
     two 16-bit elements goes to two columns.
@@ -331,8 +328,7 @@ class StOp(_AccessOp):
 
 @irdl_op_definition
 class CpOp(CtaGroupOp):
-    """
-    `tcgen05.cp "32x128b" %t, %desc multicast "warpx4" : !tirx.tile<128x4xf8E8M0FNU, tensor, L>`
+    """`tcgen05.cp "32x128b" %t, %desc multicast "warpx4" : !tirx.tile<128x4xf8E8M0FNU, tensor, L>`
 
     Shared memory, by a K-major descriptor, to the lanes and columns at the start of a tile in tensor memory, or at an
     address. One thread issues it; products of the same thread that follow see what it wrote, others wait for a commit.
@@ -387,8 +383,7 @@ class CpOp(CtaGroupOp):
 
 @irdl_op_definition
 class ShiftOp(CtaGroupOp):
-    """
-    `tcgen05.shift %t : !tirx.tile<128x8xf16, tensor, L>`
+    """`tcgen05.shift %t : !tirx.tile<128x8xf16, tensor, L>`
 
     Every row of 32 bytes of the 32 lanes from the tile's first on, or from those at an address, takes the place of the
     row before, but for the last. One thread issues it. PTX ISA, "tcgen05.shift".

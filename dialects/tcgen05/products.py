@@ -67,8 +67,7 @@ def _form(
 
 @irdl_op_definition
 class MmaOp(CtaGroupOp):
-    """
-    `tcgen05.mma f16 %d, %a, %b, %idesc, %enable : !tirx.tile<128x256xf32, tensor, L>, i64`
+    """`tcgen05.mma f16 %d, %a, %b, %idesc, %enable : !tirx.tile<128x256xf32, tensor, L>, i64`
 
     `d = a * b + d`, or `a * b` where `%enable` is false, over one K of the instruction. One thread issues it; it runs
     asynchronously until a commit. D is a tile in tensor memory, or its address (i32); A is a matrix descriptor (i64),

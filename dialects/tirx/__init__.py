@@ -1,5 +1,4 @@
-"""
-The `tirx` dialect: tiles in the memories of a GPU, the layouts that place them and what a kernel does on them.
+"""The `tirx` dialect: tiles in the memories of a GPU, the layouts that place them and what a kernel does on them.
 
 Tile operations have sequential semantics: each is complete before the next begins. The passes that lower them own
 all synchronisation.

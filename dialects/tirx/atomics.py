@@ -72,8 +72,7 @@ def _parse_order(parser: Parser, orders: Sequence[Order]) -> dict[str, Attribute
 
 @irdl_op_definition
 class AtomicOp(DirectOperation, TileOpInterface):
-    """
-    `%old = tirx.atomic add %v, %place acquire gpu : !v, !place -> !v`: combines each element in one step.
+    """`%old = tirx.atomic add %v, %place acquire gpu : !v, !place -> !v`: combines each element in one step.
 
     `%place` is a tile in global or shared memory, `%v` a register tile of its shape; in place of tiles of one element
     stands a number, which the block combines once and all threads get. The kinds are `add`, `min`, `max`, `and`, `or`,
@@ -251,8 +250,7 @@ def _parse_flag(parser: Parser) -> Callable[[Any], list[SSAValue]]:
 
 @irdl_op_definition
 class SignalOp(FlagOp, TileOpInterface):
-    """
-    `tirx.signal %flags[%i], %n gpu : memref<?xi32>`: sets a flag behind all that the block has done.
+    """`tirx.signal %flags[%i], %n gpu : memref<?xi32>`: sets a flag behind all that the block has done.
 
     Whoever waits for it by `tirx.wait_until` sees that. `tirx.signal add` adds the number to the flag in one step.
     The scope is `gpu` unless `cta`, `cluster` or `sys` is written.
@@ -299,8 +297,7 @@ class SignalOp(FlagOp, TileOpInterface):
 
 @irdl_op_definition
 class WaitUntilOp(FlagOp, TileOpInterface):
-    """
-    `%x = tirx.wait_until %flags[%i] sge, %n gpu : memref<?xi32>`: goes on when the flag compares so with a number.
+    """`%x = tirx.wait_until %flags[%i] sge, %n gpu : memref<?xi32>`: goes on when the flag compares so with a number.
 
     The comparison is one of `arith.cmpi`, the result the flag that was seen, the same in all threads. All that other
     blocks had done before they set it by `tirx.signal` has happened. The kernel has the clause `in_order`, where blocks

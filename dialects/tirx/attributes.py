@@ -53,8 +53,7 @@ _MAX_SLOTS = 2**16
 
 
 def _parse_notation(parser: AttrParser, name: str, layout_class: type[LayoutT]) -> LayoutT:
-    """
-    The layout between angle brackets; consumes up to the closing one.
+    """The layout between angle brackets; consumes up to the closing one.
 
     The notation has a parser of its own in `tirx.layout`, which gets the whole attribute, so that its messages
     name the brackets that the user wrote. The IR parser steps over it.
@@ -79,8 +78,7 @@ def _parse_notation(parser: AttrParser, name: str, layout_class: type[LayoutT]) 
 
 @irdl_attr_definition
 class TileLayoutAttr(Data[TileLayout], LayoutAttr):
-    """
-    `#tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 1@warpid, 1@laneid, 1)] + R[2 : 4@warpid] + 5@warpid>`
+    """`#tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 1@warpid, 1@laneid, 1)] + R[2 : 4@warpid] + 5@warpid>`
 
     The notation of the TIRx tensor-layout page, unchanged: shard, replicas, offsets.
     """
@@ -271,8 +269,7 @@ def _parse_extents(parser: AttrParser) -> list[int | Size]:
 
 @irdl_attr_definition
 class TileType(ParametrizedAttribute, TypeAttribute):
-    """
-    `!tirx.tile<128x64xf16, shared, #tirx.tile_layout<...>>`: a dense tile in one memory.
+    """`!tirx.tile<128x64xf16, shared, #tirx.tile_layout<...>>`: a dense tile in one memory.
 
     Without a layout, `tirx-pick-layouts` chooses one. In registers the layout says which thread holds
     which element in which of its slots (axis `m`, in elements).
@@ -465,8 +462,7 @@ class ColumnList:
 
 @dataclass(frozen=True)
 class ColumnRuns:
-    """
-    `start = 3, zero = 2, use = 6`: from column `start` on, runs of `zero` zero columns and `use` used ones.
+    """`start = 3, zero = 2, use = 6`: from column `start` on, runs of `zero` zero columns and `use` used ones.
 
     Raises LegalityError for a negative start or an empty run.
     """
@@ -491,8 +487,7 @@ class ColumnRuns:
 
 @dataclass(frozen=True)
 class RawColumns:
-    """
-    The fields of the zero-column mask descriptor as they stand in it (PTX ISA, "Zero-Column Mask Descriptor"):
+    """The fields of the zero-column mask descriptor as they stand in it (PTX ISA, "Zero-Column Mask Descriptor"):
     `start_count = [0, 1, 2, 1], first_span = [1, 1, 0, 0], skip_span = 2, use_span = 3`, element i for sub-mask i.
     Raises LegalityError for a value that does not fit its field.
     """
@@ -552,8 +547,7 @@ def _four(parser: AttrParser, name: str) -> tuple[int, int, int, int]:
 
 @irdl_attr_definition
 class ZeroColumnsAttr(Data[ZeroColumns]):
-    """
-    `#tirx.zero_columns<[3, 4, 5]>`, `#tirx.zero_columns<start = 3, zero = 2, use = 6>` or, with the raw fields of
+    """`#tirx.zero_columns<[3, 4, 5]>`, `#tirx.zero_columns<start = 3, zero = 2, use = 6>` or, with the raw fields of
     the descriptor, `#tirx.zero_columns<start_count = [..], first_span = [..], skip_span = 2, use_span = 3>`;
     each may end in `, shift = 2`. On `tirx.mma` it is written as the clause `zero_columns(...)`.
     """

@@ -1,5 +1,4 @@
-"""
-Asynchronous copies as the hardware starts them: by one thread to or from a tensor map, or by every thread its share.
+"""Asynchronous copies as the hardware starts them: by one thread to or from a tensor map, or by every thread its share.
 
 `tirx-lower-rings` and the copies of sequential kernels become these; `convert-tirx-to-ptx` chooses the boxes, the
 tensor maps and the instructions. The wait for a copy stands beside it: mbarriers and groups are operations of `ptx`.
@@ -70,8 +69,7 @@ class _LoadOp(_BulkCopyOp):
 
 @irdl_op_definition
 class TmaLoadOp(_LoadOp):
-    """
-    `tirx.tma_load %view, %tile, %mbarrier : !tirx.tile<..., global>, !tirx.tile<..., shared>`
+    """`tirx.tma_load %view, %tile, %mbarrier : !tirx.tile<..., global>, !tirx.tile<..., shared>`
 
     The thread that comes here starts to copy a tile; its bytes count on the mbarrier (i32, a shared address), which
     must expect the whole tile, the part outside of the tensor included. With `multicast %mask` (i16) every block of the
@@ -103,8 +101,7 @@ class TmaLoadOp(_LoadOp):
 
 @irdl_op_definition
 class TmaStoreOp(_BulkCopyOp):
-    """
-    `tirx.tma_store %tile, %view reduce(add) : !tirx.tile<..., shared>, !tirx.tile<..., global>`
+    """`tirx.tma_store %tile, %view reduce(add) : !tirx.tile<..., shared>, !tirx.tile<..., global>`
 
     The thread that comes here starts to copy a tile to global memory, or to combine it with what is there. It joins the
     thread's bulk group: `ptx.cp.async.bulk.commit_group` and `wait_group` complete it. Elements outside of the tensor
@@ -134,8 +131,7 @@ class TmaStoreOp(_BulkCopyOp):
 
 @irdl_op_definition
 class CpAsyncTileOp(_LoadOp):
-    """
-    `tirx.cp_async %view, %tile : !tirx.tile<..., global>, !tirx.tile<..., shared>`
+    """`tirx.cp_async %view, %tile : !tirx.tile<..., global>, !tirx.tile<..., shared>`
 
     All threads that run the region come here, and each starts to copy its share of the tile. The copies join the group
     of their thread: `ptx.cp.async.commit_group`, `wait_group` and `mbarrier.arrive` complete them.

@@ -44,8 +44,7 @@ def _registers(layout: TileLayout) -> int:
 
 @irdl_op_definition
 class ClusterSumOp(DirectOperation, TileOpInterface):
-    """
-    `%s = tirx.cluster_sum %x, %b : !tirx.tile<64x64xf32, register>, !tirx.tile<64x64xf32, shared>
+    """`%s = tirx.cluster_sum %x, %b : !tirx.tile<64x64xf32, register>, !tirx.tile<64x64xf32, shared>
         -> !tirx.tile<64x16xf32, register>`
 
     Adds up the tiles `%x` of all blocks of a cluster, here four, in the order of their ranks: every block gets the same

@@ -45,8 +45,7 @@ class _DebuggingOp(DirectOperation, TileOpInterface):
 
 @irdl_op_definition
 class PrintOp(_DebuggingOp):
-    """
-    `tirx.print "x and n", %x, %n : !tirx.tile<4x8xf32, register>, index`
+    """`tirx.print "x and n", %x, %n : !tirx.tile<4x8xf32, register>, index`
 
     Writes a line of text and scalars, and a line for each row of each tile, once for every block that comes here.
     Blocks write in any order. It is for all targets, by `vprintf` of the device runtime.
@@ -66,8 +65,7 @@ class PrintOp(_DebuggingOp):
 
 @irdl_op_definition
 class AssertOp(_DebuggingOp):
-    """
-    `tirx.assert %c, "expected sorted indices" : i1`
+    """`tirx.assert %c, "expected sorted indices" : i1`
 
     Ends the kernel with an error, which has the message, where a condition is false or an element of a tile of integers
     is 0. The simulator and the interpreter stop there, too.

@@ -190,8 +190,7 @@ def _parse_fold(parser: Parser, op: type[FoldOp], clauses: Mapping[str, Callable
 
 @irdl_op_definition
 class ReduceOp(FoldOp):
-    """
-    `%m = tirx.reduce %x dim(1) max : !tirx.tile<128x64xf32, register> -> !tirx.tile<128x1xf32, register>`
+    """`%m = tirx.reduce %x dim(1) max : !tirx.tile<128x64xf32, register> -> !tirx.tile<128x1xf32, register>`
 
     Combines the elements along one or several dimensions, whose extents in the result are 1. A name is done in the
     element type; integers with a sign of their own are compared with it, `i32` as signed. A region combines several
@@ -256,8 +255,7 @@ class ReduceOp(FoldOp):
 
 @irdl_op_definition
 class ScanOp(FoldOp):
-    """
-    `%y = tirx.scan %x dim(1) add : !tirx.tile<8x64xf32, register> -> !tirx.tile<8x64xf32, register>`
+    """`%y = tirx.scan %x dim(1) add : !tirx.tile<8x64xf32, register> -> !tirx.tile<8x64xf32, register>`
 
     Combines along one dimension and gives every accumulator on the way: `acc = init; for i: acc = f(acc, x[i]); y[i] =
     acc`. With `exclusive` y[i] is the accumulator before, with `reverse` the last element comes first. Without `init`

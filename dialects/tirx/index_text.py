@@ -12,9 +12,8 @@ from tirx.dialects.tirx.sizes import parse_name
 
 
 def parse_index(parser: Parser) -> SSAValue:
-    """
-    `%i`, `64`, `2 * %p - 1`, `%i * BM + 8`, `%n floordiv 4`: an index, with `*`, `floordiv`, `ceildiv` and `mod` before
-    `+` and `-`. Quotients are rounded down or up, and `mod` is what is left of those rounded down.
+    """`%i`, `64`, `2 * %p - 1`, `%i * BM + 8`, `%n floordiv 4`: an index, with `*`, `floordiv`, `ceildiv` and `mod`
+    before `+` and `-`. Quotients are rounded down or up, and `mod` is what is left of those rounded down.
 
     What computes it goes to `parser.ahead`, the operations that the block has in front of the one that is parsed;
     parsers without one take values only.

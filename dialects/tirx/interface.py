@@ -27,8 +27,7 @@ _OWN = frozenset({"tirx", "tcgen05", "wgmma", "ptx", "arith", "math", "scf", "me
 
 @dataclass(frozen=True)
 class ThreadLowering(ABC):
-    """
-    Says where an operation on tiles becomes what each thread does: the place, and the registers of its operands.
+    """Says where an operation on tiles becomes what each thread does: the place, and the registers of its operands.
 
     `thread` (i32) is the index of a thread among the `threads` that run the operation, `target` the GPU.
 
@@ -47,8 +46,7 @@ class ThreadLowering(ABC):
 
     @abstractmethod
     def registers(self, tile: SSAValue) -> Sequence[SSAValue]:
-        """
-        The registers of one thread that hold a register tile, in the order of the layout's memory axis.
+        """The registers of one thread that hold a register tile, in the order of the layout's memory axis.
 
         Elements of f32 and f64 have registers of these types, integers of 64 bits those of i64. All others are packed
         into registers of i32, the first element in the low bits: two of f16, four of i8.
@@ -73,8 +71,7 @@ class Reduced:
 
 
 class TileOpInterface:
-    """
-    Tells passes what an operation does with tiles; a base class beside IRDLOperation, for tirx and other dialects.
+    """Tells passes what an operation does with tiles; a base class beside IRDLOperation, for tirx and other dialects.
 
     `same_layout`, `reductions` and `wanted_layouts` are constraints. `tirx-pick-layouts` gives tiles without a layout
     one that meets them; where layouts are given that do not, it converts operands and results.
@@ -141,9 +138,8 @@ class TileOpInterface:
         """Raises LegalityError or LayoutError if the layouts of the tiles are not what the operation needs."""
 
     def lower(self, threads: ThreadLowering) -> Sequence[Sequence[SSAValue]]:
-        """
-        Emits what each thread does, in `arith`, `math`, `scf` and `ptx`; returns the registers of each result, as many
-        and of the types that `threads.registers` would give for it.
+        """Emits what each thread does, in `arith`, `math`, `scf` and `ptx`; returns the registers of each result, as
+        many and of the types that `threads.registers` would give for it.
 
         `convert-tirx-to-ptx` calls it for operations that are still there.
         """
@@ -155,8 +151,7 @@ class TileOpInterface:
 
 
 class ScalarOpInterface:
-    """
-    An operation of another dialect on scalars, as they are in kernels and in the bodies of `tirx.map`.
+    """An operation of another dialect on scalars, as they are in kernels and in the bodies of `tirx.map`.
 
     It has one result and no regions, and is `Pure`. `convert-tirx-to-ptx` replaces it by what `lower_scalar` returns.
 
@@ -199,8 +194,7 @@ def _is_foreign(kind: type[Operation]) -> bool:
 
 
 def tile_effects(op: Operation) -> TileEffects:
-    """
-    Returns what an operation does to the tiles and memrefs that it is given.
+    """Returns what an operation does to the tiles and memrefs that it is given.
 
     `TileOpInterface` says it; otherwise a pure operation reads them all, and any other reads and writes them all.
     """

@@ -129,8 +129,7 @@ def _formula_problem(formula: Formula, arguments: Sequence[Attribute]) -> str | 
 
 @dataclass(frozen=True)
 class ThreadSet:
-    """
-    The threads `first` to `first + count - 1` of a block, by linear index, that run a region together.
+    """The threads `first` to `first + count - 1` of a block, by linear index, that run a region together.
 
     `barrier` is the number of the named barrier at which they meet: 0 for all threads of the block, None without one.
     """
@@ -209,8 +208,7 @@ def _cluster_problem(found: int) -> str:
 
 @irdl_op_definition
 class KernelOp(QuickWalk, DirectOperation, OnThreads):
-    """
-    A kernel: what one block (CTA) of `threads` threads does.
+    """A kernel: what one block (CTA) of `threads` threads does.
 
     ```mlir
     tirx.kernel @gemm(%a: memref<512x256xf16>, %d: memref<512x1024xf32>) target("sm_100a") grid(4, 4) threads(128) {
@@ -491,8 +489,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
 
 
 def kernels(table: Operation) -> Iterator[KernelOp]:
-    """
-    The kernels of a symbol table, such as a module, and of the symbol tables inside it, in order.
+    """The kernels of a symbol table, such as a module, and of the symbol tables inside it, in order.
 
     Everything else in there is host code, which passes leave as it is.
     """
@@ -516,8 +513,7 @@ class ReturnOp(DirectOperation):
 
 @irdl_op_definition
 class LaunchValueOp(DirectOperation):
-    """
-    `%n = tirx.launch_value ceildiv(size(0, 1), 128)`: a number that the launch computes from the kernel's arguments.
+    """`%n = tirx.launch_value ceildiv(size(0, 1), 128)`: a number that the launch computes from the kernel's arguments.
 
     It is the same in all threads; the entry has a parameter for it. See `Call` for the functions.
     """

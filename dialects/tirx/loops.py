@@ -48,8 +48,7 @@ from tirx.rules import LoopError, LoopPartError
 
 @irdl_op_definition
 class YieldOp(DirectOperation):
-    """
-    `tirx.yield %a, %b`: the values that a `tirx.for` carries to its next iteration, or that a `tirx.at` gives.
+    """`tirx.yield %a, %b`: the values that a `tirx.for` carries to its next iteration, or that a `tirx.at` gives.
 
     In a `tirx.map`, `tirx.yield %a : f32`: the elements of its results. In a `tirx.reduce` or `tirx.scan`: the new
     accumulators.
@@ -179,8 +178,7 @@ def _print_body(op: IRDLOperation, body: Region, printer: Printer) -> None:
 
 @irdl_op_definition
 class ForOp(DirectOperation):
-    """
-    `%p = tirx.for @k %k = 0 to %n skew(2) iter(%acc = %zeros) { tirx.at(0) {...} tirx.at(2) {...} tirx.yield %q }`
+    """`%p = tirx.for @k %k = 0 to %n skew(2) iter(%acc = %zeros) { tirx.at(0) {...} tirx.at(2) {...} tirx.yield %q }`
 
     `%n` logical iterations. Without a skew they run one after the other. With `skew(d)` the body consists of parts,
     `tirx.at(s)`: iteration j of a part runs in round j + s, parts of the same round in the order of the text, and

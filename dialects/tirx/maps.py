@@ -35,8 +35,7 @@ INLINED = ("func.call", "scf.for")
 
 
 def scalar_type(element: Attribute) -> Attribute:
-    """
-    The type of one element of a tile inside of a `tirx.map`.
+    """The type of one element of a tile inside of a `tirx.map`.
 
     That is the element type, but integers have no sign of their own there, as `arith` wants them, and tf32 is f32.
     """
@@ -82,8 +81,7 @@ class _WritesOuts(MemoryEffect):
 
 @irdl_op_definition
 class MapOp(DirectOperation, TileOpInterface):
-    """
-    Computes every element of one or several register tiles from the elements at the same place of others:
+    """Computes every element of one or several register tiles from the elements at the same place of others:
 
     ```mlir
     %y = tirx.map ins(%x, %bias : !tirx.tile<128x64xf32, register>, !tirx.tile<1x64xf16, register>) {
@@ -226,8 +224,7 @@ class _OneToOneOp(DirectOperation, TileOpInterface):
 
 @irdl_op_definition
 class BroadcastOp(_OneToOneOp):
-    """
-    `%b = tirx.broadcast %x : !tirx.tile<128x1xf32, register> -> !tirx.tile<128x64xf32, register>`
+    """`%b = tirx.broadcast %x : !tirx.tile<128x1xf32, register> -> !tirx.tile<128x64xf32, register>`
 
     Repeats the elements along the dimensions whose extent is 1.
     """
@@ -247,8 +244,7 @@ class BroadcastOp(_OneToOneOp):
 
 @irdl_op_definition
 class ConvertOp(_OneToOneOp):
-    """
-    `%c = tirx.convert %x : !tirx.tile<64x64xf16, register, L> -> !tirx.tile<64x64xf16, register, L2>`
+    """`%c = tirx.convert %x : !tirx.tile<64x64xf16, register, L> -> !tirx.tile<64x64xf16, register, L2>`
 
     The same elements in other threads or other registers of them. With `elements [offset, strides]` those of
     the result are some of the source's, counted in row-major order: `tirx-mem2reg` makes it of a part of a value, a

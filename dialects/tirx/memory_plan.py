@@ -15,8 +15,7 @@ from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """
-    The memory that one block takes: `shared` bytes, aligned to `alignment`, and `columns` of tensor memory.
+    """The memory that one block takes: `shared` bytes, aligned to `alignment`, and `columns` of tensor memory.
 
     `dynamic`: the launch sets aside the shared memory, because it is more than an entry can declare. `mbarrier` and
     `slot` are the byte offsets, in shared memory, of the barrier that products complete and of the word that the
@@ -47,8 +46,7 @@ _REQUIRED = frozenset({"shared"})
 
 @irdl_attr_definition
 class MemoryPlanAttr(Data[MemoryPlan]):
-    """
-    `#tirx.memory_plan<shared = 49168, alignment = 1024, columns = 256, mbarrier = 49152, slot = 49160>`
+    """`#tirx.memory_plan<shared = 49168, alignment = 1024, columns = 256, mbarrier = 49152, slot = 49160>`
 
     On `tirx.kernel` it is written as the clause `memory(...)`; `tirx-allocate-memory` chooses it.
     """

@@ -33,8 +33,7 @@ from tirx.rules import ElementTypeError, PlaceError, TileMemoryError, TileShapeE
 
 @irdl_op_definition
 class AllocOp(DirectOperation):
-    """
-    `%t = tirx.alloc : !tirx.tile<128x64xf16, shared>`: a tile with undefined contents, for the whole kernel.
+    """`%t = tirx.alloc : !tirx.tile<128x64xf16, shared>`: a tile with undefined contents, for the whole kernel.
 
     `tirx.alloc at 1024 : ...` says where it lies: bytes from the start of the kernel's shared memory, or columns from
     that of its tensor memory. `tirx-allocate-memory` chooses the place.
@@ -101,8 +100,7 @@ class FillOp(DirectOperation, TileOpInterface):
 def parse_transfer(
     parser: Parser, op: type[IRDLOperation]
 ) -> tuple[list[SSAValue], dict[str, Attribute], dict[str, Attribute]]:
-    """
-    Parses `%x, %y` with the clauses `reduce(...)` and `engine ...` in any order, attributes and the two types.
+    """Parses `%x, %y` with the clauses `reduce(...)` and `engine ...` in any order, attributes and the two types.
 
     Returns operands, properties and attributes.
     """
@@ -145,8 +143,7 @@ def print_transfer(
 
 @irdl_op_definition
 class CopyOp(DirectOperation, TileOpInterface):
-    """
-    `tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories.
+    """`tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories.
 
     `tirx.copy %src, %dst reduce(add)` combines the elements with those in global memory: from shared memory by a bulk
     copy (`Reduction`) or `engine ld_st`, from registers and tensor memory by `red`.

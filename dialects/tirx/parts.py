@@ -40,8 +40,7 @@ def slots_of(layout: TileLayout) -> int:
 
 @irdl_op_definition
 class ConcatOp(DirectOperation, TileOpInterface):
-    """
-    `%z = tirx.concat %x, %y dim(1) : !tirx.tile<8x4xf32, register>, !tirx.tile<8x4xf32, register> -> ...`
+    """`%z = tirx.concat %x, %y dim(1) : !tirx.tile<8x4xf32, register>, !tirx.tile<8x4xf32, register> -> ...`
 
     Register tiles behind each other along a dimension, in which extents may differ.
     """

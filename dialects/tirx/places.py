@@ -58,8 +58,7 @@ def strides_problem(type_: MemRefType[Attribute]) -> str | None:
 
 
 def strided_layout(type_: MemRefType[Attribute], shape: Sequence[int]) -> TileLayout | str:
-    """
-    The layout (axis `m`, elements) of a tile of `shape` in a memref, or why there is none.
+    """The layout (axis `m`, elements) of a tile of `shape` in a memref, or why there is none.
 
     A tile of lower rank than the memref covers the trailing dimensions.
     """
@@ -100,8 +99,7 @@ def tile_strides(type_: TileType) -> list[int] | None:
 
 @dataclass(frozen=True)
 class Place:
-    """
-    Where a view lies along one dimension of its memref.
+    """Where a view lies along one dimension of its memref.
 
     `index` is where it begins, or an index tile: a register tile with the coordinate of every element, or of all
     elements at one position along `of_tile`. `of_tile` is the dimension of the tile, None for one that the tile does
@@ -132,8 +130,7 @@ _NO_DIMENSION = -1
 
 @irdl_op_definition
 class ViewOp(DirectOperation):
-    """
-    `%t = tirx.view %a[%m, %k] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global>`
+    """`%t = tirx.view %a[%m, %k] : memref<512x256xf16> -> !tirx.tile<128x64xf16, global>`
 
     The tile of global memory whose first element is `%a[%m, %k]`. A tile of lower rank than the memref
     covers its trailing dimensions. The layout of the tile is given by the strides of the memref, which count elements;
@@ -243,8 +240,7 @@ class ViewOp(DirectOperation):
         return tuple(t for t, (n, extent) in enumerate(zip(found, dims, strict=True)) if n < extent)
 
     def tile_strides(self) -> tuple[int | None, ...]:
-        """
-        Elements of memory from one position to the next along each dimension of the tile, but for index tiles.
+        """Elements of memory from one position to the next along each dimension of the tile, but for index tiles.
 
         None for strides that are known at the launch only.
         """

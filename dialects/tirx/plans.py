@@ -27,8 +27,7 @@ def _check_majors(a: Major, b: Major) -> None:
 
 @dataclass(frozen=True)
 class Tcgen05Plan:
-    """
-    A product by tcgen05.mma, one instruction for every `k` elements along K.
+    """A product by tcgen05.mma, one instruction for every `k` elements along K.
 
     `m` and `n` are those of the instruction: of both blocks with `cta_group` 2. `scale_vector` is the name of the
     modifier that says how scale factors are shared out, None without them. Raises ValueError for an unknown kind or
@@ -54,8 +53,7 @@ class Tcgen05Plan:
 
 @dataclass(frozen=True)
 class MmaSyncPlan:
-    """
-    A product by mma.sync, with these variants of it: one, or several where the registers hold different fragments.
+    """A product by mma.sync, with these variants of it: one, or several where the registers hold different fragments.
 
     Raises ValueError for none and for an unknown one.
     """
@@ -75,8 +73,7 @@ class MmaSyncPlan:
 
 @dataclass(frozen=True)
 class WgmmaPlan:
-    """
-    A product by wgmma.mma_async, with B in shared memory.
+    """A product by wgmma.mma_async, with B in shared memory.
 
     `shapes`: those of the instructions that one step along K takes, in the order of the columns of D that each
     warpgroup holds. `a_major` is K for an A in registers. Raises ValueError for no shape, one that is not written as
@@ -106,8 +103,7 @@ PLANS: dict[str, type[ProductPlan]] = {plan.family: plan for plan in (Tcgen05Pla
 
 @irdl_attr_definition
 class PlanAttr(Data[ProductPlan]):
-    """
-    `#tirx.plan<tcgen05, kind = "f16", m = 128, n = 256, k = 16, a_major = "K", b_major = "K">`,
+    """`#tirx.plan<tcgen05, kind = "f16", m = 128, n = 256, k = 16, a_major = "K", b_major = "K">`,
     `#tirx.plan<mma_sync, variants = ["m16n8k16.row.col.f32.f16"]>` or
     `#tirx.plan<wgmma, shapes = ["m64n256k16"], a_major = "K", b_major = "K">`: how a product is multiplied.
 

@@ -54,8 +54,7 @@ _OPERAND_MEMORIES = {
 
 
 class ProductOp(DirectOperation):
-    """
-    A product of two tiles, `%a, %b, %acc clauses : !tirx.tile<MxK...>, !tirx.tile<NxK...>, !tirx.tile<MxN...>`.
+    """A product of two tiles, `%a, %b, %acc clauses : !tirx.tile<MxK...>, !tirx.tile<NxK...>, !tirx.tile<MxN...>`.
 
     `acc[m, n] += sum_k a[m, k] * b[n, k]`; leading dimensions, if any, are a batch. Major-ness is a property
     of the layouts. With the accumulator in tensor memory this is `tcgen05.mma`: B is in shared memory, A in shared or

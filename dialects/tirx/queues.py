@@ -36,8 +36,7 @@ def _parse_engine(parser: Parser) -> Engine:
 
 @irdl_op_definition
 class AsyncCopyOp(DirectOperation):
-    """
-    `tirx.async_copy %x, %y engine(tma) : !tirx.tile<..., global>, !tirx.tile<..., shared>`
+    """`tirx.async_copy %x, %y engine(tma) : !tirx.tile<..., global>, !tirx.tile<..., shared>`
 
     Starts to copy a tile; the copy joins the queue of its engine (`ASYNC_ENGINES`).
     """
@@ -88,8 +87,7 @@ class AsyncCopyOp(DirectOperation):
 
 @irdl_op_definition
 class AsyncMmaOp(ProductOp):
-    """
-    `%p = tirx.async_mma %a, %b, %acc : !tirx.tile<...>, ... -> !tirx.pending<!tirx.tile<MxN..., register>>`
+    """`%p = tirx.async_mma %a, %b, %acc : !tirx.tile<...>, ... -> !tirx.pending<!tirx.tile<MxN..., register>>`
 
     Starts a product. With the accumulator in registers it is wgmma: the accumulator is a tile or a pending tile, and
     the result is pending. With the accumulator in a held slot of tensor memory it is tcgen05, without a result. Shapes
@@ -179,8 +177,7 @@ class AsyncNextOp(DirectOperation):
 
 @irdl_op_definition
 class AwaitOp(DirectOperation):
-    """
-    `tirx.await wgmma pending(1)`: goes on when at most one group of this queue of the role is unfinished.
+    """`tirx.await wgmma pending(1)`: goes on when at most one group of this queue of the role is unfinished.
 
     `%c = tirx.await %p : !tirx.pending<T>`: the tile, when the product that writes it is complete, whatever was started
     since.

@@ -1,5 +1,4 @@
-"""
-Register tiles as SSA values.
+"""Register tiles as SSA values.
 
 Constructors go past the checks of xDSL's: the verifier of the final module makes them.
 """
@@ -87,8 +86,7 @@ def of_indices(memory: SSAValue, register: SSAValue) -> list[Reduced]:
 
 @irdl_op_definition
 class LoadOp(DirectOperation, TileOpInterface):
-    """
-    `%v = tirx.load %tile : !tirx.tile<..., shared, L> -> !tirx.tile<..., register, L2>`
+    """`%v = tirx.load %tile : !tirx.tile<..., shared, L> -> !tirx.tile<..., register, L2>`
 
     Every thread loads the elements that the register layout gives it from global, shared or tensor memory. The clause
     `engine ldmatrix` says which instructions load from shared memory; `tirx-select-copies` chooses them. With `pad(%x)`
@@ -159,8 +157,7 @@ class LoadOp(DirectOperation, TileOpInterface):
 
 @irdl_op_definition
 class StoreOp(DirectOperation, TileOpInterface):
-    """
-    `tirx.store %v, %tile : !tirx.tile<..., register, L>, !tirx.tile<..., shared, L2>`
+    """`tirx.store %v, %tile : !tirx.tile<..., register, L>, !tirx.tile<..., shared, L2>`
 
     Every thread stores the elements that it holds; of threads that hold the same ones, one does. The clause
     `engine stmatrix` says which instructions store to shared memory; `tirx-select-copies` chooses them. With
@@ -238,8 +235,7 @@ class _WordsOfRegisters(DirectOperation):
 
 @irdl_op_definition
 class PackOp(_WordsOfRegisters):
-    """
-    `%w = tirx.pack %v : !tirx.tile<128x64xf6E2M3FN, register, L> -> !tirx.tile<128x4x3xi32, register, L2>`
+    """`%w = tirx.pack %v : !tirx.tile<128x64xf6E2M3FN, register, L> -> !tirx.tile<128x4x3xi32, register, L2>`
 
     The 32-bit words that memory has in the place of a tile of 6-bit elements, three for 16 neighbours of a row, which
     one thread holds in consecutive slots. `tirx.words` gives the words of the tile in memory.
@@ -256,8 +252,7 @@ class PackOp(_WordsOfRegisters):
 
 @irdl_op_definition
 class UnpackOp(_WordsOfRegisters):
-    """
-    `%v = tirx.unpack %w : !tirx.tile<128x4x3xi32, register, L2> -> !tirx.tile<128x64xf6E2M3FN, register, L>`
+    """`%v = tirx.unpack %w : !tirx.tile<128x4x3xi32, register, L2> -> !tirx.tile<128x64xf6E2M3FN, register, L>`
 
     The counterpart of `tirx.pack`: 6-bit elements from words.
     """
@@ -305,8 +300,7 @@ class ZeroOp(DirectOperation):
 
 @irdl_op_definition
 class MmaSyncOp(DirectOperation):
-    """
-    `%d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %b[0], %c[2] : ...`
+    """`%d = tirx.mma_sync "m8n8k4.row.col.f64" %a[0], %b[0], %c[2] : ...`
 
     One `mma.sync` per warp on fragments of three register tiles: the numbers are the first slot (axis `m`) of
     each fragment. The result is `%c` with that one fragment replaced. `from %h[2]` behind `%c[2]` takes C from a tile

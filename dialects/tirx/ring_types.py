@@ -86,8 +86,7 @@ def _slot_bytes(contents: Iterable[Iterable[SlotViewAttr]]) -> int:
 
 @irdl_attr_definition
 class RingType(ParametrizedAttribute, TypeAttribute):
-    """
-    `!tirx.ring<a: !tirx.tile<128x64xf16, shared>, s: !tirx.tile<128x128xf32, tensor> | p: !tirx.tile<...>>`
+    """`!tirx.ring<a: !tirx.tile<128x64xf16, shared>, s: !tirx.tile<128x128xf32, tensor> | p: !tirx.tile<...>>`
 
     What each slot of a ring holds, in one of four forms:
 
@@ -196,8 +195,7 @@ def _print_view(printer: Printer):
 
 @irdl_attr_definition
 class PendingType(ParametrizedAttribute, TypeAttribute):
-    """
-    `!tirx.pending<!tirx.tile<64x256xf32, register>>`: a register tile that an asynchronous product still writes.
+    """`!tirx.pending<!tirx.tile<64x256xf32, register>>`: a register tile that an asynchronous product still writes.
 
     Only `tirx.async_mma` accumulates on it; `tirx.await` turns it into the tile.
     """

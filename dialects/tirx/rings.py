@@ -51,8 +51,7 @@ AcrossAttr = enum_attribute("tirx.across", Across)
 
 @irdl_op_definition
 class RingOp(DirectOperation):
-    """
-    `%r = tirx.ring slots(4) stations(fill, use) across(cluster) carries : !tirx.ring<a: T0, b: T1>`
+    """`%r = tirx.ring slots(4) stations(fill, use) across(cluster) carries : !tirx.ring<a: T0, b: T1>`
 
     A ring of `slots` slots. Every slot travels through the stations in their order and from the last to the first. Use
     number u of a ring is slot u modulo `slots`, and numbers never restart, not even in the next tile of a persistent
@@ -182,8 +181,7 @@ def _verify_station(op: AcquireOp | ReleaseOp, partner: type[AcquireOp] | type[R
 
 @irdl_op_definition
 class AcquireOp(DirectOperation):
-    """
-    `%a, %b = tirx.acquire %r at(use)`: the next use of the ring, as soon as it has come to the station.
+    """`%a, %b = tirx.acquire %r at(use)`: the next use of the ring, as soon as it has come to the station.
 
     Waits until every party of the station before has passed the use on; at the first station, until the last one has
     passed on the use that had the slot before. Gives the slot's tiles, one value per view. A ring of integers or of

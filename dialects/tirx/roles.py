@@ -57,8 +57,7 @@ UnitAttr = enum_attribute("tirx.unit", Unit)
 
 @irdl_op_definition
 class RoleOp(QuickWalk, DirectOperation, OnThreads):
-    """
-    `tirx.role @load warps(4) registers(40) unit(warp) { ... }`: what some warps of the block do.
+    """`tirx.role @load warps(4) registers(40) unit(warp) { ... }`: what some warps of the block do.
 
     Roles get the warps of the block in their order. `registers` are those of each thread, from its entry into the role
     on. `unit` says which threads move together as one party, where the operations of the role do not: with `thread`
@@ -148,8 +147,7 @@ class RoleOp(QuickWalk, DirectOperation, OnThreads):
 
 @irdl_op_definition
 class RolesOp(DirectOperation):
-    """
-    `tirx.roles { tirx.role @load warps(4) { ... } tirx.role @math warps(8) { ... } }`
+    """`tirx.roles { tirx.role @load warps(4) { ... } tirx.role @math warps(8) { ... } }`
 
     The roles run at the same time. Scalars that are computed from arguments, block ids and loop indices alone may be
     used in every role, which computes them again. Register tiles and scalars that are read from memory cross between
@@ -251,8 +249,7 @@ def _crossing_problem(value: SSAValue, recomputable: set[SSAValue]) -> str | Non
 
 
 def _is_recomputable(value: SSAValue, known: set[SSAValue]) -> bool:
-    """
-    Returns True for a pure function of the arguments of the kernel, which every role can compute.
+    """Returns True for a pure function of the arguments of the kernel, which every role can compute.
 
     `known` holds values that need no second look. It takes in those that this call looks at, and has no meaning any
     more after a call that returns False.

@@ -23,8 +23,7 @@ _SCALAR = int | str
 
 @dataclass(frozen=True)
 class Size:
-    """
-    A sum of products of parameters, divided by a number: `BM * 2 + 1`, `B floordiv 2`.
+    """A sum of products of parameters, divided by a number: `BM * 2 + 1`, `B floordiv 2`.
 
     `terms` are (factor, names), names and terms sorted, so that equal sizes are equal values.
     """
@@ -120,8 +119,7 @@ class SizeAttr(Data[Size]):
 
 @dataclass(frozen=True)
 class Parameter:
-    """
-    A parameter with its candidates, numbers or words, the first of which is the default.
+    """A parameter with its candidates, numbers or words, the first of which is the default.
 
     With `launch`, a formula of the launch decides: its value has to be the one that is bound.
     """

@@ -20,8 +20,7 @@ _SLOT_AXIS = {MemorySpace.SHARED: "m", MemorySpace.TENSOR: "TCol"}
 
 
 def slot_storage(slot: TileType, slots: int, stride: int) -> TileType:
-    """
-    The tile that holds `slots` tiles of type `slot`, each `stride` bytes behind the one before, or columns in tensor
+    """The tile that holds `slots` tiles of type `slot`, each `stride` bytes behind the one before, or columns in tensor
     memory.
 
     In shared memory the stride is a multiple of the alignment of the slot, so that a swizzle, which acts on address
@@ -40,8 +39,7 @@ def slot_storage(slot: TileType, slots: int, stride: int) -> TileType:
 
 @irdl_op_definition
 class SlotOp(DirectOperation):
-    """
-    `%a = tirx.slot %storage[%i] : !tirx.tile<4x128x64xf16, shared, L4> -> !tirx.tile<128x64xf16, shared, L>`
+    """`%a = tirx.slot %storage[%i] : !tirx.tile<4x128x64xf16, shared, L4> -> !tirx.tile<128x64xf16, shared, L>`
 
     Slot `%i` (i32) of the storage of a ring, in shared or tensor memory. Its base is an address at run time. The type
     may be another view of the same bytes. Accesses to it are ordered by the barriers of the ring: every `tirx.slot`
@@ -60,8 +58,7 @@ class SlotOp(DirectOperation):
 
     @property
     def stride(self) -> int:
-        """
-        Bytes from a slot to the next, columns in tensor memory.
+        """Bytes from a slot to the next, columns in tensor memory.
 
         Raises VerifyException for storage that is not one of slots.
         """

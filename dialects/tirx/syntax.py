@@ -57,8 +57,7 @@ def parse_in_parens(parser: Parser, keyword: str) -> int | None:
 
 
 def parse_clauses(parser: Parser, clauses: Mapping[str, Callable[[], T]], before_types: bool = False) -> dict[str, T]:
-    """
-    Keywords that follow in any order, each at most once, with what its function parses behind each.
+    """Keywords that follow in any order, each at most once, with what its function parses behind each.
 
     With `before_types` no other word may follow: it is an error that names the clauses.
     """

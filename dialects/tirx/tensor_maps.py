@@ -21,8 +21,7 @@ TensorMapFill = Literal["zero", "nan"]
 
 @dataclass(frozen=True)
 class TensorMap:
-    """
-    A tensor in global memory that is copied in boxes.
+    """A tensor in global memory that is copied in boxes.
 
     `argument` is the position of a memref among the kernel's arguments: the tensor starts at its pointer. `dims`
     (elements), `strides` (bytes, of all dimensions but the innermost, which is contiguous) and `box` (elements) have
@@ -75,9 +74,8 @@ class TensorMap:
 
 @irdl_attr_definition
 class TensorMapAttr(Data[TensorMap]):
-    """
-    `#tirx.tensor_map<argument = 0, type = "f16", dims = [64, size(0, 0)], strides = [128], box = [64, 128], swizzle =
-    "128B">`: what a launch passes in a parameter `b8[128] align 64` of a `ptx.entry`.
+    """`#tirx.tensor_map<argument = 0, type = "f16", dims = [64, size(0, 0)], strides = [128], box = [64, 128], swizzle
+    = "128B">`: what a launch passes in a parameter `b8[128] align 64` of a `ptx.entry`.
     """
 
     name = "tirx.tensor_map"

@@ -48,8 +48,7 @@ class LeaderOp(DirectOperation):
 
 @irdl_op_definition
 class WarpgroupOp(DirectOperation, OnThreads):
-    """
-    `tirx.warpgroup 1 { ... }`: what one warpgroup of the threads around does, threads 128 to 255 of them here.
+    """`tirx.warpgroup 1 { ... }`: what one warpgroup of the threads around does, threads 128 to 255 of them here.
 
     The others pass by. Nothing inside waits for threads of other warpgroups, and register tiles stay inside.
     """

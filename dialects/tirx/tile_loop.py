@@ -44,8 +44,7 @@ TileOrderAttr = enum_attribute("tirx.tile_order", TileOrder)
 
 @irdl_op_definition
 class TilesOp(DirectOperation):
-    """
-    `tirx.tiles @tile %i, %j = order(group 8) of (%tm, %tn) { ... }`: the tile loop of a persistent kernel.
+    """`tirx.tiles @tile %i, %j = order(group 8) of (%tm, %tn) { ... }`: the tile loop of a persistent kernel.
 
     A block runs the body once for each of its tiles `%i, %j` of `%tm` x `%tn`. Forms:
 

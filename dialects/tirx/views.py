@@ -92,8 +92,7 @@ class _ViewOfView(HasCanonicalizationPatternsTrait):
 
 @irdl_op_definition
 class SubviewOp(DirectOperation):
-    """
-    `%s = tirx.subview %t[0, %i] : !tirx.tile<128x128xf32, tensor, ...> -> !tirx.tile<128x32xf32, tensor, ...>`
+    """`%s = tirx.subview %t[0, %i] : !tirx.tile<128x128xf32, tensor, ...> -> !tirx.tile<128x32xf32, tensor, ...>`
 
     The part of a tile that starts at these coordinates. Its layout is the slice of the tile's. Coordinates that are
     computed are of type index; the slices at all of their values have one layout, and differ in their address only.
@@ -237,8 +236,7 @@ class SubviewOp(DirectOperation):
 
 @irdl_op_definition
 class ReshapeOp(DirectOperation):
-    """
-    `%r = tirx.reshape %t : !tirx.tile<64x256xf32, tensor, L> -> !tirx.tile<64x2x128xf32, tensor, L>`
+    """`%r = tirx.reshape %t : !tirx.tile<64x256xf32, tensor, L> -> !tirx.tile<64x2x128xf32, tensor, L>`
 
     The same elements in row-major order under another shape. A layout admits every shape of its size, so
     it stays as it is.
@@ -270,8 +268,7 @@ class ReshapeOp(DirectOperation):
 
 @irdl_op_definition
 class TransposeOp(DirectOperation):
-    """
-    `%y = tirx.transpose %x [1, 0] : !tirx.tile<64x32xf16, register> -> !tirx.tile<32x64xf16, register>`
+    """`%y = tirx.transpose %x [1, 0] : !tirx.tile<64x32xf16, register> -> !tirx.tile<32x64xf16, register>`
 
     The tile whose dimension i is dimension `permutation[i]` of another one, in registers or in shared memory. There it
     is the same memory: the layout is that of the source with its dimensions in another order.
@@ -376,8 +373,7 @@ class _MergeSubviews(RewritePattern):
 
 @irdl_op_definition
 class WordsOp(DirectOperation):
-    """
-    `%w = tirx.words %t : !tirx.tile<128x64xf6E2M3FN, shared, L> -> !tirx.tile<128x4x3xi32, shared, L2>`
+    """`%w = tirx.words %t : !tirx.tile<128x64xf6E2M3FN, shared, L> -> !tirx.tile<128x4x3xi32, shared, L2>`
 
     The 32-bit words that hold a tile of 6-bit elements, three for 16 neighbours: behind each other in global memory,
     where elements are packed, and in the first 12 of every 16 bytes in shared memory, as tensor cores read them.

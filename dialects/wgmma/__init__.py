@@ -1,5 +1,4 @@
-"""
-The `wgmma` dialect: Hopper's warpgroup products, one operation for one instruction of PTX.
+"""The `wgmma` dialect: Hopper's warpgroup products, one operation for one instruction of PTX.
 
 Before `convert-wgmma-to-ptx` accumulators are register tiles, pending from the product that writes them to the wait,
 and descriptors still say what they describe; behind it both are registers, and the operations are printed as PTX.

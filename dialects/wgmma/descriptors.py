@@ -61,8 +61,7 @@ READ_AS = {"f32": "tf32"}
 
 @irdl_op_definition
 class SmemDescriptorOp(DirectOperation):
-    """
-    `%d = wgmma.smem_descriptor %a, 2 of 16 rows 64 from [0, 64] : !tirx.tile<128x64xf16, shared, L> -> i64`
+    """`%d = wgmma.smem_descriptor %a, 2 of 16 rows 64 from [0, 64] : !tirx.tile<128x64xf16, shared, L> -> i64`
 
     The matrix descriptor of the part of an operand that one instruction reads: slice 2 of 16 stored elements along K,
     of 64 rows. `first` has the first of these rows for each warpgroup, from warpgroup `warpgroup` of the threads that

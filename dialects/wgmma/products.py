@@ -73,8 +73,7 @@ class UninitializedOp(DirectOperation):
 
 @irdl_op_definition
 class MmaAsyncOp(WgmmaOp):
-    """
-    `%p = wgmma.mma_async "f16" "f16" n 256 a(%a : i64) b(%b) c(%acc : T) at 0 -> !tirx.pending<T>`
+    """`%p = wgmma.mma_async "f16" "f16" n 256 a(%a : i64) b(%b) c(%acc : T) at 0 -> !tirx.pending<T>`
 
     `d = a * b + c`, asynchronously, over every warpgroup that holds a part of the accumulators: the 64 x n part whose
     first element is `at` on axis m; the rest of the tile stays. A is a descriptor, or a register tile, with its first

@@ -28,8 +28,7 @@ class WgmmaOp(PTXInstruction, abc.ABC):
 
 @irdl_op_definition
 class FenceOp(WgmmaOp):
-    """
-    `wgmma.fence`: orders what threads did with registers and shared memory before the products that follow.
+    """`wgmma.fence`: orders what threads did with registers and shared memory before the products that follow.
 
     Needed before the first product, and whenever registers of A or accumulators were touched by anything else than
     products of one shape. PTX ISA, "wgmma.fence".
@@ -59,8 +58,7 @@ class CommitGroupOp(WgmmaOp):
 
 @irdl_op_definition
 class WaitGroupOp(WgmmaOp):
-    """
-    `%d = wgmma.wait_group 0(%p : !tirx.pending<T>) -> T`
+    """`%d = wgmma.wait_group 0(%p : !tirx.pending<T>) -> T`
 
     Waits until at most so many groups are pending. The results are the accumulators that are complete then, in the same
     registers; there are none where accumulators are registers. PTX ISA, "wgmma.wait_group".

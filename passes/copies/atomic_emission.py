@@ -31,8 +31,7 @@ class AtomicEmission:
     scope: Scope = Scope.GPU
 
     def emit(self, emit: Emitter, address: SSAValue, offset: int, data: Sequence[SSAValue]) -> SSAValue:
-        """
-        Combines the element at `address + offset` (bytes, i32: shared) with one register, or two of `cas`: what is
+        """Combines the element at `address + offset` (bytes, i32: shared) with one register, or two of `cas`: what is
         expected, then what takes its place. Returns the register that memory had, of the type of these.
         """
         type_ = data[0].type

@@ -25,8 +25,7 @@ from tirx.rules import RoleMemoryError
 
 @dataclass(frozen=True)
 class _Pending:
-    """
-    An access that later ones may have to be ordered behind: of threads, with no proxy fence since, or a bulk store.
+    """An access that later ones may have to be ordered behind: of threads, with no proxy fence since, or a bulk store.
 
     Since then the next iteration of `loops` has begun. Of a bulk store, `by` is the predicate of the thread that
     started it, which has made a group of it (`committed`), and has waited for its end (`complete`).
@@ -60,8 +59,7 @@ def _reads_any(writes: Iterable[_Pending], accesses: Iterable[GlobalAccess]) -> 
 
 
 def order_bulk_copies(kernel: tirx.KernelOp) -> None:
-    """
-    Orders bulk copies with what the same threads do to the same global memory, where elements may be shared.
+    """Orders bulk copies with what the same threads do to the same global memory, where elements may be shared.
 
     Behind a bulk store stands, before the next access, a wait for its end and a barrier. Between accesses of threads
     and a bulk copy stand a proxy fence and a barrier. Roles hand tiles to each other through rings: raises LocatedError
@@ -101,8 +99,7 @@ class _Ordering:
             )
 
     def block(self, block: Block, pending: _State, leader: SSAValue | None, *, insert: bool = False) -> _State:
-        """
-        Returns what is pending at the end of a block from what is at its start.
+        """Returns what is pending at the end of a block from what is at its start.
 
         `leader` is the predicate of the one thread that comes here, None where all threads do.
         """

@@ -24,8 +24,7 @@ NO_COORDINATES: Mapping[int, SSAValue] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Bound:
-    """
-    A bound whose tile begins at `start`; elements of the memref exist from 0 to `size` - 1.
+    """A bound whose tile begins at `start`; elements of the memref exist from 0 to `size` - 1.
 
     Both are i32 where all places fit into it, i64 elsewhere.
     """
@@ -41,8 +40,7 @@ class Bound:
 
 
 class Clip:
-    """
-    The bounds of a tile in a memref; `size` gives the size of an argument along a dimension, as an i32 or i64.
+    """The bounds of a tile in a memref; `size` gives the size of an argument along a dimension, as an i32 or i64.
 
     `is_narrow` says whether all places of the tile along a dimension, and its size, fit into 32 bits. `indexed` are the
     sizes (i64) of the dimensions whose coordinates come from index tiles.
@@ -107,8 +105,7 @@ class Clip:
         inner: bool = True,
         coordinates: Mapping[int, SSAValue] = NO_COORDINATES,
     ) -> SSAValue:
-        """
-        Emits the test that the element of a flat index exists (i1); without `inner`, but for that dimension.
+        """Emits the test that the element of a flat index exists (i1); without `inner`, but for that dimension.
 
         `coordinates` (i64) are those along the dimensions with index tiles.
         """

@@ -47,8 +47,7 @@ def slots_of_indices(view: ViewOp, dimension: int, moved: TileLayout, threads: i
 
 @dataclass(frozen=True)
 class _Along:
-    """
-    One dimension: the registers of the index tile, the slot of each register of the moved tile, and the stride in
+    """One dimension: the registers of the index tile, the slot of each register of the moved tile, and the stride in
     bytes, an i64 in global memory and an i32 in shared memory.
     """
 
@@ -58,8 +57,7 @@ class _Along:
 
 
 class IndexTiles:
-    """
-    The index tiles of a view, by dimension of its memref, for threads that move its elements as `moved` says.
+    """The index tiles of a view, by dimension of its memref, for threads that move its elements as `moved` says.
 
     `registers` gives those of a register tile, `stride` the bytes (i64) from one element to the next of a dimension.
     """

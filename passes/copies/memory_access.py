@@ -147,8 +147,7 @@ def _on_owners(emit: Emitter, tid: SSAValue, owners: Owners, held: _Make, other:
 
 
 class TileAccess:
-    """
-    Moves one register tile from or to memory: `threads` threads with the linear index `tid` (i32).
+    """Moves one register tile from or to memory: `threads` threads with the linear index `tid` (i32).
 
     With `once`, threads that hold only copies of what another one holds take no part (see `plan_accesses`). With `clip`
     accesses beyond the bounds are left out; what is loaded there is zero, or the elements of the register `pad`.
@@ -217,8 +216,7 @@ class TileAccess:
         self._by_owners(lambda: self._store(registers), ())
 
     def reduce(self, registers: Sequence[SSAValue], operation: Red, target: Target) -> None:
-        """
-        Combines the registers of the tile with what the memory has.
+        """Combines the registers of the tile with what the memory has.
 
         Raises LocatedError where several threads hold an element, and would all add it.
         """
@@ -406,9 +404,8 @@ class TileAccess:
 
 
 class ClippedAccess:
-    """
-    Moves one register tile from or to a part of a memref, of which some elements may not exist, or whose rows may not
-    be aligned for vectors.
+    """Moves one register tile from or to a part of a memref, of which some elements may not exist, or whose rows may
+    not be aligned for vectors.
 
     Where `whole` (i1) holds, which is the same in all threads, accesses are those of other tiles; None is never.
     `access` makes the accesses, those for other places with True.
@@ -516,8 +513,7 @@ def emit_cp_async(
     clip: Clip | None = None,
     indices: Callable[[TileLayout], IndexTiles | None] = lambda _: None,
 ) -> None:
-    """
-    Starts the copies of each of `threads` threads, of linear index `tid` (i32), by `cp.async`.
+    """Starts the copies of each of `threads` threads, of linear index `tid` (i32), by `cp.async`.
 
     With `clip` the bytes that do not exist are zeros: fewer are read than are written (PTX ISA, "cp.async": src-size).
     """

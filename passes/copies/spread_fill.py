@@ -18,8 +18,7 @@ from tirx.passes.match.product import ILLEGAL
 
 @dataclass(frozen=True)
 class SpreadFill:
-    """
-    The one fill of a loop, by `cp.async`, cut into `count` pieces of as many rows each.
+    """The one fill of a loop, by `cp.async`, cut into `count` pieces of as many rows each.
 
     All copies at once would keep the loads of fragments waiting, as both go through the same unit. The first piece
     stays in the part of the fill; the others belong to a part one round later, and the last one releases the slot.

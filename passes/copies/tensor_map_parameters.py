@@ -32,8 +32,7 @@ SHARED_CTA_SINCE = (8, 6)
 
 
 def _word(emit: Emitter, kernel: tirx.KernelOp, view: tirx.ViewOp, dimension: int, run: int) -> SSAValue:
-    """
-    An index of a view as an i32.
+    """An index of a view as an i32.
 
     One of a clipped view that may not fit, times `run`, is the nearest one that does: there, too, the tile is beyond
     the memref, whose size is at most `NARROW_LIMIT / run`. Tiles of other views lie within the memref.
@@ -67,8 +66,7 @@ def _in_units(emit: Emitter, coordinate: SSAValue, elements: int, *, signed: boo
 
 
 class TensorMapParameters:
-    """
-    The bulk tensor copies of one kernel, and its tensor maps: each is a parameter of the entry.
+    """The bulk tensor copies of one kernel, and its tensor maps: each is a parameter of the entry.
 
     Addresses of tensor maps are computed at `start`; `name` gives a new name of a parameter from a hint and a default.
     """
@@ -118,8 +116,7 @@ class TensorMapParameters:
             emit(CpAsyncBulkTensorStoreOp(tensor_map, coordinates, address, reduce=combine))
 
     def _trap_before_memref(self, emit: Emitter, op: tirx.TmaStoreOp, copy: TmaCopy) -> None:
-        """
-        Traps where a clipped tile begins before the memref: the top-left corner of a box that is stored may not be
+        """Traps where a clipped tile begins before the memref: the top-left corner of a box that is stored may not be
         negative (CUDA C++ Programming Guide, "Using TMA to transfer multi-dimensional arrays").
         """
         starts: list[SSAValue] = []

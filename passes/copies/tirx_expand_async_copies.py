@@ -159,8 +159,7 @@ def _mbarriers(kernel: tirx.KernelOp, count: int, emit: Emitter, leader: SSAValu
 
 
 class TirxExpandAsyncCopiesPass(ModulePass):
-    """
-    Expands copies with the engines `tma`, `cp_async`, `tma_store` and `tma_reduce` that wait for their end.
+    """Expands copies with the engines `tma`, `cp_async`, `tma_store` and `tma_reduce` that wait for their end.
 
     All threads of the kernel do them, or all of a role. One thread starts a bulk tensor copy, behind a proxy fence and
     a barrier of all of them; loads complete on an mbarrier that they wait at, stores in a group that this thread waits

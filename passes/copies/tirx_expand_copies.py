@@ -73,8 +73,7 @@ def _has_slices(layout: TileLayout | ComposeLayout, shape: Shape, cuts: Sequence
 
 
 def _ways_to_cut(size: int, most: int) -> Iterator[Cuts]:
-    """
-    The ways to cut a dimension into pieces of at most `most`, those with few pieces first.
+    """The ways to cut a dimension into pieces of at most `most`, those with few pieces first.
 
     Pieces are equal, or powers of two: as many of the largest as fit, and then smaller ones for the rest.
     """
@@ -101,8 +100,7 @@ def _runs(size: int, largest: int) -> Cuts:
 def _power_pieces(
     shape: Shape, limit: int, layouts: Sequence[TileLayout | ComposeLayout], bits: int
 ) -> list[tuple[Offsets, Shape]] | None:
-    """
-    Cuts every dimension into powers of two, which any number of threads can share out.
+    """Cuts every dimension into powers of two, which any number of threads can share out.
 
     None where pieces would have no layout of their own, or would split a byte.
     """
@@ -125,8 +123,7 @@ def _all_of(cuts: Sequence[Cuts]) -> list[tuple[Offsets, Shape]]:
 
 
 def _pieces(shape: Shape, limit: int, layouts: Sequence[TileLayout | ComposeLayout]) -> list[tuple[Offsets, Shape]]:
-    """
-    Cuts a tile into pieces of at most `limit` elements (or one row), along the outer dimensions.
+    """Cuts a tile into pieces of at most `limit` elements (or one row), along the outer dimensions.
 
     Pieces that have no layout of their own, because they end inside an iter of one of `layouts`, are not considered; a
     dimension without others stays whole.
@@ -180,8 +177,7 @@ def _on_warpgroups(
     pieces: Sequence[tuple[Offsets, Shape]],
     move: Callable[[Emitter, Offsets, Shape], None],
 ) -> None:
-    """
-    Moves the pieces of a tensor tile, each by one warpgroup, whose warps reach all lanes of tensor memory.
+    """Moves the pieces of a tensor tile, each by one warpgroup, whose warps reach all lanes of tensor memory.
 
     Warpgroups take turns where the threads around `op` have several.
     """
@@ -382,8 +378,7 @@ class _Expander:
         return held, sum(len(plan_accesses(registers, each, shape, bits, threads).accesses) for each in layouts)
 
     def _tensor_pieces(self, op: Operation, tile: SSAValue) -> tuple[Shape, list[tuple[Offsets, Shape]]]:
-        """
-        Returns a shape of the tile whose last dimension is one run of columns, and the pieces in that shape.
+        """Returns a shape of the tile whose last dimension is one run of columns, and the pieces in that shape.
 
         Data paths that fold columns onto lanes (E and G) have several runs; a piece takes the same columns of each.
         """
@@ -440,8 +435,7 @@ def _in_registers(tile: SSAValue, layout: TileLayout) -> tirx.TileType:
 
 
 class TirxExpandCopiesPass(ModulePass):
-    """
-    Cuts copies between two memories into pieces, a load and a store each, and fills of a memory into stores.
+    """Cuts copies between two memories into pieces, a load and a store each, and fills of a memory into stores.
 
     The layout of the register tile in between says which thread moves which elements: vectors over consecutive threads
     between global and shared memory, the fragment of `tcgen05.ld` for tensor memory.

@@ -203,8 +203,7 @@ class _Expander:
         return [_recast(emit, moved, type_)]
 
     def _arrange(self, emit: Emitter, op: tirx.ConvertOp, arranged: Arrangement) -> Sequence[SSAValue] | None:
-        """
-        Returns a tile of some elements of another one, None where warps have them.
+        """Returns a tile of some elements of another one, None where warps have them.
 
         Otherwise it is what threads have of the other tile, which then changes its layout, or a part of that in shared
         memory. Raises LayoutError where it is neither.
@@ -242,8 +241,7 @@ class _Expander:
         return [self._expand(op)[0] for op in made]
 
     def _in_rows(self, op: tirx.FoldOp) -> TileLayout:
-        """
-        A layout that gives every warp the lines that it combines, where it can.
+        """A layout that gives every warp the lines that it combines, where it can.
 
         Threads share out the tile in other numbers than powers of two, or not in order.
         """
@@ -341,8 +339,7 @@ class _Expander:
     def _scan_by_warps(
         self, emit: Emitter, op: tirx.ScanOp, split: TileLayout, shape: tuple[int, ...]
     ) -> Sequence[SSAValue]:
-        """
-        Scans within each warp to know totals, these within each thread, and then each warp behind those before it.
+        """Scans within each warp to know totals, these within each thread, and then each warp behind those before it.
 
         In `shape` the dimension is three: parts of a thread, warps, and what a warp scans.
         """
@@ -387,8 +384,7 @@ def _likes(tiles: Sequence[SSAValue], dims: Sequence[int], layout: TileLayout) -
 
 
 def _with_flags(emit: Emitter, op: tirx.ScanOp) -> tirx.ScanOp:
-    """
-    The same scan with an init, and with a tile of flags in front of the others.
+    """The same scan with an init, and with a tile of flags in front of the others.
 
     The init has the flag 0, which says that there is no accumulator yet; elements have 1.
     """
@@ -437,8 +433,7 @@ def _gathered(partial: TileLayout, shape: Sequence[int], across: Collection[int]
 
 
 class TirxExpandExchangesPass(ModulePass):
-    """
-    Takes reductions, scans and changes of layout across warps through shared memory.
+    """Takes reductions, scans and changes of layout across warps through shared memory.
 
     A reduction becomes one within each warp, a store and a load of what the warps found, and one within each thread; a
     scan goes on from there to what a warp scans behind the warps before it. A

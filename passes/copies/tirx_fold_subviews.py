@@ -17,8 +17,7 @@ from tirx.rules import ViewBoundsError, ViewShapeError
 
 
 class TirxFoldSubviewsPass(ModulePass):
-    """
-    Computed coordinates of `tirx.subview` that are constants become constant ones.
+    """Computed coordinates of `tirx.subview` that are constants become constant ones.
 
     A part of a view of global memory at computed coordinates becomes the view that starts there. What is left are parts
     of tiles in shared and tensor memory, whose addresses are computed.

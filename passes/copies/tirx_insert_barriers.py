@@ -35,8 +35,7 @@ _TENSOR_MEMORY = -1
 
 @dataclass(frozen=True)
 class _Accesses:
-    """
-    The places that some thread reads and writes.
+    """The places that some thread reads and writes.
 
     `by_proxy`: those of them that are read through the async proxy, by wgmma. `unfenced`: places in shared memory that
     threads have written, which no proxy fence has made visible there since.
@@ -95,9 +94,8 @@ def _runs_of_bytes(kernel: tirx.KernelOp) -> dict[SSAValue, frozenset[_Place]]:
 
 
 def _is_barrier(op: Operation) -> bool:
-    """
-    Returns True if `op` synchronises the whole block: a tcgen05 product does before it starts, and waits for its end.
-    So does a copy of scale factors, or the product that it goes with, and a copy by the tensor memory accelerator.
+    """Returns True if `op` synchronises the whole block: a tcgen05 product does before it starts, and waits for its
+    end. So does a copy of scale factors, or the product that it goes with, and a copy by the tensor memory accelerator.
     """
     match op:
         case tirx.BarrierOp():
@@ -280,8 +278,7 @@ class _BarrierInsertion:
 
 
 class TirxInsertBarriersPass(ModulePass):
-    """
-    Tile operations are sequential; threads are not. Inserts `tirx.barrier` between two operations that touch the
+    """Tile operations are sequential; threads are not. Inserts `tirx.barrier` between two operations that touch the
     same allocation or memref, one of them writing, when no barrier stands between them on some path.
 
     A product of wgmma reads shared memory through the async proxy: behind threads that have written what it reads

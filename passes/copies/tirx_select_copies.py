@@ -59,8 +59,7 @@ def _mark_start(copy: CopyOp | AsyncCopyOp) -> None:
 
 
 def _combine_by_threads(kernel: KernelOp, chosen: Sequence[CopyOp]) -> None:
-    """
-    Gives bulk reductions among `chosen` to threads where other threads combine elements of the same memref.
+    """Gives bulk reductions among `chosen` to threads where other threads combine elements of the same memref.
 
     Each is atomic towards its own kind: `red` is in the generic proxy, a bulk reduction in the async proxy (PTX ISA,
     "Proxies"), and blocks have no order between them.
@@ -77,8 +76,7 @@ def _combine_by_threads(kernel: KernelOp, chosen: Sequence[CopyOp]) -> None:
 
 
 class TirxSelectCopiesPass(ModulePass):
-    """
-    Stores on every copy between memories the engine that moves its elements: `tcgen05_cp` for scale factors of a
+    """Stores on every copy between memories the engine that moves its elements: `tcgen05_cp` for scale factors of a
     product, `tcgen05_ld` and `tcgen05_st` for tensor memory, `ld_st` for all others. Loads and stores of fragments in
     shared memory get `ldmatrix` and `stmatrix` where target and layouts have them.
 

@@ -81,8 +81,7 @@ _Predicate = Literal["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt"
 
 
 class Emitter:
-    """
-    Inserts operations at a point, in order, each with the given location.
+    """Inserts operations at a point, in order, each with the given location.
 
     The arithmetic methods fold neutral elements, as `createOrFold` of an MLIR builder does. They construct operations
     without the checks of xDSL's constructors: the verifier of the final module makes them.

@@ -16,9 +16,8 @@ from tirx.passes.ir.control_flow import ControlFlow
 
 @dataclass(frozen=True)
 class InPlace:
-    """
-    `result` of `op` takes the register of its operand `index`. `problem`: what that operand is, where it cannot; None
-    where it can.
+    """`result` of `op` takes the register of its operand `index`. `problem`: what that operand is, where it cannot;
+    None where it can.
     """
 
     op: PTXInstruction
@@ -94,8 +93,7 @@ def _is_later(user: Operation, op: Operation, behind: set[Block]) -> bool:
 
 
 def shared_registers(entry: EntryOp, in_place: Iterable[InPlace] | None = None) -> dict[SSAValue, SSAValue]:
-    """
-    Values that have the register of another value, each with one value of that register that is not among them.
+    """Values that have the register of another value, each with one value of that register that is not among them.
 
     `in_place` are the `in_place_operands` of the entry, where they are known already. Results have the register of the
     operand that they overwrite. So have the block arguments that pass such values on, as far as no two of them are

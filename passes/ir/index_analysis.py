@@ -69,8 +69,7 @@ def index_range(value: SSAValue) -> Integers:
 
 
 def index_limits(value: SSAValue) -> Integers:
-    """
-    Limits of the values of an index or integer, which no launch need reach.
+    """Limits of the values of an index or integer, which no launch need reach.
 
     Beyond `index_range` it counts on what a launch can have: blocks of a grid, elements of memory.
     """
@@ -78,8 +77,7 @@ def index_limits(value: SSAValue) -> Integers:
 
 
 def narrow_sizes(value: SSAValue) -> tuple[Call, ...] | None:
-    """
-    The sizes of arguments which, where each is at most `NARROW_LIMIT`, keep an index between `-NARROW_LIMIT` and it.
+    """The sizes of arguments which, where each is at most `NARROW_LIMIT`, keep an index between `-NARROW_LIMIT` and it.
 
     None if they do not.
     """

@@ -13,8 +13,7 @@ from tirx.symbolic.index_expr import Add, And, Const, FloorDiv, IndexExpr, Mod, 
 
 
 class IndexEmission:
-    """
-    Emits expressions at one place; equal expressions are emitted once.
+    """Emits expressions at one place; equal expressions are emitted once.
 
     `variables` are of `type_`, in which all arithmetic happens: intermediate values must fit into it.
     """

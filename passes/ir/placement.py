@@ -14,8 +14,7 @@ from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS
 
 
 def place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> SSAValue:
-    """
-    Gives a tile its layout, and the views of it that have none the layout that follows. Returns the placed tile.
+    """Gives a tile its layout, and the views of it that have none the layout that follows. Returns the placed tile.
 
     Raises LayoutChoiceError at the tile if the layout does not fit its memory, at a view that has no layout in it.
     """

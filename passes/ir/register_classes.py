@@ -21,8 +21,7 @@ _Group = Sequence[SSAValue]
 
 @dataclass(eq=False)
 class RegisterClass:
-    """
-    Register tiles that are the same registers, or copies of them: `values` in the order of the text.
+    """Register tiles that are the same registers, or copies of them: `values` in the order of the text.
 
     `transfers` are the copies, loads and stores between them and tiles in memory.
     """

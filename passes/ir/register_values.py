@@ -44,8 +44,7 @@ NARROW_FLOATS = {
 
 @dataclass(frozen=True)
 class RegisterFormat:
-    """
-    The registers of a thread for its slots of a register tile: `count` registers of `type`, `packed` slots in each.
+    """The registers of a thread for its slots of a register tile: `count` registers of `type`, `packed` slots in each.
 
     Types narrower than 32 bits are packed, the first slot in the low bits.
     """

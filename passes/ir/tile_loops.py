@@ -15,9 +15,8 @@ from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.purity import is_pure
 
 _COORDINATE = "tirx.tile_coordinate"
-"""
-The attribute of an operation in a loop whose result is the row (0) or the column (1) of a tile. No two iterations have
-both in common.
+"""The attribute of an operation in a loop whose result is the row (0) or the column (1) of a tile. No two iterations
+have both in common.
 """
 
 _ALONE = "tirx.tile_alone"
@@ -28,8 +27,7 @@ _Form = Counter[int]
 
 
 def mark_coordinate(op: Operation, index: int, *, alone: bool = False) -> None:
-    """
-    Notes that the result of an operation is the row (0) or the column (1) of the tile of an iteration.
+    """Notes that the result of an operation is the row (0) or the column (1) of the tile of an iteration.
 
     `alone`: all tiles have the same one.
     """
@@ -46,8 +44,7 @@ def is_tile_loop(op: Operation) -> bool:
 
 
 def parts_of_tiles(loop: Operation, views: Iterable[ViewOp]) -> set[SSAValue]:
-    """
-    The memrefs of which every iteration of a tile loop has another part, by all views in the loop.
+    """The memrefs of which every iteration of a tile loop has another part, by all views in the loop.
 
     Such views have one shape and the same indices, among them `a * row + x` and `b * column + y`, where a and b are at
     least what the view has there, and x and y do not change within the loop.
@@ -69,8 +66,7 @@ def parts_of_tiles(loop: Operation, views: Iterable[ViewOp]) -> set[SSAValue]:
 
 
 def iterations_apart(loop: Operation, a: ViewOp, b: ViewOp) -> bool:
-    """
-    Returns True if `a` in one iteration of a loop and `b` in another one, both inside of it, share no element.
+    """Returns True if `a` in one iteration of a loop and `b` in another one, both inside of it, share no element.
 
     In some dimension both begin at the same multiple of the counter, or of the row or column of a tile, but for a
     constant, and that multiple is at least what they cover together. In a tile loop rows and columns need one each.
@@ -112,8 +108,7 @@ def _steps(loop: Operation) -> dict[int, int]:
 
 
 def view_extents(view: ViewOp) -> tuple[int, ...]:
-    """
-    Returns the number of elements from the first to the last of a view in each dimension of its memref.
+    """Returns the number of elements from the first to the last of a view in each dimension of its memref.
 
     Where an index tile says which they are, the number means nothing: neither do indices.
     """

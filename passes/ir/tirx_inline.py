@@ -81,8 +81,7 @@ def _split_product(op: arith.MulUIExtendedOp | arith.MulSIExtendedOp) -> None:
 
 
 class TirxInlinePass(ModulePass):
-    """
-    Puts the bodies of functions in the place of `func.call` in kernels, also in the bodies of maps and folds.
+    """Puts the bodies of functions in the place of `func.call` in kernels, also in the bodies of maps and folds.
 
     Loops with `{tirx.unroll}`, and all in the bodies of maps and folds, become their iterations, whose number is
     constant. Products with both halves (`arith.mului_extended`) become one of 64 bits.

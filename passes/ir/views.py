@@ -84,8 +84,7 @@ def argument_number(value: SSAValue) -> int | None:
 
 @dataclass(frozen=True)
 class OpenBound:
-    """
-    A dimension of a memref along which a tile may reach beyond it: the tile begins at `index` + `first`.
+    """A dimension of a memref along which a tile may reach beyond it: the tile begins at `index` + `first`.
 
     `of_memref` is its number in the memref, `of_tile` that in the tile, None for one that the tile does not have;
     `extent` are the elements of the memref from the first to the last of the tile along it, `step` those from one to
@@ -114,8 +113,7 @@ NO_ARGUMENT = -1
 
 @dataclass(frozen=True)
 class ClipPlan:
-    """
-    The bounds of a clipped tile of `dims` elements that are not known to hold.
+    """The bounds of a clipped tile of `dims` elements that are not known to hold.
 
     `inner` is the dimension of the tile whose elements are neighbours, None where there is none. Accesses of `run`
     neighbouring elements, aligned to as many, lie within the bounds or outside of them; those of `row_run` may end
@@ -132,8 +130,7 @@ class ClipPlan:
 
 
 def plan_clip(tile: SSAValue) -> ClipPlan | None:
-    """
-    The bounds of a tile of global memory, None where all of it exists.
+    """The bounds of a tile of global memory, None where all of it exists.
 
     Raises LegalityError for a tile that is not a clipped view of an argument or a part of one.
     """
@@ -218,9 +215,8 @@ def surely_negative_start(tile: SSAValue) -> tuple[int, int] | None:
 
 
 def access_bytes(tile: SSAValue) -> int:
-    """
-    The bytes of the widest accesses that threads can make to a tile that exists: less than 16 where it is a view that
-    begins anywhere, or surely ends beyond its memref. A power of two, at least the size of an element.
+    """The bytes of the widest accesses that threads can make to a tile that exists: less than 16 where it is a view
+    that begins anywhere, or surely ends beyond its memref. A power of two, at least the size of an element.
     """
     if TileType.of(tile).memory is not MemorySpace.GLOBAL or (origin := Origin.of(tile)) is None:
         return POINTER_ALIGNMENT

@@ -491,8 +491,7 @@ def _cast(op: UnrealizedConversionCastOp, at: Place) -> Sequence[Registers] | No
 
 
 class ConvertTirxToPtxPass(ModulePass):
-    """
-    Lowers what is left of the `tirx` dialect: kernels, views, shared tiles, loads and stores, fragments.
+    """Lowers what is left of the `tirx` dialect: kernels, views, shared tiles, loads and stores, fragments.
 
     `tirx.load` and `tirx.store` become vector accesses whose addresses follow from the two layouts. Register tiles
     become registers, also where loops carry them. Address arithmetic stays in `arith`.

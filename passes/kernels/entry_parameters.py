@@ -59,8 +59,7 @@ def _parameter(type_: Attribute) -> _Parameter | None:
 
 
 class Parameters:
-    """
-    The parameters of the entry of one kernel, which are loaded at `start`.
+    """The parameters of the entry of one kernel, which are loaded at `start`.
 
     `name` gives a new name from a hint and a default. `pointers` are the global addresses (i64) of the memref arguments
     are used.

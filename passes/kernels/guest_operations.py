@@ -14,8 +14,7 @@ from tirx.rules import ForeignOperationError
 
 
 def lower_tiles(op: Operation, threads: ThreadLowering) -> Sequence[Sequence[SSAValue]] | None:
-    """
-    Lowers an operation by its own method.
+    """Lowers an operation by its own method.
 
     Returns the registers of each result, None for an operation of tirx that has no such method. Raises LocatedError for
     registers that its tiles do not have.

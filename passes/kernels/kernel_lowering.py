@@ -60,8 +60,7 @@ Registers = Sequence[SSAValue]
 
 
 class KernelLowering:
-    """
-    Lowers one kernel to an entry, by `rules`.
+    """Lowers one kernel to an entry, by `rules`.
 
     A rule emits what stands for an operation and returns the registers of each result, or None to leave the operation
     as it is. Operations without a rule are lowered by their method `lower` (`TileOpInterface`).
@@ -161,8 +160,7 @@ class KernelLowering:
 
 @dataclass(frozen=True)
 class Place(ThreadLowering):
-    """
-    Where operations of a kernel are lowered: in front of which, and for which threads.
+    """Where operations of a kernel are lowered: in front of which, and for which threads.
 
     Regions that other threads run have another place. `group` are the threads of this one.
     """
@@ -245,8 +243,7 @@ class Place(ThreadLowering):
     def access(
         self, memory: SSAValue, register: TileType, *, once: bool, pad: SSAValue | None = None
     ) -> TileAccess | ClippedAccess:
-        """
-        Returns the accesses of a tile in memory that threads with the registers of `register` make.
+        """Returns the accesses of a tile in memory that threads with the registers of `register` make.
 
         `pad` is a register of elements outside of the tile.
         """

@@ -23,8 +23,7 @@ def width(value: SSAValue) -> int:
 
 
 def registers_alive(around: scf.ForOp | EntryOp) -> int:
-    """
-    The most registers of 32 bits that are alive at one place of a loop or entry, with instructions in their order.
+    """The most registers of 32 bits that are alive at one place of a loop or entry, with instructions in their order.
 
     Values from outside that a loop uses live in all of it, as it begins again.
     """
@@ -42,8 +41,7 @@ def registers_alive(around: scf.ForOp | EntryOp) -> int:
 
 
 def registers_of_thread(op: Operation) -> int:
-    """
-    The registers of 32 bits of the threads that execute `op` in an entry.
+    """The registers of 32 bits of the threads that execute `op` in an entry.
 
     Those that their role has asked for, else those of the entry, else all that the file has for the threads of a block.
     """

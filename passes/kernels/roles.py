@@ -49,8 +49,7 @@ def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> 
 
 
 def meet_cluster(emit: Emitter) -> None:
-    """
-    Lets all threads of a cluster that have not ended wait for each other.
+    """Lets all threads of a cluster that have not ended wait for each other.
 
     Both instructions are `.aligned`, and one lane may have taken a branch before them, which nothing promises to end
     together (PTX ISA, 3.1.1).
@@ -95,8 +94,7 @@ def _runs(emit: Emitter, thread: SSAValue, first: int, count: int) -> SSAValue:
 
 
 def entry_registers(op: RolesOp) -> IntAttr:
-    """
-    The most registers that each thread can have at the entry; where roles ask for some, a multiple of 8.
+    """The most registers that each thread can have at the entry; where roles ask for some, a multiple of 8.
 
     `ptxas` ignores `setmaxnreg` in an entry without `.maxnreg`, whose registers it chooses itself. Then it also spills
     to let more blocks run on an SM, of which rings leave room for one.
@@ -109,8 +107,7 @@ def entry_registers(op: RolesOp) -> IntAttr:
 
 
 def bound_registers(entry: EntryOp, threads: int, given: IntAttr | None, shared: int) -> None:
-    """
-    Keeps ptxas from spilling registers to let one block more of so many threads, with `shared` bytes, run on an SM.
+    """Keeps ptxas from spilling registers to let one block more of so many threads, with `shared` bytes, run on an SM.
 
     Roles have `given` a bound. Kernels that take over tiles of other blocks get the most that each thread can have,
     those that multiply by `mma.sync`, whose fragments and sums take most registers, as many as the blocks leave that

@@ -37,8 +37,7 @@ from tirx.rules import StageError
 
 @dataclass(frozen=True)
 class Fact:
-    """
-    Something that holds of a kernel once the pass `left_by` has run.
+    """Something that holds of a kernel once the pass `left_by` has run.
 
     `breaks` returns True for an operation, the kernel or one inside it, that shows that it does not hold.
     """
@@ -186,8 +185,7 @@ def missing_pass(op: Operation) -> str:
 
 
 class Stages:
-    """
-    The facts that are known to hold while the passes `names` run over a module.
+    """The facts that are known to hold while the passes `names` run over a module.
 
     A run of most of the passes of the table is a lowering from tiles to PTX, of which none may be missing. A pass that
     runs alone, or with a few others, takes what it finds: kernels may be written on any level. What it then cannot do,
@@ -204,8 +202,7 @@ class Stages:
         self._is_lowering = len(LEAVES.keys() & set(names)) > len(LEAVES.keys() - set(names))
 
     def before(self, name: str, module: Operation) -> None:
-        """
-        Looks for what `name` needs and does not hold.
+        """Looks for what `name` needs and does not hold.
 
         Raises LocatedError, naming the pass that is missing, in a lowering; notes it in `missing` elsewhere.
         """

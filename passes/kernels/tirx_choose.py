@@ -28,8 +28,7 @@ _Ranked = tuple[TileChoice, Mapping[str, int | str]]
 
 @dataclass(frozen=True)
 class TirxChoosePass(TirxSpecializePass):
-    """
-    Binds parameters as `tirx-specialize` does, but those without a value as the timing model ranks their candidates.
+    """Binds parameters as `tirx-specialize` does, but those without a value as the timing model ranks their candidates.
 
     A kernel that multiplies tiles is rated for each combination of candidates, without compiling it: its tile, its
     threads, the slots that `tirx.stages` of a loop says, the pairs that `tirx.cluster` says and the parts of K that

@@ -57,8 +57,7 @@ class TirxHoistAddressesPass(ModulePass):
 
 
 class _Nest:
-    """
-    The loops of an entry, those inside before those around: what is in front of one may move on.
+    """The loops of an entry, those inside before those around: what is in front of one may move on.
 
     What changes in a loop changes in those around it, so that each loop looks at its own operations and at what its
     inner loops have left of what is the same in all their iterations.

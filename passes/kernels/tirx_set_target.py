@@ -17,8 +17,7 @@ from tirx.rules import invalid
 
 @dataclass(frozen=True)
 class TirxSetTargetPass(ModulePass):
-    """
-    Sets the target of every kernel of the module, for example `tirx-set-target{target=sm_90a}`.
+    """Sets the target of every kernel of the module, for example `tirx-set-target{target=sm_90a}`.
 
     Raises LocatedError at a kernel when there is no such target, and at an operation that the target does not have.
     Whether the layouts are legal for it is for `tirx-check-layouts` to say.

@@ -41,8 +41,7 @@ Values = Mapping[str, int | str]
 
 @dataclass(frozen=True)
 class TirxSpecializePass(ModulePass):
-    """
-    Binds parameters: `tirx-specialize{BM=128}`; those without a value get their default, the first candidate.
+    """Binds parameters: `tirx-specialize{BM=128}`; those without a value get their default, the first candidate.
 
     One with a formula of the launch gets the value that the types of the arguments say; else the launch checks that it
     has the one that is bound. A value need not be a candidate, but of the same kind, number or word. Sizes, values,

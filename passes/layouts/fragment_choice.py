@@ -18,8 +18,7 @@ VECTORS = (True, False)
 
 
 def cheapest_fragments(classes: Sequence[RegisterClass], pick: Pick) -> PickedFragments:
-    """
-    The fragments whose loads from shared memory are cheapest; of equal ones vectors, and rows in the plain order.
+    """The fragments whose loads from shared memory are cheapest; of equal ones vectors, and rows in the plain order.
 
     `classes` are those of A, B and the accumulator. Raises FragmentError or LayoutError where there are none.
     """

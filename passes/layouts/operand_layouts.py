@@ -68,8 +68,7 @@ def view_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
 
 @dataclass(frozen=True)
 class _Use:
-    """
-    The product that reads a tile, or a part of it, as its operand 0 (A) or 1 (B), `k` elements along K at a time.
+    """The product that reads a tile, or a part of it, as its operand 0 (A) or 1 (B), `k` elements along K at a time.
 
     `family`: of the descriptor. `padded`: 4-bit elements with padding between them, see `is_padded`. `absolute_lbo`:
     see `operand_slices`. `parts`: warpgroups that share out the rows of the operand.

@@ -40,8 +40,7 @@ def _tile_layout(value: SSAValue) -> TileLayout | None:
 
 
 class LayoutFlow:
-    """
-    Carries the layouts of register tiles along the constraints of operations to tiles that have none.
+    """Carries the layouts of register tiles along the constraints of operations to tiles that have none.
 
     Each class of registers is looked at as often as operations have tiles of it, however often layouts are spread.
     """
@@ -107,8 +106,7 @@ class LayoutFlow:
             heappush(self._pending, (turn if number > at else turn + 1, number))
 
     def spread(self) -> Iterator[tuple[RegisterClass, TileLayout, str]]:
-        """
-        Yields a class without a layout, the layout that it gets and why, until there is none.
+        """Yields a class without a layout, the layout that it gets and why, until there is none.
 
         The caller places it, and says so by `placed`. Operations are asked in order, round by round.
         """
@@ -198,8 +196,7 @@ def _is_in_place(op: ConvertOp) -> bool:
 
 
 def _required(op: TileOpInterface, target: Target | None) -> dict[SSAValue, TileLayout]:
-    """
-    Returns the layouts in which an operation needs its register tiles.
+    """Returns the layouts in which an operation needs its register tiles.
 
     Those that it asks for come first, then for tiles of one layout that of most of them, or of the first.
     """
@@ -301,9 +298,8 @@ def mismatch(op: TileOpInterface) -> str | None:
 
 
 MOST_REGISTERS = 1024
-"""
-Registers of 32 bits of one thread that a register tile may take. A thread has 255 at most, and more are spilled; a tile
-of 128x256 f32 on a single warp is still compiled. Every register is an instruction or more, so time and memory of
+"""Registers of 32 bits of one thread that a register tile may take. A thread has 255 at most, and more are spilled; a
+tile of 128x256 f32 on a single warp is still compiled. Every register is an instruction or more, so time and memory of
 compiling and of `ptxas` grow with them.
 """
 

@@ -21,8 +21,7 @@ ROWS = 2 * LANES
 
 
 def has_two_blocks(product: Product) -> bool:
-    """
-    True for a product of 256 rows by one block, not by a pair, of operands in shared memory.
+    """True for a product of 256 rows by one block, not by a pair, of operands in shared memory.
 
     Scale factors and sparsity metadata, whose rows are those of A, are for accumulators of 128 rows.
     """
@@ -44,8 +43,7 @@ def block_of(product: Product) -> Product:
 
 
 def split_rows(mma: MmaOp) -> None:
-    """
-    Makes two products of one with an accumulator of 256 rows: the second half is in the columns behind the first.
+    """Makes two products of one with an accumulator of 256 rows: the second half is in the columns behind the first.
 
     Products of another form, and those on a part of a tile without a layout, stay as they are. Raises LocatedError for
     an accumulator of which tensor memory has none.
@@ -68,8 +66,7 @@ def split_rows(mma: MmaOp) -> None:
 
 
 def _place(tile: SSAValue) -> bool:
-    """
-    Lets a tile of 256 rows, or the allocation that it is a part of, have two accumulators side by side.
+    """Lets a tile of 256 rows, or the allocation that it is a part of, have two accumulators side by side.
 
     False for a tile with no such allocation: one that has a layout, or other extents. Raises TensorMemoryError for an
     element type or more columns than accumulators have.

@@ -43,8 +43,7 @@ class StagedTile:
 
 
 def staged_tiles(dims: Sequence[int], element_bits: int, majors: Sequence[Major] = MAJORS) -> list[StagedTile]:
-    """
-    The layouts that a shared tile may have: plain ones first, then few blocks, then wide swizzles.
+    """The layouts that a shared tile may have: plain ones first, then few blocks, then wide swizzles.
 
     The last dimension is K, all others together are MN. A swizzle has rows of its width, in elements a divisor of the
     contiguous dimension, and as many lines as its pattern, or a multiple.
@@ -120,8 +119,7 @@ class StagedChoice:
 
 
 def choose_staged_layout(root: SSAValue, loads: Sequence[FragmentLoad]) -> StagedChoice:
-    """
-    Returns the cheapest layout of a shared allocation for these loads and for the copies from and to placed tiles.
+    """Returns the cheapest layout of a shared allocation for these loads and for the copies from and to placed tiles.
 
     Of equal ones the first of `staged_tiles`. Raises LocatedError when no layout suits all.
     """
@@ -179,8 +177,7 @@ def _majors(tile: SSAValue) -> tuple[Major, ...]:
 
 
 def operand_major(registers: RegisterClass) -> Major:
-    """
-    Returns the major-ness with which loads of an operand move whole vectors.
+    """Returns the major-ness with which loads of an operand move whole vectors.
 
     That is MN where all tiles that it is loaded from, or that those are filled from, are contiguous along their rows,
     and K otherwise.
@@ -218,8 +215,7 @@ class LoadsCost:
 
 
 def loads_cost(registers: RegisterClass, layout: TileLayout) -> LoadsCost:
-    """
-    The cost of all loads of a class from shared memory if its registers have this layout.
+    """The cost of all loads of a class from shared memory if its registers have this layout.
 
     Allocations without a layout get the one that suits a load best, and their copies count too. Raises LayoutError
     where a load is impossible.

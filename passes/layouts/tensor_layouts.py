@@ -69,8 +69,7 @@ def tensor_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[TensorU
 
 
 def choose_tensor_layout(root: SSAValue, uses: Sequence[TensorUse]) -> TileLayout:
-    """
-    Chooses a layout of an allocation with which all its products find their operands in place. Where there is none,
+    """Chooses a layout of an allocation with which all its products find their operands in place. Where there is none,
     one that suits the first product: the check then says what is wrong with the others.
 
     Raises LocatedError at a product that no layout suits.
@@ -94,9 +93,8 @@ def choose_tensor_layout(root: SSAValue, uses: Sequence[TensorUse]) -> TileLayou
 
 
 def plain_tensor_layout(dims: Sequence[int]) -> TileLayout:
-    """
-    The layout of a tile that no product uses: 128 or 64 rows on lanes, as accumulators have them, and neighbours of a
-    row in neighbouring columns. More rows, and leading dimensions, follow each other in columns.
+    """The layout of a tile that no product uses: 128 or 64 rows on lanes, as accumulators have them, and neighbours of
+    a row in neighbouring columns. More rows, and leading dimensions, follow each other in columns.
 
     Raises LegalityError for other numbers of rows.
     """
@@ -113,9 +111,8 @@ def plain_tensor_layout(dims: Sequence[int]) -> TileLayout:
 
 
 def _candidates(root: SSAValue, use: TensorUse) -> Iterator[TileLayout]:
-    """
-    Yields the layout of the hardware for all columns of the tile and then, for data paths that fold columns onto lanes,
-    the layout of the view that a product uses, repeated. Leading dimensions are stages, repeated as well.
+    """Yields the layout of the hardware for all columns of the tile and then, for data paths that fold columns onto
+    lanes, the layout of the view that a product uses, repeated. Leading dimensions are stages, repeated as well.
     """
     type_, used = TileType.of(root), TileType.of(use.tile)
     # Not M: of a pair's product a CTA has its own rows only.

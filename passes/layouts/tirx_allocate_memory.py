@@ -16,8 +16,7 @@ from tirx.rules import WrittenChoiceError
 
 
 class TirxAllocateMemoryPass(ModulePass):
-    """
-    Places all shared and tensor tiles of a kernel, its mbarrier and the slot for the address of tensor memory.
+    """Places all shared and tensor tiles of a kernel, its mbarrier and the slot for the address of tensor memory.
 
     Tiles that are not in use at the same time share bytes or columns. Shared memory is static up to what an entry of
     the target may declare, and dynamic beyond that. Runs before `tirx-insert-barriers`, which keeps threads apart that

@@ -16,9 +16,8 @@ from tirx.passes.ir.in_place import in_place_operands
 
 
 def _place_of_copy(op: PTXInstruction, operand: SSAValue) -> Operation:
-    """
-    The operation in front of which `operand` is copied for `op`: the fence that orders registers before products, where
-    the operand exists in front of it.
+    """The operation in front of which `operand` is copied for `op`: the fence that orders registers before products,
+    where the operand exists in front of it.
     """
     before = op.prev_op
     while before is not None and before is not operand.owner:
@@ -29,8 +28,7 @@ def _place_of_copy(op: PTXInstruction, operand: SSAValue) -> Operation:
 
 
 class TirxCopyAccumulatorsPass(ModulePass):
-    """
-    Gives accumulators that an instruction overwrites a register of their own, by `ptx.mov`, where the operand is a
+    """Gives accumulators that an instruction overwrites a register of their own, by `ptx.mov`, where the operand is a
     constant, comes from outside of a loop, or is read again.
 
     The copies stand before the `wgmma.fence` that the product has.

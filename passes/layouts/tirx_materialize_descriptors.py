@@ -111,8 +111,7 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
 
 
 def _grid(starts: Sequence[int]) -> tuple[int, int, int] | None:
-    """
-    The grid of warpgroups that reads a tile from these places: how many along its inner dimension, and how far apart
+    """The grid of warpgroups that reads a tile from these places: how many along its inner dimension, and how far apart
     they are along the outer and the inner one. None where there is no such grid.
     """
     count = len(starts)
@@ -125,8 +124,7 @@ def _grid(starts: Sequence[int]) -> tuple[int, int, int] | None:
 
 
 class TirxMaterializeDescriptorsPass(ModulePass):
-    """
-    Derives the bits of every shared-memory, instruction and zero-column mask descriptor from layouts and types.
+    """Derives the bits of every shared-memory, instruction and zero-column mask descriptor from layouts and types.
 
     What is left of a shared-memory descriptor at run time is the address of its tile.
     """

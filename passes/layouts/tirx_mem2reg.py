@@ -104,8 +104,7 @@ def _check_foreign(op: Operation) -> None:
 
 @dataclass
 class _Effects:
-    """
-    The reads and writes of variables by a region and all regions inside it.
+    """The reads and writes of variables by a region and all regions inside it.
 
     `reads` counts the reads of each variable. `first_reads` has a reader for each variable that may be read before the
     region writes it. `written` are the variables written on some path, in order; `surely_written` those on every path.
@@ -468,8 +467,7 @@ def _shared(
 
 
 class TirxMem2regPass(ModulePass):
-    """
-    Register tiles (`tirx.alloc` in `register`) and scalars (`memref.alloca() : memref<i32>`) become SSA values that
+    """Register tiles (`tirx.alloc` in `register`) and scalars (`memref.alloca() : memref<i32>`) become SSA values that
     loops carry and branches merge.
 
     Copies to and from them become `tirx.load` and `tirx.store`, fills `tirx.splat`, products `tirx.mma` with a result.
@@ -499,8 +497,7 @@ def _promote(kernel: tirx.KernelOp) -> None:
 
 
 def _widen(mma: tirx.MmaOp) -> None:
-    """
-    Converts an accumulator of f16 to f32, which is exact, in front of a product whose result is f32.
+    """Converts an accumulator of f16 to f32, which is exact, in front of a product whose result is f32.
 
     Where an instruction takes it in f16, the product stays; the accumulator may then get fragments of its own.
     """

@@ -462,14 +462,12 @@ class _Picker:
 
 
 class TirxPickLayoutsPass(ModulePass):
-    """
-    Chooses a layout for every tile that has none; layouts that are written stay as they are.
+    """Chooses a layout for every tile that has none; layouts that are written stay as they are.
 
     Global tiles take the strides of their memref, operands in tensor memory the data path of their shape, operands in
     shared memory the cheapest canonical layout that all their products read, register operands the fragments of
     `mma.sync`, shared tiles that those are loaded from the swizzle with the fewest wavefronts, all other tiles vectors
-    over consecutive threads. Each choice is reported as a remark, with the terms
-    of its cost.
+    over consecutive threads. Each choice is reported as a remark, with the terms of its cost.
     """
 
     name = "tirx-pick-layouts"

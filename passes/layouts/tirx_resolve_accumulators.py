@@ -238,9 +238,8 @@ def _family(mma: tirx.MmaOp, why_not_tensor_memory: str | None) -> str:
 
 
 class TirxResolveAccumulatorsPass(ModulePass):
-    """
-    Chooses the memory of every accumulator: tensor memory where tcgen05 does all its products on the kernel's target,
-    registers otherwise, for wgmma or mma.sync. Scale factors of its products go with it.
+    """Chooses the memory of every accumulator: tensor memory where tcgen05 does all its products on the kernel's
+    target, registers otherwise, for wgmma or mma.sync. Scale factors of its products go with it.
 
     In registers an accumulator is computed with where it is; from tensor memory it is loaded where an operation needs
     it in registers, and stored again where one writes it. Each choice is reported as a remark, with the reason.

@@ -25,8 +25,7 @@ class Overlap(Enum):
 
 
 def overlap(a: SSAValue, b: SSAValue) -> Overlap:
-    """
-    Returns True if two tiles with the same `base_allocation` share an element.
+    """Returns True if two tiles with the same `base_allocation` share an element.
 
     Parts of an allocation are compared by the places that their layouts give, views of a memref by their indices.
     """
@@ -94,8 +93,7 @@ def is_inside(value: SSAValue, loop: Operation) -> bool:
 
 
 def may_share(before: SSAValue, now: SSAValue, loops: Collection[Operation] = ()) -> bool:
-    """
-    Returns False if two tiles of global memory, or memrefs, share no element for certain.
+    """Returns False if two tiles of global memory, or memrefs, share no element for certain.
 
     Since `before`, the next iterations of `loops`, each inside of the one before, have begun. Arguments of a kernel do
     not overlap where one is written; parts of one argument are compared by their indices.

@@ -51,8 +51,7 @@ def _times(formula: Formula, factor: int) -> Formula:
 
 @dataclass(frozen=True)
 class TmaCopy:
-    """
-    A copy of a tile by the tensor memory accelerator: its origin in global memory, the boxes and the tensor map.
+    """A copy of a tile by the tensor memory accelerator: its origin in global memory, the boxes and the tensor map.
 
     `groups` are the dimensions of the memref in the order of the map, innermost first: each is one, or several that
     are one run of elements, the outermost first. `run_time_strides` are the dimensions of the memref whose strides are
@@ -96,8 +95,7 @@ def _row_stride(static: int | None, argument: int, dimension: int, unit: Unit, d
 
 
 def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None) -> TmaCopy:
-    """
-    The boxes and the tensor map of a copy between a tile of global memory and one of type `shared`, either way.
+    """The boxes and the tensor map of a copy between a tile of global memory and one of type `shared`, either way.
 
     Raises TmaError where there are none.
     """
@@ -222,8 +220,7 @@ ASYNC_FEATURES: Mapping[tirx.Engine, str] = {
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """
-    The engine of a copy between global and shared memory, and why none of the faster ones: (engine, reason) pairs.
+    """The engine of a copy between global and shared memory, and why none of the faster ones: (engine, reason) pairs.
 
     `run_time_strides`: the dimensions of the memref whose strides must be multiples of 16 bytes for the engine.
     """
@@ -244,8 +241,7 @@ class EngineChoice:
 
 
 def async_engine(copy: tirx.CopyOp | tirx.AsyncCopyOp) -> EngineChoice:
-    """
-    Chooses the engine of a copy from global to shared memory or back, by target and legality, the fastest first.
+    """Chooses the engine of a copy from global to shared memory or back, by target and legality, the fastest first.
 
     Copies between other memories are `ld_st` with a reason. Tiles need their layouts.
     """
@@ -283,8 +279,7 @@ def ring_engine(copy: tirx.CopyOp) -> EngineChoice:
 
 
 def _check_starts(tile: SSAValue) -> None:
-    """
-    Raises TmaError unless a tile is known to begin inside the memref.
+    """Raises TmaError unless a tile is known to begin inside the memref.
 
     Threads drop what is before it. A bulk store would trap there, which no program asks for that does not write it.
     """
@@ -298,8 +293,7 @@ def _check_starts(tile: SSAValue) -> None:
 
 
 def check_engine(copy: tirx.CopyOp | tirx.AsyncCopyOp, engine: tirx.Engine) -> tuple[int, ...]:
-    """
-    Checks that an asynchronous engine can do a copy between global and shared memory.
+    """Checks that an asynchronous engine can do a copy between global and shared memory.
 
     Returns the dimensions of the memref whose strides have to be multiples of 16 bytes at the launch. Raises one of
     `ILLEGAL` with the reason why it cannot.

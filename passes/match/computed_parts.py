@@ -23,8 +23,7 @@ _AXES = {MemorySpace.SHARED: "m", MemorySpace.TENSOR: "TCol"}
 
 @dataclass(frozen=True)
 class ComputedOffset:
-    """
-    The offset that a computed coordinate adds to the address of a part.
+    """The offset that a computed coordinate adds to the address of a part.
 
     `index` is a multiple of `multiple`. Of its quotient each digit, by `iters` (the last is the innermost; each has
     several values), counts strides: bytes of shared memory, columns of tensor memory.
@@ -53,8 +52,7 @@ class ComputedOffset:
 
 
 def computed_offsets(tile: SSAValue) -> Iterator[ComputedOffset]:
-    """
-    The computed offsets of a tile, and of the tiles that it is a part of.
+    """The computed offsets of a tile, and of the tiles that it is a part of.
 
     Raises LayoutError where the parts have different layouts, and PartOffsetError for other memories.
     """

@@ -72,9 +72,8 @@ _MATRIX_ENGINES: Mapping[type[LoadOp | StoreOp], _MatrixEngine] = MappingProxyTy
 
 
 def match_engine(copy: CopyOp) -> Engine | None:
-    """
-    Chooses the engine of a copy; None for one between registers, which moves nothing. One to or from registers keeps a
-    written engine of `match_transfer`, which looks at the layouts once they are there.
+    """Chooses the engine of a copy; None for one between registers, which moves nothing. One to or from registers keeps
+    a written engine of `match_transfer`, which looks at the layouts once they are there.
 
     Raises LocatedError, saying what is legal, for a copy that no instructions do, and for a written engine that is not
     the one that does it.
@@ -124,8 +123,7 @@ def check_written(copy: CopyOp | AsyncCopyOp, engine: Engine) -> None:
 
 
 def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
-    """
-    Chooses the engine of a load or store of registers: matrix instructions for fragments that rows of 16 bytes in
+    """Chooses the engine of a load or store of registers: matrix instructions for fragments that rows of 16 bytes in
     shared memory hold, on targets that have them. None for tiles in other memories, which have one engine each.
 
     Raises LocatedError for a written matrix engine that the target or the layouts do not allow.

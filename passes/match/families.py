@@ -14,9 +14,8 @@ from tirx.rules import WrittenChoiceError
 
 @dataclass(frozen=True)
 class Family:
-    """
-    A family of instructions. `multiplies`: whether it is the one for a product, by memories, types and target; `match`:
-    the plan of a product whose tiles have layouts, or one of `ILLEGAL`, saying what is legal.
+    """A family of instructions. `multiplies`: whether it is the one for a product, by memories, types and target;
+    `match`: the plan of a product whose tiles have layouts, or one of `ILLEGAL`, saying what is legal.
     """
 
     multiplies: Callable[[Product], bool]
@@ -37,8 +36,7 @@ def family_of(product: Product) -> Family:
 
 
 def match(mma: MmaOp | AsyncMmaOp, product: Product) -> ProductPlan:
-    """
-    Chooses the instructions for the `product` of an operation, whose tiles all have layouts.
+    """Chooses the instructions for the `product` of an operation, whose tiles all have layouts.
 
     Raises LocatedError, saying what is legal, when the hardware does not do this product, and for a written plan that
     is not one of those that it can do it by.

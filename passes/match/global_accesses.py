@@ -18,8 +18,7 @@ _BULK_ENGINES = (tirx.Engine.TMA, tirx.Engine.TMA_STORE, tirx.Engine.TMA_REDUCE)
 
 @dataclass(frozen=True)
 class GlobalAccess:
-    """
-    An access of an operation to a tile of global memory, or to all of a memref.
+    """An access of an operation to a tile of global memory, or to all of a memref.
 
     `bulk`: through the async proxy, as bulk copies do. `reduces`: it combines elements, by one instruction for each.
     `fenced`: the expansion of the operation fences what threads did before.
@@ -60,8 +59,7 @@ def accesses_of(op: Operation) -> tuple[GlobalAccess, ...]:
 
 
 def handed_on_at(op: tirx.OrderingOp) -> tirx.TileEffects:
-    """
-    Returns what an operation that orders blocks does to the memory that the kernel writes.
+    """Returns what an operation that orders blocks does to the memory that the kernel writes.
 
     One that releases reads it for other blocks, one that acquires may find anything there.
     """

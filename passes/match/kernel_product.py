@@ -61,8 +61,7 @@ def _element(type_: MemRefType[Attribute]) -> Attribute:
 
 
 def product_of(kernel: KernelOp) -> KernelProduct | None:
-    """
-    The product of a kernel of the tile level; None where there is none whose operands are views of two dimensions.
+    """The product of a kernel of the tile level; None where there is none whose operands are views of two dimensions.
 
     Only copies, loads, stores, maps and, behind the product, transpositions may lie between it and global memory.
     """

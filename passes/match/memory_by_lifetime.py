@@ -51,8 +51,7 @@ _COMPLETE = (tirx.CopyOp, tirx.FillOp, tirx.LoadOp, tirx.MmaOp, tirx.StoreOp)
 
 
 class Lifetime(NamedTuple):
-    """
-    The operations of the body of the kernel, by number, from the first to the last that use something.
+    """The operations of the body of the kernel, by number, from the first to the last that use something.
 
     A loop is one operation: what it leaves in a tile may be read the next time round.
     """
@@ -97,8 +96,7 @@ class Allocation(NamedTuple):
 
 
 def allocate(kernel: tirx.KernelOp, target: Target) -> Allocation:
-    """
-    Places all shared and tensor tiles of a kernel, and what the lowering of tensor memory keeps in shared memory.
+    """Places all shared and tensor tiles of a kernel, and what the lowering of tensor memory keeps in shared memory.
 
     Tiles without a layout count as many bytes as they have elements, tensor tiles without one nothing. Raises
     LocatedError at a tile for which there is no room, naming those that are in use with it.
@@ -203,8 +201,7 @@ def _tensor_block(alloc: tirx.AllocOp, lifetime: Lifetime) -> Block:
 
 
 def _lifetimes(kernel: tirx.KernelOp, allocs: Sequence[tirx.AllocOp]) -> dict[tirx.AllocOp, Lifetime]:
-    """
-    When the tiles are used; one that nothing uses lives where it is allocated.
+    """When the tiles are used; one that nothing uses lives where it is allocated.
 
     A tile that something else than a tile operation uses, such as `tirx.address` or a descriptor, lives all the time:
     what becomes of its address is not followed, and asynchronous work may still be on it.

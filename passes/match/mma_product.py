@@ -31,10 +31,9 @@ class UnpreparedOperandError(FragmentError):
 
 
 def product_variants(product: Product, target: Target | None) -> tuple[MmaVariant, ...]:
-    """
-    Returns the variants of `mma.sync` for the types of a product, the preferred first: those that the target has, those
-    that it emulates last. Without a target, or where it has none, all of them. An `instruction` clause leaves its shape
-    only, a written plan its variants.
+    """Returns the variants of `mma.sync` for the types of a product, the preferred first: those that the target has,
+    those that it emulates last. Without a target, or where it has none, all of them. An `instruction` clause leaves its
+    shape only, a written plan its variants.
 
     Raises FragmentError when there is none.
     """
@@ -85,8 +84,7 @@ def is_emulated(variant: MmaVariant, target: Target) -> bool:
 
 @lru_cache(maxsize=256)
 def match(product: Product) -> MmaSyncPlan:
-    """
-    Chooses variants of `mma.sync` for a product of register tiles: those that the target has, where fragments of any
+    """Chooses variants of `mma.sync` for a product of register tiles: those that the target has, where fragments of any
     fit.
 
     Raises FragmentError or LayoutError when the fragments do not fit, UnsupportedFeature when they are those of other
@@ -114,8 +112,7 @@ def planned_steps(product: Product, plan: MmaSyncPlan) -> tuple[MmaStep, ...]:
 
 
 def start_slots(product: Product, steps: Sequence[MmaStep]) -> tuple[int | None, ...]:
-    """
-    For each instruction the first slot of its C in the f16 tile that a product starts from; None where C is a sum.
+    """For each instruction the first slot of its C in the f16 tile that a product starts from; None where C is a sum.
 
     Without such a tile all are sums. Raises FragmentError if the tile does not have the fragments of C in f16.
     """
@@ -140,8 +137,7 @@ def start_slots(product: Product, steps: Sequence[MmaStep]) -> tuple[int | None,
 
 
 def has_widening_form(product: Product) -> bool:
-    """
-    True for a product by mma.sync of an f16 accumulator with an f32 result that an instruction does as it is.
+    """True for a product by mma.sync of an f16 accumulator with an f32 result that an instruction does as it is.
 
     Its tiles all have layouts, or none has. `tirx-mem2reg` converts the accumulators of others.
     """

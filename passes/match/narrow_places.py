@@ -15,8 +15,7 @@ from tirx.passes.ir.index_analysis import NARROW_LIMIT, narrow_sizes
 from tirx.passes.ir.views import OpenBound, argument_number
 
 NARROW = "tirx.narrow"
-"""
-The attribute of a view: for each of its indices the sizes which, at most `NARROW_LIMIT` each, keep it between
+"""The attribute of a view: for each of its indices the sizes which, at most `NARROW_LIMIT` each, keep it between
 `-NARROW_LIMIT` and `NARROW_LIMIT`, or `unit` where they do not. Programs that compute the same indices in other ways
 keep it.
 """
@@ -58,8 +57,7 @@ def _attribute(sizes: tuple[Formula, ...] | None) -> Attribute:
 
 
 def require_narrow(kernel: KernelOp, view: ViewOp, bound: OpenBound) -> bool:
-    """
-    Returns True if 32 bits hold a dimension of a memref and all places of a tile along it.
+    """Returns True if 32 bits hold a dimension of a memref and all places of a tile along it.
 
     Launches check the sizes on which that rests.
     """

@@ -12,8 +12,7 @@ from tirx.tcgen05.stored_operand import UNIT
 
 
 def run_distribution(dims: Sequence[int], threads: int) -> TileLayout:
-    """
-    Returns a layout in which threads hold runs of 16 neighbours of a row, which memory has in whole words.
+    """Returns a layout in which threads hold runs of 16 neighbours of a row, which memory has in whole words.
 
     Raises LegalityError for rows that are no number of runs, LayoutError for a number of threads that no block has.
     """

@@ -1,5 +1,4 @@
-"""
-Tiles of a loop that can become slots of a ring.
+"""Tiles of a loop that can become slots of a ring.
 
 The test is made for each tile, not for the loop: a tile that every iteration fills from global memory before anything
 reads it carries nothing from one iteration to the next, whatever other tiles do.
@@ -53,8 +52,7 @@ class NotApplicable(Exception):
 
 @dataclass(frozen=True)
 class Access:
-    """
-    An operation of the loop that reads or writes `tile`, a view of an allocation.
+    """An operation of the loop that reads or writes `tile`, a view of an allocation.
 
     `top` is the operation of the loop's body that is it or has it inside.
     """
@@ -117,9 +115,8 @@ def top_of(op: Operation, loop: Operation) -> Operation | None:
 
 
 def accesses(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
-    """
-    The operations that use a tile or a view of it, each with the value that it uses. They stay as they are meanwhile:
-    a tile of many loops has many uses, and most who ask have enough of the first.
+    """The operations that use a tile or a view of it, each with the value that it uses. They stay as they are
+    meanwhile: a tile of many loops has many uses, and most who ask have enough of the first.
     """
     for use in tile.uses:
         match use.operation:
@@ -144,9 +141,8 @@ _VALUES = ("wgmma.uninitialized",)
 
 
 def hardware_operation(kernel: Operation) -> Operation | None:
-    """
-    The first operation of a kernel that was written in the hardware's terms, whose threads and waits are not known, or
-    that stores a number, which one thread does.
+    """The first operation of a kernel that was written in the hardware's terms, whose threads and waits are not known,
+    or that stores a number, which one thread does.
     """
     for op in kernel.walk():
         if stores_number(op):
@@ -280,8 +276,7 @@ def box_of(tile: SSAValue, base: SSAValue) -> tuple[slice, ...] | None:
 
 
 def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:
-    """
-    The pure operations inside of `loop` that compute a value, operands first.
+    """The pure operations inside of `loop` that compute a value, operands first.
 
     Raises NotApplicable if the value depends on anything but the counter of the loop and values from outside of it.
     """

@@ -44,8 +44,7 @@ def target_of(op: Operation) -> Target | None:
 
 @dataclass(frozen=True)
 class Product:
-    """
-    The types of a product's tiles, its clauses, and the facts about its kernel on which the instructions depend.
+    """The types of a product's tiles, its clauses, and the facts about its kernel on which the instructions depend.
 
     `start`: the accumulator in f16, where the result is f32, of which `accumulator` then is the type. `threads`: those
     that run it together. `of_pairs`, `per_cta`: the clauses of the kernel. `plan`: the written or chosen one.

@@ -1,5 +1,4 @@
-"""
-Strides that are known at the launch only, as threads see them.
+"""Strides that are known at the launch only, as threads see them.
 
 In layouts each has a number of its own in its place, `2**20` times that of the one further in: offsets of a tile in
 other dimensions stay below, so that an offset is a number whose digits are coordinates along these dimensions. What is
@@ -25,8 +24,7 @@ STRIDE_BYTES = 16
 
 
 def run_time_strides(tile: SSAValue) -> dict[int, int]:
-    """
-    Dimension of the memref of a view, or of a part of one, with a run-time stride -> the number in its place.
+    """Dimension of the memref of a view, or of a part of one, with a run-time stride -> the number in its place.
 
     That is 0 where the tile does not move along it, or only by an index tile.
     """

@@ -64,8 +64,7 @@ class TensorOperand(StrEnum):
 
 @dataclass(frozen=True)
 class ProductShape:
-    """
-    The instruction that the types and the shapes of a product ask for, before any layout is known.
+    """The instruction that the types and the shapes of a product ask for, before any layout is known.
 
     `k`: elements along K of one instruction, stored or not, and its `k_code`; `sparse`: whether A holds half of them.
     `m` and `n` are those of the instruction: of both blocks with `cta_group` 2. `codes`: codes of sparsity metadata of
@@ -101,8 +100,7 @@ class ProductShape:
 
 @dataclass(frozen=True)
 class Instructions:
-    """
-    The instructions of one product: one for every `shape.k` elements along K, with its descriptor.
+    """The instructions of one product: one for every `shape.k` elements along K, with its descriptor.
 
     The descriptors differ in the sparsity selector and in the ids of scale factors only.
     """
@@ -140,8 +138,7 @@ def product_kind(a: TileType, b: TileType) -> str:
 
 @lru_cache(maxsize=256)
 def product_shape(product: Product) -> ProductShape:
-    """
-    The instruction for the types and shapes of a product.
+    """The instruction for the types and shapes of a product.
 
     Raises LegalityError, saying what is legal, when there is none, UnsupportedFeature when the target lacks it.
     """
@@ -222,8 +219,7 @@ def code_of_k(kind: str, k: int, sparse: bool) -> int:
 
 
 def _k_code(product: Product, kind: str, mn: tuple[int, int], group: int, scaling: BlockScaling | None) -> int:
-    """
-    The code of the K to multiply with: that of a written plan or instruction, or else the largest that serves.
+    """The code of the K to multiply with: that of a written plan or instruction, or else the largest that serves.
 
     A larger K has to divide that of the product, and all that it reads has to lie where sources say that it does: A in
     shared memory, operands of 8 bits or packed, in layouts (if they are written) whose rows hold that many bytes, and
@@ -306,9 +302,8 @@ def tensor_operands(mma: MmaOp) -> Iterator[tuple[TensorOperand, SSAValue]]:
 
 
 def required_layout(operand: TensorOperand, type_: TileType, shape: ProductShape, columns: int) -> TileLayout:
-    """
-    Returns where the hardware reads or writes an operand in tensor memory with `columns` elements in a row, up to its
-    first column.
+    """Returns where the hardware reads or writes an operand in tensor memory with `columns` elements in a row, up to
+    its first column.
 
     Raises LegalityError for a shape that has no data path.
     """
@@ -348,8 +343,7 @@ def check_tensor_operand(operand: TensorOperand, type_: TileType, shape: Product
 
 
 def check_operands(product: Product, shape: ProductShape) -> list[Major]:
-    """
-    Checks the layouts of the operands that have one; returns the major-ness of those of A and B that do.
+    """Checks the layouts of the operands that have one; returns the major-ness of those of A and B that do.
 
     Raises LegalityError, saying what is legal, for one that the instructions do not read.
     """
@@ -381,8 +375,7 @@ def check_operands(product: Product, shape: ProductShape) -> list[Major]:
 
 @lru_cache(maxsize=256)
 def match(product: Product) -> Tcgen05Plan:
-    """
-    Chooses the instructions for a product on tensor memory whose tiles all have layouts.
+    """Chooses the instructions for a product on tensor memory whose tiles all have layouts.
 
     Raises LegalityError, LayoutError or UnsupportedFeature, saying what is legal, when the hardware does not do it.
     """

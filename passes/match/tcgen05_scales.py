@@ -35,8 +35,7 @@ PORTABLE = "block"
 
 @dataclass(frozen=True)
 class BlockScaling:
-    """
-    The scale vector of a product, the PTX type of its scale factors, and the code of its K.
+    """The scale vector of a product, the PTX type of its scale factors, and the code of its K.
 
     `halves`: 2 where each half of the lanes has the scale factors of one half of N.
     """
@@ -66,8 +65,7 @@ class BlockScaling:
 
 
 def block_scaling(product: Product) -> BlockScaling | None:
-    """
-    Returns what the types and the block size of a product ask for, None for one without scale factors.
+    """Returns what the types and the block size of a product ask for, None for one without scale factors.
 
     Where several kinds multiply the types, the one of a written plan, or else the one with the largest K: 4-bit
     operands packed rather than padded; mxf4 for blocks of 32, of which mxf4nvf4 makes the same product.
@@ -174,9 +172,8 @@ def _matrix(dims: tuple[int, ...]) -> tuple[int, int]:
 
 
 def check_scale_layouts(product: Product, scaling: BlockScaling, m: int, cta_group: int) -> None:
-    """
-    Raises LegalityError unless every instruction of `m` rows finds its scale factors where the hardware reads them. In
-    a pair each CTA holds the factors of its own rows of A and of all rows of B.
+    """Raises LegalityError unless every instruction of `m` rows finds its scale factors where the hardware reads them.
+    In a pair each CTA holds the factors of its own rows of A and of all rows of B.
     """
     for index, (name, tile) in enumerate((("SFA", product.scale_a), ("SFB", product.scale_b))):
         assert tile is not None

@@ -27,8 +27,7 @@ PACKED_HALF_LANES: LdShapeName = "16x64b"
 
 @dataclass(frozen=True)
 class TensorTile:
-    """
-    A tile in tensor memory: its shape, its layout, whose `TCol` counts elements, and their width in bits.
+    """A tile in tensor memory: its shape, its layout, whose `TCol` counts elements, and their width in bits.
 
     Elements of 16 bits either share a column with their neighbour, as those of A do, or have one of their own, as those
     of an accumulator do. Then `own_columns` is true, and instructions pack and unpack registers on the way.
@@ -103,8 +102,7 @@ class TensorTile:
 
 
 def common_fragment(tiles: Sequence[TileType]) -> TileLayout:
-    """
-    Returns a register layout to which tcgen05.ld and st move all these tiles, each with a shape of its own.
+    """Returns a register layout to which tcgen05.ld and st move all these tiles, each with a shape of its own.
 
     Where there is none, that of the first tile: the lowering then says what is wrong with the others.
 

@@ -22,8 +22,7 @@ from tirx.wgmma import (
 
 
 def is_done_by_wgmma(product: Product) -> bool:
-    """
-    Returns True if wgmma is the family of a product: B is in shared memory, accumulators are in registers, and the
+    """Returns True if wgmma is the family of a product: B is in shared memory, accumulators are in registers, and the
     target has wgmma for these types, sizes and numbers of threads. A clause `instruction` asks for mma.sync, clauses
     that mma.sync does not have for wgmma, and so does `tirx.async_mma` into registers.
     """
@@ -92,8 +91,7 @@ def check(product: Product) -> None:
 
 @lru_cache(maxsize=256)
 def instructions(product: Product) -> wgmma.WgmmaInstructions:
-    """
-    The instructions of a product whose tiles have layouts.
+    """The instructions of a product whose tiles have layouts.
 
     Raises LegalityError or LayoutError, with the nearest legal choice, when wgmma does not do it.
     """
@@ -112,9 +110,8 @@ def match(product: Product) -> WgmmaPlan:
 
 
 def register_layouts(product: Product) -> tuple[TileLayout, TileLayout, TileLayout | None]:
-    """
-    The layouts of the accumulator, of an A in registers, and of the metadata: warpgroups share out the rows as far as
-    they divide, and then the columns.
+    """The layouts of the accumulator, of an A in registers, and of the metadata: warpgroups share out the rows as far
+    as they divide, and then the columns.
 
     Raises LegalityError when no grid of warpgroups divides the accumulator of a product that `check` accepts.
     """

@@ -147,8 +147,7 @@ _SYMBOLIC = (
 
 
 class ConvertTcgen05ToPtxPass(ModulePass):
-    """
-    Lowers the `tcgen05` instructions on tiles to those on addresses and registers.
+    """Lowers the `tcgen05` instructions on tiles to those on addresses and registers.
 
     Tensor tiles become addresses in place, register tiles the registers of each thread (through casts that
     `convert-tirx-to-ptx` resolves): `tcgen05.ld` and `tcgen05.st` become as many instructions as a tile needs.

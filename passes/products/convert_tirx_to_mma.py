@@ -27,8 +27,7 @@ def _warn_if_emulated(mma: MmaOp, variant: MmaVariant, target: Target | None) ->
 
 
 class ConvertTirxToMmaPass(ModulePass):
-    """
-    Every `tirx.mma` on register values becomes a chain of `tirx.mma_sync`, one per fragment and step of K.
+    """Every `tirx.mma` on register values becomes a chain of `tirx.mma_sync`, one per fragment and step of K.
 
     Which fragments meet is found from the layouts: an instruction is used only if every lane holds exactly the
     elements that the PTX ISA gives it.

@@ -255,8 +255,7 @@ class _KernelLowering:
 
     @staticmethod
     def _planned(mma: MmaOp | AsyncMmaOp) -> Instructions:
-        """
-        The instructions of a product; remarks on shapes that not all sources have.
+        """The instructions of a product; remarks on shapes that not all sources have.
 
         Raises LocatedError for a product without a plan, or with one that is not its own.
         """
@@ -285,9 +284,8 @@ class _KernelLowering:
         erase(op)
 
     def _publish(self, emit: Emitter) -> None:
-        """
-        Every thread's stores to shared memory become visible to the tensor core, which reads through the async proxy;
-        then all threads meet.
+        """Every thread's stores to shared memory become visible to the tensor core, which reads through the async
+        proxy; then all threads meet.
         """
         emit(FenceProxyAsyncOp("shared::cta"))
         self._barrier(emit)
@@ -408,8 +406,7 @@ class _KernelLowering:
 
     @staticmethod
     def _storing_warps(store: StoreOp, shape: str) -> int:
-        """
-        Returns a mask of the warps that store a view of a tensor tile. A warp writes all its lanes: warps without
+        """Returns a mask of the warps that store a view of a tensor tile. A warp writes all its lanes: warps without
         elements of the view must not store.
         """
         part = TensorTile.of(TileType.of(store.destination))
@@ -460,9 +457,8 @@ class _KernelLowering:
 
 
 def _copies_before(mma: MmaOp) -> list[CopyOp]:
-    """
-    The copies of scale factors directly before a product, in program order: nothing between them and the product does
-    anything, so that the thread which issues it may issue them with it, and their end is waited for with its own.
+    """The copies of scale factors directly before a product, in program order: nothing between them and the product
+    does anything, so that the thread which issues it may issue them with it, and their end is waited for with its own.
     """
     found: list[CopyOp] = []
     op = mma.prev_op
@@ -482,8 +478,7 @@ def _columns_of(emit: Emitter, tile: SSAValue, first: int, count: int) -> SSAVal
 
 
 class ConvertTirxToTcgen05Pass(ModulePass):
-    """
-    Lowers tiles in tensor memory and the products on them.
+    """Lowers tiles in tensor memory and the products on them.
 
     All tensor tiles of a kernel are in one allocation, which its first warp makes at the start and gives back at the
     end; tiles that are not in use at the same time share columns. A product is issued by one thread once all threads

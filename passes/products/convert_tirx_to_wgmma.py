@@ -140,8 +140,7 @@ def _lower_await(op: AwaitOp) -> None:
 
 
 class ConvertTirxToWgmmaPass(ModulePass):
-    """
-    Lowers products with a plan of wgmma, and waiting for them.
+    """Lowers products with a plan of wgmma, and waiting for them.
 
     `tirx.mma` becomes wgmma.fence, the instructions for all parts of the accumulators and steps along K, a commit and
     a wait for it. `tirx.async_mma` is the same without the wait: each is a group of its own. `tirx.await wgmma

@@ -84,8 +84,7 @@ def _wait(op: wgmma.WaitGroupOp, emit: Emitter) -> Sequence[SSAValue]:
 
 
 class ConvertWgmmaToPtxPass(ModulePass):
-    """
-    Lowers the `wgmma` instructions on tiles to those on registers.
+    """Lowers the `wgmma` instructions on tiles to those on registers.
 
     Register tiles, pending ones too, become the registers of each thread, through casts that `convert-tirx-to-ptx`
     resolves. Descriptors must have been materialized.

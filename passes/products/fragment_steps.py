@@ -19,8 +19,7 @@ from tirx.passes.match.product import Product
 
 @dataclass(frozen=True)
 class StagedProduct:
-    """
-    A product by mma.sync whose operands are loaded from shared memory for it alone, in the same block.
+    """A product by mma.sync whose operands are loaded from shared memory for it alone, in the same block.
 
     Scale factors are bytes of registers that several steps share: a product with them is none of these.
     """
@@ -96,8 +95,7 @@ class Steps:
 
 
 def plan_steps(product: StagedProduct) -> Steps:
-    """
-    The steps of a product, the smallest that the layouts of its fragments fall into; one of all K where they do not.
+    """The steps of a product, the smallest that the layouts of its fragments fall into; one of all K where they do not.
 
     Steps are products by the same instructions, in the same order. Their fragments are loaded by the same engine, in no
     more time than those of the whole product.
@@ -167,8 +165,7 @@ def _step_type(type_: tirx.TileType, start: int, size: int) -> tirx.TileType:
 
 
 def _packed(layout: TileLayout) -> TileLayout:
-    """
-    The layout with registers numbered from 0 on without gaps, in the same order.
+    """The layout with registers numbered from 0 on without gaps, in the same order.
 
     Raises LayoutError where the iters on m do not nest.
     """

@@ -37,8 +37,7 @@ class _Allocation:
 
 
 def check_lifetimes(kernel: KernelOp) -> None:
-    """
-    Checks the allocations of a kernel in the order of its text. An allocation is known by the slot in shared memory
+    """Checks the allocations of a kernel in the order of its text. An allocation is known by the slot in shared memory
     that its address is read from; addresses that come from elsewhere are not followed.
 
     Raises LocatedError at an allocation larger than one before it, or beyond the columns there are next to those that

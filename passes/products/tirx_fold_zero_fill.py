@@ -58,8 +58,7 @@ _Overwriting: TypeAlias = tuple[Sequence[tirx.MmaOp], list[scf.ForOp], list[tirx
 
 
 def _products_of_all(op: Operation | None, tile: SSAValue) -> Sequence[tirx.MmaOp] | None:
-    """
-    Returns the products that use a tile first from `op` on in its block, if together they write all of it.
+    """Returns the products that use a tile first from `op` on in its block, if together they write all of it.
 
     They are one product of the whole tile, or products of parts that do not overlap, as those of 256 rows are. More
     products of the same parts may stand between them.
@@ -114,8 +113,7 @@ def _overwriting_mmas(fill: tirx.FillOp) -> _Overwriting | None:
 
 
 def _overwriting_mmas_if_any(fill: tirx.FillOp) -> _Overwriting | None:
-    """
-    The same where the outermost loop may have no iteration.
+    """The same where the outermost loop may have no iteration.
 
     None unless everything else that uses the tile reads it behind the loop, in its block.
     """
@@ -181,8 +179,7 @@ def _registers_of(reader: tirx.LoadOp | tirx.CopyOp) -> tirx.TileType:
 
 
 def _start_of(value: SSAValue, user: Operation) -> tuple[SSAValue, list[scf.ForOp]] | None:
-    """
-    Returns the first value of an accumulator that only `user` reads, and the loops that carry it, outermost last.
+    """Returns the first value of an accumulator that only `user` reads, and the loops that carry it, outermost last.
 
     None where something else reads it, or a loop may not run.
     """
@@ -237,12 +234,11 @@ def _is_later(emit: Emitter, loops: Sequence[scf.ForOp]) -> SSAValue:
 
 
 class TirxFoldZeroFillPass(ModulePass):
-    """
-    `tirx.fill %acc, 0` followed by products becomes `accumulate(%p)` on the first product, or the first ones of parts
-    that make up the tile, with `%p` false the first time they run. For tensor memory, where the hardware has this as
-    `enable-input-d`, and for accumulators of wgmma (`scale-d`), which then need no start value. Where the loop of the
-    products may have no iterations, what reads a tile of tensor memory behind it reads zeros then. A product that is -0
-    stays -0, where 0 + -0 would be 0.
+    """`tirx.fill %acc, 0` followed by products becomes `accumulate(%p)` on the first product, or the first ones of
+    parts that make up the tile, with `%p` false the first time they run. For tensor memory, where the hardware has this
+    as `enable-input-d`, and for accumulators of wgmma (`scale-d`), which then need no start value. Where the loop of
+    the products may have no iterations, what reads a tile of tensor memory behind it reads zeros then. A product that
+    is -0 stays -0, where 0 + -0 would be 0.
     """
 
     name = "tirx-fold-zero-fill"

@@ -31,8 +31,7 @@ def _stage(copy: CopyOp) -> None:
 
 
 class TirxLoadOperandsPass(ModulePass):
-    """
-    Loads the operands of every product by mma.sync that are in shared memory, in front of the product. Scale factors
+    """Loads the operands of every product by mma.sync that are in shared memory, in front of the product. Scale factors
     that are copied from global to tensor memory go through a tile of shared memory, from which tcgen05.cp copies them
     to all partitions of lanes.
 

@@ -13,8 +13,7 @@ from tirx.passes.match.product import Product
 
 
 class TirxSelectInstructionsPass(ModulePass):
-    """
-    Stores on every product of tiles with layouts how it is multiplied: the family, the kind and the shape of the
+    """Stores on every product of tiles with layouts how it is multiplied: the family, the kind and the shape of the
     instruction.
 
     Later passes read the plan. One that is written stays where the hardware multiplies in this way, and is an error

@@ -45,9 +45,8 @@ _TILE, _THREADS = (128, 128, 64), 256
 
 @dataclass(frozen=True)
 class TirxTileLinalgPass(ModulePass):
-    """
-    A function that holds operations of `linalg` (`linalg.generic` and named ones) on its arguments becomes a kernel of
-    that name: `tirx-tile-linalg{target=sm_90a}`, or `{tile=128,256,64 threads=256 target=sm_90a}`. Functions with
+    """A function that holds operations of `linalg` (`linalg.generic` and named ones) on its arguments becomes a kernel
+    of that name: `tirx-tile-linalg{target=sm_90a}`, or `{tile=128,256,64 threads=256 target=sm_90a}`. Functions with
     `attributes {tirx.kernel}`, or `{tirx.kernel = "sm_90a"}` with a target, do so wherever they are compiled: the
     pipeline begins with this pass and `marked`, which takes no others. A mark is needed for a function that holds
     `memref.copy` alone, which may be host code.

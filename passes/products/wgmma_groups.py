@@ -17,8 +17,7 @@ NO_GROUP = 1 << 20
 
 
 def groups_since(value: SSAValue, user: Operation) -> int:
-    """
-    The least number of groups that any path commits between the product of a pending tile and `user`.
+    """The least number of groups that any path commits between the product of a pending tile and `user`.
 
     Waiting until so many are pending waits for the product. Returns 0, which waits for all, for a value that cannot be
     followed, and `NO_GROUP` or more for a tile that nothing writes.

@@ -52,8 +52,7 @@ class CopyCode:
                 raise AssertionError(other)  # the verifier knows the engines of asynchronous copies
 
     def _fill_mbarrier(self, op: tirx.AsyncCopyOp, emit: Emitter) -> tuple[SSAValue, int | None]:
-        """
-        The mbarrier that counts the bytes of a copy to a slot: the one behind the station that fills it.
+        """The mbarrier that counts the bytes of a copy to a slot: the one behind the station that fills it.
 
         Where it is that of the first block of a pair, the copy needs cta_group 2, which comes with it.
         """

@@ -14,8 +14,7 @@ STRICT = "TIRX_STRICT_SCHEDULE"
 
 
 def attempt(kernel: KernelOp, otherwise: str, change: Callable[[], None], asked: bool = False) -> bool:
-    """
-    Changes a kernel and proves its rings right. Returns False where it cannot: the kernel is then what it was.
+    """Changes a kernel and proves its rings right. Returns False where it cannot: the kernel is then what it was.
 
     A remark at the operation in question says which rule was not met and `otherwise`, what the kernel keeps. Rings that
     were wrong or undecided before the change are for `tirx-check-rings` to report.

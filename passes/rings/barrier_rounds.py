@@ -15,8 +15,7 @@ def commits_group(op: Operation) -> bool:
 
 
 def groups_behind(owner: Owner, acquire: AcquireOp) -> int:
-    """
-    Counts the groups of cp.async that every thread has committed behind the one that filled the slot of `acquire`.
+    """Counts the groups of cp.async that every thread has committed behind the one that filled the slot of `acquire`.
 
     0, which waits for all, where that is not the same number in every round.
     """
@@ -32,9 +31,8 @@ def groups_behind(owner: Owner, acquire: AcquireOp) -> int:
 
 
 def is_covered(owner: Owner, acquire: AcquireOp) -> bool:
-    """
-    Returns True if the barriers of the acquires at the next station stand between every release of the last station and
-    the acquire, at the first one, that waits for it.
+    """Returns True if the barriers of the acquires at the next station stand between every release of the last station
+    and the acquire, at the first one, that waits for it.
 
     Use u waits for use u - n. A barrier in front of the fill in the same round covers what was released in the
     rounds before, n > d for a fill that is d rounds ahead; one behind it a round less. Where the loop starts again,

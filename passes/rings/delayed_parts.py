@@ -15,9 +15,8 @@ from tirx.passes.rings.proof.slots import place_of, slot_tile
 
 
 def delayed_parts(use: Block, carried: Sequence[SSAValue], skew: int) -> tuple[list[tuple[int, Block]], YieldOp]:
-    """
-    Splits the block of an iteration, where all products are started and none is awaited: parts with their offsets from
-    the first round, and what the loop yields.
+    """Splits the block of an iteration, where all products are started and none is awaited: parts with their offsets
+    from the first round, and what the loop yields.
 
     A round starts the early products of an iteration and the late ones of the iteration before, works on the early sums
     while the late products run, and goes on with what needs their sums.
@@ -72,8 +71,7 @@ def _awaits(early: Sequence[AsyncMmaOp]) -> list[Operation]:
 
 
 def _only_read_by(late: Sequence[AsyncMmaOp], rest: Sequence[Operation], use: Block) -> set[Operation]:
-    """
-    Returns the operations of `rest` whose results only late products read, directly or not.
+    """Returns the operations of `rest` whose results only late products read, directly or not.
 
     What late products read in registers may not be written while those of the iteration before read them.
     """
@@ -86,8 +84,7 @@ def _only_read_by(late: Sequence[AsyncMmaOp], rest: Sequence[Operation], use: Bl
 
 
 def early_parts(use: Block, early: Sequence[AsyncMmaOp], skew: int) -> tuple[list[tuple[int, Block]], YieldOp]:
-    """
-    Splits the block of an iteration: products that run a round ahead, with the slots that they use, and the rest.
+    """Splits the block of an iteration: products that run a round ahead, with the slots that they use, and the rest.
 
     Returns the same as `delayed_parts`. The early products need nothing of the rest but scalars, which both compute.
     """

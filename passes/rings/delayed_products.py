@@ -16,8 +16,7 @@ from tirx.passes.rings.start_values import has_registers
 
 
 def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Iterable[Operation]) -> bool:
-    """
-    Returns True if some products of a loop can run a round later than others.
+    """Returns True if some products of a loop can run a round later than others.
 
     These are the ones whose sums only the next iteration uses. They start behind those of the next iteration whose sums
     threads wait for, and run while threads work on these. `products` run in every iteration and read nothing but slots
@@ -49,9 +48,8 @@ def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Iterable[Operat
 
 
 def _require_apart(early: Sequence[MmaOp], ops: Iterable[Operation]) -> None:
-    """
-    Raises NotApplicable unless the products start together: one may add to the sum of another that nothing else uses,
-    and needs nothing more of the others.
+    """Raises NotApplicable unless the products start together: one may add to the sum of another that nothing else
+    uses, and needs nothing more of the others.
     """
     sums = [op.results[0] for op in early]
     computed = users_among(sums, [op for op in ops if op not in early])

@@ -10,8 +10,7 @@ from tirx.passes.match.memory_by_lifetime import aligned_bytes
 
 
 def exchange_bytes(kernel: KernelOp) -> int:
-    """
-    Returns the bytes of the largest tiles that `tirx-expand-exchanges` will allocate for one operation.
+    """Returns the bytes of the largest tiles that `tirx-expand-exchanges` will allocate for one operation.
 
     Tiles have layouts. Those of different operations are not in use at a time.
     """

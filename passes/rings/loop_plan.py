@@ -108,8 +108,7 @@ class HeldTile:
 
 @dataclass
 class LoopPlan:
-    """
-    A loop that becomes a `tirx.for` with rings. `products` are those that become asynchronous, `held` the tiles that
+    """A loop that becomes a `tirx.for` with rings. `products` are those that become asynchronous, `held` the tiles that
     one slot holds for all iterations. `delayed`: some products run a round later, see `can_delay`; `early`: those that
     run a round earlier than all else, see `early_products`.
     """
@@ -154,16 +153,14 @@ class LoopPlan:
 
     @property
     def skew(self) -> int:
-        """
-        Rounds that fills run ahead: the slot to fill has to be free again without a wait. Where products are rounds
+        """Rounds that fills run ahead: the slot to fill has to be free again without a wait. Where products are rounds
         apart, a role of its own fills and runs ahead by itself.
         """
         return 0 if self.rounds_apart else self.slots - 1 - self.pending
 
 
 def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> list[LoopPlan]:
-    """
-    The loops of a kernel that become pipelines, with their slots.
+    """The loops of a kernel that become pipelines, with their slots.
 
     `stages` is the number of slots where a loop does not say it, None to choose it. Remarks tell what stays as it is
     and why. Raises LocatedError for a loop with slots written by hand that cannot have them.
@@ -339,8 +336,7 @@ def _rings(
 
 
 def _last_use(loop: scf.ForOp, tile: StagedTile) -> Operation:
-    """
-    The operation of the loop's body behind which a slot is passed on.
+    """The operation of the loop's body behind which a slot is passed on.
 
     Fragments that products use count as reads of the products: what loads them may move behind earlier products.
     """
@@ -455,8 +451,7 @@ def _scales(loop: scf.ForOp, products: Sequence[tirx.MmaOp], tiles: Sequence[Sta
 def _accumulators(
     loop: scf.ForOp, products: Sequence[tirx.MmaOp], exchanged: Container[Operation]
 ) -> tuple[SharedTile, ...]:
-    """
-    The other accumulators in tensor memory: filled by threads where they have to be, summed up, and read in turns.
+    """The other accumulators in tensor memory: filled by threads where they have to be, summed up, and read in turns.
 
     Readers that change the sums end a turn: what they have written is for those of the next one. Raises NotApplicable
     for uses that are neither before nor behind.
@@ -495,8 +490,7 @@ def _accumulators(
 
 
 def _turns(readers: Mapping[Operation, Sequence[tuple[Operation, SSAValue]]]) -> tuple[tuple[Operation, ...], ...]:
-    """
-    Cuts operations, each with its accesses to one tile, where one reads what another has written.
+    """Cuts operations, each with its accesses to one tile, where one reads what another has written.
 
     Raises NotApplicable for an operation inside of which this happens.
     """
@@ -526,8 +520,7 @@ def _check_readers(tiles: Sequence[StagedTile], asynchronous: Collection[Operati
 
 
 def _with_slots(kernel: tirx.KernelOp, target: Target, plans: list[LoopPlan]) -> list[LoopPlan]:
-    """
-    The plans that get slots: all first what they need least, then one more each as long as there is room.
+    """The plans that get slots: all first what they need least, then one more each as long as there is room.
 
     The tiles of a loop that gets none need their room, too, for one buffer each.
     """

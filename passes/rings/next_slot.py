@@ -21,8 +21,7 @@ from tirx.remarks import CopiesInPieces, FragmentsAhead, NoSlotToSpare
 
 @dataclass(frozen=True)
 class _Found:
-    """
-    A product whose operands come from slots that are acquired in the same iteration.
+    """A product whose operands come from slots that are acquired in the same iteration.
 
     `block` is the body of the loop or of one of its parts. `acquires` are there, or all in `waits`, a part of the same
     round in front of it. `releases` stand behind the product. `frees`: nothing else reads the slots.
@@ -43,8 +42,7 @@ def prefetch_next_slots(loops: Iterable[tirx.ForOp]) -> None:
 
 
 def prefetch_next_slot(loop: tirx.ForOp) -> None:
-    """
-    Splits the part of a loop that multiplies what it reads from the slots of rings, where there is one such product.
+    """Splits the part of a loop that multiplies what it reads from the slots of rings, where there is one such product.
 
     The new parts are the products of all steps but the last, with the loads of the later steps and the release of the
     slot; the acquire of the next slot with the loads of its first step, a round earlier; and the last products, with
@@ -151,8 +149,7 @@ def _precedes(waits: tirx.AtOp, block: Block, acquires: Sequence[tirx.AcquireOp]
 
 
 def _late_round(loop: tirx.ForOp, found: _Found) -> int | None:
-    """
-    The offset of the products; their slot is acquired a round earlier. None where there is no room for that.
+    """The offset of the products; their slot is acquired a round earlier. None where there is no room for that.
 
     Threads that both fill and read a ring must not wait for what they give back later themselves: a fill stands in
     front of the release of its round, but behind it with `cp.async`, where the acquire is a barrier for both.
@@ -213,8 +210,7 @@ def _part(loop: tirx.ForOp, offset: int, block: Block, values: Sequence[SSAValue
 def _middle(
     loop: tirx.ForOp, found: _Found, late: int, steps: Steps, fragments: tuple[SSAValue, SSAValue]
 ) -> tuple[list[tirx.AtOp], tuple[SSAValue, SSAValue], SSAValue]:
-    """
-    Makes parts of all steps but the last: one part, or several with copies between them.
+    """Makes parts of all steps but the last: one part, or several with copies between them.
 
     Returns them, with the fragments of the last step and the sum of the others.
     """

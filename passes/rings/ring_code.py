@@ -219,8 +219,7 @@ def _words(emit: Emitter, count: int, size: int) -> AllocOp:
 
 @dataclass(frozen=True)
 class Turns:
-    """
-    A baton that the parties of a role pass on, one after the other: `party` is the number of the thread's own.
+    """A baton that the parties of a role pass on, one after the other: `party` is the number of the thread's own.
 
     The mbarrier behind each party counts its arrivals. A party waits for the one before it; the first one's first turn
     needs none.
@@ -248,8 +247,7 @@ class Turns:
 
 
 def arrive(emit: Emitter, mbarrier: SSAValue, ranks: Sequence[int] = ()) -> None:
-    """
-    One arrival, which orders what the thread has done before, at the mbarrier of the own block or those of `ranks`.
+    """One arrival, which orders what the thread has done before, at the mbarrier of the own block or those of `ranks`.
 
     Remote arrivals have the default order, which is enough behind a fence or wait and much cheaper than
     `.release.cluster` (PTX ISA, "mbarrier.arrive").

@@ -1,5 +1,4 @@
-"""
-The plan by which the rings of a kernel are lowered: storage, mbarriers, and who arrives how at which.
+"""The plan by which the rings of a kernel are lowered: storage, mbarriers, and who arrives how at which.
 
 All counts of the lowering come from here. Parties and bytes are those of the check (`passes/rings/proof`).
 """
@@ -84,8 +83,7 @@ class Tile:
         return -(-max(map(_size, self.views)) // alignment) * alignment
 
     def storage(self, slots: int) -> tirx.TileType:
-        """
-        The tile that holds `slots` slots, declared by the view with the strictest alignment, of these the largest.
+        """The tile that holds `slots` slots, declared by the view with the strictest alignment, of these the largest.
 
         If another view is larger, there is one slot more: the last one's view ends in it. Raises TileTypeError for
         columns beyond those of tensor memory.
@@ -272,8 +270,7 @@ class RingsPlan:
         return is_of_one_thread(owner, self.places[owner])
 
     def bound_releases(self, owner: Owner) -> dict[tirx.AwaitOp, list[tuple[Place, Passes]]]:
-        """
-        The releases of a role that each await passes on, where the role waits for groups itself.
+        """The releases of a role that each await passes on, where the role waits for groups itself.
 
         Raises LocatedError for releases that no await passes on, or an unknown number of them.
         """
@@ -359,9 +356,8 @@ class RingsPlan:
         raise RingLoweringError(ring, "expected a ring that is used, found none of its users")
 
     def _bytes(self, ring: tirx.RingOp, model: Ring, owner: Owner, station: int) -> int:
-        """
-        The bytes by TMA that a barrier expects of a role for a use: those that come into its block or, for a pair, into
-        both blocks. One of the parties of a role, the elected one, sends them all.
+        """The bytes by TMA that a barrier expects of a role for a use: those that come into its block or, for a pair,
+        into both blocks. One of the parties of a role, the elected one, sends them all.
         """
         if station or not model.bytes:
             return 0
@@ -434,8 +430,7 @@ class RingsPlan:
     def _within_role(
         self, ring: tirx.RingOp, queues: Mapping[str, Mapping[Owner, tirx.Queue | None]]
     ) -> Passing | None:
-        """
-        Returns how a ring is passed on within one role, without mbarriers; None if it needs them.
+        """Returns how a ring is passed on within one role, without mbarriers; None if it needs them.
 
         Bulk stores that empty the slots, and cp.async of all threads that fills them, are waited for by groups, and the
         threads meet at barriers. Where all work is that of tcgen05 by one thread, its order is enough.

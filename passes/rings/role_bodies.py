@@ -139,8 +139,7 @@ def _name(op: Operation | None) -> str:
 
 
 def remove_part(block: Block, gone: _Keep) -> None:
-    """
-    Erases the operations for which `gone` is true, and the loops and pure operations that are then without effect.
+    """Erases the operations for which `gone` is true, and the loops and pure operations that are then without effect.
 
     A loop whose parts all run in the same round loses its skew.
     """

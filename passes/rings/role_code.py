@@ -20,8 +20,7 @@ from tirx.passes.rings.ring_plan import RingsPlan
 
 
 class RoleCode(abc.ABC):
-    """
-    Code of one role, or of a kernel without roles.
+    """Code of one role, or of a kernel without roles.
 
     `values` maps the values of the scheduled program to those of the code. Everything is emitted at the end of blocks
     under construction, in the order of the program; a part of a loop may be emitted several times.

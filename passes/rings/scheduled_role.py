@@ -40,8 +40,7 @@ from tirx.passes.rings.tile_order import launched_tiles, persistent_tiles
 
 
 def _is_of_one_thread(op: Operation) -> bool:
-    """
-    True for a wait for bulk stores, which the thread that started them makes (there may be none), and for a release
+    """True for a wait for bulk stores, which the thread that started them makes (there may be none), and for a release
     with integers, which one thread writes.
     """
     return (isinstance(op, tirx.AwaitOp) and op.awaited_queue is tirx.Queue.STORE) or (
@@ -220,8 +219,7 @@ class Schedule(RoleCode):
         self.together.add(emit.point.block)
 
     def _wait(self, emit: Emitter, ring: tirx.RingOp, side: Side, mbarrier: SSAValue, parity: SSAValue) -> None:
-        """
-        Waits for a slot. tcgen05 orders what comes behind with work of other threads by a fence of its own, for the
+        """Waits for a slot. tcgen05 orders what comes behind with work of other threads by a fence of its own, for the
         operands of products as well: what threads wrote to the accumulator came before.
         """
         self.storage.wait(emit, mbarrier, parity)
@@ -229,8 +227,7 @@ class Schedule(RoleCode):
             emit(FenceOp(FencePosition.AFTER))
 
     def _expect(self, emit: Emitter, station: Station, mbarrier: SSAValue, count: int) -> None:
-        """
-        Announces the bytes of a use; those of both blocks of a pair in the first one, where they are waited for, and
+        """Announces the bytes of a use; those of both blocks of a pair in the first one, where they are waited for, and
         answers that come to all blocks in each of them.
         """
         if station.to is To.FIRST:

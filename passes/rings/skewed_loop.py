@@ -30,8 +30,7 @@ class Runs(Enum):
 
 @dataclass(frozen=True)
 class Key:
-    """
-    A value that lives for some rounds: a result of a part, or the slot that an acquire gave.
+    """A value that lives for some rounds: a result of a part, or the slot that an acquire gave.
 
     `carried`: the argument of the loop whose next value it is; None for a value within an iteration.
     """
@@ -60,8 +59,7 @@ class Segment:
 
 
 class SkewedLoop:
-    """
-    Emits `tirx.for ... skew(d)`.
+    """Emits `tirx.for ... skew(d)`.
 
     Rounds 0 to d - 1, where the last part does not run yet, rounds d to n - 1, where all parts run, and the last d
     rounds, where the first part does not run any more, are three loops over the same chains of values. With parts at 0
@@ -152,8 +150,7 @@ class SkewedLoop:
             code.values[final] = code.started(emit, init, arg.type) if key is None else ends[key][0]
 
     def _is_peeled(self) -> bool:
-        """
-        True if the first and the last round stand outside of the loop: parts that are one round apart, with register
+        """True if the first and the last round stand outside of the loop: parts that are one round apart, with register
         tiles that live on, and products that run on while threads compute. What the last round computes again has no
         registers in the loop then. Fragments of mma.sync that are loaded a round ahead would take more of them.
         """

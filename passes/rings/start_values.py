@@ -47,8 +47,7 @@ class Cluster(StrEnum):
 
 @dataclass(frozen=True)
 class Schedule:
-    """
-    Start values for one family.
+    """Start values for one family.
 
     `tile` is M, N and bytes of K of a block. `slots` are the most that a ring gets. `pending` products stay unfinished
     while the next one is issued. `group` is the width of a column of tiles in the order of a persistent kernel.
@@ -109,8 +108,7 @@ def _family(product: ProductOp) -> str:
 
 
 def at_once(most: int | None, cluster: int = 1) -> Formula:
-    """
-    The number of clusters of `cluster` blocks that a launch runs at once where an SM holds one block.
+    """The number of clusters of `cluster` blocks that a launch runs at once where an SM holds one block.
 
     `most` is the option `multiprocessors` of a pass: the blocks take no more SMs than these.
     """
@@ -119,8 +117,7 @@ def at_once(most: int | None, cluster: int = 1) -> Formula:
 
 
 def chosen_word(kernel: KernelOp, attribute: str, option: str | int, what: str, words: Sequence[str]) -> str:
-    """
-    Returns the word that `attribute` of a kernel says, else the `option` of the pass, and removes the attribute.
+    """Returns the word that `attribute` of a kernel says, else the `option` of the pass, and removes the attribute.
 
     Raises ScheduleOptionError for one that is not among `words`; `what` begins the message.
     """
@@ -154,8 +151,7 @@ products of 64x64 a warp."""
 
 
 def entry_bound(warps: int) -> int:
-    """
-    The most registers that every thread of a block of `warps` warps can have at the entry, 255 or a multiple of 8.
+    """The most registers that every thread of a block of `warps` warps can have at the entry, 255 or a multiple of 8.
 
     Warps are dealt in turn to the four partitions of an SM, each of which has a quarter of the registers: a block of 9
     warps has as few registers a thread as one of 12 (CUDA occupancy calculator; ptxas has the same bound).
@@ -176,8 +172,7 @@ def has_registers(threads: int, bits: int) -> bool:
 
 
 def role_registers(warpgroups: int) -> tuple[int, int] | None:
-    """
-    Registers of each thread of one loading warpgroup and of `warpgroups` others; None where nothing has to move.
+    """Registers of each thread of one loading warpgroup and of `warpgroups` others; None where nothing has to move.
 
     Their sum is at most what the entry allocates: 65,536 over all threads, rounded down to a multiple of 8.
     """

@@ -28,8 +28,7 @@ from tirx.tcgen05.tmem import COLUMNS
 
 @dataclass(frozen=True)
 class Turn:
-    """
-    Operations of one block, in order, that hold a slot at a station, which goes on once work of `queue` is complete.
+    """Operations of one block, in order, that hold a slot at a station, which goes on once work of `queue` is complete.
 
     The slot is acquired in front of the first one, or `directly` behind the turn before.
     """
@@ -63,8 +62,7 @@ class Exchange(Enum):
 
 @dataclass
 class ExchangedTile:
-    """
-    A tile of tensor memory that becomes a ring between threads and products.
+    """A tile of tensor memory that becomes a ring between threads and products.
 
     `threads` and `products` are operations of the loop's body, `before` and `behind` are of the block of the loop; all
     are in the order of the program.
@@ -101,8 +99,7 @@ class ExchangedTile:
 
 
 def exchanged_tiles(loop: scf.ForOp, products: Sequence[tirx.MmaOp]) -> tuple[ExchangedTile, ...]:
-    """
-    The tiles of tensor memory that both threads and products use in a loop, each with one slot.
+    """The tiles of tensor memory that both threads and products use in a loop, each with one slot.
 
     Raises NotApplicable for a tile that changes hands in another way than `Exchange` has.
     """
@@ -122,8 +119,7 @@ def exchanged_tiles(loop: scf.ForOp, products: Sequence[tirx.MmaOp]) -> tuple[Ex
 def early_products(
     loop: scf.ForOp, products: Sequence[tirx.MmaOp], exchanged: Sequence[ExchangedTile], staged: Iterable[tirx.AllocOp]
 ) -> tuple[tirx.MmaOp, ...]:
-    """
-    The products that can run while threads work on the iteration before.
+    """The products that can run while threads work on the iteration before.
 
     Every iteration overwrites their sums, and no product that adds to these reads what threads write. Raises
     NotApplicable if others read the same `staged` tiles.
@@ -150,8 +146,7 @@ def early_products(
 
 
 def choose_slots(loop: scf.ForOp, exchanged: Sequence[ExchangedTile], early: Sequence[tirx.MmaOp]) -> None:
-    """
-    Gives rings of sums that are ready early two slots, and others where there are columns for them.
+    """Gives rings of sums that are ready early two slots, and others where there are columns for them.
 
     Raises NotApplicable if tensor memory has too few columns, and LocatedError at a tile without a layout.
     """

@@ -25,8 +25,7 @@ Body = Callable[[Emitter, Sequence[SSAValue]], None]
 def persistent_tiles(
     op: TilesOp, extents: Sequence[SSAValue], table: SSAValue | None, emit: Emitter, body: Body
 ) -> None:
-    """
-    Emits a loop over the tiles of one block: those whose number is the block's, modulo the number of blocks.
+    """Emits a loop over the tiles of one block: those whose number is the block's, modulo the number of blocks.
 
     `extents` are the numbers of tiles, `body` gets the coordinates of a tile. The blocks of a cluster take one tile
     together. `table` has the numbers of the tiles, row by row, in the order in which they are begun.
@@ -83,9 +82,8 @@ def require_countable(kernel: KernelOp, tiles: Formula) -> None:
 
 
 def _as_indices(emit: Emitter, coordinates: Sequence[SSAValue], counts: Sequence[int | None]) -> list[SSAValue]:
-    """
-    Coordinates (i32) as indices. `counts`: rows and columns of tiles, None where they are known at the launch only. It
-    is empty where a tile may come more than once, as a table may have it.
+    """Coordinates (i32) as indices. `counts`: rows and columns of tiles, None where they are known at the launch only.
+    It is empty where a tile may come more than once, as a table may have it.
     """
     casts = [emit(arith.IndexCastOp(value, IndexType())) for value in coordinates]
     for index, (cast, count) in enumerate(zip(casts, counts, strict=False)):
@@ -94,8 +92,7 @@ def _as_indices(emit: Emitter, coordinates: Sequence[SSAValue], counts: Sequence
 
 
 def launched_tiles(op: TilesOp, emit: Emitter, answer: Callable[[Emitter], QueryCancelOp], body: Body) -> None:
-    """
-    Emits a loop over the tile of this block and those that cluster launch control gives it, one for each answer.
+    """Emits a loop over the tile of this block and those that cluster launch control gives it, one for each answer.
 
     A block of the grid stands for a tile: that of its row and, with a third dimension, of all rows before.
     """
@@ -159,8 +156,7 @@ def _group(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: 
 
 
 def _hilbert(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int | None) -> Sequence[SSAValue]:
-    """
-    Bands of 8 rows, cut into squares of 8 x 8 tiles: each follows a Hilbert curve, so that neighbours in time are
+    """Bands of 8 rows, cut into squares of 8 x 8 tiles: each follows a Hilbert curve, so that neighbours in time are
     neighbours in both directions. What is left at the edges goes column by column.
     """
     rows, columns = extents

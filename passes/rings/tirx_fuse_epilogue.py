@@ -39,8 +39,7 @@ _ROWS: tuple[tuple[int, SwizzleMode], ...] = ((128, "128B"), (64, "64B"), (32, "
 
 @dataclass(frozen=True)
 class TirxFuseEpiloguePass(ModulePass):
-    """
-    A register tile that threads would store to global memory goes to a shared tile, and from there by `tma_store`.
+    """A register tile that threads would store to global memory goes to a shared tile, and from there by `tma_store`.
 
     Threads then write whole swizzled rows (`stmatrix`), and one thread starts a store of full lines. For kernels that
     stage tiles in a loop, on targets with bulk tensor stores, where shared memory has room beside three slots of each

@@ -46,8 +46,7 @@ CLUSTER = "tirx.cluster"
 
 @dataclass(frozen=True)
 class TirxMulticastCopiesPass(ModulePass):
-    """
-    Blocks of two neighbouring tiles form a cluster, and what both read comes to both by one load.
+    """Blocks of two neighbouring tiles form a cluster, and what both read comes to both by one load.
 
     With `rows` a pair has tiles `2 i` and `2 i + 1` of a column and shares B, with `columns` those of a row and shares
     A. Each block loads one half of the rows of a shared tile and sends it to both (`tma_multicast`); its ring becomes

@@ -252,8 +252,7 @@ class _Pipeline:
         return part
 
     def _use_parts(self, body: Block) -> tuple[Block | None, Block]:
-        """
-        The part that does the rest of an iteration, behind one that waits for the slots that `cp.async` fills.
+        """The part that does the rest of an iteration, behind one that waits for the slots that `cp.async` fills.
 
         With `cp.async` all threads fill: that they have passed this wait says that they have read the slot of the round
         before, which the fill of the same round overwrites.

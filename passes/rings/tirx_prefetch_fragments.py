@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TirxPrefetchFragmentsPass(ModulePass):
-    """
-    Splits products of mma.sync, and the loads of their operands from shared memory, into steps along K.
+    """Splits products of mma.sync, and the loads of their operands from shared memory, into steps along K.
 
     The fragments of a step are loaded before the products of the step before, so that a thread holds those of two steps
     at a time. In a loop over the slots of a ring the first fragments of the next slot are loaded before the last

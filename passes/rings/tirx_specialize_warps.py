@@ -187,8 +187,7 @@ def _belongs(stations: _Stations, is_work: Callable[[Operation], bool]) -> Calla
 def _warps_of_roles(
     kernel: tirx.KernelOp, has_products: bool, requests: int, asked: bool
 ) -> tuple[tuple[int, int] | None, int, int, int]:
-    """
-    Returns the registers of loading and other threads, if they differ, and numbers of warps: all, loading, added.
+    """Returns the registers of loading and other threads, if they differ, and numbers of warps: all, loading, added.
 
     Raises NotApplicable where they do not fit.
     """
@@ -215,8 +214,7 @@ def _warps_of_roles(
 
 
 def _split(kernel: tirx.KernelOp, loads: _Stations, products: _Stations, asked: bool) -> None:
-    """
-    Moves what the kernel does into roles. Raises NotApplicable before anything is changed.
+    """Moves what the kernel does into roles. Raises NotApplicable before anything is changed.
 
     Unless roles were `asked` for, a kernel stays whole if more warps leave its threads too few registers.
     """
@@ -305,8 +303,7 @@ def _shared_prelude(ops: Iterable[Operation]) -> set[Operation]:
 
 
 def _double_accumulators(kernel: tirx.KernelOp) -> None:
-    """
-    Gives accumulators of a persistent kernel two slots where tensor memory has the columns for them.
+    """Gives accumulators of a persistent kernel two slots where tensor memory has the columns for them.
 
     Then the products of the next tile run while the epilogue reads those of this one.
     """

@@ -32,8 +32,7 @@ _COUNTS = tuple(str(1 << i) for i in range(MOST_BLOCKS.bit_length()))
 
 @dataclass(frozen=True)
 class TirxSplitKPass(ModulePass):
-    """
-    Lets `parts` blocks of a cluster (2, 4 or 8; 1: none) multiply parts of K of one tile, within one kernel.
+    """Lets `parts` blocks of a cluster (2, 4 or 8; 1: none) multiply parts of K of one tile, within one kernel.
 
     The loop of a block has its share of the iterations. Behind it `tirx.cluster_sum` adds up the sums of all blocks in
     the order of their ranks, through the shared memory of the cluster, and each block does the rest of the kernel for

@@ -48,8 +48,7 @@ _ADD = ReductionAttr(Reduction.ADD)
 
 @dataclass(frozen=True)
 class TirxSplitLastRoundPass(ModulePass):
-    """
-    Splits the tiles of the last round of a grid along K, so that all multiprocessors have work until its end.
+    """Splits the tiles of the last round of a grid along K, so that all multiprocessors have work until its end.
 
     Where T tiles are no multiple of the B blocks that run at once, the T mod B tiles of the last round become up to 8
     parts each: the grid counts whole tiles and parts, and the loop of a part has its share of the iterations. Sums are

@@ -93,8 +93,7 @@ def _ends(op: Operation) -> tuple[SSAValue, SSAValue]:
 
 
 def _reshaped(dims: tuple[int, ...], to: tuple[int, ...], dimension: int) -> int | None:
-    """
-    Returns the dimension of a reshaped tile that has the halves of `dimension` of the original.
+    """Returns the dimension of a reshaped tile that has the halves of `dimension` of the original.
 
     It starts where that one does and has an even extent. None where there is none, and for an extent of 1.
     """
@@ -123,8 +122,7 @@ def _erase_unused(view: SSAValue) -> None:
 
 @dataclass
 class _Splitter:
-    """
-    Splits one kernel.
+    """Splits one kernel.
 
     `splits`: allocation or class of register tiles -> the dimension that is distributed, where there is one. `fixed`
     are those that have a layout, which says it.
@@ -340,8 +338,7 @@ class _Splitter:
         return self._of(inside[0]) if inside else self.copied.get(op)
 
     def _share_out(self, copies: Sequence[Operation]) -> None:
-        """
-        Shares out copies from global memory to global memory: by the dimension that other operations on one of the
+        """Shares out copies from global memory to global memory: by the dimension that other operations on one of the
         memrefs share out, else by the first one of an even extent.
         """
         halves: dict[SSAValue, int] = {}
@@ -432,8 +429,7 @@ class _Splitter:
 
 
 class TirxSplitPairsPass(ModulePass):
-    """
-    Kernels with `cluster(2)` say what a pair of blocks does; this makes of it what each block does, `per_cta`.
+    """Kernels with `cluster(2)` say what a pair of blocks does; this makes of it what each block does, `per_cta`.
 
     Distributed are tiles whose layout has the axis `cbx`, the operands and accumulators of products on tensor memory,
     with the metadata and scale factors of A, and what has no layout and is copied to or from such a tile: each block

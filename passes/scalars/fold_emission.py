@@ -150,8 +150,7 @@ def tree(values: Sequence[T], combine: Callable[[T, T], T]) -> T:
 
 
 class ScanEmission(_Fold):
-    """
-    Scans register tiles within each warp.
+    """Scans register tiles within each warp.
 
     Totals of the inner levels of a line are made first, and then what comes before each of them. A prefix of None
     stands for nothing before: elements are taken as they are. A prefix may be there for some lanes only, and then has

@@ -91,8 +91,7 @@ def narrow_format(type_: Attribute) -> PairFormat | None:
 
 @dataclass
 class _Two:
-    """
-    The values of two neighbouring slots: as two scalars, as one packed register, or both once they are needed.
+    """The values of two neighbouring slots: as two scalars, as one packed register, or both once they are needed.
 
     Of two i4 `nibbles` is the register that has them, and where the first one is.
     """
@@ -109,8 +108,7 @@ class _Two:
 
 
 class MapEmission:
-    """
-    Computes one map in every thread, two slots at a time.
+    """Computes one map in every thread, two slots at a time.
 
     `registers` has the registers of the operands, `threads` threads run the map and `thread` is the index of one among
     them (i32).

@@ -56,8 +56,7 @@ def defined_values(ops: Iterable[Operation]) -> Iterator[SSAValue]:
 
 
 def widen_narrow(ops: Sequence[Operation]) -> bool:
-    """
-    Makes i16 of every i4 and i8 of an entry, of which only the low bits count; returns False if there is none.
+    """Makes i16 of every i4 and i8 of an entry, of which only the low bits count; returns False if there is none.
 
     `ops` are all operations of the entry. Operations of `arith` on them are done in i32, on operands that are extended
     as the operation reads them.

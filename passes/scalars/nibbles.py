@@ -57,8 +57,7 @@ def has_pairs(target: Target, type_: Attribute) -> bool:
 
 
 def pair_of_floats(emit: Emitter, register: SSAValue, at: int, type_: Attribute, *, signed: bool) -> SSAValue:
-    """
-    Returns elements `at` (even) and `at` + 1 of a register (i32) as a pair of f16 or bf16, which have all of them.
+    """Returns elements `at` (even) and `at` + 1 of a register (i32) as a pair of f16 or bf16, which have all of them.
 
     The byte of both, twice, gets the exponent behind which integers are digits; what the exponent and the place of the
     second element add is taken off by one fma: three instructions, and in bf16 a shift of the register.

@@ -18,9 +18,8 @@ from tirx.passes.ir.emitter import erase, replace_uses
 
 
 class TirxCsePass(ModulePass):
-    """
-    Common subexpression and dead code elimination in one pass over operations whose traits say that they do nothing but
-    compute (NoMemoryEffect) or read memory (MemoryReadEffect).
+    """Common subexpression and dead code elimination in one pass over operations whose traits say that they do nothing
+    but compute (NoMemoryEffect) or read memory (MemoryReadEffect).
 
     xDSL's `cse` and `dce` do the same, in five times the time: they ask what an operation does, and hash it, again at
     every step. Operations with regions stay, and so does what regions of several blocks compute twice.

@@ -1,5 +1,4 @@
-"""
-The accesses by which threads move the elements of a memory tile that a register layout gives them.
+"""The accesses by which threads move the elements of a memory tile that a register layout gives them.
 
 Both layouts map the same flat index. The register layout is solved for it, given the thread; the memory layout
 turns it into an address. What is left per register is a constant, wherever the layouts allow it.
@@ -27,8 +26,7 @@ THREAD_VARIABLE = "tid"
 
 @dataclass(frozen=True)
 class Access:
-    """
-    `count` consecutive registers from `register` on, at as many consecutive memory elements.
+    """`count` consecutive registers from `register` on, at as many consecutive memory elements.
 
     The first lies `base + const` elements after the base address of the tile. Accesses of a plan that differ
     by a constant have equal bases.
@@ -47,8 +45,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Owners:
-    """
-    The threads of a block that hold a part of a tile: those of the given warps on the given lanes, below a thread.
+    """The threads of a block that hold a part of a tile: those of the given warps on the given lanes, below a thread.
 
     Bit w of `warps` stands for warp w (thread // 32), bit l of `lanes` for lane l (thread % 32). `below` is None where
     the masks say it all.
@@ -105,8 +102,7 @@ def _taking_part(held: NDArray[np.int64], once: bool) -> tuple[NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class AccessPlan:
-    """
-    All accesses by which the threads of a block load or store their parts of a tile, in register order.
+    """All accesses by which the threads of a block load or store their parts of a tile, in register order.
 
     `owners` are the threads that take part, None for all of them. The element in register r of a thread has the flat
     index `thread_part` + `register_part[r]`.
@@ -135,8 +131,7 @@ class AccessPlan:
 
 
 def _solve_axis(layout: TileLayout, name: str, threads: int) -> list[tuple[int, IndexExpr]]:
-    """
-    The digits of the iters on one thread axis: (what a step adds to the flat index, 0 for a replica; digit).
+    """The digits of the iters on one thread axis: (what a step adds to the flat index, 0 for a replica; digit).
 
     Takes the iter with the largest stride first. This is right whenever the smaller ones together stay below
     each stride, which the caller checks on all threads.
@@ -243,8 +238,7 @@ def plan_accesses(
     *,
     once: bool = False,
 ) -> AccessPlan:
-    """
-    The loads or stores by which `threads` threads move the tile between memory and their registers.
+    """The loads or stores by which `threads` threads move the tile between memory and their registers.
 
     `register` maps elements to thread axes and to m (the register, counted in elements), `memory` to m (the
     address in elements after the base of the tile). `element_bits` is what an element takes in memory, a power
@@ -252,8 +246,7 @@ def plan_accesses(
     when there is one, so that swizzling the offset is swizzling the address. Every vector is at most
     `max_vector_bytes` wide, aligned in memory, and starts at a multiple of its length in registers.
 
-    All copies of an element are loaded, or stored, by all threads that hold it; threads that hold nothing take no
-    part.
+    All copies of an element are loaded, or stored, by all threads that hold it; threads that hold nothing take no part.
 
     Raises AccessError when a thread lacks an element in a register where others have one, when a register would
     hold two elements or an element is on no thread, when the iters on a thread axis do not form a mixed-radix

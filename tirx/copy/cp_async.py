@@ -18,8 +18,7 @@ CP_ASYNC_WIDTHS = (16, 8, 4)
 
 @dataclass(frozen=True)
 class CpAsyncPlan:
-    """
-    The copies of each thread, as accesses to both memories: access i of `source` goes to access i of `destination`.
+    """The copies of each thread, as accesses to both memories: access i of `source` goes to access i of `destination`.
 
     Registers in the accesses are positions in the thread's share, of layout `share`; nothing passes through registers.
     """
@@ -52,8 +51,7 @@ def plan_cp_async(
     threads: int,
     source_alignment: int = VECTOR_BYTES,
 ) -> CpAsyncPlan:
-    """
-    Shares out a tile of `shape` among `threads` threads, in copies as wide as both layouts allow.
+    """Shares out a tile of `shape` among `threads` threads, in copies as wide as both layouts allow.
 
     `source` maps to global memory, which starts at a multiple of `source_alignment` bytes, `destination` to shared
     memory, which is aligned as its swizzle needs. Raises LegalityError where elements have no neighbours in both

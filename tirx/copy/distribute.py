@@ -77,8 +77,7 @@ class _Side:
 
 
 def _modes(size: int, sides: Sequence[_Side]) -> list[_Mode]:
-    """
-    The flat index as modes in which both layouts are linear, innermost first.
+    """The flat index as modes in which both layouts are linear, innermost first.
 
     Where the layouts cut the index in incompatible ways, the cuts that nest are kept: any modes give a copy,
     only the vectors depend on them being linear, and those are checked on the addresses.
@@ -112,8 +111,7 @@ def _is_vector(sides: Sequence[_Side], vector: Sequence[_Mode], rest: Sequence[_
 def _vectors(
     modes: Sequence[_Mode], sides: Sequence[_Side], limit: int
 ) -> Iterator[tuple[tuple[_Mode, ...], tuple[_Mode, ...]]]:
-    """
-    The modes of every vector of 1 to `limit` elements that both sides allow, with the modes that are left.
+    """The modes of every vector of 1 to `limit` elements that both sides allow, with the modes that are left.
 
     Widths are powers of two.
     """
@@ -135,8 +133,7 @@ def _vectors(
 
 @dataclass(frozen=True)
 class _Order:
-    """
-    A way to number the threads: they take `first` modes, but at most `run` steps of them, then `second` ones.
+    """A way to number the threads: they take `first` modes, but at most `run` steps of them, then `second` ones.
 
     A run of None is no limit.
     """
@@ -161,8 +158,7 @@ class _Order:
 
 
 def _orders(modes: Sequence[_Mode], sides: Sequence[_Side], vector_bytes: int) -> Iterator[_Order]:
-    """
-    The neighbours of one side first, as far as they go, or only for a few bytes and then those of the other.
+    """The neighbours of one side first, as far as they go, or only for a few bytes and then those of the other.
 
     Orders that start with the first side come first.
     """
@@ -189,8 +185,7 @@ def copy_distribution(
     destination_memory: Memory = "shared",
     base_align_bytes: int = VECTOR_BYTES,
 ) -> TileLayout:
-    """
-    A register layout, on axes tx and m, for copying a tile from one memory to another by `threads` threads.
+    """A register layout, on axes tx and m, for copying a tile from one memory to another by `threads` threads.
 
     Each thread makes as few accesses as both sides allow, by vectors of up to 16 bytes, or `base_align_bytes`, the
     alignment that is promised of both base addresses; wider vectors that save no access are not used, but elements of 4

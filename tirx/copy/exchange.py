@@ -37,12 +37,10 @@ def reduced_shape(shape: Shape, dims: Collection[int]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Reduction:
-    """
-    A reduction inside of warps.
+    """A reduction inside of warps.
 
-    `slots` has the slot of the result for each slot of the source, None for slots without elements. What the slots
-    give is then combined with that of the lanes whose number differs by the bits of each of `masks`, one after the
-    other.
+    `slots` has the slot of the result for each slot of the source, None for slots without elements. What the slots give
+    is then combined with that of the lanes whose number differs by the bits of each of `masks`, one after the other.
     """
 
     slots: tuple[int | None, ...]
@@ -50,8 +48,7 @@ class Reduction:
 
 
 def plan_reduction(layout: TileLayout, shape: Shape, dims: Collection[int], threads: int) -> Reduction | None:
-    """
-    Plans how warps reduce a register tile along `dims`, to the layout `reduced(layout, shape, dims)`.
+    """Plans how warps reduce a register tile along `dims`, to the layout `reduced(layout, shape, dims)`.
 
     None where a warp does not hold all that is combined, or lanes do not differ by single bits. Raises LayoutError
     where the reduced tile has no layout.
@@ -117,8 +114,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Scan:
-    """
-    A scan inside of warps.
+    """A scan inside of warps.
 
     `levels` are those of a line, the outermost first. `lines` has the first slot of each line of a thread, with the
     slot of its total in the layout `reduced(layout, shape, (dim,))`.
@@ -130,8 +126,7 @@ class Scan:
 
 @bounded_cache
 def plan_scan(layout: TileLayout, shape: tuple[int, ...], dim: int, threads: int) -> Scan | None:
-    """
-    Plans how warps scan a register tile along `dim`; None where a warp does not hold whole lines in order.
+    """Plans how warps scan a register tile along `dim`; None where a warp does not hold whole lines in order.
 
     Raises LayoutError where the totals have no layout.
     """
@@ -185,8 +180,7 @@ def plan_scan(layout: TileLayout, shape: tuple[int, ...], dim: int, threads: int
 
 
 def split_scan(layout: TileLayout, shape: tuple[int, ...], dim: int) -> tuple[int, int, int] | None:
-    """
-    Returns the factors of an extent whose middle one is that of warps, so that a warp scans the last by itself.
+    """Returns the factors of an extent whose middle one is that of warps, so that a warp scans the last by itself.
 
     The first is of slots, or 1. None where lanes lie outside of warps or slots between them.
     """
@@ -218,8 +212,7 @@ Selection = tuple[tuple[int, int], ...]
 def plan_selections(
     source: TileLayout, result: TileLayout, shape: tuple[int, ...], threads: int, arranged: Arrangement | None = None
 ) -> tuple[Selection, ...] | None:
-    """
-    Plans how every slot of `result` is chosen among slots of `source` in the same thread, by the warp.
+    """Plans how every slot of `result` is chosen among slots of `source` in the same thread, by the warp.
 
     None where a thread lacks an element, or threads of a warp choose different slots.
     """
@@ -243,8 +236,7 @@ def plan_selections(
 
 @dataclass(frozen=True)
 class Shuffle:
-    """
-    A move of an element to a slot from another lane of its warp.
+    """A move of an element to a slot from another lane of its warp.
 
     `lanes` has the lane that each lane reads. It finds the element in one of several slots: `sources` has each of them
     with the lanes for which it is the one, as bits of a mask.
@@ -299,8 +291,7 @@ def plan_shuffles(
 def moved_slots(
     source: TileLayout, result: TileLayout, shape: tuple[int, ...], threads: int, arranged: Arrangement | None = None
 ) -> tuple[int | None, ...] | None:
-    """
-    Returns the slot of `source` that every thread moves to each slot of `result`, None for slots without elements.
+    """Returns the slot of `source` that every thread moves to each slot of `result`, None for slots without elements.
 
     None instead where threads lack an element, or have it in different slots.
     """
@@ -345,8 +336,7 @@ def plan_exchange(
     threads: int,
     arranged: Arrangement | None = None,
 ) -> Exchange:
-    """
-    The cheapest way from one layout of a register tile to another.
+    """The cheapest way from one layout of a register tile to another.
 
     Moves between registers of a thread where each has what it needs, selections where its slot depends on the warp;
     else shuffles, one for every slot that another lane may need, and a selection where there are several; or a store
@@ -386,8 +376,7 @@ def plan_exchange(
 def _shared_cost(
     registers: TileLayout, shared: TileLayout | ComposeLayout, shape: Shape, element_bits: int, threads: int
 ) -> CopyCost:
-    """
-    The cost of a store or load of a register tile, counted on the addresses of the first warp.
+    """The cost of a store or load of a register tile, counted on the addresses of the first warp.
 
     Raises AccessError where threads would move parts of bytes.
     """

@@ -1,5 +1,4 @@
-"""
-Matrix accesses: `ldmatrix` and `stmatrix` between shared memory and the register tiles of warps.
+"""Matrix accesses: `ldmatrix` and `stmatrix` between shared memory and the register tiles of warps.
 
 PTX ISA, "Warp-level matrix load instruction: ldmatrix" and "Warp-level matrix store instruction: stmatrix". One
 instruction moves 1, 2 or 4 matrices of eight rows of 16 bytes. Lane 8i + r gives the address of row r of matrix i; of
@@ -48,8 +47,7 @@ MATRIX_FORMS = (
 
 @dataclass(frozen=True)
 class MatrixPlan:
-    """
-    The instructions that move a tile: each moves `count` matrices, between shared memory and `count` registers.
+    """The instructions that move a tile: each moves `count` matrices, between shared memory and `count` registers.
 
     Instruction i has the registers of 32 bits from `count` * i on. `rows[i]` says where the row begins whose address a
     lane gives: see `Access`; its `register` and `count` say nothing about the tile.
@@ -61,8 +59,7 @@ class MatrixPlan:
 
 
 def _cut(iters: Iterable[Iter], bounds: tuple[int, ...]) -> tuple[Iter, ...]:
-    """
-    Splits iters of positive strides so that none goes on beyond a bound that it starts below.
+    """Splits iters of positive strides so that none goes on beyond a bound that it starts below.
 
     Raises LayoutError where a bound is no multiple of a step of the iter.
     """
@@ -83,8 +80,7 @@ def _cut(iters: Iterable[Iter], bounds: tuple[int, ...]) -> tuple[Iter, ...]:
 
 
 def _row_iter(it: Iter, form: MatrixForm, packed: int, count: int) -> Iter:
-    """
-    An iter of a register tile as one of the tile of rows: who gives the address instead of who holds the element.
+    """An iter of a register tile as one of the tile of rows: who gives the address instead of who holds the element.
 
     `packed`: elements of a register. The iter lies within the bounds of `_row_layout`.
     """
@@ -106,8 +102,7 @@ def _row_iter(it: Iter, form: MatrixForm, packed: int, count: int) -> Iter:
 
 
 def _row_layout(register: TileLayout, form: MatrixForm, packed: int, count: int) -> TileLayout:
-    """
-    The tile of rows of a register tile: lane 8i + r holds all of row r of matrix i, one row behind the other.
+    """The tile of rows of a register tile: lane 8i + r holds all of row r of matrix i, one row behind the other.
 
     Where one instruction has fewer than four matrices, lanes repeat the rows of those before them. Raises LayoutError
     where the iters do not fall apart in this way.
@@ -146,8 +141,7 @@ def _gives_rows(
 def plan_matrices(
     register: TileLayout, memory: TileLayout | ComposeLayout, shape: Shape, element_bits: int, threads: int
 ) -> MatrixPlan | None:
-    """
-    The `ldmatrix` or `stmatrix` that move a tile of `shape` between shared memory and the registers of `threads`
+    """The `ldmatrix` or `stmatrix` that move a tile of `shape` between shared memory and the registers of `threads`
     threads, which run in whole warps; None where the register layout is not one that the instructions have, or a row
     is not 16 aligned bytes.
 

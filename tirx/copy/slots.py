@@ -10,8 +10,7 @@ from tirx.layout.tile import TileLayout
 
 
 def projected(elements: IntArray, shape: Shape, part: Shape) -> IntArray:
-    """
-    The flat indices in a tile of shape `part` of the elements of one of `shape` that are broadcast from them.
+    """The flat indices in a tile of shape `part` of the elements of one of `shape` that are broadcast from them.
 
     Extents of `part` are those of `shape` or 1. An index of -1, no element, stays.
     """
@@ -24,8 +23,7 @@ def projected(elements: IntArray, shape: Shape, part: Shape) -> IntArray:
 def source_slots(
     whole: TileLayout, shape: Shape, part: TileLayout, part_shape: Shape, threads: int
 ) -> tuple[int | None, ...]:
-    """
-    For each slot of `whole`, the slot of `part` in the same thread with the element that stands for it.
+    """For each slot of `whole`, the slot of `part` in the same thread with the element that stands for it.
 
     `whole` is the layout of a tile of `shape`, `part` that of a tile with the same extents or 1 in their place; the
     result is None for slots that hold nothing. Raises AccessError when a thread lacks the element, or has it in

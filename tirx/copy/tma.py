@@ -132,8 +132,7 @@ class Unit:
 
 
 def tensor_map_unit(element: ElementType) -> Unit:
-    """
-    The unit in which elements are copied bit by bit: themselves, a byte, or a byte of two packed elements.
+    """The unit in which elements are copied bit by bit: themselves, a byte, or a byte of two packed elements.
 
     Raises TmaError for elements that global and shared memory hold differently (6 bits).
     """
@@ -162,8 +161,7 @@ class Box:
 
 @dataclass(frozen=True)
 class BoxPlan:
-    """
-    The copy of a tile in boxes of one size.
+    """The copy of a tile in boxes of one size.
 
     `groups` are the dimensions of a box from the innermost on. Each is a dimension of the tile, or several that are one
     run of elements in global memory, the outermost first. `box` are the extents of a box, in units. `alignment` is what
@@ -195,8 +193,7 @@ class BoxPlan:
 def plan_boxes(
     layout: TileLayout | ComposeLayout, shape: Sequence[int], dtype: str, inner: int | tuple[int, ...]
 ) -> BoxPlan:
-    """
-    The boxes that copy a tile of `shape` to and from its layout in shared memory.
+    """The boxes that copy a tile of `shape` to and from its layout in shared memory.
 
     `layout` maps to axis m (elements), `dtype` is a PTX or IR name, `inner` the dimension of the tile whose elements
     are neighbours in global memory, or several, the outermost first, whose elements are one run there. The boxes are as
@@ -318,8 +315,7 @@ def _row(
 
 @dataclass(frozen=True)
 class GlobalTensor:
-    """
-    The memref behind a view: `sizes` and `strides` in elements, None where they are known at the launch only.
+    """The memref behind a view: `sizes` and `strides` in elements, None where they are known at the launch only.
 
     `rank` counts the dimensions of the view, the trailing ones of the memref. `whole` says of each dimension of the
     memref whether the view has all of it.
@@ -332,8 +328,7 @@ class GlobalTensor:
     whole: tuple[bool, ...]
 
     def inner(self) -> tuple[int, ...]:
-        """
-        The dimensions of the memref, the outermost first, that are the innermost of a tensor map.
+        """The dimensions of the memref, the outermost first, that are the innermost of a tensor map.
 
         One whose elements are neighbours, and those behind each other without a gap whose own stride tensor maps do not
         have: of these the view has all, but for the outermost. Raises TmaError where tensor maps have no such tensor.

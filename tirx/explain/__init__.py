@@ -1,5 +1,4 @@
-"""
-Explains the words that tensor-core instructions read: fields, meaning, legality, the nearest legal word.
+"""Explains the words that tensor-core instructions read: fields, meaning, legality, the nearest legal word.
 
     from tirx.explain import explain_matrix_descriptor
     print(explain_matrix_descriptor(0x4000404000010000, major="K", dtype="f16"))

@@ -100,8 +100,7 @@ class Values:
             round_ += 1
 
     def _written(self, key: Key) -> Integers | None:
-        """
-        Returns the values that the instructions that write a register give; None before any of them has one.
+        """Returns the values that the instructions that write a register give; None before any of them has one.
 
         A narrower result is extended (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
         """

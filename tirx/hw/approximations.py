@@ -1,5 +1,4 @@
-"""
-Error bounds of the functions of `math`, as `convert-math-to-ptx` computes them, and of the instructions behind them.
+"""Error bounds of the functions of `math`, as `convert-math-to-ptx` computes them, and of the instructions behind them.
 
 Sources: PTX ISA, sections "Floating Point Instructions" and "Half Precision Floating Point Instructions", under the
 name of each instruction. Sequences of several instructions have the bound that follows from those of their parts.
@@ -13,8 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bound:
-    """
-    The largest error of a function on one type.
+    """The largest error of a function on one type.
 
     relative, absolute: exponents of two of the largest relative or absolute error; None where there is no such bound.
     Where both are given, the error is within one of the two. `within` says for which operands, None for all that are
@@ -80,8 +78,7 @@ FUNCTIONS: Mapping[str, Bound] = {
     "fma": Bound("fma.rn.f32", relative=EXACT),
     "absf": Bound("abs.f32", relative=EXACT),
 }
-"""
-Function of `math` -> its error in f32. In f16 and bf16 it is computed in f32 and rounded once more.
+"""Function of `math` -> its error in f32. In f16 and bf16 it is computed in f32 and rounded once more.
 
 With `fastmath<afn>` the instruction of `INSTRUCTIONS` is used alone (`exp` is ex2 of x log2(e), with a relative error
 of 2^-22 + |x| 2^-23), and f16 and bf16 have their own `ex2` and `tanh`, two elements at once in a `tirx.map`.

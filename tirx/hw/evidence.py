@@ -31,8 +31,7 @@ has said."""
 
 @dataclass(frozen=True)
 class Evidence:
-    """
-    Grades of evidence for a feature on a target.
+    """Grades of evidence for a feature on a target.
 
     `text`: who wrote that it exists. `assembled`: the version of `ptxas` that accepts it, None where `ptxas` knows
     nothing of it. `numbers`: "hardware", "model", or None where nothing has run.
@@ -44,8 +43,7 @@ class Evidence:
 
 
 def evidence(feature: str, target: Target) -> Evidence:
-    """
-    Returns the evidence that a target has a feature. Raises UnsupportedFeature for one that it is not known to have.
+    """Returns the evidence that a target has a feature. Raises UnsupportedFeature for one that it is not known to have.
 
     >>> from tirx.hw.evidence import evidence
     >>> from tirx.hw.targets import Target

@@ -13,8 +13,7 @@ from tirx.hw.targets import TARGETS, PtxVersion, Target
 
 @dataclass(frozen=True)
 class Since:
-    """
-    Available from a PTX version on, for every target whose compute capability (times ten) is at least `cc`.
+    """Available from a PTX version on, for every target whose compute capability (times ten) is at least `cc`.
 
     `before`: the compute capability that has it no longer. `later`: targets which got it in a later version.
     """
@@ -35,8 +34,7 @@ class Since:
 
 @dataclass(frozen=True)
 class Specific:
-    """
-    Available from a PTX version on, for architecture- and family-specific targets that are named.
+    """Available from a PTX version on, for architecture- and family-specific targets that are named.
 
     A name in `a` is that target. One in `f` is a family: all targets that have what this one has. `lacks`: those that
     are known not to have the feature, in the same notation. `unknown`: target and the reason why nobody can tell. Other

@@ -62,8 +62,7 @@ def _operand(token: str, counts: dict[str, int], sample: bool) -> str:
 
 @dataclass(frozen=True)
 class Form:
-    """
-    Forms of one instruction: a name, groups of modifiers and operands.
+    """Forms of one instruction: a name, groups of modifiers and operands.
 
     `modifiers`: groups apart by spaces, in the order of the PTX ISA; of a group, alternatives by `|`, one is there, or
     none if it ends in `?`. `operands`: lists apart by `;`, each of kinds of operands. Vectors have as many registers as

@@ -42,8 +42,7 @@ class Target:
     multiprocessors: int | None
 
     def blocks_of_sm(self, shared: int) -> int:
-        """
-        The most blocks that use `shared` bytes each and run on an SM at the same time, at least 1.
+        """The most blocks that use `shared` bytes each and run on an SM at the same time, at least 1.
 
         An SM has the limit of one block and 1 KiB; the system takes 1 KiB for each block.
         """
@@ -60,8 +59,7 @@ class Target:
         return self._match[2]
 
     def is_of_family(self, first: Target) -> bool:
-        """
-        Returns True if the target has all that the family-specific target `first` has.
+        """Returns True if the target has all that the family-specific target `first` has.
 
         These are the architecture- and family-specific targets of the same chip and of later chips whose compute
         capabilities have the same major number (PTX ISA, ".target").
@@ -96,8 +94,7 @@ _STATIC = 48 * _KIB
 
 @dataclass(frozen=True)
 class _Chip:
-    """
-    The targets of a chip: its compute capability times ten, and the first PTX version of each suffix that it has.
+    """The targets of a chip: its compute capability times ten, and the first PTX version of each suffix that it has.
 
     `shared` is the most KiB of shared memory for a block, `static` the most that declarations take on its target with
     suffix `a` where that is less. `multiprocessors` counts those of the largest product that NVIDIA sells (architecture

@@ -1,5 +1,4 @@
-"""
-The layout algebra: where every element of a tile lives, on named hardware axes. Plain integers and numpy.
+"""The layout algebra: where every element of a tile lives, on named hardware axes. Plain integers and numpy.
 
 A `Layout` is a TileLayout, a SwizzleLayout or a ComposeLayout, as text (`parse_layout`) or spelled with `S`, `R` and
 the axes of `tirx.layout.axes`. `SWIZZLE_MODES` are the names, each a `SwizzleMode`, of the swizzles that hardware has.

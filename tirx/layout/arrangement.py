@@ -22,9 +22,8 @@ def row_major_strides(dims: Shape) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """
-    A tile of `dims` whose element at p is that of another tile at `offset` + the sum of `strides[d]` * p[d], counted in
-    row-major order: a part, a reversed or transposed tile, one of another shape.
+    """A tile of `dims` whose element at p is that of another tile at `offset` + the sum of `strides[d]` * p[d], counted
+    in row-major order: a part, a reversed or transposed tile, one of another shape.
 
     >>> Arrangement.part((8, 64), (0, 63), (1, -1), (8, 64))
     Arrangement(dims=(8, 64), offset=63, strides=(64, -1))
@@ -66,8 +65,7 @@ class Arrangement:
         return np.where(held < 0, -1, flat)
 
     def layout(self, source: TileLayout) -> TileLayout:
-        """
-        Returns a register layout in which threads hold what they hold of the other tile, in normal form.
+        """Returns a register layout in which threads hold what they hold of the other tile, in normal form.
 
         Reversed dimensions have it as if they were not; slots move together. Raises LayoutError where a dimension
         takes a part of an iter of `source`.

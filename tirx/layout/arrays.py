@@ -1,5 +1,4 @@
-"""
-numpy, imported when something of it is first used.
+"""numpy, imported when something of it is first used.
 
 To import it takes as long as a fifth of everything else that a short run of `tirx-opt` does. Modules that such runs
 import have `np` and the types of arrays from here, and use them in functions and annotations only.

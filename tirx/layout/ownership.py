@@ -40,13 +40,11 @@ def describe_element(flat: int, shape: Shape) -> str:
 
 
 def held_elements(layout: TileLayout, shape: Shape, threads: int) -> NDArray[np.int64]:
-    """
-    The flat index of the element in each register of each thread: int64 array of (threads, registers).
+    """The flat index of the element in each register of each thread: int64 array of (threads, registers).
 
-    Registers are the coordinates of axis m, counted in elements; -1 stands for a register without an element.
-    A thread axis that the layout does not name is free: of a layout on laneid alone, every warp holds a copy.
-    Raises AccessError when some copy of an element is on no thread of the block, or when one register would
-    hold two elements.
+    Registers are the coordinates of axis m, counted in elements; -1 stands for a register without an element. A thread
+    axis that the layout does not name is free: of a layout on laneid alone, every warp holds a copy. Raises AccessError
+    when some copy of an element is on no thread of the block, or when one register would hold two elements.
     """
     dims = check_shape(shape, layout.size())
     if not 1 <= threads <= MAX_THREADS:

@@ -78,8 +78,7 @@ def svg(
     notes: Sequence[str] = (),
     most: tuple[int, int] = (_MOST_ROWS, _MOST_COLUMNS),
 ) -> str:
-    """
-    A picture of a tile: the last dimension of `shape` across, all others down.
+    """A picture of a tile: the last dimension of `shape` across, all others down.
 
     table: base coordinates of the elements by axis, as `TileLayout.table` gives them. title, notes: lines above. most:
     rows and columns that are drawn; of larger tiles the first ones are, and a line says so.

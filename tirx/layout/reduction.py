@@ -16,8 +16,7 @@ SEGMENT_BYTES = 128
 
 
 def reduced(layout: TileLayout, shape: Shape, dims: Collection[int]) -> TileLayout:
-    """
-    The register layout of what a reduction along `dims` leaves of a tile of `shape`, in normal form.
+    """The register layout of what a reduction along `dims` leaves of a tile of `shape`, in normal form.
 
     A thread that holds any element of a row holds what the row is combined to: iters of `dims` on thread axes become
     replicas, those on m go. Slots (axis m) of the other dimensions move together: the smallest stride becomes 1, and
@@ -50,8 +49,7 @@ def reduced(layout: TileLayout, shape: Shape, dims: Collection[int]) -> TileLayo
 
 
 def by_warp_and_lane(layout: TileLayout) -> TileLayout:
-    """
-    The same layout with every iter on a thread axis split into one on `warpid` and one on `laneid`.
+    """The same layout with every iter on a thread axis split into one on `warpid` and one on `laneid`.
 
     Raises LayoutError for an iter that crosses warps and does not divide into them.
     """
@@ -85,8 +83,7 @@ def by_warp_and_lane(layout: TileLayout) -> TileLayout:
 def row_layout(
     shape: Shape, dims: Collection[int], contiguous: int, element_bits: int, threads: int, vector_bytes: int = 16
 ) -> TileLayout:
-    """
-    A register layout for a tile of `shape` that is reduced along `dims`, for `threads` threads (whole warps).
+    """A register layout for a tile of `shape` that is reduced along `dims`, for `threads` threads (whole warps).
 
     What is combined lies within a warp where that keeps all threads busy. Vectors of up to `vector_bytes` run along
     the dimension `contiguous`, neighbouring lanes along it too: as far as it goes if it is reduced, for

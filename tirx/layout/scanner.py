@@ -155,8 +155,7 @@ class Scanner:
         required: Collection[str],
         aliases: Mapping[str, str] | None = None,
     ) -> None:
-        """
-        Values by position or by keyword, up to and with the closing bracket, or to the end of the text for None.
+        """Values by position or by keyword, up to and with the closing bracket, or to the end of the text for None.
 
         `readers` has one entry for each parameter, in the order of the positions; it reads the value at the cursor.
         """

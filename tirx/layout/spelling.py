@@ -1,5 +1,4 @@
-"""
-The notation of layouts as Python: `S[(8, 2) : (4 @ laneid, 1)] + R[2 : 4 @ warpid] + 5 @ warpid`.
+"""The notation of layouts as Python: `S[(8, 2) : (4 @ laneid, 1)] + R[2 : 4 @ warpid] + 5 @ warpid`.
 
 `S` spells shard iters, `R` replica iters, `count @ axis` a stride or an offset; a number alone is on the memory axis m.
 `TileLayout` takes what they add up to. The axes are in `tirx.layout.axes`.

@@ -153,8 +153,7 @@ class TileLayout:
 
     @classmethod
     def from_thread_value(cls, text: str, shape: Shape, axis: str = "laneid") -> TileLayout:
-        """
-        Reads a CuTe thread-value layout, (thread, value) -> element of a tile of `shape`, as CuTe prints atoms.
+        """Reads a CuTe thread-value layout, (thread, value) -> element of a tile of `shape`, as CuTe prints atoms.
 
         Threads become `axis`, values registers. Raises LayoutError unless each element is reached once.
 

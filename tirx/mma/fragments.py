@@ -1,5 +1,4 @@
-"""
-The `mma.sync` instructions that tirx knows, as data: which thread holds which element of each operand.
+"""The `mma.sync` instructions that tirx knows, as data: which thread holds which element of each operand.
 
 A fragment is a plain `TileLayout` over `laneid` and `m`, the position in the thread's vector of elements. Every
 row of `VARIANTS` follows PTX ISA 9.7.14.5: "Matrix Fragments for mma.m8n8k4", and those for m16n8k4, m16n8k8, m16n8k16,
@@ -32,14 +31,12 @@ class FragmentError(ValueError):
 
 @dataclass(frozen=True)
 class Fragment:
-    """
-    One operand of an instruction, over one warp.
+    """One operand of an instruction, over one warp.
 
-    shape:             (products, rows, columns); A is M x K, B is always N x K, C is M x N.
-    dtype:             the element type, under its PTX name.
-    layout:            element to laneid and m. A fragment of one element per thread does not use m.
-    register_type:     the PTX type of the registers that the instruction takes.
-    elements_per_register: elements packed in one register, the first in the low bits.
+    shape:             (products, rows, columns); A is M x K, B is always N x K, C is M x N. dtype:             the
+    element type, under its PTX name. layout:            element to laneid and m. A fragment of one element per thread
+    does not use m. register_type:     the PTX type of the registers that the instruction takes. elements_per_register:
+    elements packed in one register, the first in the low bits.
     """
 
     shape: tuple[int, int, int]
@@ -61,8 +58,7 @@ class Fragment:
 
 @dataclass(frozen=True)
 class ScaleFactors:
-    """
-    The scale factors of a block-scaled instruction, each of `block` elements along K.
+    """The scale factors of a block-scaled instruction, each of `block` elements along K.
 
     `a` is over (1, M, K / block), `b` over (1, N, K / block). A register has four, of which the instruction takes those
     from a byte on.
@@ -80,16 +76,13 @@ class ScaleFactors:
 
 @dataclass(frozen=True)
 class MmaVariant:
-    """
-    One form of the instruction; D has the type and the fragment of C, and takes its place.
+    """One form of the instruction; D has the type and the fragment of C, and takes its place.
 
-    name:     unique, without the shape's common prefix `mma.sync.aligned.`: "m8n8k4.row.col.f32.f16".
-    mnemonic: the instruction as PTX spells it.
-    feature:  the row of the table of targets and PTX versions that has to allow it.
-    shape:    (M, N, K) of one product.
-    products: independent products of one instruction, over one warp.
-    emulation: capability of the targets on which `ptxas` makes shuffles and FMAs of it, None for no target.
-    scales:   the scale factors of A and B, None without.
+    name:     unique, without the shape's common prefix `mma.sync.aligned.`: "m8n8k4.row.col.f32.f16". mnemonic: the
+    instruction as PTX spells it. feature:  the row of the table of targets and PTX versions that has to allow it.
+    shape:    (M, N, K) of one product. products: independent products of one instruction, over one warp. emulation:
+    capability of the targets on which `ptxas` makes shuffles and FMAs of it, None for no target. scales:   the scale
+    factors of A and B, None without.
     """
 
     name: str
@@ -274,9 +267,8 @@ def _m16n8(a: str, b: str, acc: str, k: int, feature: str) -> MmaVariant:
 
 
 def _scaled(kind: str, types: tuple[str, str], k: int, scale: str, block: int, feature: str) -> MmaVariant:
-    """
-    `_m16n8` with scale factors: lanes 4g and 4g + 1 hold those of rows g and g + 8 of A, lane 4g those of row g of B,
-    thread id 0 of the instruction. The other lanes of four have copies, so that any thread id takes the same.
+    """`_m16n8` with scale factors: lanes 4g and 4g + 1 hold those of rows g and g + 8 of A, lane 4g those of row g of
+    B, thread id 0 of the instruction. The other lanes of four have copies, so that any thread id takes the same.
     """
     plain, count = _m16n8(*types, "f32", k, feature), k // block
     form = f"kind::{kind}.block_scale.scale_vec::{count}X"
@@ -305,8 +297,7 @@ other orientations, then m16n8 with falling K."""
 WIDENING: Mapping[str, MmaVariant] = MappingProxyType(
     {v.name: VARIANTS[v.name.replace(".f32.f16", ".f16")] for v in _M8N8K4 if v.c.dtype == "f32"}
 )
-"""
-The variants that have a form with C in f16 and D in f32, by name, each with the variant that has C of that form.
+"""The variants that have a form with C in f16 and D in f32, by name, each with the variant that has C of that form.
 
 PTX ISA 9.7.14.5, mma: `.f32.f16.f16.f16` is a form of m8n8k4 only; m16n8 has C and D of one type.
 """
@@ -329,8 +320,7 @@ def _types(a: str, b: str, accumulator: str) -> str:
 def variants_for(
     operand_type: str, accumulator_type: str, b_type: str | None = None, scales: tuple[str, int] | None = None
 ) -> tuple[MmaVariant, ...]:
-    """
-    The variants with these element types (PTX names), in the order of the table.
+    """The variants with these element types (PTX names), in the order of the table.
 
     B has the type of A if it is not given. `scales`: the type of scale factors, and the elements along K of each.
     Raises FragmentError, with the combinations that exist, when there is none.

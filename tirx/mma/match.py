@@ -1,5 +1,4 @@
-"""
-Finds the `mma.sync` instructions that multiply register tiles, from the ownership of their registers.
+"""Finds the `mma.sync` instructions that multiply register tiles, from the ownership of their registers.
 
 Nothing is matched on the form of a layout: each operand becomes the table of the elements in every register of
 every thread, and an instruction is used only where all lanes of all warps hold exactly the elements that its
@@ -25,8 +24,7 @@ ScaleTile: TypeAlias = tuple[TileLayout, Sequence[int]]
 
 @dataclass(frozen=True)
 class MmaStep:
-    """
-    One `mma.sync` per warp: `c += a * b` on fragments of three register tiles.
+    """One `mma.sync` per warp: `c += a * b` on fragments of three register tiles.
 
     Each number is the first register (axis `m`, in elements) of the consecutive registers of the fragment. `scales`:
     those of the scale factors of A and of B.
@@ -69,8 +67,7 @@ class _Operand:
 
 @dataclass(frozen=True)
 class _Window:
-    """
-    Consecutive registers that hold one fragment: (warps, products, n) row and column numbers of the tile.
+    """Consecutive registers that hold one fragment: (warps, products, n) row and column numbers of the tile.
 
     `rows` count through all batches. A window is a fragment of any rows and columns, not only of neighbours.
     """
@@ -90,8 +87,7 @@ def _table(name: str, layout: TileLayout, shape: Sequence[int], threads: int) ->
 
 
 def _starts(operand: _Operand, fragments: Sequence[Fragment]) -> list[tuple[int, Fragment]]:
-    """
-    The first register of every fragment-sized piece in which any thread holds anything, in register order.
+    """The first register of every fragment-sized piece in which any thread holds anything, in register order.
 
     Pieces follow each other from the first register in use, at whole hardware registers. Raises FragmentError when
     the registers are no whole number of the smallest fragment.
@@ -193,8 +189,7 @@ def _accumulator_windows(c: _Operand, fragment: Fragment, supported: str) -> lis
 def _closest(
     operand: _Operand, fragments: Sequence[Fragment], rows: IntArray, missing: BoolArray, supported: str
 ) -> FragmentError:
-    """
-    The error about the registers nearest to a fragment of `rows` with a k in `missing` (warps, products, K).
+    """The error about the registers nearest to a fragment of `rows` with a k in `missing` (warps, products, K).
 
     Every piece of the registers is compared with the fragment that its own first row of k makes it.
     """
@@ -262,8 +257,7 @@ def plan_mma(
     variants: Sequence[MmaVariant] | None = None,
     scales: tuple[ScaleTile, ScaleTile] | None = None,
 ) -> tuple[MmaStep, ...]:
-    """
-    The instructions for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` over `threads` threads.
+    """The instructions for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` over `threads` threads.
 
     Shapes are (..., M, K), (..., N, K) and (..., M, N); layouts map to thread axes and to the register `m`. Every
     register of C receives each k exactly once, also where several threads or registers hold copies. Steps are
@@ -321,9 +315,8 @@ def _plan_family(
     extents: tuple[int, int],
     supported: str,
 ) -> list[tuple[tuple[_Window, _Window], MmaStep]]:
-    """
-    The instructions that fill `targets`, the windows of C, with their windows of A and B, by variants of one fragment
-    of C; `extents` is (M, N).
+    """The instructions that fill `targets`, the windows of C, with their windows of A and B, by variants of one
+    fragment of C; `extents` is (M, N).
     """
     a_fragments = tuple(dict.fromkeys(v.a for v in variants))
     b_fragments = tuple(dict.fromkeys(v.b for v in variants))

@@ -1,5 +1,4 @@
-"""
-The choice of register layouts for a product by `mma.sync`.
+"""The choice of register layouts for a product by `mma.sync`.
 
 Warps, the products of one instruction, and the fragments of one thread split M, N and the batch. The operands
 share these splits, so what A and B hold always meets in C.
@@ -27,8 +26,7 @@ RowOrder = tuple[int, int, int]
 """For bits 2, 1 and 0 of a row within eight rows of the tile: which bit of the row of the fragment each is."""
 
 ROW_ORDERS: tuple[RowOrder, ...] = ((2, 1, 0), (0, 1, 2), (0, 2, 1), (1, 0, 2), (2, 0, 1), (1, 2, 0))
-"""
-All orders of the bits, the plain one first. Rows of A and C may be permuted alike, and rows of B with columns of C.
+"""All orders of the bits, the plain one first. Rows of A and C may be permuted alike, and rows of B with columns of C.
 Loads of 64-bit elements from rows of 128 bytes that TMA swizzles have bank conflicts without. Of the orders that have
 none, (0, 1, 2) also stores C to such rows without conflicts, and to global memory in whole sectors.
 """
@@ -61,8 +59,7 @@ class _Grid(NamedTuple):
 
 @dataclass(frozen=True)
 class _Modes:
-    """
-    One dimension of the product, outermost mode first: warps, outer, products, high, inner, low.
+    """One dimension of the product, outermost mode first: warps, outer, products, high, inner, low.
 
     `high * low` is the extent of the fragment; `outer * inner` fragments lie in the registers of one thread.
     `inner` of them are interleaved above the `low` innermost elements, which makes `inner * low` neighbours
@@ -96,8 +93,7 @@ def _grids(parts: int) -> Iterator[_Grid]:
 def _best_split(
     units: tuple[int, int, int], extents: tuple[int, int], warps: int, products: int, whole_rows: bool
 ) -> tuple[_Grid, _Grid]:
-    """
-    The grids of warps and of the products of one instruction over `units` = (batch, M, N) in fragments of `extents`
+    """The grids of warps and of the products of one instruction over `units` = (batch, M, N) in fragments of `extents`
     (M, N) elements.
 
     As few copies as possible, then, for `whole_rows`, as few warps in a row, then as few elements of A and B per
@@ -180,8 +176,7 @@ class _Plan:
     row_orders: dict[str, RowOrder]
 
     def layout(self, fragment: Fragment, rows: str, columns: str, register_order: tuple[str, str]) -> TileLayout:
-        """
-        The layout of one operand over (batch, rows, columns).
+        """The layout of one operand over (batch, rows, columns).
 
         `register_order` names the dimensions whose fragments follow each other in the registers, outer one first.
         """
@@ -226,8 +221,7 @@ def choose_variant(
     a_major: Major = "K",
     b_major: Major = "K",
 ) -> MmaVariant:
-    """
-    The first of `variants` whose shape divides M, N and K; of one shape, the one whose registers run along the
+    """The first of `variants` whose shape divides M, N and K; of one shape, the one whose registers run along the
     dimensions asked for, or the first where there is no choice.
 
     Raises FragmentError when no shape divides, with the nearest sizes of the smallest.
@@ -264,8 +258,7 @@ def pick_fragments(
     vectors: bool = True,
     whole_rows: bool = False,
 ) -> PickedFragments:
-    """
-    Register layouts for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` that `plan_mma` accepts.
+    """Register layouts for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` that `plan_mma` accepts.
 
     Warps form a near-square grid over M and N (and over `batch` where there is one); A is replicated over the
     columns of that grid, B over its rows. The four f16 products of one instruction form a 2 x 2 grid of the
@@ -291,8 +284,7 @@ def pick_fragments(
     vector = VECTOR_BITS // element_type(operand_type).bits
 
     def contiguous(fragment: Fragment, dimension: int) -> tuple[int, int]:
-        """
-        The neighbours in the registers that a dimension has and may get for one operand. It gets more only where all
+        """The neighbours in the registers that a dimension has and may get for one operand. It gets more only where all
         of a fragment is such a run: fragments behind each other then continue it.
         """
         run = _register_run(fragment, dimension)
@@ -332,8 +324,7 @@ def pick_fragments(
 def pick_scales(
     m: int, n: int, k: int, variant: MmaVariant, warps: int, rows_of_b: int, whole_rows: bool = False
 ) -> tuple[TileLayout, TileLayout]:
-    """
-    Register layouts of scale factors, (M, blocks of K) and (`rows_of_b`, blocks of K), that go with `pick_fragments`
+    """Register layouts of scale factors, (M, blocks of K) and (`rows_of_b`, blocks of K), that go with `pick_fragments`
     of a block-scaled variant.
 
     Rows of B from N on are nobody's. Raises FragmentError where all are no multiple of N.

@@ -10,8 +10,7 @@ from tirx.hw.targets import Target
 
 @dataclass(frozen=True)
 class Gpu:
-    """
-    A row of the timing model. Rates are bytes a cycle of one multiprocessor unless they say seconds.
+    """A row of the timing model. Rates are bytes a cycle of one multiprocessor unless they say seconds.
 
     `tensor` has for each family of products elements of M x N times bytes of K a cycle; a product takes as long as one
     of `narrowest` columns. `spread` is the share of the requests to L2 that find no neighbour that asks for the same

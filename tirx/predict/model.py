@@ -83,8 +83,7 @@ def seconds_of(x: Counts, gpu: Gpu) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Prediction:
-    """
-    The time of a launch in seconds: the most likely one, and the bounds of eight in ten launches.
+    """The time of a launch in seconds: the most likely one, and the bounds of eight in ten launches.
 
     `full` is the share of the tiles of all rounds that exist. `bound` says what a step of the main loop waits for, or
     that other things take longer than the loop.

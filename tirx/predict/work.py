@@ -23,8 +23,7 @@ _SUM = 4
 
 
 class Counts(NamedTuple):
-    """
-    Numbers of a kernel on a GPU, from which its time follows by arithmetic alone.
+    """Numbers of a kernel on a GPU, from which its time follows by arithmetic alone.
 
     A round is what all multiprocessors do at once: `at` tiles, `per` of them on each, in the last round fewer.
     """
@@ -66,8 +65,7 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class Work:
-    """
-    A product D = A B^T of `batch` matrices of M x K and N x K elements, and how a kernel computes it.
+    """A product D = A B^T of `batch` matrices of M x K and N x K elements, and how a kernel computes it.
 
     `rows` x `columns` is the tile of a block and `step` the bytes of K of an iteration. `slots` are those of the ring
     (1: nothing overlaps), `group` the rows of tiles that neighbours go through before the next column (1: row by row).

@@ -51,8 +51,7 @@ _LABEL_STEM = re.compile(r"[A-Za-z_]+")
 
 
 def print_ptx(module: ModuleOp) -> str:
-    """
-    The PTX text of all entries of `module`, with the smallest `.version` that covers them.
+    """The PTX text of all entries of `module`, with the smallest `.version` that covers them.
 
     Host code beside them, and symbol tables around them, have no part in it.
 
@@ -181,8 +180,7 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
 
 
 def _check_register_changes(entry: EntryOp) -> None:
-    """
-    Raises PtxModuleError for a `setmaxnreg.dec` to more registers than a thread of the entry ever has, which `ptxas`
+    """Raises PtxModuleError for a `setmaxnreg.dec` to more registers than a thread of the entry ever has, which `ptxas`
     rejects: the most that any `setmaxnreg.inc` asks for; without one, those of the entry, where it states them.
     """
     counts: dict[RegisterChange, dict[int, Operation]] = {change: {} for change in RegisterChange}
@@ -375,8 +373,7 @@ class _BlockPrinter:
     """Labels of the blocks that some branch names."""
 
     def block(self, block: Block, following: Block | None) -> list[str | ConstantOp]:
-        """
-        The lines of `block`, after which the text of `following` comes.
+        """The lines of `block`, after which the text of `following` comes.
 
         A constant stands for itself: it is a line only if some instruction turns out to need it in a register.
         """

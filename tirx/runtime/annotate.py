@@ -19,8 +19,7 @@ _SKIPPED = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"')
 
 
 def annotated(text: str, words: Mapping[str, str], stages: int | None) -> str:
-    """
-    Writes `attributes {...}` with the strings `words` on every kernel, and `{tirx.stages = n}` on every loop that
+    """Writes `attributes {...}` with the strings `words` on every kernel, and `{tirx.stages = n}` on every loop that
     copies global tiles to shared memory.
 
     Raises ValueError for a kernel or a loop that has attributes already, and LocatedError for a text that is wrong.

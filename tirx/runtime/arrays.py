@@ -53,16 +53,14 @@ STORAGE: dict[str, Storage] = {
     "u64": Storage(64, ("uint64",)),
     "b64": Storage(64, ("int64", "uint64")),
 }
-"""
-Element types (PTX names, `b` for integers without a sign) -> how arrays hold them. Types that a framework lacks are
+"""Element types (PTX names, `b` for integers without a sign) -> how arrays hold them. Types that a framework lacks are
 passed as integers of the same width, 6- and 4-bit elements as packed bytes along the last dimension.
 """
 
 
 @dataclass(frozen=True)
 class ArrayView:
-    """
-    An array of some framework: `address` of its first element, `shape` and `strides` in elements of `dtype` (numpy's
+    """An array of some framework: `address` of its first element, `shape` and `strides` in elements of `dtype` (numpy's
     name), which are `itemsize` bytes each. `device` is the number of its GPU, None in the host's memory.
     """
 

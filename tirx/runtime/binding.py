@@ -36,8 +36,7 @@ class BoundLaunch:
 
 
 def bind(launch: Launch, values: Sequence[Value], sm_count: int, grid: Sequence[int] | None = None) -> BoundLaunch:
-    """
-    Checks what a caller passes for the pointers and scalars of `launch`, and evaluates its formulas.
+    """Checks what a caller passes for the pointers and scalars of `launch`, and evaluates its formulas.
 
     `grid` is for launches that do not say theirs. Raises ArgumentError for what does not fit; preconditions are not
     checked, see `broken_precondition`.

@@ -162,8 +162,7 @@ def check_kernel(
 
 
 def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[Any], **options: Any) -> Checked:
-    """
-    Compares one launch with its tile program; the arguments stay as they are. `options` are those of `tirx.sim.run`.
+    """Compares one launch with its tile program; the arguments stay as they are. `options` are those of `tirx.sim.run`.
 
     Raises CheckError where they differ, and RunError and ArgumentError for arguments that have no result.
     """

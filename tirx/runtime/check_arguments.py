@@ -20,9 +20,8 @@ from tirx.interp.products import SPARSE_CODES
 from tirx.sim.numerics.modular import PRIME, converted
 
 Numbers = Literal["integers", "normal", "special", "modular"]
-"""
-Small integers, whose sums are exact; a normal distribution; the same with zeros, infinities and NaN; and numbers that
-stand for residues modulo a prime.
+"""Small integers, whose sums are exact; a normal distribution; the same with zeros, infinities and NaN; and numbers
+that stand for residues modulo a prime.
 """
 
 _SIZES = (1, 16, 40, 72, 130, 256, 7, 64, 129, 0, 200, 512)

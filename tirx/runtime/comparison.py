@@ -49,8 +49,7 @@ class Case:
     def of(
         kernel: KernelOp, words: str, arguments: Sequence[Any], *, modular: bool = False, origin: Origin | None = None
     ) -> Case:
-        """
-        Runs a kernel, or the function that it comes from; if that is not exact, once more, for the bounds.
+        """Runs a kernel, or the function that it comes from; if that is not exact, once more, for the bounds.
 
         Raises RunError.
         """

@@ -38,8 +38,7 @@ _ExtentT = TypeVar("_ExtentT", bound=Formula)
 
 
 def describe(module: ModuleOp) -> tuple[Launch, ...]:
-    """
-    The launch descriptors of all entries of a module of the ptx dialect, in order.
+    """The launch descriptors of all entries of a module of the ptx dialect, in order.
 
     Raises LocatedError for a parameter that no launch could pass.
     """
@@ -90,8 +89,7 @@ def _argument(entry: EntryOp, param: EntryParam, access: Access) -> Argument:
 
 
 def _preconditions(entry: EntryOp, arguments: Sequence[Argument], stored: set[str]) -> tuple[Precondition, ...]:
-    """
-    Returns the requirements of an entry and its tensor maps on a launch, each of which says more than those before.
+    """Returns the requirements of an entry and its tensor maps on a launch, each of which says more than those before.
 
     `stored` names the tensor maps through which the entry writes.
     """
@@ -113,8 +111,7 @@ def _implies(a: Precondition, b: Precondition) -> bool:
 
 
 def _of_tensor_map(tensor_map: TensorMapArgument, stored: set[str]) -> Iterator[Precondition]:
-    """
-    Returns the requirements of `cuTensorMapEncodeTiled` on sizes and strides that are not known before the launch.
+    """Returns the requirements of `cuTensorMapEncodeTiled` on sizes and strides that are not known before the launch.
 
     Arrays without elements, of which it has no map, can be loaded: their map is one of zeros. There is none that drops
     what is stored.

@@ -21,8 +21,7 @@ class GpuError(RuntimeError):
 
 
 class Driver:
-    """
-    The functions of `cuda.bindings.driver` (or of `api`, which stands in for it), with errors as GpuError.
+    """The functions of `cuda.bindings.driver` (or of `api`, which stands in for it), with errors as GpuError.
 
     `driver.cuMemAlloc(16)` returns what the driver returns besides its error code: nothing, a value or a tuple.
     """

@@ -24,8 +24,7 @@ from tirx.runtime.program import Program
 
 @dataclass(frozen=True)
 class TirxExtractKernelsPass(ModulePass):
-    """
-    Replaces every `ptx.entry` by a `ptx.binary` of the same name, which holds its PTX and its launch descriptor.
+    """Replaces every `ptx.entry` by a `ptx.binary` of the same name, which holds its PTX and its launch descriptor.
 
     Symbols that the host code refers to stay what they were, and so do attributes of the kernel. Raises LocatedError
     for a kernel that is not lowered to PTX yet, and what printing PTX raises.

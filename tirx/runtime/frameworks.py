@@ -156,8 +156,7 @@ def current_stream(frameworks: set[str], device: int) -> CurrentStream:
 
 
 def stream_handle(stream: Any) -> int:
-    """
-    The handle of a stream: a number, or an object of torch, cupy, cuda-core or another with `__cuda_stream__`.
+    """The handle of a stream: a number, or an object of torch, cupy, cuda-core or another with `__cuda_stream__`.
 
     Raises ArgumentError for anything else.
     """

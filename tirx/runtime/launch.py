@@ -20,8 +20,7 @@ Access = Literal["none", "read", "write", "read_write"]
 
 @dataclass(frozen=True)
 class PointerArgument:
-    """
-    An array in global memory, passed as its address.
+    """An array in global memory, passed as its address.
 
     `element` is the PTX name of the element type (`b8` to `b64` for integers without a sign; 4- and 6-bit elements are
     packed), `shape` and `strides` (elements)
@@ -67,8 +66,7 @@ class ComputedArgument:
 
 @dataclass(frozen=True)
 class TensorMapArgument:
-    """
-    A tensor map that the launch encodes (CUDA driver API, `cuTensorMapEncodeTiled`).
+    """A tensor map that the launch encodes (CUDA driver API, `cuTensorMapEncodeTiled`).
 
     The tensor starts at the pointer of argument number `argument`. `shape` (elements), `strides` (bytes, all but that
     of the innermost dimension) and `box` (elements) have the innermost dimension first, as in CUDA.
@@ -104,8 +102,7 @@ _KINDS: dict[str, type[Argument]] = {kind.kind: kind for kind in get_args(Argume
 
 @dataclass(frozen=True)
 class Precondition(Requirement):
-    """
-    A check of a launch: `value` and `bound` pass `test` (a key of `TESTS`).
+    """A check of a launch: `value` and `bound` pass `test` (a key of `TESTS`).
 
     Where they do not, the kernel `fallback` of the same module is launched with the same arguments, or, without one,
     `message` is an error.
@@ -120,8 +117,7 @@ class Precondition(Requirement):
 
 @dataclass(frozen=True)
 class Launch:
-    """
-    The launch of one entry of a PTX module.
+    """The launch of one entry of a PTX module.
 
     `grid` counts blocks along x, y and z as formulas of the arguments (numbers count from 0 among all `arguments`),
     None if the program does not say; `block` counts threads and `cluster` blocks; `dynamic_shared` is in bytes.

@@ -33,8 +33,7 @@ _READY_LIMIT = 4096
 
 
 class Launcher:
-    """
-    Launches one kernel: the entry of `launch` in a PTX module. `kernels` are all of the module, for fallbacks.
+    """Launches one kernel: the entry of `launch` in a PTX module. `kernels` are all of the module, for fallbacks.
 
     Arrays of torch and cupy are used where they are. Those of jax are immutable: what the kernel writes are new arrays,
     which are returned. Those of numpy are copied to the GPU and back. For the last two, a launch waits for its end.

@@ -17,8 +17,7 @@ _Step = tuple[int, int]
 
 
 def check_overlap(launch: Launch, values: Sequence[ArrayView | float | None]) -> None:
-    """
-    Raises ArgumentError if arrays share bytes, or elements of one array do, and the kernel writes there.
+    """Raises ArgumentError if arrays share bytes, or elements of one array do, and the kernel writes there.
 
     `values` has one for each argument of the descriptor.
     """

@@ -37,8 +37,7 @@ Ready = Callable[[int], None]
 
 
 class Plan:
-    """
-    The part that launches with arrays of the same shapes, strides and types have in common.
+    """The part that launches with arrays of the same shapes, strides and types have in common.
 
     `bound` is the first of them: its checks hold for all. Other arrays differ in their addresses, numbers are free.
     """
@@ -49,8 +48,7 @@ class Plan:
         self.bound = bound
 
     def ready(self, values: Sequence[Value]) -> Ready:
-        """
-        Packs the parameters of one launch. What is returned may be called any number of times, from any thread.
+        """Packs the parameters of one launch. What is returned may be called any number of times, from any thread.
 
         Raises ArgumentError for addresses and numbers that do not fit.
         """

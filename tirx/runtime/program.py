@@ -42,8 +42,7 @@ class Program:
         self.kernels: Mapping[str, Kernel] = MappingProxyType({each.entry: Kernel(self, each) for each in launches})
 
     def check(self, **options: Any) -> list[Checked]:
-        """
-        Compares every kernel with its tile program, see `Kernel.check`.
+        """Compares every kernel with its tile program, see `Kernel.check`.
 
         >>> import tirx
         >>> program = tirx.build('''
@@ -81,8 +80,7 @@ class Kernel:
         self.launch = launch
 
     def __call__(self, *arguments: Any, stream: Any = None, grid: Sequence[int] | None = None) -> Any:
-        """
-        Launches the kernel on the GPU that the arrays are on, behind the work of `stream`.
+        """Launches the kernel on the GPU that the arrays are on, behind the work of `stream`.
 
         Arrays are those of torch, cupy, jax or numpy, or speak DLPack or `__cuda_array_interface__`. `stream` is one of
         torch, cupy or cuda-core or its handle; without it the current stream of torch or cupy. torch and cupy arrays
@@ -112,8 +110,7 @@ class Kernel:
         return f"<tirx kernel {self.launch.entry}({arguments}) for {self.launch.target}>"
 
     def simulate(self, *arguments: Any, **options: Any) -> None:
-        """
-        Runs the kernel in the simulator, with numpy arrays that are updated in place and numbers.
+        """Runs the kernel in the simulator, with numpy arrays that are updated in place and numbers.
 
         Options: `grid` for a kernel without one, `sm_count` of the GPU (2), and those of `tirx.sim.run`, such as
         `seed` and `check`. Raises ArgumentError for arguments that do not fit and SimError for a faulty kernel.
@@ -123,8 +120,7 @@ class Kernel:
         simulate(self.program.ptx, self.launch, arguments, **options)
 
     def check(self, *arguments: Any, **options: Any) -> Checked:
-        """
-        Compares the kernel in the simulator with its tile program, run by `tirx.interp`.
+        """Compares the kernel in the simulator with its tile program, run by `tirx.interp`.
 
         Options are those of `tirx.sim.run`. Without arguments random ones of several sizes are made, and options are
         `seconds` that this may take, `seed`, and `numbers`, of "integers", "normal" and "special". Raises CheckError
@@ -148,8 +144,7 @@ def build(
     salt: str | None = None,
     verify: bool = False,
 ) -> Program:
-    """
-    Compiles a module of kernels, given as IR or as MLIR text, to a program.
+    """Compiles a module of kernels, given as IR or as MLIR text, to a program.
 
     With `verify` the kernels are run behind every pass, and their PTX in the simulator, for arguments of a few sizes: a
     CheckError says which pass changes what they do.

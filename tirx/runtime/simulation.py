@@ -55,8 +55,7 @@ def simulate(
     sm_count: int = 2,
     **options: Any,
 ) -> None:
-    """
-    Runs a launch in `tirx.sim`, which updates the arrays in place; `options` are those of `tirx.sim.run`.
+    """Runs a launch in `tirx.sim`, which updates the arrays in place; `options` are those of `tirx.sim.run`.
 
     Raises ArgumentError for arguments that a launch on a GPU refuses.
     """

@@ -23,8 +23,7 @@ def schema_of(launch: Launch) -> str:
 
 
 def torch_operator(name: str, launch: Launch, kernel: Callable[..., object]) -> Any:
-    """
-    Registers a kernel, which `launch` describes, as the operator `name` ("library::name") of torch, and returns it.
+    """Registers a kernel, which `launch` describes, as the operator `name` ("library::name") of torch, and returns it.
 
     It takes the arguments of the kernel, writes in place and returns nothing. `torch.compile` keeps it as one call and
     knows which tensors it changes; shapes, types and strides are checked when a program is traced. Raises ArgumentError

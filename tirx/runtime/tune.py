@@ -1,5 +1,4 @@
-"""
-A search on the GPU for how copies, products and stores of a program overlap best.
+"""A search on the GPU for how copies, products and stores of a program overlap best.
 
 Without a search, tables of start values decide (`tirx.passes.rings.start_values`). The search tries one knob after the
 other and keeps what was fastest; the result is written into the text of the program as attributes, for everybody who
@@ -79,8 +78,7 @@ def tune(
     report: Callable[[Trial], None] | None = None,
     measure: Measure | None = None,
 ) -> Tuned:
-    """
-    Finds the fastest of some programs and of the options of the pipeline for them.
+    """Finds the fastest of some programs and of the options of the pipeline for them.
 
     `programs` are MLIR texts of one kernel each, by a name, such as the same product with other tiles; all take the
     `arguments`, torch or cupy arrays and numbers. Every program has to write the bits that the first one writes when it

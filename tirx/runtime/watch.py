@@ -32,8 +32,7 @@ _NUMBERS: tuple[Numbers, ...] = ("integers", "normal")
 
 @dataclass
 class Watch:
-    """
-    Compares the kernels of a module, behind every pass that keeps tiles, with what they mean.
+    """Compares the kernels of a module, behind every pass that keeps tiles, with what they mean.
 
     `cases` are launches of each kernel, by its name, and `before` is the module in front of the next pass. Kernels
     without cases get some when they are first seen; their results are those of then.

@@ -1,5 +1,4 @@
-"""
-Symbolic integer expressions over a few variables, simplified as they are built.
+"""Symbolic integer expressions over a few variables, simplified as they are built.
 
 Address arithmetic is written once, from a layout, as if every division were free: `(tid // 4 % 8) * 16 + ...`.
 The constructors here know the range, the divisor and the possible bits of every expression, and drop
@@ -56,8 +55,7 @@ class IndexExpr(abc.ABC):
     def evaluate(self, env: Mapping[str, IntArray]) -> IntArray: ...
 
     def evaluate(self, env: Mapping[str, int] | Mapping[str, IntArray]) -> int | IntArray:
-        """
-        The value where each variable has the value `env[name]`: integers, or numpy arrays that broadcast.
+        """The value where each variable has the value `env[name]`: integers, or numpy arrays that broadcast.
 
         Raises KeyError when a variable has no value.
         """
@@ -73,8 +71,7 @@ class IndexExpr(abc.ABC):
         return frozenset[str]().union(*(x.variables for x in self.operands))
 
     def split_const(self) -> tuple[IndexExpr, int]:
-        """
-        `(rest, c)` with `rest + c` equal to this expression and nothing constant left to take out of `rest`.
+        """`(rest, c)` with `rest + c` equal to this expression and nothing constant left to take out of `rest`.
 
         A constant that is xored in has been made an addend by construction where its bits are disjoint from
         those of the rest, so this finds both.
@@ -295,8 +292,7 @@ def const(value: int) -> IndexExpr:
 
 
 def var(name: str, extent: int) -> IndexExpr:
-    """
-    The variable `name` with values in `[0, extent)`; the constant 0 when that is its only value.
+    """The variable `name` with values in `[0, extent)`; the constant 0 when that is its only value.
 
     Raises ValueError when `extent` is not positive.
     """
@@ -385,8 +381,7 @@ def _multiples(terms: tuple[IndexExpr, ...], unit: int) -> tuple[tuple[IndexExpr
 
 
 def _split_sum(terms: tuple[IndexExpr, ...], unit: int) -> tuple[IndexExpr, IndexExpr] | None:
-    """
-    `(multiple, rest)` with `multiple` a multiple of `unit` and `rest` within `[0, unit)`, or None.
+    """`(multiple, rest)` with `multiple` a multiple of `unit` and `rest` within `[0, unit)`, or None.
 
     Their sum is the sum of `terms`.
     """
@@ -418,8 +413,7 @@ def _exact_quotient(x: IndexExpr, divisor: int) -> IndexExpr:
 
 
 def _lowered(x: IndexExpr, unit: int) -> tuple[IndexExpr, int]:
-    """
-    `(rest, count)` with `x = rest + count * unit`, where `rest` is at least 0 and as little above it as is known.
+    """`(rest, count)` with `x = rest + count * unit`, where `rest` is at least 0 and as little above it as is known.
 
     Bits may tell a greater least value of a sum than of its terms. Without its constant it would be below 0: it stays.
     """

@@ -10,10 +10,9 @@ from math import gcd
 
 @dataclass(frozen=True, slots=True)
 class Integers:
-    """
-    A set of integers of `width` bits, in two's complement: those of which the bits in `zeros` are 0 and those in `ones`
-    are 1, that lie in `[low, high]` when they are read as signed (None: nothing is known), and that are multiples of
-    `divisor` (0: the integer is 0).
+    """A set of integers of `width` bits, in two's complement: those of which the bits in `zeros` are 0 and those in
+    `ones` are 1, that lie in `[low, high]` when they are read as signed (None: nothing is known), and that are
+    multiples of `divisor` (0: the integer is 0).
 
     The operations wrap as the hardware's do, and claim no more than holds for every choice of integers from their
     operands. Operands of `&`, `|`, `^`, `+`, `-` and `*` have one width. What one property says of another is added

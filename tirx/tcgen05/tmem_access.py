@@ -251,12 +251,11 @@ def register_fragment(
     """The layout in registers of all columns of a tile, as tcgen05.ld leaves it and tcgen05.st takes it.
 
     `tmem_layout` maps `shape` to TLane and TCol (and maybe axes of other scopes, which stay). The fragment maps the
-    same shape to `warp_axis`, `laneid` and `m`, the element of the registers, 32 / `element_bits` to each; TCol
-    offsets go into the address of the instruction, so that registers count from 0. With a 16-lane shape, the
-    registers of the upper half follow those of the lower when both are in use; `16x32bx2` reads the second half of
-    the columns with threads 16 to 31. `pack`: `.pack::16b` (ld) or `.unpack::16b` (st) on 16-bit elements in the
-    low halves of columns. A tile with columns of several accumulators has registers for those alone, one accumulator
-    behind the other.
+    same shape to `warp_axis`, `laneid` and `m`, the element of the registers, 32 / `element_bits` to each; TCol offsets
+    go into the address of the instruction, so that registers count from 0. With a 16-lane shape, the registers of the
+    upper half follow those of the lower when both are in use; `16x32bx2` reads the second half of the columns with
+    threads 16 to 31. `pack`: `.pack::16b` (ld) or `.unpack::16b` (st) on 16-bit elements in the low halves of columns.
+    A tile with columns of several accumulators has registers for those alone, one accumulator behind the other.
 
     Raises LegalityError when the tile does not factor into the modes of the shape.
     """
@@ -395,8 +394,7 @@ def plan_tmem_access(
 def written_cells(
     layout: TileLayout, shape: Shape, ld_shape: str, *, element_bits: int = COLUMN_BITS, pack: bool = False
 ) -> NDArray[np.bool_]:
-    """
-    The cells that tcgen05.st of a tile writes, warp by warp: booleans of (4 warps, 32 lanes, columns of 32 bits).
+    """The cells that tcgen05.st of a tile writes, warp by warp: booleans of (4 warps, 32 lanes, columns of 32 bits).
 
     Every warp of the warpgroup writes all lanes of the shape, whether the tile has them or not. Raises LegalityError
     as `plan_tmem_access` does.

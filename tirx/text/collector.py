@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collector() -> Generator[None]:
-    """
-    Pauses the collector if it is on.
+    """Pauses the collector if it is on.
 
     IR is full of cycles that are in use: looking for garbage again and again while it grows takes more than linear
     time. What a compilation leaves behind is collected after it.

@@ -10,8 +10,7 @@ from tirx.passes.ir.dominators import Dominators, predecessors, reverse_postorde
 
 
 class Dominance:
-    """
-    Answers whether a value is defined before it is used, for IR that does not change in between.
+    """Answers whether a value is defined before it is used, for IR that does not change in between.
 
     The bodies of all operations count as ordered, also that of `builtin.module`; only results of operations with the
     trait `UsableBeforeDefinition` may be used before them.

@@ -1,5 +1,4 @@
-"""
-`--verify-diagnostics`: compares what a run reports with what comments of its input announce.
+"""`--verify-diagnostics`: compares what a run reports with what comments of its input announce.
 
 ```mlir
 %c = "test.op"() {value = } : () -> i32   // expected-error {{attribute expected}}

@@ -61,8 +61,7 @@ class _LinearTimeLexer(MLIRLexer):
 
 
 class LocatingParser(Parser):
-    """
-    xDSL's parser, with locations.
+    """xDSL's parser, with locations.
 
     Operations get the location of their name and block arguments that of theirs, unless the text says `loc(...)`. A
     value that an attribute, type or operation rejects while it is parsed is a ParseError at that place, and so is a
@@ -228,8 +227,7 @@ def _located(error: ParseError, name: str) -> LocatedError:
 
 
 def parse_located(ctx: Context, text: str, name: str = "<unknown>") -> ModuleOp:
-    """
-    The module that `text` spells, with locations in the file `name`.
+    """The module that `text` spells, with locations in the file `name`.
 
     Raises LocatedError when the text is not well-formed. The module is not verified yet: see `verify_located`.
     """

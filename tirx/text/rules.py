@@ -25,8 +25,7 @@ _EXAMPLE = re.compile(r"^```(?P<language>\w+)(?P<arguments>[^\n]*)\n(?P<code>.*?
 
 @dataclass(frozen=True)
 class Explained:
-    """
-    The meaning of a rule of the language: `text` in Markdown, which ends in the fix and the source.
+    """The meaning of a rule of the language: `text` in Markdown, which ends in the fix and the source.
 
     `language` and `code` are an example that breaks it: MLIR that does not verify or that the passes of `arguments`
     refuse, or Python.

@@ -58,8 +58,7 @@ class Source:
         return f"{text}\n{row}\n{indent}^"
 
     def chunks(self) -> list[Source]:
-        """
-        The parts between `// -----` lines.
+        """The parts between `// -----` lines.
 
         Every part is preceded by as many empty lines as it takes for its positions to be those of the whole file.
         """

@@ -40,8 +40,7 @@ class InvalidPassOutputError(Exception):
 
 
 class CheckError(Exception):
-    """
-    A launch whose PTX does not do what the program means, or a program without a launch that can be compared.
+    """A launch whose PTX does not do what the program means, or a program without a launch that can be compared.
 
     `message` says what differs and `culprit` the first pass behind which the program differs, or after which lowering
     goes wrong; None where nothing was compared. `change` is the IR in front of that pass and behind it, as a diff, and
@@ -119,8 +118,7 @@ def _verify_operands(op: Operation, dominance: Dominance) -> None:
 
 
 def verify_located(module: Operation) -> None:
-    """
-    Verifies every operation of `module`, innermost first, and that values are defined before they are used.
+    """Verifies every operation of `module`, innermost first, and that values are defined before they are used.
 
     Raises LocatedError at the first operation that does not verify, with those behind it as its `others`.
     """
@@ -208,8 +206,7 @@ def run_passes(
     *,
     verify_each: bool | None = None,
 ) -> list[StepTime]:
-    """
-    Verifies `module`, applies the passes to it in order and verifies the result. Returns the times of all steps.
+    """Verifies `module`, applies the passes to it in order and verifies the result. Returns the times of all steps.
 
     With `verify_each` (None: as `verify_each_by_default` says), the module is verified after every pass.
     Raises LocatedError when the module does not verify at first, InvalidPassOutputError when it does not verify

@@ -20,8 +20,7 @@ _NUMBER = re.compile(r"%\d+|\^bb\d+")
 
 
 class ChangePrinter:
-    """
-    Writes the IR behind each pass to `write`, or what is different from the IR before.
+    """Writes the IR behind each pass to `write`, or what is different from the IR before.
 
     Types and attributes with layouts get names (`!shared0`, `#layout0`), which stay the same from pass to pass. The
     first lines with a name are its definition, so that whole modules can be read again. `only`: these passes; all if it

@@ -1,5 +1,4 @@
-"""
-The decisions of the passes about a program: layouts, engines, plans, descriptors, memory, roles and rings, and why.
+"""The decisions of the passes about a program: layouts, engines, plans, descriptors, memory, roles and rings, and why.
 
 Everything is read off the operations, at the moment at which it stands on them, and the reasons are the remarks of the
 passes (`tirx.remarks`). Nothing is decided here.
@@ -117,8 +116,7 @@ class _Kernel:
 
 
 class DecisionRecorder:
-    """
-    Collects decisions while passes run: `after` is the `after_each` of `run_passes`, and `hear` a diagnostic handler
+    """Collects decisions while passes run: `after` is the `after_each` of `run_passes`, and `hear` a diagnostic handler
     that wants remarks.
     """
 

@@ -68,8 +68,7 @@ def close_output() -> None:
 
 
 def write_file(path: str, data: bytes) -> None:
-    """
-    Writes `data` to the file `path`. Raises FileError.
+    """Writes `data` to the file `path`. Raises FileError.
 
     A reader of the file sees either its old content or all of the new one, never a part.
     """

@@ -222,8 +222,7 @@ def _argument_parser(epilog: str) -> ArgumentParser:
 
 
 def expand_pass_flags(argv: Sequence[str], passes: Iterable[str]) -> list[str]:
-    """
-    Writes every `--PASS` and `--PASS="k=v"` as `-p` in its place, so that the order of passes is that of the line.
+    """Writes every `--PASS` and `--PASS="k=v"` as `-p` in its place, so that the order of passes is that of the line.
 
     `--lower-to-ptx` stays, behind the `-p` of its pipeline: it also selects the target.
     """
@@ -293,8 +292,7 @@ def _lower_to_ptx(spec: ArgSpec) -> str:
 
 
 def parse_flags(argv: Sequence[str]) -> OptFlags:
-    """
-    The run that the arguments `argv` (without the program's name) ask for.
+    """The run that the arguments `argv` (without the program's name) ask for.
 
     Raises UsageError when they make no sense; prints and raises SystemExit for `--help` and `--version`.
     """

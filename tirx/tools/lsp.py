@@ -1,5 +1,4 @@
-"""
-`tirx-lsp`: a language server for `.mlir` files with tirx, over standard input and output.
+"""`tirx-lsp`: a language server for `.mlir` files with tirx, over standard input and output.
 
 Errors and warnings while one types, what passes decided under the pointer, definitions, completion. Needs the extra
 `lsp` (`pip install 'tirx-compiler[lsp]'`).

@@ -24,8 +24,7 @@ class ArgumentParser(argparse.ArgumentParser):
 
 
 def _open_closed_streams() -> None:
-    """
-    Replaces standard streams that the caller closed, which Python sets to None.
+    """Replaces standard streams that the caller closed, which Python sets to None.
 
     Each gets its descriptor, which the next opened file would get otherwise. Input cannot be read and output not be
     written: both raise OSError. Errors go nowhere.
@@ -36,8 +35,7 @@ def _open_closed_streams() -> None:
 
 
 def prepare_process() -> None:
-    """
-    Sets up a process that runs one command and ends; has to be called before numpy is imported.
+    """Sets up a process that runs one command and ends; has to be called before numpy is imported.
 
     BLAS gets one thread: it starts them all when it is loaded, and tirx multiplies small integer matrices only. The
     collector of garbage runs far less often than by default, as most of what imports and passes allocate stays. At the

@@ -65,8 +65,7 @@ def _row(segment: Segment, labels: dict[str, int]) -> list[object]:
 
 
 def timeline_trace(timeline: Timeline) -> str:
-    """
-    Returns a finished timeline in the Trace Event Format of Chrome, which Perfetto (https://ui.perfetto.dev) opens.
+    """Returns a finished timeline in the Trace Event Format of Chrome, which Perfetto (https://ui.perfetto.dev) opens.
 
     A block is a process and a lane a thread; a step is a microsecond. Segments that overlap get threads of their own.
     """

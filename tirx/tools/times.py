@@ -12,8 +12,7 @@ TimeFormat = Literal["text", "json"]
 
 
 def format_times(steps: Sequence[StepTime], form: TimeFormat) -> str:
-    """
-    The wall times of the steps of one compilation: a table in milliseconds, or one line of JSON in seconds.
+    """The wall times of the steps of one compilation: a table in milliseconds, or one line of JSON in seconds.
 
     The JSON is `{"steps": [{"name": ..., "run": ..., "verify": ...}, ...], "total": ...}`.
     """

@@ -1,5 +1,4 @@
-"""
-`tirx-check`: compares the PTX of tile programs, in the simulator, with what the programs mean.
+"""`tirx-check`: compares the PTX of tile programs, in the simulator, with what the programs mean.
 
 Exit code 0 says that all launches agree, 1 that one differs or that the input or the command line is wrong.
 """

@@ -1,5 +1,4 @@
-"""
-`tirx-explain`: says what the descriptors of tensor-core instructions mean, and what is wrong with them.
+"""`tirx-explain`: says what the descriptors of tensor-core instructions mean, and what is wrong with them.
 
 Exit code 0 is success, 1 an error on the command line, and 2 that something explained is not legal.
 """

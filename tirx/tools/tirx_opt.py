@@ -1,5 +1,4 @@
-"""
-`tirx-opt`: runs passes over MLIR text and prints MLIR or PTX.
+"""`tirx-opt`: runs passes over MLIR text and prints MLIR or PTX.
 
 Exit code 0 is success and 1 an error in the input or on the command line, reported as
 `file:line:col: error: message` above the line it is about. Exit code 2 is a bug in the compiler, with a traceback.

@@ -1,5 +1,4 @@
-"""
-`tirx-sim`: runs a kernel of a PTX file on the CPU, with arrays from .npy files.
+"""`tirx-sim`: runs a kernel of a PTX file on the CPU, with arrays from .npy files.
 
 Exit code 0 is success and 1 an error in the kernel or on the command line; no file but a timeline is written then.
 """

@@ -1,5 +1,4 @@
-"""
-`tirx-viz`: shows layouts as one interactive page, as SVG, PNG or PDF, or in the terminal.
+"""`tirx-viz`: shows layouts as one interactive page, as SVG, PNG or PDF, or in the terminal.
 
 Exit code 0 is success and 1 an error in the input or on the command line. Nothing is written when there is an error.
 """

@@ -20,8 +20,7 @@ _N_STEP = 8
 
 @cache
 def fragment_tables() -> list[dict[str, Any]]:
-    """
-    The instructions whose operands lie in the registers of a warp or warpgroup.
+    """The instructions whose operands lie in the registers of a warp or warpgroup.
 
     An entry has `group` and `name`; `mnemonic`, with `{n}` where a size goes; and `operands` by letter: the text of a
     layout, its shape, element type, and `title`. With `sizes`, the last dimension of an operand that `grows` is
@@ -73,8 +72,7 @@ _OTHER_FORMS: tuple[tuple[tuple[int, int, int], str, int, str, str, bool], ...] 
 
 
 def warp_fragment(rows: int, k: int, bits: int) -> TileLayout:
-    """
-    A of mma.sync of 8 or 16 rows and `k` stored elements of `bits` bits, or B as N x K; C is one of 32 bits whose
+    """A of mma.sync of 8 or 16 rows and `k` stored elements of `bits` bits, or B as N x K; C is one of 32 bits whose
     neighbours share a thread: `warp_accumulator`.
 
     With E elements in a register, element E r + x of lane 4g + t is A[g + 8 (r % 2), E t + x + 4 E (r / 2)] of 16 rows,
@@ -186,9 +184,8 @@ def _loaded(shape: LdShape) -> tuple[TileLayout, tuple[int, ...]]:
 
 
 def matrix_fragment(count: int, transposed: bool, element_bits: int = 16) -> TileLayout:
-    """
-    The registers of a warp behind `ldmatrix.xCOUNT`: of shape (8 * count, elements of 16 bytes), matrices one below the
-    other, each as it lies in shared memory.
+    """The registers of a warp behind `ldmatrix.xCOUNT`: of shape (8 * count, elements of 16 bytes), matrices one below
+    the other, each as it lies in shared memory.
 
     Lane 4g + t holds bytes 4t to 4t + 3 of row g of matrix i in the i-th register; with `.trans` the g-th elements of
     rows 2t and 2t + 1 (PTX ISA, "Warp-level matrix load instruction: ldmatrix").

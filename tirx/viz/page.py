@@ -70,8 +70,7 @@ def inline_json(data: Any) -> str:
 
 
 def page(tiles: Sequence[Tile] = (), title: str = "Layouts", programs: Sequence[Mapping[str, Any]] = ()) -> str:
-    """
-    The page with these tiles first, and all presets. The first tile is open at the start.
+    """The page with these tiles first, and all presets. The first tile is open at the start.
 
     programs: what the compiler decided about each program, as `tirx-viz` collects it: `name`, `source`, `kernels` (as
     `tirx-opt --explain-json` prints them), and `error` where it does not compile to the end.

@@ -44,8 +44,7 @@ _LAST_PASS = "tirx-pick-layouts"
 
 
 def read_tiles(text: str, shape: Sequence[int] | None = None, dtype: str = "f16") -> list[Tile]:
-    """
-    The tile that one layout text describes, in any notation: of `tirx.layout`, CuTe, Triton or TVM.
+    """The tile that one layout text describes, in any notation: of `tirx.layout`, CuTe, Triton or TVM.
 
     shape: logical dimensions; by default those that the text names, or the extents of the shard. dtype: element type.
     Raises LayoutError, with the character offset of the mistake.
@@ -68,8 +67,7 @@ def read_tiles(text: str, shape: Sequence[int] | None = None, dtype: str = "f16"
 
 
 def read_thread_value(text: str, shape: Sequence[int], dtype: str = "f16") -> Tile:
-    """
-    The tile that a thread-value layout of CuTe spreads over lanes and registers.
+    """The tile that a thread-value layout of CuTe spreads over lanes and registers.
 
     Its indices count the elements of `shape` with the first dimension fastest, or name dimensions as in `2@1`, which
     is how CUTLASS prints atoms. Raises LayoutError.
@@ -99,8 +97,7 @@ class TileCollector:
 
 
 def program_tiles(text: str, name: str, target: str | None = None) -> list[Tile]:
-    """
-    Every tile of a program with a layout, as `TileCollector`.
+    """Every tile of a program with a layout, as `TileCollector`.
 
     target: overrides the target that the kernels name. Raises LocatedError for a program that is not legal.
     """
@@ -111,8 +108,7 @@ def program_tiles(text: str, name: str, target: str | None = None) -> list[Tile]
 
 
 def compile_program(text: str, name: str, specs: Sequence[str], watch: Callable[[ModulePass, ModuleOp], None]) -> None:
-    """
-    Parses a program and runs these passes; `watch` sees the module behind each.
+    """Parses a program and runs these passes; `watch` sees the module behind each.
 
     Raises LocatedError for a program that is not legal.
     """

@@ -336,8 +336,7 @@ def _relative(offsets: Sequence[tuple[int, ...]], name: str) -> tuple[tuple[int,
 
 
 def check_product(p: Product) -> None:
-    """
-    Raises LegalityError, with the nearest legal choice, for types, memories and sizes that no instructions multiply.
+    """Raises LegalityError, with the nearest legal choice, for types, memories and sizes that no instructions multiply.
 
     Layouts do not matter yet.
     """

@@ -1,5 +1,4 @@
-"""
-Releases that wait for groups of asynchronous work: which of them happen at an await.
+"""Releases that wait for groups of asynchronous work: which of them happen at an await.
 
 A release `after` a queue whose groups threads wait for (wgmma, bulk stores, groups of cp.async) is bound to the newest
 group of its role and happens at the await that covers it.
@@ -25,8 +24,7 @@ _LIMIT = 64
 
 @dataclass(frozen=True)
 class Passes:
-    """
-    The effect of an await on one station: releases go on while more than `keep` are open.
+    """The effect of an await on one station: releases go on while more than `keep` are open.
 
     There are at least `least` and at most `most` open ones when it is reached.
     """
@@ -188,8 +186,7 @@ class BoundReleases:
         return kept
 
     def _backwards(self, op: Operation) -> Iterator[Operation]:
-        """
-        Yields the operations that have run before `op`, the last first: within the loop around it, round by round.
+        """Yields the operations that have run before `op`, the last first: within the loop around it, round by round.
 
         An await behind a loop goes on in the last round of that loop.
         """

@@ -11,8 +11,7 @@ from tirx.diagnostics import HasRule, LocatedError, Note, nearest_location
 
 
 class RingError(HasRule, Exception):
-    """
-    A kernel that is wrong, or that the check cannot decide.
+    """A kernel that is wrong, or that the check cannot decide.
 
     `origin` is the place of the error; `others` are further places, each with what happens there.
     """

@@ -501,8 +501,7 @@ class _Program:
     # Loops that may have no iterations
 
     def _filled_before_loops(self, op: tirx.AcquireOp) -> list[Statement]:
-        """
-        A write that counts where all writes of a slot stand in loops that may have no iterations.
+        """A write that counts where all writes of a slot stand in loops that may have no iterations.
 
         Then the slot is handed on as it came, which is right if a loop always has iterations, if an earlier station has
         written it, or if every reader takes another value where there are none.

@@ -11,8 +11,7 @@ from tirx.passes.rings.proof.slots import place_of
 
 
 def check_launch_control(kernel: KernelOp, rings: Iterable[RingOp], owners: Iterable[Owner]) -> None:
-    """
-    Raises LaunchControlError unless each tile asks for one more, all blocks hear the answer, and nobody asks behind
+    """Raises LaunchControlError unless each tile asks for one more, all blocks hear the answer, and nobody asks behind
     the last.
 
     A request behind an answer that there is no tile left is undefined (PTX ISA, "clusterlaunchcontrol.try_cancel"), and

@@ -1,5 +1,4 @@
-"""
-Reads the barriers of lowered rings back: arrivals and bytes of a phase against what the mbarriers expect.
+"""Reads the barriers of lowered rings back: arrivals and bytes of a phase against what the mbarriers expect.
 
 Nothing here knows the plan of the lowering. The mbarriers of a station lie behind each other, and the constant part of
 an address says which station it is.
@@ -28,8 +27,7 @@ from tirx.passes.rings.proof.errors import ArrivalError, UndecidedError
 
 @dataclass(frozen=True)
 class _Address:
-    """
-    An mbarrier: what its address starts from, the constant part in bytes, and the rank of a remote one. Each `party`
+    """An mbarrier: what its address starts from, the constant part in bytes, and the rank of a remote one. Each `party`
     threads in a row have one of their own, None if all threads have the same.
     """
 
@@ -67,9 +65,8 @@ def _of_rings(op: MbarrierInitOp | _Arrives) -> bool:
 
 
 def check_barriers(kernel: KernelOp) -> None:
-    """
-    Raises RingError at an mbarrier that expects other arrivals than all roles make for a use, or at an announcement of
-    other bytes than the copies behind it bring.
+    """Raises RingError at an mbarrier that expects other arrivals than all roles make for a use, or at an announcement
+    of other bytes than the copies behind it bring.
     """
     found = [op for op in kernel.walk() if isinstance(op, (MbarrierInitOp, *_ARRIVES)) and _of_rings(op)]
     inits = {_address(op.barrier): op for op in found if isinstance(op, MbarrierInitOp)}
@@ -175,9 +172,8 @@ def _is_rank(value: SSAValue) -> bool:
 
 
 def _arrivals_of_a_use(arrivals: list[_Arrival]) -> int:
-    """
-    The arrivals of all roles at one mbarrier for a use. A role arrives once for each use, wherever in its code; remote
-    arrivals at one rank come from every block.
+    """The arrivals of all roles at one mbarrier for a use. A role arrives once for each use, wherever in its code;
+    remote arrivals at one rank come from every block.
     """
     total = 0
     for owner in dict.fromkeys(thread_owner(arrival.op) for arrival in arrivals):

@@ -1,5 +1,4 @@
-"""
-The model that the check of rings explores: rings, and one program of waits, accesses and releases for every party.
+"""The model that the check of rings explores: rings, and one program of waits, accesses and releases for every party.
 
 A party is a set of threads that moves together. Nothing in here knows the IR: `origin` of a statement is what an error
 about it points at.
@@ -28,8 +27,7 @@ class Completion(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WorkQueue:
-    """
-    A queue of asynchronous work of one party. With `generic_proxy` it needs no proxy fences (cp.async).
+    """A queue of asynchronous work of one party. With `generic_proxy` it needs no proxy fences (cp.async).
 
     With `commits_at_release` a release after the queue makes a group of the work since the one before, for which
     threads wait (`cp.async.commit_group`, `cp.async.bulk.commit_group`); without, each work is a group.
@@ -54,8 +52,7 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """
-    The number of executions of an acquire between it and a use of its slot in a later round of the loop `loop`.
+    """The number of executions of an acquire between it and a use of its slot in a later round of the loop `loop`.
 
     In round i of n iterations: the smaller of `rounds` and n - 1 - i + `left`, which is less where the loop drains.
     """
@@ -67,8 +64,7 @@ class Rotation:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """
-    An access to a held slot of a ring.
+    """An access to a held slot of a ring.
 
     The use is the newest that the party has acquired but `lag`, counted among the acquires called `acquire` or, without
     a name, among all at the station. `bytes` are those that TMA announces for it.
@@ -191,8 +187,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """
-    `trips` + `extra` rounds of a body; `trips` names a number that is not known.
+    """`trips` + `extra` rounds of a body; `trips` names a number that is not known.
 
     Loops called the same in two programs are one loop of the program that they were split from; among loops whose
     order the programs leave open, the smaller `rank` comes first.
@@ -215,8 +210,7 @@ Body: TypeAlias = tuple[Statement, ...]
 
 @dataclass(frozen=True)
 class Ring:
-    """
-    A ring of slots.
+    """A ring of slots.
 
     `stations` holds the parties of each station; a slot travels 0, 1, ..., last, 0. `counts` are the arrivals that the
     barrier behind each station is initialised with, None if they are derived. `bytes` is what one use expects by TMA,

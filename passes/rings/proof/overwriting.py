@@ -43,8 +43,7 @@ class _Copy:
 
 
 def check_copies(extraction: Extraction) -> None:
-    """
-    Raises RingError for two copies by TMA or cp.async that certainly write the same bytes of one use of a slot.
+    """Raises RingError for two copies by TMA or cp.async that certainly write the same bytes of one use of a slot.
 
     Threads wait for their groups, and mbarriers for their bytes, behind the release of the slot only (PTX ISA,
     "cp.async.commit_group" and "Tracking asynchronous operations by mbarrier"). Parts at computed coordinates are not

@@ -82,9 +82,8 @@ def is_issued_by_one_thread(op: Operation) -> bool:
 
 
 def issuer(op: Operation) -> Members:
-    """
-    Who starts asynchronous work: for products of pairs, their scale factors and requests for the tiles of a cluster the
-    elected thread of the first block, else that of each block, or all threads.
+    """Who starts asynchronous work: for products of pairs, their scale factors and requests for the tiles of a cluster
+    the elected thread of the first block, else that of each block, or all threads.
     """
     match op:
         case tirx.AsyncMmaOp() if op.pair is not None:
@@ -113,8 +112,7 @@ def owners(kernel: tirx.KernelOp) -> tuple[Owner, ...]:
 
 
 def stations_of(owner: Owner) -> dict[Place, Members]:
-    """
-    The stations of rings at which a role acquires and releases, and which of its parties do.
+    """The stations of rings at which a role acquires and releases, and which of its parties do.
 
     Answers of cluster launch control are read by all threads of a role that has work for them.
     """
@@ -208,9 +206,8 @@ def _derived_unit(owner: Owner) -> tirx.Unit:
 
 
 def runs_in_first_block_only(owner: Owner) -> bool:
-    """
-    True for a role of one thread that works for all blocks of a cluster or pair: it issues products of pairs, or asks
-    for tiles, and does nothing else but to read which tile comes next.
+    """True for a role of one thread that works for all blocks of a cluster or pair: it issues products of pairs, or
+    asks for tiles, and does nothing else but to read which tile comes next.
     """
     places = stations_of(owner)
     return set(places.values()) == {Members.FIRST} and is_of_one_thread(owner, places)

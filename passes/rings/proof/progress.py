@@ -1,5 +1,4 @@
-"""
-The check of rings: no deadlock, no slot overwritten or read stale, for all numbers of iterations and conditions.
+"""The check of rings: no deadlock, no slot overwritten or read stale, for all numbers of iterations and conditions.
 
 The programs are fed loop by loop, in lockstep: round i of a loop appends one iteration of every role that has the loop
 to what that role still has to do; then every role goes as far as it gets. A loop is run until the states behind a round
@@ -50,8 +49,7 @@ MANY = 10**9
 
 
 def check(kernel: Kernel) -> None:
-    """
-    Raises RingError, or returns: every party ends, all accesses are in order, for all numbers of iterations.
+    """Raises RingError, or returns: every party ends, all accesses are in order, for all numbers of iterations.
 
     What it cannot decide is an error as well, with a message that says so.
     """
@@ -76,8 +74,7 @@ def _run(progress: _Progress, start: State) -> None:
 
 
 def smallest_slots(kernel: Kernel) -> dict[str, int]:
-    """
-    The least number of slots of every ring of an accepted kernel that is accepted as well, the others as they are.
+    """The least number of slots of every ring of an accepted kernel that is accepted as well, the others as they are.
 
     More slots only weaken the waits at the first station, so every larger number is accepted too.
     """
@@ -162,8 +159,7 @@ def _aligned(bodies: Mapping[str, Body]) -> list[_Segment | _Loops]:
 
 
 def _split(role: str, body: Body) -> tuple[list[Loop], list[Body]]:
-    """
-    The loops of a body that do something, and what stands before, between and behind them.
+    """The loops of a body that do something, and what stands before, between and behind them.
 
     A condition around loops is a loop itself, which has one iteration or none.
     """

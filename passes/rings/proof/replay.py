@@ -1,5 +1,4 @@
-"""
-The replay of a kernel: the state of all parties at one moment, what a step needs, and what it changes.
+"""The replay of a kernel: the state of all parties at one moment, what a step needs, and what it changes.
 
 A step that waits stays enabled whatever others do, so the order in which parties move does not matter: every one goes
 as far as it gets. Asynchronous work is complete as soon as somebody may wait for it. The needs of a step are facts of
@@ -81,8 +80,7 @@ class Group:
 
 
 class State:
-    """
-    All parties at one moment of the replay.
+    """All parties at one moment of the replay.
 
     For a party at a station: `acquired`, `released` (in program order) and `passed` (seen by the next station) uses,
     0 <= passed <= released <= acquired. `waiting` holds the steps that a party has been fed and not executed.

@@ -19,8 +19,7 @@ _TRUE_FOR_ZERO = {0: True, 1: False, 4: False, 8: False}
 
 
 class ScalarNames:
-    """
-    Numbers for the values of scalars.
+    """Numbers for the values of scalars.
 
     Pure expressions of the arguments of the kernel, of block ids and of the iterations of loops have equal numbers if
     they are equal terms. What a ring hands on has one number for all roles that read it once per iteration. Every other

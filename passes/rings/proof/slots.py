@@ -106,8 +106,7 @@ def _part(op: Operation, loop: ForOp) -> tuple[int, int]:
 
 
 def executions_since(producer: Operation, user: Operation, iterations: int = 0) -> int | Rotation:
-    """
-    Returns the number of executions of `producer` since the one that `user` refers to.
+    """Returns the number of executions of `producer` since the one that `user` refers to.
 
     That is the one of the user's own iteration of the loop around the producer, or of `iterations` before. A user
     behind the loop refers to the last iteration.
@@ -145,8 +144,7 @@ def _precedes(first: Operation, second: Operation) -> bool:
 
 
 def pending_product(value: SSAValue) -> tuple[AsyncMmaOp, int]:
-    """
-    The product that a pending tile waits for, and how many iterations of the loop around it before.
+    """The product that a pending tile waits for, and how many iterations of the loop around it before.
 
     Raises RingError for a value that cannot be followed.
     """

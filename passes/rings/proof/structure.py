@@ -66,8 +66,7 @@ class Activity:
         return Happens.CARRY in self.of(ring)
 
     def needs_fence(self, ring: Ring, station: int) -> bool:
-        """
-        True if threads have to fence before they pass a slot on.
+        """True if threads have to fence before they pass a slot on.
 
         A write by threads needs a proxy fence before any access through the asynchronous proxy, a read by threads
         before such a write (PTX ISA, "Proxies"; a missing one gave wrong numbers on an H200).

@@ -45,9 +45,8 @@ _ADDRESS_BITS = 63
 class CuteSwizzle:
     """Sw<bits, base, shift> of a text, and what it acts on.
 
-    unit:    "element" for offsets in elements, "byte" for byte addresses.
-    width:   bits of an element, when the text tells.
-    offset:  elements added before the swizzle.
+    unit:    "element" for offsets in elements, "byte" for byte addresses. width:   bits of an element, when the text
+    tells. offset:  elements added before the swizzle.
     """
 
     bits: int
@@ -225,8 +224,7 @@ def read_cute(text: str, allow_swizzle: bool = False) -> CuteParts:
 
 
 def read_composed(text: str, element_bits: int | None = None) -> CuteComposed:
-    """
-    Reads CuTe text with or without a swizzle, in units of elements.
+    """Reads CuTe text with or without a swizzle, in units of elements.
 
     element_bits: the width of an element, a power of two. A swizzle on bytes needs it unless its pointer tells it;
         both must agree then. A swizzle on elements does not look at it.
@@ -256,8 +254,7 @@ def read_composed(text: str, element_bits: int | None = None) -> CuteComposed:
 
 
 def read_thread_value(text: str, shape: Sequence[int], axis: str) -> tuple[Iters, Iters]:
-    """
-    Shard and replica of a CuTe thread-value layout: (thread, value) -> element of a tile of `shape`, counted
+    """Shard and replica of a CuTe thread-value layout: (thread, value) -> element of a tile of `shape`, counted
     colexicographically. Threads go to `axis`, values to m; threads with stride 0 hold copies.
 
     Raises LayoutError for a text without two modes, and for one that does not reach each element exactly once.
@@ -343,8 +340,7 @@ def print_cute(layout: Strided, shape: Sequence[int]) -> str:
 def print_composed(
     swizzle: ParsedSwizzle, tile: Strided, shape: Sequence[int], element_bits: int | None, form: CuteForm
 ) -> str:
-    """
-    CuTe text of a swizzle after a tile, in one of the three forms that the head of this file shows.
+    """CuTe text of a swizzle after a tile, in one of the three forms that the head of this file shows.
 
     Only "layout" can say an offset of the tile, and only it needs no element width. Raises LayoutError for what the
     form cannot say.

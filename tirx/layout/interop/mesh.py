@@ -53,11 +53,9 @@ class MeshError(LayoutError):
 
 @dataclass(frozen=True)
 class Mesh:
-    """
-    A grid of devices, numbered row-major.
+    """A grid of devices, numbered row-major.
 
-    shape: devices along each dimension.
-    names: one for each dimension; d0, d1, ... when none are given.
+    shape: devices along each dimension. names: one for each dimension; d0, d1, ... when none are given.
 
     Raises MeshError for sizes below 1 and for names that are not one for each dimension or not distinct.
 
@@ -204,8 +202,7 @@ def _check_replicas(normal: TileLayout, mesh: Mesh, split: Sequence[Sequence[int
 
 
 def from_partition_spec(shape: Shape, mesh: Mesh, spec: Sequence[SpecEntry]) -> TileLayout:
-    """
-    The layout of a tensor that is split as a partition spec says.
+    """The layout of a tensor that is split as a partition spec says.
 
     spec: for each dimension of the tensor None, a name of a mesh dimension, or several, major first. A shorter spec
         leaves the last dimensions whole. Mesh dimensions that it does not name hold copies.
@@ -225,8 +222,7 @@ def from_partition_spec(shape: Shape, mesh: Mesh, spec: Sequence[SpecEntry]) -> 
 
 
 def to_partition_spec(layout: TileLayout, shape: Shape, mesh: Mesh) -> tuple[None | str | tuple[str, ...], ...]:
-    """
-    The partition spec of a layout: one entry for each dimension of `shape`, see `from_partition_spec`.
+    """The partition spec of a layout: one entry for each dimension of `shape`, see `from_partition_spec`.
 
     Mesh dimensions of one device are never named. Raises MeshError when the layout is no such sharding: other axes, an
     offset, a stride or a part of a mesh dimension that the mesh does not have, blocks dealt out in turn, copies on only
@@ -237,8 +233,7 @@ def to_partition_spec(layout: TileLayout, shape: Shape, mesh: Mesh) -> tuple[Non
 
 
 def from_placements(placements: Sequence[int | None], mesh: Mesh, shape: Shape) -> TileLayout:
-    """
-    The layout of a tensor that the mesh dimensions split one after the other.
+    """The layout of a tensor that the mesh dimensions split one after the other.
 
     placements: for each mesh dimension the dimension of the tensor that it splits, negative ones counted from the end,
         or None for copies. Of two that split the same dimension the first is the major one.
@@ -258,8 +253,7 @@ def from_placements(placements: Sequence[int | None], mesh: Mesh, shape: Shape) 
 
 
 def to_placements(layout: TileLayout, shape: Shape, mesh: Mesh) -> tuple[int | None, ...]:
-    """
-    The placements of a layout, see `from_placements`.
+    """The placements of a layout, see `from_placements`.
 
     Mesh dimensions of one device split nothing. Raises MeshError when the layout is no sharding over the mesh (see
     `to_partition_spec`), or splits a dimension in another order than that of the mesh.
@@ -297,8 +291,7 @@ def _jax_mesh(mesh: Any) -> Mesh:
 
 
 def to_jax(layout: TileLayout, shape: Shape, mesh: Mesh | Any) -> Any:
-    """
-    The `jax.sharding.NamedSharding` of a layout of a tensor of that shape.
+    """The `jax.sharding.NamedSharding` of a layout of a tensor of that shape.
 
     mesh: a JAX mesh, or a `Mesh`, which takes the first devices that JAX has, in their order.
 
@@ -320,8 +313,7 @@ def to_jax(layout: TileLayout, shape: Shape, mesh: Mesh | Any) -> Any:
 
 
 def from_jax(sharding: Any, shape: Shape) -> TileLayout:
-    """
-    The layout of a tensor of that shape under a `jax.sharding.NamedSharding`; pid counts `mesh.devices` row-major.
+    """The layout of a tensor of that shape under a `jax.sharding.NamedSharding`; pid counts `mesh.devices` row-major.
 
     Raises MeshError for other kinds of sharding, for dimensions left to the compiler, for sums that are not yet done
     (unreduced), and as `from_partition_spec` does.
@@ -345,8 +337,7 @@ def _torch_mesh(mesh: Mesh | Sequence[int] | Any) -> Mesh:
 
 
 def to_dtensor(layout: TileLayout, shape: Shape, mesh: Mesh | Sequence[int] | Any) -> tuple[Any, ...]:
-    """
-    The placements, Shard(d) or Replicate(), of a DTensor of that shape: one for each dimension of the mesh.
+    """The placements, Shard(d) or Replicate(), of a DTensor of that shape: one for each dimension of the mesh.
 
     mesh: a `Mesh`, its shape, or a `torch.distributed.device_mesh.DeviceMesh`.
 
@@ -358,8 +349,7 @@ def to_dtensor(layout: TileLayout, shape: Shape, mesh: Mesh | Sequence[int] | An
 
 
 def from_dtensor(placements: Sequence[Any], mesh_shape: Mesh | Sequence[int] | Any, shape: Shape) -> TileLayout:
-    """
-    The layout of a DTensor of that shape from its placements; pid counts the ranks of the mesh row-major.
+    """The layout of a DTensor of that shape from its placements; pid counts the ranks of the mesh row-major.
 
     mesh_shape: a `Mesh`, its shape, or a `torch.distributed.device_mesh.DeviceMesh`.
 

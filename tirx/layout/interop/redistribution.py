@@ -12,8 +12,7 @@ from tirx.layout.tile import TileLayout
 
 @dataclass(frozen=True)
 class Step:
-    """
-    One collective over one dimension of a mesh.
+    """One collective over one dimension of a mesh.
 
     `name` is `all_gather` (shards to copies), `split` (copies to shards, nothing is sent) or `all_to_all` (shards of
     one dimension to shards of another); `mesh_dim` the name of the mesh dimension, `source` and `target` the dimensions
@@ -36,8 +35,7 @@ class Step:
 
 
 class RedistributionError(MeshError):
-    """
-    A tensor whose shards are not where they are needed. `steps` are the collectives that bring them there.
+    """A tensor whose shards are not where they are needed. `steps` are the collectives that bring them there.
 
     >>> from tirx.layout import Mesh, TileLayout
     >>> mesh, rows = Mesh((2,), ("tp",)), TileLayout("S[(2, 4, 8) : (1@pid, 8, 1)]")
@@ -53,8 +51,7 @@ class RedistributionError(MeshError):
 
 
 def redistribution(found: TileLayout, wanted: TileLayout, shape: Shape, mesh: Mesh) -> tuple[Step, ...]:
-    """
-    The collectives that bring a tensor of that shape from the sharding `found` to the sharding `wanted`.
+    """The collectives that bring a tensor of that shape from the sharding `found` to the sharding `wanted`.
 
     Both split each dimension in the order of the mesh, as placements do, and the shards behind each step are boxes. Of
     several mesh dimensions that change, all are gathered before they split again. Raises MeshError for layouts that are
@@ -83,8 +80,7 @@ def redistribution(found: TileLayout, wanted: TileLayout, shape: Shape, mesh: Me
 
 
 def require_sharding(found: TileLayout, wanted: TileLayout, shape: Shape, mesh: Mesh, what: str) -> None:
-    """
-    Raises RedistributionError, with the collectives that help, unless a tensor lies as it is wanted.
+    """Raises RedistributionError, with the collectives that help, unless a tensor lies as it is wanted.
 
     what: the tensor in the message.
 

@@ -73,8 +73,7 @@ def _tile(tile: TileLayout, form: TvmForm) -> str:
 
 
 def to_tvm(layout: Layout | SymbolicTileLayout, form: TvmForm = "sum") -> str:
-    """
-    The text of a layout for TVM, to be evaluated with `T` and `Axis` in scope; `parse_layout` reads it back.
+    """The text of a layout for TVM, to be evaluated with `T` and `Axis` in scope; `parse_layout` reads it back.
 
     form: "sum" or "iters". What a sum cannot say is printed as iters in either form: a tile on an axis that TVM does
         not register, such as pid, and one without shard and replica.
