@@ -6,16 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
-from xdsl.dialects.builtin import (
-    I32,
-    I64,
-    ArrayAttr,
-    ArrayOfConstraint,
-    IntegerAttr,
-    UnitAttr,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import I32, I64, ArrayAttr, ArrayOfConstraint, IntegerAttr, UnitAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import (
     AttrConstraint,

@@ -30,11 +30,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, OpResult, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.ir.core import SSAValues, Use
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    VerificationContext,
-    irdl_attr_definition,
-)
+from xdsl.irdl import AttrSizedOperandSegments, VerificationContext, irdl_attr_definition
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.operations import (
     AfterVariadicSingleAccessor,

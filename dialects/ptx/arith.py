@@ -11,23 +11,11 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, bf16, f16, f32, f64, i1, i16, i32, i64
-from xdsl.irdl import (
-    VarConstraint,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-)
+from xdsl.irdl import VarConstraint, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import enum_attribute, irdl_op_definition
-from tirx.dialects.ptx.base import (
-    Names,
-    PureInstruction,
-    Register,
-    memory_type,
-    source,
-)
+from tirx.dialects.ptx.base import Names, PureInstruction, Register, memory_type, source
 from tirx.dialects.ptx.table import (
     BITS,
     FLOATS,

@@ -13,16 +13,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import enum_attribute, irdl_op_definition
-from tirx.dialects.ptx.base import (
-    Names,
-    PTXInstruction,
-    Register,
-    address,
-    expect_choice,
-    memory_type,
-    typed,
-    width,
-)
+from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, expect_choice, memory_type, typed, width
 from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, Issue, MemoryAccess
 from tirx.rules import InstructionFormError
 

@@ -39,15 +39,7 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import DirectOperation, enum_attribute, fill, irdl_op_definition
 from tirx.dialects.formula import Formula, FormulaAttr, parse_formula
 from tirx.dialects.nesting import QuickWalk
-from tirx.dialects.ptx.base import (
-    Names,
-    PTXTerminator,
-    PureInstruction,
-    Register,
-    literal,
-    memory_type,
-    width,
-)
+from tirx.dialects.ptx.base import Names, PTXTerminator, PureInstruction, Register, literal, memory_type, width
 from tirx.dialects.ptx.parameters import (
     ALIGNMENT_LIMIT,
     PARAM_LIMIT,

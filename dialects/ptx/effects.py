@@ -113,8 +113,7 @@ COMPLETIONS: Mapping[AccessKind, Completion] = {
         "put ptx.cp.async.bulk.wait_group 0 before this, in the thread that started it, and ptx.bar.sync 0 for others",
     ),
     AccessKind.WARPGROUP: Completion(
-        "wgmma.commit_group and wait_group",
-        "put wgmma.commit_group behind it and wgmma.wait_group 0 before this",
+        "wgmma.commit_group and wait_group", "put wgmma.commit_group behind it and wgmma.wait_group 0 before this"
     ),
 }
 """Kinds of asynchronous accesses -> how to wait for them."""

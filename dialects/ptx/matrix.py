@@ -11,14 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, UnitAttr, i32
-from xdsl.irdl import (
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    traits_def,
-    var_operand_def,
-    var_result_def,
-)
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, traits_def, var_operand_def, var_result_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import irdl_op_definition

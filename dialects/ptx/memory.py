@@ -9,14 +9,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, IntegerAttr, SymbolNameConstraint, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-    var_result_def,
-)
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 

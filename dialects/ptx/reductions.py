@@ -12,15 +12,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import enum_attribute, irdl_op_definition
-from tirx.dialects.ptx.base import (
-    Names,
-    PTXInstruction,
-    Register,
-    address,
-    expect_choice,
-    expect_type,
-    width,
-)
+from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, expect_choice, expect_type, width
 from tirx.dialects.ptx.effects import AccessKind, Bytes, Effects, Issue, MemoryAccess
 from tirx.dialects.ptx.packed import HALVES, PairFormat, PairFormatAttr
 from tirx.rules import InstructionFormError

@@ -13,14 +13,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i16, i32, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    var_operand_def,
-)
+from xdsl.irdl import AttrSizedOperandSegments, operand_def, opt_operand_def, opt_prop_def, prop_def, var_operand_def
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, vector

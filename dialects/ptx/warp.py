@@ -10,14 +10,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, f32, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import (
-    VarConstraint,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import VarConstraint, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import NoMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, UnitAttr
-from xdsl.irdl import (
-    ParsePropInAttrDict,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import ParsePropInAttrDict, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition

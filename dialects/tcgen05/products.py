@@ -12,14 +12,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I1, I32, I64, IntegerAttr, StringAttr, UnitAttr, i32, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    var_operand_def,
-)
+from xdsl.irdl import AttrSizedOperandSegments, operand_def, opt_operand_def, opt_prop_def, prop_def, var_operand_def
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, address, vector

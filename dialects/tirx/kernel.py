@@ -20,39 +20,17 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region
-from xdsl.irdl import (
-    base,
-    lazy_traits_def,
-    opt_prop_def,
-    prop_def,
-    region_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import base, lazy_traits_def, opt_prop_def, prop_def, region_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import (
-    CallableOpInterface,
-    HasParent,
-    IsTerminator,
-    Pure,
-    SymbolOpInterface,
-    SymbolTable,
-)
+from xdsl.traits import CallableOpInterface, HasParent, IsTerminator, Pure, SymbolOpInterface, SymbolTable
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, i32_attr, irdl_op_definition
 from tirx.dialects.formula import Call, Formula, FormulaAttr, constant_divisors, lookups, parse_formula
 from tirx.dialects.nesting import QuickWalk, enclosing
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
-from tirx.dialects.tirx.sizes import (
-    NAME,
-    ParametersAttr,
-    Size,
-    SizeAttr,
-    formula_names,
-    parse_size,
-)
+from tirx.dialects.tirx.sizes import NAME, ParametersAttr, Size, SizeAttr, formula_names, parse_size
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, refuse_again, types_text
 from tirx.dialects.traits import InSymbolTable, Isolated
 from tirx.hw.targets import Target, TargetError

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    I32,
-    AnyFloat,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
-)
+from xdsl.dialects.builtin import I32, AnyFloat, IndexType, IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -35,13 +28,7 @@ from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.folds import FoldOp, ReduceOp, ScanOp
 from tirx.dialects.tirx.maps import MapOp
 from tirx.dialects.tirx.ring_types import PendingType
-from tirx.dialects.tirx.syntax import (
-    parse_attributes,
-    parse_clauses,
-    parse_defined,
-    parse_integer,
-    types_text,
-)
+from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_defined, parse_integer, types_text
 from tirx.dialects.traits import UsableBeforeDefinition
 from tirx.rules import LoopError, LoopPartError
 
@@ -202,14 +189,7 @@ class ForOp(DirectOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(RecursiveMemoryEffect())
 
-    def __init__(
-        self,
-        loop: str,
-        trips: SSAValue | int,
-        body: Region,
-        inits: Sequence[SSAValue] = (),
-        skew: int = 0,
-    ):
+    def __init__(self, loop: str, trips: SSAValue | int, body: Region, inits: Sequence[SSAValue] = (), skew: int = 0):
         """`body` takes the iteration, of type index, and the values that `inits` start."""
         body = _with_yield(body)
         known, computed = (trips, None) if isinstance(trips, int) else (None, trips)

@@ -7,21 +7,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import I32, IntegerAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    AnyAttr,
-    IRDLOperation,
-    ParsePropInAttrDict,
-    operand_def,
-    opt_prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import AnyAttr, IRDLOperation, ParsePropInAttrDict, operand_def, opt_prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import (
-    MemoryReadEffect,
-    MemoryWriteEffect,
-)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
@@ -113,9 +102,7 @@ def parse_transfer(
             return ReductionAttr(parser.parse_str_enum(Reduction))
 
     properties = parse_clauses(
-        parser,
-        {"reduce": parse_reduce, "engine": lambda: EngineAttr(parser.parse_str_enum(Engine))},
-        before_types=True,
+        parser, {"reduce": parse_reduce, "engine": lambda: EngineAttr(parser.parse_str_enum(Engine))}, before_types=True
     )
     attributes = parse_attributes(parser, op)
     parser.parse_punctuation(":")

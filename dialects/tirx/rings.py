@@ -26,13 +26,7 @@ from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_de
 from tirx.dialects.tirx.engines import Queue, QueueAttr
 from tirx.dialects.tirx.kernel import KernelOp, thread_owner
 from tirx.dialects.tirx.ring_types import RingType
-from tirx.dialects.tirx.syntax import (
-    parse_attributes,
-    parse_defined,
-    parse_integer,
-    refuse_again,
-    types_text,
-)
+from tirx.dialects.tirx.syntax import parse_attributes, parse_defined, parse_integer, refuse_again, types_text
 from tirx.rules import RingOpError, SlotTypeError, StationError
 
 SELF = "self"

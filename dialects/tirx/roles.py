@@ -7,12 +7,7 @@ from collections.abc import Iterator
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.irdl import (
-    lazy_traits_def,
-    opt_prop_def,
-    prop_def,
-    region_def,
-)
+from xdsl.irdl import lazy_traits_def, opt_prop_def, prop_def, region_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect

@@ -5,22 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from xdsl.dialects.builtin import (
-    I32,
-    ArrayAttr,
-    IndexType,
-    IntegerAttr,
-    i32,
-)
+from xdsl.dialects.builtin import I32, ArrayAttr, IndexType, IntegerAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import (
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-)
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.printer import Printer
@@ -220,8 +207,7 @@ class SubviewOp(DirectOperation):
         printer.print_ssa_value(self.source)
         with printer.in_square_brackets():
             printer.print_list(
-                self.mixed_offsets,
-                lambda n: printer.print_int(n) if isinstance(n, int) else printer.print_ssa_value(n),
+                self.mixed_offsets, lambda n: printer.print_int(n) if isinstance(n, int) else printer.print_ssa_value(n)
             )
         if self.steps is not None:
             printer.print_string(" steps ")

@@ -23,14 +23,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from tirx.diagnostics import in_line
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
 from tirx.dialects.ptx.core import CondBraOp, integer_of
-from tirx.dialects.ptx.effects import (
-    BlockBarrier,
-    ClusterWait,
-    CopyArrive,
-    MbarrierArrive,
-    MbarrierWait,
-    TensorCommit,
-)
+from tirx.dialects.ptx.effects import BlockBarrier, ClusterWait, CopyArrive, MbarrierArrive, MbarrierWait, TensorCommit
 from tirx.dialects.ptx.mbarrier import MbarrierArriveOp, MbarrierInitOp, MbarrierWaitParityOp
 from tirx.dialects.ptx.memory import MapaOp
 from tirx.dialects.ptx.sync import BarSyncOp

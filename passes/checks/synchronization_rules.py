@@ -11,12 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tirx.diagnostics import LocatedError, in_line, nearest_location
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
-from tirx.dialects.ptx.effects import (
-    COMPLETIONS,
-    AccessKind,
-    Synchronization,
-    TensorCommit,
-)
+from tirx.dialects.ptx.effects import COMPLETIONS, AccessKind, Synchronization, TensorCommit
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.tcgen05 import AllocOp, DeallocOp

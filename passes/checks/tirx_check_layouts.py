@@ -33,12 +33,7 @@ from tirx.passes.match.copy_engines import check_scale_source, holds_scales, is_
 from tirx.passes.match.families import match
 from tirx.passes.match.memory_by_lifetime import allocate
 from tirx.passes.match.product import ILLEGAL, Product, legal
-from tirx.passes.match.tcgen05_product import (
-    ProductShape,
-    check_operands,
-    check_threads,
-    product_shape,
-)
+from tirx.passes.match.tcgen05_product import ProductShape, check_operands, check_threads, product_shape
 from tirx.rules import (
     ForeignOperationError,
     InjectiveError,

@@ -160,11 +160,7 @@ class Emitter:
         return self._built(arith.ConstantOp, (), type_, {"value": integer(value, type_)})
 
     def _binary(
-        self,
-        kind: type[Operation],
-        a: SSAValue,
-        b: SSAValue | int,
-        properties: Mapping[str, Attribute] = {},
+        self, kind: type[Operation], a: SSAValue, b: SSAValue | int, properties: Mapping[str, Attribute] = {}
     ) -> SSAValue:
         other = self.constant(b, _integer_type(a.type)) if isinstance(b, int) else b
         return self._built(kind, (a, other), a.type, properties)

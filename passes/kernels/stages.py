@@ -10,12 +10,7 @@ from xdsl.ir import Operation
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.core import entries
-from tirx.dialects.tcgen05 import (
-    CpDescriptorOp,
-    InstructionDescriptorOp,
-    SmemDescriptorOp,
-    ZeroColumnMaskOp,
-)
+from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import (
     AllocOp,
     AsyncMmaOp,

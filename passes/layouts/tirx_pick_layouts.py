@@ -44,20 +44,11 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import row_layout
 from tirx.mma import ROW_ORDERS, WIDENING, FragmentError, choose_variant, pick_fragments, pick_scales
 from tirx.passes.ir.placement import place
-from tirx.passes.ir.register_classes import (
-    RegisterClass,
-    register_classes,
-    same_layout,
-)
+from tirx.passes.ir.register_classes import RegisterClass, register_classes, same_layout
 from tirx.passes.ir.register_values import REGISTER_BITS
 from tirx.passes.layouts.operand_layouts import choose_operand_layout, operand_roots
 from tirx.passes.layouts.register_layouts import LayoutFlow, check_registers, insert_conversions
-from tirx.passes.layouts.staged_layouts import (
-    choose_staged_layout,
-    contiguous_dimension,
-    fragment_loads,
-    operand_major,
-)
+from tirx.passes.layouts.staged_layouts import choose_staged_layout, contiguous_dimension, fragment_loads, operand_major
 from tirx.passes.layouts.tensor_layouts import choose_tensor_layout, plain_tensor_layout, tensor_roots
 from tirx.passes.match.families import MMA_SYNC, WGMMA, family_of
 from tirx.passes.match.mma_product import fastest_variants

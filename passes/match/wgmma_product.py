@@ -12,13 +12,7 @@ from tirx.hw.features import supports
 from tirx.hw.rules import reason
 from tirx.layout import TileLayout
 from tirx.passes.match.product import Product
-from tirx.wgmma import (
-    accumulator_layout,
-    find_kind,
-    metadata_layout,
-    operand_a_layout,
-    pick_warpgroups,
-)
+from tirx.wgmma import accumulator_layout, find_kind, metadata_layout, operand_a_layout, pick_warpgroups
 
 
 def is_done_by_wgmma(product: Product) -> bool:

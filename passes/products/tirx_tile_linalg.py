@@ -16,15 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tirx.diagnostics import LocatedError, for_each, remark
 from tirx.dialects import tirx
 from tirx.dialects.formula import Call, Formula
-from tirx.dialects.structured import (
-    Form,
-    Structured,
-    contracted,
-    is_structured,
-    memref_type,
-    reduced,
-    structured,
-)
+from tirx.dialects.structured import Form, Structured, contracted, is_structured, memref_type, reduced, structured
 from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.dialects.tirx.places import memory_problem

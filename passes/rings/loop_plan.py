@@ -36,15 +36,7 @@ from tirx.passes.match.pipelining import (
 from tirx.passes.match.tile_choice import BARRIER_BYTES
 from tirx.passes.rings.delayed_products import can_delay
 from tirx.passes.rings.exchanges import exchange_bytes
-from tirx.passes.rings.start_values import (
-    FEWEST_SLOTS,
-    FILL,
-    STAGES,
-    USE,
-    Schedule,
-    fewest_slots,
-    start_values,
-)
+from tirx.passes.rings.start_values import FEWEST_SLOTS, FILL, STAGES, USE, Schedule, fewest_slots, start_values
 from tirx.passes.rings.tensor_exchanges import (
     ExchangedTile,
     SharedTile,

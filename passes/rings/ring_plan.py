@@ -23,15 +23,7 @@ from tirx.passes.rings.proof.bound_releases import BoundReleases, Passes
 from tirx.passes.rings.proof.errors import located
 from tirx.passes.rings.proof.extraction import Extraction
 from tirx.passes.rings.proof.model import Ring
-from tirx.passes.rings.proof.parties import (
-    SELF,
-    Members,
-    Owner,
-    is_of_one_thread,
-    owners,
-    response_place,
-    stations_of,
-)
+from tirx.passes.rings.proof.parties import SELF, Members, Owner, is_of_one_thread, owners, response_place, stations_of
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
 from tirx.passes.rings.proof.structure import activity
 from tirx.rules import RingLoweringError

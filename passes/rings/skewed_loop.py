@@ -84,8 +84,7 @@ class SkewedLoop:
         if isinstance(value, OpResult) and isinstance(value.op, tirx.AtOp):
             return Key(value, value.op, arg)
         raise RingLoweringError(
-            self.op,
-            "expected a loop with a skew to compute what it carries in one of its parts, found another value",
+            self.op, "expected a loop with a skew to compute what it carries in one of its parts, found another value"
         )
 
     def _uses(self) -> list[tuple[Key, int, tirx.AtOp]]:

@@ -13,15 +13,7 @@ from tirx.dialects import tirx
 from tirx.dialects.nesting import enclosing
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.match.memory_by_lifetime import allocated_columns
-from tirx.passes.match.pipelining import (
-    NotApplicable,
-    accesses,
-    covers,
-    slice_of,
-    tile_name,
-    top_of,
-    writes_to,
-)
+from tirx.passes.match.pipelining import NotApplicable, accesses, covers, slice_of, tile_name, top_of, writes_to
 from tirx.rules import StageError
 from tirx.tcgen05.tmem import COLUMNS
 

@@ -7,16 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import (
-    IndexType,
-    IntegerType,
-    bf16,
-    f16,
-    f32,
-    f64,
-    i16,
-    i32,
-)
+from xdsl.dialects.builtin import IndexType, IntegerType, bf16, f16, f32, f64, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.copy.access import THREAD_VARIABLE, plan_accesses

@@ -7,14 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    IntegerType,
-    MemRefType,
-    NoneAttr,
-    Signedness,
-    StridedLayoutAttr,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, NoneAttr, Signedness, StridedLayoutAttr
 from xdsl.ir import Attribute
 
 from tirx.builder.trace import BuildError

@@ -15,17 +15,7 @@ from tirx.builder.spans import Span, as_index
 from tirx.builder.tiles import Tile, full, parts_of
 from tirx.builder.trace import BuildError, Trace, current, root
 from tirx.builder.views import View, is_updated, view_of
-from tirx.dialects.tirx import (
-    AllocOp,
-    CopyOp,
-    FillOp,
-    LoadOp,
-    MemorySpace,
-    MmaOp,
-    ReshapeOp,
-    StoreOp,
-    TileType,
-)
+from tirx.dialects.tirx import AllocOp, CopyOp, FillOp, LoadOp, MemorySpace, MmaOp, ReshapeOp, StoreOp, TileType
 
 
 def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:

@@ -11,13 +11,7 @@ from math import prod
 
 from tirx.copy.access import THREAD_VARIABLE, plan_accesses
 from tirx.copy.banks import MATRIX_ROW_BITS, MATRIX_ROWS, conflict_degree
-from tirx.copy.distribute import (
-    SECTOR_BYTES,
-    SHARED_PHASE_BYTES,
-    VECTOR_BYTES,
-    Memory,
-    copy_distribution,
-)
+from tirx.copy.distribute import SECTOR_BYTES, SHARED_PHASE_BYTES, VECTOR_BYTES, Memory, copy_distribution
 from tirx.copy.matrix import plan_matrices
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.arrays import np

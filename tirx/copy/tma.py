@@ -249,8 +249,7 @@ def _plan_boxes(
         boxes.append(Box(tuple(first[d] for d in order), address))
     if len(boxes) > MAX_BOXES:
         raise TmaError(
-            TmaReason.BOX,
-            f"expected a tile of at most {MAX_BOXES} boxes, found {len(boxes)} of {sizes} in {layout}",
+            TmaReason.BOX, f"expected a tile of at most {MAX_BOXES} boxes, found {len(boxes)} of {sizes} in {layout}"
         )
     return BoxPlan(
         unit, tuple(groups[d] for d in order), tuple(extents[d] for d in order), swizzle, tuple(boxes), period
@@ -294,11 +293,7 @@ def _reach(places: NDArray[np.int64], dimension: int, step: int) -> int:
 
 
 def _row(
-    places: NDArray[np.int64],
-    unit: Unit,
-    width: int,
-    inner: tuple[int, ...],
-    layout: TileLayout | ComposeLayout,
+    places: NDArray[np.int64], unit: Unit, width: int, inner: tuple[int, ...], layout: TileLayout | ComposeLayout
 ) -> int:
     """The units of a row of a box."""
     limit = min(MAX_BOX, width // unit.bytes) if width else MAX_BOX

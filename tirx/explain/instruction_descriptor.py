@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from tirx.explain.nearest import nearest_word
-from tirx.explain.report import (
-    Explanation,
-    FieldValue,
-    Word,
-    changes_text,
-    known_code,
-    known_value,
-    reserved_problems,
-)
+from tirx.explain.report import Explanation, FieldValue, Word, changes_text, known_code, known_value, reserved_problems
 from tirx.hw.bits import bits_text
 from tirx.hw.rules import reason, result
 from tirx.tcgen05.instruction_descriptor import (
@@ -26,12 +18,7 @@ from tirx.tcgen05.shapes import portable
 
 
 def explain_instruction_descriptor(
-    word: Word,
-    kind: str,
-    *,
-    cta_group: int | None = None,
-    ws: bool | None = None,
-    target: str | None = None,
+    word: Word, kind: str, *, cta_group: int | None = None, ws: bool | None = None, target: str | None = None
 ) -> Explanation:
     """Explains the 32 bits of the instruction descriptor of a tcgen05.mma of `.kind::KIND`.
 

@@ -6,15 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tirx.explain.nearest import nearest_word
-from tirx.explain.report import (
-    Explanation,
-    FieldValue,
-    Word,
-    changes_text,
-    known_code,
-    known_value,
-    reserved_problems,
-)
+from tirx.explain.report import Explanation, FieldValue, Word, changes_text, known_code, known_value, reserved_problems
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
 from tirx.hw.rules import reason
@@ -65,9 +57,7 @@ class _Format:
 
 _FORMATS: dict[str, _Format] = {
     TCGEN05_OPERANDS.instruction: _Format(
-        smem_descriptor.FIELDS,
-        smem_descriptor.RESERVED,
-        {mode.code: name for name, mode in SWIZZLE_MODES.items()},
+        smem_descriptor.FIELDS, smem_descriptor.RESERVED, {mode.code: name for name, mode in SWIZZLE_MODES.items()}
     ),
     WGMMA_OPERANDS.instruction: _Format(
         wgmma_descriptor.FIELDS,

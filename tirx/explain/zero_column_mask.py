@@ -5,15 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from tirx.explain.nearest import nearest_word
-from tirx.explain.report import (
-    Explanation,
-    FieldValue,
-    Word,
-    changes_text,
-    known_code,
-    known_value,
-    reserved_problems,
-)
+from tirx.explain.report import Explanation, FieldValue, Word, changes_text, known_code, known_value, reserved_problems
 from tirx.hw.bits import extract
 from tirx.hw.rules import reason, result
 from tirx.tcgen05.zero_column_mask import FIELDS, MAX_COLUMN_SHIFT, MAX_SPAN, RESERVED, SUB_MASKS, ZeroColumnMask

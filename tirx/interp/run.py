@@ -19,15 +19,7 @@ from tirx.diagnostics import operation_name
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.nesting import walk
 from tirx.dialects.requirements import requirements
-from tirx.dialects.tirx import (
-    AsyncCopyOp,
-    FillOp,
-    KernelOp,
-    Progress,
-    WaitUntilOp,
-    base_allocation,
-    transfer,
-)
+from tirx.dialects.tirx import AsyncCopyOp, FillOp, KernelOp, Progress, WaitUntilOp, base_allocation, transfer
 from tirx.interp.atomics import AtomicFunctions
 from tirx.interp.errors import RunError
 from tirx.interp.folds import FoldFunctions

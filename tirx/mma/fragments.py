@@ -129,9 +129,7 @@ _F16_A: dict[Orientation, TileLayout] = {"row": _F16_ROWS_ON_LANES, "col": _F16_
 _F16_B: dict[Orientation, TileLayout] = {"col": _F16_ROWS_ON_LANES, "row": _F16_COLUMNS_ON_LANES}
 _F16_C = {
     "f16": TileLayout.parse("S[(4, 2, 4, 8) : (4@laneid, 16@laneid, 1@laneid, 1)]"),
-    "f32": TileLayout.parse(
-        "S[(4, 2, 2, 2, 2, 2, 2) : (4@laneid, 16@laneid, 2, 1@laneid, 4, 2@laneid, 1)]",
-    ),
+    "f32": TileLayout.parse("S[(4, 2, 2, 2, 2, 2, 2) : (4@laneid, 16@laneid, 2, 1@laneid, 4, 2@laneid, 1)]"),
 }
 # C and D of .f16 are packed two to a register, those of .f32 are not.
 _F16_C_REGISTERS = {"f16": ("b32", 2), "f32": ("f32", 1)}

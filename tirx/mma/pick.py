@@ -214,12 +214,7 @@ class _Plan:
 
 
 def choose_variant(
-    m: int,
-    n: int,
-    k: int,
-    variants: Sequence[MmaVariant],
-    a_major: Major = "K",
-    b_major: Major = "K",
+    m: int, n: int, k: int, variants: Sequence[MmaVariant], a_major: Major = "K", b_major: Major = "K"
 ) -> MmaVariant:
     """The first of `variants` whose shape divides M, N and K; of one shape, the one whose registers run along the
     dimensions asked for, or the first where there is no choice.

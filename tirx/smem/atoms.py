@@ -91,12 +91,7 @@ def smem_atom(
 
 
 def smem_layout(
-    dtype: str | DType,
-    mode: SwizzleName,
-    major: Major,
-    shape: tuple[int, int],
-    *,
-    container_bits: int | None = None,
+    dtype: str | DType, mode: SwizzleName, major: Major, shape: tuple[int, int], *, container_bits: int | None = None
 ) -> TileLayout | ComposeLayout:
     """An operand of `shape` (MN, K) elements made of atoms, over the rows first and then along the major dimension.
 

@@ -23,14 +23,7 @@ from tirx.smem.canonical_form import CanonicalLayout, CanonicalLayoutError, Oper
 from tirx.smem.operand_fit import Fit, Operand
 from tirx.smem.operand_tile import OperandTile, operand_tiles
 from tirx.smem.smem_descriptor import ABSOLUTE_LBO, ADDRESS_BYTES
-from tirx.smem.swizzle_modes import (
-    GEOMETRIES,
-    MAJORS,
-    SWIZZLE_MODES,
-    TCGEN05_OPERANDS,
-    OperandFamily,
-    legal_modes,
-)
+from tirx.smem.swizzle_modes import GEOMETRIES, MAJORS, SWIZZLE_MODES, TCGEN05_OPERANDS, OperandFamily, legal_modes
 from tirx.smem.walk import ATOM_BITS, CORE_ROWS, Shape
 
 

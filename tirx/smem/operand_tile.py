@@ -60,10 +60,7 @@ def operand_tile(
 
 
 def operand_tiles(
-    shape: tuple[int, int],
-    element: DType,
-    container_bits: int | None = None,
-    family: OperandFamily = TCGEN05_OPERANDS,
+    shape: tuple[int, int], element: DType, container_bits: int | None = None, family: OperandFamily = TCGEN05_OPERANDS
 ) -> list[OperandTile]:
     """Every tile that the element type may have, K-major and then MN-major ones, narrow swizzles first."""
     found = (

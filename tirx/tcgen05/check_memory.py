@@ -10,16 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tirx.hw.features import supporting_targets
-from tirx.hw.rules import (
-    Finding,
-    Rule,
-    all_findings,
-    choices,
-    raise_first,
-    reason,
-    unless_one_is_legal,
-    unsupported,
-)
+from tirx.hw.rules import Finding, Rule, all_findings, choices, raise_first, reason, unless_one_is_legal, unsupported
 from tirx.hw.targets import PtxVersion
 from tirx.smem.smem_descriptor import SmemDescriptor, meaningless, possible_descriptors
 from tirx.symbolic.integers import Integers

@@ -63,10 +63,7 @@ _UNSCALED_FORM = Form(
     {**_COMMON, **_SELECTOR, "saturate": (3, 1), "d": (4, 2), "m": (24, 5), "wide_k": (29, 1), "max_shift": (30, 2)},
     reserved=((6, 1), (23, 1)),
 )
-_MXF8F6F4_FORM = Form(
-    {**_COMMON, **_SCALE, "wide_k": (31, 1)},
-    reserved=((0, 2), (3, 1), (6, 1), (25, 1)),
-)
+_MXF8F6F4_FORM = Form({**_COMMON, **_SCALE, "wide_k": (31, 1)}, reserved=((0, 2), (3, 1), (6, 1), (25, 1)))
 _MXF4_FORM = Form(
     {**_COMMON, **_SCALE, "b": (10, 2), "sparsity_version": (12, 1), "widest_k": (3, 1), "wide_k": (31, 1)},
     reserved=((0, 2), (6, 1), (25, 1)),

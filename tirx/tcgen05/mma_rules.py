@@ -217,11 +217,7 @@ MMA_RULES: tuple[Rule[MmaInfo], ...] = (
         "name the type of A in the instruction descriptor",
     ),
     _Row(
-        "a-major",
-        _IDESC,
-        lambda i: i.major_reason(i.a_smem, "A"),
-        "{reason}",
-        "set a_major to that of the layout of A",
+        "a-major", _IDESC, lambda i: i.major_reason(i.a_smem, "A"), "{reason}", "set a_major to that of the layout of A"
     ),
     _Row(
         "a-k",
@@ -245,11 +241,7 @@ MMA_RULES: tuple[Rule[MmaInfo], ...] = (
         "name the type of B in the instruction descriptor",
     ),
     _Row(
-        "b-major",
-        _IDESC,
-        lambda i: i.major_reason(i.mma.b, "B"),
-        "{reason}",
-        "set b_major to that of the layout of B",
+        "b-major", _IDESC, lambda i: i.major_reason(i.mma.b, "B"), "{reason}", "set b_major to that of the layout of B"
     ),
     _Row(
         "b-k",

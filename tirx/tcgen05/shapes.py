@@ -177,14 +177,7 @@ def check_transposed_b(b: str | DType, n: int, cta_group: int = 1) -> None:
 
 
 def portable(
-    name: str | Kind,
-    m: int,
-    n: int,
-    cta_group: int = 1,
-    ws: bool = False,
-    sparse: bool = False,
-    *,
-    k_code: int = 0,
+    name: str | Kind, m: int, n: int, cta_group: int = 1, ws: bool = False, sparse: bool = False, *, k_code: int = 0
 ) -> bool:
     """Returns True if every source, and not only the ISA's table, allows this shape."""
     return n in shape_row(name, cta_group, ws, sparse, k_code).portable(m)

@@ -20,14 +20,7 @@ from tirx.hw.errors import TensorMemoryError
 from tirx.layout import Iter, TileLayout
 from tirx.layout.arrays import NDArray, np
 from tirx.layout.caching import bounded_cache
-from tirx.tcgen05.tmem import (
-    COLUMN_BITS,
-    COLUMNS,
-    DATA_PATHS,
-    LANES,
-    check_element_bits,
-    tmem_columns,
-)
+from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, DATA_PATHS, LANES, check_element_bits, tmem_columns
 
 LdShapeName = Literal["32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"]
 WarpAxis = Literal["warpid", "wid_in_wg"]
@@ -162,12 +155,7 @@ LD_SHAPES: dict[LdShapeName, LdShape] = {
     shape.name: shape
     for shape in (
         LdShape("32x32b", lanes=32, columns=1, threads=(Iter(32, 1, "TLane"),)),
-        LdShape(
-            "16x64b",
-            lanes=16,
-            columns=2,
-            threads=(Iter(8, 1, "TLane"), Iter(2, 1, "TCol"), Iter(2, 8, "TLane")),
-        ),
+        LdShape("16x64b", lanes=16, columns=2, threads=(Iter(8, 1, "TLane"), Iter(2, 1, "TCol"), Iter(2, 8, "TLane"))),
         LdShape(
             "16x128b",
             lanes=16,

@@ -22,17 +22,7 @@ from tirx.dialects.schedule_names import Schedule
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.launch import Launch, read_launches
 from tirx.runtime.simulation import simulate
-from tirx.sim import (
-    Dump,
-    Observers,
-    Profile,
-    SimError,
-    SimWarning,
-    Timeline,
-    Trace,
-    entries,
-    run,
-)
+from tirx.sim import Dump, Observers, Profile, SimError, SimWarning, Timeline, Trace, entries, run
 from tirx.sim.trace import DUMPED_STATES, DumpedState
 from tirx.tools.commands import INTERRUPTED
 from tirx.tools.files import FileError, check_place, close_output, read_input, write_file, write_output

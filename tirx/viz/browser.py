@@ -219,7 +219,7 @@ class Browser:
         """The page as PDF, on paper of a size in inches."""
         found = self._send(
             *("Page.printToPDF",), printBackground=True, paperWidth=width, paperHeight=height,
-            marginTop=0, marginBottom=0, marginLeft=0, marginRight=0, pageRanges="1",
+            marginTop=0, marginBottom=0, marginLeft=0, marginRight=0, pageRanges="1"
         )  # fmt: skip
         return base64.b64decode(found["data"])
 

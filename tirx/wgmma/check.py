@@ -327,20 +327,8 @@ WGMMA_RULES: tuple[Rule[WgmmaFacts], ...] = (
         "make the tile larger, or N smaller",
     ),
     # Operands in registers
-    _Row(
-        "a-layout",
-        _FRAGMENTS,
-        lambda i: i.a_layout_reason,
-        "{reason}",
-        "use operand_a_layout",
-    ),
-    _Row(
-        "d-layout",
-        _FRAGMENTS,
-        lambda i: i.d_layout_reason,
-        "{reason}",
-        "use accumulator_layout",
-    ),
+    _Row("a-layout", _FRAGMENTS, lambda i: i.a_layout_reason, "{reason}", "use operand_a_layout"),
+    _Row("d-layout", _FRAGMENTS, lambda i: i.d_layout_reason, "{reason}", "use accumulator_layout"),
     # Sparse A
     _Row(
         "metadata",
@@ -356,13 +344,7 @@ WGMMA_RULES: tuple[Rule[WgmmaFacts], ...] = (
         "expected a sparsity selector below {i.selectors}, found {i.wgmma.selector}",
         "name threads that hold metadata",
     ),
-    _Row(
-        "metadata-layout",
-        _SPARSE,
-        lambda i: i.metadata_layout_reason,
-        "{reason}",
-        "use metadata_layout",
-    ),
+    _Row("metadata-layout", _SPARSE, lambda i: i.metadata_layout_reason, "{reason}", "use metadata_layout"),
 )
 """The rules about the operands of an instruction, in the order in which they are reported."""
 

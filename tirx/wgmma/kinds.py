@@ -186,13 +186,7 @@ _TYPES = "Matrix Data-types"
 _MMA = "wgmma.mma_async"
 
 FORM_RULES: tuple[Rule[Form], ...] = (
-    Rule(
-        "types",
-        _TYPES,
-        lambda f: reason(lambda: f.kind),
-        "{reason}",
-        "use types that wgmma multiplies",
-    ),
+    Rule("types", _TYPES, lambda f: reason(lambda: f.kind), "{reason}", "use types that wgmma multiplies"),
     Rule(
         "d-type",
         _TYPES,

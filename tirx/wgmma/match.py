@@ -298,12 +298,7 @@ class _Reader:
         if key not in self.parts:
             try:
                 self.parts[key] = operand_slices(
-                    self.tile.layout,
-                    self.tile.shape,
-                    self.tile.dtype,
-                    self.k_step,
-                    rows=key,
-                    family=WGMMA_OPERANDS,
+                    self.tile.layout, self.tile.shape, self.tile.dtype, self.k_step, rows=key, family=WGMMA_OPERANDS
                 )
             except LegalityError as e:
                 raise e.reworded(f"{self.name}: {e}") from e

@@ -215,11 +215,7 @@ class Extraction:
         return self.names[ring] if block is None or ring.across is not None else f"{self.names[ring]}@{block}"
 
     def _ring(
-        self,
-        ring: tirx.RingOp,
-        block: int | None,
-        parties: list[Party],
-        places: dict[Owner, dict[Place, Members]],
+        self, ring: tirx.RingOp, block: int | None, parties: list[Party], places: dict[Owner, dict[Place, Members]]
     ) -> Ring | None:
         """A ring with its parties; None if nobody in the block uses it."""
         stations: list[list[str]] = [[] for _ in ring.station_names]

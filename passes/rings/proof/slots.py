@@ -10,17 +10,7 @@ from xdsl.dialects import scf
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tirx.dialects.nesting import enclosing
-from tirx.dialects.tirx import (
-    AcquireOp,
-    AsyncMmaOp,
-    AtOp,
-    ForOp,
-    MemorySpace,
-    ReleaseOp,
-    RingOp,
-    TilesOp,
-    TileType,
-)
+from tirx.dialects.tirx import AcquireOp, AsyncMmaOp, AtOp, ForOp, MemorySpace, ReleaseOp, RingOp, TilesOp, TileType
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.proof.errors import UndecidedError
 

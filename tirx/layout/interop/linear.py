@@ -69,9 +69,7 @@ class LinearLayout:
     out_dims: OutDims
 
     def __init__(
-        self,
-        bases: Mapping[str, Sequence[Sequence[int]]] | Bases,
-        out_dims: Mapping[str, int] | OutDims | None = None,
+        self, bases: Mapping[str, Sequence[Sequence[int]]] | Bases, out_dims: Mapping[str, int] | OutDims | None = None
     ):
         rows = bases.items() if isinstance(bases, Mapping) else bases
         found = tuple([(name, tuple([tuple(map(index, image)) for image in images])) for name, images in rows])

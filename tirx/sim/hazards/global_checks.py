@@ -14,15 +14,7 @@ from tirx.sim.hazards.clocks import Row
 from tirx.sim.hazards.global_access import ASYNC, ATOMIC, Access, Kind
 from tirx.sim.hazards.global_flags import GlobalFlags
 from tirx.sim.hazards.global_pairs import IS_ATOMIC, PairRules, Pairs, Side, Users, Verdict
-from tirx.sim.hazards.global_shadow import (
-    GlobalShadow,
-    clusters_of,
-    kinds_of,
-    pc_of,
-    scopes_of,
-    silent_of,
-    threads_of,
-)
+from tirx.sim.hazards.global_shadow import GlobalShadow, clusters_of, kinds_of, pc_of, scopes_of, silent_of, threads_of
 from tirx.sim.memory.segment import Segment
 
 _DOES = {Kind.BULK: "a bulk copy", Kind.REDUCE: "a bulk reduction", Kind.COPY: "cp.async"}

@@ -9,18 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
-from tirx.sim.core.types import (
-    B64,
-    TYPES,
-    U32,
-    Array,
-    Function,
-    Mask,
-    PtxType,
-    RegisterState,
-    bits_type,
-    is_undefined,
-)
+from tirx.sim.core.types import B64, TYPES, U32, Array, Function, Mask, PtxType, RegisterState, bits_type, is_undefined
 from tirx.sim.errors import SimError
 from tirx.sim.isa.special import SPECIAL_REGISTERS
 from tirx.sim.memory.addresses import GENERIC_BASE

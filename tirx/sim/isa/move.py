@@ -9,14 +9,7 @@ from tirx.sim.core.types import B32, B64, PRED, U32, U64, Array, Mask, bits_type
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
-from tirx.sim.memory.addresses import (
-    GENERIC_BASE,
-    OFFSET_MASK,
-    RANK_SHIFT,
-    SHARED_OFFSET_MASK,
-    SPACES,
-    WINDOW_SHIFT,
-)
+from tirx.sim.memory.addresses import GENERIC_BASE, OFFSET_MASK, RANK_SHIFT, SHARED_OFFSET_MASK, SPACES, WINDOW_SHIFT
 from tirx.sim.program.code import Step
 from tirx.sim.reader.syntax import Address, Name, Operand, Vector
 
