@@ -11,12 +11,26 @@ INTERRUPTED = 130
 
 
 def _run(module: str, *arguments: Sequence[str]) -> int:
-    """Calls `main` of a module of commands; Ctrl-C while that is imported ends the process without a traceback."""
+    """
+    Calls `main` of a module of commands, and returns the exit code.
+
+    Ctrl-C, also while that is imported, and a reader of the output that is gone end the process without a traceback.
+    """
     try:
+        from tirx.tools import files
         from tirx.tools.process import prepare_process
 
         prepare_process()
-        return import_module(f"tirx.tools.{module}").main(*arguments)
+        try:
+            try:
+                return import_module(f"tirx.tools.{module}").main(*arguments)
+            finally:
+                files.write_output("-", "")  # flushes what argparse prints, too
+        except BrokenPipeError:
+            files.close_output()
+        except files.FileError as error:
+            print(f"error: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return INTERRUPTED
 

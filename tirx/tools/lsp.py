@@ -18,8 +18,9 @@ from pygls.lsp.server import LanguageServer
 
 from tirx.diagnostics import Diagnostic
 from tirx.text.source import Source
+from tirx.tools import commands
 from tirx.tools.language import Analysis
-from tirx.tools.process import ArgumentParser, UsageError, prepare_process
+from tirx.tools.process import ArgumentParser, UsageError
 from tirx.version import installed_version
 
 _SEVERITIES = {
@@ -179,5 +180,4 @@ def serve(source: Input) -> int:
 
 
 if __name__ == "__main__":
-    prepare_process()
-    sys.exit(main())
+    sys.exit(commands.tirx_lsp())

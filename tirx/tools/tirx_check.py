@@ -19,9 +19,9 @@ from tirx.runtime.check_arguments import Numbers
 from tirx.runtime.program import build
 from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError
-from tirx.tools.commands import INTERRUPTED
-from tirx.tools.files import FileError, read_input
-from tirx.tools.process import ArgumentParser, UsageError, prepare_process
+from tirx.tools import commands
+from tirx.tools.files import FileError, read_input, write_output
+from tirx.tools.process import ArgumentParser, UsageError
 from tirx.universe import new_context
 
 _EPILOG = """\
@@ -80,16 +80,15 @@ def _check(flags: CheckFlags) -> int:
     for done, kernel in enumerate(chosen.values()):
         try:
             seconds = (start + flags.seconds - time.process_time()) / (len(chosen) - done)
-            print(f"{flags.input_path}: {kernel.check(numbers=flags.numbers, seconds=seconds, seed=flags.seed)}")
+            said = str(kernel.check(numbers=flags.numbers, seconds=seconds, seed=flags.seed))
         except CheckError as error:
-            print(f"{flags.input_path}: error: {error}\n{error.change}".rstrip())
-            status = 1
+            said, status = f"error: {error}\n{error.change}".rstrip(), 1
+        write_output("-", f"{flags.input_path}: {said}\n")
     return status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs `tirx-check`. Returns the exit code."""
-    prepare_process()
     try:
         given = _parser().parse_args(arguments)
         numbers: tuple[Numbers, ...] = tuple(given.numbers or ("integers", "normal"))
@@ -98,5 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (UsageError, FileError, LocatedError, OptionError, TargetError) as error:
         print(error if isinstance(error, LocatedError) else f"error: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(commands.tirx_check())

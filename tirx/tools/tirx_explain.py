@@ -32,9 +32,9 @@ from tirx.smem.wgmma_descriptor import WgmmaDescriptor
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
-from tirx.tools.commands import INTERRUPTED
-from tirx.tools.files import FileError, close_output, read_input, write_output
-from tirx.tools.process import ArgumentParser, UsageError, prepare_process
+from tirx.tools import commands
+from tirx.tools.files import FileError, read_input, write_output
+from tirx.tools.process import ArgumentParser, UsageError
 
 _ILLEGAL = 2
 _LAST_COLUMN = 255
@@ -287,13 +287,8 @@ def main(argv: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
     except (UsageError, FileError, LegalityError) as error:
         print(f"error: {error}", file=sys.stderr)
-    except BrokenPipeError:
-        close_output()  # its reader is gone
-    except KeyboardInterrupt:
-        return INTERRUPTED
     return 1
 
 
 if __name__ == "__main__":
-    prepare_process()
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(commands.tirx_explain())

@@ -24,10 +24,10 @@ from tirx.text.collector import paused_collector
 from tirx.text.parsing import parse_located
 from tirx.text.source import Source, check_encoding, decode
 from tirx.text.verification import CheckError, InvalidPassOutputError, StepTime, run_passes
-from tirx.tools.commands import INTERRUPTED
-from tirx.tools.files import FileError, close_output, read_input, write_output
+from tirx.tools import commands
+from tirx.tools.files import FileError, read_input, write_output
 from tirx.tools.flags import OptFlags, parse_flags
-from tirx.tools.process import UsageError, prepare_process
+from tirx.tools.process import UsageError
 from tirx.tools.times import format_times
 from tirx.universe import new_context
 
@@ -211,10 +211,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        close_output()  # its reader is gone
-        return 1
-    except KeyboardInterrupt:
-        return INTERRUPTED
+        raise  # by the command
     except CheckError as error:
         print(f"internal error: {error}\n{error.change}", file=sys.stderr)
         return 2
@@ -227,5 +224,4 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    prepare_process()
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(commands.tirx_opt())

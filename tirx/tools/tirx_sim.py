@@ -24,9 +24,9 @@ from tirx.runtime.launch import Launch, read_launches
 from tirx.runtime.simulation import simulate
 from tirx.sim import Dump, Observers, Profile, SimError, SimWarning, Timeline, Trace, entries, run
 from tirx.sim.trace import DUMPED_STATES, DumpedState
-from tirx.tools.commands import INTERRUPTED
+from tirx.tools import commands
 from tirx.tools.files import FileError, check_place, close_output, read_input, write_file, write_output
-from tirx.tools.process import ArgumentParser, UsageError, prepare_process
+from tirx.tools.process import ArgumentParser, UsageError
 
 _Array = npt.NDArray[Any]
 
@@ -446,17 +446,13 @@ def main(argv: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        close_output()  # its reader is gone
-        return 1
+        raise  # by the command
     except OSError as error:  # of the trace; files have errors of their own
         close_output()
         print(f"error: cannot write standard output: {error.strerror}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return INTERRUPTED
     return 0
 
 
 if __name__ == "__main__":
-    prepare_process()
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(commands.tirx_sim())

@@ -21,10 +21,10 @@ from tirx.hw.targets import TARGETS, TargetError
 from tirx.layout import LayoutError
 from tirx.passes import lower_to_ptx_pipeline
 from tirx.text.source import Source, check_encoding, decode
-from tirx.tools.commands import INTERRUPTED
+from tirx.tools import commands
 from tirx.tools.decisions import DecisionRecorder
 from tirx.tools.files import FileError, close_output, read_input, write_file, write_output
-from tirx.tools.process import ArgumentParser, UsageError, prepare_process
+from tirx.tools.process import ArgumentParser, UsageError
 from tirx.viz import Tile, page, presets, read_tiles, tile_svg
 from tirx.viz.sources import TileCollector, compile_program, program_tiles, read_thread_value
 
@@ -250,13 +250,8 @@ def main(argv: Sequence[str]) -> int:
         print(error, file=sys.stderr)
     except (UsageError, FileError, LayoutError, TargetError) as error:
         print(f"error: {error}", file=sys.stderr)
-    except BrokenPipeError:
-        close_output()  # its reader is gone
-    except KeyboardInterrupt:
-        return INTERRUPTED
     return 1
 
 
 if __name__ == "__main__":
-    prepare_process()
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(commands.tirx_viz())

@@ -90,6 +90,24 @@ def test_an_interrupt_while_modules_are_imported(monkeypatch: pytest.MonkeyPatch
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [("opt", "--list-rules"), ("sim", "--help"), ("check", "--help"), ("explain", "--help"), ("viz", "--help")],
+)
+def test_readers_that_are_gone(name: str, argument: str):
+    command = f"from tirx.tools.commands import tirx_{name} as run; import sys; sys.exit(run())"
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-c", command, argument],
+        env=os.environ | {"PYTHONPATH": str(_ROOT), "PYTHONUNBUFFERED": ""},
+        stdout=writing,
+        stderr=subprocess.PIPE,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 def test_output_that_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with (tmp_path / "o").open("w") as output:
         monkeypatch.setattr(sys, "stdout", output)

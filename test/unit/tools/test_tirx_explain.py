@@ -131,14 +131,6 @@ def test_usage_errors(arguments: str, message: str, capsys: pytest.CaptureFixtur
     assert f"error: {message}" in capsys.readouterr().err
 
 
-def test_an_interrupt_has_its_exit_code(monkeypatch: pytest.MonkeyPatch):
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("tirx.tools.tirx_explain.read_input", interrupt)
-    assert main(["kernel.ptx"]) == 130
-
-
 def test_files_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "k.ptx"
     path.write_bytes(b"\xff\xfe")

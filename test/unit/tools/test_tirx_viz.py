@@ -274,14 +274,6 @@ def test_a_file_whose_name_is_not_utf8(tmp_path: Path, monkeypatch: pytest.Monke
     assert "<title>\\udcff.mlir" in Path("k.html").read_text(encoding="utf-8")
 
 
-def test_an_interrupt_has_its_exit_code(monkeypatch: pytest.MonkeyPatch):
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("tirx.tools.tirx_viz.read_tiles", interrupt)
-    assert main([_SWIZZLED]) == 130
-
-
 def test_a_full_disk_is_an_error_of_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: _Capture):
     pytest.importorskip("rich")
     closed: list[bool] = []
