@@ -35,6 +35,9 @@ _PASS_OPTIONS = {
 }
 """Options of the pipeline -> the passes of which they are options."""
 
+_VALUES = {"pipeline": ("on", "off"), "choose": ("default", "model"), "strides": ("aligned", "any")}
+"""Options that say which passes the pipeline has -> their values, the default first."""
+
 _LOWER_TO_PTX = (
     "tirx-inline",
     "tirx-fold-subviews",
@@ -95,14 +98,16 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
 
     `target` (for example `"sm_90a"`) overrides the target that the kernels name. `options` are words such as
     `"stages=4 roles=load order=group"`, which say what the passes that let copies, products and epilogues overlap would
-    choose, or `"pipeline=off"`, which leaves these passes out. `"BM=64"` binds a parameter of kernels,
-    and `"choose=model"` the others as the timing model ranks them, not to their defaults. Raises
-    TargetError for an unknown target and OptionError for unknown options.
+    choose, or `"pipeline=off"`, which leaves these passes out. `"strides=any"` is for arrays whose strides are no
+    multiples of 16 bytes, without the engines that need that. `"BM=64"` binds a parameter of kernels, and
+    `"choose=model"` the others as the timing model ranks them, not to their defaults. Raises TargetError for an unknown
+    target and OptionError for unknown options.
     """
     given = _parsed(options)
     override = () if target is None else (f"tirx-set-target{{target={Target.parse(target)}}}",)
     is_on = given.pop("pipeline", "on") == "on"
     binding = "tirx-choose" if given.pop("choose", "default") == "model" else "tirx-specialize"
+    strides = ("tirx-any-strides",) if given.pop("strides", "aligned") == "any" else ()
     options_of: dict[str, list[str]] = {name: [] for name in _SCHEDULE}
     parameters = {name: given.pop(name) for name in list(given) if name[0].isupper()}
     for option, value in given.items():
@@ -115,7 +120,7 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     bound = " ".join(f"{name}={value}" for name, value in parameters.items())
     front = f"tirx-tile-linalg{{marked=true{of_target}}}"
     specialize = f"{binding}{{{bound}}}" if bound else binding
-    return (*override, front, specialize) + tuple(
+    return (*override, front, *strides, specialize) + tuple(
         f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes
     )
 
@@ -124,16 +129,14 @@ def _parsed(options: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for word in options.split():
         name, _, value = word.partition("=")
-        known = ("pipeline", "choose", *_PASS_OPTIONS)
+        known = (*_VALUES, *_PASS_OPTIONS)
         is_known = name in known or NAME.fullmatch(name) is not None
         if not is_known or not value or name in found:
             raise OptionError(
                 f"expected each of {', '.join(known)} and of parameters at most once, as name=value, found '{word}'"
             )
-        if name == "choose" and value not in ("default", "model"):
-            raise OptionError(f"expected choose=default or choose=model, found '{word}'")
-        if name == "pipeline" and value not in ("on", "off"):
-            raise OptionError(f"expected pipeline=on or pipeline=off, found '{word}'")
+        if value not in (values := _VALUES.get(name, (value,))):
+            raise OptionError(f"expected {' or '.join(f'{name}={each}' for each in values)}, found '{word}'")
         found[name] = value
     return found
 

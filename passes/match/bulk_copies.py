@@ -40,7 +40,7 @@ from tirx.passes.ir.views import (
 )
 from tirx.passes.match.narrow_places import MOST_ELEMENTS_FURTHER
 from tirx.passes.match.product import ILLEGAL, target_of
-from tirx.passes.match.run_time_strides import placed, run_time_strides, why_beyond_threads
+from tirx.passes.match.run_time_strides import placed, run_time_strides, takes_any_strides, why_beyond_threads
 
 
 def _times(formula: Formula, factor: int) -> Formula:
@@ -257,7 +257,7 @@ def async_engine(copy: tirx.CopyOp | tirx.AsyncCopyOp) -> EngineChoice:
     refused: list[tuple[tirx.Engine, str]] = []
     for engine in engines:
         try:
-            chosen = EngineChoice(engine, tuple(refused), check_engine(copy, engine))
+            chosen = EngineChoice(engine, tuple(refused), check_engine(copy, engine, is_written=False))
             if engine is tirx.Engine.TMA_STORE:
                 _check_starts(copy.destination)
             return chosen
@@ -292,12 +292,23 @@ def _check_starts(tile: SSAValue) -> None:
         )
 
 
-def check_engine(copy: tirx.CopyOp | tirx.AsyncCopyOp, engine: tirx.Engine) -> tuple[int, ...]:
+def check_engine(
+    copy: tirx.CopyOp | tirx.AsyncCopyOp, engine: tirx.Engine, *, is_written: bool = True
+) -> tuple[int, ...]:
     """Checks that an asynchronous engine can do a copy between global and shared memory.
 
-    Returns the dimensions of the memref whose strides have to be multiples of 16 bytes at the launch. Raises one of
-    `ILLEGAL` with the reason why it cannot.
+    Returns the dimensions of the memref whose strides have to be multiples of 16 bytes at the launch; one that nobody
+    wrote has none in kernels for any strides. Raises one of `ILLEGAL` with the reason why it cannot.
     """
+    dimensions = _rests_on(copy, engine)
+    if dimensions and not is_written and takes_any_strides(copy):
+        where = " and ".join(map(str, dimensions))
+        raise ThreadCopyError(f"expected an engine for any stride in dimension {where}, found {engine}")
+    return dimensions
+
+
+def _rests_on(copy: tirx.CopyOp | tirx.AsyncCopyOp, engine: tirx.Engine) -> tuple[int, ...]:
+    """Returns the dimensions whose strides an engine rests on. Raises one of `ILLEGAL` where it cannot do the copy."""
     target = target_of(copy)
     if target is not None and not supports(target, feature := ASYNC_FEATURES[engine]):
         raise TmaError(TmaReason.TARGET, f"expected {first_target(feature)} or later, found {target}")

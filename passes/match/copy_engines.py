@@ -195,7 +195,7 @@ def _engine(copy: CopyOp) -> Engine | None:
     is_box = origin is None or origin.view.is_box
     if copy.reduce is not None and copy.source_type.memory is not MemorySpace.TENSOR and is_box:
         try:
-            check_engine(copy, Engine.TMA_REDUCE)
+            check_engine(copy, Engine.TMA_REDUCE, is_written=copy.engine is not None)
         except ILLEGAL:
             by_threads = threads_combine(copy.reduce.data, copy.source_type.element_type)
             if not by_threads or beyond_threads(copy.destination) is not None:

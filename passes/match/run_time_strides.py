@@ -8,16 +8,20 @@ a vector with these numbers is one with all strides that are multiples of 16 byt
 from __future__ import annotations
 
 from xdsl.dialects.builtin import NoneAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, Iter, TileLayout
 from tirx.passes.ir.views import Origin
+from tirx.passes.match.product import kernel_around
 
 STAND_IN_BITS = 20
 MOST_STRIDES = 2
 """So many digits fit into 64 bits."""
+
+ANY_STRIDES = "tirx.any_strides"
+"""The attribute of kernels whose run-time strides may be any, not only multiples of `STRIDE_BYTES`."""
 
 STRIDE_BYTES = 16
 """What run-time strides are multiples of where threads move vectors."""
@@ -42,14 +46,20 @@ def run_time_strides(tile: SSAValue) -> dict[int, int]:
     return found
 
 
+def takes_any_strides(op: Operation) -> bool:
+    """Returns True if the kernel that an operation is in takes arrays of any strides."""
+    kernel = kernel_around(op)
+    return kernel is not None and ANY_STRIDES in kernel.attributes
+
+
 def are_multiples(tile: SSAValue) -> bool:
-    """Returns True if sizes show that all run-time strides of a tile are multiples of `STRIDE_BYTES`."""
+    """Returns True if sizes show, and launches may check, that run-time strides are multiples of `STRIDE_BYTES`."""
     if not run_time_strides(tile):
         return True
     origin = Origin.of(tile)
     assert origin is not None
     memref, bits = origin.view.source_type, TileType.of(tile).dtype.bits
-    if not isinstance(memref.layout, NoneAttr):
+    if takes_any_strides(origin.view) or not isinstance(memref.layout, NoneAttr):
         return False
     # Row-major: all of them are multiples of the outermost stride that is known.
     elements = next(stride for stride in memref.get_strides() or () if stride is not None)

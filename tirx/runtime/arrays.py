@@ -17,6 +17,10 @@ class ArgumentError(ValueError):
     """An argument of a launch does not fit the kernel; the message says what was expected and what was found."""
 
 
+class StrideError(ArgumentError):
+    """A stride is no multiple of what the kernel moves at a time; a kernel compiled with `strides=any` takes it."""
+
+
 @dataclass(frozen=True)
 class Storage:
     """An element type in arrays: its bits, and the names of the dtypes that may stand for it, the best first."""

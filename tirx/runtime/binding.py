@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tirx.dialects.formula import LaunchSizes
-from tirx.runtime.arrays import ArgumentError, ArrayView, check_array, storage_of
-from tirx.runtime.launch import Argument, Extents, Launch, PointerArgument, Precondition, ScalarArgument
+from tirx.runtime.arrays import ArgumentError, ArrayView, StrideError, check_array, storage_of
+from tirx.runtime.launch import Argument, Extents, Launch, PointerArgument, ScalarArgument
 
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 """Most blocks along x, y and z (CUDA C++ Programming Guide, "Compute Capabilities")."""
@@ -39,7 +39,7 @@ def bind(launch: Launch, values: Sequence[Value], sm_count: int, grid: Sequence[
     """Checks what a caller passes for the pointers and scalars of `launch`, and evaluates its formulas.
 
     `grid` is for launches that do not say theirs. Raises ArgumentError for what does not fit; preconditions are not
-    checked, see `broken_precondition`.
+    checked, see `check_preconditions`.
     """
     check_count(launch, len(values))
     waiting = iter(values)
@@ -73,11 +73,12 @@ def check_count(launch: Launch, count: int) -> None:
         raise ArgumentError(f"'{launch.entry}': expected {len(passed)} arguments ({names}), found {count}")
 
 
-def broken_precondition(bound: BoundLaunch) -> Precondition | None:
-    """The first precondition of a launch that its arguments do not pass; None for a launch without blocks."""
-    if not math.prod(bound.grid):
-        return None
-    return next((each for each in bound.launch.preconditions if not each.holds(bound.sizes)), None)
+def check_preconditions(bound: BoundLaunch) -> None:
+    """Raises ArgumentError for the first precondition that arguments do not pass. A launch without blocks has none."""
+    broken = (each for each in bound.launch.preconditions if not each.holds(bound.sizes))
+    if math.prod(bound.grid) and (first := next(broken, None)) is not None:
+        kind = StrideError if first.test == "multiple_of" else ArgumentError
+        raise kind(f"'{bound.launch.entry}': {first.message}")
 
 
 def scalar_bytes(name: str, type_: str, value: Number) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
@@ -11,8 +11,8 @@ from typing import Any, cast
 import numpy as np
 
 from tirx.runtime import driver as drivers
-from tirx.runtime.arrays import ArgumentError, ArrayView, flat_bytes
-from tirx.runtime.binding import BoundLaunch, Value, bind, broken_precondition, check_count
+from tirx.runtime.arrays import ArgumentError, ArrayView, StrideError, flat_bytes
+from tirx.runtime.binding import BoundLaunch, Value, bind, check_count, check_preconditions
 from tirx.runtime.driver import Device
 from tirx.runtime.frameworks import (
     KEYS,
@@ -33,16 +33,16 @@ _READY_LIMIT = 4096
 
 
 class Launcher:
-    """Launches one kernel: the entry of `launch` in a PTX module. `kernels` are all of the module, for fallbacks.
+    """Launches one kernel: the entry of `launch` in a PTX module. `other` gives the one for strides that this refuses.
 
     Arrays of torch and cupy are used where they are. Those of jax are immutable: what the kernel writes are new arrays,
     which are returned. Those of numpy are copied to the GPU and back. For the last two, a launch waits for its end.
     """
 
-    def __init__(self, ptx: str, launch: Launch, kernels: Mapping[str, Launch]):
+    def __init__(self, ptx: str, launch: Launch, other: Callable[[], Launcher | None] = lambda: None):
         self.launch = launch
         self._ptx = ptx
-        self._kernels = kernels
+        self._other = other
         self._keys: dict[type, Callable[[Any], Hashable]] = dict(SCALAR_KEYS)
         self._ready: dict[Hashable, tuple[Ready, CurrentStream]] = {}
         self._plans: dict[Hashable, Plan] = {}
@@ -99,28 +99,27 @@ class Launcher:
         key = (device.index, grid, *[_without_address(value) for value in values])
         plan = self._plans.get(key)
         if plan is None:
-            bound = self.bound(values, device, grid)
+            of, bound = self.bound(values, device, grid)
             launch = bound.launch
             device.check_target(launch.target)
-            function = device.function(self._ptx, launch.entry, launch.dynamic_shared, prod(launch.cluster))
+            function = device.function(of._ptx, launch.entry, launch.dynamic_shared, prod(launch.cluster))
             if len(self._plans) >= _READY_LIMIT:
                 self._plans.clear()
             plan = self._plans[key] = Plan(device, function, bound)
         return plan.ready(values)
 
-    def bound(self, values: Sequence[Value], device: Device, grid: tuple[int, ...] | None) -> BoundLaunch:
-        """The checked launch of this kernel, or of the fallback that a broken precondition names."""
-        launch = self.launch
-        seen = {launch.entry}
-        while True:
-            bound = bind(launch, values, device.sm_count, grid)
-            broken = broken_precondition(bound)
-            if broken is None:
-                return bound
-            if broken.fallback is None or broken.fallback in seen:
-                raise ArgumentError(f"'{launch.entry}': {broken.message}")
-            seen.add(broken.fallback)
-            launch = self._kernels[broken.fallback]
+    def bound(
+        self, values: Sequence[Value], device: Device, grid: tuple[int, ...] | None
+    ) -> tuple[Launcher, BoundLaunch]:
+        """The checked launch of this kernel, or of the one for any strides."""
+        bound = bind(self.launch, values, device.sm_count, grid)
+        try:
+            check_preconditions(bound)
+        except StrideError:
+            if (other := self._other()) is None:
+                raise
+            return other.bound(values, device, grid)
+        return self, bound
 
 
 class _argument:
@@ -189,7 +188,7 @@ class _Staged:
         self, arrays: Sequence[Any], values: list[Value], writes: Sequence[bool], device: Device, stream: int
     ) -> None:
         driver = device.driver
-        bound = self.launcher.bound(values, device, self.grid)
+        _, bound = self.launcher.bound(values, device, self.grid)
         check_overlap(bound.launch, bound.values)
         copies: dict[int, Any] = {}
         try:

@@ -11,8 +11,10 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from tirx.diagnostics import LocatedError
+from tirx.runtime.arrays import StrideError
 from tirx.runtime.launch import Launch, read_launches, write_launches
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class Program:
     def __init__(self, ptx: str, launches: Sequence[Launch], source: Source | None = None):
         self.ptx = ptx
         self.source = source
+        self.remake: Callable[[], Program] | None = None
         self.kernels: Mapping[str, Kernel] = MappingProxyType({each.entry: Kernel(self, each) for each in launches})
 
     def check(self, **options: Any) -> list[Checked]:
@@ -58,6 +61,20 @@ class Program:
         @copy: 2 launches of 1 sizes agree, 2 bit for bit, in ... s
         """
         return [kernel.check(**options) for kernel in self.kernels.values()]
+
+    @cached_property
+    def for_any_strides(self) -> Program | None:
+        """The program of the same source for arrays whose strides are no multiples of 16 bytes, compiled when first asked
+        for. None for one that `build` did not make, or that is itself for any strides.
+
+        Raises StrideError, saying why, if there can be none.
+        """
+        if self.remake is None:
+            return None
+        try:
+            return self.remake()
+        except LocatedError as error:
+            raise StrideError(f"expected strides of multiples of 16 bytes: {error.diagnostic.message}") from error
 
     def to_json(self) -> str:
         """The program as text: PTX and launch descriptors."""
@@ -102,8 +119,13 @@ class Kernel:
         from tirx.runtime.launcher import Launcher  # imports what simulations do not need
 
         return Launcher(
-            self.program.ptx, self.launch, {k.launch.entry: k.launch for k in self.program.kernels.values()}
+            self.program.ptx, self.launch, lambda: None if (other := self._for_any_strides) is None else other._launcher
         )
+
+    @property
+    def _for_any_strides(self) -> Kernel | None:
+        program = self.program.for_any_strides
+        return None if program is None else program.kernels[self.launch.entry]
 
     def __repr__(self) -> str:
         arguments = ", ".join(argument.name for argument in self.launch.passed)
@@ -117,7 +139,12 @@ class Kernel:
         """
         from tirx.runtime.simulation import simulate
 
-        simulate(self.program.ptx, self.launch, arguments, **options)
+        try:
+            simulate(self.program.ptx, self.launch, arguments, **options)
+        except StrideError:
+            if (other := self._for_any_strides) is None:
+                raise
+            other.simulate(*arguments, **options)
 
     def check(self, *arguments: Any, **options: Any) -> Checked:
         """Compares the kernel in the simulator with its tile program, run by `tirx.interp`.
@@ -153,6 +180,9 @@ def build(
     `tirx.compile`. A process keeps programs by input, target and options; a `cache_directory` keeps them on disk, also
     by the sources of tirx and of installed packages that extend it, and by the version of xDSL.
 
+    Kernels that move arrays with strides that the launch knows may need multiples of 16 bytes. Arrays of others are
+    moved by a second kernel, which is compiled (`strides=any`) when it is needed first.
+
     Nobody but their author knows when operations defined elsewhere are lowered differently: programs of modules that
     have such operations are kept only under a `salt`, a text that changes whenever their lowering does.
     Raises ValueError for a `cache_directory` without one, and what `tirx.compile` raises.
@@ -162,7 +192,16 @@ def build(
     text = str(module_or_text) if isinstance(module_or_text, ModuleOp) else module_or_text
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"expected a module or its text, found {type(text).__name__}")
-    make = partial(_compile, module_or_text, target, options, verify=verify)
+
+    def make() -> Program:
+        return _compile(module_or_text, target, options, verify=verify)
+
+    def for_any_strides(source: ModuleOp | str) -> Callable[[], Program] | None:
+        if "strides=" in options:
+            return None
+        words = f"{options} strides=any".lstrip()
+        return partial(build, source, target, words, cache_directory=cache_directory, salt=salt, verify=verify)
+
     guests = _guests(module_or_text) if isinstance(module_or_text, ModuleOp) and salt is None else ()
     if guests:
         if cache_directory is not None:
@@ -170,16 +209,14 @@ def build(
                 f"expected `salt`, a text that changes whenever the lowering of {', '.join(guests)} does, since "
                 "programs on disk outlive it; or no `cache_directory`"
             )
-        return make()
+        program = make()
+        program.remake = for_any_strides(cast("ModuleOp", module_or_text).clone())
+        return program
     key = sha256(json.dumps([text, target, options, salt, verify]).encode()).hexdigest()
     program = _cache.get(key)
     if program is None:
-        if cache_directory is None:
-            program = _compile(module_or_text, target, options, verify=verify)
-        else:
-            program = _on_disk(
-                Path(cache_directory), key, lambda: _compile(module_or_text, target, options, verify=verify)
-            )
+        program = make() if cache_directory is None else _on_disk(Path(cache_directory), key, make)
+        program.remake = for_any_strides(text)
         while len(_cache) >= _CACHE_SIZE:
             del _cache[next(iter(_cache))]
         _cache[key] = program

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tirx.copy.tma import ROW_UNIT
 from tirx.runtime.arrays import ArgumentError, flat_bytes, restrided, view_of_numpy
-from tirx.runtime.binding import BoundLaunch, Value, bind, broken_precondition
+from tirx.runtime.binding import BoundLaunch, Value, bind, check_preconditions
 from tirx.runtime.launch import (
     ComputedArgument,
     Launch,
@@ -60,8 +60,7 @@ def simulate(
     Raises ArgumentError for arguments that a launch on a GPU refuses.
     """
     bound = bind(launch, view_arguments(launch, arguments), sm_count, grid)
-    if (broken := broken_precondition(bound)) is not None:
-        raise ArgumentError(f"'{launch.entry}': {broken.message}")
+    check_preconditions(bound)
     check_overlap(launch, bound.values)
     if prod(bound.grid) == 0:
         return

@@ -92,6 +92,7 @@ class _LowerToPtx(ArgSpecConvertible):
     split: str | None = None
     parts: int | None = None
     multiprocessors: int | None = None
+    strides: str | None = None
 
     @property
     def options(self) -> str:

@@ -96,7 +96,7 @@ def _window_attention(queries: int) -> tuple[list[Any], Array]:
 
 
 KERNELS: dict[str, tuple[Callable[..., tuple[Any, ...]], list[tuple[int, ...]]]] = {
-    "w4a16": (_w4a16, [(64, 64, 64), (16, 128, 128), (77, 72, 96)]),
+    "w4a16": (_w4a16, [(64, 64, 64), (16, 128, 128), (77, 71, 96)]),
     "fp8_gemm": (_fp8_gemm, [(64, 64, 128), (16, 192, 256), (77, 72, 144)]),
     "depthwise_conv": (_depthwise_conv, [(1, 32, 64), (2, 64, 32), (2, 45, 71)]),
     "swiglu": (_swiglu, [(64, 64, 64), (16, 128, 128), (77, 72, 72)]),

@@ -10,8 +10,7 @@ import pytest
 from unit.sim.assembled import assembled
 
 import tirx
-from tirx.runtime import Kernel
-from tirx.runtime.arrays import ArgumentError
+from tirx.runtime import ArgumentError, Kernel, Program
 
 
 def _by_way_of(shape: tuple[int, ...], dtype: str, tiles: list[str], target: str, threads: int) -> str:
@@ -230,5 +229,7 @@ def test_gaps_between_rows_of_16_bytes():
     kernel.simulate(whole, d, check="strict")
     np.testing.assert_array_equal(d, whole[:, :16])
     uneven = np.lib.stride_tricks.as_strided(numbers, (2, 17, 64), ((17 * 64 + 1) * 2, 128, 2))
+    kernel.simulate(uneven, d, check="strict")  # by another kernel
+    np.testing.assert_array_equal(d, uneven[:, :16])
     with pytest.raises(ArgumentError, match="multiple of 16 bytes along dimension 0 of 'a' for vectors"):
-        kernel.simulate(uneven, d)
+        Program.from_json(kernel.program.to_json()).kernels["k"].simulate(uneven, d)

@@ -13,6 +13,7 @@ from tirx.dialects.formula import Call
 from tirx.runtime.arrays import (
     ArgumentError,
     ArrayView,
+    StrideError,
     check_address,
     check_array,
     flat_bytes,
@@ -20,7 +21,7 @@ from tirx.runtime.arrays import (
     storage_of,
     view_of_numpy,
 )
-from tirx.runtime.binding import BoundLaunch, bind, broken_precondition, scalar_bytes
+from tirx.runtime.binding import BoundLaunch, bind, check_preconditions, scalar_bytes
 from tirx.runtime.launch import (
     Access,
     Argument,
@@ -136,12 +137,17 @@ def test_the_first_broken_precondition():
         Precondition(Call("size", (0, 0)), test, bound, test)
         for test, bound in (("multiple_of", 3), ("at_most", 12), ("at_least", 6), ("equal", 9))
     )
-    broken: dict[int, str | None] = {}
+    broken: dict[int, tuple[type, str]] = {}
     for rows in (3, 6, 9, 12, 13, 15):
         launch = Launch("k", "sm_80", (1, 1, 1), (32, 1, 1), (1, 1, 1), 0, (_pointer((None,), (1,)),), conditions)
-        found = broken_precondition(bind(launch, [_view((rows,), (1,))], 1))
-        broken[rows] = None if found is None else found.message
-    assert broken == {3: "at_least", 6: "equal", 9: None, 12: "equal", 13: "multiple_of", 15: "at_most"}
+        try:
+            check_preconditions(bind(launch, [_view((rows,), (1,))], 1))
+        except ArgumentError as error:
+            broken[rows] = type(error), str(error)[5:]
+    others = {
+        rows: (ArgumentError, test) for rows, test in ((3, "at_least"), (6, "equal"), (12, "equal"), (15, "at_most"))
+    }
+    assert broken == {**others, 13: (StrideError, "multiple_of")}
 
 
 @pytest.mark.parametrize(

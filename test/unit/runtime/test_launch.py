@@ -145,7 +145,7 @@ def test_parameters_that_no_launch_passes(parameter: str, message: str) -> None:
 
 
 def test_json_is_read_back() -> None:
-    precondition = Precondition(Call("stride", (0, 0)), "multiple_of", 8, "expected rows of 16 bytes", "slow")
+    precondition = Precondition(Call("stride", (0, 0)), "multiple_of", 8, "expected rows of 16 bytes")
     tensor_map = TensorMapArgument(
         "map", 0, "f16", (8, Call("size", (0, 0))), (Call("mul", (2, 8)),), (8, 64), "128B", "nan", "none"
     )

@@ -17,10 +17,8 @@ from unit.runtime.test_launch import MAPS, launches_of
 from unit.runtime.test_program import KERNEL
 
 import tirx
-from tirx.dialects.formula import Call
 from tirx.runtime import ArgumentError, GpuError, Kernel, Program, driver
 from tirx.runtime.driver import Device, Driver, open_driver
-from tirx.runtime.launch import Precondition
 
 
 @pytest.fixture
@@ -179,17 +177,6 @@ def test_tensor_maps_and_clusters(fake: FakeCuda, torch: Any) -> None:
         assert fake.attributes["CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED"] == 1
     with pytest.raises(ArgumentError, match="expected a stride of a multiple of 16 bytes along dimension 1 of tensor"):
         kernel(Tensor(np.lib.stride_tricks.as_strided(half, (100, 64), (136, 2))), d)
-
-
-def test_a_fallback_takes_over(fake: FakeCuda, torch: Any) -> None:
-    fake.sizes = (8, 8, 4)
-    built = tirx.build(KERNEL + KERNEL.replace("@rows", "@slow"))
-    condition = Precondition(Call("size", (0, 0)), "at_least", 16, "expected 16 rows", "slow")
-    fast, slow = (kernel.launch for kernel in built.kernels.values())
-    kernel = Program(built.ptx, [replace(fast, preconditions=(condition,)), slow]).kernels["rows"]
-    for rows in (8, 24):
-        kernel(aligned((rows, 8)), Tensor(aligned((rows, 16)).data[:, :8]), 1)
-    assert [launch.function for launch in fake.launches] == ["slow", "rows"]
 
 
 X, Y = aligned((24, 8)), Tensor(aligned((24, 16)).data[:, :8])

@@ -16,7 +16,7 @@ from unit.runtime.test_launcher import Tensor, aligned, fake, torch
 
 from tirx.dialects.formula import Call
 from tirx.runtime import ArgumentError, GpuError, driver, launcher, tune
-from tirx.runtime.arrays import ArrayView
+from tirx.runtime.arrays import ArrayView, StrideError
 from tirx.runtime.binding import bind
 from tirx.runtime.driver import ZEROS, Device, Driver
 from tirx.runtime.launch import (
@@ -241,7 +241,7 @@ def test_answers_of_the_driver():
 def test_plans_and_launches_are_limited(fake: FakeCuda, torch: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(launcher, "_READY_LIMIT", 2)
     fake.sizes = (8, 4)
-    kernel = Launcher(_PTX, _launch(_pointer("x"), ScalarArgument("n", "s32")), {})
+    kernel = Launcher(_PTX, _launch(_pointer("x"), ScalarArgument("n", "s32")))
     plans, ready = kernel._plans, kernel._ready  # pyright: ignore[reportPrivateUsage]
     arrays = [aligned((rows, 3)) for rows in (2, 3, 4)]
     sizes: list[tuple[int, int]] = []
@@ -255,24 +255,25 @@ def test_plans_and_launches_are_limited(fake: FakeCuda, torch: Any, monkeypatch:
 def test_the_cluster_counts_blocks():
     launch = _launch(cluster=(3, 5, 7), grid=(3, 5, 7))
     device: Any = SimpleNamespace(index=0, sm_count=1, check_target=Mock(), function=Mock(), driver=Mock())
-    Launcher(_PTX, launch, {}).prepare([], device, None)
+    Launcher(_PTX, launch).prepare([], device, None)
     device.function.assert_called_once_with(_PTX, "k", 96, 105)
     device.check_target.assert_called_once_with("sm_90a")
 
 
-def test_fallbacks_that_end_nowhere():
-    """A kernel that was tried is not tried again."""
-    first, second, third = (
-        _launch(entry=name, preconditions=(Precondition(1, "equal", 2, f"expected {name}", other),))
-        for name, other in (("k", "l"), ("l", "m"), ("m", "l"))
+def test_another_kernel_takes_strides_that_one_refuses():
+    first, other, last = (
+        _launch(entry=name, preconditions=(Precondition(3, test, bound, f"expected {name}"),))
+        for name, test, bound in (("k", "multiple_of", 2), ("l", "at_most", 3), ("m", "multiple_of", 2))
     )
-    kernel = Launcher(_PTX, first, {"l": second, "m": third})
-    with pytest.raises(ArgumentError, match="^'m': expected m$"):
-        kernel.bound([], Mock(sm_count=1), None)
+    device = Mock(sm_count=1)
+    found, bound = Launcher(_PTX, first, lambda: Launcher("other", other)).bound([], device, None)
+    assert bound.launch is other and found.bound([], device, None) == (found, bound)
+    with pytest.raises(StrideError, match="^'m': expected m$"):
+        Launcher(_PTX, first, lambda: Launcher("last", last)).bound([], device, None)
 
 
 def test_errors_name_the_argument(fake: FakeCuda, torch: Any):
-    kernel = Launcher(_PTX, _launch(_pointer("x"), ScalarArgument("n", "s32")), {})
+    kernel = Launcher(_PTX, _launch(_pointer("x"), ScalarArgument("n", "s32")))
     kinds = "expected a torch, cupy, jax or numpy array, one with __dlpack__ or __cuda_array_interface__, or a number"
     for arguments, where in (((1, "a"), "argument 'n'"), ((1, 2, "a"), "argument 2")):
         with pytest.raises(ArgumentError) as found:
@@ -332,17 +333,17 @@ def test_arrays_of_jax_are_new_where_they_are_written(fake: FakeCuda, jax: Any):
     fake.sizes, fake.execute = (8, 8, 8), add
     x, y = (_Jax(np.full((2, 3), n, np.float32)) for n in (4, 6))
     zeros = _Struct(shape=(2, 3), dtype=np.float32)
-    kernel = Launcher(_PTX, _launch(_pointer("x", "read"), _pointer("y"), _pointer("z", "write")), {})
+    kernel = Launcher(_PTX, _launch(_pointer("x", "read"), _pointer("y"), _pointer("z", "write")))
     written, made = kernel((x, y, zeros), None, None)
     assert (y.data == 6).all() and written.data.tolist() == [[7, 6, 6], [6, 6, 6]]
     assert made.data.tolist() == [[1, 0, 0], [0, 0, 0]]
     parameters = fake.launches[0].parameters
     assert int.from_bytes(parameters[0], "little") == x.unsafe_buffer_pointer()
     fake.sizes, fake.execute = (8, 8), None
-    one = Launcher(_PTX, _launch(_pointer("x", "read"), _pointer("y")), {})
+    one = Launcher(_PTX, _launch(_pointer("x", "read"), _pointer("y")))
     assert isinstance(one((zeros, y), 5, None), _Jax)
     assert fake.launches[-1].stream == 5
-    assert Launcher(_PTX, _launch(_pointer("x", "read"), _pointer("y", "none")), {})((x, y), None, None) is None
+    assert Launcher(_PTX, _launch(_pointer("x", "read"), _pointer("y", "none")))((x, y), None, None) is None
 
 
 def test_when_arrays_of_numpy_are_copied(fake: FakeCuda):
@@ -350,7 +351,7 @@ def test_when_arrays_of_numpy_are_copied(fake: FakeCuda):
     fake.sizes = (8, 8, 8)
     x, y = np.zeros((2, 3), np.float32), np.zeros((4, 3), np.float32)[:, :2]
     nothing = np.zeros((0, 3), np.float32)
-    kernel = Launcher(_PTX, _launch(_pointer("x", "read"), _pointer("y"), _pointer("z")), {})
+    kernel = Launcher(_PTX, _launch(_pointer("x", "read"), _pointer("y"), _pointer("z")))
     context = [("cuCtxPushCurrent", "primary 0"), ("cuCtxPopCurrent",)]
     for stream, synchronised in ((None, [("cuCtxSynchronize",)]), (6, [])):
         fake.log.clear()
@@ -371,7 +372,7 @@ def test_streams_that_interfaces_are_made_ready_for(fake: FakeCuda, monkeypatch:
     view = ArrayView(1 << 16, (2, 3), (3, 1), "float32", 4, 0)
     monkeypatch.setattr(launcher, "view_of_interface", lambda value, device, stream: (streams.append(stream), view)[1])  # pyright: ignore
     fake.sizes = (8,)
-    kernel = Launcher(_PTX, _launch(_pointer("x")), {})
+    kernel = Launcher(_PTX, _launch(_pointer("x")))
     for stream in (None, 0, 7):
         kernel((SimpleNamespace(__dlpack__=1),), stream, None)
     assert streams == [-1, 0, 7]
