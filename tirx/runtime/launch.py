@@ -102,7 +102,7 @@ _KINDS: dict[str, type[Argument]] = {kind.kind: kind for kind in get_args(Argume
 
 @dataclass(frozen=True)
 class Precondition(Requirement):
-    """A check of a launch: `value` and `bound` pass `test` (a key of `TESTS`). Where they do not, `message` is an error."""
+    """A check of a launch: `value` and `bound` pass `test` (a key of `TESTS`), or `message` is an error."""
 
     def __post_init__(self) -> None:
         if self.test not in TESTS:

@@ -64,9 +64,9 @@ class Program:
 
     @cached_property
     def for_any_strides(self) -> Program | None:
-        """The program of the same source for arrays whose strides are no multiples of 16 bytes, compiled when first asked
-        for. None for one that `build` did not make, or that is itself for any strides.
+        """The program of the same source for arrays whose strides are no multiples of 16 bytes.
 
+        It is compiled when first asked for. None for one that `build` did not make, or that is itself for any strides.
         Raises StrideError, saying why, if there can be none.
         """
         if self.remake is None:
