@@ -20,6 +20,7 @@ _SCHEDULE = (
     "tirx-pipeline-loops",
     "tirx-specialize-warps",
     "tirx-multicast-copies",
+    "tirx-release-early",
 )
 """Passes that make sequential kernels overlap copies, products and epilogues; `pipeline=off` leaves them out."""
 
@@ -59,6 +60,7 @@ _LOWER_TO_PTX = (
     "tirx-pipeline-loops",
     "tirx-specialize-warps",
     "tirx-multicast-copies",
+    "tirx-release-early",
     "tirx-prefetch-fragments",
     "tirx-check-rings",
     "tirx-lower-rings",

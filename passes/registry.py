@@ -47,6 +47,7 @@ _PASSES = {
     "tirx-pipeline-loops": ("rings", "let loops fill rings of shared tiles ahead of what reads them"),
     "tirx-specialize-warps": ("rings", "give copies, products and the rest of a kernel warps of their own"),
     "tirx-multicast-copies": ("rings", "let pairs of blocks load half of the operand that they share each, for both"),
+    "tirx-release-early": ("rings", "give slots back as soon as products have read A from them, where the target can"),
     "tirx-prefetch-fragments": (
         "rings",
         "load the fragments of a step of a product before those of the last step are multiplied",

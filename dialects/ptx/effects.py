@@ -57,6 +57,8 @@ class AccessKind(enum.Enum):
     """mbarrier.init: in order."""
     TENSOR_CORE = enum.auto()
     """tcgen05.mma, cp, shift: complete with a tcgen05.commit and its mbarrier."""
+    TENSOR_A = enum.auto()
+    """A of tcgen05.mma in shared memory, where a commit may track it alone: complete as TENSOR_CORE is."""
     TENSOR_LOAD = enum.auto()
     """tcgen05.ld: complete with tcgen05.wait::ld."""
     TENSOR_STORE = enum.auto()
@@ -85,21 +87,28 @@ class AccessKind(enum.Enum):
     @property
     def is_tcgen05(self) -> bool:
         """True if the access is ordered by the tcgen05 fences (PTX ISA, "tcgen05 Memory Consistency Model")."""
-        return self in (AccessKind.TENSOR_CORE, AccessKind.TENSOR_LOAD, AccessKind.TENSOR_STORE)
+        return self in (*TENSOR_CORE_KINDS, AccessKind.TENSOR_LOAD, AccessKind.TENSOR_STORE)
 
     @property
     def completes_at_mbarrier(self) -> bool:
         """True if a phase of an mbarrier says that the access is complete."""
-        return self in (AccessKind.TENSOR_CORE, AccessKind.BULK_LOAD)
+        return self in (*TENSOR_CORE_KINDS, AccessKind.BULK_LOAD)
+
+
+TENSOR_CORE_KINDS = (AccessKind.TENSOR_CORE, AccessKind.TENSOR_A)
+"""What a `tcgen05.commit` tracks."""
+
+_BY_COMMIT = Completion(
+    "a tcgen05.commit and a wait on its mbarrier",
+    "put tcgen05.commit behind it and ptx.mbarrier.wait_parity before this",
+)
 
 
 COMPLETIONS: Mapping[AccessKind, Completion] = {
     AccessKind.TENSOR_LOAD: Completion("tcgen05.wait::ld", "put tcgen05.wait ld before it"),
     AccessKind.TENSOR_STORE: Completion("tcgen05.wait::st", "put tcgen05.wait st before it"),
-    AccessKind.TENSOR_CORE: Completion(
-        "a tcgen05.commit and a wait on its mbarrier",
-        "put tcgen05.commit behind it and ptx.mbarrier.wait_parity before this",
-    ),
+    AccessKind.TENSOR_CORE: _BY_COMMIT,
+    AccessKind.TENSOR_A: _BY_COMMIT,
     AccessKind.COPY: Completion(
         "cp.async.commit_group and wait_group",
         "put ptx.cp.async.commit_group behind it and ptx.cp.async.wait_group 0 before this",
@@ -139,7 +148,8 @@ class MatrixRows:
 @dataclass(frozen=True)
 class SharedMatrix:
     """A matrix in shared memory that a matrix descriptor (i64) of `family` describes: `shape` is (rows, K), elements
-    are in slots of `bits`. Without `major` and `shape` only its first 16 bytes are known.
+    are in slots of `bits`. Without `major` and `shape` only its first 16 bytes are known. `is_a`: the operand whose
+    reads a `tcgen05.commit` may track alone.
     """
 
     descriptor: SSAValue
@@ -147,6 +157,7 @@ class SharedMatrix:
     shape: tuple[int, int] | None = None
     bits: int = 0
     family: OperandFamily = TCGEN05_OPERANDS
+    is_a: bool = False
 
 
 @dataclass(frozen=True)
@@ -290,8 +301,12 @@ def _of_groups(kind: AccessKind) -> tuple[AccessKind, ...]:
     return (kind, AccessKind.BULK_WRITE) if kind is AccessKind.BULK_STORE else (kind,)
 
 
+@dataclass(frozen=True)
 class TensorCommit(AtMbarrier):
-    """An mbarrier tracks the tensor core's accesses that the thread has started (PTX ISA, "tcgen05.commit")."""
+    """An mbarrier tracks the tensor core's accesses that the thread has started, with `reads_a` only reads of A from
+    shared memory (PTX ISA, "tcgen05.commit")."""
+
+    reads_a: bool = False
 
 
 class CopyArrive(AtMbarrier):

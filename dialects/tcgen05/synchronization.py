@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I16, I32
-from xdsl.irdl import operand_def, opt_operand_def, prop_def
+from xdsl.dialects.builtin import I16, I32, UnitAttr
+from xdsl.irdl import AttrSizedOperandSegments, operand_def, opt_operand_def, opt_prop_def, prop_def
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, address
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, TensorCommit, TensorFence, WaitAll
 from tirx.dialects.tcgen05.attributes import FencePosition, FencePositionAttr, WaitFor, WaitForAttr
 from tirx.dialects.tcgen05.common import CtaGroupOp, Tcgen05Op
+from tirx.rules import InstructionFormError
 
 
 @irdl_op_definition
@@ -21,7 +22,10 @@ class CommitOp(CtaGroupOp):
     `tcgen05.commit %mbar`: the mbarrier gets one arrival when all asynchronous work of this thread so far is complete.
 
     `tcgen05.commit %mbar multicast %ctas cta_group 2`: so do the mbarriers at the same place of those CTAs of the
-    cluster whose bits of the mask (i16) are set. PTX ISA, "tcgen05.commit".
+    cluster whose bits of the mask (i16) are set; `multicast_32b %ctas` has a mask of 32 bits (i32).
+
+    `tcgen05.commit %mbar reads_a`: the arrival comes as soon as the products so far have read A from shared memory. It
+    says nothing of B, of tensor memory or of what `tcgen05.cp` reads. PTX ISA, "tcgen05.commit".
     """
 
     name = "tcgen05.commit"
@@ -29,17 +33,33 @@ class CommitOp(CtaGroupOp):
 
     barrier = operand_def(I32)
     multicast = opt_operand_def(I16)
+    multicast_32b = opt_operand_def(I32)
+    reads_a = opt_prop_def(UnitAttr)
 
-    assembly_format = "$barrier (`multicast` $multicast^)? (`cta_group` $cta_group^)? attr-dict"
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = """
+    $barrier (`reads_a` $reads_a^)? (`multicast` $multicast^)? (`multicast_32b` $multicast_32b^)?
+    (`cta_group` $cta_group^)? attr-dict
+    """
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.multicast is not None and self.multicast_32b is not None:
+            raise InstructionFormError("expected one mask of CTAs, of 16 or of 32 bits, found both")
 
     def effects(self) -> Effects:
-        return Effects(synchronization=TensorCommit(self.barrier))
+        return Effects(synchronization=TensorCommit(self.barrier, reads_a=self.reads_a is not None))
+
+    def features(self) -> tuple[str, ...]:
+        optional = (("sync_restrict", self.reads_a), ("multicast::cluster::32b", self.multicast_32b))
+        return (*self.NEEDS, *(f"tcgen05.commit.{name}" for name, given in optional if given is not None))
 
     def emit(self, reg: Names) -> str:
-        multicast = "" if self.multicast is None else ".multicast::cluster"
-        mask = "" if self.multicast is None else f", {reg(self.multicast)}"
-        where = address(reg, self.barrier)
-        return f"tcgen05.commit.{self.group}.mbarrier::arrive::one.shared::cluster{multicast}.b64 {where}{mask}"
+        reads = "" if self.reads_a is None else ".sync_restrict::shared::read::mma::a"
+        masks = ((".multicast::cluster", self.multicast), (".multicast::cluster::32b", self.multicast_32b))
+        multicast, mask = next(((name, f", {reg(given)}") for name, given in masks if given is not None), ("", ""))
+        form = f"{self.group}.mbarrier::arrive::one{reads}.shared::cluster{multicast}.b64"
+        return f"tcgen05.commit.{form} {address(reg, self.barrier)}{mask}"
 
 
 _WAITED: Mapping[WaitFor, Effects] = {

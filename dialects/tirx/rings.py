@@ -226,8 +226,9 @@ class ReleaseOp(DirectOperation):
     `tirx.release %r at(use) after(wgmma)`: passes the oldest slot that this party holds at the station on to the next.
 
     With `after`, once the work of this party in that queue on the slot is complete: at once if a thread completes it
-    (`tirx.await`), by hardware otherwise. At the first station of a ring of integers, `with(%n, %last)` gives their
-    values.
+    (`tirx.await`), by hardware otherwise. `after(tcgen05) early`: as soon as the products have read the slot, all of
+    which read it as A; they may still read B and write D. At the first station of a ring of integers, `with(%n, %last)`
+    gives their values.
     """
 
     name = "tirx.release"
@@ -235,12 +236,20 @@ class ReleaseOp(DirectOperation):
     ring = operand_def(RingType)
     station = prop_def(StringAttr)
     after = opt_prop_def(QueueAttr)
+    early = opt_prop_def(UnitAttr)
     values = var_operand_def(AnyAttr())
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
-    def __init__(self, ring: SSAValue, station: str, after: Queue | None = None, values: Sequence[SSAValue] = ()):
-        super().__init__(ring, station, values, after)
+    def __init__(
+        self,
+        ring: SSAValue,
+        station: str,
+        after: Queue | None = None,
+        values: Sequence[SSAValue] = (),
+        early: bool = False,
+    ):
+        super().__init__(ring, station, values, after, early=early)
 
     def verify_(self) -> None:
         _verify_station(self, AcquireOp)
@@ -254,6 +263,8 @@ class ReleaseOp(DirectOperation):
             )
         if self.after is not None and (type_.is_baton or type_.holds_scalars):
             raise StationError(f"expected no after({self.after.data}) for a ring without tiles, found one")
+        if self.early is not None and (self.after is None or self.after.data is not Queue.TCGEN05):
+            raise StationError(f"expected 'early' with after({Queue.TCGEN05}) only, found it without")
 
     @classmethod
     def parse(cls, parser: Parser) -> ReleaseOp:
@@ -262,10 +273,11 @@ class ReleaseOp(DirectOperation):
         if parser.parse_optional_keyword("after") is not None:
             with parser.in_parens():
                 after = parser.parse_str_enum(Queue)
+        early = parser.parse_optional_keyword("early") is not None
         values: list[SSAValue] = []
         if parser.parse_optional_keyword("with") is not None:
             values = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_defined(parser))
-        op = cls(ring, station, after, values)
+        op = cls(ring, station, after, values, early)
         op.attributes.update(parse_attributes(parser, cls))
         return op
 
@@ -273,6 +285,8 @@ class ReleaseOp(DirectOperation):
         _print_station(printer, self.ring, self.station.data)
         if self.after is not None:
             printer.print_string(f" after({self.after.data})")
+        if self.early is not None:
+            printer.print_string(" early")
         if self.values:
             printer.print_string(" with")
             with printer.in_parens():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -12,6 +13,7 @@ from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import CondBraOp
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
+    TENSOR_CORE_KINDS,
     AccessKind,
     BlockBarrier,
     ClusterArrive,
@@ -25,6 +27,7 @@ from tirx.dialects.ptx.effects import (
     MbarrierWait,
     MemoryAccess,
     ProxyFence,
+    SharedMatrix,
     Synchronization,
     TensorCommit,
     TensorFence,
@@ -33,7 +36,7 @@ from tirx.dialects.ptx.effects import (
     WarpBarrier,
 )
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp
-from tirx.dialects.tcgen05 import DeallocOp
+from tirx.dialects.tcgen05 import CommitOp, DeallocOp
 from tirx.passes.checks.access_reader import AccessReader
 from tirx.passes.checks.memory_accesses import Access, AccessTable
 from tirx.passes.checks.orderings import (
@@ -72,10 +75,19 @@ def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingSta
         case AccessKind.COPY:
             fenced = Ordering.FENCED in ordering or not analysis.has_proxies
             return Ordering.COMPLETE in ordering and Ordering.SYNCED in ordering and fenced
-        case AccessKind.TENSOR_CORE | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
+        case AccessKind.TENSOR_CORE | AccessKind.TENSOR_A | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
             return Ordering.COMPLETE in ordering and Ordering.AFTER in ordering and Ordering.SYNCED in ordering
         case AccessKind.BULK_LOAD | AccessKind.BULK_STORE | AccessKind.BULK_WRITE | AccessKind.WARPGROUP:
             return Ordering.COMPLETE in ordering
+
+
+def _completed_apart(stated: MemoryAccess) -> Sequence[MemoryAccess]:
+    """The access of an instruction, without and with the operand A of a product, which a commit may track alone."""
+    apart = tuple(region for region in stated.reads if isinstance(region, SharedMatrix) and region.is_a)
+    if not apart:
+        return (stated,)
+    rest = tuple(region for region in stated.reads if region not in apart)
+    return replace(stated, reads=rest), MemoryAccess(AccessKind.TENSOR_A, apart)
 
 
 def _gained(kind: AccessKind, ordering: OrderingState, relaxed: bool = False) -> frozenset[Ordering]:
@@ -86,12 +98,12 @@ def _gained(kind: AccessKind, ordering: OrderingState, relaxed: bool = False) ->
             return frozenset((Ordering.MET, Ordering.SYNCED))
         case AccessKind.GENERIC | AccessKind.GLOBAL | AccessKind.INIT:
             return frozenset() if relaxed else frozenset((Ordering.MET, Ordering.SYNCED))
-        case AccessKind.TENSOR_CORE | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
+        case AccessKind.TENSOR_CORE | AccessKind.TENSOR_A | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
             gained = {Ordering.MET}
             complete = Ordering.COMPLETE in ordering
             if complete:
                 gained.add(Ordering.SYNCED)
-            if Ordering.BEFORE in ordering and (complete or kind is AccessKind.TENSOR_CORE):
+            if Ordering.BEFORE in ordering and (complete or kind in TENSOR_CORE_KINDS):
                 gained.add(Ordering.SENT)
             return frozenset(gained)
         case AccessKind.COPY if Ordering.COMPLETE in ordering:
@@ -133,6 +145,7 @@ class OrderingAnalysis:
         """The largest number of groups that a wait leaves pending, of each kind of accesses."""
         self.phases: dict[Barrier, int] = {}
         """Mbarriers whose address is known -> arrivals that complete a phase."""
+        self._tracks_a = any(op.reads_a is not None for op in self.flow.control.of_type(CommitOp))
         reader, ops = AccessReader(self.entry, self.flow.values), self.flow.control.ops
         for block in self.flow.blocks:
             active = self.flow.active[block]
@@ -185,7 +198,8 @@ class OrderingAnalysis:
             if effects.access.barrier is not None and not effects.access.kind.is_in_order:
                 self.mbarriers[op] = effects.access.barrier
             self.has_proxies |= not effects.access.kind.is_generic
-            reader.note(op, effects.access, active, synchronizes=synchronization is not None)
+            for part in _completed_apart(effects.access) if self._tracks_a else (effects.access,):
+                reader.note(op, part, active, synchronizes=synchronization is not None)
         if effects.outside is not None:
             reader.note(op, effects.outside, active, synchronizes=False)
         if isinstance(op, MbarrierInitOp):
@@ -399,24 +413,30 @@ def _arrive(analysis: OrderingAnalysis, state: State, active: ActiveThreads, bar
     _advance(analysis, state, arrived)
 
 
-def _tensor_commit(analysis: OrderingAnalysis, barrier: Barrier, active: ActiveThreads, state: State) -> None:
+def _tensor_commit(analysis: OrderingAnalysis, op: TensorCommit, active: ActiveThreads, state: State) -> None:
     """A commit tracks what its own thread has issued, implies fence::before_thread_sync, and arrives (PTX ISA,
     "tcgen05.commit")."""
-    _track(analysis, active, state, AccessKind.TENSOR_CORE, frozenset((Ordering.BEFORE, Committed(barrier))))
+    barrier = analysis.barrier(op.barrier)
+    kinds = (AccessKind.TENSOR_A,) if op.reads_a else TENSOR_CORE_KINDS
+    _track(analysis, active, state, kinds, frozenset((Ordering.BEFORE, Committed(barrier))))
     _arrive(analysis, state, active, barrier, False)
 
 
 def _copy_arrive(analysis: OrderingAnalysis, barrier: Barrier, active: ActiveThreads, state: State) -> None:
     """The arrival follows the thread's copies so far, and says nothing of what else it did."""
-    _track(analysis, active, state, AccessKind.COPY, frozenset((Committed(barrier),)))
+    _track(analysis, active, state, (AccessKind.COPY,), frozenset((Committed(barrier),)))
     _forget_waits(state, active)
 
 
 def _track(
-    analysis: OrderingAnalysis, active: ActiveThreads, state: State, kind: AccessKind, committed: OrderingState
+    analysis: OrderingAnalysis,
+    active: ActiveThreads,
+    state: State,
+    kinds: tuple[AccessKind, ...],
+    committed: OrderingState,
 ) -> None:
-    """Accesses of one kind that these threads may have made are tracked by a barrier."""
-    _advance(analysis, state, lambda one, _: NOTHING if is_elsewhere(one.active, active) else committed, (kind,))
+    """Accesses of some kinds that these threads may have made are tracked by a barrier."""
+    _advance(analysis, state, lambda one, _: NOTHING if is_elsewhere(one.active, active) else committed, kinds)
 
 
 def _forget_waits(state: State, active: ActiveThreads) -> None:
@@ -509,7 +529,7 @@ def _tensor_fence(analysis: OrderingAnalysis, op: TensorFence, state: State) -> 
     if op.after:
         _advance(analysis, state, ordered)
     else:
-        _advance(analysis, state, _always(Ordering.BEFORE), (AccessKind.TENSOR_CORE, *OF_WHOLE_WARPS))
+        _advance(analysis, state, _always(Ordering.BEFORE), (*TENSOR_CORE_KINDS, *OF_WHOLE_WARPS))
 
 
 def _synchronize(analysis: OrderingAnalysis, op: Synchronization, active: ActiveThreads, state: State) -> None:
@@ -529,8 +549,8 @@ def _synchronize(analysis: OrderingAnalysis, op: Synchronization, active: Active
             _mbarrier_wait(analysis, analysis.barrier(address), active, state)
         case MbarrierInvalidate(address):
             _mbarrier_inval(state, analysis.barrier(address))
-        case TensorCommit(address):
-            _tensor_commit(analysis, analysis.barrier(address), active, state)
+        case TensorCommit():
+            _tensor_commit(analysis, op, active, state)
         case CopyArrive(address):
             _copy_arrive(analysis, analysis.barrier(address), active, state)
         case ProxyFence():

@@ -291,7 +291,7 @@ class Schedule(RoleCode):
                     emit.constant((1 << self.plan.kernel.cluster_size) - 1, i16) if station.to is To.ALL else None
                 )
                 group = 2 if self.plan.kernel.of_pairs else 1
-                commit = CommitOp(mbarrier, multicast=everybody, cta_group=group)
+                commit = CommitOp(mbarrier, multicast=everybody, cta_group=group, reads_a=op.early is not None)
                 self.elected(emit, lambda inside: inside(commit), side.members)
 
     def _passing_mbarrier(self, op: tirx.ReleaseOp, place: Place, station: Station, emit: Emitter) -> SSAValue:

@@ -539,3 +539,41 @@ ptx.entry @behind_a_loop() target("sm_90a") reqntid(64) {
   %v = ptx.ld shared %tile : i32 -> i32
   ptx.ret
 }
+
+// -----
+
+// A commit of reads of A says nothing of B.
+
+ptx.entry @commit_of_reads_of_a(t : u32) target("sm_107a") reqntid(32) {
+  %t = ptx.ld.param @t : i32
+  %0 = ptx.constant 0 : i32
+  %4 = ptx.constant 4 : i32
+  %bar = ptx.shared_alloc @bar bytes 8 align 8
+  %a = ptx.shared_alloc @a bytes 16384 align 1024
+  %b = ptx.shared_alloc @b bytes 16384 align 1024
+  %fields = ptx.constant 4611756662049538048 : i64
+  %a_units = ptx.shr unsigned %a, %4 : i32
+  %a_wide = ptx.cvt unsigned %a_units : i32 -> i64
+  %a_desc = ptx.or %a_wide, %fields : i64
+  %b_units = ptx.shr unsigned %b, %4 : i32
+  %b_wide = ptx.cvt unsigned %b_units : i32 -> i64
+  %b_desc = ptx.or %b_wide, %fields : i64
+  %idesc = ptx.constant 138412048 : i32
+  %no = ptx.constant false
+  %leader = ptx.elect.sync
+  ptx.mbarrier.init %bar, 1
+  ptx.fence.mbarrier_init
+  ptx.bar.sync 0
+  ptx.cond_bra %leader, ^issue, ^wait
+^issue:
+  tcgen05.mma f16 %t, %a_desc, %b_desc, %idesc, %no : i32, i64
+  tcgen05.commit %bar reads_a
+  ptx.bra ^wait
+^wait:
+  ptx.mbarrier.wait_parity %bar, %0
+  tcgen05.fence after_thread_sync
+  ptx.st shared %a, %0 : i32, i32
+  // expected-error@+1 {{expected a tcgen05.commit and a wait on its mbarrier between 'tcgen05.mma' and this write of the same shared memory, found none}}
+  ptx.st shared %b, %0 : i32, i32
+  ptx.ret
+}

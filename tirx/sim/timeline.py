@@ -437,7 +437,9 @@ class _Clock(Monitor):
     def _steps(self, count: int) -> int:
         return -(-count // self._model.copy_bytes)
 
-    def async_read(self, rank: int, region: Region, thread: int, what: str, bulk: bool = False) -> None:
+    def async_read(
+        self, rank: int, region: Region, thread: int, what: str, bulk: bool = False, as_a: bool = False
+    ) -> None:
         if not bulk:
             self._reads.append((rank, "shared", region.first))
             return
@@ -476,7 +478,7 @@ class _Clock(Monitor):
             lane = self._units.get((thread // WARP // self._warps, "tensor core"))
             self._wait(np.array([observers]), instant, None if lane is None else (lane, instant))
 
-    def committed(self, thread: int) -> Snapshot:
+    def committed(self, thread: int, reads_a: bool = False) -> Snapshot:
         rank = thread // WARP // self._warps
         key = (rank, "tensor core")
         now = self._now[thread // WARP]

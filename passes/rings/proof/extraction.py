@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
 from xdsl.dialects import scf
@@ -80,6 +80,7 @@ class TileAccess:
     mode: Mode
     op: Operation
     is_conditional: bool = False
+    as_a: bool = False
 
     @property
     def station(self) -> str:
@@ -97,7 +98,14 @@ def tile_accesses(op: Operation) -> Iterator[TileAccess]:
     for mode in (Mode.READ, Mode.WRITE):
         for value, slot in slots:
             if mode in _modes(op, value):
-                yield TileAccess(slot, mode, op)
+                yield TileAccess(slot, mode, op, as_a=reads_as_a(op, value))
+
+
+def reads_as_a(op: Operation, value: SSAValue) -> bool:
+    """True for a tile in shared memory that a product of tcgen05 reads as A, and as nothing else."""
+    if not isinstance(op, tirx.AsyncMmaOp) or op.queue is not tirx.Queue.TCGEN05 or op.a is not value:
+        return False
+    return op.a_type.memory is tirx.MemorySpace.SHARED and sum(operand is value for operand in op.operands) == 1
 
 
 def _modes(op: Operation, value: SSAValue) -> tuple[Mode, ...]:
@@ -292,7 +300,7 @@ class Extraction:
 def _accesses_in(op: Operation, is_conditional: bool = False) -> Iterator[TileAccess]:
     """The accesses of an operation and of those inside of it, in order."""
     for access in tile_accesses(op):
-        yield TileAccess(access.slot, access.mode, access.op, is_conditional)
+        yield replace(access, is_conditional=is_conditional)
     skipped = is_conditional or _may_be_skipped(op)
     later: list[TileAccess] = []
     for region in op.regions:
@@ -402,7 +410,7 @@ class _Program:
         )
         # The lowering fences before the arrival wherever the kinds of accesses need it.
         fence: list[Statement] = [Fence(op)] if touched else []
-        return [*fence, Release(name, index, after, op)]
+        return [*fence, Release(name, index, after, op.early is not None, op)]
 
     def _queue(self, queue: tirx.Queue) -> WorkQueue:
         if queue is not tirx.Queue.CP_ASYNC:
@@ -419,7 +427,8 @@ class _Program:
         if mode is Mode.READ and ring.carries is not None and index == 0:
             mode = Mode.UPDATE
         return Access(
-            name, index, mode, executions_since(found.slot.acquire, found.op), found.slot.acquire, _box_bytes(found)
+            *(name, index, mode, executions_since(found.slot.acquire, found.op), found.slot.acquire),
+            *(_box_bytes(found), found.as_a),
         )
 
     # Asynchronous work
@@ -476,7 +485,7 @@ class _Program:
         if (answers := response_place(op)) is not None and self._takes_part(*answers):
             place, index = self._at(*answers)
             answer = Access(place, index, Mode.READ)
-            body += (Acquire(place, index, None, op), Use(answer, op), Fence(op), Release(place, index, None, op))
+            body += (Acquire(place, index, None, op), Use(answer, op), Fence(op), Release(place, index, origin=op))
         source = None if op.source is None else self.extraction.scalar(op.source)
         trips = (op.order.data, op.group, source, tuple(map(self.extraction.scalar, op.extents)))
         return Loop(name, trips, 0, body, self.extraction.ranks[name], op)

@@ -67,7 +67,8 @@ class Access:
     """An access to a held slot of a ring.
 
     The use is the newest that the party has acquired but `lag`, counted among the acquires called `acquire` or, without
-    a name, among all at the station. `bytes` are those that TMA announces for it.
+    a name, among all at the station. `bytes` are those that TMA announces for it. `as_a`: it is over before the rest of
+    its work is, and hardware can tell (A of a product of tcgen05).
     """
 
     ring: str
@@ -76,6 +77,7 @@ class Access:
     lag: int | Rotation = 0
     acquire: Hashable = None
     bytes: int = 0
+    as_a: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +92,13 @@ class Acquire:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Passes the oldest held use on: now, or when this party's work in `after` on it is complete."""
+    """Passes the oldest held use on: now, or when this party's work in `after` on it is complete; `early`: when that
+    work, all of which reads it `as_a`, has done so."""
 
     ring: str
     station: int
     after: WorkQueue | None = None
+    early: bool = False
     origin: object = field(default=None, compare=False)
 
 

@@ -59,6 +59,7 @@ class Pending(NamedTuple):
     mode: Mode
     party: str
     origin: object
+    as_a: bool = False
 
 
 @dataclass(slots=True)
@@ -120,7 +121,7 @@ class State:
             return tuple(use - base[place[0]] for place, use in counters.items())
 
         def work(group: Group) -> Hashable:
-            accesses = frozenset((a.ring, a.station, a.use - base[a.ring], a.mode) for a in group.accesses)
+            accesses = frozenset((a.ring, a.station, a.use - base[a.ring], a.mode, a.as_a) for a in group.accesses)
             return accesses, tuple((r, s, use - base[r]) for r, s, use in group.releases), group.label, group.committed
 
         queues = tuple(
@@ -243,7 +244,7 @@ class State:
             )
         if mode is Mode.WRITE:
             self.filled[slot] = self.filled.get(slot, 0) + access.bytes
-        return Pending(ring.name, access.station, use, mode, role, step.origin)
+        return Pending(ring.name, access.station, use, mode, role, step.origin, access.as_a)
 
     def _issue(self, role: str, step: Issue) -> None:
         queues = self.queues[role]
@@ -293,6 +294,14 @@ class State:
         elif step.after.completion is Completion.THREAD:
             groups[-1].releases.append((ring.name, step.station, use))
         else:  # hardware passes the slot on when the work on it is complete, whatever the threads do
+            for access in (access for group in groups for access in group.accesses if step.early):
+                if is_of_use(access) and not access.as_a:
+                    raise SlotUseError(
+                        f"{role} releases a slot of {ring.name} early, as soon as it has been read as A, while "
+                        f"{step.after.name} {access.mode.value} it otherwise",
+                        step.origin,
+                        [("the other use", access.origin)],
+                    )
             for group in groups:
                 group.accesses = {access: None for access in group.accesses if not is_of_use(access)}
             self.queues[role][step.after] = [group for group in groups if group.accesses]

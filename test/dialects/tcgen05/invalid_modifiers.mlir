@@ -1,5 +1,13 @@
 // RUN: tirx-opt %s --split-input-file --verify-diagnostics
 
+func.func @commits(%i: i32, %h: i16) {
+  // expected-error@+1 {{expected one mask of CTAs, of 16 or of 32 bits, found both}}
+  tcgen05.commit %i multicast %h multicast_32b %i
+  func.return
+}
+
+// -----
+
 #acc = #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>
 !acc = !tirx.tile<128x64xf32, tensor, #acc>
 !shared = !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>

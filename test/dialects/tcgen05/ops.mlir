@@ -62,7 +62,7 @@ func.func @descriptors(%a: !operand) {
 // CHECK-NEXT:    tcgen05.commit %mbarrier
 // GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable) <{kind = #tcgen05<mma_kind f8f6f4>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0, 0>, cta_group = 1 : i32}> {tag} : (!tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64, i64, i32, i1) -> ()
 // GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable, %mask) <{ws, kind = #tcgen05<mma_kind tf32>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 0, 0>, cta_group = 1 : i32}> : (
-// GENERIC:     "tcgen05.commit"(%mbarrier) <{cta_group = 1 : i32}> : (i32) -> ()
+// GENERIC:     "tcgen05.commit"(%mbarrier) <{operandSegmentSizes = array<i32: 1, 0, 0>, cta_group = 1 : i32}> : (i32) -> ()
 func.func @products(%acc: !accumulator, %a: i64, %b: i64, %idesc: i32, %enable: i1, %mask: i64, %mbarrier: i32) {
   tcgen05.mma f16 %acc, %a, %b, %idesc, %enable : !accumulator, i64
   tcgen05.mma f8f6f4 %acc, %a, %b, %idesc, %enable {tag} : !accumulator, i64
@@ -106,6 +106,7 @@ func.func @movement(%t: !accumulator) {
 // CHECK-NEXT:    tcgen05.commit %mbarrier cta_group 2
 // CHECK-NEXT:    tcgen05.commit %mbarrier multicast %ctas cta_group 2
 // CHECK-NEXT:    tcgen05.commit %mbarrier multicast %ctas
+// CHECK-NEXT:    tcgen05.commit %mbarrier reads_a multicast_32b %slot cta_group 2
 // CHECK-NEXT:    tcgen05.dealloc %base columns 256 cta_group 2 {tag}
 func.func @pairs(%slot: i32, %base: i32, %mbarrier: i32, %ctas: i16) {
   tcgen05.alloc %slot columns 256 cta_group 2
@@ -113,6 +114,7 @@ func.func @pairs(%slot: i32, %base: i32, %mbarrier: i32, %ctas: i16) {
   tcgen05.commit %mbarrier cta_group 2
   tcgen05.commit %mbarrier multicast %ctas cta_group 2
   tcgen05.commit %mbarrier multicast %ctas
+  tcgen05.commit %mbarrier reads_a multicast_32b %slot cta_group 2
   tcgen05.dealloc %base columns 256 cta_group 2 {tag}
   func.return
 }

@@ -100,6 +100,10 @@ tirx.kernel @k(%x: i32, %i: index) threads(32) {
   %t = tirx.acquire %r8 at(self)
   // expected-error@+1 {{expected at(self) only for a ring without tiles, found !tirx.ring<!tirx.tile<8x64xf16, shared>>}}
   tirx.release %r8 at(self)
+  %early = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!tirx.tile<8x64xf16, shared>>
+  %t1 = tirx.acquire %early at(use)
+  // expected-error@+1 {{expected 'early' with after(tcgen05) only, found it without}}
+  tirx.release %early at(use) after(wgmma) early
   %r9 = tirx.ring slots(2) stations(fill, use) : !tirx.ring<!tirx.tile<8x64xf16, shared>>
   // expected-error@+1 {{expected a 'tirx.release' at(fill) of the same ring in the kernel, found none}}
   %t2 = tirx.acquire %r9 at(fill)

@@ -15,7 +15,7 @@ from unit.kernels.ring_kernels import AS_WRITTEN, RingKernel, check
 from unit.kernels.ring_mutants import KERNELS, runs
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp, StringAttr, i16, i32
+from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp, StringAttr, UnitAttr, i16, i32
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.rewriter import InsertPoint
 
@@ -232,6 +232,13 @@ def _other_barrier(op: Operation) -> None:
     op.operands[0] = emit(arith.AddiOp(op.operands[0], emit.constant(8, i32))).result
 
 
+def _arrival_of_thread(op: Operation) -> None:
+    """It arrives as soon as the products are issued."""
+    assert isinstance(op, CommitOp)
+    Emitter(InsertPoint.before(op), op.location)(MbarrierArriveOp(op.barrier))
+    _erase(op)
+
+
 def _other_barrier_of_answer(op: Operation) -> None:
     emit = Emitter(InsertPoint.before(op), op.location)
     op.operands[1] = emit(arith.AddiOp(op.operands[1], emit.constant(8, i32))).result
@@ -260,6 +267,8 @@ def _tile_edits(op: Operation, kernel: RingKernel) -> Iterator[tuple[str, Edit]]
                 yield "release without its queue", _set("after", None)
                 other = next(q for q in (Queue.TMA, Queue.CP_ASYNC, Queue.WGMMA) if q is not op.after.data)
                 yield "release behind another queue", _set("after", QueueAttr(other))
+                if kernel.apart and op.after.data is Queue.TCGEN05 and op.early is None:
+                    yield "release as soon as A is read", _set("early", UnitAttr())
             else:
                 yield "release behind a queue", _set("after", QueueAttr(Queue.TMA))
             if isinstance(op.parent_op(), ForOp):
@@ -324,6 +333,9 @@ def _barrier_edits(op: Operation, kernel: RingKernel) -> Iterator[tuple[str, Edi
             yield "no commit", _erase
             yield "two commits", _twice
             yield "commit to another barrier", _other_barrier
+            yield "arrival of the thread itself", _arrival_of_thread
+            if kernel.apart and op.reads_a is None:
+                yield "commit of reads of A alone", _set("reads_a", UnitAttr())
         case MbarrierWaitParityOp():
             yield "no wait", _erase
             yield "phase 0 in every round", _constant_operand(1, 0)
@@ -378,8 +390,8 @@ RIGHT: Mapping[tuple[RingKernel, str, str, int], str] = {
         "no fence of tcgen05",
         ordinal,
     ): f"the fence behind the wait for {other} stands before the product"
-    for n in (6, 8)
-    for ordinal, other in ((2, "a slot"), (3, "the sum"))
+    for n, others in ((6, ("a slot", "the sum")), (8, ("a slot", "the sum")), (10, ("B", "A", "the sum")))
+    for ordinal, other in enumerate(others, 2)
 }
 """Kernel, level, mutation and ordinal of mutants that are right -> why."""
 

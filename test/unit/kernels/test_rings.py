@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pytest
 from unit.kernels.ring_cases import Case, cases, pairwise
-from unit.kernels.ring_ir_mutants import NOBODY, IrMutant, ir_mutants, reason_of
+from unit.kernels.ring_ir_mutants import NOBODY, SIMULATOR, IrMutant, ir_mutants, reason_of
 from unit.kernels.ring_kernels import AS_WRITTEN, STEP, RingKernel, check
 from unit.kernels.ring_mutants import KERNELS, mutants
 
@@ -66,6 +66,8 @@ def test_hardware_gives_tiles(kernel: RingKernel):
         check(kernel, 3, seed=seed, extents=(2, 1))
 
 
+EARLY = KERNELS[10]
+
 TABLED = (
     RingKernel(slots=2, skew=0, roles=True, engine="tma", tiles=True),
     RingKernel(slots=2, skew=1, engine="cp_async", use_first=True, tiles=True),
@@ -123,6 +125,21 @@ def test_wrong_kernels_are_refused(sampled: Callable[[Iterable[IrMutant], int], 
     for mutant in sampled(list(ir_mutants(KERNELS[1])), 8):
         verdict = mutant.verdict(seeds=1)
         assert verdict.who != NOBODY or reason_of(mutant) is not None, mutant
+
+
+@pytest.mark.parametrize(
+    ("mutation", "who", "count"),
+    [
+        ("release as soon as A is read", "tirx-check-rings", 2),
+        ("commit of reads of A alone", SIMULATOR, 2),
+        ("arrival of the thread itself", SIMULATOR, 3),
+    ],
+)
+def test_a_slot_comes_back_no_earlier_than_what_reads_it_is_done(mutation: str, who: str, count: int):
+    """That of A when it has been read, that of B and the sum when the product is complete."""
+    check(EARLY, 3, seed=1)
+    found = [mutant.verdict(seeds=1).who for mutant in ir_mutants(EARLY) if mutant.mutation == mutation]
+    assert found == [who] * count
 
 
 @pytest.mark.sample(1)

@@ -59,6 +59,8 @@ _CELLS = [[3, 4], [7, 8]]
         ("copy_async", (_AT, 8, _BY), [("shared.store", [1040, 1048], 8, [33, 35], Writer.COPY)]),
         ("async_read", (_REGION, 33, "it"), [("life.use", 1, [33], "it", _DONE),
                                              ("shared.async_read", _REGION, [33], "it", _DONE)]),
+        ("async_read", (_REGION, 33, "it", False, True), [("life.use", 1, [33], "it", _DONE),
+                                                          ("shared.async_read", _REGION, [33], "it", Row.A_READ)]),
         ("async_read", (_REGION, 33, "it", True), [("shared.async_read", _REGION, [33], "it", Row.BULK_READ)]),
         ("async_write", (_REGION, 33, "it", 520),
          [("life.use", 1, [33], "it", _BULK), ("life.start_copy", 1, 33, _BULK),

@@ -234,7 +234,7 @@ def test_nothing_is_known_where_nothing_is_checked():
 
 # Order: what threads hand on, by the rows of their clocks
 
-_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.BULK_WRITTEN, Row.FILLED, Row.REACHED)
+_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.A_READ, Row.BULK_WRITTEN, Row.FILLED, Row.REACHED)
 _OWN = [Row.GENERIC, Row.REACHED, Row.VISIBLE, Row.HANDED]
 
 
@@ -463,6 +463,9 @@ def test_what_completions_carry():
     expected[Row.COPIED, 9] = 50
     assert np.array_equal(copies, expected)
     expected = known[:, 9].copy()
+    expected[Row.A_READ, 9] = 50
+    early = checker.committed(9, reads_a=True)
+    assert early is not None and np.array_equal(early, expected)
     expected[Row.TENSOR_DONE, 9] = 50
     expected[Row.TENSOR_SENT] = np.maximum(expected[Row.TENSOR_SENT], clocks.tensor_order[9])
     expected[Row.TENSOR_SENT, 9] = 50

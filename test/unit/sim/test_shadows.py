@@ -27,6 +27,7 @@ _OVER = {
 _WAITS = {
     Row.BULK_READ: ("a bulk copy", "cp.async.bulk.wait_group"),
     Row.TENSOR_DONE: ("tcgen05", "the mbarrier of a tcgen05.commit"),
+    Row.A_READ: ("tcgen05", "the mbarrier of a tcgen05.commit"),
     Row.WARPGROUP_READ: ("wgmma", "wgmma.wait_group"),
 }
 
@@ -246,7 +247,7 @@ class _Pair(ShadowPair):
             case 2 | 3:
                 self.access("store", threads)
             case 4:
-                row = list(_WAITS)[rng.integers(3)]
+                row = list(_WAITS)[rng.integers(len(_WAITS))]
                 few = threads[:3]
                 self.tell("async_read", (Region.of(bytes_), few, "it", row), (listed, few.tolist(), row))
             case 5:
@@ -378,7 +379,12 @@ def test_pairs_of_accesses(whole: bool, second: int):
     every, offsets = np.arange(12), 1024 + 4 * np.arange(12)
     known = [(int(offset) + i, thread) for offset, thread in zip(offsets, range(12), strict=True) for i in range(4)]
     first, others = _accesses(whole, 10), _accesses(whole, second)
-    del first["mbarrier"], others[f"read {Row.TENSOR_DONE}"], others[f"read {Row.WARPGROUP_READ}"]
+    del (
+        first["mbarrier"],
+        others[f"read {Row.TENSOR_DONE}"],
+        others[f"read {Row.WARPGROUP_READ}"],
+        others[f"read {Row.A_READ}"],
+    )
     for name, before in first.items():
         for row in (None, *_rows_of(name)):
             for behind in others.values():

@@ -99,6 +99,7 @@ def test_forgotten_bytes(width: int) -> None:
     [
         (Row.BULK_READ, "a bulk copy", "cp.async.bulk.wait_group"),
         (Row.TENSOR_DONE, "tcgen05", "the mbarrier of a tcgen05.commit"),
+        (Row.A_READ, "tcgen05", "the mbarrier of a tcgen05.commit"),
         (Row.WARPGROUP_READ, "wgmma", "wgmma.wait_group"),
     ],
 )

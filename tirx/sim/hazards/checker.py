@@ -33,7 +33,7 @@ from tirx.sim.memory.region import Region
 _WARP = 32
 _MBARRIER = 8  # bytes of an mbarrier object
 # What travels with .relaxed synchronisation: completions and tcgen05 order, but not generic accesses.
-_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.BULK_WRITTEN, Row.FILLED, Row.REACHED)
+_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.A_READ, Row.BULK_WRITTEN, Row.FILLED, Row.REACHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,10 +345,12 @@ class Checker(Monitor):
 
     # Async proxy
 
-    def async_read(self, rank: int, region: Region, thread: int, what: str, bulk: bool = False) -> None:
+    def async_read(
+        self, rank: int, region: Region, thread: int, what: str, bulk: bool = False, as_a: bool = False
+    ) -> None:
         if not bulk:
             self._lifetimes.use(rank, np.array([thread]), what, Row.TENSOR_DONE)
-        row = Row.BULK_READ if bulk else Row.TENSOR_DONE
+        row = Row.BULK_READ if bulk else Row.A_READ if as_a else Row.TENSOR_DONE
         self._shared[rank].async_read(region, np.array([thread]), what, row)
 
     def column(self, barrier: int) -> int:
@@ -411,8 +413,11 @@ class Checker(Monitor):
     def commit_arrives(self, rank: int, thread: int) -> None:
         self._lifetimes.use(rank, np.array([thread]), "tcgen05.commit", Row.TENSOR_DONE)
 
-    def committed(self, thread: int) -> Snapshot:
+    def committed(self, thread: int, reads_a: bool = False) -> Snapshot:
         snapshot = self._clocks.release(np.array([thread]))
+        snapshot[Row.A_READ, thread] = self._clocks.now
+        if reads_a:
+            return snapshot
         snapshot[Row.TENSOR_DONE, thread] = self._clocks.now
         # tcgen05.commit implies fence::before_thread_sync.
         order = self._clocks.tensor_order[thread]

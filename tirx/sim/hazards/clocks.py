@@ -29,14 +29,15 @@ class Row(enum.IntEnum):
     REACHED = 10  # how far a thread has come, whatever of its memory accesses is visible
     READ = 11  # generic loads of shared memory that have returned, behind a barrier of the CTA or a fence
     TENSOR_SENT = 12  # tcgen05 order received, or published by fence::before_thread_sync
-    VISIBLE = 13  # generic accesses of global memory
-    BULK_STORED = 14  # completed bulk copies and reductions to global memory
-    GLOBAL_PROXY = 15  # generic accesses of global memory ahead of a fence.proxy.async
-    HANDED = 16  # VISIBLE, and what mbarriers of scope .cta between CTAs let others overwrite
-    FAR = 17  # released at .cluster to an mbarrier of another CTA, acquired by waits of that scope
-    PUBLISHED = 18  # VISIBLE at a fence of scope .gpu or wider of any thread
-    PUBLISHED_SC = 19  # the same at a fence.sc
-    PUBLISHED_BULK = 20  # BULK_STORED at such a fence
+    A_READ = 13  # tcgen05.mma that have read A from shared memory
+    VISIBLE = 14  # generic accesses of global memory
+    BULK_STORED = 15  # completed bulk copies and reductions to global memory
+    GLOBAL_PROXY = 16  # generic accesses of global memory ahead of a fence.proxy.async
+    HANDED = 17  # VISIBLE, and what mbarriers of scope .cta between CTAs let others overwrite
+    FAR = 18  # released at .cluster to an mbarrier of another CTA, acquired by waits of that scope
+    PUBLISHED = 19  # VISIBLE at a fence of scope .gpu or wider of any thread
+    PUBLISHED_SC = 20  # the same at a fence.sc
+    PUBLISHED_BULK = 21  # BULK_STORED at such a fence
 
 
 def rows_of(*, bulk: bool, clusters: bool, fences: bool) -> int:

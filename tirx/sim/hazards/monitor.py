@@ -291,8 +291,10 @@ class Monitor:
 
     # Async proxy: bulk copies, tcgen05.mma and tcgen05.cp
 
-    def async_read(self, rank: int, region: Region, thread: int, what: str, bulk: bool = False) -> None:
-        """The bytes of `region` are read on behalf of `thread`; `bulk`: by a bulk copy, else by tcgen05."""
+    def async_read(
+        self, rank: int, region: Region, thread: int, what: str, bulk: bool = False, as_a: bool = False
+    ) -> None:
+        """Bytes of `region` are read on behalf of `thread`: by a bulk copy (`bulk`), else by tcgen05, `as_a` as A."""
 
     def async_write(self, rank: int, region: Region, thread: int, what: str, barrier: int) -> None:
         """
@@ -347,8 +349,9 @@ class Monitor:
     def commit_arrives(self, rank: int, thread: int) -> None:
         """tcgen05.commit of a thread will arrive at an mbarrier of CTA `rank`."""
 
-    def committed(self, thread: int) -> Snapshot:
-        """Returns the snapshot that tcgen05.commit gives to threads that wait for its mbarrier."""
+    def committed(self, thread: int, reads_a: bool = False) -> Snapshot:
+        """Returns the snapshot that tcgen05.commit gives to threads that wait for its mbarrier; `reads_a`: for products
+        to have read A from shared memory, and for nothing else."""
         return None
 
     # Tensor memory; lanes and columns broadcast against each other

@@ -51,6 +51,7 @@ _MOST_READERS = 32  # sets of threads
 _READERS = {
     Row.BULK_READ: ("a bulk copy", "cp.async.bulk.wait_group"),
     Row.TENSOR_DONE: ("tcgen05", "the mbarrier of a tcgen05.commit"),
+    Row.A_READ: ("tcgen05", "the mbarrier of a tcgen05.commit"),
     Row.WARPGROUP_READ: ("wgmma", "wgmma.wait_group"),
 }
 

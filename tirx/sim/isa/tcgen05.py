@@ -111,12 +111,18 @@ def _fence(decoder: Decoder, operation: str) -> Step:
 def _commit(decoder: Decoder, operation: str) -> Step:
     cta_group(decoder)
     decoder.need("mbarrier::arrive::one")
+    reads_a = decoder.flag("sync_restrict::shared::read::mma::a")
+    if reads_a:
+        need_feature(decoder, "tcgen05.commit.sync_restrict")
     explicit = decoder.flag("shared::cluster")
-    multicast = decoder.flag("multicast::cluster")
+    multicast = decoder.take("multicast::cluster", "multicast::cluster::16b", "multicast::cluster::32b")
+    is_of_many = multicast == "multicast::cluster::32b"
+    if is_of_many:
+        need_feature(decoder, "tcgen05.commit.multicast::cluster::32b")
     decoder.type(B64)
     decoder.finish(2 if multicast else 1)
     addresses = decoder.window_address(0, explicit)
-    ctas = decoder.source(1, U16, wide=True) if multicast else None
+    ctas = decoder.source(1, U32 if is_of_many else U16, wide=True) if multicast else None
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         lane = single(mask, "tcgen05.commit")
@@ -126,7 +132,7 @@ def _commit(decoder: Decoder, operation: str) -> Step:
         targets = [address]
         if ctas is not None:
             targets = [multicast_address(address, rank) for rank in ranks_of(cta, value_of(ctas, group, mask, lane))]
-        snapshot = cta.monitor.committed(thread)
+        snapshot = cta.monitor.committed(thread, reads_a)
         for target in targets:
             barrier = use(group, target, thread, asynchronous=True)
             cta.monitor.commit_arrives(target >> RANK_SHIFT, thread)

@@ -222,7 +222,9 @@ def _a(
         stored = tensor_operand(cta, thread, operands.a, fields, path, base_lane, what)
     else:
         stored = shared_operand(
-            cta, thread, operands.a, 0, path.rows, None, fields, fields.depth, fields.a, fields.transpose_a, f"{what} A"
+            *(cta, thread, operands.a, 0, path.rows, None, fields, fields.depth, fields.a, fields.transpose_a),
+            f"{what} A",
+            as_a=True,
         )
     if operands.metadata is None:
         return stored, np.ones(0, np.bool_)

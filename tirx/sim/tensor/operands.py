@@ -67,12 +67,12 @@ def read_async(cta: Cta, thread: int, addresses: Array, what: str, used: Mask | 
     return _read(cta, thread, Gather(addresses), region, what)
 
 
-def _read(cta: Cta, thread: int, bytes_: Gather, wanted: Region, what: str) -> Array:
-    """Reads bytes, of which only the `wanted` ones matter."""
+def _read(cta: Cta, thread: int, bytes_: Gather, wanted: Region, what: str, as_a: bool = False) -> Array:
+    """Reads bytes, of which only the `wanted` ones matter; `as_a`: as the operand A."""
     count = len(wanted.places)
     if count:
         cta.check_region(wanted, what)
-        cta.monitor.async_read(cta.rank, wanted, thread, what)
+        cta.monitor.async_read(cta.rank, wanted, thread, what, as_a=as_a)
         cta.launch.observed.moved("shared", "read", count)
     # What does not matter may lie anywhere; the field of 18 bits wraps around.
     return bytes_.read(cta.shared)
@@ -118,6 +118,7 @@ def shared_operand(
     element: str,
     transposed: bool,
     what: str,
+    as_a: bool = False,
 ) -> Array:
     """Rows `first` and on of the operand as float32 (rows, `depth`)."""
     descriptor = _descriptor(bits, what, cta.launch.program.target)
@@ -125,7 +126,7 @@ def shared_operand(
     marks = None if used_rows is None or used_rows.all() else used_rows.tobytes()
     padded = element if fields.kind.element == 1 else "u8"
     places = _places(descriptor, first, rows, marks, size, width, padded)
-    raw = _read(cta, thread, places.gather, places.region, what).reshape(rows, -1)
+    raw = _read(cta, thread, places.gather, places.region, what, as_a).reshape(rows, -1)
     check_operand(cta, descriptor, places.addresses, places.region.places, places.used, fields.kind.element)
     return _decode(raw, element, fields)
 

@@ -70,8 +70,8 @@ def _allocation() -> Iterator[PTXInstruction]:
         yield tcgen05.DeallocOp(WORD, cta_group=group, **count)
     for group in (1, 2):
         yield tcgen05.RelinquishAllocPermitOp(group)
-        yield tcgen05.CommitOp(WORD, group)
-        yield tcgen05.CommitOp(WORD, group, MASK)
+        for masks, reads_a in product(({}, {"multicast": MASK}, {"multicast_32b": WORD}), FLAG):
+            yield tcgen05.CommitOp(WORD, group, **masks, reads_a=reads_a)
         yield tcgen05.ShiftOp(WORD, group)
     yield from map(tcgen05.WaitOp, tcgen05.WaitFor)
     yield from map(tcgen05.FenceOp, tcgen05.FencePosition)

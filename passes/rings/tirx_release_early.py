@@ -1,0 +1,39 @@
+"""`tirx-release-early`: slots come back as soon as products have read A from them."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.passes import ModulePass
+
+from tirx.dialects import tirx
+from tirx.hw.features import supports
+from tirx.passes.rings.proof.errors import located
+from tirx.passes.rings.proof.extraction import tile_accesses
+from tirx.passes.rings.proof.slots import Place, place_of
+
+
+class TirxReleaseEarlyPass(ModulePass):
+    """Marks a release behind products of tcgen05 as `early` where they read all of the slot as A, on targets whose
+    commits can tell that they have (sm_107a, sm_107f): a ring of A fills the slot again while the product reads B.
+
+    A ring whose slots hold A and B stays as it is.
+    """
+
+    name = "tirx-release-early"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in tirx.kernels(op):
+            if (target := kernel.target_info) is None or not supports(target, "tcgen05.commit.sync_restrict"):
+                continue
+            with located(kernel):
+                _mark(kernel)
+
+
+def _mark(kernel: tirx.KernelOp) -> None:
+    only_a: dict[Place, bool] = {}
+    for access in (found for op in kernel.walk() for found in tile_accesses(op)):
+        only_a[access.slot.place] = only_a.get(access.slot.place, True) and access.as_a
+    for op in kernel.walk():
+        if isinstance(op, tirx.ReleaseOp) and op.after is not None and only_a.get(place_of(op), False):
+            op.early = UnitAttr()
