@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import IntAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.dialects.ptx.core import EntryOp
+from tirx.dialects.nesting import ancestors
+from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
 from tirx.dialects.ptx.sync import (
@@ -20,7 +21,7 @@ from tirx.dialects.ptx.sync import (
     RegisterChange,
     SetMaxNRegOp,
 )
-from tirx.dialects.tirx import KernelOp, RoleOp, RolesOp, ThreadSet
+from tirx.dialects.tirx import CtaRankOp, KernelOp, RoleOp, RolesOp, ThreadSet
 from tirx.dialects.tirx.roles import REGISTER_BOUNDS
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
@@ -40,12 +41,42 @@ def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> 
         raise RingLoweringError(op, "expected no barrier where a part of the threads that could meet runs the region")
     if threads.barrier:
         emit(BarSyncOp(threads.barrier, threads.count))
-    elif kernel.of_pairs:
+    elif kernel.of_pairs and not _by_rank(op):
         # All blocks, since one may read from global memory what another wrote.
         meet_cluster(emit)
     else:
         emit(BarSyncOp(0))
     return ()
+
+
+def _by_rank(op: Operation) -> bool:
+    """Returns True inside loops and branches that blocks of one cluster run differently, as they come from the rank."""
+    around = [each for each in ancestors(op) if isinstance(each, scf.ForOp | scf.WhileOp | scf.IfOp)]
+    seen = set[SSAValue]()
+    waiting = [operand for each in around for operand in each.operands]
+    while waiting:
+        if (value := waiting.pop()) in seen:
+            continue
+        seen.add(value)
+        match value.owner:
+            case CtaRankOp():
+                return True
+            case ReadSpecialOp(register=register) if register.data.value == "cluster_ctarank":
+                return True
+            case Operation() as owner:
+                waiting += [*owner.operands, *(end for region in owner.regions for end in _ends(region))]
+            case Block() as block if isinstance(owner := block.parent_op(), scf.ForOp | scf.WhileOp):
+                waiting += [*owner.operands, *(end for region in owner.regions for end in _ends(region))]
+            case _:
+                pass
+    return False
+
+
+def _ends(region: Region) -> Iterator[SSAValue]:
+    """What the blocks of a region give to the operation around it."""
+    for block in region.blocks:
+        if block.last_op is not None:
+            yield from block.last_op.operands
 
 
 def meet_cluster(emit: Emitter) -> None:

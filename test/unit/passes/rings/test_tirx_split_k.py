@@ -66,6 +66,7 @@ def _operands(rng: np.random.Generator, size: tuple[int, int, int], dtype: str) 
         ((70, 64, 128), 64, 64, 4),  # fewer steps than blocks: most sums are zero
         ((130, 72, 320), 128, 128, 2),
         ((64, 200, 192), 64, 256, 2),
+        ((128, 256, 192), 128, 256, 8),  # no room for a ring: blocks without a step of K meet nobody in the loop
     ],
 )
 def test_every_size(size: tuple[int, int, int], rows: int, columns: int, parts: int) -> None:
