@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
+from typing import NamedTuple
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp
 from tirx.passes.ir.control_flow import ControlFlow
 
 
-@dataclass(frozen=True)
-class InPlace:
-    """`result` of `op` takes the register of its operand `index`. `problem`: what that operand is, where it cannot;
-    None where it can.
+class InPlace(NamedTuple):
+    """`result` of `op` takes the register of its operand `index`, `operand`. `problem`: what that operand is, where it
+    cannot; None where it can.
     """
 
     op: PTXInstruction
     result: SSAValue
     index: int
+    operand: SSAValue
     problem: str | None
-
-    @property
-    def operand(self) -> SSAValue:
-        return self.op.operands[self.index]
 
 
 def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
     """All results of an entry that take the register of an operand (`PTXInstruction.in_place`), in order."""
-    reached: dict[tuple[Block | None, Block | None], set[Block]] = {}
+    reached: dict[tuple[int, int], set[Block]] = {}
+    """Blocks, as numbers: to hash them takes several times as long."""
+    positions: dict[Operation, int] = {}
     for op in entry.walk():
         if not _may_overwrite(type(op)) or not isinstance(op, PTXInstruction):
             continue
+        block, operands = op.parent, op.operands
         for result, index in op.in_place():
-            operand = op.operands[index]
-            origin = operand.owner if isinstance(operand.owner, Block) else operand.owner.parent
-            behind = reached.get((op.parent, origin))
-            if behind is None:
-                behind = reached[op.parent, origin] = _behind(op.parent, origin)
-            yield InPlace(op, result, index, _problem(op, operand, behind))
+            operand = operands[index]
+            origin = owner if isinstance(owner := operand.owner, Block) else owner.parent
+            key = id(block), id(origin)
+            if (behind := reached.get(key)) is None:
+                behind = reached[key] = _behind(block, origin)
+            yield InPlace(op, result, index, operand, _problem(op, operand, behind, positions))
 
 
 @lru_cache(maxsize=1024)
@@ -63,16 +63,18 @@ def passed_values(branch: Operation) -> list[tuple[SSAValue, SSAValue]]:
     return [pair for dest, values in ways for pair in zip(dest.args, values, strict=True)]
 
 
-def _problem(op: Operation, operand: SSAValue, behind: set[Block]) -> str | None:
-    if isinstance(operand.owner, ConstantOp):
+def _problem(op: Operation, operand: SSAValue, behind: set[Block], positions: dict[Operation, int]) -> str | None:
+    if type(operand.owner) is ConstantOp:
         return "a constant"
-    if op.parent in behind:
+    if behind and op.parent in behind:
         return "one from outside of a loop"
-    if any(_is_later(use.operation, op, behind) for use in operand.uses):
-        return "one that is used again"
-    if sum(use.operation is op for use in operand.uses) > 1:
-        return "one that it uses twice"
-    return None
+    own = 0
+    for use in operand.uses:
+        if (user := use.operation) is op:
+            own += 1
+        elif _is_later(user, op, behind, positions):
+            return "one that is used again"
+    return None if own == 1 else "one that it uses twice"
 
 
 def _behind(block: Block | None, origin: Block | None) -> set[Block]:
@@ -87,9 +89,16 @@ def _behind(block: Block | None, origin: Block | None) -> set[Block]:
     return reached
 
 
-def _is_later(user: Operation, op: Operation, behind: set[Block]) -> bool:
-    """Returns True if `user` may be executed after `op`, which the blocks `behind` follow."""
-    return user.parent in behind or (user is not op and user.parent is op.parent and op.is_before_in_block(user))
+def _is_later(user: Operation, op: Operation, behind: set[Block], positions: dict[Operation, int]) -> bool:
+    """
+    Returns True if `user` may be executed after `op`, which the blocks `behind` follow. `positions` of operations in
+    their blocks are found where they are missing.
+    """
+    if user.parent is not op.parent or user.parent is None:
+        return user.parent in behind
+    if user not in positions:
+        positions.update((each, i) for i, each in enumerate(operations(user.parent)))
+    return positions[op] < positions[user]
 
 
 def shared_registers(entry: EntryOp, in_place: Iterable[InPlace] | None = None) -> dict[SSAValue, SSAValue]:
@@ -111,8 +120,11 @@ class _Registers:
         self._parents: dict[SSAValue, SSAValue] = {}
         self._positions: dict[Operation, int] = {}
         for block in entry.body.blocks:
-            self._positions.update((op, i) for i, op in enumerate(block.ops))
+            self._positions.update((op, i) for i, op in enumerate(operations(block)))
         self._ranges: dict[SSAValue, _Ranges] = {}
+        self._kept: dict[tuple[int, ...], _Ranges] = {}
+        """Live ranges of values that the same operation defines and the same ones use, as the registers of a tile."""
+        self._joined: dict[tuple[int, int], _Ranges] = {}
         for one in in_place:
             self._join(self._root(one.operand), self._root(one.result))
         self._pass_on(entry)
@@ -127,11 +139,14 @@ class _Registers:
         return value
 
     def _join(self, root: SSAValue, other: SSAValue) -> None:
-        ranges = self._ranges_of(root)
-        for block, found in self._ranges_of(other).items():
-            ranges.setdefault(block, []).extend(found)
-        self._parents[root] = root
-        self._parents[other] = root
+        first, second = self._ranges_of(root), self._ranges_of(other)
+        key = id(first), id(second)
+        if (joined := self._joined.get(key)) is None:
+            joined = self._joined[key] = {block: [*runs] for block, runs in first.items()}
+            for block, runs in second.items():
+                joined.setdefault(block, []).extend(runs)
+        self._ranges[root] = joined
+        self._parents[root] = self._parents[other] = root
 
     def _pass_on(self, entry: EntryOp) -> None:
         passed = [
@@ -154,9 +169,12 @@ class _Registers:
                     changed = True
 
     def _ranges_of(self, value: SSAValue) -> _Ranges:
-        if value not in self._ranges:
-            self._ranges[value] = self._live_ranges(value)
-        return self._ranges[value]
+        if (found := self._ranges.get(value)) is None:
+            key = (id(value.owner), *[id(use.operation) for use in value.uses])
+            if (found := self._kept.get(key)) is None:
+                found = self._kept[key] = self._live_ranges(value)
+            self._ranges[value] = found
+        return found
 
     def _live_ranges(self, value: SSAValue) -> _Ranges:
         """Where a value is needed: runs of positions in each block, from its definition to its last use."""

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import accumulate
 from math import prod
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import f64, i1, i64
 from xdsl.ir import Operation, SSAValue
 
+from tirx.dialects.nesting import walk
+from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.core import REGISTER_LIMIT, ConstantOp, EntryOp
 from tirx.dialects.ptx.sync import SetMaxNRegOp
 from tirx.passes.rings.start_values import entry_bound
 
+_REGISTERS = {1: 0, 16: 1, 32: 1, 64: 2}
+"""Bits of a class of registers -> registers of 32 bits: predicates have a file of their own."""
+
 
 def width(value: SSAValue) -> int:
     """Registers of 32 bits that hold a value: none for numbers, which are in instructions, and predicates."""
-    if isinstance(value.owner, ConstantOp) or value.type == i1:
+    if type(value.owner) is ConstantOp:
         return 0
-    return 2 if value.type in (f64, i64) else 1
+    registers = register_class(value.type)
+    return 1 if registers is None else _REGISTERS[registers.bits]
 
 
 def registers_alive(around: scf.ForOp | EntryOp) -> int:
@@ -27,17 +31,20 @@ def registers_alive(around: scf.ForOp | EntryOp) -> int:
 
     Values from outside that a loop uses live in all of it, as it begins again.
     """
-    position: dict[Operation, int] = {op: at for at, op in enumerate(around.walk())}
+    position: dict[Operation, int] = {op: at for at, op in enumerate(walk(around))}
     last = {operand: at for op, at in position.items() if op is not around for operand in op.operands}
-    changes: Counter[int] = Counter()
+    changes = [0] * len(position)
     for value, end in last.items():
+        if not (registers := width(value)):
+            continue
         owner = value.owner
         definition = owner if isinstance(owner, Operation) else owner.parent_op()
-        start = 0 if definition is None else position.get(definition, 0)
-        changes[start] += width(value)
-        if definition in position:
-            changes[end] -= width(value)
-    return max(accumulate(changes[at] for at in range(len(position))))
+        if definition is None or (start := position.get(definition)) is None:
+            changes[0] += registers
+        else:
+            changes[start] += registers
+            changes[end] -= registers
+    return max(accumulate(changes))
 
 
 def registers_of_thread(op: Operation) -> int:
