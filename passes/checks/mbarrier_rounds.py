@@ -243,7 +243,11 @@ class _Walks:
         self._allocations: dict[object, int] = {}
         self._needed = self._find_needed()
         self._env: dict[SSAValue, int | Numbers | None] = {}
+        self._varying = self._find_varying()
         self._known: dict[SSAValue, int | Numbers | None] = {}
+        """Numbers computed from block arguments, in the present block."""
+        self._fixed: dict[SSAValue, int | Numbers | None] = {}
+        """Numbers that are the same wherever the warp is."""
         self._warp, self._lanes = 0, np.arange(0)
         self._events: list[Event] = []
         self.returned = set[int]()
@@ -266,7 +270,7 @@ class _Walks:
         self._warp, self._events = warp, []
         self._lanes = np.arange(min(WARP_SIZE, self._flow.values.count - WARP_SIZE * warp))
         self._env.clear()
-        self._known = {}
+        self._known, self._fixed = {}, {}
         self._left.clear()
         try:
             self._walk(self._flow.blocks[0], None)
@@ -312,6 +316,18 @@ class _Walks:
                 pending += value.owner.operands
         return found
 
+    def _find_varying(self) -> set[SSAValue]:
+        """Values that are computed from block arguments, of those in `_needed`."""
+        pending: list[SSAValue] = [value for value in self._needed if isinstance(value, BlockArgument)]
+        found = {*pending}
+        while pending:
+            for use in pending.pop().uses:
+                for result in use.operation.results:
+                    if result in self._needed and result not in found:
+                        found.add(result)
+                        pending.append(result)
+        return found
+
     def _number(self, value: SSAValue | None) -> int:
         """Returns the number that all lanes of the warp have."""
         if value is None or not isinstance(found := self._value(value), int):
@@ -322,12 +338,13 @@ class _Walks:
         """Returns the number of all lanes of the warp, or of each; None if it is not known."""
         if isinstance(value, BlockArgument):
             return self._env.get(value)
-        if value not in self._known:
+        known = self._known if value in self._varying else self._fixed
+        if (found := known.get(value, ...)) is ...:
             found = self._computed(value)
             if isinstance(found, np.ndarray) and (found == found[0]).all():
                 found = int(found[0])
-            self._known[value] = found
-        return self._known[value]
+            known[value] = found
+        return found
 
     def _computed(self, value: SSAValue) -> int | Numbers | None:
         match value.owner:

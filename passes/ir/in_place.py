@@ -16,13 +16,13 @@ from tirx.passes.ir.control_flow import ControlFlow
 
 
 class InPlace(NamedTuple):
-    """`result` of `op` takes the register of its operand `index`, `operand`. `problem`: what that operand is, where it
+    """`result` of `op` takes the register of `operand`, one of its operands. `problem`: what that operand is, where it
     cannot; None where it can.
     """
 
     op: PTXInstruction
     result: SSAValue
-    index: int
+    operand_index: int
     operand: SSAValue
     problem: str | None
 
@@ -142,9 +142,9 @@ class _Registers:
         first, second = self._ranges_of(root), self._ranges_of(other)
         key = id(first), id(second)
         if (joined := self._joined.get(key)) is None:
-            joined = self._joined[key] = {block: [*runs] for block, runs in first.items()}
+            joined = self._joined[key] = {**first}
             for block, runs in second.items():
-                joined.setdefault(block, []).extend(runs)
+                joined[block] = _merged([*before, *runs]) if (before := joined.get(block)) else runs
         self._ranges[root] = joined
         self._parents[root] = self._parents[other] = root
 
@@ -204,7 +204,7 @@ class _Registers:
                 ranges[block].append((start, position))
             else:
                 enter(block, position)
-        return ranges
+        return {block: _merged(runs) for block, runs in ranges.items()}
 
 
 _START = -1
@@ -212,6 +212,16 @@ _START = -1
 
 _Ranges = dict[Block, list[tuple[float, float]]]
 """Runs of positions in a block."""
+
+
+def _merged(runs: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The same positions as runs that are apart, in order."""
+    merged: list[tuple[float, float]] = []
+    for run in sorted(runs):
+        if merged and run[0] <= merged[-1][1]:
+            run = merged[-1][0], max(merged.pop()[1], run[1])
+        merged.append(run)
+    return merged
 
 
 def _overlap(a: _Ranges, b: _Ranges) -> bool:

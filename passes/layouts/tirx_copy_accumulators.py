@@ -42,4 +42,4 @@ class TirxCopyAccumulatorsPass(ModulePass):
                 if found.problem is None:
                     continue
                 emit = Emitter.before(_place_of_copy(found.op, found.operand))
-                found.op.operands[found.index] = emit(MovOp(found.operand, found.operand.type)).result
+                found.op.operands[found.operand_index] = emit(MovOp(found.operand, found.operand.type)).result

@@ -67,7 +67,7 @@ AGAIN = "\nptx.cond_bra %p, ^loop({} : f32), ^end\n^end:"
 def test_first_registers(body: str, problem: str | None, groups: set[str]):
     """Of the first register of each product; the second, third and fourth are used by all."""
     (entry,) = entries(parsed(_ENTRY.replace("BODY", expanded(body))))
-    found = [one for one in in_place_operands(entry) if one.index == 1]
+    found = [one for one in in_place_operands(entry) if one.operand_index == 1]
     assert [one.problem for one in found] == [problem] * len(found)
     assert all(one.operand is one.op.operands[1] for one in found)
     joined: dict[object, set[str]] = {}
