@@ -38,7 +38,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, fill, irdl_op_definition
 from tirx.dialects.formula import Formula, FormulaAttr, parse_formula
-from tirx.dialects.nesting import QuickWalk
+from tirx.dialects.nesting import QuickWalk, operations
 from tirx.dialects.ptx.base import Names, PTXTerminator, PureInstruction, Register, literal, memory_type, width
 from tirx.dialects.ptx.parameters import (
     ALIGNMENT_LIMIT,
@@ -193,7 +193,7 @@ def entries(op: Operation) -> Iterator[EntryOp]:
     """The entries inside of `op`, without a look into entries."""
     for region in op.regions:
         for block in region.blocks:
-            for inner in tuple(block.ops):
+            for inner in tuple(operations(block)):
                 if isinstance(inner, EntryOp):
                     yield inner
                 else:

@@ -241,6 +241,7 @@ class _Walks:
                 self._loops[block].append(loop)
         self._main = self._find_main(loops)
         self._allocations: dict[object, int] = {}
+        self._operands: dict[SSAValue, tuple[Operation, tuple[SSAValue, ...], int]] = {}
         self._needed = self._find_needed()
         self._env: dict[SSAValue, int | Numbers | None] = {}
         self._varying = self._find_varying()
@@ -347,26 +348,39 @@ class _Walks:
         return found
 
     def _computed(self, value: SSAValue) -> int | Numbers | None:
-        match value.owner:
-            case SharedAllocOp() as op:
-                key = op if op.dynamic is None else "dynamic"
-                return self._allocations.setdefault(key, _APART * (len(self._allocations) + 1))
-            case ConstantOp(value=IntegerAttr(value=constant)):
-                return wrapped(constant.data, width(value.type))
-            case Operation() as op if is_integer(value.type):
-                if op.operands and len(op.results) == 1:
-                    known = [each for operand in op.operands if (each := self._value(operand)) is not None]
-                    if isinstance(op, MinOp) and len(known) == 1:
-                        return known[0]  # the number of turns of a loop is large
-                    if len(known) == len(op.operands):
-                        found = arithmetic(op, known)
-                        return None if found is None else wrapped(found, width(value.type))
-                given = self._flow.values.get(value)
-                if given is None or not given.is_known:
-                    return None
-                return given.numbers[WARP_SIZE * self._warp : WARP_SIZE * (self._warp + 1)]
-            case _:
-                return None
+        if (known := self._operands.get(value)) is None:
+            known = self._operands[value] = self._operands_of(value)
+        op, operands, bits = known
+        if bits == 0:
+            return None
+        if isinstance(op, SharedAllocOp):
+            key = op if op.dynamic is None else "dynamic"
+            return self._allocations.setdefault(key, _APART * (len(self._allocations) + 1))
+        if isinstance(op, ConstantOp):
+            return wrapped(op.value.value.data, bits) if isinstance(op.value, IntegerAttr) else None
+        if operands:
+            numbers = [each for operand in operands if (each := self._value(operand)) is not None]
+            if len(numbers) == len(operands):
+                found = arithmetic(op, numbers)
+                return None if found is None else wrapped(found, bits)
+            if len(numbers) == 1 and isinstance(op, MinOp):
+                return numbers[0]  # the number of turns of a loop is large
+        given = self._flow.values.get(value)
+        if given is None or not given.is_known:
+            return None
+        return given.numbers[WARP_SIZE * self._warp : WARP_SIZE * (self._warp + 1)]
+
+    @staticmethod
+    def _operands_of(value: SSAValue) -> tuple[Operation, tuple[SSAValue, ...], int]:
+        """
+        Returns the operation of a value, the operands from which it may be computed, and its bits, 0 where it is not
+        followed.
+        """
+        op = value.owner
+        assert isinstance(op, Operation)
+        if not is_integer(value.type) and not isinstance(op, ConstantOp):
+            return op, (), 0
+        return op, tuple(op.operands) if len(op.results) == 1 else (), width(value.type)
 
     def _walk(self, block: Block, stop: Block | None) -> None:
         while block is not stop:

@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
-from tirx.dialects.nesting import walk
+from tirx.dialects.nesting import operations, walk
 from tirx.dialects.ptx.sync import FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
 from tirx.dialects.tirx.threads import WarpgroupOp
@@ -82,7 +82,9 @@ class _Ordering:
     def __init__(self, copied: set[SSAValue]):
         """`copied` are the arguments that bulk copies touch which nobody waits for at once."""
         self._copied = copied
+        self._accesses: dict[Operation, tuple[GlobalAccess, ...]] = {}
         self._inside: dict[Operation, tuple[GlobalAccess, ...]] = {}
+        self._ordered: dict[Block, tuple[Operation, ...]] = {}
         self._behind: dict[tuple[Operation, _State, SSAValue | None], tuple[_State, _State]] = {}
 
     def check_apart(self, op: tirx.RolesOp) -> None:
@@ -103,7 +105,7 @@ class _Ordering:
 
         `leader` is the predicate of the one thread that comes here, None where all threads do.
         """
-        for op in tuple(block.ops):
+        for op in self._ordering(block):
             pending = self._behind_waits(op, pending, leader)
             if isinstance(op, tirx.RolesOp):
                 pending = self._roles(op, pending, leader, insert)
@@ -172,15 +174,33 @@ class _Ordering:
         blocks = (block for region in op.regions for block in region.blocks)
         return pending.union(*(self.block(block, pending, leader) for block in blocks))
 
+    def _ordering(self, block: Block) -> tuple[Operation, ...]:
+        """The operations of a block, before anything is inserted, that may change what is pending."""
+        if (found := self._ordered.get(block)) is None:
+            found = self._ordered[block] = tuple(op for op in operations(block) if self._is_ordering(op))
+        return found
+
+    def _is_ordering(self, op: Operation) -> bool:
+        if type(op) in _ORDERING or self._of(op):
+            return True
+        return bool(op.regions) and any(self._ordering(block) for region in op.regions for block in region.blocks)
+
     def _of(self, op: Operation) -> tuple[GlobalAccess, ...]:
         """The accesses of an operation without regions that matter here."""
-        return tuple(access for access in accesses_of(op) if tirx.base_allocation(access.tile) in self._copied)
+        if (found := self._accesses.get(op)) is None:
+            accesses = accesses_of(op)
+            found = self._accesses[op] = tuple(
+                one for one in accesses if tirx.base_allocation(one.tile) in self._copied
+            )
+        return found
 
     def _all(self, op: Operation) -> tuple[GlobalAccess, ...]:
         """The accesses of all operations in the regions of `op`."""
-        if op not in self._inside:
-            self._inside[op] = tuple({access: None for inner in walk(op) for access in self._of(inner)})
-        return self._inside[op]
+        if (found := self._inside.get(op)) is None:
+            blocks = (block for region in op.regions for block in region.blocks)
+            inner = (access for block in blocks for each in self._ordering(block) for access in self._all(each))
+            found = self._inside[op] = tuple(dict.fromkeys((*self._of(op), *inner)))
+        return found
 
     @staticmethod
     def _meet(
@@ -227,6 +247,9 @@ def _completed(pending: _State, leader: SSAValue | None) -> _State:
         for one in pending
     )
 
+
+_ORDERING = (tirx.RolesOp, tirx.BarrierOp, CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp)
+"""Operations that change what is pending without an access of their own."""
 
 _PLACES = (tirx.SlotOp, memref.LoadOp, memref.StoreOp)
 """Operations between a barrier and a bulk copy that only compute where it is."""

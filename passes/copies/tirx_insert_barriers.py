@@ -20,7 +20,7 @@ from tirx.passes.copies.bulk_order import order_bulk_copies
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.scheduled import require_lowered
 from tirx.passes.ir.tile_loops import is_tile_loop, parts_of_tiles
-from tirx.passes.match.global_accesses import handed_on_at
+from tirx.passes.match.global_accesses import handed_on_at, may_access
 from tirx.passes.match.memory_by_lifetime import shared_bytes
 
 _Place = SSAValue | int
@@ -108,6 +108,10 @@ def _is_barrier(op: Operation) -> bool:
             return False
 
 
+_ACTING = (tirx.SlotOp, FenceProxyAsyncOp)
+"""Operations without regions that change what is pending without an access of their own."""
+
+
 class _BarrierInsertion:
     """Inserts barriers into the blocks of one kernel.
 
@@ -127,12 +131,16 @@ class _BarrierInsertion:
         )
         self._behind: dict[tuple[Operation, _Accesses], tuple[_Accesses, _Accesses]] = {}
         self._accesses: dict[Operation, _Accesses | None] = {}
+        self._acting: dict[Block, tuple[Operation, ...]] = {}
+        """The operations of a block, before anything is inserted, that may change what is pending."""
 
     def block(self, block: Block, pending: _Accesses, *, insert: bool = False) -> _Accesses:
         """Returns the accesses since the last barrier at the end of `block`, from those at its start."""
-        for op in tuple(operations(block)):
-            if op.name.startswith("arith."):
-                continue
+        if (acting := self._acting.get(block)) is None:
+            acting = self._acting[block] = tuple(
+                op for op in operations(block) if op.regions or type(op) in _ACTING or self._of(op) is not _NOTHING
+            )
+        for op in acting:
             if isinstance(op, WarpgroupOp):
                 # Threads of other warpgroups pass by: all can meet only in front of it.
                 pending = self._meet(op, self._inside(op), pending, insert)
@@ -203,6 +211,8 @@ class _BarrierInsertion:
 
     def _tile_accesses(self, op: Operation) -> _Accesses:
         """Returns the reads and writes of a tile operation in the memory that threads share."""
+        if not may_access(op):
+            return _NOTHING
         match op:
             case memref.LoadOp():
                 return self._moves((op.memref,), ())
@@ -265,8 +275,8 @@ class _BarrierInsertion:
         if not is_tile_loop(op):
             return set()
         accesses = self._inside(op)
-        views = [inner for inner in op.walk() if isinstance(inner, tirx.ViewOp) and inner.source in accesses.writes]
-        whole = {at for inner in op.walk() if tirx.is_foreign(inner) for at in tirx.tile_effects(inner).writes}
+        views = [inner for inner in walk(op) if isinstance(inner, tirx.ViewOp) and inner.source in accesses.writes]
+        whole = {at for inner in walk(op) if tirx.is_foreign(inner) for at in tirx.tile_effects(inner).writes}
         return parts_of_tiles(op, views) - accesses.reads - whole
 
     def _once(self, op: Operation, pending: _Accesses) -> _Accesses:

@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 
 from xdsl.ir import Block, Operation
 
+from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.core import EntryOp
 from tirx.passes.ir.dominators import Dominators, predecessors, reverse_postorder, successors
 
@@ -23,7 +24,7 @@ class ControlFlow:
         self.blocks: tuple[Block, ...] = reverse_postorder([first], successors)
         """In reverse post-order: each before its successors, but for those that close a loop."""
         self.position = {block: i for i, block in enumerate(self.blocks)}
-        self.ops: dict[Block, tuple[Operation, ...]] = {block: tuple(block.ops) for block in self.blocks}
+        self.ops: dict[Block, tuple[Operation, ...]] = {block: tuple(operations(block)) for block in self.blocks}
         """The operations of each of these blocks."""
         self._predecessors = predecessors(self.blocks)
 

@@ -13,6 +13,7 @@ from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.definition import built
+from tirx.dialects.nesting import operations
 from tirx.dialects.traits import is_pure
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -41,7 +42,7 @@ def erase(op: Operation) -> None:
 
 def erase_dead(block: Block) -> None:
     """Erases pure operations whose results nothing uses."""
-    for op in reversed(tuple(block.ops)):
+    for op in reversed(tuple(operations(block))):
         if is_pure(op) and not any(result.uses for result in op.results):
             erase(op)
 

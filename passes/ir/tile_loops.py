@@ -10,6 +10,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, NoneAttr, UnitAttr, i32
 from xdsl.ir import Operation, SSAValue
 
+from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx import ViewOp
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.purity import is_pure
@@ -40,7 +41,7 @@ def is_tile_loop(op: Operation) -> bool:
     """Returns True for a loop over tiles, which `tirx-lower-rings` has made."""
     if not isinstance(op, scf.ForOp | scf.WhileOp):
         return False
-    return any(_COORDINATE in inner.attributes for inner in op.regions[-1].block.ops)
+    return any(_COORDINATE in inner.attributes for inner in operations(op.regions[-1].block))
 
 
 def parts_of_tiles(loop: Operation, views: Iterable[ViewOp]) -> set[SSAValue]:
@@ -102,7 +103,7 @@ def _steps(loop: Operation) -> dict[int, int]:
         return {0: step}
     if not is_tile_loop(loop):
         return {}
-    marked = [op for op in loop.regions[-1].block.ops if _COORDINATE in op.attributes]
+    marked = [op for op in operations(loop.regions[-1].block) if _COORDINATE in op.attributes]
     several = [op.attributes[_COORDINATE] for op in marked if _ALONE not in op.attributes]
     return {each.value.data: 1 for each in several if isinstance(each, IntegerAttr)}
 
@@ -162,7 +163,7 @@ def _is_another(forms: list[_Form | None], dims: tuple[int, ...]) -> bool:
 def _forms(loop: Operation, known: Mapping[SSAValue, _Form] | None = None) -> dict[SSAValue, _Form | None]:
     """Returns each value of a loop in terms of row and column; None for one that may change in other ways."""
     found: dict[SSAValue, _Form | None] = {}
-    for op in loop.walk():
+    for op in walk(loop):
         for region in op.regions:
             for block in region.blocks:
                 found.update(dict.fromkeys(block.args))

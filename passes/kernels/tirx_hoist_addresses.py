@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.arith import (
     AddOp,
     AndOp,
@@ -74,7 +75,7 @@ class _Nest:
         for region in op.regions:
             for block in region.blocks:
                 self._depths[block] = depth
-                for inner in tuple(block.ops):
+                for inner in tuple(operations(block)):
                     if inner.regions:
                         self.hoist_from(inner, depth + 1)
                         if isinstance(inner, scf.ForOp):

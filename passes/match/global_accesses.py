@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
@@ -31,8 +32,36 @@ class GlobalAccess:
     fenced: bool = False
 
 
+_ACCESSING = (
+    tirx.TmaLoadOp,
+    tirx.TmaStoreOp,
+    tirx.CopyOp,
+    tirx.CpAsyncTileOp,
+    memref.LoadOp,
+    memref.StoreOp,
+    tirx.MmaOp,
+    tirx.AsyncMmaOp,
+    tirx.AtomicOp,
+    tirx.SignalOp,
+    tirx.WaitUntilOp,
+    tirx.TileOpInterface,
+)
+
+
+@lru_cache(maxsize=1024)
+def _is_accessing(kind: type[Operation]) -> bool:
+    return issubclass(kind, _ACCESSING)
+
+
+def may_access(op: Operation) -> bool:
+    """Returns False for operations that access neither tiles nor memrefs, by their class: most of them."""
+    return _is_accessing(type(op)) or tirx.is_foreign(op)
+
+
 def accesses_of(op: Operation) -> tuple[GlobalAccess, ...]:
     """Returns what an operation without regions does to global memory."""
+    if not may_access(op):
+        return ()
     match op:
         case tirx.TmaLoadOp():
             return (GlobalAccess(op.source, writes=False, bulk=True),)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
+from tirx.dialects.nesting import operations
 from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
 from tirx.passes.ir.emitter import erase
 from tirx.passes.ir.purity import is_pure, is_terminator
@@ -143,7 +144,7 @@ def remove_part(block: Block, gone: _Keep) -> None:
 
     A loop whose parts all run in the same round loses its skew.
     """
-    for op in reversed(tuple(block.ops)):
+    for op in reversed(tuple(operations(block))):
         if gone(op) and not any(result.uses for result in op.results):
             erase(op)
             continue

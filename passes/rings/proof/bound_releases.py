@@ -12,6 +12,7 @@ from typing import TypeGuard
 
 from xdsl.ir import Block, Operation
 
+from tirx.dialects.nesting import operations
 from tirx.dialects.tirx import AsyncMmaOp, AtOp, AwaitOp, ForOp, Queue, ReleaseOp, TilesOp
 from tirx.passes.ir.purity import is_terminator
 from tirx.passes.rings.proof.errors import AwaitError
@@ -228,7 +229,7 @@ def _reversed(op: Operation) -> Iterator[Operation]:
 
 
 def _reversed_round(block: Block) -> Iterator[Operation]:
-    for op in reversed(list(block.ops)):
+    for op in reversed(list(operations(block))):
         if not is_terminator(op):
             yield from _reversed(op)
 
